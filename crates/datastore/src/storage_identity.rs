@@ -73,11 +73,13 @@ fn of_file(
     depth: usize,
 ) -> io::Result<StorageIdentity> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-    // A file system without times of birth says nothing here, and zero is as good.
-    let born = statx(&file, "", flags, StatxFlags::BTIME).map_or(0, |found| {
-        let at = found.stx_btime;
-        i128::from(at.tv_sec) * 1_000_000_000 + i128::from(at.tv_nsec)
-    });
+    // Others began to tell times of birth with later versions, and a file is not to change its name by an upgrade.
+    let is_told = BORN.contains(&u64::try_from(fstatfs(&file)?.f_type).unwrap_or(0));
+    let born =
+        statx(&file, "", flags, StatxFlags::BTIME).ok().filter(|_| is_told).map_or(0, |found| {
+            let at = found.stx_btime;
+            i128::from(at.tv_sec) * 1_000_000_000 + i128::from(at.tv_nsec)
+        });
     Ok(of_file_system(&file, device, depth)?.below("file:", &format!(":{inode}:{born}")))
 }
 
@@ -87,20 +89,15 @@ fn of_file_system(
     depth: usize,
 ) -> io::Result<StorageIdentity> {
     let kind = u64::try_from(fstatfs(&file)?.f_type).unwrap_or(0);
-    // Both make it of the UUID and the subvolume or dataset, in which alone an inode is unique (fs/btrfs/super.c,
-    // module/os/linux/zfs/zfs_vfsops.c).
-    if matches!(kind, BTRFS | ZFS) {
-        let id = fstatvfs(&file)?.f_fsid;
+    // All three make it of a UUID in every version; two of them with the subvolume or dataset, in which alone an inode
+    // is unique (fs/ext4/super.c, fs/btrfs/super.c, module/os/linux/zfs/zfs_vfsops.c).
+    let id = fstatvfs(&file)?.f_fsid;
+    if matches!(kind, EXT | BTRFS | ZFS) && id != 0 {
         return Ok(StorageIdentity::lasting(&format!("fsid-{id:016x}")));
     }
     if let Some(uuid) = fs_uuid(&file).ok().filter(|uuid| uuid.iter().any(|byte| *byte != 0)) {
         let digits: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
         return Ok(StorageIdentity::lasting(&digits));
-    }
-    // ext4 makes it of its UUID (fs/ext4/super.c), before Linux 6.9, too.
-    let id = fstatvfs(&file)?.f_fsid;
-    if kind == EXT && id != 0 {
-        return Ok(StorageIdentity::lasting(&format!("fsid-{id:016x}")));
     }
     if depth > 0
         && let Some(device) = Device::find(device)
@@ -119,6 +116,10 @@ fn of_file_system(
 /// File systems whose source names them on every host.
 const REMOTE: [&str; 9] =
     ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "virtiofs", "lustre", "fuse.glusterfs"];
+
+/// File systems that have always told when a file was made: ext4, XFS, btrfs, F2FS, bcachefs, tmpfs, overlayfs.
+const BORN: [u64; 7] =
+    [EXT, 0x5846_5342, BTRFS, 0xf2f5_2010, 0xca45_1a4e, 0x0102_1994, 0x794c_7630];
 
 // Of include/uapi/linux/magic.h, and of ZFS.
 pub(crate) const EXT: u64 = 0xef53;
