@@ -91,6 +91,8 @@ fn hosts_are_listed_with_their_limits_where_several_drove() {
     let mut run: serde_json::Value = serde_json::from_str(GOLDEN).expect("JSON");
     let step = &mut run["steps"][0];
     let (limits, generator) = (step["limits"].clone(), step["generator"].clone());
+    // Tiles count from 0, and a number that the step has not is refused.
+    step["tiles"] = serde_json::json!(4);
     step["hosts"] = serde_json::json!([{
         "host": "pve<2>", "tiles": [1, 3], "began_late_ns": 81_000, "clock_uncertainty_ns": 1,
         "slices_fetched": 41, "slice_late_max_ns": 0, "operations_per_s": 20.5, "bytes_per_s": 1.0,
