@@ -299,7 +299,9 @@ pub enum OpenError {
         index: u16,
     },
     /// Two logs claim one chunk.
-    #[error("chunk {0} belongs to two logs")]
+    #[error(
+        "chunk {0} of the cache belongs to two logs: what says where a log begins is damaged, or older than the logs\nhint: put the newest cache back; where there is none, `tilemark tier takeover NAME=BACKING` reads a copy of a disk's log, and with --accept-loss gives the log up"
+    )]
     Chunk(u32),
     /// There is no free chunk for the log of a new disk.
     #[error("no room is left for the log of a new disk")]

@@ -204,6 +204,8 @@ impl Case<'_> {
             // What the sidecar or its marks know to have been durable is gone.
             OpenError::Attach { index: 0, error: AttachError::CacheOlder { .. } }
                 if damage.place == Place::Cache => {}
+            // Where a log begins was said last by a group of the pages' log that nothing calls durable.
+            OpenError::Chunk(_) if damage.place == Place::Cache => {}
             // The other copy was torn by the stop.
             OpenError::Superblock(_) if hit.is_none() && damage.at < (2 << 20) => {}
             OpenError::Attach { error: AttachError::NoSidecar, .. }
