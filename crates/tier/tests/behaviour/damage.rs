@@ -208,8 +208,10 @@ impl Case<'_> {
             OpenError::Chunk(_) if damage.place == Place::Cache => {}
             // The other copy was torn by the stop.
             OpenError::Superblock(_) if hit.is_none() && damage.at < (2 << 20) => {}
-            OpenError::Attach { error: AttachError::NoSidecar, .. }
-                if damage.place == Place::Sidecar(0) => {}
+            OpenError::Attach {
+                error: AttachError::NoSidecar | AttachError::SidecarOlder { .. },
+                ..
+            } if damage.place == Place::Sidecar(0) => {}
             error => panic!("{damage:?}: {error}"),
         }
     }
