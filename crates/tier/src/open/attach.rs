@@ -285,9 +285,8 @@ fn refused_for_writes(
         (Some(sidecar), _) if !seen.is_known || sidecar.state == SidecarState::Burnt => {
             Some(AttachError::Stale { log: entry.generation, sidecar: seen.generation })
         }
-        (Some(_), Since::Older(_)) if !asked.is_backing_vouched => {
-            Some(AttachError::BackingOlder { writes })
-        }
+        // An identity says which storage it is, and nothing of its age: an option left in a unit file permits no loss.
+        (Some(_), Since::Older(_)) => Some(AttachError::BackingOlder { writes }),
         (Some(sidecar), since)
             if !asked.is_backing_vouched && is_changed(sidecar, since, entry, asked) =>
         {

@@ -127,6 +127,10 @@ fn changes_without_the_tier_cost_pages_or_are_refused() {
         let error = refusal(open(&mut devices.clone(), BACK, |asked, _| asked.since = since));
         assert!(error.to_string().contains("writes"), "{error}");
     }
+    let error = refusal(open(&mut devices.clone(), BACK, |asked, _| {
+        (asked.since, asked.is_backing_vouched) = (Since::Older(at), true);
+    }));
+    assert!(matches!(error, AttachError::BackingOlder { .. }), "{error}");
     // It was served again after those marks, and killed before it stored others.
     let before = Since::Changed(Moment { opening: at.opening + 50, ..at });
     for since in [Since::Unknown, Since::Perhaps(at), before] {
