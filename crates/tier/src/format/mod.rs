@@ -23,4 +23,4 @@ pub use superblock::{
     DISKS, DiskEntry, FORMAT, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState, Superblock,
     SuperblockError, mode,
 };
-pub use table::{PAGE_BLOCKS, SlotEntry, TABLE_ENTRIES, decode_table, encode_table};
+pub use table::{PAGE_BLOCKS, SlotEntry, TABLE_ENTRIES, decode_table, encode_table, table_number};

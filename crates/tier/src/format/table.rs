@@ -27,6 +27,14 @@ pub struct SlotEntry {
     pub sums: Box<[u32; PAGE_BLOCKS]>,
 }
 
+/// Number of a table that an opening writes as its `count`th, counted from 0 and modulo 2^20.
+///
+/// A stop may leave a table that no superblock names where the next opening writes its first one. Its number holds
+/// the opening, so an old block that comes back there is told from a new one.
+pub fn table_number(opening: u64, count: u64) -> u64 {
+    opening << 20 | count & 0xf_ffff
+}
+
 /// Block `index` of a table: up to [`TABLE_ENTRIES`] slots, `None` for one that holds nothing.
 ///
 /// # Panics

@@ -2,7 +2,7 @@ use super::io::Io;
 use super::{Fx, Tier};
 use crate::event::{Effect, Note, Piece, Place};
 use crate::format::{
-    BLOCK, DiskEntry, SUPERBLOCK_AT, SetState, SlotEntry, TABLE_ENTRIES, encode_table,
+    BLOCK, DiskEntry, SUPERBLOCK_AT, SetState, SlotEntry, TABLE_ENTRIES, encode_table, table_number,
 };
 
 /// Blocks of a table that are written at once.
@@ -12,6 +12,8 @@ const BLOCKS: u64 = 64;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Checkpoint {
     phase: Phase,
+    /// Number of the table.
+    number: u64,
     /// Next block of the table.
     block: u64,
     /// Where the pool's log goes on: chunk, its first group.
@@ -62,7 +64,9 @@ impl Tier {
     pub(super) fn begin_checkpoint(&mut self, state: SetState, fx: &mut Fx) {
         let start = self.pool.log.chunks.back().copied().expect("the pool's log has a chunk");
         let (phase, state) = (Phase::Table, Some(state));
-        self.checkpoint = Checkpoint { phase, start, state, ..Checkpoint::default() };
+        self.tables += 1;
+        let number = table_number(self.opening, self.tables);
+        self.checkpoint = Checkpoint { phase, number, start, state, ..Checkpoint::default() };
         self.table_step(fx);
     }
 
@@ -79,11 +83,11 @@ impl Tier {
             return;
         }
         let count = BLOCKS.min(end - first);
-        let seq = self.superblock.table_seq + 1;
+        let number = self.checkpoint.number;
         let mut bytes = Vec::new();
         for index in first..first + count {
             let slots = self.table_slots(index);
-            bytes.extend_from_slice(&encode_table(seq, index, &slots)[..]);
+            bytes.extend_from_slice(&encode_table(number, index, &slots)[..]);
         }
         self.checkpoint.block += count;
         let io = self.ios.start(Io::Table);
@@ -138,7 +142,7 @@ impl Tier {
     fn write_superblock(&mut self, fx: &mut Fx) {
         if !self.checkpoint.is_bare {
             self.superblock.table_at = self.next_table();
-            self.superblock.table_seq += 1;
+            self.superblock.table_seq = self.checkpoint.number;
             let start = self.checkpoint.start;
             (self.superblock.pool_chunk, self.superblock.pool_seq) = start;
         }

@@ -160,6 +160,10 @@ pub struct Tier {
     writes: Slab<WriteRequest>,
     flusher: commit::Flusher,
     checkpoint: Checkpoint,
+    /// Number of the opening ([`crate::Session::opening`]).
+    opening: u64,
+    /// Tables that this opening has written, besides the one that it may have written at its start.
+    tables: u64,
     /// Bytes on their way into pages.
     filling: u64,
     /// When the next pages leave for parts that are to be made.
@@ -179,8 +183,8 @@ pub struct Tier {
 impl Tier {
     pub(crate) fn new(
         geometry: Geometry,
-        superblock: Superblock,
-        superblock_copy: usize,
+        (superblock, superblock_copy): (Superblock, usize),
+        opening: u64,
         (pages, memory): (Pages, Memory),
         pool: Pool,
         free_chunks: VecDeque<u32>,
@@ -206,6 +210,8 @@ impl Tier {
             writes: Slab::default(),
             flusher: commit::Flusher::default(),
             checkpoint: Checkpoint::default(),
+            opening,
+            tables: 0,
             filling: 0,
             divides_at: None,
             is_stirred: true,
@@ -453,7 +459,9 @@ impl Tier {
     /// A timer for the earliest of what waits.
     fn set_timer(&mut self, fx: &mut Fx) {
         let disks = self.disks.iter().flatten().filter_map(Disk::due);
-        let pool = self.pool.since.map(|since| since + PAUSE);
+        // A group that is due waits for its flush, which is no matter of time: a timer for it would fire at once,
+        // again and again.
+        let pool = self.pool.since.filter(|_| !self.pool.is_due).map(|since| since + PAUSE);
         let next = disks.chain(pool).chain(self.divides_at).min();
         if let Some(next) = next
             && self.wake_at.is_none_or(|at| next < at)

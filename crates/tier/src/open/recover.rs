@@ -128,7 +128,7 @@ impl Tier {
             superblock.disks[index] = Some(attached.disk.entry.clone());
             opened[index] = Some(attached);
         }
-        structure.mend(media, &mut free)?;
+        structure.mend(media, settings.session.opening, &mut free)?;
         let Structure { mut superblock, copy, slots, pool, area, .. } = structure;
         let geometry = area.geometry;
         superblock.seq += 1;
@@ -147,7 +147,10 @@ impl Tier {
         let pages = Pages::new(&geometry, settings.policy, settings.admission);
         let memory = Memory::new(settings.memory_bytes, settings.policy);
         let pool = Pool::new(pool.log);
-        let mut tier = Self::new(geometry, superblock, copy, (pages, memory), pool, free);
+        let mut tier = {
+            let opening = settings.session.opening;
+            Self::new(geometry, (superblock, copy), opening, (pages, memory), pool, free)
+        };
         tier.start(opened, slots);
         Ok(Opened { pages: tier.resident(), tier, was_clean, writes, damage })
     }

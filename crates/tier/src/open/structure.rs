@@ -15,6 +15,7 @@ use crate::event::{IoError, Place};
 use crate::format::{
     BLOCK, BLOCK_BYTES, DiskEntry, Kind, Record, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState,
     SlotEntry, Superblock, SuperblockError, TABLE_ENTRIES, decode_table, encode_table,
+    table_number,
 };
 use crate::geometry::Geometry;
 use crate::machine::log::Log;
@@ -114,6 +115,7 @@ impl Structure {
     pub(super) fn mend(
         &mut self,
         media: &mut dyn Media,
+        opening: u64,
         free: &mut VecDeque<u32>,
     ) -> Result<(), OpenError> {
         if self.page_damage().is_none() {
@@ -131,7 +133,7 @@ impl Structure {
         let [a, b] = self.area.geometry.tables_at();
         let next = &mut self.superblock;
         next.table_at = if next.table_at == a { b } else { a };
-        next.table_seq += 1;
+        next.table_seq = table_number(opening, 0);
         Ok(write_table(media, next, &self.slots)?)
     }
 }

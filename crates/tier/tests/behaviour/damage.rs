@@ -285,6 +285,42 @@ pub fn points(first: u64, wanted: usize) -> usize {
     points
 }
 
+/// Place of the table that the superblock does not name, and the number of its first block.
+fn unnamed_table(tables_at: [u64; 2], devices: &mut Devices) -> (u64, u64) {
+    let superblock = Tier::inspect(&mut Direct::new(devices)).expect("no fault");
+    let at = tables_at.into_iter().find(|at| *at != superblock.table_at);
+    let at = at.expect("there are two tables");
+    let mut number = [0; 8];
+    devices.cache.read(at + 4032, &mut number).expect("no fault");
+    (at, u64::from_le_bytes(number))
+}
+
+/// A stop left a table that nothing names. The next opening wrote its own table there, and one block of it became
+/// again what it was: both had the same number, so old pages were served.
+#[test]
+fn table_block_of_another_opening_has_another_number() {
+    let mut world = World::new(1, BACK);
+    world.write(0, 4096);
+    world.settle_all();
+    let tables_at = world.tier.geometry().tables_at();
+    let before = unnamed_table(tables_at, &mut world.devices);
+    world.order(Order::Close);
+    while unnamed_table(tables_at, &mut world.devices) == before {
+        world.rest(1);
+    }
+    let mut devices = world.devices.clone();
+    devices.kill(&mut Stream::derive(1, &[12], Purpose::Device));
+    let (at, first) = unnamed_table(tables_at, &mut devices);
+    assert_eq!((at, first != before.1), (before.0, true), "the stop came before the superblock");
+
+    let opened = devices.open(BACK.mode).expect("a kill loses nothing");
+    let mut world = World::of(2, BACK, devices, opened.tier, world.oracle.clone());
+    world.close();
+    let superblock = Tier::inspect(&mut Direct::new(&mut world.devices)).expect("no fault");
+    assert_eq!(superblock.table_at, at);
+    assert_ne!(superblock.table_seq, first);
+}
+
 #[test]
 fn damaged_sector_is_answered_truly_or_refused_by_seeds_from_0() {
     points(0, 2500);

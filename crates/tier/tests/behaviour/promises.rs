@@ -525,3 +525,18 @@ fn what_waits_says_since_when_and_a_full_log_for_how_long() {
     let status = world.tier.status(0).expect("it is attached");
     assert_eq!((status.oldest, status.full_since), (None, None), "all is out");
 }
+
+/// A group of the pages' log that waited for its flush set a timer for a moment that had passed, again and again: the
+/// thread that serves went round without rest.
+#[test]
+fn waiting_for_a_flush_sets_no_timer() {
+    let mut world = World::new(1, THROUGH);
+    world.read_half();
+    // Maps of the pages that came in are due after a while. From then on no I/O ends here.
+    while !world.is_busy() {
+        assert!(world.fire_timer(), "nothing waits");
+    }
+    let fired = (0..100).take_while(|_| world.fire_timer()).count();
+    assert!(world.is_busy(), "a group or a flush is under way");
+    assert!(fired < 10, "the timer fired {fired} times while nothing changed");
+}

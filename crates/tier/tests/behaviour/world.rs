@@ -805,11 +805,18 @@ impl World {
         for _ in 0..steps {
             if self.is_busy() {
                 self.end_one();
-            } else if let Some(wake) = self.wake.take() {
-                self.now = self.now.max(wake);
-                self.event(Event::Timer);
+            } else {
+                self.fire_timer();
             }
         }
+    }
+
+    /// Fires the timer at its time, if one is set.
+    pub fn fire_timer(&mut self) -> bool {
+        let Some(wake) = self.wake.take() else { return false };
+        self.now = self.now.max(wake);
+        self.event(Event::Timer);
+        true
     }
 
     pub fn close(&mut self) {
