@@ -11,7 +11,7 @@ export default defineConfig({
   // Machines that test are busy; nothing here is timed.
   timeout: 150_000,
   expect: { timeout: 15_000 },
-  retries: 0,
+  retries: Number(process.env['PLAYWRIGHT_RETRIES'] ?? 0),
   reporter: [['list']],
   use: {
     baseURL: `http://localhost:${PORT}`,
