@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
+use crate::Format;
+
 /// Why a trace cannot be read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -23,6 +25,24 @@ pub enum TraceError {
         path: PathBuf,
         /// What was expected and what was found.
         reason: String,
+    },
+    /// No format fits its beginning, or several do.
+    #[error("{}: {}", path.display(), unrecognised(fit))]
+    Unrecognised {
+        /// Which file.
+        path: PathBuf,
+        /// Those that fit equally well.
+        fit: Vec<Format>,
+    },
+    /// A file that is known, and is no trace that can be read.
+    #[error("{}: this is {what}", path.display())]
+    Foreign {
+        /// Which file.
+        path: PathBuf,
+        /// Its kind.
+        what: &'static str,
+        /// What to do instead.
+        hint: &'static str,
     },
     /// More bad lines than allowed.
     #[error("{}: {bad} bad lines, {allowed} allowed; the first: {first}", path.display())]
@@ -80,6 +100,8 @@ impl TraceError {
             }
             Self::Exists { .. } => Some("choose another name with --out, or remove it"),
             Self::Unfinished { .. } => Some("record or import it again"),
+            Self::Foreign { hint, .. } => Some(hint),
+            Self::Unrecognised { .. } => Some("name its format with --from NAME"),
             _ => None,
         }
     }
@@ -102,6 +124,22 @@ impl TraceError {
 
     pub(crate) fn format(path: &Path, reason: impl Into<String>) -> Self {
         Self::Format { path: plain::named(path), reason: reason.into() }
+    }
+}
+
+fn unrecognised(fit: &[Format]) -> String {
+    let names = |formats: &mut dyn Iterator<Item = Format>, between: &str| {
+        formats.map(Format::name).collect::<Vec<_>>().join(between)
+    };
+    match fit {
+        [] => {
+            let all = names(&mut Format::all(), ", ");
+            format!("no trace format fits its beginning; those that are read: {all}")
+        }
+        several => {
+            let several = names(&mut several.iter().copied(), " and ");
+            format!("{several} fit its beginning equally well")
+        }
     }
 }
 

@@ -76,6 +76,7 @@ impl ReplayError {
     /// What to do about it, if anything is known to help.
     pub fn hint(&self) -> Option<String> {
         match self {
+            Self::Trace(error) => error.hint().map(str::to_owned),
             Self::NoTimes { .. } => {
                 Some("--speed max plays one I/O after the other, without pauses".to_owned())
             }

@@ -45,6 +45,17 @@ impl<'a> Fields<'a> {
         self.rest.unwrap_or_default()
     }
 
+    /// Whether all fields were taken: more of them are a sign of another table. An empty last
+    /// field, behind a separator at the end of the line, is none.
+    #[inline]
+    pub(super) fn end(&self) -> Result<(), Bad> {
+        match self.rest {
+            None => Ok(()),
+            Some(rest) if rest.trim_ascii().is_empty() => Ok(()),
+            Some(_) => Err(Bad::new("line", "has too many columns")),
+        }
+    }
+
     /// The next field, which must be there.
     #[inline]
     pub(super) fn text(&mut self, name: &'static str) -> Result<&'a [u8], Bad> {

@@ -3,6 +3,7 @@
 mod compression;
 mod detect;
 mod fields;
+mod foreign;
 mod format;
 mod formats;
 mod importer;
@@ -11,6 +12,7 @@ mod lines;
 mod names;
 mod open;
 mod per_cpu;
+mod plausible;
 mod records;
 mod sink;
 mod stream;

@@ -2,7 +2,8 @@ use std::io::Read;
 use std::path::Path;
 
 use super::compression::unpack;
-use super::detect::detect;
+use super::detect::{Found, detect};
+use super::foreign::{self, Foreign};
 use super::formats::blktrace::{self, Blktrace};
 use super::formats::{oracle, vscsi};
 use super::importer::{Decode, Importer};
@@ -56,8 +57,11 @@ pub(super) fn begin<R: Read + Send + 'static>(
     let reader = unpack(reader).map_err(|source| failed(name, source))?;
     let mut input = Input::new(reader, name, Input::BUFFER);
     input.fill()?;
-    let found = || detect(input.bytes(), !input.is_full()).ok_or_else(|| unknown(name));
-    let format = options.format.map_or_else(found, Ok)?;
+    // Whatever was named, nothing of a packed file can be read.
+    if let Some(foreign) = foreign::packed(input.bytes()) {
+        return Err(no_trace(name, foreign));
+    }
+    let format = options.format.map_or_else(|| found(&input, name), Ok)?;
     Ok((input, format))
 }
 
@@ -91,11 +95,21 @@ fn decoder(format: Format, input: Input, sink: &mut Sink) -> Result<Box<dyn Deco
     }
 }
 
-fn unknown(path: &Path) -> TraceError {
-    let names: Vec<&str> = Format::all().map(Format::name).collect();
-    let reason =
-        format!("no trace format fits its beginning; name one with --from: {}", names.join(", "));
-    TraceError::Format { path: path.to_owned(), reason }
+/// The one format that fits the beginning of a trace.
+fn found(input: &Input, name: &Path) -> Result<Format, TraceError> {
+    if input.bytes().is_empty() {
+        return Err(wrong(name, "it is empty"));
+    }
+    match detect(input.bytes(), !input.is_full(), name) {
+        Found::One(format) => Ok(format),
+        Found::Several(fit) => Err(TraceError::Unrecognised { path: name.to_owned(), fit }),
+        Found::Foreign(foreign) => Err(no_trace(name, foreign)),
+        Found::Nothing => Err(TraceError::Unrecognised { path: name.to_owned(), fit: Vec::new() }),
+    }
+}
+
+fn no_trace(path: &Path, foreign: Foreign) -> TraceError {
+    TraceError::Foreign { path: path.to_owned(), what: foreign.what, hint: foreign.hint }
 }
 
 pub(super) fn wrong(path: &Path, reason: &str) -> TraceError {

@@ -1,6 +1,7 @@
 //! What readers of other tools' traces promise, seen from outside.
 
 mod detection;
+mod foreign;
 mod fuzz;
 mod help;
 mod real;

@@ -83,6 +83,9 @@ fn failed(error: &FitError) -> Failure {
         }
         _ => Exit::Usage,
     };
+    if let FitError::Trace(error) = error {
+        return super::read::failed(error);
+    }
     Failure::from_error(exit, error).hint(error.hint())
 }
 

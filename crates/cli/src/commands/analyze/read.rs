@@ -27,12 +27,17 @@ pub fn read(args: &AnalyzeArgs) -> Result<(Fold, Subject, Filter), Failure> {
 }
 
 /// A trace that cannot be read: its content is a definition error, the rest is not.
-fn failed(error: &TraceError) -> Failure {
+pub(super) fn failed(error: &TraceError) -> Failure {
     let exit = match error {
         TraceError::Io { .. } => Exit::Failure,
         _ => Exit::Usage,
     };
-    Failure::from_error(exit, error)
+    let hint = match error {
+        // --from is a time here.
+        TraceError::Unrecognised { .. } => Some("name its format with --trace-format NAME"),
+        error => error.hint(),
+    };
+    Failure::from_error(exit, error).hint(hint)
 }
 
 fn subject(args: &AnalyzeArgs, info: &TraceInfo) -> Subject {

@@ -25,6 +25,7 @@ impl Line for Alibaba {
         let offset = fields.number("offset")?;
         let mut record = io(operation, offset, fields.number("length")?)?;
         let moment = moment(fields.number("timestamp")?, 1_000, "timestamp")?;
+        fields.end()?;
         record.device = sink.device(device);
         sink.push(moment, record);
         Ok(())

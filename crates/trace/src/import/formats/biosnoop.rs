@@ -7,9 +7,11 @@ use crate::{IoRecord, Operation};
 use units::Nanos;
 
 /// `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`, printed at the end of the I/O. A
-/// command's name may hold spaces, so columns are counted from the right.
+/// command's name may hold spaces, so columns are counted from the right. With `-t` the first
+/// column is `TIMESTAMP`, a time of day as `10:15:30.250`.
 pub(in super::super) struct Biosnoop {
     columns: Columns,
+    clock: TimeOfDay,
 }
 
 /// Columns behind the command's name: places counted from the right, 1 the last.
@@ -24,13 +26,15 @@ struct Columns {
 }
 
 const MILLISECOND_NS: u64 = 1_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+const DAY_NS: u64 = 86_400 * SECOND_NS;
 
 impl Default for Biosnoop {
     fn default() -> Self {
         let latency = (1, MILLISECOND_NS);
         let columns =
             Columns { count: 6, disk: 5, direction: 4, sector: 3, bytes: 2, queue: None, latency };
-        Self { columns }
+        Self { columns, clock: TimeOfDay::default() }
     }
 }
 
@@ -64,11 +68,46 @@ impl Columns {
 fn unit(name: &[u8]) -> Option<u64> {
     let (_, unit) = name.split_at(name.iter().position(|byte| *byte == b'(')?);
     match unit {
-        b"(s)" => Some(1_000_000_000),
+        b"(s)" => Some(SECOND_NS),
         b"(ms)" => Some(MILLISECOND_NS),
         b"(us)" => Some(1_000),
         b"(ns)" => Some(1),
         _ => None,
+    }
+}
+
+/// Whether a word is the first of the table's head.
+pub(in super::super) fn is_head(word: &[u8]) -> bool {
+    word.starts_with(b"TIME(") || word == b"TIMESTAMP"
+}
+
+/// Times of day put in a row: past midnight the days go on.
+#[derive(Default)]
+struct TimeOfDay {
+    last: u64,
+    days: u64,
+}
+
+impl TimeOfDay {
+    /// The moment of `hours:minutes:seconds`, from the midnight before the first one.
+    fn moment(&mut self, word: &[u8]) -> Result<Moment, Bad> {
+        let bad = Bad::new("TIMESTAMP", "is no time of day");
+        let mut parts = word.splitn(3, |byte| *byte == b':');
+        let mut part = || parts.next().ok_or(bad);
+        let hours = number(part()?, "TIMESTAMP")?;
+        let minutes = number(part()?, "TIMESTAMP")?;
+        let seconds = decimal(part()?, SECOND_NS, "TIMESTAMP")?;
+        if hours > 23 || minutes > 59 || seconds >= 61 * SECOND_NS {
+            return Err(bad);
+        }
+        let now = (hours * 3600 + minutes * 60) * SECOND_NS + seconds;
+        // A clock that is set back by less than half a day has not passed midnight.
+        if now + DAY_NS / 2 < self.last {
+            self.days += 1;
+        }
+        self.last = now;
+        let ns = times(self.days, DAY_NS, "TIMESTAMP")?.checked_add(now).ok_or(bad)?;
+        i64::try_from(ns).map(Moment).map_err(|_| bad)
     }
 }
 
@@ -81,8 +120,11 @@ impl Line for Biosnoop {
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad> {
         let words = Words::of(line);
         let words = words.all();
-        if words.first().is_some_and(|word| word.starts_with(b"TIME(")) {
+        if words.first().is_some_and(|word| is_head(word)) {
             self.columns = Columns::of(words)?;
+            if words[0] == b"TIMESTAMP" {
+                sink.real_times(MILLISECOND_NS);
+            }
             sink.skip();
             return Ok(());
         }
@@ -90,7 +132,15 @@ impl Line for Biosnoop {
         let Some(end) = words.len().checked_sub(self.columns.count).filter(|end| *end >= 2) else {
             return Err(Bad::new("line", "has too few columns"));
         };
-        let (moment, mut record) = self.columns.record(words)?;
+        let ended = if words[0].contains(&b':') {
+            self.clock.moment(words[0])?
+        } else {
+            decimal_moment(words[0], SECOND_NS, "TIME")?
+        };
+        let Some((moment, mut record)) = self.columns.record(words, ended)? else {
+            sink.skip();
+            return Ok(());
+        };
         record.vm = sink.vm(&words[1..end].join(&b' '));
         record.device = sink.device(words[words.len() - self.columns.disk]);
         sink.push(moment, record);
@@ -99,31 +149,59 @@ impl Line for Biosnoop {
 }
 
 impl Columns {
-    fn record(&self, words: &[&[u8]]) -> Result<(Moment, IoRecord), Bad> {
+    /// The I/O of a row and when it was issued; none of a request that moves nothing.
+    fn record(&self, words: &[&[u8]], end: Moment) -> Result<Option<(Moment, IoRecord)>, Bad> {
         let at = |place: usize| words[words.len() - place];
-        let end = decimal_moment(words[0], 1_000_000_000, "TIME")?;
+        number(at(self.count), "PID")?;
         let latency = decimal(at(self.latency.0), self.latency.1, "LAT")?;
-        let queue = self.queue.map(|(place, unit)| decimal(at(place), unit, "QUE")).transpose()?;
-        let mut record = self.io(at(self.direction), at(self.sector), at(self.bytes))?;
+        let queue = self.queue.map(|(place, unit)| queue(at(place), unit)).transpose()?.flatten();
+        let io = Self::io(at(self.direction), at(self.sector), at(self.bytes))?;
+        let Some(mut record) = io else { return Ok(None) };
         record.device_time = Some(Nanos(latency));
         record.queue = queue.map(Nanos);
         let whole = i64::try_from(latency.saturating_add(queue.unwrap_or(0)));
         let whole = whole.map_err(|_| Bad::new("LAT", "is too large"))?;
-        Ok((Moment(end.0.saturating_sub(whole)), record))
+        Ok(Some((Moment(end.0.saturating_sub(whole)), record)))
     }
 
-    /// Nothing written is a flush, whose sector may be anything.
-    fn io(&self, direction: &[u8], sector: &[u8], bytes: &[u8]) -> Result<IoRecord, Bad> {
+    /// A write of nothing is a flush, whose sector may be anything.
+    fn io(direction: &[u8], sector: &[u8], bytes: &[u8]) -> Result<Option<IoRecord>, Bad> {
+        let operation = operation(direction)?;
         let bytes = number(bytes, "BYTES")?;
-        if bytes == 0 {
-            return Ok(IoRecord::new(Nanos::ZERO, Operation::Flush, 0, 0));
+        let Some(operation) = operation else { return Ok(None) };
+        if bytes == 0 || operation == Operation::Flush {
+            let is_flush = matches!(operation, Operation::Flush | Operation::Write);
+            return Ok(is_flush.then(|| IoRecord::new(Nanos::ZERO, Operation::Flush, 0, 0)));
         }
-        let operation = match direction.iter().find(|byte| b"RWD".contains(byte)) {
-            Some(b'R') => Operation::Read,
-            Some(b'W') => Operation::Write,
-            Some(_) => Operation::Discard,
-            None => return Err(Bad::new("T", "is none of R, W and D")),
-        };
-        io(operation, times(number(sector, "SECTOR")?, 512, "SECTOR")?, bytes)
+        let sector = times(number(sector, "SECTOR")?, 512, "SECTOR")?;
+        io(operation, sector, bytes).map(Some)
     }
+}
+
+/// What the letters of `T` say: those of the kernel's `blk_fill_rwbs`. None of a request that is
+/// no read, write, discard or flush (`N`).
+fn operation(letters: &[u8]) -> Result<Option<Operation>, Bad> {
+    const LETTERS: &[u8] = b"FRWDENASM";
+    if letters.is_empty() || !letters.iter().all(|byte| LETTERS.contains(byte)) {
+        return Err(Bad::new("T", "is none of R, W, D, F and N"));
+    }
+    Ok(match letters.iter().find(|byte| b"RWDN".contains(byte)) {
+        Some(b'R') => Some(Operation::Read),
+        Some(b'W') => Some(Operation::Write),
+        Some(b'D') => Some(Operation::Discard),
+        Some(_) if !letters.contains(&b'F') => None,
+        _ => Some(Operation::Flush),
+    })
+}
+
+/// Time before the driver got it; none where biosnoop prints -1, as it does of a request that it
+/// never saw inserted (NVMe without a scheduler).
+fn queue(word: &[u8], unit_ns: u64) -> Result<Option<u64>, Bad> {
+    if word.starts_with(b"-") {
+        return match decimal(&word[1..], 1_000, "QUE")? {
+            1_000 => Ok(None),
+            _ => Err(Bad::new("QUE", "is below 0 and not -1")),
+        };
+    }
+    decimal(word, unit_ns, "QUE").map(Some)
 }

@@ -2,7 +2,7 @@
 
 use super::super::fields::{Words, decimal_moment, number};
 use super::super::lines::Line;
-use super::super::sink::{Bad, Moment, NOBODY, Sink};
+use super::super::sink::{Bad, Moment, Sink};
 use super::blocks::{Event, Matcher, Seen, of_letters};
 use crate::Flags;
 
@@ -75,10 +75,13 @@ impl Blkparse {
         if event == Event::Complete && bracketed.is_some_and(|error| error != b"0") {
             flags = flags.with(Flags::ERROR);
         }
-        let is_process = event != Event::Complete;
-        let vm = sink.vm(bracketed.filter(|_| is_process).unwrap_or(NOBODY.as_bytes()));
+        // The brackets of a completion hold its error.
+        let sender = match bracketed.filter(|_| event != Event::Complete) {
+            Some(name) => self.matcher.senders.number(name),
+            None => self.matcher.senders.nobody(),
+        };
         let device = sink.device(words.text(0, "device")?);
-        let seen = Seen { event, moment, device, vm, operation, flags, sector, count };
+        let seen = Seen { event, moment, device, sender, operation, flags, sector, count };
         self.matcher.take(&seen, sink)
     }
 }

@@ -6,9 +6,9 @@ use memchr::memmem;
 
 use super::super::importer::Decode;
 use super::super::input::Input;
-use super::super::sink::{Bad, Moment, NOBODY, Sink};
-use super::blocks::{Event, Matcher, Seen, sectors_of};
-use crate::{Flags, Operation, TraceError, VmIndex};
+use super::super::sink::{Bad, Moment, Sink};
+use super::blocks::{Event, Matcher, Seen, Sender, sectors_of};
+use crate::{Flags, Operation, TraceError};
 
 /// Bytes of an event before its payload.
 const HEADER: usize = 48;
@@ -59,7 +59,7 @@ fn is_big(head: &[u8]) -> Option<bool> {
 pub(in super::super) struct Blktrace {
     streams: Vec<Stream>,
     matcher: Matcher,
-    processes: HashMap<u32, VmIndex>,
+    processes: HashMap<u32, Sender>,
 }
 
 impl Blktrace {
@@ -103,14 +103,14 @@ impl Blktrace {
         }
         let count = sectors_of(event.bytes)?;
         let moment = Moment(i64::try_from(event.time).map_err(|_| TOO_LATE)?);
-        let vm = match self.processes.get(&event.pid) {
-            Some(vm) => *vm,
-            None => sink.vm(NOBODY.as_bytes()),
+        let sender = match self.processes.get(&event.pid) {
+            Some(sender) => *sender,
+            None => self.matcher.senders.nobody(),
         };
         let device = format!("{},{}", event.device >> 20, event.device & 0xf_ffff);
         let device = sink.device(device.as_bytes());
         let sector = event.sector;
-        let seen = Seen { event: kind, moment, device, vm, operation, flags, sector, count };
+        let seen = Seen { event: kind, moment, device, sender, operation, flags, sector, count };
         self.matcher.take(&seen, sink)
     }
 
@@ -121,7 +121,7 @@ impl Blktrace {
                 let end = event.payload.iter().position(|byte| *byte == 0);
                 let name = &event.payload[..end.unwrap_or(event.payload.len())];
                 if !name.is_empty() {
-                    self.processes.insert(event.pid, sink.vm(name));
+                    self.processes.insert(event.pid, self.matcher.senders.number(name));
                 }
             }
             1 if sink.origin_unix_ns.is_none() => {

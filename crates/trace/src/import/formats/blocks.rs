@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, VecDeque};
 use units::Nanos;
 
 use super::super::fields::sectors;
-use super::super::sink::{Bad, Moment, Sink};
+use super::super::names::Names;
+use super::super::sink::{Bad, Moment, NOBODY, Sink};
 use crate::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
 
 /// Events of either kind that wait for what follows; beyond it the eldest is handed out as it is.
@@ -32,13 +33,49 @@ pub(super) enum Event {
     Complete,
 }
 
+/// Number of a process in [`Senders`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sender(u16);
+
+/// Processes that events name. A process becomes a sender of the trace with the first I/O that is
+/// handed out as its own: a worker that dispatches or completes I/O of others never does.
+#[derive(Default)]
+pub(super) struct Senders {
+    numbers: Names,
+    known: Vec<(Box<[u8]>, Option<VmIndex>)>,
+}
+
+impl Senders {
+    /// Number of the process called `name`.
+    pub(super) fn number(&mut self, name: &[u8]) -> Sender {
+        let (number, is_new) = self.numbers.number(name);
+        if is_new {
+            self.known.push((name.into(), None));
+        }
+        Sender(number)
+    }
+
+    /// Number of a process whose name is not known.
+    pub(super) fn nobody(&mut self) -> Sender {
+        self.number(NOBODY.as_bytes())
+    }
+
+    fn vm(&mut self, sender: Sender, sink: &mut Sink) -> VmIndex {
+        match self.known.get_mut(usize::from(sender.0)) {
+            Some((_, Some(vm))) => *vm,
+            Some((name, vm)) => *vm.insert(sink.vm(name)),
+            None => sink.vm(NOBODY.as_bytes()),
+        }
+    }
+}
+
 /// An event as a trace tells it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     pub(super) event: Event,
     pub(super) moment: Moment,
     pub(super) device: DeviceIndex,
-    pub(super) vm: VmIndex,
+    pub(super) sender: Sender,
     pub(super) operation: Operation,
     pub(super) flags: Flags,
     /// First sector.
@@ -55,6 +92,7 @@ type Key = (u16, u64, Operation, u64);
 pub(super) struct Matcher {
     queued: Waiting,
     issued: Waiting,
+    pub(super) senders: Senders,
 }
 
 /// An I/O under way.
@@ -62,6 +100,7 @@ pub(super) struct Matcher {
 struct Under {
     record: IoRecord,
     moment: Moment,
+    sender: Sender,
     /// When the driver got it.
     issued: Option<Moment>,
     /// Sectors not completed yet.
@@ -74,7 +113,8 @@ impl Matcher {
         match seen.event {
             Event::Queue => {
                 let under = seen.under()?;
-                self.queued.put(seen.key(), under, sink);
+                let over = self.queued.put(seen.key(), under);
+                self.hand_out(over, sink);
             }
             Event::Merge => {
                 sink.skip();
@@ -86,7 +126,8 @@ impl Matcher {
             Event::Requeue => {
                 sink.skip();
                 if let Some(under) = self.issued.first(seen.key()) {
-                    self.queued.put(seen.key(), Under { issued: None, ..under }, sink);
+                    let over = self.queued.put(seen.key(), Under { issued: None, ..under });
+                    self.hand_out(over, sink);
                 }
             }
             Event::Complete => self.complete(seen, sink),
@@ -96,8 +137,16 @@ impl Matcher {
 
     /// What is still under way has no end in this trace.
     pub(super) fn finish(&mut self, sink: &mut Sink) {
-        for waiting in [&mut self.queued, &mut self.issued] {
-            waiting.all_out(sink);
+        let queued = self.queued.take_all();
+        let issued = self.issued.take_all();
+        self.hand_out(queued, sink);
+        self.hand_out(issued, sink);
+    }
+
+    fn hand_out(&mut self, all: impl IntoIterator<Item = Under>, sink: &mut Sink) {
+        for under in all {
+            let vm = self.senders.vm(under.sender, sink);
+            sink.push(under.moment, IoRecord { vm, ..under.record });
         }
     }
 
@@ -106,12 +155,13 @@ impl Matcher {
         if let Some(queued) = self.queued.first(seen.key()) {
             sink.skip();
             under.moment = queued.moment.min(seen.moment);
-            under.record.vm = queued.record.vm;
+            under.sender = queued.sender;
             under.record.flags = under.record.flags.with(queued.record.flags);
             under.record.queue = Some(between(under.moment, seen.moment));
         }
         under.issued = Some(seen.moment);
-        self.issued.put(seen.key(), under, sink);
+        let over = self.issued.put(seen.key(), under);
+        self.hand_out(over, sink);
         Ok(())
     }
 
@@ -127,12 +177,13 @@ impl Matcher {
         if under.left > 0 && seen.count > 0 {
             // The rest completes by itself, and its end is the I/O's.
             let rest = Seen { sector: seen.sector.saturating_add(seen.count), ..*seen };
-            self.issued.put(rest.key(), under, sink);
+            let over = self.issued.put(rest.key(), under);
+            self.hand_out(over, sink);
             return;
         }
         let began = under.issued.unwrap_or(under.moment);
         under.record.device_time = Some(between(began, seen.moment));
-        sink.push(under.moment, under.record);
+        self.hand_out([under], sink);
     }
 }
 
@@ -142,8 +193,9 @@ impl Seen {
             Operation::Flush => IoRecord::new(Nanos::ZERO, Operation::Flush, 0, 0),
             operation => sectors(operation, self.sector, self.count)?,
         };
-        (record.device, record.vm, record.flags) = (self.device, self.vm, self.flags);
-        Ok(Under { record, moment: self.moment, issued: None, left: self.count })
+        (record.device, record.flags) = (self.device, self.flags);
+        let (moment, sender) = (self.moment, self.sender);
+        Ok(Under { record, moment, sender, issued: None, left: self.count })
     }
 
     fn key(&self) -> Key {
@@ -165,7 +217,9 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn put(&mut self, (device, sector, operation, _): Key, under: Under, sink: &mut Sink) {
+    /// Adds one at a place, and takes the eldest ones of too many.
+    fn put(&mut self, (device, sector, operation, _): Key, under: Under) -> Vec<Under> {
+        let mut over = Vec::new();
         self.number += 1;
         let key = (device, sector, operation, self.number);
         self.by_place.insert(key, under);
@@ -173,12 +227,13 @@ impl Waiting {
         while self.by_place.len() > WAITING_MAX {
             let Some(eldest) = self.by_age.pop_front() else { break };
             if let Some(under) = self.by_place.remove(&eldest) {
-                sink.push(under.moment, under.record);
+                over.push(under);
             }
         }
         if self.by_age.len() > 4 * WAITING_MAX {
             self.by_age.retain(|key| self.by_place.contains_key(key));
         }
+        over
     }
 
     /// Takes the eldest at a place.
@@ -189,11 +244,10 @@ impl Waiting {
         self.by_place.remove(&key)
     }
 
-    fn all_out(&mut self, sink: &mut Sink) {
+    /// Takes all, by place.
+    fn take_all(&mut self) -> Vec<Under> {
         self.by_age.clear();
-        for (_, under) in std::mem::take(&mut self.by_place) {
-            sink.push(under.moment, under.record);
-        }
+        std::mem::take(&mut self.by_place).into_values().collect()
     }
 }
 

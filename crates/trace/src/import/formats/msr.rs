@@ -40,6 +40,7 @@ impl Line for Msr {
         let offset = fields.number("Offset")?;
         let mut record = io(operation, offset, fields.number("Size")?)?;
         let response = duration(fields.number("ResponseTime")?, STEP_NS, "ResponseTime")?;
+        fields.end()?;
         record.device_time = Some(response);
         (record.device, record.vm) = self.device(names, host, sink);
         sink.push(moment, record);

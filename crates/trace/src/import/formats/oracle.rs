@@ -10,6 +10,8 @@ use crate::{IoRecord, Operation};
 pub(in super::super) const SIZE: usize = 24;
 /// Records that detection looks at.
 const LOOKED_AT: usize = 256;
+/// References of a trace; more are a sign of another format.
+const REFERENCES_MAX: i64 = 1 << 40;
 /// Larger objects are taken for a sign of another format.
 const OBJECT_BYTES_MAX: u32 = 1 << 30;
 /// Bytes of the place that an object gets, which is one page of 512 bytes.
@@ -25,12 +27,13 @@ pub(in super::super) fn is_likely(head: &[u8]) -> bool {
     let mut last = 0;
     let mut is_good = |(number, record): (usize, &[u8; SIZE])| {
         let (time, size, next) = parts(record);
-        let is_ahead = next == -1 || usize::try_from(next).is_ok_and(|next| next > number);
+        let is_ahead = next == -1
+            || next < REFERENCES_MAX && usize::try_from(next).is_ok_and(|next| next > number);
         let is_good = time >= last && (1..=OBJECT_BYTES_MAX).contains(&size) && is_ahead;
         last = time;
         is_good
     };
-    !records.is_empty() && records.iter().take(LOOKED_AT).enumerate().all(&mut is_good)
+    records.len() >= 2 && records.iter().take(LOOKED_AT).enumerate().all(&mut is_good)
 }
 
 impl Fixed<SIZE> for Oracle {

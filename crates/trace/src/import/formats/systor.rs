@@ -30,6 +30,7 @@ impl Line for Systor {
         let operation = fields.text("IOType")?;
         let lun = fields.text("LUN")?;
         let (offset, size) = (fields.text("Offset")?, fields.text("Size")?);
+        fields.end()?;
         if operation.is_empty() {
             sink.skip();
             return Ok(());

@@ -30,6 +30,7 @@ impl Line for Tencent {
             _ => return Err(Bad::new("IOType", "is neither 0 nor 1")),
         };
         let volume = fields.text("VolumeID")?;
+        fields.end()?;
         let mut record = sectors(operation, offset, size)?;
         record.device = sink.device(volume);
         sink.push(moment, record);

@@ -11,6 +11,10 @@ use crate::{IoRecord, Operation};
 pub(in super::super) const SIZE_1: usize = 32;
 /// Bytes of a record of version 2.
 pub(in super::super) const SIZE_2: usize = 40;
+/// Records that detection looks at.
+const LOOKED_AT: usize = 64;
+/// Bytes of a command; more are a sign of another format.
+const LENGTH_MAX: u32 = 1 << 30;
 /// Bytes of the unit of addresses.
 const SECTOR: u64 = 512;
 
@@ -36,6 +40,24 @@ pub(in super::super) fn version(head: &[u8]) -> Option<u8> {
     } else {
         None
     }
+}
+
+/// Whether most of the first records, and both of the first two, have a version, an operation code of one byte and a
+/// believable length.
+pub(in super::super) fn is_likely(head: &[u8]) -> bool {
+    let (size, version_at, code_high, length_at) = match version(head) {
+        Some(1) => (SIZE_1, 15, 13, 4),
+        Some(_) => (SIZE_2, 3, 1, 8),
+        None => return false,
+    };
+    let version = head[version_at];
+    let is_record = |record: &&[u8]| {
+        let length = u32_at(record, length_at);
+        record[version_at] == version && record[code_high] == 0 && length <= LENGTH_MAX
+    };
+    let looked_at = head.chunks_exact(size).take(LOOKED_AT);
+    let (count, good) = (looked_at.len(), looked_at.filter(is_record).count());
+    good * 3 >= count * 2
 }
 
 impl Fixed<SIZE_1> for Version1 {

@@ -27,6 +27,7 @@ impl Line for VscsiText {
         let code = code_of_word(fields.text("command")?)?;
         let sector = fields.number("block")?;
         let moment = moment(fields.number("time")?, 1_000, "time")?;
+        fields.end()?;
         Command { code, bytes, sector, moment, response: None }.push(sink)
     }
 }
@@ -53,6 +54,7 @@ impl Line for VscsiCsv {
         let code = code(hex(fields.text("op")?, "op")?)?;
         let bytes = bytes(fields.number("size")?)?;
         let sector = fields.number("lbn")?;
+        fields.end()?;
         Command { code, bytes, sector, moment, response: None }.push(sink)
     }
 }

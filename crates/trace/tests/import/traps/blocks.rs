@@ -268,3 +268,59 @@ fn another_binary_is_refused_as_a_block_trace() {
     let error = read_as(&[1; 96], Some(Format::Blktrace), 9).expect_err("no magic");
     assert!(error.to_string().contains("magic number"), "{error}");
 }
+
+/// Seen at e6eaf978: the worker that dispatched and the 0 in the brackets of completions were
+/// counted as senders of I/O.
+#[test]
+fn blkparse_senders_are_those_who_queued() {
+    let read = read(
+        "259,0    2      101    3.000000000  5150  Q  DS 0 + 819200 [fio]\n\
+         259,0    2      102    3.000007000  5150  G  DS 0 + 819200 [fio]\n\
+         259,0    2      103    3.000008000  5150  P   N [fio]\n\
+         259,0    2      104    3.000009000  5150 UT   N [fio] 1\n\
+         259,0    2      105    3.000010000  5150  I  DS 0 + 819200 [fio]\n\
+         259,0    2      106    3.000030000    88  D  DS 0 + 819200 [kworker/2:1H]\n\
+         259,0    2      107    3.001200000     0  C  DS 0 + 819200 [0]\n\
+         259,0    2      108    3.002000000    88  Q   N 0 + 0 [smartd]\n\
+         259,0    2      109    3.002000000    88  m   N cfq88 / alloced\n",
+    );
+    assert_eq!(read.info.vms, ["fio"]);
+    let [discard] = read.records[..] else { panic!("one: {:?}", read.records) };
+    assert_eq!((discard.operation, discard.length), (Operation::Discard, 819_200 * 512));
+    assert_eq!(discard.latency(), Some(Nanos(1_200_000)));
+}
+
+#[test]
+fn blkparse_without_queue_events_names_who_dispatched() {
+    let read = read(
+        "  8,0    3        5     0.000010000   697  D   W 223490 + 8 [kworker/3:1H]\n\
+         \x20 8,0    1        1     0.001010000     0  C   W 223490 + 8 [0]\n",
+    );
+    assert_eq!(read.info.vms, ["kworker/3:1H"], "nothing else is known");
+}
+
+#[test]
+fn blktrace_senders_are_those_who_queued() {
+    let name = |pid: u32, name: &[u8; 16]| {
+        let mut event = block_event(false, 0, 0, 0, NOTIFY, name);
+        event[32..36].copy_from_slice(&pid.to_le_bytes());
+        event
+    };
+    let event = |pid: u32, time: u64, what: u32| {
+        let mut event = block_event(false, time, 64, 4096, what | WRITE, &[]);
+        event[32..36].copy_from_slice(&pid.to_le_bytes());
+        event
+    };
+    let read = read(
+        [
+            name(1, b"kworker/0:1H\0\0\0\0"),
+            name(2, b"fio\0\0\0\0\0\0\0\0\0\0\0\0\0"),
+            event(2, 10, QUEUE),
+            event(1, 20, ISSUE),
+            event(0, 90, COMPLETE),
+        ]
+        .concat(),
+    );
+    assert_eq!(read.info.vms, ["fio"]);
+    assert_eq!(read.records.len(), 1);
+}

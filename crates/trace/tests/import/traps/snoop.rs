@@ -144,3 +144,44 @@ fn iotrace_raw_has_numbers_for_devices_and_rows_that_name_them() {
     assert_eq!(read.info.devices[0].size, Some(Bytes::MIB));
     assert!(!read.info.has_latency);
 }
+
+/// Seen at e6eaf978: biosnoop prints -1 for a request that it never saw inserted, as every one of
+/// NVMe without a scheduler, and none of these rows was read.
+#[test]
+fn biosnoop_queue_of_minus_1_is_unknown_and_the_latency_stays() {
+    let read = read(
+        "TIME(s)     COMM           PID     DISK    T    SECTOR     BYTES   QUE(ms) LAT(ms)\n\
+         0.000000    postgres       4101    nvme0n1 R    2048       8192     -1.000   0.512\n\
+         0.010000    postgres       4101    nvme0n1 W    4096       8192      0.250   0.500\n",
+    );
+    let [unknown, known] = read.records[..] else { panic!("{:?}", read.records) };
+    assert_eq!((unknown.queue, unknown.latency()), (None, Some(Nanos(512_000))));
+    assert_eq!((known.queue, known.latency()), (Some(Nanos(250_000)), Some(Nanos(750_000))));
+    assert_eq!(known.issue, Nanos(9_762_000), "9.25 ms, and the first at -0.512 ms");
+}
+
+#[test]
+fn biosnoop_letters_tell_reads_writes_discards_and_flushes() {
+    let read = read(
+        "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n1.0 a 1 sda RAM 8 4096 0.1\n\
+         1.1 a 1 sda WS 8 4096 0.1\n1.2 a 1 sda FWFS 8 4096 0.1\n1.3 fstrim 2 sda DS 0 1073741824 0.1\n\
+         1.4 a 1 sda DE 0 4096 0.1\n1.5 a 1 sda FF 0 0 0.1\n1.6 a 1 sda FN 0 0 0.1\n\
+         1.7 smartd 3 sda N 0 512 0.1\n1.8 a 1 sda D 0 0 0.1\n",
+    );
+    let operations: Vec<Operation> = read.records.iter().map(|record| record.operation).collect();
+    use Operation::{Discard, Flush, Read, Write};
+    assert_eq!(operations, [Read, Write, Write, Discard, Discard, Flush, Flush]);
+    assert_eq!(read.info.losses.skipped, 3, "the head, no data and a discard of nothing");
+    assert_eq!(read.info.vms, ["a", "fstrim"], "smartd sent no I/O");
+}
+
+#[test]
+fn biosnoop_with_times_of_day_goes_on_past_midnight() {
+    let read = read(
+        "TIMESTAMP    COMM           PID     DISK    T    SECTOR     BYTES   LAT(ms)\n\
+         23:59:59.900 a              1       sda     R    8          4096      1.000\n\
+         00:00:00.150 a              1       sda     W    8          4096      1.000\n",
+    );
+    assert_eq!(read.info.clock, tilemark_trace::Clock::Real { resolution: Nanos(1_000_000) });
+    assert_eq!(read.records[1].issue, Nanos(250_000_000));
+}
