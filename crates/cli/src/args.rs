@@ -442,6 +442,9 @@ pub enum TilesAction {
         toml: bool,
     },
     /// Make a workload of a fio job file; every option that does not carry over is named
+    ///
+    /// Options and jobs that have no counterpart are listed with the reason; the other jobs are
+    /// converted. Sizes are read as fio reads them: powers of 1,024 unless kb_base=1000.
     FromFio {
         /// The job file
         #[arg(value_name = "JOB")]
@@ -449,6 +452,9 @@ pub enum TilesAction {
         /// What the workload is called [default: the file's name]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
+        /// The size of jobs that name none, or of which they name a share (size=80%)
+        #[arg(long, value_name = "SIZE")]
+        size: Option<Bytes>,
         /// Write NAME.toml and NAME-tile.toml into this directory, instead of printing the workload
         #[arg(long, value_name = "DIR")]
         to: Option<PathBuf>,

@@ -34,7 +34,7 @@ pub use document::{
     CurveDistance, Decision, Distance, FIT_SCHEMA, FitReport, PhaseRow, Share, fit_json_schema,
 };
 pub use error::FitError;
-pub use fio::{FioError, FromFio, LeftOut, workload_of};
+pub use fio::{FioError, FromFio, LeftOut, Note, workload_of};
 pub use gather::{Observed, Wanted, gather};
 pub use generate::{Storage, generate};
 pub use text::fit_text;

@@ -26,15 +26,20 @@ pub fn tiles(args: &TilesArgs) -> Result<Exit, Failure> {
             let tile = found.map_err(|error| Failure::from_definition(&error))?;
             output::print(&if *toml { definitions(&tile)? } else { show(&tile) })?;
         }
-        Some(TilesAction::FromFio { job, name, to }) => {
-            from_fio(job, name.as_deref(), to.as_deref())?;
+        Some(TilesAction::FromFio { job, name, size, to }) => {
+            from_fio(job, name.as_deref(), *size, to.as_deref())?;
         }
     }
     Ok(Exit::Success)
 }
 
 /// Makes a workload of a job file, and a tile of it where files are written.
-fn from_fio(job: &Path, name: Option<&str>, to: Option<&Path>) -> Result<(), Failure> {
+fn from_fio(
+    job: &Path,
+    name: Option<&str>,
+    size: Option<Bytes>,
+    to: Option<&Path>,
+) -> Result<(), Failure> {
     let wrong = |error: &dyn std::fmt::Display| {
         Failure::new(Exit::Usage, format!("{}: {error}", job.display()))
     };
@@ -43,11 +48,21 @@ fn from_fio(job: &Path, name: Option<&str>, to: Option<&Path>) -> Result<(), Fai
     let name = name.map(str::to_owned).or(stem).unwrap_or_default();
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let made = ::fit::workload_of(&text, &name).map_err(|error| wrong(&error))?;
+    let made =
+        ::fit::workload_of(&text, &name, size).map_err(|error| wrong(&error).hint(error.hint()))?;
     spec::load_workload(&format!("{name}.toml"), &made.toml)
         .map_err(|error| Failure::from_definition(&error))?;
     for left in &made.left {
         crate::say!("left out   [{}] {}: {}", left.section, left.option, left.why);
+    }
+    for note in &made.notes {
+        crate::say!("note       [{}] {}", note.section, note.text);
+    }
+    for error in &made.skipped {
+        crate::say!("not made   {error}");
+    }
+    if let Some(hint) = made.skipped.iter().find_map(::fit::FioError::hint) {
+        crate::say!("hint: {hint}");
     }
     let Some(to) = to else { return output::print(&made.toml) };
     let tile = format!(

@@ -1,12 +1,21 @@
 //! A fio job file as a workload: what means the same carries over, and what does not is named.
 //!
 //! What it refuses: guessing. An option that it does not know, or whose meaning has no counterpart,
-//! is listed with where it stood; nothing is left out in silence.
+//! is listed with where it stood; nothing is left out in silence. A job that cannot be converted
+//! is named with the reason and leaves the others.
 
-use std::fmt::Write as _;
+mod file;
+mod job;
+mod left;
+mod quantity;
+mod write;
 
-use indexmap::IndexMap;
 use units::Bytes;
+
+use file::{JOBS_MAX, JobFile};
+use job::Reader;
+use left::left_out;
+use write::Writer;
 
 /// A workload made of a job file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +24,10 @@ pub struct FromFio {
     pub toml: String,
     /// Options that did not carry over, with why.
     pub left: Vec<LeftOut>,
+    /// Options that carried over with another meaning than they seem to have.
+    pub notes: Vec<Note>,
+    /// Jobs that could not be converted.
+    pub skipped: Vec<FioError>,
 }
 
 /// An option that did not carry over.
@@ -26,6 +39,15 @@ pub struct LeftOut {
     pub option: String,
     /// Why it did not.
     pub why: &'static str,
+}
+
+/// What a reader of the workload should know of an option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The job's name.
+    pub section: String,
+    /// The option and what became of it.
+    pub text: String,
 }
 
 /// Why a job file is none.
@@ -45,7 +67,7 @@ pub enum FioError {
     /// Nothing would run.
     #[error("the job file has no job: a section [NAME] beside [global]")]
     NoJob,
-    /// A value that cannot be read.
+    /// A value that cannot be read or has no counterpart.
     #[error("job \"{job}\": {option}={value} {why}")]
     Value {
         /// The job.
@@ -59,318 +81,44 @@ pub enum FioError {
     },
 }
 
-/// Options of a section with their lines, later ones in the place of earlier ones.
-type Options = IndexMap<String, String>;
+impl FioError {
+    /// What helps.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Value { option: "size", value, .. }
+                if value.is_empty() || value.ends_with('%') =>
+            {
+                Some("--size SIZE is the size of jobs that name none, or a share of it")
+            }
+            _ => None,
+        }
+    }
+}
 
-/// Jobs that fio starts at most (`REAL_MAX_JOBS` of fio 3.33).
-const JOBS_MAX: usize = 4096;
-
-/// Options that carry over.
-const CARRIED: [&str; 17] = [
-    "rw",
-    "readwrite",
-    "bs",
-    "blocksize",
-    "size",
-    "filesize",
-    "numjobs",
-    "iodepth",
-    "rwmixread",
-    "rwmixwrite",
-    "rate_iops",
-    "fsync",
-    "fdatasync",
-    "random_distribution",
-    "description",
-    "name",
-    "direct",
-];
-
-/// Reads a job file; `name` is what the workload is called.
+/// Reads a job file; `name` is what the workload is called, `size` that of jobs that name none.
 ///
 /// # Errors
 ///
-/// If it cannot be read as one.
-pub fn workload_of(text: &str, name: &str) -> Result<FromFio, FioError> {
-    let sections = sections(text)?;
-    let global = sections.get("global").cloned().unwrap_or_default();
-    let jobs: Vec<(&String, &Options)> =
-        sections.iter().filter(|(name, _)| *name != "global").collect();
-    if jobs.is_empty() {
-        return Err(FioError::NoJob);
-    }
-    let mut left = left_out("global", &global);
-    let (mut disks, mut parts, mut reference) = (String::new(), String::new(), 0);
-    for (at, (job, own)) in jobs.iter().enumerate() {
-        left.extend(left_out(job, own));
-        let job = Job::of(job, own, &global)?;
-        reference += job.reference();
-        job.write(&format!("job-{}", at + 1), (&mut disks, &mut parts));
-    }
-    let toml = format!("{}{disks}{parts}", head(name, jobs.len(), reference));
-    Ok(FromFio { toml, left })
-}
-
-fn sections(text: &str) -> Result<IndexMap<String, Options>, FioError> {
-    let mut sections: IndexMap<String, Options> = IndexMap::new();
-    let mut current: Option<String> = None;
-    for (at, line) in text.lines().enumerate() {
-        let wrong = |why: &str| FioError::Line { line: at + 1, why: why.to_owned() };
-        let line = line.split([';', '#']).next().unwrap_or_default().trim();
-        if line.is_empty() {
-            continue;
-        }
-        if let Some(name) = line.strip_prefix('[') {
-            let name = name.strip_suffix(']').ok_or_else(|| wrong("a section has no ]"))?.trim();
-            if name.is_empty() {
-                return Err(wrong("a section has no name"));
+/// If it cannot be read as one, or if none of its jobs can be converted: why the first cannot.
+pub fn workload_of(text: &str, name: &str, size: Option<Bytes>) -> Result<FromFio, FioError> {
+    let file = JobFile::parse(text)?;
+    let mut left = left_out("global", file.global());
+    let (mut notes, mut skipped, mut writer) = (Vec::new(), Vec::new(), Writer::default());
+    for section in &file.jobs {
+        match Reader::new(&file, section, size).job() {
+            Ok(job) => {
+                let own = section.own.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+                left.extend(left_out(&section.name, own));
+                writer.add(&section.name, &job);
+                notes.extend(job.notes);
             }
-            if name != "global" && sections.contains_key(name) {
-                return Err(wrong(&format!("a second job has the name \"{name}\"")));
-            }
-            sections.entry(name.to_owned()).or_default();
-            // With [global]; before memory is taken for what cannot run.
-            if sections.len() > JOBS_MAX + 1 {
-                return Err(FioError::TooMany);
-            }
-            current = Some(name.to_owned());
-            continue;
-        }
-        let section = current.as_ref().and_then(|name| sections.get_mut(name));
-        let section = section.ok_or_else(|| wrong("an option stands before the first section"))?;
-        let (key, value) = line.split_once('=').unwrap_or((line, "1"));
-        section.insert(key.trim().to_lowercase(), value.trim().to_owned());
-    }
-    Ok(sections)
-}
-
-fn left_out(section: &str, options: &Options) -> Vec<LeftOut> {
-    let is_left = |(key, value): &(&String, &String)| {
-        !CARRIED.contains(&key.as_str()) || why_value(key, value).is_some()
-    };
-    let left = |(key, value): (&String, &String)| LeftOut {
-        section: section.to_owned(),
-        option: format!("{key}={value}"),
-        why: why_value(key, value).unwrap_or_else(|| why(key)),
-    };
-    options.iter().filter(is_left).map(left).collect()
-}
-
-/// Why a value of an option that carries over does not.
-fn why_value(key: &str, value: &str) -> Option<&'static str> {
-    match key {
-        "direct" if value == "0" => Some("runs go past the page cache; --buffered goes through it"),
-        "random_distribution" if !value.starts_with("zipf") && value != "random" => {
-            Some("only random and zipf have the same meaning here; places are uniform instead")
-        }
-        _ => None,
-    }
-}
-
-fn why(key: &str) -> &'static str {
-    match key {
-        "runtime" | "time_based" | "ramp_time" | "loops" | "startdelay" => {
-            "how long a step takes is the plan's: --duration, --warm-up-min"
-        }
-        "filename" | "directory" | "filename_format" | "nrfiles" | "openfiles" => {
-            "where disks lie is the datastore that a run names"
-        }
-        "ioengine"
-        | "thread"
-        | "invalidate"
-        | "hipri"
-        | "sqthread_poll"
-        | "registerfiles"
-        | "fixedbufs"
-        | "iodepth_batch"
-        | "iodepth_batch_submit"
-        | "iodepth_batch_complete"
-        | "iodepth_batch_complete_min"
-        | "iodepth_batch_complete_max"
-        | "iodepth_low" => "how load is made is Tilemark's: io_uring, one ring a worker",
-        "group_reporting" | "write_bw_log" | "write_lat_log" | "write_iops_log"
-        | "log_avg_msec" | "output" | "output-format" | "stonewall" | "new_group" => {
-            "results are told in Tilemark's way, and all jobs run at the same time"
-        }
-        "verify" | "do_verify" | "verify_fatal" | "verify_pattern" => {
-            "run --verify checks every block"
-        }
-        "bssplit" | "blocksize_range" | "bsrange" => {
-            "a mix of sizes: write it by hand as size = [{ weight, size }] (docs/language.md)"
-        }
-        "thinktime" | "thinktime_blocks" | "thinktime_spin" | "rate" | "rate_process" => {
-            "when I/Os begin: write it by hand as think or as an open load (docs/language.md)"
-        }
-        "randrepeat" | "randseed" | "allrandrepeat" | "norandommap" | "random_generator" => {
-            "random places come from the run's seed"
-        }
-        "offset" | "io_size" | "offset_increment" | "zonesize" | "zonemode"
-        | "percentage_random" => {
-            "where on the disk: write it by hand as within or mixed (docs/language.md)"
-        }
-        _ => "it is not known here",
-    }
-}
-
-/// What is carried over of a job.
-struct Job {
-    name: String,
-    reads: u32,
-    is_random: bool,
-    exponent: Option<f64>,
-    read_size: Bytes,
-    write_size: Bytes,
-    disk: Bytes,
-    outstanding: u32,
-    rate: Option<u32>,
-    flush_every: Option<u32>,
-}
-
-impl Job {
-    /// A job of its own options; what those do not say is global.
-    fn of(name: &str, own: &Options, global: &Options) -> Result<Self, FioError> {
-        // Lookups, because a copy of all global options for each job is their product.
-        let get = |keys: &[&str]| {
-            let found = keys.iter().find_map(|key| own.get(*key).or_else(|| global.get(*key)));
-            found.map(String::as_str)
-        };
-        let wrong = |option, value: &str, why: &str| FioError::Value {
-            job: name.to_owned(),
-            option,
-            value: value.to_owned(),
-            why: why.to_owned(),
-        };
-        let size = |option: &'static str, text: &str| {
-            let text = text.trim();
-            // fio means powers of 1024 by k, m, g, as the language does by k, M, G.
-            let is_bytes = text.chars().all(|c| c.is_ascii_digit());
-            let whole = if is_bytes { format!("{text}B") } else { text.to_owned() };
-            whole
-                .parse::<Bytes>()
-                .map_err(|error| wrong(option, text, &format!("is no size: {error}")))
-        };
-        let number = |option: &'static str, keys: &[&str], least: u32, most: u32| match get(keys) {
-            None => Ok(None),
-            Some(text) => match text.parse::<u32>() {
-                Ok(value) if (least..=most).contains(&value) => Ok(Some(value)),
-                _ => Err(wrong(option, text, &format!("is not from {least} to {most}"))),
-            },
-        };
-        let pattern = get(&["rw", "readwrite"]).unwrap_or("read");
-        let mixed = || -> Result<u32, FioError> {
-            let reads = number("rwmixread", &["rwmixread"], 0, 100)?;
-            let writes = number("rwmixwrite", &["rwmixwrite"], 0, 100)?;
-            Ok(reads.or(writes.map(|writes| 100 - writes)).unwrap_or(50))
-        };
-        let (reads, is_random) = match pattern {
-            "read" => (100, false),
-            "write" => (0, false),
-            "randread" => (100, true),
-            "randwrite" => (0, true),
-            "rw" | "readwrite" => (mixed()?, false),
-            "randrw" => (mixed()?, true),
-            other => {
-                let known = "is none of read, write, randread, randwrite, rw, randrw";
-                return Err(wrong("rw", other, known));
-            }
-        };
-        let blocks = get(&["bs", "blocksize"]).unwrap_or("4k");
-        let mut sizes = blocks.split(',');
-        let read_size = size("bs", sizes.next().unwrap_or("4k"))?;
-        let write_size = sizes.next().map_or(Ok(read_size), |text| size("bs", text))?;
-        let depth = number("iodepth", &["iodepth"], 1, 65_536)?.unwrap_or(1);
-        let jobs = number("numjobs", &["numjobs"], 1, 65_536)?.unwrap_or(1);
-        let exponent =
-            match get(&["random_distribution"]).and_then(|text| text.strip_prefix("zipf:")) {
-                None => None,
-                Some(theta) => match theta.parse::<f64>() {
-                    Ok(theta) if (0.0..=3.0).contains(&theta) => Some(theta),
-                    _ => return Err(wrong("random_distribution", theta, "is not from 0 to 3")),
-                },
-            };
-        Ok(Self {
-            name: name.to_owned(),
-            reads,
-            is_random,
-            exponent,
-            read_size,
-            write_size,
-            disk: match get(&["size", "filesize"]) {
-                Some(text) => size("size", text)?,
-                None => return Err(wrong("size", "", "is absent: how large is the disk?")),
-            },
-            outstanding: depth.saturating_mul(jobs),
-            rate: number("rate_iops", &["rate_iops"], 1, 10_000_000)?.map(|rate| rate * jobs),
-            flush_every: number("fsync", &["fsync", "fdatasync"], 1, 1_000_000)?,
-        })
-    }
-
-    fn write(&self, id: &str, (disks, parts): (&mut String, &mut String)) {
-        let _ = writeln!(
-            disks,
-            "\n# fio job: {}\n[[vm.disk]]\nname = \"{id}\"\nsize = \"{}\"",
-            one_line(&self.name),
-            self.disk.to_text()
-        );
-        let load = match self.rate {
-            Some(rate) => format!("open = {{ rate = \"{rate}/s\" }}"),
-            None => format!("closed = {{ users = {} }}", self.outstanding),
-        };
-        let _ = writeln!(parts, "\n[[users]]\nname = \"{id}\"\nvm = \"fio\"\nload = {{ {load} }}");
-        // After so many writes comes a flush, so that such an action is as many I/Os.
-        let writes = f64::from(100 - self.reads) / f64::from(self.flush_every.unwrap_or(1));
-        let all = [("read", f64::from(self.reads)), ("write", writes)];
-        let actions: Vec<_> = all.iter().filter(|(_, weight)| *weight > 0.0).collect();
-        let mix = actions.iter().map(|(verb, weight)| format!("{id}-{verb} = {weight:?}"));
-        let _ = writeln!(parts, "mix = {{ {} }}", mix.collect::<Vec<_>>().join(", "));
-        for (verb, _) in actions {
-            let steps = self.steps(id, verb);
-            let _ = writeln!(parts, "\n[[action]]\nname = \"{id}-{verb}\"\nsteps = [{steps}]");
+            Err(error) => skipped.push(error),
         }
     }
-
-    fn steps(&self, id: &str, verb: &str) -> String {
-        let size = if verb == "read" { self.read_size } else { self.write_size };
-        let flushed = self.flush_every.filter(|_| verb == "write");
-        let count = flushed.map_or_else(String::new, |every| format!(", count = {every}"));
-        let (size, address) = (size.to_text(), self.address());
-        let io = format!("{{ {verb} = {{ disk = \"{id}\", size = \"{size}\"{address}{count} }} }}");
-        match flushed {
-            Some(_) => format!("{io}, {{ flush = {{ disk = \"{id}\" }} }}"),
-            None => io,
-        }
+    if skipped.len() == file.jobs.len() {
+        return Err(skipped.swap_remove(0));
     }
-
-    /// What counts as one tile's worth: a rate that was asked for, or what so many outstanding
-    /// I/Os reach when each takes 10 ms, as of every shipped load without think time.
-    fn reference(&self) -> u64 {
-        u64::from(self.rate.unwrap_or(self.outstanding.saturating_mul(100)))
-    }
-
-    fn address(&self) -> String {
-        match (self.is_random, self.exponent) {
-            (false, _) => ", address = { sequential = {} }".to_owned(),
-            (true, Some(exponent)) => {
-                format!(", address = {{ zipf = {{ exponent = {exponent:?} }} }}")
-            }
-            (true, None) => String::new(),
-        }
-    }
-}
-
-fn head(name: &str, jobs: usize, reference: u64) -> String {
-    format!(
-        "# Made of a fio job file. What did not carry over was listed when it was made.\nname = \"{name}\"\n\
-         title = \"{jobs} fio jobs as one machine\"\n\
-         source = \"a fio job file; it has no limits: add [[limit]] for what users of this machine bear\"\n\n\
-         [metric]\nunit = \"IOPS\"\ncount = \"io\"\n\
-         # What the outstanding I/Os reach when each takes 10 ms, and rates as they are.\n\
-         reference = {reference}\n\n[[vm]]\nname = \"fio\"\n"
-    )
-}
-
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    Ok(FromFio { toml: writer.finish(name), left, notes, skipped })
 }
 
 #[cfg(test)]
@@ -401,10 +149,11 @@ unheard_of=7
 
     #[test]
     fn what_means_the_same_carries_over_and_everything_else_is_named() {
-        let made = workload_of(JOB, "from-fio").expect("a workload");
+        let made = workload_of(JOB, "from-fio", None).expect("a workload");
         let workload = spec::load_workload("from-fio.toml", &made.toml).expect(&made.toml);
         assert_eq!(spec::check::workload(&workload), [], "{}", made.toml);
-        assert_eq!(workload.vms[0].disks[0].size, Bytes::GIB * 4);
+        assert_eq!(workload.vms[0].disks[0].size, Bytes::GIB * 8, "two copies of 4 GiB each");
+        assert_eq!(workload.groups[1].name, "log");
         assert!(made.toml.contains("users = 32"), "16 deep, twice: {}", made.toml);
         assert!(made.toml.contains("zipf = { exponent = 1.1 }"), "{}", made.toml);
         assert!(made.toml.contains("count = 4 } }, { flush"), "{}", made.toml);
@@ -416,9 +165,11 @@ unheard_of=7
 
     #[test]
     fn every_option_is_carried_or_named() {
-        for option in ["bssplit=4k/60:8k/40", "thinktime=10", "offset=1g", "direct=0", "loops"] {
+        for option in
+            ["random_distribution=normal:5", "thinktime=10", "offset=1g", "direct=0", "loops"]
+        {
             let text = format!("[a]\nrw=read\nsize=1g\n{option}\n");
-            let made = workload_of(&text, "a").expect("a workload");
+            let made = workload_of(&text, "a", None).expect("a workload");
             assert_eq!(made.left.len(), 1, "{option}: {:?}", made.left);
         }
     }
@@ -428,7 +179,7 @@ unheard_of=7
     fn more_jobs_than_fio_starts_are_refused() {
         let jobs = |count: usize| {
             let jobs: String = (0..count).map(|at| format!("[j{at}]\n")).collect();
-            workload_of(&format!("[global]\nrw=read\nsize=1m\n{jobs}"), "a")
+            workload_of(&format!("[global]\nrw=read\nsize=1m\n{jobs}"), "a", None)
         };
         assert_eq!(jobs(JOBS_MAX + 1), Err(FioError::TooMany));
         let made = jobs(JOBS_MAX).expect("as many as fio starts");
@@ -449,8 +200,189 @@ unheard_of=7
             ("[a]\nsize=1g\niodepth=0\n", "is not from 1 to 65536"),
             ("[a]\nsize=1g\nrandom_distribution=zipf:9\n", "is not from 0 to 3"),
         ] {
-            let error = workload_of(text, "a").expect_err(text).to_string();
+            let error = workload_of(text, "a", None).expect_err(text).to_string();
             assert!(error.contains(said), "{text:?}: {error}");
         }
+    }
+
+    /// The workload of a job file and what was said of it.
+    fn made(text: &str) -> (spec::workload::Workload, FromFio) {
+        let made = workload_of(text, "a", None).expect(text);
+        let workload = spec::load_workload("a.toml", &made.toml).expect(&made.toml);
+        assert_eq!(spec::check::workload(&workload), [], "{}", made.toml);
+        (workload, made)
+    }
+
+    /// All notes as one text.
+    fn notes(made: &FromFio) -> String {
+        made.notes.iter().map(|note| format!("[{}] {}\n", note.section, note.text)).collect()
+    }
+
+    fn size_of(workload: &spec::workload::Workload) -> Bytes {
+        workload.vms.iter().flat_map(|vm| &vm.disks).map(|disk| disk.size).sum()
+    }
+
+    #[test]
+    fn sizes_are_powers_of_1024_in_any_case() {
+        for (bs, size) in [("64KB", "1GB"), ("64kb", "1gb"), ("64k", "1g"), ("65536", "0x40000000")]
+        {
+            let (workload, made) = made(&format!("[a]\nrw=randread\nbs={bs}\nsize={size}\n"));
+            assert_eq!(size_of(&workload), Bytes::GIB, "{size}");
+            assert!(made.toml.contains("size = \"64KiB\""), "{}", made.toml);
+            assert!(made.notes.is_empty(), "{:?}", made.notes);
+        }
+        let (_, made) = made("[a]\nkb_base=1000\nrw=read\nbs=64KiB\nsize=1g\n");
+        assert!(made.toml.contains("size = \"64KiB\"") && made.notes.is_empty(), "{}", made.toml);
+    }
+
+    #[test]
+    fn sizes_that_fio_reads_oddly_are_told() {
+        let (_, iec) = made("[a]\nrw=read\nbs=4KiB\nsize=1g\n");
+        assert!(iec.toml.contains("size = \"4KiB\""), "4000 B in whole sectors: {}", iec.toml);
+        assert!(notes(&iec).contains("bs=4KiB is 4000 B"), "{}", notes(&iec));
+        let etcd = "[etcd]\nrw=write\nioengine=sync\nfdatasync=1\nsize=22m\nbs=2300\n";
+        let (workload, etcd) = made(etcd);
+        assert_eq!(size_of(&workload), Bytes::new(22 << 20));
+        assert!(etcd.toml.contains("size = \"2560B\""), "{}", etcd.toml);
+        assert!(
+            notes(&etcd).contains("bs=2300 is 2300 B: rounded up to 2560 B"),
+            "{}",
+            notes(&etcd)
+        );
+    }
+
+    #[test]
+    fn rates_are_of_each_direction() {
+        use spec::workload::Load;
+        let rate = |text: &str| {
+            let (workload, _) = made(&format!("[a]\nrw=randrw\nrwmixread=90\nsize=1g\n{text}\n"));
+            let group = workload.groups[0].clone();
+            let mix = group.mix.unwrap_or_default();
+            let Load::Open { rate, .. } = group.load else { panic!("{text}: {:?}", group.load) };
+            (rate.to_string(), mix.get("a-read").copied(), mix.get("a-write").copied())
+        };
+        assert_eq!(rate("rate_iops=90,10"), ("100/s".to_owned(), Some(90.0), Some(10.0)));
+        // fio 3.33 gives each direction the rate, whatever the mix says.
+        assert_eq!(rate("rate_iops=100"), ("200/s".to_owned(), Some(100.0), Some(100.0)));
+        assert_eq!(rate("rate=400k,40k"), ("110/s".to_owned(), Some(100.0), Some(10.0)));
+        let pair = rate("rate_iops=90,10\nnumjobs=2\nfsync=5");
+        assert_eq!(pair, ("184/s".to_owned(), Some(180.0), Some(4.0)), "20 writes are 4 actions");
+        let (workload, _) =
+            made("[a]\nrw=randrw\nsize=1g\nrate_iops=,10\niodepth=8\nioengine=libaio\n");
+        let loads: Vec<&Load> = workload.groups.iter().map(|group| &group.load).collect();
+        assert!(
+            matches!(loads[..], [Load::Open { .. }, Load::Closed { users: 8, .. }]),
+            "{loads:?}"
+        );
+    }
+
+    #[test]
+    fn synchronous_engines_have_one_io_at_a_time() {
+        for (engine, users) in [("", 1), ("ioengine=sync\n", 1), ("ioengine=libaio\n", 32)] {
+            let (_, made) = made(&format!("[a]\nrw=randread\nsize=1g\niodepth=32\n{engine}"));
+            assert!(made.toml.contains(&format!("users = {users} }}")), "{}", made.toml);
+            assert_eq!(notes(&made).contains("iodepth=32 is 1"), users == 1, "{}", notes(&made));
+        }
+        let (_, made) = made("[a]\nrw=randread\nsize=1g\niodepth=32\nnumjobs=4\n");
+        assert!(made.toml.contains("users = 4 }"), "{}", made.toml);
+    }
+
+    #[test]
+    fn distributions_have_the_values_of_fio() {
+        let address = |text: &str| {
+            let text = format!("[a]\nrw=randread\nsize=1g\nrandom_distribution={text}\n");
+            made(&text).1.toml
+        };
+        assert!(address("zipf").contains("zipf = { exponent = 1.1 }"));
+        assert!(address("zipf:0.8").contains("zipf = { exponent = 0.8 }"));
+        let hot = address("pareto");
+        assert_eq!(hot, address("pareto:0.2"));
+        assert!(hot.contains("hot = [{ io = \"40.96%\", space = \"0.16%\" }"), "{hot}");
+        let zones = address("zoned:60/10:30/20:10/70");
+        assert!(zones.contains("{ io = \"60%\", space = \"10%\" }, { io = \"30%\""), "{zones}");
+        let (_, normal) = made("[a]\nrw=randread\nsize=1g\nrandom_distribution=normal\n");
+        assert!(normal.left[0].why.contains("uniform"), "{:?}", normal.left);
+    }
+
+    #[test]
+    fn block_sizes_are_split_for_each_direction() {
+        let (_, made) = made(
+            "[a]\nrw=randrw\nsize=1g\nbssplit=4k/60:64k/,8k/10:16k/90\n[b]\nrw=read\nsize=1g\n\
+             bsrange=4k-16k\n[c]\nrw=rw\nsize=1g\nbs=8k,\n",
+        );
+        for wanted in [
+            "read = { disk = \"a\", size = { \"4KiB\" = 60, \"64KiB\" = 40 }",
+            "write = { disk = \"a\", size = { \"8KiB\" = 10, \"16KiB\" = 90 }",
+            "size = { \"4KiB\" = 1, \"8KiB\" = 1, \"12KiB\" = 1, \"16KiB\" = 1 }",
+            "read = { disk = \"c\", size = \"8KiB\"",
+            "write = { disk = \"c\", size = \"4KiB\"",
+        ] {
+            assert!(made.toml.contains(wanted), "{wanted}: {}", made.toml);
+        }
+        assert!(made.left.is_empty(), "{:?}", made.left);
+    }
+
+    #[test]
+    fn files_of_a_job_and_its_copies_add_up() {
+        for (text, gib, streams) in [
+            ("size=4g\nnrfiles=4", 4, "streams = 4"),
+            ("filesize=1g\nnrfiles=4", 4, "streams = 4"),
+            ("size=4g\nnumjobs=3", 12, "streams = 3"),
+            ("size=4g\nnumjobs=3\nfilename=/dev/sdb", 4, "sequential = {}"),
+            ("size=4g\nfilename=a:b", 4, "streams = 2"),
+        ] {
+            let (workload, made) = made(&format!("[a]\nrw=read\n{text}\n"));
+            assert_eq!(size_of(&workload), Bytes::GIB * gib, "{text}");
+            assert!(made.toml.contains(streams), "{text}: {}", made.toml);
+        }
+        let (workload, _) =
+            made("[global]\nfilename=/dev/sdb\n[r]\nrw=read\nsize=1g\n[w]\nrw=write\nsize=2g\n");
+        assert_eq!(size_of(&workload), Bytes::GIB * 2, "one device for both");
+        assert_eq!(workload.vms[0].disks[0].name, "sdb");
+    }
+
+    #[test]
+    fn jobs_keep_their_names() {
+        let (workload, _) =
+            made("[Random Reads]\nrw=randread\nsize=1g\n[random-reads]\nrw=randread\nsize=1g\n");
+        let names: Vec<&str> = workload.groups.iter().map(|group| group.name.as_str()).collect();
+        assert_eq!(names, ["random-reads", "random-reads-2"]);
+    }
+
+    #[test]
+    fn a_job_that_cannot_be_converted_leaves_the_others() {
+        let (workload, made) = made(
+            "[a]\nrw=randwrite:8\nsize=1g\n[b]\nrw=write:4k\nsize=1g\n[c]\nrw=readwrite\nbs=128k\n\
+             size=1g\n[d]\nrw=rw\npercentage_random=30\nsize=1g\n[e]\nrw=trim\nsize=1g\n\
+             [f]\nrw=randread\npercentage_random=30\nsize=1g\n[g]\nrw=read\n",
+        );
+        let names: Vec<&str> = workload.groups.iter().map(|group| group.name.as_str()).collect();
+        assert_eq!(names, ["a", "c", "d", "f"]);
+        let skipped: Vec<String> = made.skipped.iter().map(ToString::to_string).collect();
+        assert!(skipped[0].contains("\"b\": rw=write:4k leaves gaps"), "{skipped:?}");
+        assert!(skipped[1].contains("\"e\": rw=trim") && skipped[2].contains("\"g\": size="));
+        assert!(made.toml.contains("mixed = { random = \"12.5%\" }"), "{}", made.toml);
+        assert!(made.toml.contains("mixed = { random = \"30%\" }"), "{}", made.toml);
+        let notes = notes(&made);
+        assert!(notes.contains("[d] percentage_random=30 changes random jobs only"), "{notes}");
+    }
+
+    #[test]
+    fn a_size_is_given_where_the_file_has_none() {
+        let text = "[a]\nrw=read\n[b]\nrw=read\nsize=50%\n[c]\nrw=read\nsize=1g\n";
+        let made = workload_of(text, "a", Some(Bytes::GIB * 8)).expect("all of them");
+        let workload = spec::load_workload("a.toml", &made.toml).expect("it loads");
+        let sizes: Vec<Bytes> = workload.vms[0].disks.iter().map(|disk| disk.size).collect();
+        assert_eq!(sizes, [Bytes::GIB * 8, Bytes::GIB * 4, Bytes::GIB]);
+        let error = workload_of("[a]\nrw=read\n", "a", None).expect_err("no size");
+        assert!(error.hint().is_some_and(|hint| hint.contains("--size")));
+    }
+
+    /// As of fio 3.33: a job has the options of the sections `[global]` above it.
+    #[test]
+    fn global_options_hold_below_their_section() {
+        let (_, made) = made("[a]\nrw=read\nsize=1g\n[global]\nbs=8k\n[b]\nrw=read\nsize=1g\n");
+        assert!(made.toml.contains("disk = \"a\", size = \"4KiB\""), "{}", made.toml);
+        assert!(made.toml.contains("disk = \"b\", size = \"8KiB\""), "{}", made.toml);
     }
 }

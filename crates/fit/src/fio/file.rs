@@ -1,0 +1,110 @@
+//! The sections and options of a job file.
+
+use indexmap::IndexMap;
+
+use super::FioError;
+
+/// Options of a section, later ones in the place of earlier ones.
+pub(super) type Options = IndexMap<String, String>;
+
+/// Jobs that fio starts at most (`REAL_MAX_JOBS` of fio 3.33).
+pub(super) const JOBS_MAX: usize = 4096;
+
+/// A job file as it stands.
+#[derive(Debug, Default)]
+pub(super) struct JobFile {
+    pub jobs: Vec<JobSection>,
+    /// Values of `[global]` by option, each with the number of the `[global]` that it stood in: a
+    /// job has those of the sections above it (fio's HOWTO, "Job file format").
+    global: IndexMap<String, Vec<(usize, String)>>,
+}
+
+/// A job's own options.
+#[derive(Debug)]
+pub(super) struct JobSection {
+    pub name: String,
+    pub own: Options,
+    /// Sections `[global]` above it.
+    globals: usize,
+}
+
+impl JobFile {
+    /// Reads a job file.
+    pub fn parse(text: &str) -> Result<Self, FioError> {
+        let mut file = Self::default();
+        let (mut globals, mut place) = (0, Place::Nowhere);
+        let mut names = std::collections::HashSet::new();
+        for (at, line) in text.lines().enumerate() {
+            let wrong = |why: &str| FioError::Line { line: at + 1, why: why.to_owned() };
+            let line = line.split([';', '#']).next().unwrap_or_default().trim();
+            if line.is_empty() {
+                continue;
+            }
+            if let Some(name) = line.strip_prefix('[') {
+                let name =
+                    name.strip_suffix(']').ok_or_else(|| wrong("a section has no ]"))?.trim();
+                if name.is_empty() {
+                    return Err(wrong("a section has no name"));
+                }
+                if name == "global" {
+                    globals += 1;
+                    place = Place::Global;
+                    continue;
+                }
+                if !names.insert(name.to_owned()) {
+                    return Err(wrong(&format!("a second job has the name \"{name}\"")));
+                }
+                // Before memory is taken for what cannot run.
+                if file.jobs.len() == JOBS_MAX {
+                    return Err(FioError::TooMany);
+                }
+                let name = name.to_owned();
+                file.jobs.push(JobSection { name, own: Options::new(), globals });
+                place = Place::Job;
+                continue;
+            }
+            let (key, value) = line.split_once('=').unwrap_or((line, "1"));
+            let (key, value) = (key.trim().to_lowercase(), value.trim().to_owned());
+            match (place, file.jobs.last_mut()) {
+                (Place::Global, _) => file.global.entry(key).or_default().push((globals, value)),
+                (Place::Job, Some(job)) => {
+                    job.own.insert(key, value);
+                }
+                _ => return Err(wrong("an option stands before the first section")),
+            }
+        }
+        if file.jobs.is_empty() {
+            return Err(FioError::NoJob);
+        }
+        Ok(file)
+    }
+
+    /// All options of `[global]`, the last value of each.
+    pub fn global(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.global.iter().filter_map(|(key, values)| {
+            let (_, value) = values.last()?;
+            Some((key.as_str(), value.as_str()))
+        })
+    }
+
+    /// The value that an option has for a job, by any of its names. A lookup, because a copy of all
+    /// global options for each job is their product.
+    pub fn get<'a>(&'a self, job: &'a JobSection, names: &[&str]) -> Option<&'a str> {
+        let own = names.iter().find_map(|name| job.own.get(*name)).map(String::as_str);
+        own.or_else(|| names.iter().find_map(|name| self.global_of(job, name)))
+    }
+
+    fn global_of(&self, job: &JobSection, name: &str) -> Option<&str> {
+        let values = self.global.get(name)?;
+        let above = values.partition_point(|(number, _)| *number <= job.globals);
+        above.checked_sub(1).map(|at| values[at].1.as_str())
+    }
+}
+
+/// Where a line stands.
+#[derive(Clone, Copy)]
+enum Place {
+    Nowhere,
+    Global,
+    Job,
+}

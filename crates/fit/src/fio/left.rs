@@ -1,0 +1,106 @@
+//! Options that do not carry over, and why.
+
+use super::LeftOut;
+
+/// Options that carry over; where a value of one does not, the job says so.
+const CARRIED: [&str; 28] = [
+    "rw",
+    "readwrite",
+    "bs",
+    "blocksize",
+    "bssplit",
+    "bsrange",
+    "blocksize_range",
+    "size",
+    "filesize",
+    "file_size",
+    "nrfiles",
+    "nr_files",
+    "numjobs",
+    "iodepth",
+    "rwmixread",
+    "rwmixwrite",
+    "rate",
+    "rate_iops",
+    "fsync",
+    "fdatasync",
+    "random_distribution",
+    "percentage_random",
+    "kb_base",
+    "description",
+    "name",
+    "direct",
+    "buffered",
+    "unit_base",
+];
+
+/// The options of a section that did not carry over.
+pub(super) fn left_out<'a>(
+    section: &str,
+    options: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Vec<LeftOut> {
+    let left = |(key, value): (&str, &str)| {
+        let why = why_value(key, value).or_else(|| (!CARRIED.contains(&key)).then(|| why(key)))?;
+        Some(LeftOut { section: section.to_owned(), option: format!("{key}={value}"), why })
+    };
+    options.filter_map(left).collect()
+}
+
+/// Why a value of an option that carries over does not.
+fn why_value(key: &str, value: &str) -> Option<&'static str> {
+    match (key, value) {
+        ("direct", "0") | ("buffered", "1") => {
+            Some("runs go past the page cache; --buffered goes through it")
+        }
+        ("random_distribution", value) if !is_known_distribution(value) => Some(
+            "random, zipf, pareto and zoned have the same meaning here; places are uniform instead",
+        ),
+        _ => None,
+    }
+}
+
+fn is_known_distribution(value: &str) -> bool {
+    let kind = value.split(':').next().unwrap_or_default();
+    matches!(kind, "random" | "zipf" | "pareto") || kind == "zoned" && !value.contains(',')
+}
+
+fn why(key: &str) -> &'static str {
+    match key {
+        "runtime" | "time_based" | "ramp_time" | "loops" | "startdelay" | "number_ios" => {
+            "how long a step takes is the plan's: --duration, --warm-up-min"
+        }
+        "filename" | "directory" | "filename_format" | "openfiles" => {
+            "where disks lie is the datastore that a run names"
+        }
+        "ioengine"
+        | "thread"
+        | "invalidate"
+        | "hipri"
+        | "sqthread_poll"
+        | "registerfiles"
+        | "fixedbufs"
+        | "iodepth_batch"
+        | "iodepth_batch_submit"
+        | "iodepth_batch_complete"
+        | "iodepth_batch_complete_min"
+        | "iodepth_batch_complete_max"
+        | "iodepth_low" => "how load is made is Tilemark's: io_uring, one ring a worker",
+        "group_reporting" | "write_bw_log" | "write_lat_log" | "write_iops_log"
+        | "log_avg_msec" | "output" | "output-format" | "stonewall" | "new_group" => {
+            "results are told in Tilemark's way, and all jobs run at the same time"
+        }
+        "verify" | "do_verify" | "verify_fatal" | "verify_pattern" => {
+            "run --verify checks every block"
+        }
+        "thinktime" | "thinktime_blocks" | "thinktime_spin" | "rate_process" => {
+            "when I/Os begin: write it by hand as think or as an open load (docs/language.md)"
+        }
+        "randrepeat" | "randseed" | "allrandrepeat" | "norandommap" | "random_generator" => {
+            "random places come from the run's seed"
+        }
+        "offset" | "io_size" | "offset_increment" | "zonesize" | "zonemode" => {
+            "where on the disk: write it by hand as within or mixed (docs/language.md)"
+        }
+        _ => "it is not known here",
+    }
+}
