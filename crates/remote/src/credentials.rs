@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::RemoteError;
 use crate::hide::Forms;
+use crate::http::escaped;
 
 /// What is secret. It has no text of its own, so that it cannot be told by accident.
 #[derive(Clone, PartialEq, Eq)]
@@ -68,6 +69,8 @@ pub enum Identity {
     Nobody,
     /// Name and password, as RFC 7617 has them.
     Basic(Secret),
+    /// Name and password, as `user` and `password` of the query of every path.
+    Query(Secret),
     /// A token, behind these words.
     Token {
         /// What is before it in the header `Authorization`: `Bearer `, `PVEAPIToken=`.
@@ -88,14 +91,27 @@ impl Identity {
     pub(crate) fn forms(&self) -> Option<Forms> {
         match self {
             Self::Nobody => None,
-            Self::Basic(secret) | Self::Token { secret, .. } => Some(Forms::of(secret.reveal())),
+            Self::Basic(secret) | Self::Query(secret) | Self::Token { secret, .. } => {
+                Some(Forms::of(secret.reveal()))
+            }
         }
+    }
+
+    /// A path with what shows it in its query; the path alone for those who show it elsewhere.
+    pub(crate) fn path(&self, path: &str) -> Result<String, RemoteError> {
+        let Self::Query(secret) = self else { return Ok(path.to_owned()) };
+        let (name, password) = secret.pair()?;
+        let own = format!("user={}&password={}", escaped(name), escaped(password));
+        Ok(match path.split_once('?') {
+            Some((path, query)) => format!("{path}?{own}&{query}"),
+            None => format!("{path}?{own}"),
+        })
     }
 
     /// The header that shows it, with its line's end; empty for nobody.
     pub(crate) fn header(&self) -> Result<String, RemoteError> {
         let value = match self {
-            Self::Nobody => return Ok(String::new()),
+            Self::Nobody | Self::Query(_) => return Ok(String::new()),
             Self::Basic(secret) => {
                 secret.pair()?;
                 format!("Basic {}", STANDARD.encode(secret.reveal()))

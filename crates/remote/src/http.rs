@@ -194,6 +194,8 @@ impl Place {
         }
         let name =
             if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        // Errors tell the path of the question, which has no secret.
+        let path = self.identity.path(path)?;
         let mut text = format!(
             "{} {path} HTTP/1.1\r\nHost: {name}:{}\r\nConnection: close\r\n\
              Accept: application/json\r\nUser-Agent: tilemark\r\n",

@@ -26,6 +26,9 @@ const ANSWER_MAX: Duration = Duration::from_secs(8);
 /// ciphers takes ten seconds otherwise (seen with `ipmi_sim` 2.0.33), and a sample that is lost is a gap.
 const LAN: [&str; 6] = ["-I", "lanplus", "-N", "2", "-R", "1"];
 
+/// What 16 bits say where no power is known.
+const NO_READING_WATTS: f64 = 65_535.0;
+
 /// The program, as the path has it.
 const PROGRAM: &str = "ipmitool";
 
@@ -36,6 +39,8 @@ struct Ipmi {
     password: Option<Secret>,
     /// The period over which the controller averages, as it says.
     says: String,
+    /// Whether the controller says that it measures.
+    is_active: bool,
     period: Nanos,
 }
 
@@ -57,8 +62,12 @@ fn open_with(program: PathBuf, spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     }
     arguments.extend(["dcmi", "power", "reading"].map(str::to_owned));
     let period = period(spec, PERIOD);
-    let mut meter = Ipmi { program, arguments, password: secret, says: String::new(), period };
-    meter.says = told(&meter.ask()?).1;
+    let mut meter =
+        Ipmi { program, arguments, password: secret, says: String::new(), is_active: true, period };
+    let told = told(&meter.ask()?);
+    // What cannot be at the beginning is no meter, and not a sample that is missing.
+    watts(&told).map_err(|fault| Fault::Unfit(fault.to_string()))?;
+    (meter.says, meter.is_active) = (told.period, told.is_active);
     Ok(Box::new(meter))
 }
 
@@ -111,8 +120,30 @@ fn within(mut child: Child, most: Duration) -> Result<Output, Fault> {
     child.wait_with_output().map_err(failed)
 }
 
-/// Watts now, whether power is measured, and how it is averaged.
-fn told(output: &str) -> (Option<(f64, bool)>, String) {
+/// What `ipmitool dcmi power reading` prints.
+#[derive(Debug, PartialEq)]
+struct Told {
+    /// Watts now.
+    watts: Option<f64>,
+    /// Whether the controller says that power is measured.
+    is_active: bool,
+    /// Over what it averages.
+    period: String,
+}
+
+/// A reading that firmware gives which knows no power: all bits set, or 0 W, which no computer
+/// takes that answers (seen with controllers of several makers).
+fn watts(told: &Told) -> Result<f64, Fault> {
+    match told.watts {
+        Some(watts) if watts > 0.0 && watts < NO_READING_WATTS => Ok(watts),
+        Some(watts) => Err(Fault::Nonsense(format!(
+            "{watts} W is what a controller shows that knows no power"
+        ))),
+        None => Err(Fault::Nonsense("ipmitool told no watts".to_owned())),
+    }
+}
+
+fn told(output: &str) -> Told {
     let value = |label: &str| {
         let line = output.lines().find(|line| line.trim_start().starts_with(label))?;
         Some(line.split_once(':')?.1.trim())
@@ -121,15 +152,21 @@ fn told(output: &str) -> (Option<(f64, bool)>, String) {
         .and_then(|text| text.strip_suffix("Watts")?.trim().parse().ok());
     let is_active = value("Power reading state is").is_none_or(|state| state == "activated");
     let period = value("Sampling period").unwrap_or("unknown");
-    (watts.map(|watts| (watts, is_active)), period.trim_end_matches('.').to_owned())
+    Told { watts, is_active, period: period.trim_end_matches('.').to_owned() }
 }
 
 impl Meter for Ipmi {
     fn about(&self) -> About {
+        let mut notes = vec![format!("it says that it samples over {}", plain::shown(&self.says))];
+        if !self.is_active {
+            let text = "it says that power reading is deactivated, and shows watts: they count only \
+                        if they follow the load";
+            notes.push(text.to_owned());
+        }
         About {
             method: MeterMethod::Averaged,
             resolution_watts: Some(1.0),
-            notes: vec![format!("it says that it samples over {}", plain::shown(&self.says))],
+            notes,
             ..About::measured("IPMI DCMI, by ipmitool", self.period)
         }
     }
@@ -138,11 +175,9 @@ impl Meter for Ipmi {
         let asked = monotonic();
         let output = self.ask()?;
         let at = Nanos(asked.0.midpoint(monotonic().0));
-        match told(&output).0 {
-            Some((watts, true)) => Ok(vec![Sample::watts(at, watts)]),
-            Some((_, false)) => Err(Fault::Nonsense("power is not measured there".to_owned())),
-            None => Err(Fault::Nonsense("ipmitool told no watts".to_owned())),
-        }
+        let told = told(&output);
+        self.is_active &= told.is_active;
+        Ok(vec![Sample::watts(at, watts(&told)?)])
     }
 }
 
@@ -188,9 +223,40 @@ mod tests {
 
     #[test]
     fn what_ipmitool_prints_is_read() {
-        assert_eq!(told(TOLD), (Some((108.0, true)), "00000030 Seconds".to_owned()));
-        let off = TOLD.replace("activated", "deactivated");
-        assert_eq!(told(&off).0, Some((108.0, false)));
-        assert_eq!(told("Error: no reading").0, None);
+        let period = "00000030 Seconds".to_owned();
+        assert_eq!(told(TOLD), Told { watts: Some(108.0), is_active: true, period });
+        let off = told(&TOLD.replace("activated", "deactivated"));
+        assert_eq!((off.watts, off.is_active), (Some(108.0), false));
+        assert_eq!(told("Error: no reading").watts, None);
+    }
+
+    /// A meter whose program prints this.
+    fn printing(directory: &std::path::Path, text: &str) -> Result<Box<dyn Meter>, Fault> {
+        let program = directory.join("tool");
+        // A program of its own for each text: one that runs cannot be written.
+        let program = program.with_extension(text.len().to_string());
+        std::fs::write(&program, format!("#!/bin/sh\ncat <<'END'\n{text}END\n")).expect("writes");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, mode).expect("is a program");
+        open_with(program, &"ipmi:".parse().expect("a meter"))
+    }
+
+    #[test]
+    fn readings_of_firmware_without_a_meter_are_refused() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for (watts, said) in [("65535", "65535 W is"), ("0", "0 W is")] {
+            let text = TOLD.replace("108 Watts", &format!("{watts} Watts"));
+            let fault = printing(directory.path(), &text).err().expect(watts);
+            assert!(matches!(&fault, Fault::Unfit(why) if why.contains(said)), "{fault}");
+        }
+    }
+
+    #[test]
+    fn a_deactivated_reading_is_noted_and_taken() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let text = TOLD.replace("activated", "deactivated");
+        let mut meter = printing(directory.path(), &text).expect("it shows watts");
+        assert_eq!(meter.read().expect("it shows watts")[0].watts, Some(108.0));
+        assert!(meter.about().notes[1].contains("deactivated"), "{:?}", meter.about().notes);
     }
 }

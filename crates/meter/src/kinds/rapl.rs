@@ -3,10 +3,12 @@
 //! again (Linux `Documentation/power/powercap/powercap.rst`).
 //!
 //! Packages and memory (`package-N`, `dram`) are added up. `core` and `uncore` are parts of a package,
-//! and `psys` holds all of it: they would count twice. It is the processors alone, never a server.
+//! and `psys` holds all of it: they would count twice. A package may be shown once more by
+//! `intel-rapl-mmio` (kernel 5.3 and later): the same counter by another way, which counts once. It is the processors alone, never a server.
 //! Since the Platypus attack (CVE-2020-8694) only root may read the counters; most virtual machines
 //! have none.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -62,6 +64,7 @@ impl Rapl {
         let mut zones: Vec<Zone> =
             entries.filter_map(Result::ok).filter_map(|entry| zone(&entry.path())).collect();
         zones.sort_by(|a, b| a.file.cmp(&b.file));
+        once_each(&mut zones);
         if zones.is_empty() {
             return Err(Fault::Unfit(format!(
                 "there is no counter of a processor below {}: virtual machines have none",
@@ -81,6 +84,17 @@ impl Rapl {
         }
         Ok(sum / 1e6)
     }
+}
+
+/// Leaves out what `intel-rapl-mmio` shows of a package that `intel-rapl` shows as well.
+fn once_each(zones: &mut Vec<Zone>) {
+    let is_mapped = |zone: &Zone| {
+        let directory = zone.file.parent().and_then(Path::file_name).unwrap_or_default();
+        directory.to_string_lossy().starts_with("intel-rapl-mmio")
+    };
+    let others = zones.iter().filter(|zone| !is_mapped(zone));
+    let known: BTreeSet<String> = others.map(|zone| zone.name.clone()).collect();
+    zones.retain(|zone| !(is_mapped(zone) && known.contains(&zone.name)));
 }
 
 fn zone(directory: &Path) -> Option<Zone> {
@@ -167,6 +181,29 @@ mod tests {
         assert!((joules(&mut rapl) - 6.5).abs() < 1e-9);
         zone_of(root.path(), "intel-rapl:0", "package-0", 4_000_000);
         assert!((joules(&mut rapl) - 7.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_package_that_two_drivers_show_counts_once() {
+        let root = tempfile::tempdir().expect("a directory");
+        for own in ["intel-rapl:0", "intel-rapl-mmio:0"] {
+            zone_of(root.path(), own, "package-0", 1_000_000);
+        }
+        for (package, own) in [("0", "intel-rapl:0:2"), ("1", "intel-rapl:1:2")] {
+            zone_of(root.path(), own, "dram", 500_000);
+            zone_of(
+                root.path(),
+                &format!("intel-rapl:{package}"),
+                &format!("package-{package}"),
+                0,
+            );
+        }
+        let rapl = Rapl::below(root.path(), Nanos::SECOND).expect("there");
+        assert_eq!(rapl.about().model, "powercap package-0, dram, package-1, dram");
+        let alone = tempfile::tempdir().expect("a directory");
+        zone_of(alone.path(), "intel-rapl-mmio:0", "package-0", 0);
+        let rapl = Rapl::below(alone.path(), Nanos::SECOND).expect("there");
+        assert_eq!(rapl.about().model, "powercap package-0");
     }
 
     #[test]

@@ -5,6 +5,9 @@
 //! documentation, Gen2+ components). First generation: `GET /status` has `meters` (`power` in W,
 //! `total` in watt-minutes) or `emeters` (`power`, `total` in Wh).
 //!
+//! Where there are several channels, their total is taken if the device tells one (`total_power` of the
+//! first generation, `total_act_power` of `EM`); else `id=N` must say which is meant.
+//!
 //! A relay without a meter shows 0 W or nothing: it is refused, for that is no reading.
 
 use remote::{Place, Secret, host_and_port};
@@ -22,13 +25,33 @@ const UNMETERED: [&str; 3] = ["SHSW-1", "SHSW-L", "SHUNI-1"];
 const WATT_HOUR: f64 = 3600.0;
 const WATT_MINUTE: f64 = 60.0;
 
+/// Components of a kind that are looked for.
+const COMPONENTS_MAX: u32 = 8;
+
 /// Where a device has its numbers.
 #[derive(Debug, Clone)]
 struct Source {
     path: String,
     watts: String,
-    /// The counter, what its unit is in joules, and its smallest step.
-    energy: Option<(String, f64, f64)>,
+    energy: Option<Energy>,
+    /// Flags of its own meters that must not be false.
+    valid: Vec<String>,
+}
+
+/// Counters that are added up.
+#[derive(Debug, Clone)]
+struct Energy {
+    at: Vec<String>,
+    /// Their unit in joules.
+    unit: f64,
+    /// The smallest step, in joules.
+    step: f64,
+}
+
+impl Energy {
+    fn joules(&self, found: &Value) -> Option<f64> {
+        self.at.iter().map(|at| number(found, at).map(|value| value * self.unit)).sum()
+    }
 }
 
 #[derive(Debug)]
@@ -46,11 +69,10 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     let device = place.json("/shelly")?;
     let generation = device.get("gen").and_then(Value::as_u64).unwrap_or(1);
     let model = text(&device, "/model").or(text(&device, "/type")).unwrap_or("unknown");
-    let id = spec.id.unwrap_or(0);
     let source = match generation {
         1 if UNMETERED.contains(&model) => return Err(unmetered(model)),
-        1 => first_generation(&place, id)?,
-        _ => components(id).into_iter().find(|own| has_watts(&place, own)),
+        1 => first_generation(&place, spec.id)?,
+        _ => component(&place, spec.id)?,
     };
     let source = source.ok_or_else(|| unmetered(model))?;
     let model = format!("Shelly {}, generation {generation}", plain::shown(model));
@@ -64,42 +86,105 @@ fn unmetered(model: &str) -> Fault {
     ))
 }
 
+/// Several channels of which none was named.
+fn several(channels: &[String]) -> Fault {
+    Fault::Unfit(format!(
+        "it has {} channels and tells no total: {}; id=N says which one counts",
+        channels.len(),
+        channels.join(", ")
+    ))
+}
+
 /// Whether the component is there and shows a number.
 fn has_watts(place: &Place, source: &Source) -> bool {
     place.json(&source.path).is_ok_and(|found| number(&found, &source.watts).is_some())
 }
 
-fn components(id: u32) -> [Source; 4] {
-    let of = |component: &str, watts: &str, energy: Option<&str>| Source {
-        path: format!("/rpc/{component}.GetStatus?id={id}"),
+/// Kinds of components, where each has its watts and its counter. `EM` is the total of its phases.
+const COMPONENTS: [(&str, &str, Option<&str>); 4] = [
+    ("EM", "/total_act_power", None),
+    ("Switch", "/apower", Some("/aenergy/total")),
+    ("PM1", "/apower", Some("/aenergy/total")),
+    ("EM1", "/act_power", None),
+];
+
+fn of_component((kind, watts, energy): (&str, &str, Option<&str>), id: u32) -> Source {
+    let energy = energy.map(|at| Energy {
+        at: vec![at.to_owned()],
+        unit: WATT_HOUR,
+        step: WATT_HOUR / 1000.0,
+    });
+    Source {
+        path: format!("/rpc/{kind}.GetStatus?id={id}"),
         watts: watts.to_owned(),
-        energy: energy.map(|at| (at.to_owned(), WATT_HOUR, WATT_HOUR / 1000.0)),
-    };
-    [
-        of("Switch", "/apower", Some("/aenergy/total")),
-        of("PM1", "/apower", Some("/aenergy/total")),
-        of("EM1", "/act_power", None),
-        of("EM", "/total_act_power", None),
-    ]
+        energy,
+        valid: Vec::new(),
+    }
 }
 
-fn first_generation(place: &Place, id: u32) -> Result<Option<Source>, Fault> {
+/// The component that was asked for, or the only one that shows watts.
+fn component(place: &Place, id: Option<u32>) -> Result<Option<Source>, Fault> {
+    if let Some(id) = id {
+        let mut all = COMPONENTS.into_iter().map(|kind| of_component(kind, id));
+        return Ok(all.find(|source| has_watts(place, source)));
+    }
+    let (mut found, mut channels) = (None, Vec::new());
+    for kind in COMPONENTS {
+        for id in 0..COMPONENTS_MAX {
+            let source = of_component(kind, id);
+            if !has_watts(place, &source) {
+                break;
+            }
+            channels.push(format!("{} {id}", kind.0));
+            found = found.or(Some(source));
+        }
+        // What is told of the phases beside their total is not more.
+        if kind.0 == "EM" && channels.len() == 1 {
+            return Ok(found);
+        }
+    }
+    if channels.len() > 1 { Err(several(&channels)) } else { Ok(found) }
+}
+
+/// The meters of a device of the first generation: one, or their total.
+fn first_generation(place: &Place, id: Option<u32>) -> Result<Option<Source>, Fault> {
     let status = place.json("/status")?;
-    let of = |list: &str, unit: f64, step: f64| Source {
-        path: "/status".to_owned(),
-        watts: format!("/{list}/{id}/power"),
-        energy: Some((format!("/{list}/{id}/total"), unit, step)),
-    };
-    let known =
-        [of("emeters", WATT_HOUR, WATT_HOUR / 10.0), of("meters", WATT_MINUTE, WATT_MINUTE)];
-    Ok(known.into_iter().find(|source| number(&status, &source.watts).is_some()))
+    let kinds = [("emeters", WATT_HOUR, WATT_HOUR / 10.0), ("meters", WATT_MINUTE, WATT_MINUTE)];
+    for (list, unit, step) in kinds {
+        let all = status.get(list).and_then(Value::as_array).map_or(0, Vec::len);
+        let has = |at: usize| number(&status, &format!("/{list}/{at}/power")).is_some();
+        let known: Vec<usize> = match id {
+            Some(id) => usize::try_from(id).ok().filter(|at| has(*at)).into_iter().collect(),
+            None => (0..all).filter(|at| has(*at)).collect(),
+        };
+        let has_total = number(&status, "/total_power").is_some();
+        let watts = match known[..] {
+            [] => continue,
+            [one] => format!("/{list}/{one}/power"),
+            _ if has_total && list == "emeters" => "/total_power".to_owned(),
+            ref several_of => {
+                let names: Vec<String> =
+                    several_of.iter().map(|at| format!("{list} {at}")).collect();
+                return Err(several(&names));
+            }
+        };
+        let each = |what: &str| known.iter().map(|at| format!("/{list}/{at}/{what}")).collect();
+        let energy = Some(Energy { at: each("total"), unit, step });
+        return Ok(Some(Source {
+            path: "/status".to_owned(),
+            watts,
+            energy,
+            valid: each("is_valid"),
+        }));
+    }
+    Ok(None)
 }
 
 impl Meter for Plug {
     fn about(&self) -> About {
         About {
             resolution_watts: Some(0.1),
-            counter_step: self.source.energy.as_ref().map(|(.., step)| *step),
+            counter_step: self.source.energy.as_ref().map(|energy| energy.step),
             notes: vec![NOTE.to_owned()],
             ..About::measured(self.model.clone(), self.period)
         }
@@ -109,17 +194,13 @@ impl Meter for Plug {
         let asked = monotonic();
         let found = self.place.json(&self.source.path)?;
         let at = Nanos(asked.0.midpoint(monotonic().0));
-        let is_valid = found.pointer(&self.source.watts.replace("/power", "/is_valid"));
-        if is_valid == Some(&Value::Bool(false)) {
+        let is_false = |at: &String| found.pointer(at) == Some(&Value::Bool(false));
+        if self.source.valid.iter().any(is_false) {
             return Err(Fault::Nonsense("its own meter says that it is not valid".to_owned()));
         }
         let watts = number(&found, &self.source.watts)
             .ok_or_else(|| Fault::Nonsense("its answer has no power".to_owned()))?;
-        let joules = self
-            .source
-            .energy
-            .as_ref()
-            .and_then(|(path, unit, _)| number(&found, path).map(|value| value * unit));
+        let joules = self.source.energy.as_ref().and_then(|energy| energy.joules(&found));
         Ok(vec![Sample { joules, ..Sample::watts(at, watts) }])
     }
 }

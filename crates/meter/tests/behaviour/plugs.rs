@@ -89,3 +89,79 @@ fn tasmota_is_asked_for_either_status_and_channels_are_added_up() {
     let fault = opened(&format!("tasmota:{}", server.at)).err().expect("no meter");
     assert!(fault.to_string().contains("no meter"), "{fault}");
 }
+
+const PHASES: &str = r#"{"emeters":[
+    {"power":100.0,"is_valid":true,"total":10.0},{"power":200.0,"is_valid":true,"total":20.0},
+    {"power":300.0,"is_valid":true,"total":30.0}],"total_power":600.0,"relays":[{"ison":true}]}"#;
+
+/// Seen at e6eaf978: 100 W, the first of three phases, without a word.
+#[test]
+fn several_channels_of_a_shelly_are_their_total_or_one_is_named() {
+    let about = ("/shelly", r#"{"type":"SHEM-3","num_emeters":3}"#);
+    let server = Server::of(&[about, ("/status", PHASES)]);
+    let mut meter = opened(&format!("shelly:{}", server.at)).expect("it tells a total");
+    let sample = read(&mut meter);
+    assert_eq!((sample.watts, sample.joules), (Some(600.0), Some(60.0 * 3600.0)));
+    server.set(
+        "/status",
+        &PHASES.replacen("\"is_valid\":true,\"total\":20", "\"is_valid\":false,\"total\":20", 1),
+    );
+    assert!(meter.read().expect_err("a phase").to_string().contains("not valid"));
+    server.set("/status", PHASES);
+    let mut second = opened(&format!("shelly:{},id=1", server.at)).expect("it is there");
+    assert_eq!((read(&mut second).watts, read(&mut second).joules), (Some(200.0), Some(72_000.0)));
+    server.set("/status", &PHASES.replace("total_power", "other"));
+    let fault = opened(&format!("shelly:{}", server.at)).err().expect("no total");
+    assert!(
+        fault.to_string().contains("3 channels") && fault.to_string().contains("id=N"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn several_components_of_a_shelly_must_be_named() {
+    let server = Server::of(&[
+        ("/shelly", r#"{"model":"SPEM-002CEBEU50","gen":2}"#),
+        ("/rpc/EM1.GetStatus?id=0", r#"{"id":0,"act_power":0}"#),
+        ("/rpc/EM1.GetStatus?id=1", r#"{"id":1,"act_power":487.2}"#),
+    ]);
+    let fault = opened(&format!("shelly:{}", server.at)).err().expect("two channels");
+    assert!(fault.to_string().contains("EM1 0, EM1 1"), "{fault}");
+    let mut meter = opened(&format!("shelly:{},id=1", server.at)).expect("it is there");
+    assert_eq!(read(&mut meter).watts, Some(487.2));
+    let server = Server::of(&[
+        ("/shelly", r#"{"model":"SPEM-003CEBEU","gen":2}"#),
+        ("/rpc/EM.GetStatus?id=0", r#"{"id":0,"a_act_power":1.0,"total_act_power":600.5}"#),
+    ]);
+    let mut meter = opened(&format!("shelly:{}", server.at)).expect("it tells a total");
+    assert_eq!(read(&mut meter).watts, Some(600.5));
+}
+
+const NEED: &str = r#"{"WARNING":"Need user=<username>&password=<password>"}"#;
+
+/// Seen at e6eaf978: name and password went into a header that no Tasmota reads.
+#[test]
+fn tasmota_gets_name_and_password_in_the_query() {
+    let (ten, eight) = ("/cm?cmnd=Status%2010", "/cm?cmnd=Status%208");
+    let asked = "/cm?user=admin&password=se%20cr%26et&cmnd=Status%2010";
+    let server = Server::of(&[(ten, NEED), (eight, NEED), (asked, &STATUS.replace("POWER", "84"))]);
+    let directory = tempfile::tempdir().expect("a directory");
+    let of = |secret: &str| {
+        let path = directory.path().join("secret");
+        std::fs::write(&path, secret).expect("writes");
+        opened(&format!("tasmota:{},credentials={}", server.at, path.display()))
+    };
+    let fault = opened(&format!("tasmota:{}", server.at)).err().expect("no password");
+    assert!(fault.to_string().contains("it needs a password"), "{fault}");
+    let mut meter = of("admin:se cr&et\n").expect("it answers");
+    assert_eq!(read(&mut meter).watts, Some(84.0));
+    server.set(asked, NEED);
+    let fault = meter.read().expect_err("another password by now");
+    assert!(fault.to_string().contains("refuses"), "{fault}");
+    for secret in ["admin:wrong-one\n", "admin:se cr&et\n"] {
+        let fault = of(secret).err().expect("refused").to_string();
+        for word in ["wrong-one", "se cr", "se%20", "%26et"] {
+            assert!(!fault.contains(word), "{fault}");
+        }
+    }
+}
