@@ -21,6 +21,10 @@ const PARETO_H: f64 = 0.2;
 /// Shares of the disk that a pareto distribution is dealt out to.
 const PARETO_STEPS: i32 = 5;
 
+/// Without `direct`, fio's I/O is not that of a virtual machine's disk.
+const BUFFERED: &str =
+    "direct is not set, so fio goes through the page cache: a run here does with --buffered";
+
 /// A direction of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
@@ -129,6 +133,9 @@ impl<'a> Reader<'a> {
         if largest.is_some_and(|largest| largest > data.size.get()) {
             let size = data.size.to_text();
             return Err(self.wrong("size", &size, "is smaller than a block"));
+        }
+        if self.get(&["direct", "buffered"]).is_none() {
+            self.note(BUFFERED.to_owned());
         }
         Ok(Job { streams, data, outstanding, notes: self.notes })
     }

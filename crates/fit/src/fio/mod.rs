@@ -10,6 +10,7 @@ mod left;
 mod quantity;
 mod write;
 
+use indexmap::IndexMap;
 use units::Bytes;
 
 use file::{JOBS_MAX, JobFile};
@@ -44,7 +45,7 @@ pub struct LeftOut {
 /// What a reader of the workload should know of an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// The job's name.
+    /// The job's name, or the first of several.
     pub section: String,
     /// The option and what became of it.
     pub text: String,
@@ -118,7 +119,25 @@ pub fn workload_of(text: &str, name: &str, size: Option<Bytes>) -> Result<FromFi
     if skipped.len() == file.jobs.len() {
         return Err(skipped.swap_remove(0));
     }
+    let notes = once_each(notes);
     Ok(FromFio { toml: writer.finish(name), left, notes, skipped })
+}
+
+/// Notes that say the same of several jobs, with the names of the first ones.
+fn once_each(notes: Vec<Note>) -> Vec<Note> {
+    const NAMES_MAX: usize = 3;
+    let mut jobs: IndexMap<String, Vec<String>> = IndexMap::new();
+    for note in notes {
+        jobs.entry(note.text).or_default().push(note.section);
+    }
+    let named = |(text, mut names): (String, Vec<String>)| {
+        if names.len() > NAMES_MAX {
+            names.truncate(NAMES_MAX);
+            names.push("...".to_owned());
+        }
+        Note { section: names.join(", "), text }
+    };
+    jobs.into_iter().map(named).collect()
 }
 
 #[cfg(test)]
@@ -226,12 +245,13 @@ unheard_of=7
     fn sizes_are_powers_of_1024_in_any_case() {
         for (bs, size) in [("64KB", "1GB"), ("64kb", "1gb"), ("64k", "1g"), ("65536", "0x40000000")]
         {
-            let (workload, made) = made(&format!("[a]\nrw=randread\nbs={bs}\nsize={size}\n"));
+            let (workload, made) =
+                made(&format!("[a]\ndirect=1\nrw=randread\nbs={bs}\nsize={size}\n"));
             assert_eq!(size_of(&workload), Bytes::GIB, "{size}");
             assert!(made.toml.contains("size = \"64KiB\""), "{}", made.toml);
             assert!(made.notes.is_empty(), "{:?}", made.notes);
         }
-        let (_, made) = made("[a]\nkb_base=1000\nrw=read\nbs=64KiB\nsize=1g\n");
+        let (_, made) = made("[a]\ndirect=1\nkb_base=1000\nrw=read\nbs=64KiB\nsize=1g\n");
         assert!(made.toml.contains("size = \"64KiB\"") && made.notes.is_empty(), "{}", made.toml);
     }
 
@@ -240,6 +260,7 @@ unheard_of=7
         let (_, iec) = made("[a]\nrw=read\nbs=4KiB\nsize=1g\n");
         assert!(iec.toml.contains("size = \"4KiB\""), "4000 B in whole sectors: {}", iec.toml);
         assert!(notes(&iec).contains("bs=4KiB is 4000 B"), "{}", notes(&iec));
+        assert!(notes(&iec).contains("page cache"), "fio's default is direct=0: {}", notes(&iec));
         let etcd = "[etcd]\nrw=write\nioengine=sync\nfdatasync=1\nsize=22m\nbs=2300\n";
         let (workload, etcd) = made(etcd);
         assert_eq!(size_of(&workload), Bytes::new(22 << 20));
@@ -339,6 +360,14 @@ unheard_of=7
             made("[global]\nfilename=/dev/sdb\n[r]\nrw=read\nsize=1g\n[w]\nrw=write\nsize=2g\n");
         assert_eq!(size_of(&workload), Bytes::GIB * 2, "one device for both");
         assert_eq!(workload.vms[0].disks[0].name, "sdb");
+    }
+
+    #[test]
+    fn a_note_on_many_jobs_is_told_once() {
+        let jobs: String = (0..9).map(|at| format!("[j{at}]\nrw=read\nsize=1g\n")).collect();
+        let (_, made) = made(&jobs);
+        assert_eq!(made.notes.len(), 1, "{:?}", made.notes);
+        assert_eq!(made.notes[0].section, "j0, j1, j2, ...");
     }
 
     #[test]
