@@ -11,6 +11,7 @@ use super::{CollectArgs, SeenHostsArgs};
 pub struct AnalyzeArgs {
     /// A trace: a file of any known format, a store NAME.tmt, or a run directory
     ///
+    /// Also what vscsiStats -p all prints, with or without -c: histograms, no single I/Os.
     /// Files may be compressed (zst, gz, xz). A run directory shows its last step. With --host the name
     /// that `tilemark record --host` told.
     /// Example: tilemark analyze vm.tmt --view matrix --vm web1 --from 12s --to 14s

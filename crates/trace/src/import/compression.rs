@@ -16,7 +16,7 @@ const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 const XZ_MEMORY_KIB_MAX: u32 = 256 << 10;
 
 /// The plain bytes of `reader`, whatever it is packed with.
-pub(super) fn unpack<R: Read + Send + 'static>(mut reader: R) -> io::Result<Box<dyn Read + Send>> {
+pub(crate) fn unpack<R: Read + Send + 'static>(mut reader: R) -> io::Result<Box<dyn Read + Send>> {
     let mut head = Vec::new();
     reader.by_ref().take(MAGIC_BYTES).read_to_end(&mut head)?;
     let is = |magic: &[u8]| head.starts_with(magic);

@@ -87,8 +87,10 @@ pub(super) fn binary(head: &[u8]) -> Option<Foreign> {
     None
 }
 
+const JSON: Foreign = Foreign::new("JSON", RECORD);
+
 /// Beginnings of texts that other tools print.
-const BEGINS: [(&[u8], Foreign); 8] = [
+const BEGINS: [(&[u8], Foreign); 7] = [
     (b"procs ", Foreign::new("a table of vmstat: sums of all I/O in a time", RECORD)),
     (
         b"Linux ",
@@ -96,8 +98,7 @@ const BEGINS: [(&[u8], Foreign); 8] = [
     ),
     (b"\"Dstat ", Foreign::new("a table of dstat: sums of all I/O in a time", RECORD)),
     (b"\"pcp-dstat ", Foreign::new("a table of dstat: sums of all I/O in a time", RECORD)),
-    (b"{", Foreign::new("JSON", RECORD)),
-    (b"[", Foreign::new("JSON", RECORD)),
+    (b"{", JSON),
     (
         b"Histogram: ",
         Foreign::new(
@@ -121,6 +122,11 @@ pub(super) fn text(lines: &[&[u8]], name: &Path) -> Option<Foreign> {
     if is_section(first) {
         let hint = "tilemark tiles from-fio FILE makes a workload of it";
         return Some(Foreign::new("a job file of fio", hint));
+    }
+    // A kernel's log begins with a bracket, too.
+    let in_list = first.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    if in_list.is_some_and(|rest| rest.first().is_none_or(|byte| b"{[\"]".contains(byte))) {
+        return Some(JSON);
     }
     let begins = BEGINS.iter().find(|(begin, _)| first.starts_with(begin));
     begins.map(|(_, foreign)| *foreign)

@@ -18,6 +18,7 @@ mod sink;
 mod stream;
 mod text;
 
+pub(crate) use compression::unpack;
 pub use format::Format;
 pub use open::open;
 pub use stream::{OpenOptions, open_stream};

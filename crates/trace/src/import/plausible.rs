@@ -25,7 +25,10 @@ pub(super) fn is_plausible(format: Format, lines: &[&[u8]]) -> bool {
     let rows = |separator: Separator| rows(lines, separator, format);
     match format {
         Format::Tencent => rows(Separator::Comma).is_some_and(|rows| {
-            all(&rows, 0, UNIX_SECONDS) && all(&rows, 2, SECTORS) && rises(&rows, 0)
+            all(&rows, 0, UNIX_SECONDS)
+                && all(&rows, 2, SECTORS)
+                && rises(&rows, 0)
+                && are_pages(&rows, 2)
         }),
         Format::FioLat => rows(Separator::Comma).is_some_and(|rows| is_fio_lat(&rows)),
         Format::VscsiCsv => rows(Separator::Comma).is_some_and(|rows| {
@@ -103,6 +106,13 @@ fn rises(rows: &[Row], column: usize) -> bool {
 
 fn falls(values: &[f64]) -> usize {
     values.windows(2).filter(|pair| pair[1] < pair[0]).count()
+}
+
+/// Whether at least half of a column of sectors are whole pages of 4 KiB, as sizes of I/Os of a
+/// guest are; of any numbers an eighth would be.
+fn are_pages(rows: &[Row], column: usize) -> bool {
+    let pages = rows.iter().filter(|row| row.get(column).is_some_and(|value| value % 8.0 == 0.0));
+    pages.count() * 2 >= rows.len()
 }
 
 fn is_fio_lat(rows: &[Row]) -> bool {

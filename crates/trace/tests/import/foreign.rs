@@ -119,6 +119,11 @@ fn tables_of_numbers_are_no_trace() {
         table(&|at| format!("{at},{},0,7", mixed(at, 1000))),
         table(&|at| format!("{} 1 0 {}", mixed(at, 1000), mixed(at, 50))),
         table(&|at| format!("{} {} 5 8 1", at * 5000, 70_000 + mixed(at, 1000))),
+        table(&|at| {
+            format!("{},{},{},{},3", 1_767_225_600 + at, mixed(at, 997), 1 + mixed(at, 991), at % 2)
+        }),
+        // Brackets of a kernel's log.
+        table(&|at| format!("[    {at}.000000] sd 0:0:0:0: [sda] Write Protect is off")),
         // Names of columns that no format has.
         format!("a,b,c,d,e\n{}", table(&|at| format!("{},9,8,1,3", 1_538_323_200 + at))),
         "Date,Open,High,Low,Close,Volume\n2026-01-02,10.5,11.0,10.1,10.9,120000\n".to_owned(),

@@ -1,6 +1,7 @@
 //! `analyze`: what observed I/O means.
 
 mod fit;
+mod histograms;
 mod hosts;
 mod read;
 mod run_directory;
@@ -24,6 +25,12 @@ const USUAL: [View; 5] = [View::Findings, View::Overview, View::Sizes, View::Lat
 
 /// Reads, folds and tells.
 pub fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
+    if args.seen.hosts.is_empty()
+        && args.trace_format.is_none()
+        && trace::vscsi_stats::is_likely(&args.trace)
+    {
+        return histograms::run(args);
+    }
     if let Some(file) = args.to_workload.as_ref().filter(|_| args.seen.hosts.is_empty()) {
         check_times(args)?;
         return fit::run(args, file);
