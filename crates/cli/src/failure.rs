@@ -10,6 +10,7 @@ use record::rundir::RunDirError;
 use crate::args::Cli;
 use crate::definition;
 use crate::exit::Exit;
+use crate::hints;
 
 /// Why a command ended without a result.
 #[derive(Debug)]
@@ -67,6 +68,15 @@ impl Failure {
                 None => message.push(line.strip_prefix("error: ").unwrap_or(line).to_owned()),
             }
         }
+        let arguments: Vec<String> = std::env::args_os()
+            .skip(1)
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect();
+        let help = hints::of_command_line(error, &arguments);
+        if let Some(hint) = help.hint {
+            hints = vec![hint];
+        }
+        let message = help.message.map_or(message, |message| vec![message]);
         hints.push("--help says more".to_owned());
         Self::new(Exit::Usage, message.join("\n")).hint(Some(hints.join("; ")))
     }

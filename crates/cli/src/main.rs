@@ -9,6 +9,7 @@ mod door;
 mod exit;
 mod failure;
 mod gathering;
+mod hints;
 mod live;
 mod notify;
 mod open_files;

@@ -18,7 +18,7 @@ use spec::plan::{Plan, Profile};
 use spec::replay::{Pace, Replay};
 use spec::workload::CpuMode;
 use spec::{ResolvedTile, SpecError};
-use units::Nanos;
+use units::{Bytes, Nanos};
 
 use crate::args::{Cpu, LoadArgs, ReplayArgs, RunArgs, SimulateArgs};
 use crate::exit::Exit;
@@ -81,6 +81,9 @@ pub fn replayed(args: &ReplayArgs) -> Result<(ResolvedPlan, Option<Array>), Fail
     };
     let replay = replay_of(args);
     let read = |error: ReplayError| Failure::from(BenchError::from(error));
+    if let Some(size) = args.size {
+        check_size(size)?;
+    }
     let recording = bench::replay::load(&replay, args.max_bad).map_err(read)?;
     let asked = Asked {
         size_max: args.size,
@@ -95,6 +98,17 @@ pub fn replayed(args: &ReplayArgs) -> Result<(ResolvedPlan, Option<Array>), Fail
     let mut plan = source.resolve_with(resolve, made.tile)?;
     plan.traces = Traces::one(recording);
     Ok((plan, array))
+}
+
+/// A disk of less than an I/O's worth is a slip of the unit.
+fn check_size(size: Bytes) -> Result<(), Failure> {
+    if size >= Bytes::MIB {
+        return Ok(());
+    }
+    let message = format!("--size {size} is below 1 MiB");
+    let hint = format!("did you mean {}GiB?", size.get());
+    let hint = (size.get() < 1024).then_some(hint);
+    Err(Failure::new(Exit::Usage, message).hint(hint))
 }
 
 fn replay_of(args: &ReplayArgs) -> Replay {
@@ -201,6 +215,7 @@ impl Source {
 
     /// Adds what a plan file says.
     fn read(&mut self, path: &Path) -> Result<Plan, Failure> {
+        check_toml(path)?;
         let plan = spec::read_plan(path).map_err(|error| Failure::from_definition(&error))?;
         self.layers.push(Layer::of_plan(&plan));
         self.base = path.parent().map(Path::to_path_buf).unwrap_or_default();
@@ -309,8 +324,28 @@ fn second_from_anywhere(text: &str) -> String {
 /// A plan is a regular file whose name ends in `.toml`.
 fn plan_file(target: &str) -> Option<PathBuf> {
     let path = Path::new(target);
-    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-    (is_toml && !target.contains(':')).then(|| path.to_path_buf())
+    let is = |wanted: &str| path.extension().is_some_and(|extension| extension == wanted);
+    // A plan in another language is refused by name when it is read.
+    let is_plan = is("toml") || ((is("json") || is("yaml") || is("yml")) && path.is_file());
+    (is_plan && !target.contains(':')).then(|| path.to_path_buf())
+}
+
+/// Refuses a plan that is no TOML by what it is.
+fn check_toml(path: &Path) -> Result<(), Failure> {
+    let is = |wanted: &str| path.extension().is_some_and(|extension| extension == wanted);
+    let begins_so = || {
+        let text = plain::read_named_text(path).unwrap_or_default();
+        text.trim_start().starts_with('{')
+    };
+    let language = match () {
+        () if is("json") || begins_so() => "JSON",
+        () if is("yaml") || is("yml") => "YAML",
+        () => return Ok(()),
+    };
+    let message = format!("{} is {language}, and a plan is TOML", path.display());
+    let hint = "the keys are those of tilemark schema plan, as in tile = \"shop\"; tilemark run \
+                dir:PATH --print-config prints a plan to begin with";
+    Err(Failure::new(Exit::Usage, message).hint(Some(hint)))
 }
 
 fn profile(quick: bool, standard: bool, full: bool) -> Option<Profile> {

@@ -47,6 +47,9 @@ fn listed(last: &str, write: impl Fn(&str) -> String) -> String {
     format!("{} {last} {end}", words.join(", "))
 }
 
+/// Storage over a network that is named before a colon, and is used where it is mounted.
+const NETWORKED: [&str; 6] = ["nfs", "nfs4", "smb", "cifs", "ceph", "glusterfs"];
+
 /// Why a text is not a target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
@@ -87,6 +90,13 @@ impl TargetError {
         match self {
             Self::NoPath { .. } => {
                 format!("write {}", listed("or", |word| format!("{word}:PATH")))
+            }
+            Self::UnknownKind { kind, .. } if NETWORKED.contains(&kind.as_str()) => {
+                "mount it first, then write dir:PATH of a directory on it".to_owned()
+            }
+            Self::UnknownKind { kind, .. } if kind == "iscsi" => {
+                "log in to the target first (iscsiadm), then write block:PATH of its device"
+                    .to_owned()
             }
             Self::UnknownKind { .. } => {
                 "write dir:PATH for a directory; a path with a colon needs its kind in front"
@@ -174,6 +184,14 @@ mod tests {
     fn a_mistyped_kind_is_not_taken_for_a_directory() {
         let error = Target::parse_with("blok:/dev/sdb", |_| false).expect_err("unknown kind");
         assert!(matches!(error, TargetError::UnknownKind { .. }), "{error}");
+    }
+
+    #[test]
+    fn storage_over_a_network_is_mounted_first() {
+        let hint = |text: &str| Target::parse_with(text, |_| false).expect_err(text).hint();
+        assert!(hint("nfs:server:/export").starts_with("mount it first"));
+        assert!(hint("iscsi:iqn.2026-11.example:disk").contains("block:PATH"));
+        assert!(hint("blok:/dev/sdb").starts_with("write dir:PATH"));
     }
 
     #[test]

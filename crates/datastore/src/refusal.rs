@@ -435,6 +435,10 @@ impl Refusal {
             Self::NoOpenat2 { .. } => {
                 "it needs Linux 5.6, and in a container a filter that lets openat2 pass"
             }
+            Self::FileSystem { concern: FsConcern::Memory, .. } => {
+                "choose a directory on the storage to be measured: this one is memory, without a disk \
+                 or direct I/O below it; --allow-root-fs allows it to try the program"
+            }
             Self::FileSystem { .. } => {
                 "choose a directory on the storage to be measured, or allow this one with --allow-root-fs"
             }
@@ -476,9 +480,16 @@ impl Refusal {
                 "something else renames or replaces the target; run again when it is quiet"
             }
             Self::Rule { hint, .. } => return hint.clone(),
-            Self::RunId { .. } | Self::ReadOnlyFs { .. } | Self::ReadOnlyDevice { .. } => {
-                return None;
+            Self::ReadOnlyFs { mount_point, .. } => {
+                return Some(format!(
+                    "mount it for writing first: mount -o remount,rw {mount_point}; a file system that \
+                     the kernel made read-only after errors must be checked before (dmesg says so)"
+                ));
             }
+            Self::ReadOnlyDevice { .. } => {
+                "blockdev --setrw makes a device writable, unless its storage or a switch on it does not"
+            }
+            Self::RunId { .. } => return None,
         };
         Some(text.to_owned())
     }
@@ -503,4 +514,25 @@ fn identity_hint(choices: &[String]) -> String {
         "compare with the label on the drive, then give one of --destroy-data={}",
         choices.join(" or ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_and_read_only_mounts_say_what_to_do() {
+        let system = |concern| Refusal::FileSystem {
+            path: "/dev/shm".into(),
+            concern,
+            fs_type: "tmpfs".to_owned(),
+            mount_point: "/dev/shm".to_owned(),
+        };
+        let hint = |refusal: Refusal| refusal.hint().unwrap_or_default();
+        assert!(hint(system(FsConcern::Memory)).contains("direct I/O"));
+        assert!(!hint(system(FsConcern::Root)).contains("direct I/O"));
+        let mount_point = "/mnt/ro".to_owned();
+        let read_only = Refusal::ReadOnlyFs { path: "/mnt/ro/a".into(), mount_point };
+        assert!(hint(read_only).contains("mount -o remount,rw /mnt/ro"));
+    }
 }

@@ -133,6 +133,7 @@ impl FromStr for Expectation {
                 Ok(score) if score.is_finite() => Quantity::Score(score),
                 _ => return Err(wrong(&format!("takes a number, and not \"{right}\""))),
             },
+            unknown if !unknown.contains('.') => return Err(wrong(FORM)),
             times if matches!(relation, Relation::AtMost | Relation::Below) => {
                 time(times, right).map_err(|why| wrong(&why))?
             }
