@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::RemoteError;
+use crate::escape::escaped;
 use crate::hide::Forms;
-use crate::http::escaped;
 
 /// What is secret. It has no text of its own, so that it cannot be told by accident.
 #[derive(Clone, PartialEq, Eq)]

@@ -46,7 +46,7 @@ impl Method {
 pub struct Question<'a> {
     /// What is done.
     pub method: Method,
-    /// To what; parts that others named are [`escaped`].
+    /// To what; parts that others named are [`crate::escaped`].
     pub path: &'a str,
     /// What is sent with it: its kind, and its bytes.
     pub body: Option<(&'a str, &'a [u8])>,
@@ -76,20 +76,6 @@ pub struct Place {
     pub identity: Identity,
     /// How long an answer may take; 5 s if nobody says.
     pub patience: Option<Duration>,
-}
-
-/// A part of a path or of a form, so that it is nothing else than a part.
-pub fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                safe.push(char::from(byte));
-            }
-            _ => safe += &format!("%{byte:02X}"),
-        }
-    }
-    safe
 }
 
 /// Host and port of `HOST[:PORT]`; an IPv6 address stands in brackets.
@@ -319,6 +305,7 @@ fn unchunked(mut body: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::escaped;
 
     #[test]
     fn an_answer_ends_where_it_says_so() {

@@ -13,11 +13,13 @@
 
 mod credentials;
 mod error;
+mod escape;
 mod hide;
 mod http;
 mod tls;
 
 pub use credentials::{Identity, Secret};
 pub use error::RemoteError;
-pub use http::{Answer, Method, Place, Question, escaped, host_and_port};
+pub use escape::escaped;
+pub use http::{Answer, Method, Place, Question, host_and_port};
 pub use tls::Trust;

@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
-use crate::Format;
-
 /// Why a trace cannot be read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -27,12 +25,14 @@ pub enum TraceError {
         reason: String,
     },
     /// No format fits its beginning, or several do.
-    #[error("{}: {}", path.display(), unrecognised(fit))]
+    #[error("{}: {}", path.display(), unrecognised(fit, known))]
     Unrecognised {
         /// Which file.
         path: PathBuf,
-        /// Those that fit equally well.
-        fit: Vec<Format>,
+        /// Names of those that fit equally well.
+        fit: Vec<&'static str>,
+        /// Names of all.
+        known: Vec<&'static str>,
     },
     /// A file that is known, and is no trace that can be read.
     #[error("{}: this is {what}", path.display())]
@@ -127,20 +127,12 @@ impl TraceError {
     }
 }
 
-fn unrecognised(fit: &[Format]) -> String {
-    let names = |formats: &mut dyn Iterator<Item = Format>, between: &str| {
-        formats.map(Format::name).collect::<Vec<_>>().join(between)
-    };
-    match fit {
-        [] => {
-            let all = names(&mut Format::all(), ", ");
-            format!("no trace format fits its beginning; those that are read: {all}")
-        }
-        several => {
-            let several = names(&mut several.iter().copied(), " and ");
-            format!("{several} fit its beginning equally well")
-        }
+fn unrecognised(fit: &[&str], known: &[&str]) -> String {
+    if fit.is_empty() {
+        let known = known.join(", ");
+        return format!("no trace format fits its beginning; those that are read: {known}");
     }
+    format!("{} fit its beginning equally well", fit.join(" and "))
 }
 
 fn is_partial(path: &Path) -> bool {

@@ -10,16 +10,7 @@ use super::{FioError, Note};
 /// capped at 1"). `psync` is used where none is named.
 const SYNCHRONOUS: [&str; 7] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
 /// Bytes of the smallest unit of a disk.
-const SECTOR: u64 = 512;
-/// Bytes of the largest I/O.
-const BLOCK_MAX: u64 = 64 << 20;
-/// Sizes that a range of block sizes is dealt out to.
-const RANGE_MAX: u64 = 64;
-/// fio's own values where a distribution names none (HOWTO, `random_distribution`).
-const ZIPF_THETA: f64 = 1.1;
-const PARETO_H: f64 = 0.2;
-/// Shares of the disk that a pareto distribution is dealt out to.
-const PARETO_STEPS: i32 = 5;
+pub(super) const SECTOR: u64 = 512;
 
 /// Without `direct`, fio's I/O is not that of a virtual machine's disk.
 const BUFFERED: &str =
@@ -107,7 +98,7 @@ pub(super) struct Job {
 pub(super) struct Reader<'a> {
     file: &'a JobFile,
     section: &'a JobSection,
-    kb_base: KbBase,
+    pub(super) kb_base: KbBase,
     /// The size of jobs that say none.
     size: Option<Bytes>,
     notes: Vec<Note>,
@@ -140,16 +131,21 @@ impl<'a> Reader<'a> {
         Ok(Job { streams, data, outstanding, notes: self.notes })
     }
 
-    fn get(&self, names: &[&str]) -> Option<&'a str> {
+    pub(super) fn get(&self, names: &[&str]) -> Option<&'a str> {
         self.file.get(self.section, names)
     }
 
-    fn wrong(&self, option: &'static str, value: &str, why: impl Into<String>) -> FioError {
+    pub(super) fn wrong(
+        &self,
+        option: &'static str,
+        value: &str,
+        why: impl Into<String>,
+    ) -> FioError {
         let (job, value) = (self.section.name.clone(), value.to_owned());
         FioError::Value { job, option, value, why: why.into() }
     }
 
-    fn note(&mut self, text: String) {
+    pub(super) fn note(&mut self, text: String) {
         let note = Note { section: self.section.name.clone(), text };
         if !self.notes.contains(&note) {
             self.notes.push(note);
@@ -190,7 +186,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Bytes of an option.
-    fn bytes(&mut self, option: &'static str, text: &str) -> Result<u64, FioError> {
+    pub(super) fn bytes(&mut self, option: &'static str, text: &str) -> Result<u64, FioError> {
         match self.kb_base.parse(text) {
             Some(Quantity::Count(bytes)) => {
                 if self.kb_base.is_odd(text) {
@@ -343,79 +339,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Random places of a direction.
-    fn random(
-        &mut self,
-        direction: Direction,
-        runs: Option<u64>,
-        distribution: &Places,
-    ) -> Result<Places, FioError> {
-        let option = "percentage_random";
-        let percent = match self.of_direction(&[option], direction) {
-            None => 100.0,
-            Some(text) => match text.trim_end_matches('%').parse::<u32>() {
-                Ok(percent @ 0..=100) => f64::from(percent),
-                _ => return Err(self.wrong(option, text, "is not from 0 to 100")),
-            },
-        };
-        let percent = match runs {
-            #[expect(clippy::cast_precision_loss, reason = "at most a million")]
-            Some(runs) => percent / runs as f64,
-            None => percent,
-        };
-        if percent >= 100.0 {
-            return Ok(distribution.clone());
-        }
-        if *distribution != Places::Uniform {
-            self.note("places in runs are uniform here, whatever random_distribution says".into());
-        }
-        Ok(if percent > 0.0 {
-            Places::Mixed { random: percent }
-        } else {
-            Places::Sequential { streams: 1 }
-        })
-    }
-
-    fn distribution(&mut self) -> Result<Places, FioError> {
-        const OPTION: &str = "random_distribution";
-        let Some(text) = self.get(&[OPTION]) else { return Ok(Places::Uniform) };
-        let (kind, value) = text.split_once(':').unwrap_or((text, ""));
-        // The middle of the popular places is the end of the value.
-        let (value, centre) = value.split_once('/').unwrap_or((value, ""));
-        let number = |usual: f64| {
-            if value.is_empty() { Some(usual) } else { value.parse::<f64>().ok() }
-        };
-        match kind {
-            "zipf" => {
-                let theta = number(ZIPF_THETA).filter(|theta| (0.0..=3.0).contains(theta));
-                let theta = theta.ok_or_else(|| self.wrong(OPTION, text, "is not from 0 to 3"))?;
-                if !centre.is_empty() {
-                    self.note(format!("{OPTION}={text}: popular places are scattered here"));
-                }
-                Ok(Places::Zipf { exponent: theta })
-            }
-            "pareto" => {
-                let h = number(PARETO_H).filter(|h| 0.0 < *h && *h < 0.5).ok_or_else(|| {
-                    self.wrong(OPTION, text, "is not above 0 and below 0.5, which would be uniform")
-                })?;
-                self.note(format!(
-                    "{OPTION}={text} is dealt out to {PARETO_STEPS} parts of the disk"
-                ));
-                Ok(Places::Hot(pareto(h)))
-            }
-            "zoned" if !text.contains(',') => {
-                let zones = zones(text.split_once(':').map_or("", |(_, zones)| zones));
-                zones.map(Places::Hot).ok_or_else(|| {
-                    self.wrong(OPTION, text, "is no list IO/DISK:IO/DISK of percents up to 100")
-                })
-            }
-            _ => Ok(Places::Uniform),
-        }
-    }
-
     /// The part of a value for a direction: reads, writes and trims stand between commas. One part
     /// is of all directions; an empty part says nothing.
-    fn of_direction(&self, names: &[&str], direction: Direction) -> Option<&'a str> {
+    pub(super) fn of_direction(&self, names: &[&str], direction: Direction) -> Option<&'a str> {
         let parts: Vec<&str> = self.get(names)?.split(',').map(str::trim).collect();
         let part = match direction {
             Direction::Write if parts.len() > 1 => parts.get(1),
@@ -446,121 +372,4 @@ impl<'a> Reader<'a> {
         self.note(format!("rate={text} is {rate:.3} I/Os a second of {}", direction.verb()));
         Ok(Some(rate))
     }
-
-    /// Block sizes of a direction and their weights.
-    fn sizes(&mut self, direction: Direction) -> Result<Vec<(u64, f64)>, FioError> {
-        let sizes = if let Some(text) = self.of_direction(&["bssplit"], direction) {
-            self.split(text)?
-        } else if let Some(text) = self.of_direction(&["bsrange", "blocksize_range"], direction) {
-            self.range(text)?
-        } else {
-            let text = self.of_direction(&["bs", "blocksize"], direction).unwrap_or("4k");
-            vec![(self.block("bs", text)?, 1.0)]
-        };
-        let mut merged: Vec<(u64, f64)> = Vec::new();
-        for (size, weight) in sizes {
-            match merged.iter_mut().find(|(known, _)| *known == size) {
-                Some((_, sum)) => *sum += weight,
-                None => merged.push((size, weight)),
-            }
-        }
-        Ok(merged)
-    }
-
-    /// A block size, in whole sectors.
-    fn block(&mut self, option: &'static str, text: &str) -> Result<u64, FioError> {
-        let bytes = self.bytes(option, text)?;
-        if bytes == 0 || bytes > BLOCK_MAX {
-            return Err(self.wrong(option, text, "is not from 1 B to 64 MiB"));
-        }
-        let whole = bytes.next_multiple_of(SECTOR);
-        if whole != bytes {
-            self.note(format!(
-                "{option}={text} is {bytes} B: rounded up to {whole} B, a whole number of 512 B"
-            ));
-        }
-        Ok(whole)
-    }
-
-    /// `SIZE/PERCENT:SIZE/PERCENT`; those without a percent share what is left.
-    fn split(&mut self, text: &'a str) -> Result<Vec<(u64, f64)>, FioError> {
-        let mut all: Vec<(u64, Option<f64>)> = Vec::new();
-        for entry in text.split(':') {
-            let (size, percent) = entry.split_once('/').unwrap_or((entry, ""));
-            let percent = match percent.trim() {
-                "" => None,
-                percent => match percent.parse::<u32>() {
-                    Ok(percent @ 0..=100) => Some(f64::from(percent)),
-                    _ => return Err(self.wrong("bssplit", text, "has a share above 100 percent")),
-                },
-            };
-            all.push((self.block("bssplit", size)?, percent));
-        }
-        let told: f64 = all.iter().filter_map(|(_, percent)| *percent).sum();
-        let untold = all.iter().filter(|(_, percent)| percent.is_none()).count();
-        if told > 100.0 {
-            return Err(self.wrong("bssplit", text, "adds up to more than 100 percent"));
-        }
-        #[expect(clippy::cast_precision_loss, reason = "as many as stand in a line")]
-        let each = (100.0 - told) / untold.max(1) as f64;
-        let weights = all.into_iter().map(|(size, percent)| (size, percent.unwrap_or(each)));
-        let weights: Vec<_> = weights.filter(|(_, weight)| *weight > 0.0).collect();
-        if weights.is_empty() {
-            return Err(self.wrong("bssplit", text, "has no share above 0"));
-        }
-        Ok(weights)
-    }
-
-    /// `LEAST-MOST`: multiples of the least, all alike.
-    fn range(&mut self, text: &'a str) -> Result<Vec<(u64, f64)>, FioError> {
-        let ends = text.split_once('-').or_else(|| text.split_once(':'));
-        let Some((least, most)) = ends else {
-            return Err(self.wrong("bsrange", text, "is no range LEAST-MOST"));
-        };
-        let (least, most) = (self.block("bsrange", least)?, self.block("bsrange", most)?);
-        if most < least {
-            return Err(self.wrong("bsrange", text, "ends below its beginning"));
-        }
-        let count = most / least;
-        if count > RANGE_MAX {
-            let why = format!("has {count} sizes, and a mix here at most {RANGE_MAX}");
-            return Err(self.wrong("bsrange", text, why));
-        }
-        Ok((1..=count).map(|times| (times * least, 1.0)).collect())
-    }
-}
-
-/// Shares of I/O and disk of a self-similar distribution, of which the share `1 - h` goes to `h` of
-/// the disk, and so again inside it (Gray et al. 1994, section 3.1): the smallest part first, what
-/// is behind the last is the rest.
-fn pareto(h: f64) -> Vec<(f64, f64)> {
-    let within = |steps: i32| ((1.0 - h).powi(steps), h.powi(steps));
-    let (mut io_before, mut space_before) = (0.0, 0.0);
-    let mut all = Vec::new();
-    for steps in (1..PARETO_STEPS).rev() {
-        let (io, space) = within(steps);
-        all.push(((io - io_before) * 100.0, (space - space_before) * 100.0));
-        (io_before, space_before) = (io, space);
-    }
-    all
-}
-
-/// The zones of `zoned:IO/DISK:IO/DISK`, without the last one if they are all of the disk.
-fn zones(text: &str) -> Option<Vec<(f64, f64)>> {
-    let zone = |text: &str| {
-        let (io, space) = text.split_once('/')?;
-        let percent = |text: &str| {
-            text.trim().parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share))
-        };
-        percent(io).zip(percent(space)).filter(|(_, space)| *space > 0.0)
-    };
-    let mut all: Vec<(f64, f64)> = text.split(':').map(zone).collect::<Option<_>>()?;
-    let (io, space) = all.iter().fold((0.0, 0.0), |sum, zone| (sum.0 + zone.0, sum.1 + zone.1));
-    if io > 100.001 || space > 100.001 || (io < 99.999 && space > 99.999) {
-        return None;
-    }
-    if space > 99.999 && all.len() > 1 {
-        all.pop();
-    }
-    Some(all)
 }

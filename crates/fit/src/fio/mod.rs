@@ -7,7 +7,9 @@
 mod file;
 mod job;
 mod left;
+mod places;
 mod quantity;
+mod sizes;
 mod write;
 
 use indexmap::IndexMap;

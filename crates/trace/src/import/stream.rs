@@ -102,10 +102,16 @@ fn found(input: &Input, name: &Path) -> Result<Format, TraceError> {
     }
     match detect(input.bytes(), !input.is_full(), name) {
         Found::One(format) => Ok(format),
-        Found::Several(fit) => Err(TraceError::Unrecognised { path: name.to_owned(), fit }),
+        Found::Several(formats) => Err(unrecognised(name, &formats)),
         Found::Foreign(foreign) => Err(no_trace(name, foreign)),
-        Found::Nothing => Err(TraceError::Unrecognised { path: name.to_owned(), fit: Vec::new() }),
+        Found::Nothing => Err(unrecognised(name, &[])),
     }
+}
+
+fn unrecognised(path: &Path, fit: &[Format]) -> TraceError {
+    let fit = fit.iter().map(|format| format.name()).collect();
+    let known = Format::all().map(Format::name).collect();
+    TraceError::Unrecognised { path: path.to_owned(), fit, known }
 }
 
 fn no_trace(path: &Path, foreign: Foreign) -> TraceError {

@@ -1,0 +1,117 @@
+//! Where the I/Os of a random job go.
+
+use super::FioError;
+use super::job::{Direction, Places, Reader};
+
+/// fio's own values where a distribution names none (HOWTO, `random_distribution`).
+const ZIPF_THETA: f64 = 1.1;
+const PARETO_H: f64 = 0.2;
+/// Shares of the disk that a pareto distribution is dealt out to.
+const PARETO_STEPS: i32 = 5;
+
+impl Reader<'_> {
+    /// Random places of a direction.
+    pub(super) fn random(
+        &mut self,
+        direction: Direction,
+        runs: Option<u64>,
+        distribution: &Places,
+    ) -> Result<Places, FioError> {
+        let option = "percentage_random";
+        let percent = match self.of_direction(&[option], direction) {
+            None => 100.0,
+            Some(text) => match text.trim_end_matches('%').parse::<u32>() {
+                Ok(percent @ 0..=100) => f64::from(percent),
+                _ => return Err(self.wrong(option, text, "is not from 0 to 100")),
+            },
+        };
+        let percent = match runs {
+            #[expect(clippy::cast_precision_loss, reason = "at most a million")]
+            Some(runs) => percent / runs as f64,
+            None => percent,
+        };
+        if percent >= 100.0 {
+            return Ok(distribution.clone());
+        }
+        if *distribution != Places::Uniform {
+            self.note("places in runs are uniform here, whatever random_distribution says".into());
+        }
+        Ok(if percent > 0.0 {
+            Places::Mixed { random: percent }
+        } else {
+            Places::Sequential { streams: 1 }
+        })
+    }
+
+    pub(super) fn distribution(&mut self) -> Result<Places, FioError> {
+        const OPTION: &str = "random_distribution";
+        let Some(text) = self.get(&[OPTION]) else { return Ok(Places::Uniform) };
+        let (kind, value) = text.split_once(':').unwrap_or((text, ""));
+        // The middle of the popular places is the end of the value.
+        let (value, centre) = value.split_once('/').unwrap_or((value, ""));
+        let number = |usual: f64| {
+            if value.is_empty() { Some(usual) } else { value.parse::<f64>().ok() }
+        };
+        match kind {
+            "zipf" => {
+                let theta = number(ZIPF_THETA).filter(|theta| (0.0..=3.0).contains(theta));
+                let theta = theta.ok_or_else(|| self.wrong(OPTION, text, "is not from 0 to 3"))?;
+                if !centre.is_empty() {
+                    self.note(format!("{OPTION}={text}: popular places are scattered here"));
+                }
+                Ok(Places::Zipf { exponent: theta })
+            }
+            "pareto" => {
+                let h = number(PARETO_H).filter(|h| 0.0 < *h && *h < 0.5).ok_or_else(|| {
+                    self.wrong(OPTION, text, "is not above 0 and below 0.5, which would be uniform")
+                })?;
+                self.note(format!(
+                    "{OPTION}={text} is dealt out to {PARETO_STEPS} parts of the disk"
+                ));
+                Ok(Places::Hot(pareto(h)))
+            }
+            "zoned" if !text.contains(',') => {
+                let zones = zones(text.split_once(':').map_or("", |(_, zones)| zones));
+                zones.map(Places::Hot).ok_or_else(|| {
+                    self.wrong(OPTION, text, "is no list IO/DISK:IO/DISK of percents up to 100")
+                })
+            }
+            _ => Ok(Places::Uniform),
+        }
+    }
+}
+
+/// Shares of I/O and disk of a self-similar distribution, of which the share `1 - h` goes to `h` of
+/// the disk, and so again inside it (Gray et al. 1994, section 3.1): the smallest part first, what
+/// is behind the last is the rest.
+fn pareto(h: f64) -> Vec<(f64, f64)> {
+    let within = |steps: i32| ((1.0 - h).powi(steps), h.powi(steps));
+    let (mut io_before, mut space_before) = (0.0, 0.0);
+    let mut all = Vec::new();
+    for steps in (1..PARETO_STEPS).rev() {
+        let (io, space) = within(steps);
+        all.push(((io - io_before) * 100.0, (space - space_before) * 100.0));
+        (io_before, space_before) = (io, space);
+    }
+    all
+}
+
+/// The zones of `zoned:IO/DISK:IO/DISK`, without the last one if they are all of the disk.
+fn zones(text: &str) -> Option<Vec<(f64, f64)>> {
+    let zone = |text: &str| {
+        let (io, space) = text.split_once('/')?;
+        let percent = |text: &str| {
+            text.trim().parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share))
+        };
+        percent(io).zip(percent(space)).filter(|(_, space)| *space > 0.0)
+    };
+    let mut all: Vec<(f64, f64)> = text.split(':').map(zone).collect::<Option<_>>()?;
+    let (io, space) = all.iter().fold((0.0, 0.0), |sum, zone| (sum.0 + zone.0, sum.1 + zone.1));
+    if io > 100.001 || space > 100.001 || (io < 99.999 && space > 99.999) {
+        return None;
+    }
+    if space > 99.999 && all.len() > 1 {
+        all.pop();
+    }
+    Some(all)
+}
