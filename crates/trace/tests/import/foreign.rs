@@ -197,13 +197,13 @@ fn empty_short_and_arbitrary_files_are_refused() {
 #[test]
 fn detected_traces_of_all_formats_are_read_with_other_line_ends() {
     for (format, sample) in crate::samples::all() {
-        if sample.iter().any(|byte| *byte == 0) {
+        if sample.contains(&0) {
             continue;
         }
         let text = String::from_utf8(sample).expect("text").replace('\n', "\r\n");
         let options = OpenOptions { max_bad: 0, ..OpenOptions::default() };
         let opened = open_stream(Cursor::new(gz(text.as_bytes())), Path::new("a.log.gz"), &options);
-        let read = opened.and_then(drain).expect(format.name());
+        let read = opened.and_then(drain).unwrap_or_else(|error| panic!("{format}: {error}"));
         assert_eq!(read.info.format, format.name());
     }
 }
