@@ -101,7 +101,7 @@ impl TraceError {
             Self::Exists { .. } => Some("choose another name with --out, or remove it"),
             Self::Unfinished { .. } => Some("record or import it again"),
             Self::Foreign { hint, .. } => Some(hint),
-            Self::Unrecognised { .. } => Some("name its format with --from NAME"),
+            Self::Unrecognised { .. } => Some("if it is one of these, name it with --from NAME"),
             _ => None,
         }
     }

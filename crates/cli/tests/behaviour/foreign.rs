@@ -24,7 +24,7 @@ fn files_that_are_no_trace_are_refused_by_every_command() {
         ("vmstat.txt", "vmstat", "record one with"),
         ("job_clat_hist.1.log", "histogram log of fio", "write_lat_log"),
         ("trace.csv.bz2", "packed with bzip2", "hint: unpack it"),
-        ("order.txt", "mqsim and disksim fit", "format with --"),
+        ("order.txt", "mqsim and disksim fit", "name it with --"),
     ] {
         let commands: [&[&str]; 4] = [
             &["import", file, "--out", "a.tmt"],

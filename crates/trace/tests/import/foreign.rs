@@ -144,7 +144,7 @@ fn two_formats_that_fit_equally_are_both_named() {
     let text = "0 0 2312 8 1\n12 0 4096 16 0\n31 0 64 8 1\n";
     let error = read_as(text.as_bytes(), None, 0).expect_err("undecided");
     assert!(error.to_string().contains("mqsim and disksim fit"), "{error}");
-    assert_eq!(error.hint(), Some("name its format with --from NAME"));
+    assert_eq!(error.hint(), Some("if it is one of these, name it with --from NAME"));
     for format in [Format::Mqsim, Format::Disksim] {
         assert_eq!(read_as(text.as_bytes(), Some(format), 0).expect("decided").records.len(), 3);
     }

@@ -34,7 +34,9 @@ pub(super) fn failed(error: &TraceError) -> Failure {
     };
     let hint = match error {
         // --from is a time here.
-        TraceError::Unrecognised { .. } => Some("name its format with --trace-format NAME"),
+        TraceError::Unrecognised { .. } => {
+            Some("if it is one of these, name it with --trace-format NAME")
+        }
         error => error.hint(),
     };
     Failure::from_error(exit, error).hint(hint)
