@@ -200,6 +200,10 @@ impl<'a> Reader<'a> {
             Some(Quantity::Percent(_)) => {
                 Err(self.wrong(option, text, "is a share of a file that is not known here"))
             }
+            None if text.contains(['$', '*', '(']) => {
+                let why = "is of a variable or a sum: write its value into the file";
+                Err(self.wrong(option, text, why))
+            }
             None => {
                 let known = "is no size: a whole number, with k, m, g, t or p behind it";
                 Err(self.wrong(option, text, known))

@@ -218,6 +218,7 @@ unheard_of=7
             ("[a]\nrw=read\n", "how large is the disk?"),
             ("[a]\nrw=trim\nsize=1g\n", "rw=trim is none of"),
             ("[a]\nsize=many\n", "is no size"),
+            ("[a]\nsize=${SIZE}\n", "is of a variable"),
             ("[a]\nsize=1g\niodepth=0\n", "is not from 1 to 65536"),
             ("[a]\nsize=1g\nrandom_distribution=zipf:9\n", "is not from 0 to 3"),
         ] {
@@ -323,6 +324,8 @@ unheard_of=7
         assert!(hot.contains("hot = [{ io = \"40.96%\", space = \"0.16%\" }"), "{hot}");
         let zones = address("zoned:60/10:30/20:10/70");
         assert!(zones.contains("{ io = \"60%\", space = \"10%\" }, { io = \"30%\""), "{zones}");
+        let rest = address("zoned:60/10:30/20:10/");
+        assert_eq!(rest, zones, "the last one has what is left");
         let (_, normal) = made("[a]\nrw=randread\nsize=1g\nrandom_distribution=normal\n");
         assert!(normal.left[0].why.contains("uniform"), "{:?}", normal.left);
     }

@@ -96,16 +96,28 @@ fn pareto(h: f64) -> Vec<(f64, f64)> {
     all
 }
 
-/// The zones of `zoned:IO/DISK:IO/DISK`, without the last one if they are all of the disk.
+/// The zones of `zoned:IO/DISK:IO/DISK`, without the last one if they are all of the disk. Those
+/// that name no share have what the others leave, in equal parts.
 fn zones(text: &str) -> Option<Vec<(f64, f64)>> {
-    let zone = |text: &str| {
-        let (io, space) = text.split_once('/')?;
-        let percent = |text: &str| {
-            text.trim().parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share))
-        };
-        percent(io).zip(percent(space)).filter(|(_, space)| *space > 0.0)
+    let percent = |text: &str| match text.trim() {
+        "" => Some(None),
+        text => {
+            let share = text.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share));
+            share.map(Some)
+        }
     };
-    let mut all: Vec<(f64, f64)> = text.split(':').map(zone).collect::<Option<_>>()?;
+    let zone = |text: &str| {
+        let (io, space) = text.split_once('/').unwrap_or((text, ""));
+        percent(io).zip(percent(space))
+    };
+    let told: Vec<(Option<f64>, Option<f64>)> = text.split(':').map(zone).collect::<Option<_>>()?;
+    let io_left = rest(told.iter().map(|zone| zone.0));
+    let space_left = rest(told.iter().map(|zone| zone.1));
+    let shares = told.iter().map(|zone| (zone.0.unwrap_or(io_left), zone.1.unwrap_or(space_left)));
+    let mut all: Vec<(f64, f64)> = shares.collect();
+    if all.iter().any(|(_, space)| *space <= 0.0) {
+        return None;
+    }
     let (io, space) = all.iter().fold((0.0, 0.0), |sum, zone| (sum.0 + zone.0, sum.1 + zone.1));
     if io > 100.001 || space > 100.001 || (io < 99.999 && space > 99.999) {
         return None;
@@ -114,4 +126,11 @@ fn zones(text: &str) -> Option<Vec<(f64, f64)>> {
         all.pop();
     }
     Some(all)
+}
+
+/// The part of 100 for each share that is not told.
+fn rest(shares: impl Iterator<Item = Option<f64>> + Clone) -> f64 {
+    let untold = shares.clone().filter(Option::is_none).map(|_| 1.0).sum::<f64>();
+    let left: f64 = 100.0 - shares.flatten().sum::<f64>();
+    if untold > 0.0 { left.max(0.0) / untold } else { 0.0 }
 }
