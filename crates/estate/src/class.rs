@@ -19,6 +19,12 @@ pub struct Class {
     pub title: String,
     /// Words in a machine's name that tell it.
     pub words: Vec<String>,
+    /// Texts that tell it wherever they stand in a machine's name.
+    #[serde(default)]
+    pub parts: Vec<String>,
+    /// Texts that tell it at the end of a word of the name, or before its number.
+    #[serde(default)]
+    pub ends: Vec<String>,
     /// Texts in the name of an operating system that tell it.
     #[serde(default)]
     pub os: Vec<String>,
@@ -55,7 +61,9 @@ pub enum Rule {
     Asked,
     /// A column of a file says so.
     Column,
-    /// A word of its name.
+    /// The command line said so of names of this pattern.
+    Pattern(String),
+    /// A word, or a part, of its name.
     Name(String),
     /// A text in its operating system's name.
     Os(String),
@@ -68,6 +76,7 @@ impl Rule {
     pub fn words(&self) -> String {
         match self {
             Self::Asked => "asked for".to_owned(),
+            Self::Pattern(text) => format!("asked for by \"{text}\""),
             Self::Column => "named by a file".to_owned(),
             Self::Name(word) => format!("\"{word}\" in its name"),
             Self::Os(text) => format!("\"{text}\" in its operating system"),
@@ -137,13 +146,22 @@ impl Class {
             let fits = |own: &&String| words.iter().any(|word| word == *own);
             class.words.iter().find(fits).map(|word| (number, Rule::Name(word.clone())))
         });
+        let by_part = || {
+            let lower = vm.name.to_lowercase();
+            CLASSES.iter().enumerate().find_map(|(number, class)| {
+                let part = class.parts.iter().find(|own| lower.contains(own.as_str()));
+                let end =
+                    || class.ends.iter().find(|own| words.iter().any(|word| word.ends_with(*own)));
+                part.or_else(end).map(|text| (number, Rule::Name(text.clone())))
+            })
+        };
         let by_os = || {
             CLASSES.iter().enumerate().find_map(|(number, class)| {
                 let fits = |text: &&String| contains(&vm.os, text);
                 class.os.iter().find(fits).map(|text| (number, Rule::Os(text.clone())))
             })
         };
-        by_name.or_else(by_os).unwrap_or((CLASSES.len() - 1, Rule::Rest))
+        by_name.or_else(by_part).or_else(by_os).unwrap_or((CLASSES.len() - 1, Rule::Rest))
     }
 
     /// What was measured, and the rest as this class has it; nothing that was measured is changed.
@@ -201,15 +219,35 @@ pub(crate) fn mean_size(mix: &IndexMap<String, f64>) -> f64 {
     sum / weights
 }
 
-/// The words of a name in lower case: runs of letters and digits, and the same without digits at their end.
+/// Words that names carry beside what a machine does.
+const AFFIXES: [&str; 17] = [
+    "prod", "prd", "test", "tst", "dev", "qa", "uat", "stage", "stg", "preprod", "server", "srv",
+    "svr", "host", "node", "vm", "int",
+];
+
+/// The words of a name in lower case: runs of letters and digits, the same without digits at their end, and what is left
+/// of that without words that tell no class (`oraprod1`: `ora`).
 fn words(name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     let runs = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|run| !run.is_empty());
-    let both = |run: &str| {
+    let all = |run: &str| {
         let bare = run.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        [run.to_owned(), bare.to_owned()]
+        [run.to_owned(), bare.to_owned(), without_affixes(bare).to_owned()]
     };
-    runs.flat_map(both).collect()
+    runs.flat_map(all).collect()
+}
+
+fn without_affixes(mut word: &str) -> &str {
+    loop {
+        let shorter = AFFIXES
+            .iter()
+            .find_map(|own| word.strip_prefix(own).or_else(|| word.strip_suffix(own)))
+            .map(|rest| rest.trim_matches(|letter: char| letter.is_ascii_digit()));
+        match shorter {
+            Some(rest) if !rest.is_empty() => word = rest,
+            _ => return word,
+        }
+    }
 }
 
 fn contains(text: &str, part: &str) -> bool {
@@ -236,8 +274,32 @@ mod tests {
         assert_eq!(class_of("www1", "").0, "web");
         assert_eq!(class_of("pc-114", "Microsoft Windows 11 (64-bit)").0, "desktop");
         assert_eq!(class_of("jumphost", "Debian GNU/Linux 12"), ("general", Rule::Rest));
-        assert_eq!(class_of("mysqlwrapper", "").0, "general", "a word is a whole word");
+        assert_eq!(class_of("explorer", "").0, "general", "a short word is a whole word");
         assert_eq!(class_of("x", "Windows Server 2012").0, "general");
+    }
+
+    #[test]
+    fn names_in_one_word_are_classed_by_what_they_contain() {
+        for (name, class) in [
+            ("BOWSQL038", "database"),
+            ("nywscosql1", "database"),
+            ("wsqltest77", "database"),
+            ("oraprod1", "database"),
+            ("pgdb07", "database"),
+            ("mailhost9", "mail"),
+            ("NYEXCHSVC4", "mail"),
+            ("nyextwww01", "web"),
+            ("NYMAMWEBa", "web"),
+            ("nyc3web07", "web"),
+            ("prodfs01", "file"),
+            ("ctxvda012", "desktop"),
+            ("temporary4", "general"),
+            ("tunasoft", "general"),
+            ("server12", "general"),
+        ] {
+            assert_eq!(class_of(name, "").0, class, "{name}");
+        }
+        assert_eq!(class_of("BOWSQL038", "").1, Rule::Name("sql".to_owned()));
     }
 
     #[test]

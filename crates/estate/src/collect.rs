@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use units::Bytes;
 
-use crate::place::{BadRows, Place};
+use crate::place::{BadRows, Findings, Place};
 use crate::row::{Facts, LeftOut, Record};
 use crate::vm::Vm;
 
@@ -19,6 +19,8 @@ pub struct Inventory {
     pub raw: Bytes,
     /// Rows that could not be used.
     pub bad: BadRows,
+    /// Sentences about files: what they add, and how they were understood.
+    pub notes: Vec<String>,
 }
 
 impl Inventory {
@@ -38,7 +40,8 @@ impl Inventory {
 struct Entry {
     name: String,
     id: String,
-    /// The file that listed it.
+    number: String,
+    /// The file that listed it first.
     file: usize,
     facts: Facts,
     /// The file that its load is from.
@@ -46,20 +49,28 @@ struct Entry {
 }
 
 /// Puts rows together, those that list machines first; with `all`, machines that are off are kept.
-pub(crate) fn join(records: Vec<Record>, mut bad: BadRows, all: bool) -> Inventory {
+pub(crate) fn join(
+    files: &[String],
+    records: Vec<Record>,
+    mut found: Findings,
+    all: bool,
+) -> Inventory {
     let (listing, adding): (Vec<_>, Vec<_>) = records.into_iter().partition(|record| record.lists);
-    let mut entries = Entries::default();
-    listing.into_iter().for_each(|record| entries.list(record, &mut bad));
+    let mut entries = Entries { adds: vec![false; files.len()], ..Entries::default() };
+    listing.into_iter().for_each(|record| entries.list(record, &mut found));
     let has_list = !entries.all.is_empty();
     for record in adding {
         match entries.find(&record) {
-            Found::One(at) => entries.add(at, record, &mut bad),
-            Found::None if !has_list => entries.list(record, &mut bad),
-            Found::None => bad.add(&record.at, format!("no machine \"{}\" is listed", record.name)),
-            Found::Several => bad.add(&record.at, several(&record.name)),
+            Found::One(at) => entries.add(at, record, &mut found),
+            Found::None if !has_list => entries.list(record, &mut found),
+            Found::None => {
+                found.bad.add(&record.at, format!("no machine \"{}\" is listed", record.name))
+            }
+            Found::Several => found.bad.add(&record.at, several(&record.name)),
         }
     }
-    entries.finish(bad, all)
+    entries.tell(files, &mut found);
+    entries.finish(found, all)
 }
 
 fn several(name: &str) -> String {
@@ -70,7 +81,17 @@ fn several(name: &str) -> String {
 struct Entries {
     all: Vec<Entry>,
     by_id: HashMap<String, usize>,
+    /// By number and name: numbers are those of one cluster.
+    by_number: HashMap<(String, String), usize>,
+    /// By name in lower case: all, those without an id, and those without a number.
     by_name: HashMap<String, Vec<usize>>,
+    without_id: HashMap<String, Vec<usize>>,
+    without_number: HashMap<String, Vec<usize>>,
+    /// For each file, whether it told of anything that was not known.
+    adds: Vec<bool>,
+    /// VMs that two lists have by one name, and those of one name whose sizes differ.
+    same: Vec<(usize, usize, String)>,
+    other: Vec<(usize, usize, String)>,
 }
 
 enum Found {
@@ -79,72 +100,172 @@ enum Found {
     Several,
 }
 
+fn key(name: &str) -> String {
+    name.to_lowercase()
+}
+
 impl Entries {
     fn find(&self, record: &Record) -> Found {
-        if let Some(at) = self.by_id.get(&record.id) {
+        if let Some(at) = self.by_id.get(&record.id).filter(|_| !record.id.is_empty()) {
             return Found::One(*at);
         }
-        let named = self.by_name.get(&record.name).map_or(&[][..], Vec::as_slice);
-        // What has an identity of its own is not another of the same name. An entry without one is
-        // the first of its name, because a second would have been taken for it.
+        let name = key(&record.name);
+        let numbered = (record.number.clone(), name.clone());
+        if let Some(at) = self.by_number.get(&numbered).filter(|_| !record.number.is_empty()) {
+            return Found::One(*at);
+        }
+        // What has an identity of its own is not another of the same name.
+        let named = match (record.id.is_empty(), record.number.is_empty()) {
+            (true, true) => &self.by_name,
+            (false, _) => &self.without_id,
+            (true, false) => &self.without_number,
+        };
+        let named = named.get(&name).map_or(&[][..], Vec::as_slice);
+        let is_written_so = |at: &&usize| self.all[**at].name == record.name;
         match named {
             [] => Found::None,
-            [first, ..] if !record.id.is_empty() => match self.all[*first].id.is_empty() {
-                true => Found::One(*first),
-                false => Found::None,
-            },
             [at] => Found::One(*at),
-            _ => Found::Several,
+            // Names that differ in case only are those of two machines where one is written exactly so.
+            several => match several.iter().filter(is_written_so).collect::<Vec<_>>()[..] {
+                [at] => Found::One(*at),
+                _ => Found::Several,
+            },
         }
     }
 
     /// A row that lists a machine. In one file a machine has one row; another file may know more of it.
-    fn list(&mut self, record: Record, bad: &mut BadRows) {
-        match self.find(&record) {
-            Found::None => self.begin(record),
-            Found::One(at) if self.all[at].file != record.at.file => self.add(at, record, bad),
-            Found::One(_) => {
-                bad.add(&record.at, format!("machine \"{}\" is listed twice", record.name))
+    fn list(&mut self, record: Record, found: &mut Findings) {
+        let at = match self.find(&record) {
+            Found::None => return self.begin(record),
+            Found::Several => match self.of_its_size(&record) {
+                Some(at) => at,
+                None => return found.bad.add(&record.at, several(&record.name)),
+            },
+            Found::One(at) => at,
+        };
+        let entry = &self.all[at];
+        let (first, second) = (entry.file, record.at.file);
+        if first == second {
+            // A name that is written otherwise is another machine's.
+            if entry.name != record.name {
+                return self.begin(record);
             }
-            Found::Several => bad.add(&record.at, several(&record.name)),
+            let what = format!("machine \"{}\" is listed twice", record.name);
+            return found.bad.add(&record.at, what);
         }
+        let is_known = !record.id.is_empty() && entry.id == record.id;
+        if !is_known && !entry.facts.agrees(&record.facts) {
+            self.other.push((first, second, record.name.clone()));
+            return self.begin(record);
+        }
+        if !is_known && entry.facts.has_size() && record.facts.has_size() {
+            self.same.push((first, second, record.name.clone()));
+        }
+        self.add(at, record, found);
+    }
+
+    /// The one machine of a name whose size is that of a row.
+    fn of_its_size(&self, record: &Record) -> Option<usize> {
+        let named = self.by_name.get(&key(&record.name))?;
+        let fits = |at: &&usize| {
+            let entry = &self.all[**at];
+            entry.file != record.at.file && entry.facts.agrees(&record.facts)
+        };
+        let mut fitting = named.iter().filter(fits);
+        let first = fitting.next()?;
+        fitting.next().is_none().then_some(*first)
     }
 
     fn begin(&mut self, record: Record) {
         let at = self.all.len();
-        let Record { name, id, facts, at: Place { file, .. }, .. } = record;
-        if !id.is_empty() {
-            self.by_id.insert(id.clone(), at);
+        let Record { name, id, number, facts, at: Place { file, .. }, .. } = record;
+        let written = key(&name);
+        match id.is_empty() {
+            true => self.without_id.entry(written.clone()).or_default().push(at),
+            false => drop(self.by_id.insert(id.clone(), at)),
         }
-        self.by_name.entry(name.clone()).or_default().push(at);
+        match number.is_empty() {
+            true => self.without_number.entry(written.clone()).or_default().push(at),
+            false => drop(self.by_number.insert((number.clone(), written.clone()), at)),
+        }
+        self.by_name.entry(written).or_default().push(at);
         let load_of = facts.load.is_known().then_some(file);
-        self.all.push(Entry { name, id, file, facts, load_of });
+        self.adds[file] = true;
+        self.all.push(Entry { name, id, number, file, facts, load_of });
     }
 
-    fn add(&mut self, at: usize, record: Record, bad: &mut BadRows) {
+    fn add(&mut self, at: usize, record: Record, found: &mut Findings) {
         let entry = &mut self.all[at];
-        let Record { at: place, id, facts, .. } = record;
+        let Record { at: place, id, number, facts, .. } = record;
+        let name = key(&entry.name);
+        let leaves = |of: &mut HashMap<String, Vec<usize>>| {
+            if let Some(named) = of.get_mut(&name) {
+                named.retain(|own| *own != at);
+            }
+        };
         if entry.id.is_empty() && !id.is_empty() {
+            leaves(&mut self.without_id);
             entry.id.clone_from(&id);
             self.by_id.insert(id, at);
+            self.adds[place.file] = true;
+        }
+        if entry.number.is_empty() && !number.is_empty() {
+            leaves(&mut self.without_number);
+            entry.number.clone_from(&number);
+            self.by_number.insert((number, name), at);
         }
         if facts.load.is_known() {
             if entry.load_of.is_some_and(|file| file != place.file) {
                 let what =
                     format!("machine \"{}\" has a load from another file already", entry.name);
-                return bad.add(&place, what);
+                return found.bad.add(&place, what);
             }
             entry.load_of = Some(place.file);
         }
+        self.adds[place.file] |= !facts.is_empty();
         entry.facts.add(facts);
     }
 
-    fn finish(self, bad: BadRows, all: bool) -> Inventory {
-        let mut inventory = Inventory { bad, ..Inventory::default() };
+    /// Tells which files are of no use, and how lists of the same machines were put together.
+    fn tell(&self, files: &[String], found: &mut Findings) {
+        let told =
+            |notes: &[String], file: &String| notes.iter().any(|note| note.contains(file.as_str()));
+        for (file, _) in files.iter().zip(&self.adds).filter(|(_, adds)| !**adds) {
+            if !told(&found.notes, file) {
+                found.note(format!("{file} adds nothing to this estate"));
+            }
+        }
+        let mut tell = |pairs: &[(usize, usize, String)], what: &str| {
+            let mut by_files: Vec<((usize, usize), Vec<&str>)> = Vec::new();
+            for (first, second, name) in pairs {
+                match by_files.iter_mut().find(|(own, _)| *own == (*first, *second)) {
+                    Some((_, names)) => names.push(name),
+                    None => by_files.push(((*first, *second), vec![name])),
+                }
+            }
+            for ((first, second), names) in by_files {
+                found.note(format!(
+                    "{} in {} and in {} {what} ({})",
+                    units::print::count(names.len() as u64, "machine"),
+                    files[first],
+                    files[second],
+                    first_names(&names)
+                ));
+            }
+        };
+        tell(&self.same, "have one name and sizes that agree, and are taken for the same");
+        tell(&self.other, "have one name and sizes that differ, and are taken for two");
+    }
+
+    fn finish(self, found: Findings, all: bool) -> Inventory {
+        let mut inventory =
+            Inventory { bad: found.bad, notes: found.notes, ..Inventory::default() };
         let mut out: Vec<(LeftOut, u32)> = Vec::new();
         let mut seen: HashMap<String, u32> = HashMap::new();
         for entry in self.all {
-            if let Some(why) = entry.facts.out.filter(|why| !(all && *why == LeftOut::Off)) {
+            // Off in one list and running in another is a machine that was moved.
+            let is_kept = |why: &LeftOut| *why == LeftOut::Off && (all || entry.facts.is_on);
+            if let Some(why) = entry.facts.out.filter(|why| !is_kept(why)) {
                 match out.iter_mut().find(|(own, _)| *own == why) {
                     Some((_, count)) => *count += 1,
                     None => out.push((why, 1)),
@@ -156,12 +277,23 @@ impl Entries {
             );
             let number = seen.entry(entry.name.clone()).and_modify(|own| *own += 1).or_insert(1);
             let name = if *number == 1 { entry.name } else { format!("{} ({number})", entry.name) };
-            inventory.vms.push(entry.facts.into_vm(name, entry.id));
+            let id = if entry.id.is_empty() { entry.number } else { entry.id };
+            inventory.vms.push(entry.facts.into_vm(name, id));
         }
         out.sort();
         inventory.left_out = out;
         inventory
     }
+}
+
+/// The first of some names, and how many more there are.
+pub(crate) fn first_names(names: &[&str]) -> String {
+    const NAMED: usize = 3;
+    let mut text = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED {
+        text += &format!(" and {} more", names.len() - NAMED);
+    }
+    text
 }
 
 /// Reads files and puts together what they say; with `all`, machines that are off are kept.
@@ -170,13 +302,14 @@ impl Entries {
 /// When a file cannot be read at all; what is wrong with single rows is in the inventory.
 pub fn collect(
     files: &[crate::read::Source],
-    columns: &[crate::read::NamedColumn],
+    reading: &crate::read::Reading,
     all: bool,
 ) -> Result<Inventory, crate::ReadError> {
-    let mut bad = BadRows::default();
+    let mut found = Findings::default();
     let mut records = Vec::new();
     for (number, source) in files.iter().enumerate() {
-        records.extend(crate::read::read(number, source, columns, &mut bad)?);
+        records.extend(crate::read::read(number, source, reading, &mut found)?);
     }
-    Ok(join(records, bad, all))
+    let files: Vec<String> = files.iter().map(|source| source.path.display().to_string()).collect();
+    Ok(join(&files, records, found, all))
 }

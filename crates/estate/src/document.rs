@@ -7,8 +7,8 @@ use spec::demand;
 use units::print::{count, number, percent};
 use units::{Bytes, Nanos};
 
-use crate::class::Rates;
-use crate::collect::Inventory;
+use crate::class::{Rates, Rule};
+use crate::collect::{Inventory, first_names};
 use crate::mix::{Estate, Member, Part};
 use crate::place::BadRows;
 use crate::row::LeftOut;
@@ -52,6 +52,9 @@ pub struct EstateSheet {
     pub as_tiles: Totals,
     /// What is not known, and how it can be found out.
     pub missing: Vec<String>,
+    /// Sentences about files: what they add, and how they were understood.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// Its machines.
     pub machines: Vec<VmRow>,
 }
@@ -168,6 +171,7 @@ pub fn sheet(
         estate: all,
         as_tiles,
         missing: missing(estate, inventory),
+        notes: inventory.notes.clone(),
         machines: estate.members.iter().map(vm_row).collect(),
     }
 }
@@ -242,6 +246,38 @@ fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {
         found.push(format!(
             "of {} bytes were measured and no I/Os: their rates follow from sizes that are assumed",
             count(bytes_only as u64, "machine")
+        ));
+    }
+    let names = |of: &dyn Fn(&Member) -> bool| -> Vec<&str> {
+        members.iter().filter(|own| of(own)).map(|own| own.vm.name.as_str()).collect()
+    };
+    let unclassed = names(&|member| member.rule == Rule::Rest);
+    if !unclassed.is_empty() {
+        found.push(format!(
+            "{} of {} fit no rule ({}) and are taken for other servers: --class 'CLASS=*TEXT*' says what names mean",
+            unclassed.len(),
+            members.len(),
+            first_names(&unclassed)
+        ));
+    }
+    let first_disk = names(&|member| member.vm.is_first_disk && member.vm.used.is_none());
+    if !first_disk.is_empty() {
+        found.push(format!(
+            "of {} ({}) only the size of the first disk is known (maxdisk of Proxmox): sizes are a lower bound; pvesh get \
+             /nodes/NODE/qemu/ID/config --output-format json has all disks, given as VM=FILE",
+            count(first_disk.len() as u64, "machine"),
+            first_names(&first_disk)
+        ));
+    }
+    let provisioned = names(&|member| {
+        member.vm.used.is_none_or(|used| used == Bytes::ZERO) && member.vm.size().is_some()
+    });
+    if !provisioned.is_empty() {
+        found.push(format!(
+            "what is used of {} ({}) is not known: all that {} provisioned was taken",
+            count(provisioned.len() as u64, "machine"),
+            first_names(&provisioned),
+            if provisioned.len() == 1 { "it has" } else { "they have" }
         ));
     }
     if estate.unsized_vms > 0 {

@@ -72,6 +72,66 @@ pub enum ReadError {
         /// The nearest heading, in words.
         nearest: String,
     },
+    /// A number has two readings, and nothing in the file decides.
+    #[error(
+        "{path}, column \"{heading}\", row {row}: \"{text}\" is {point} or {comma}, and no number in the file says which"
+    )]
+    OpenMark {
+        /// The file.
+        path: String,
+        /// Heading of the column.
+        heading: String,
+        /// Row of the cell.
+        row: u64,
+        /// The cell.
+        text: String,
+        /// Its value with a decimal point.
+        point: String,
+        /// Its value with a decimal comma.
+        comma: String,
+    },
+    /// Two numbers of one column have different decimal marks.
+    #[error(
+        "{path}, column \"{heading}\": \"{point}\" (row {point_row}) has a decimal point and \"{comma}\" (row {comma_row}) a decimal comma"
+    )]
+    BothMarks {
+        /// The file.
+        path: String,
+        /// Heading of the column.
+        heading: String,
+        /// The cell with a decimal point.
+        point: String,
+        /// Its row.
+        point_row: u64,
+        /// The cell with a decimal comma.
+        comma: String,
+        /// Its row.
+        comma_row: u64,
+    },
+    /// Sizes have no unit.
+    #[error(
+        "{path}: \"{heading}\" holds sizes such as {example}, and neither the heading nor a cell has a unit"
+    )]
+    NoUnit {
+        /// The file.
+        path: String,
+        /// Heading of the column.
+        heading: String,
+        /// The column's name for options.
+        column: &'static str,
+        /// One of its cells.
+        example: String,
+    },
+    /// A server answered with an error instead of samples.
+    #[error("{path} is an error of Prometheus and no result: {kind}: {what}")]
+    Answer {
+        /// The file.
+        path: String,
+        /// Its kind, as Prometheus calls it.
+        kind: String,
+        /// Its own words.
+        what: String,
+    },
     /// A load does not say whose it is.
     #[error("{path} does not say of which virtual machine it is")]
     Nameless {
@@ -98,6 +158,18 @@ impl ReadError {
             Self::Bomb { .. } | Self::TooLarge { .. } => {
                 "export the list again, without sheets that are not about machines and disks".to_owned()
             }
+            Self::OpenMark { point, comma, .. } => {
+                format!("--decimal . takes {point}, --decimal , takes {comma}")
+            }
+            Self::BothMarks { .. } => {
+                "write all numbers of the column with one mark, or leave out the others with --decimal . or --decimal ,"
+                    .to_owned()
+            }
+            Self::NoUnit { column, .. } => format!("say it: --unit {column}=MiB (or KiB, GiB, TiB, B)"),
+            Self::Answer { what, .. } if what.contains("maximum resolution") => {
+                "ask for fewer samples: a larger step, or less time".to_owned()
+            }
+            Self::Answer { .. } => "ask Prometheus again, and give its answer with \"status\": \"success\"".to_owned(),
             Self::Io { .. } | Self::Broken { .. } => return None,
         })
     }
@@ -138,6 +210,12 @@ pub enum EstateError {
         /// The nearest name, in words.
         nearest: String,
     },
+    /// A pattern of names that fits no machine.
+    #[error("no virtual machine in these files has a name like \"{pattern}\"")]
+    NoFit {
+        /// As it was given.
+        pattern: String,
+    },
     /// A definition that we made is not a good one.
     #[error("the workload of class {class} would be wrong: {what}")]
     Made {
@@ -158,6 +236,9 @@ impl EstateError {
                     .to_owned()
             }
             Self::NoClass { .. } => "tilemark estate classes lists what each stands for".to_owned(),
+            Self::NoFit { .. } => {
+                "a pattern has * for any text and ? for any letter: --class 'database=*ora*'".to_owned()
+            }
             Self::NoVm { .. } | Self::Made { .. } => return None,
         })
     }

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod class;
+mod class_rule;
 mod collect;
 mod document;
 mod error;
@@ -28,6 +29,7 @@ mod vm;
 mod workload;
 
 pub use class::{CLASSES, Class, Rule};
+pub use class_rule::{ClassRule, ClassRuleError};
 pub use collect::{Inventory, collect};
 pub use document::{
     ClassRow, ESTATE_SCHEMA, EstateSheet, Totals, VmRow, estate_json_schema, sheet,

@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use units::Bytes;
 
 use crate::class::{CLASSES, Class, Rates, Rule};
+use crate::class_rule::ClassRule;
 use crate::collect::Inventory;
 use crate::error::{EstateError, nearest};
 use crate::vm::Vm;
@@ -13,8 +14,8 @@ use crate::vm::Vm;
 pub struct Wanted {
     /// What it is called.
     pub name: String,
-    /// Classes of single machines, by their names.
-    pub classes: Vec<(String, String)>,
+    /// Classes of single machines and of patterns of names; of patterns the first that fits.
+    pub classes: Vec<ClassRule>,
     /// Machines in a tile; if absent, the fewest from 8 to 20 that keep the shares of classes best.
     pub tile_vms: Option<u32>,
     /// Machines lose their names.
@@ -118,16 +119,28 @@ pub fn estate(inventory: &Inventory, wanted: &Wanted) -> Result<Estate, EstateEr
 
 fn classes(vms: &[Vm], wanted: &Wanted) -> Result<Vec<(usize, Rule)>, EstateError> {
     let mut asked: IndexMap<&str, usize> = IndexMap::new();
-    for (name, class) in &wanted.classes {
-        if !vms.iter().any(|vm| vm.name == *name) {
-            let nearest = nearest(name, vms.iter().map(|vm| vm.name.as_str()));
-            return Err(EstateError::NoVm { name: name.clone(), nearest });
+    let mut patterns: Vec<(&ClassRule, usize)> = Vec::new();
+    for rule in &wanted.classes {
+        let class = Class::number(&rule.class, "asked for")?;
+        if rule.is_pattern {
+            if !vms.iter().any(|vm| rule.fits(&vm.name)) {
+                return Err(EstateError::NoFit { pattern: rule.names.clone() });
+            }
+            patterns.push((rule, class));
+            continue;
         }
-        asked.insert(name, Class::number(class, "asked for")?);
+        if !vms.iter().any(|vm| vm.name == rule.names) {
+            let nearest = nearest(&rule.names, vms.iter().map(|vm| vm.name.as_str()));
+            return Err(EstateError::NoVm { name: rule.names.clone(), nearest });
+        }
+        asked.insert(&rule.names, class);
     }
     let class = |vm: &Vm| {
         if let Some(class) = asked.get(vm.name.as_str()) {
             return Ok((*class, Rule::Asked));
+        }
+        if let Some((rule, class)) = patterns.iter().find(|(rule, _)| rule.fits(&vm.name)) {
+            return Ok((*class, Rule::Pattern(rule.names.clone())));
         }
         match &vm.class {
             Some(class) => {
@@ -168,8 +181,10 @@ fn hide(members: &mut [Member]) {
     for (number, member) in (1..).zip(members) {
         member.vm.name = format!("vm-{number:0digits$}");
         member.vm.id.clear();
-        if let Rule::Name(_) = member.rule {
-            member.rule = Rule::Name("a word".to_owned());
+        match &mut member.rule {
+            Rule::Name(word) => "a word".clone_into(word),
+            Rule::Pattern(text) => "a pattern".clone_into(text),
+            _ => {}
         }
     }
 }

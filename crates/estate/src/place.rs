@@ -49,3 +49,21 @@ impl BadRows {
         }
     }
 }
+
+/// What reading files brings up beside virtual machines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Findings {
+    pub bad: BadRows,
+    /// Sentences that somebody who trusts the estate has to know.
+    pub notes: Vec<String>,
+}
+
+impl Findings {
+    /// Adds a sentence once.
+    pub fn note(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !self.notes.contains(&text) {
+            self.notes.push(text);
+        }
+    }
+}

@@ -40,8 +40,10 @@ impl LeftOut {
 pub(crate) struct Record {
     pub at: Place,
     pub name: String,
-    /// Empty where there is none.
+    /// UUID or another identifier of the whole world; empty where there is none.
     pub id: String,
+    /// Number on its platform, which another cluster may have as well; empty where there is none.
+    pub number: String,
     /// Whether it lists a machine; otherwise it adds to one.
     pub lists: bool,
     pub facts: Facts,
@@ -54,6 +56,8 @@ pub(crate) struct Facts {
     pub vcpus: Option<u32>,
     pub provisioned: Option<Bytes>,
     pub used: Option<Bytes>,
+    /// Size of the first disk, where a list has no other.
+    pub first_disk: Option<Bytes>,
     /// Of disks or partitions, a row each.
     pub disk: Option<Bytes>,
     pub consumed: Option<Bytes>,
@@ -61,6 +65,8 @@ pub(crate) struct Facts {
     pub raw: Option<Bytes>,
     pub class: Option<String>,
     pub out: Option<LeftOut>,
+    /// A list says that it runs.
+    pub is_on: bool,
     pub load: Load,
 }
 
@@ -79,12 +85,41 @@ impl Facts {
         self.vcpus = self.vcpus.or(other.vcpus);
         self.provisioned = self.provisioned.or(other.provisioned);
         self.used = self.used.or(other.used);
+        self.first_disk = self.first_disk.or(other.first_disk);
         sum(&mut self.disk, other.disk);
         sum(&mut self.consumed, other.consumed);
         sum(&mut self.raw, other.raw);
         self.class = self.class.take().or(other.class);
         self.out = self.out.or(other.out);
+        self.is_on |= other.is_on;
         self.load.add(&other.load);
+    }
+
+    /// Whether the sizes of two lists can be those of one VM. What is used is not more than what is provisioned, a first
+    /// disk not more than all; what both call provisioned may differ by memory that is swapped, which VMware counts in.
+    pub fn agrees(&self, other: &Self) -> bool {
+        let size = |facts: &Self| facts.provisioned.or(facts.disk).map(Bytes::as_f64);
+        let least = |facts: &Self| {
+            let parts = [facts.used, facts.consumed, facts.first_disk];
+            parts.into_iter().flatten().map(Bytes::as_f64).fold(0.0, f64::max)
+        };
+        let fits = |least: f64, whole: Option<f64>| whole.is_none_or(|whole| least <= whole * 1.1);
+        let is_near = match (size(self), size(other)) {
+            (Some(own), Some(other)) => own <= other * 2.0 && other <= own * 2.0,
+            _ => true,
+        };
+        is_near && fits(least(self), size(other)) && fits(least(other), size(self))
+    }
+
+    /// Whether any size is known.
+    pub fn has_size(&self) -> bool {
+        let sizes = [self.provisioned, self.used, self.first_disk, self.disk, self.consumed];
+        sizes.iter().any(Option::is_some)
+    }
+
+    /// Whether a row says nothing but which VM it is of.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 
     /// The machine that all its rows together tell of.
@@ -92,12 +127,14 @@ impl Facts {
         let raw = self.raw.unwrap_or(Bytes::ZERO);
         // Totals of a machine contain its raw disks; disks and partitions are told one by one.
         let own = |size: Option<Bytes>| size.map(|size| size.saturating_sub(raw));
+        let whole = own(self.provisioned).or(self.disk);
         Vm {
             name,
             id,
             os: self.os,
             vcpus: self.vcpus,
-            provisioned: own(self.provisioned).or(self.disk),
+            provisioned: whole.or(self.first_disk),
+            is_first_disk: whole.is_none() && self.first_disk.is_some(),
             used: self.consumed.or_else(|| own(self.used)),
             class: self.class,
             load: self.load,

@@ -70,6 +70,8 @@ pub struct Vm {
     pub vcpus: Option<u32>,
     /// What its disks may grow to.
     pub provisioned: Option<Bytes>,
+    /// Whether that is its first disk only, and nobody says what others it has.
+    pub is_first_disk: bool,
     /// What is on them.
     pub used: Option<Bytes>,
     /// The class that a file names for it.

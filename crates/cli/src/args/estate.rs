@@ -1,7 +1,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use estate::read::{NamedColumn, Source};
+use estate::ClassRule;
+use estate::read::{DecimalMark, NamedColumn, NamedUnit, Source};
 use units::Nanos;
 
 use super::Format;
@@ -39,12 +40,25 @@ pub struct EstateImportArgs {
     /// What the estate is called; the directory's name if absent
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// The class of a machine, whatever its name says; repeatable
-    #[arg(long = "class", value_name = "VM=CLASS", value_parser = pair)]
-    pub classes: Vec<(String, String)>,
+    /// The class of a machine, or of all whose names fit a pattern; repeatable
+    ///
+    /// A pattern has * for any text and ? for any letter, and case does not count. The first that fits is taken, before
+    /// what files and the rules of tilemark estate classes say.
+    /// Examples: --class billing7=database, --class 'database=*ora*'
+    #[arg(long = "class", value_name = "VM=CLASS|CLASS=PATTERN")]
+    pub classes: Vec<ClassRule>,
     /// What a heading means: vm=Hostname; repeatable
     #[arg(long = "column", value_name = "COLUMN=HEADING")]
     pub columns: Vec<NamedColumn>,
+    /// The unit of sizes whose heading has none: used=MiB, or MiB for all; repeatable
+    #[arg(long = "unit", value_name = "[COLUMN=]UNIT")]
+    pub units: Vec<NamedUnit>,
+    /// The decimal mark of numbers that leave it open: . or ,
+    ///
+    /// "204.800" is 204.8 or 204800. What the mark is shows in other numbers of the column, or of the file; where none
+    /// shows it, the file is refused until this option says it.
+    #[arg(long, value_name = "MARK")]
+    pub decimal: Option<DecimalMark>,
     /// Time between two samples of virsh domstats in one file
     #[arg(long, value_name = "TIME")]
     pub every: Option<Nanos>,
@@ -76,9 +90,4 @@ pub struct EstateExampleArgs {
 fn source(text: &str) -> Result<Source, String> {
     let Ok(source) = text.parse();
     Ok(source)
-}
-
-fn pair(text: &str) -> Result<(String, String), String> {
-    let (vm, class) = text.split_once('=').ok_or("write VM=CLASS")?;
-    Ok((vm.to_owned(), class.to_owned()))
 }

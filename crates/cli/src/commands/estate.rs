@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use estate::{CLASSES, EstateSheet, Wanted, read::Source};
+use estate::read::{Reading, Source};
+use estate::{CLASSES, EstateSheet, Wanted};
 
 use crate::args::{EstateAction, EstateArgs, EstateImportArgs, Format};
 use crate::exit::Exit;
@@ -29,7 +30,9 @@ fn import(args: &EstateImportArgs) -> Result<Exit, Failure> {
     let every = args.every.map(|every| every.as_secs_f64());
     let files: Vec<Source> =
         args.files.iter().map(|source| Source { every, ..source.clone() }).collect();
-    let inventory = estate::collect(&files, &args.columns, args.all)
+    let reading =
+        Reading { columns: args.columns.clone(), units: args.units.clone(), decimal: args.decimal };
+    let inventory = estate::collect(&files, &reading, args.all)
         .map_err(|error| Failure::from_error(Exit::Usage, &error).hint(error.hint()))?;
     let name = match &args.name {
         Some(name) => name.clone(),
@@ -53,11 +56,18 @@ fn import(args: &EstateImportArgs) -> Result<Exit, Failure> {
     }
     let wrong =
         |error: estate::EstateError| Failure::from_error(Exit::Usage, &error).hint(error.hint());
+    let made = made.inspect_err(|_| {
+        for note in &inventory.notes {
+            crate::say!("note: {note}");
+        }
+    });
     let made = made.map_err(wrong)?;
     let names = files.iter().map(|source| source.path.display().to_string()).collect();
     let mut sheet = estate::sheet(&made, &inventory, names, env!("CARGO_PKG_VERSION"));
     if args.anonymous {
         sheet.bad_rows.first.clear();
+        // Notes name machines.
+        sheet.notes.clear();
     }
     write(&args.out, &made.files().map_err(wrong)?, &sheet)?;
     match args.format {

@@ -64,6 +64,7 @@ pub fn estate(sheet: &EstateSheet, out: &Path) -> String {
     lines.extend(table.lines());
     lines.push(String::new());
     lines.extend(left_out(sheet));
+    lines.extend(sheet.notes.iter().map(|text| format!("note       {text}")));
     lines.extend(sheet.missing.iter().map(|text| format!("not known  {text}")));
     lines.push(format!("written    {}: tile.toml, its workloads, estate.json", out.display()));
     lines.push(format!(

@@ -6,7 +6,7 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::{Format, Input};
 use crate::error::ReadError;
-use crate::place::BadRows;
+use crate::place::Findings;
 use crate::row::{Facts, Record};
 
 pub(super) struct DomXml;
@@ -24,7 +24,7 @@ impl Format for DomXml {
         input.begins_with("<")
     }
 
-    fn read(&self, input: &Input<'_>, _: &mut BadRows) -> Result<Vec<Record>, ReadError> {
+    fn read(&self, input: &Input<'_>, _: &mut Findings) -> Result<Vec<Record>, ReadError> {
         let text = str::from_utf8(&input.bytes).map_err(|error| input.broken(NAME, error))?;
         let mut reader = Reader::from_str(text);
         let mut path: Vec<String> = Vec::new();
@@ -60,7 +60,14 @@ impl Format for DomXml {
             return Err(input.broken(NAME, "it has no domain with a name"));
         }
         let facts = Facts { os: found.os, vcpus: found.vcpus, ..Facts::default() };
-        Ok(vec![Record { at: input.at("", 1), name: found.name, id: found.id, lists: true, facts }])
+        Ok(vec![Record {
+            at: input.at("", 1),
+            name: found.name,
+            id: found.id,
+            number: String::new(),
+            lists: true,
+            facts,
+        }])
     }
 }
 

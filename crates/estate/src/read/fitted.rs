@@ -5,7 +5,7 @@ use units::Nanos;
 
 use super::{Format, Input};
 use crate::error::ReadError;
-use crate::place::BadRows;
+use crate::place::Findings;
 use crate::row::{Facts, Record};
 use crate::vm::Load;
 
@@ -24,7 +24,7 @@ impl Format for Fitted {
         input.source.path.extension().is_some_and(|extension| extension == "toml")
     }
 
-    fn read(&self, input: &Input<'_>, _: &mut BadRows) -> Result<Vec<Record>, ReadError> {
+    fn read(&self, input: &Input<'_>, _: &mut Findings) -> Result<Vec<Record>, ReadError> {
         let workload = spec::read_workload(&input.source.path)
             .map_err(|error| input.broken("workload", error))?;
         let demand = spec::demand::of_workload(&workload, SERVICE)
@@ -38,6 +38,13 @@ impl Format for Fitted {
         };
         let facts = Facts { load, ..Facts::default() };
         let name = input.source.vm.clone().unwrap_or(workload.name);
-        Ok(vec![Record { at: input.at("", 1), name, id: String::new(), lists: false, facts }])
+        Ok(vec![Record {
+            at: input.at("", 1),
+            name,
+            id: String::new(),
+            number: String::new(),
+            lists: false,
+            facts,
+        }])
     }
 }

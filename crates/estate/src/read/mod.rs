@@ -1,10 +1,17 @@
 //! Reading what platforms and tools list: a file for each form, a line in `FORMATS` for each.
 
+mod cell;
+mod devices;
 mod domstats;
 mod domxml;
+mod encoding;
 mod fitted;
+mod heading;
+mod moments;
+mod number;
 mod prometheus;
 mod proxmox;
+mod size;
 mod table;
 mod text;
 mod workbook;
@@ -16,10 +23,22 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use crate::error::ReadError;
-use crate::place::{BadRows, Place};
+use crate::place::{Findings, Place};
 use crate::row::Record;
 
-pub use table::{Column, NamedColumn, NamedColumnError};
+pub use heading::{Column, NamedColumn, NamedColumnError, NamedUnit};
+pub use number::{DecimalMark, DecimalMarkError};
+
+/// What somebody says of files that do not say it themselves.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// Meanings of headings.
+    pub columns: Vec<NamedColumn>,
+    /// Units of columns without one.
+    pub units: Vec<NamedUnit>,
+    /// Decimal mark of columns whose numbers leave it open.
+    pub decimal: Option<DecimalMark>,
+}
 
 /// No inventory that anybody exports comes near: 100,000 machines in RVTools' widest sheets are some 90 MiB.
 const BYTES_MAX: u64 = 512 << 20;
@@ -61,7 +80,7 @@ struct Input<'a> {
     /// What it is as JSON, if it is.
     json: Option<Value>,
     source: &'a Source,
-    columns: &'a [NamedColumn],
+    reading: &'a Reading,
 }
 
 impl Input<'_> {
@@ -93,17 +112,19 @@ trait Format: Sync {
     fn fits(&self, input: &Input<'_>) -> bool;
 
     /// What it says, row by row; rows that say nothing useful are counted.
-    fn read(&self, input: &Input<'_>, bad: &mut BadRows) -> Result<Vec<Record>, ReadError>;
+    fn read(&self, input: &Input<'_>, found: &mut Findings) -> Result<Vec<Record>, ReadError>;
 }
 
 /// All forms; the first that fits is taken, and a table of text takes the rest.
-const FORMATS: [&dyn Format; 8] = [
+const FORMATS: [&dyn Format; 10] = [
     &workbook::Workbook,
     &fitted::Fitted,
     &domstats::DomStats,
     &domxml::DomXml,
+    &prometheus::Failed,
     &prometheus::Range,
     &proxmox::Resources,
+    &proxmox::Config,
     &proxmox::Rates,
     &text::Text,
 ];
@@ -112,22 +133,32 @@ const FORMATS: [&dyn Format; 8] = [
 pub(crate) fn read(
     number: usize,
     source: &Source,
-    columns: &[NamedColumn],
-    bad: &mut BadRows,
+    reading: &Reading,
+    found: &mut Findings,
 ) -> Result<Vec<Record>, ReadError> {
     let path = source.path.display().to_string();
-    let bytes = bytes(&source.path, &path)?;
-    let mut input = Input { number, path, bytes, json: None, source, columns };
+    let bytes = encoding::without_mark(bytes(&source.path, &path)?);
+    let mut input = Input { number, path, bytes, json: None, source, reading };
     if input.begins_with("{") || input.begins_with("[") {
         let json = serde_json::from_slice(&input.bytes);
-        input.json = Some(json.map_err(|error| input.broken("JSON", error))?);
+        input.json = Some(unwrapped(json.map_err(|error| input.broken("JSON", error))?));
     }
     match FORMATS.iter().find(|format| format.fits(&input)) {
-        Some(format) => format.read(&input, bad),
+        Some(format) => format.read(&input, found),
         None => {
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
             Err(ReadError::Unknown { path: input.path, known: names.join("; ") })
         }
+    }
+}
+
+/// The content of `{"data": ...}`, which the HTTP API of Proxmox puts around what `pvesh` prints.
+fn unwrapped(json: Value) -> Value {
+    match json {
+        Value::Object(mut all) if all.len() == 1 && all.contains_key("data") => {
+            all.remove("data").unwrap_or_default()
+        }
+        other => other,
     }
 }
 

@@ -1,19 +1,22 @@
 //! Prometheus: the JSON that a range query (`/api/v1/query_range`) returns, of counters of a node or a libvirt exporter.
-//! Rates are made here, of what each machine's devices did between two samples.
+//! A counter is one for each VM, device and metric, however many replicas of Prometheus and jobs scrape it. Rates are
+//! made here, of what each VM's devices did between two samples.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use units::Bytes;
 
+use super::devices::{self, Layer};
 use super::{Format, Input};
 use crate::error::ReadError;
-use crate::place::BadRows;
+use crate::place::Findings;
 use crate::row::{Facts, Record};
 use crate::series;
 use crate::vm::Load;
 
 pub(super) struct Range;
+pub(super) struct Failed;
 
 const NAME: &str = "the JSON of a Prometheus range query (node or libvirt exporter)";
 
@@ -41,8 +44,26 @@ const METRICS: [(&str, What); 9] = [
 ];
 /// Labels that say whose a series is, the better first.
 const NAMES: [&str; 5] = ["domain", "domain_name", "nodename", "host", "instance"];
-/// Devices that pass on to others what is counted there again.
-const STACKED: [&str; 6] = ["dm-", "md", "loop", "ram", "sr", "zram"];
+
+impl Format for Failed {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fits(&self, input: &Input<'_>) -> bool {
+        let status = input.json.as_ref().and_then(|json| json.get("status")?.as_str());
+        status == Some("error")
+    }
+
+    fn read(&self, input: &Input<'_>, _: &mut Findings) -> Result<Vec<Record>, ReadError> {
+        let text = |key: &str| {
+            let value = input.json.as_ref().and_then(|json| json.get(key)?.as_str());
+            value.unwrap_or("no reason is given").to_owned()
+        };
+        let (kind, what) = (text("errorType"), text("error"));
+        Err(ReadError::Answer { path: input.path.clone(), kind, what })
+    }
+}
 
 impl Format for Range {
     fn name(&self) -> &'static str {
@@ -53,35 +74,61 @@ impl Format for Range {
         input.json.as_ref().is_some_and(|json| json.pointer("/data/resultType").is_some())
     }
 
-    fn read(&self, input: &Input<'_>, bad: &mut BadRows) -> Result<Vec<Record>, ReadError> {
+    fn read(&self, input: &Input<'_>, found: &mut Findings) -> Result<Vec<Record>, ReadError> {
         let json = input.json.as_ref().unwrap_or(&Value::Null);
         let all = json.pointer("/data/result").and_then(Value::as_array);
         let all = all.ok_or_else(|| input.broken(NAME, "it has no data.result"))?;
+        for key in ["warnings", "infos"] {
+            for text in json.get(key).and_then(Value::as_array).into_iter().flatten() {
+                let text = text.as_str().unwrap_or_default();
+                found.note(format!("{}: Prometheus says: {text}", input.path));
+            }
+        }
+        if all.is_empty() {
+            found.note(format!(
+                "{} adds nothing: the result of Prometheus is empty (\"result\": []), no series fits the query and the time",
+                input.path
+            ));
+        }
         let mut machines: BTreeMap<String, Machine> = BTreeMap::new();
         for (row, one) in (1..).zip(all) {
             match series_of(one) {
-                Ok(None) => {}
-                Ok(Some((name, what, values))) => {
-                    machines.entry(name).or_default().add(what, &values)
-                }
-                Err(error) => bad.add(&input.at("data.result", row), error),
+                Ok(series) => machines.entry(series.vm.clone()).or_default().add(series),
+                Err(error) => found.bad.add(&input.at("data.result", row), error),
             }
         }
-        let record = |(row, (name, machine)): (u64, (String, Machine))| Record {
-            at: input.at("data.result", row),
-            name,
-            id: String::new(),
-            lists: false,
-            facts: machine.facts(),
-        };
-        Ok((1..).zip(machines).map(record).collect())
+        let mut records = Vec::new();
+        for (row, (name, machine)) in (1..).zip(machines) {
+            let at = input.at("data.result", row);
+            match machine.facts(&name, found) {
+                Ok(facts) => records.push(Record {
+                    at,
+                    name,
+                    id: String::new(),
+                    number: String::new(),
+                    lists: false,
+                    facts,
+                }),
+                Err(what) => found.bad.add(&at, what),
+            }
+        }
+        Ok(records)
     }
 }
 
+/// `(seconds, count)`.
 type Samples = Vec<(f64, f64)>;
 
-/// Whose it is, what it counts, and its samples; nothing of a device that is counted elsewhere.
-fn series_of(one: &Value) -> Result<Option<(String, What, Samples)>, String> {
+struct Series {
+    vm: String,
+    what: What,
+    /// Hypervisor that saw the VM; empty where the VM itself was asked.
+    seen_by: String,
+    device: String,
+    samples: Samples,
+}
+
+fn series_of(one: &Value) -> Result<Series, String> {
     let labels = one.get("metric").and_then(Value::as_object).ok_or("it has no metric")?;
     let label = |name: &str| labels.get(name).and_then(Value::as_str);
     let metric = label("__name__")
@@ -89,12 +136,9 @@ fn series_of(one: &Value) -> Result<Option<(String, What, Samples)>, String> {
     let known = METRICS.iter().find(|(own, _)| *own == metric);
     let (_, what) = known.ok_or_else(|| format!("nothing is known of {metric}"))?;
     let device = label("device").or_else(|| label("target_device")).unwrap_or_default();
-    if metric.starts_with("node_") && STACKED.iter().any(|prefix| device.starts_with(prefix)) {
-        return Ok(None);
-    }
     let name = NAMES.iter().find_map(|name| label(name)).ok_or("no label says whose it is")?;
-    // An instance is HOST:PORT.
-    let name = name.rsplit_once(':').map_or(name, |(host, _)| host);
+    let is_node = metric.starts_with("node_");
+    let seen_by = if is_node { "" } else { label("instance").unwrap_or_default() };
     let values = one
         .get("values")
         .and_then(Value::as_array)
@@ -105,36 +149,62 @@ fn series_of(one: &Value) -> Result<Option<(String, What, Samples)>, String> {
         Some((pair.first()?.as_f64()?, number))
     };
     let samples: Option<Samples> = values.iter().map(sample).collect();
-    let samples = samples.ok_or("a sample is not [seconds, \"number\"]")?;
-    Ok(Some((name.to_owned(), *what, samples)))
+    let mut samples = samples.ok_or("a sample is not [seconds, \"number\"]")?;
+    // A scrape that failed is NaN.
+    samples.retain(|(_, count)| count.is_finite());
+    Ok(Series {
+        // An instance is HOST:PORT.
+        vm: name.rsplit_once(':').map_or(name, |(host, _)| host).to_owned(),
+        what: *what,
+        seen_by: seen_by.rsplit_once(':').map_or(seen_by, |(host, _)| host).to_owned(),
+        device: device.strip_prefix("/dev/").unwrap_or(device).to_owned(),
+        samples,
+    })
 }
 
+/// All series of one VM: by what is counted, device and hypervisor, those of each replica and job.
 #[derive(Default)]
-struct Machine {
-    /// Rates of all its devices by the millisecond they end at, for each thing that is counted.
-    rates: BTreeMap<What, BTreeMap<i64, f64>>,
-    capacity: f64,
-}
+struct Machine(BTreeMap<(What, String), BTreeMap<String, Vec<Samples>>>);
 
 impl Machine {
-    fn add(&mut self, what: What, samples: &Samples) {
-        if what == What::Capacity {
-            self.capacity += samples.last().map_or(0.0, |(_, bytes)| bytes.max(0.0));
-            return;
-        }
-        let sums = self.rates.entry(what).or_default();
-        for (time, rate) in series::rates(samples) {
-            #[expect(clippy::cast_possible_truncation, reason = "milliseconds since 1970")]
-            let time = (time * 1e3) as i64;
-            *sums.entry(time).or_default() += rate;
-        }
+    fn add(&mut self, series: Series) {
+        let of_device = self.0.entry((series.what, series.device)).or_default();
+        of_device.entry(series.seen_by).or_default().push(series.samples);
     }
 
-    fn facts(self) -> Facts {
-        let rate = |what| {
-            let sums: &BTreeMap<i64, f64> = self.rates.get(&what)?;
-            series::percentile(sums.values().copied().collect())
-        };
+    /// One counter of each device, of which rates are added up by moment.
+    fn facts(self, name: &str, found: &mut Findings) -> Result<Facts, String> {
+        let mut rates: BTreeMap<What, BTreeMap<i64, f64>> = BTreeMap::new();
+        let mut capacity = 0.0;
+        let mut devices: BTreeMap<What, BTreeSet<String>> = BTreeMap::new();
+        for (what, device) in self.0.keys() {
+            devices.entry(*what).or_default().insert(device.clone());
+        }
+        for ((what, device), seen) in self.0 {
+            match devices::layer(&device, &devices[&what]) {
+                Layer::Counted => {}
+                Layer::Below => continue,
+                Layer::Stacked => found.note(format!(
+                    "of {name} only devices that lie on others were counted ({device}): what passes several of them \
+                     counts more than once"
+                )),
+            }
+            let counters = seen.into_values().map(one_counter).collect();
+            let samples = in_turn(counters).ok_or_else(|| {
+                format!("two machines are called \"{name}\", on two hypervisors at a time")
+            })?;
+            if what == What::Capacity {
+                capacity += samples.last().map_or(0.0, |(_, bytes)| bytes.max(0.0));
+                continue;
+            }
+            let sums = rates.entry(what).or_default();
+            for (time, rate) in series::rates(&samples) {
+                #[expect(clippy::cast_possible_truncation, reason = "milliseconds since 1970")]
+                let time = (time * 1e3) as i64;
+                *sums.entry(time).or_default() += rate;
+            }
+        }
+        let rate = |what| series::percentile(rates.get(&what)?.values().copied().collect());
         let load = Load {
             reads_per_s: rate(What::Reads),
             writes_per_s: rate(What::Writes),
@@ -147,11 +217,66 @@ impl Machine {
             clippy::cast_sign_loss,
             reason = "bytes of disks"
         )]
-        let capacity = Bytes::new(self.capacity as u64);
-        Facts {
-            load,
-            provisioned: (capacity > Bytes::ZERO).then_some(capacity),
-            ..Facts::default()
+        let capacity = Bytes::new(capacity as u64);
+        let provisioned = (capacity > Bytes::ZERO).then_some(capacity);
+        Ok(Facts { load, provisioned, ..Facts::default() })
+    }
+}
+
+/// The counter that replicas and jobs saw: the series with most samples, and what others have before and after. Samples
+/// of two series are never mixed, since scrapes at different moments would make the counter fall.
+fn one_counter(mut replicas: Vec<Samples>) -> Samples {
+    replicas.sort_by_key(|samples| std::cmp::Reverse(samples.len()));
+    let mut counter = Samples::new();
+    for samples in replicas {
+        let begin = counter.first().map_or(f64::INFINITY, |(time, _)| *time);
+        let end = counter.last().map_or(f64::INFINITY, |(time, _)| *time);
+        let (mut before, rest): (Samples, Samples) =
+            samples.into_iter().partition(|(time, _)| *time < begin);
+        before.append(&mut counter);
+        counter = before;
+        counter.extend(rest.into_iter().filter(|(time, _)| *time > end));
+    }
+    counter
+}
+
+/// So many samples of two hypervisors may overlap while a VM moves from one to the other.
+const MOVING_MAX: usize = 2;
+
+/// Counters of one VM on one hypervisor after the other; none where two ran at a time.
+fn in_turn(mut counters: Vec<Samples>) -> Option<Samples> {
+    counters.retain(|samples| !samples.is_empty());
+    counters.sort_by(|a, b| a[0].0.total_cmp(&b[0].0));
+    let mut all = Samples::new();
+    for samples in counters {
+        let end = all.last().map_or(f64::NEG_INFINITY, |(time, _)| *time);
+        let overlap = samples.iter().filter(|(time, _)| *time <= end).count();
+        if overlap > MOVING_MAX {
+            return None;
         }
+        all.extend(samples.into_iter().filter(|(time, _)| *time > end));
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_are_one_counter_and_gaps_at_its_ends_are_filled() {
+        let long = vec![(10.0, 1.0), (20.0, 2.0), (25.0, 2.5), (30.0, 3.0)];
+        let other = vec![(5.0, 0.5), (12.0, 1.1), (40.0, 4.1)];
+        let whole =
+            vec![(5.0, 0.5), (10.0, 1.0), (20.0, 2.0), (25.0, 2.5), (30.0, 3.0), (40.0, 4.1)];
+        assert_eq!(one_counter(vec![other, long]), whole);
+    }
+
+    #[test]
+    fn moved_machines_are_one_and_two_of_one_name_are_refused() {
+        let run =
+            |from: u32| -> Samples { (from..from + 5).map(|at| (f64::from(at), 1.0)).collect() };
+        assert_eq!(in_turn(vec![run(4), run(0)]).map(|all| all.len()), Some(9));
+        assert_eq!(in_turn(vec![run(0), run(1)]), None);
     }
 }

@@ -1,9 +1,11 @@
-//! Tables as text: CSV with commas, semicolons or tabs, in UTF-8, UTF-16 (PowerShell, Excel) or Latin-1.
+//! Tables as text: CSV with commas, semicolons or tabs.
 
-use super::table::{Cell, Columns};
+use super::cell::Cell;
+use super::encoding::decode;
+use super::table::{self, Table};
 use super::{Format, Input};
 use crate::error::ReadError;
-use crate::place::BadRows;
+use crate::place::Findings;
 use crate::row::Record;
 
 pub(super) struct Text;
@@ -22,7 +24,7 @@ impl Format for Text {
         input.json.is_none() && is_text && !input.begins_with("<") && !text.trim().is_empty()
     }
 
-    fn read(&self, input: &Input<'_>, bad: &mut BadRows) -> Result<Vec<Record>, ReadError> {
+    fn read(&self, input: &Input<'_>, found: &mut Findings) -> Result<Vec<Record>, ReadError> {
         let text = decode(&input.bytes);
         let text = without_preface(&text);
         let heading = text.lines().next().unwrap_or_default();
@@ -33,46 +35,26 @@ impl Format for Text {
         let failed = |error: csv::Error| input.broken("CSV", error);
         let headings: Vec<String> =
             reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
-        let columns = Columns::of(input, "", &headings)?;
-        let mut records = Vec::new();
+        let mut table = Table::of(input, "", &headings)?;
         for row in reader.records() {
             let row = row.map_err(failed)?;
             let line = row.position().map_or(0, csv::Position::line);
-            if row.len() != columns.len() {
-                let what = format!("it has {} columns, the heading {}", row.len(), columns.len());
-                bad.add(&input.at("", line), what);
+            // Marks at the end of a line make empty cells without a heading.
+            let is_longer = row.iter().skip(table.width()).any(|cell| !cell.trim().is_empty());
+            if is_longer || row.len() < table.width() {
+                let what = format!("it has {} columns, the heading {}", row.len(), table.width());
+                found.bad.add(&input.at("", line), what);
                 continue;
             }
-            let cell = |text: &str| match text.trim() {
-                "" => Cell::Empty,
-                text => Cell::Text(text.to_owned()),
-            };
-            let cells: Vec<Cell> = row.iter().map(cell).collect();
-            records.extend(columns.row(input, (line, &cells), bad));
-        }
-        Ok(records)
-    }
-}
-
-/// By its byte order mark; without one UTF-8, and what is none Latin-1.
-fn decode(bytes: &[u8]) -> String {
-    let wide = |from: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> =
-            bytes[2..].chunks_exact(2).map(|pair| from([pair[0], pair[1]])).collect();
-        String::from_utf16_lossy(&units)
-    };
-    match bytes {
-        [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
-        [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
-        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
-        _ => match str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(),
-            // The last letter of a part may be cut.
-            Err(error) if error.error_len().is_none() => {
-                String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned()
+            let mut cells = table.empty_row();
+            for (column, text) in row.iter().enumerate() {
+                if let Some(at) = table.wanted(column) {
+                    cells[at] = Cell::of_text(text);
+                }
             }
-            Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
-        },
+            table.add(line, cells);
+        }
+        table::records(input, vec![table], found)
     }
 }
 
@@ -98,11 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_read_in_the_encodings_that_exports_have() {
-        let wide: Vec<u8> = "VM;Größe".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert_eq!(decode(&[&[0xff, 0xfe][..], &wide].concat()), "VM;Größe");
-        assert_eq!(decode(b"\xef\xbb\xbfVM"), "VM");
-        assert_eq!(decode(b"Gr\xf6\xdfe"), "Größe");
+    fn delimiter_and_preface_are_found() {
         assert_eq!(delimiter("VM;Used GiB;OS, long"), b';');
         assert_eq!(without_preface("#TYPE Selected\nsep=;\nVM\n"), "VM\n");
     }

@@ -5,10 +5,11 @@ use std::io::{Cursor, Read};
 
 use calamine::{DataRef, Reader, Xlsx};
 
-use super::table::{Cell, Columns};
+use super::cell::Cell;
+use super::table::{self, Table};
 use super::{Format, Input};
 use crate::error::ReadError;
-use crate::place::BadRows;
+use crate::place::Findings;
 use crate::row::Record;
 
 pub(super) struct Workbook;
@@ -29,22 +30,29 @@ impl Format for Workbook {
         input.bytes.starts_with(b"PK")
     }
 
-    fn read(&self, input: &Input<'_>, bad: &mut BadRows) -> Result<Vec<Record>, ReadError> {
+    fn read(&self, input: &Input<'_>, found: &mut Findings) -> Result<Vec<Record>, ReadError> {
         unpacks(input)?;
         let failed = |error: calamine::XlsxError| input.broken("xlsx", error);
         let mut book = Xlsx::new(Cursor::new(input.bytes.as_slice())).map_err(failed)?;
         let all = book.sheet_names();
-        let known: Vec<String> =
-            SHEETS.iter().filter_map(|own| all.iter().find(|name| name == own).cloned()).collect();
+        // Some versions of RVTools call the sheets tabvInfo, tabvDisk, tabvPartition.
+        let is_named = |own: &str, name: &&String| {
+            let name = name.to_lowercase();
+            name.strip_prefix("tab").unwrap_or(&name) == own.to_lowercase()
+        };
+        let known: Vec<String> = SHEETS
+            .iter()
+            .filter_map(|own| all.iter().find(|name| is_named(own, name)).cloned())
+            .collect();
         let sheets = if known.is_empty() { all.into_iter().take(1).collect() } else { known };
         if sheets.is_empty() {
             return Err(input.broken("xlsx", "it has no sheet"));
         }
-        let mut records = Vec::new();
+        let mut tables = Vec::new();
         for name in sheets {
-            sheet(input, &mut book, &name, &mut records, bad)?;
+            tables.push(sheet(input, &mut book, &name)?);
         }
-        Ok(records)
+        table::records(input, tables, found)
     }
 }
 
@@ -68,9 +76,7 @@ fn sheet(
     input: &Input<'_>,
     book: &mut Xlsx<Cursor<&[u8]>>,
     name: &str,
-    records: &mut Vec<Record>,
-    bad: &mut BadRows,
-) -> Result<(), ReadError> {
+) -> Result<Table, ReadError> {
     let failed = |error: calamine::XlsxError| input.broken("xlsx", error);
     let mut cells = book.worksheet_cells_reader(name).map_err(failed)?;
     let mut rows = Rows::Heading { row: None, headings: Vec::new() };
@@ -80,17 +86,20 @@ fn sheet(
             return Err(input.broken("xlsx", format!("sheet {name} has a cell in column {column}")));
         }
         if rows.ends_before(row) {
-            rows = rows.next(input, name, records, bad)?;
+            rows = rows.next(input, name)?;
         }
         rows.put(row, column as usize, cell.get_value());
     }
-    rows.next(input, name, records, bad).map(drop)
+    match rows.next(input, name)? {
+        Rows::Data { table, .. } => Ok(table),
+        Rows::Heading { .. } => Err(input.broken("xlsx", format!("sheet {name} has no heading"))),
+    }
 }
 
 /// The row that cells are being read of.
 enum Rows {
     Heading { row: Option<u32>, headings: Vec<String> },
-    Data { columns: Columns, row: Option<u32>, cells: Vec<Cell> },
+    Data { table: Table, row: Option<u32>, cells: Vec<Cell> },
 }
 
 impl Rows {
@@ -106,35 +115,29 @@ impl Rows {
                 headings.resize((column + 1).max(headings.len()), String::new());
                 headings[column] = text(value);
             }
-            Self::Data { columns, row, cells } => {
+            Self::Data { table, row, cells } => {
                 *row = Some(at);
-                if columns.wants(column) {
-                    cells[column] = content(value);
+                if let Some(wanted) = table.wanted(column) {
+                    cells[wanted] = content(value);
                 }
             }
         }
     }
 
     /// What comes after this row, which is whole.
-    fn next(
-        self,
-        input: &Input<'_>,
-        sheet: &str,
-        records: &mut Vec<Record>,
-        bad: &mut BadRows,
-    ) -> Result<Self, ReadError> {
+    fn next(self, input: &Input<'_>, sheet: &str) -> Result<Self, ReadError> {
         match self {
             Self::Heading { headings, .. } => {
-                let columns = Columns::of(input, sheet, &headings)?;
-                let cells = vec![Cell::Empty; columns.len()];
-                Ok(Self::Data { columns, row: None, cells })
+                let table = Table::of(input, sheet, &headings)?;
+                let cells = table.empty_row();
+                Ok(Self::Data { table, row: None, cells })
             }
-            Self::Data { columns, row, mut cells } => {
+            Self::Data { mut table, row, cells } => {
                 if let Some(row) = row {
-                    records.extend(columns.row(input, (u64::from(row) + 1, &cells), bad));
+                    table.add(u64::from(row) + 1, cells);
                 }
-                cells.fill(Cell::Empty);
-                Ok(Self::Data { columns, row: None, cells })
+                let cells = table.empty_row();
+                Ok(Self::Data { table, row: None, cells })
             }
         }
     }
@@ -144,23 +147,20 @@ fn text(value: &DataRef<'_>) -> String {
     match content(value) {
         Cell::Text(text) => text,
         Cell::Number(number) => number.to_string(),
-        Cell::Flag(_) | Cell::Empty => String::new(),
+        Cell::Flag(_) | Cell::Time(_) | Cell::Empty => String::new(),
     }
 }
 
 fn content(value: &DataRef<'_>) -> Cell {
-    let text = |text: &str| match text.trim() {
-        "" => Cell::Empty,
-        text => Cell::Text(text.to_owned()),
-    };
     match value {
         #[expect(clippy::cast_precision_loss, reason = "sizes and counts, far below 2^53")]
         DataRef::Int(number) => Cell::Number(*number as f64),
         DataRef::Float(number) => Cell::Number(*number),
-        DataRef::String(own) => text(own),
-        DataRef::SharedString(own) => text(own),
+        DataRef::String(own) => Cell::of_text(own),
+        DataRef::SharedString(own) => Cell::of_text(own),
         DataRef::Bool(flag) => Cell::Flag(*flag),
-        DataRef::DateTimeIso(own) | DataRef::DurationIso(own) => text(own),
-        DataRef::DateTime(_) | DataRef::Error(_) | DataRef::Empty => Cell::Empty,
+        DataRef::DateTimeIso(own) | DataRef::DurationIso(own) => Cell::of_text(own),
+        DataRef::DateTime(time) => Cell::Time(time.as_f64()),
+        DataRef::Error(_) | DataRef::Empty => Cell::Empty,
     }
 }

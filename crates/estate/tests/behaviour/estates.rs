@@ -1,6 +1,6 @@
 //! A tile is the estate divided: what was read comes out again, times the number of tiles.
 
-use tilemark_estate::read::Source;
+use tilemark_estate::read::{Reading, Source};
 use tilemark_estate::{EstateSheet, Wanted, collect, estate, estate_json_schema, example, sheet};
 
 use crate::formats::read;
@@ -78,8 +78,7 @@ fn what_was_measured_is_told_apart_from_what_was_assumed() {
 #[test]
 fn classes_are_those_that_were_asked_for_named_or_found_in_this_order() {
     let text = "VM,Used GiB,Workload\nsql1,10,\nsql2,10,file\nsql3,10,file\n";
-    let wanted =
-        Wanted { classes: vec![("sql3".to_owned(), "web".to_owned())], ..Wanted::default() };
+    let wanted = Wanted { classes: vec!["sql3=web".parse().expect("a rule")], ..Wanted::default() };
     let (sheet, _) = made(text, &wanted);
     let classes: Vec<&str> = sheet.machines.iter().map(|row| row.class.as_str()).collect();
     assert_eq!(classes, ["database", "file", "web"]);
@@ -121,6 +120,6 @@ fn the_example_is_the_same_every_time() {
     let path = place.path().join("e.csv");
     std::fs::write(&path, example(50)).expect("written");
     let source: Source = path.display().to_string().parse().expect("a path");
-    let inventory = collect(&[source], &[], true).expect("a table");
+    let inventory = collect(&[source], &Reading::default(), true).expect("a table");
     assert_eq!(inventory.vms.len(), 49, "one template of 50");
 }

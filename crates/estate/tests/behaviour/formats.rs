@@ -1,6 +1,6 @@
 //! What each platform lists is read as it means it.
 
-use tilemark_estate::read::Source;
+use tilemark_estate::read::{Reading, Source};
 use tilemark_estate::{Inventory, LeftOut, ReadError, Vm, collect};
 use units::Bytes;
 
@@ -16,7 +16,7 @@ pub fn read(files: &[(&str, &[u8])]) -> Result<Inventory, ReadError> {
         Source { path, vm: vm.map(str::to_owned), every: Some(10.0) }
     };
     let sources: Vec<Source> = files.iter().map(source).collect();
-    collect(&sources, &[], false)
+    collect(&sources, &Reading::default(), false)
 }
 
 fn one<'a>(inventory: &'a Inventory, name: &str) -> &'a Vm {

@@ -129,7 +129,7 @@ fn an_estate_without_machines_sizes_or_known_classes_is_none() {
     let sizes = estate(&inventory("VM,CPUs\na,1\n"), &Wanted::default());
     assert!(matches!(sizes, Err(EstateError::NoSizes { machines: 1 })));
     let wanted = |vm: &str, class: &str| Wanted {
-        classes: vec![(vm.to_owned(), class.to_owned())],
+        classes: vec![format!("{vm}={class}").parse().expect("a rule")],
         ..Wanted::default()
     };
     let list = inventory("VM,Used GiB\nserver1,1\n");

@@ -1,0 +1,309 @@
+//! Headings of tables: RVTools', vCenter's, PowerCLI's, govc's, or of your own. A heading is known by its words, its unit
+//! by what stands behind them.
+
+use std::str::FromStr;
+
+use super::size;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "`COLUMNS` says what each is called")]
+pub enum Column {
+    Vm,
+    Id,
+    Time,
+    Part,
+    Os,
+    Vcpus,
+    State,
+    Template,
+    Placeholder,
+    Provisioned,
+    Used,
+    Consumed,
+    Raw,
+    ReadIops,
+    WriteIops,
+    Iops,
+    ReadShare,
+    ReadBytes,
+    WrittenBytes,
+    Class,
+}
+
+/// Each column: its name for `--column`, and the headings it has, the better first. RVTools' are those of its 4.x
+/// sheets (and with "MB" of older ones), PowerCLI's those of `Get-VM | Export-Csv`, the counters' vSphere's own.
+pub(super) const COLUMNS: [(Column, &str, &[&str]); 20] = [
+    (Column::Vm, "vm", &["vm", "vm name", "vmname", "virtual machine", "name", "domain", "guest"]),
+    (Column::Id, "id", &["vm uuid", "uuid", "vm instance uuid"]),
+    (
+        Column::Time,
+        "time",
+        &[
+            "timestamp",
+            "time stamp",
+            "datetime",
+            "date/time",
+            "date time",
+            "sample time",
+            "interval start",
+            "date",
+            "time",
+            "zeitstempel",
+            "zeitpunkt",
+            "datum",
+            "uhrzeit",
+            "zeit",
+            "horodatage",
+            "heure",
+        ],
+    ),
+    (
+        Column::Part,
+        "disk",
+        &["instance", "disk", "disk key", "disk path", "virtual disk", "hard disk", "device"],
+    ),
+    (
+        Column::Os,
+        "os",
+        &[
+            "os according to the configuration file",
+            "os according to the vmware tools",
+            "operating system",
+            "guest os",
+            "guestfullname",
+            "os",
+            "ostools",
+        ],
+    ),
+    (Column::Vcpus, "vcpus", &["cpus", "vcpus", "numcpu", "num cpu", "vcpu", "cpu", "maxcpu"]),
+    (Column::State, "state", &["powerstate", "power state", "state", "status"]),
+    (Column::Template, "template", &["template"]),
+    (Column::Placeholder, "placeholder", &["srm placeholder", "srmplaceholder"]),
+    (
+        Column::Provisioned,
+        "provisioned",
+        &[
+            "total disk capacity",
+            "totaldiskcapacity",
+            "capacity",
+            "provisioned",
+            "provisionedspace",
+            "provisioned space",
+            "disk size",
+            "disk capacity",
+            "maxdisk",
+            "disk",
+            "size",
+            "storage",
+        ],
+    ),
+    (
+        Column::Used,
+        "used",
+        &["in use", "inuse", "used", "usedspace", "used space", "used capacity"],
+    ),
+    (Column::Consumed, "consumed", &["consumed"]),
+    (Column::Raw, "raw", &["raw"]),
+    (
+        Column::ReadIops,
+        "read-iops",
+        &[
+            "read iops",
+            "reads/s",
+            "iops read",
+            "virtualdisk.numberreadaveraged.average",
+            "virtualdisk.numberreadaveraged",
+        ],
+    ),
+    (
+        Column::WriteIops,
+        "write-iops",
+        &[
+            "write iops",
+            "writes/s",
+            "iops write",
+            "virtualdisk.numberwriteaveraged.average",
+            "virtualdisk.numberwriteaveraged",
+        ],
+    ),
+    (Column::Iops, "iops", &["iops", "peak iops", "95th percentile iops", "io/s"]),
+    (Column::ReadShare, "read-share", &["read %", "reads %", "% read", "read share", "read ratio"]),
+    (Column::ReadBytes, "read-bytes", &["read", "read throughput", "virtualdisk.read.average"]),
+    (
+        Column::WrittenBytes,
+        "written-bytes",
+        &["write", "written", "write throughput", "virtualdisk.write.average"],
+    ),
+    (Column::Class, "class", &["workload", "class"]),
+];
+
+/// A heading that somebody says the meaning of: `vm=Hostname`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedColumn {
+    pub(super) column: Column,
+    pub(super) heading: String,
+}
+
+/// What is wrong with what is said of a column.
+#[derive(Debug, thiserror::Error)]
+pub enum NamedColumnError {
+    /// There is no `=`.
+    #[error("\"{0}\" is not COLUMN=HEADING")]
+    Form(String),
+    /// There is no such column.
+    #[error("there is no column \"{0}\"; columns are {known}", known = names().join(", "))]
+    Unknown(String),
+    /// There is no such unit.
+    #[error("\"{0}\" is no unit of sizes: write KiB, MiB, GiB, TiB or B")]
+    Unit(String),
+}
+
+/// The name of a column for `--column`.
+pub(super) fn name_of(column: Column) -> &'static str {
+    COLUMNS.iter().find(|(own, ..)| *own == column).map_or("", |(_, name, _)| name)
+}
+
+fn names() -> Vec<&'static str> {
+    COLUMNS.iter().map(|(_, name, _)| *name).collect()
+}
+
+impl FromStr for NamedColumn {
+    type Err = NamedColumnError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, heading) =
+            text.split_once('=').ok_or_else(|| NamedColumnError::Form(text.to_owned()))?;
+        Ok(Self { column: column_named(name)?, heading: heading.to_owned() })
+    }
+}
+
+fn column_named(name: &str) -> Result<Column, NamedColumnError> {
+    let found = COLUMNS.iter().find(|(_, own, _)| *own == name);
+    found.map(|(column, ..)| *column).ok_or_else(|| NamedColumnError::Unknown(name.to_owned()))
+}
+
+/// A unit that somebody gives where a heading has none: `used=MiB`, or `MiB` for every column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NamedUnit {
+    pub(super) column: Option<Column>,
+    /// Bytes in one of it.
+    pub(super) bytes: f64,
+}
+
+impl FromStr for NamedUnit {
+    type Err = NamedColumnError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (column, unit) = match text.split_once('=') {
+            Some((name, unit)) => (Some(column_named(name)?), unit),
+            None => (None, text),
+        };
+        let bytes = size::unit(unit).ok_or_else(|| NamedColumnError::Unit(unit.to_owned()))?;
+        Ok(Self { column, bytes })
+    }
+}
+
+/// A heading: its words in lower case, and the unit behind them as bytes, or bytes a second, in one.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Heading {
+    pub words: String,
+    pub unit: Option<f64>,
+    /// The sheet of RVTools that older exports put before each heading: `vinfo` of `vInfoVMName`.
+    pub sheet: Option<&'static str>,
+}
+
+/// Units that a heading ends with. Those of one or two letters need a blank before them.
+const UNITS: [&str; 9] = ["tib", "gib", "mib", "kib", "tb", "gb", "mb", "kb", "bytes"];
+const UNITS_APART: [&str; 8] = ["to", "go", "mo", "ko", "tio", "gio", "mio", "octets"];
+/// Headings that are sizes only with a unit: `Disk GB`.
+const NEED_UNIT: [&str; 3] = ["disk", "size", "storage"];
+const SHEETS: [&str; 3] = ["vinfo", "vdisk", "vpartition"];
+/// RVTools counts sizes in MiB, with or without a unit in its headings.
+const RVTOOLS_UNIT: f64 = 1_048_576.0;
+
+impl Heading {
+    /// Bytes in one of the column's numbers, also where the heading has no unit because its tool has one.
+    pub fn size_unit(&self) -> Option<f64> {
+        self.unit.or(self.sheet.map(|_| RVTOOLS_UNIT))
+    }
+
+    /// Whether the heading is one of a column's. Words that also name disks are sizes where a unit stands behind them.
+    pub fn fits(&self, column: Column, words: &str) -> bool {
+        let is_size = column == Column::Provisioned && NEED_UNIT.contains(&words);
+        let is_part = column == Column::Part;
+        self.words == words
+            && (!is_size || self.unit.is_some())
+            && !(is_part && self.unit.is_some())
+    }
+
+    /// Reads a heading.
+    pub fn of(text: &str) -> Self {
+        let plain = text.replace(['(', ')', '[', ']', '_'], " ");
+        let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+        // KBps of vSphere is kilobytes, Kbps would be bits.
+        let plain = plain.strip_suffix("Bps").map_or(plain.clone(), |rest| format!("{rest}B"));
+        let lower = plain.to_lowercase();
+        let lower = lower.strip_suffix("/s").unwrap_or(&lower).trim_end();
+        let sheet = SHEETS.into_iter().find(|sheet| {
+            let rest = lower.strip_prefix(sheet).unwrap_or_default();
+            rest.starts_with(|letter: char| letter.is_alphanumeric())
+        });
+        let lower = sheet.map_or(lower, |sheet| &lower[sheet.len()..]);
+        let apart = lower.rsplit_once(' ').filter(|(_, unit)| UNITS_APART.contains(unit));
+        let joined = || {
+            // "numgb" of PowerCLI has no blank; "kb" is no word of its own otherwise.
+            UNITS.into_iter().find_map(|unit| Some((lower.strip_suffix(unit)?, unit)))
+        };
+        let (words, unit) = match apart.or_else(joined).filter(|(words, _)| !words.is_empty()) {
+            Some((words, unit)) => (words.trim_end(), size::unit(unit)),
+            None => (lower, None),
+        };
+        let unit = match words {
+            // vSphere's counters of bytes are KBps.
+            "virtualdisk.read.average" | "virtualdisk.write.average" => unit.or(Some(1024.0)),
+            _ => unit,
+        };
+        // "reads/s" and "io/s" are words.
+        let is_rate = ["reads", "writes", "io"].contains(&words);
+        let words = if is_rate { format!("{words}/s") } else { words.to_owned() };
+        Self { words, unit, sheet }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_are_known_by_words_and_unit() {
+        let read = |text| {
+            let heading = Heading::of(text);
+            (heading.words, heading.unit)
+        };
+        let (gib, mib) = (1_073_741_824.0, 1_048_576.0);
+        for (text, words, unit) in [
+            ("Total disk capacity MiB", "total disk capacity", Some(mib)),
+            ("ProvisionedSpaceGB", "provisionedspace", Some(gib)),
+            ("Used [GB]", "used", Some(gib)),
+            ("Used\u{a0}Go", "used", Some(gib)),
+            ("Photo", "photo", None),
+            ("Read (MiB/s)", "read", Some(mib)),
+            ("Read (KBps)", "read", Some(1024.0)),
+            ("Reads/s", "reads/s", None),
+            ("VM", "vm", None),
+            ("vInfoInUse", "inuse", None),
+            ("vInfoVMName", "vmname", None),
+            ("virtualDisk.read.average", "virtualdisk.read.average", Some(1024.0)),
+        ] {
+            assert_eq!(read(text), (words.to_owned(), unit), "{text}");
+        }
+        assert_eq!(Heading::of("vDisk size").sheet, None);
+        assert_eq!(Heading::of("vInfoInUse").size_unit(), Some(mib), "RVTools has its own");
+        assert!(Heading::of("Disk GB").fits(Column::Provisioned, "disk"));
+        assert!(Heading::of("Disk").fits(Column::Part, "disk"));
+        assert!(!Heading::of("Disk").fits(Column::Provisioned, "disk"));
+        assert!("used=MiB".parse::<NamedUnit>().is_ok() && "GB".parse::<NamedUnit>().is_ok());
+        assert!("used=parsec".parse::<NamedUnit>().is_err());
+    }
+}

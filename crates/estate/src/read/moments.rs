@@ -1,0 +1,196 @@
+//! Rows of one VM: those of its disks add up, those of several moments do not. Over time each figure is its 95th
+//! percentile.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+use units::Bytes;
+
+use super::table::Rows;
+use crate::place::Findings;
+use crate::row::Record;
+use crate::series;
+use crate::vm::Load;
+
+/// One row of a table, when it was measured and of which disk.
+#[derive(Debug)]
+pub(super) struct Moment {
+    pub record: Record,
+    /// As the row writes it; empty where the table has no times.
+    pub time: String,
+    /// Disk or instance; empty where the table has none.
+    pub part: String,
+}
+
+/// What a table's rows are told apart by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kind {
+    pub rows: Rows,
+    pub has_time: bool,
+    pub has_parts: bool,
+}
+
+/// Names that exports give the sum of all disks, beside the disks themselves.
+const TOTALS: [&str; 5] = ["", "_total", "total", "*", "all"];
+
+/// Makes records of rows: one for each VM where rows are moments.
+pub(super) fn fold(rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Vec<Record> {
+    let has_load = |row: &Moment| row.record.facts.load.is_known();
+    let is_loads = matches!(kind.rows, Rows::Loads | Rows::Disks);
+    if !kind.has_time && (!is_loads || !rows.iter().any(has_load)) {
+        return rows.into_iter().map(|row| row.record).collect();
+    }
+    let mut vms: IndexMap<(String, String), Vec<Moment>> = IndexMap::new();
+    for row in rows {
+        let key = (row.record.name.clone(), row.record.id.clone());
+        vms.entry(key).or_default().push(row);
+    }
+    let mut records = Vec::new();
+    for (_, rows) in vms {
+        let rows = if kind.has_parts { without_totals(rows) } else { rows };
+        if kind.has_time {
+            records.extend(over_time(rows, kind, found));
+        } else {
+            records.extend(at_once(rows, kind, found));
+        }
+    }
+    records
+}
+
+/// Leaves out the disks of a VM of which the total is there as well.
+fn without_totals(mut rows: Vec<Moment>) -> Vec<Moment> {
+    let is_total = |row: &Moment| TOTALS.contains(&row.part.trim().to_lowercase().as_str());
+    let totals = rows.iter().filter(|row| is_total(row)).count();
+    if totals > 0 && totals < rows.len() {
+        for row in &mut rows {
+            if !is_total(row) {
+                row.record.facts.load = Load::default();
+            }
+        }
+    }
+    rows
+}
+
+/// Rows without a time are disks, if something tells them apart.
+fn at_once(mut rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Vec<Record> {
+    let parts: BTreeSet<&str> = rows.iter().map(|row| row.part.as_str()).collect();
+    let with_load = rows.iter().filter(|row| row.record.facts.load.is_known()).count();
+    let is_told_apart = kind.has_parts && parts.len() == rows.len();
+    if with_load > 1 && !is_told_apart {
+        let what = format!(
+            "\"{}\" has {with_load} rows, and nothing says whether they are its disks or moments: a column of times \
+             (Timestamp) or of disks (Disk, Instance) does, or --column time=HEADING, --column disk=HEADING",
+            rows[0].record.name
+        );
+        found.bad.add(&rows[0].record.at, what);
+        // Their loads are of no use, and the same rows may tell sizes.
+        rows.iter_mut().for_each(|row| row.record.facts.load = Load::default());
+        if kind.rows == Rows::Loads {
+            rows.clear();
+        }
+    }
+    rows.into_iter().map(|row| row.record).collect()
+}
+
+/// One record of all moments of a VM.
+fn over_time(rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Option<Record> {
+    let mut loads: BTreeMap<String, BTreeMap<String, Load>> = BTreeMap::new();
+    let mut told: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut kept = Vec::new();
+    for row in rows {
+        let is_new = told.insert((row.part.clone(), row.time.clone()));
+        if !is_new && kind.has_parts {
+            let what = format!("\"{}\" has this moment twice", row.record.name);
+            found.bad.add(&row.record.at, what);
+            continue;
+        }
+        if row.record.facts.load.is_known() {
+            let of_part = loads.entry(row.part.clone()).or_default();
+            of_part.entry(row.time.clone()).or_default().add(&row.record.facts.load);
+        }
+        kept.push(row);
+    }
+    let is_on = kept.iter().any(|row| row.record.facts.out.is_none());
+    let (disk, consumed, raw) = (
+        largest(&kept, |row| row.record.facts.disk),
+        largest(&kept, |row| row.record.facts.consumed),
+        largest(&kept, |row| row.record.facts.raw),
+    );
+    let mut kept = kept.into_iter().map(|row| row.record);
+    let mut whole = kept.next()?;
+    for row in kept {
+        let (own, other) = (&mut whole.facts, row.facts);
+        own.provisioned = own.provisioned.max(other.provisioned);
+        own.used = own.used.max(other.used);
+        own.vcpus = own.vcpus.max(other.vcpus);
+        own.class = own.class.take().or(other.class);
+        if own.os.is_empty() {
+            own.os = other.os;
+        }
+        own.out = own.out.or(other.out);
+        own.is_on |= other.is_on;
+    }
+    // A VM that was on at any moment made load.
+    if is_on {
+        whole.facts.out = None;
+    }
+    (whole.facts.disk, whole.facts.consumed, whole.facts.raw) = (disk, consumed, raw);
+    whole.facts.load = load(loads);
+    Some(whole)
+}
+
+/// Sum over disks of the largest size that any moment shows; of rows of one moment and no disk's name, their sum.
+fn largest(rows: &[Moment], size: impl Fn(&Moment) -> Option<Bytes>) -> Option<Bytes> {
+    let mut parts: BTreeMap<&str, BTreeMap<&str, Bytes>> = BTreeMap::new();
+    for row in rows {
+        if let Some(size) = size(row) {
+            let own = parts.entry(&row.part).or_default().entry(&row.time).or_default();
+            *own = *own + size;
+        }
+    }
+    let of_part = |times: BTreeMap<&str, Bytes>| times.into_values().max();
+    parts.into_values().filter_map(of_part).reduce(|sum, own| sum + own)
+}
+
+/// 95th percentile over time of what all disks do together. Disks that were not measured at the same moments have one
+/// each, and those are added up: the safe side.
+fn load(disks: BTreeMap<String, BTreeMap<String, Load>>) -> Load {
+    let mut disks: Vec<BTreeMap<String, Load>> = disks.into_values().collect();
+    let is_aligned = disks.windows(2).all(|pair| pair[0].keys().eq(pair[1].keys()));
+    if is_aligned {
+        let mut together: BTreeMap<String, Load> = BTreeMap::new();
+        for (time, load) in disks.drain(..).flatten() {
+            together.entry(time).or_default().add(&load);
+        }
+        disks.push(together);
+    }
+    let mut sum = Load::default();
+    for disk in disks {
+        sum.add(&percentiles(&disk.into_values().collect::<Vec<_>>()));
+    }
+    sum
+}
+
+fn percentiles(moments: &[Load]) -> Load {
+    let figure =
+        |of: fn(&Load) -> Option<f64>| series::percentile(moments.iter().filter_map(of).collect());
+    Load {
+        reads_per_s: figure(|load| load.reads_per_s),
+        writes_per_s: figure(|load| load.writes_per_s),
+        io_per_s: figure(|load| load.io_per_s),
+        read_share: read_share(moments),
+        read_bytes_per_s: figure(|load| load.read_bytes_per_s),
+        written_bytes_per_s: figure(|load| load.written_bytes_per_s),
+    }
+}
+
+/// Share of reads in all I/Os of all moments.
+fn read_share(moments: &[Load]) -> Option<f64> {
+    let pairs: Vec<(f64, f64)> = moments
+        .iter()
+        .filter_map(|load| Some((load.read_share?, load.io_per_s.unwrap_or(1.0))))
+        .collect();
+    let all: f64 = pairs.iter().map(|(_, io)| io).sum();
+    let reads: f64 = pairs.iter().map(|(share, io)| share * io).sum();
+    if all > 0.0 { Some(reads / all) } else { pairs.first().map(|(share, _)| *share) }
+}
