@@ -236,6 +236,11 @@ impl Source {
         let base = if is_here { Path::new("") } else { self.base.as_path() };
         let mut names = self.layers.iter_mut().filter_map(|layer| layer.values.tile.as_mut());
         let name = names.next().expect("the default is one");
+        if let Some(list) = hypervisor_list(Path::new(&*name)) {
+            let message = format!("{} is a list of a hypervisor and no estate", list.display());
+            let hint = format!("tilemark estate import {} --out NAME", list.display());
+            return Err(Failure::new(Exit::Usage, message).hint(Some(hint)));
+        }
         let tile =
             spec::resolve_tile(name, base).map_err(|error| Failure::from_definition(&error))?;
         // The stored plan means the same everywhere; a tile that a run made itself lies beside it.
@@ -301,8 +306,21 @@ fn option_of(error: &PlanError) -> Option<String> {
     (key != option).then(|| format!("{key} in a plan is --{option} on the command line"))
 }
 
+/// The list that a tile's path lies in, where a file was named for an estate's directory.
+fn hypervisor_list(tile: &Path) -> Option<&Path> {
+    tile.parent().filter(|parent| !parent.as_os_str().is_empty() && parent.is_file())
+}
+
 /// The tile beside what is named of an estate.
 fn tile_of_estate(estate: &Path) -> String {
+    // JSON of a hypervisor has no tile beside it; as a directory it is refused with the way out.
+    let is_list = |own: &Path| {
+        let json = own.extension().is_some_and(|extension| extension == "json");
+        json && own.is_file() && !own.with_file_name(files::TILE).is_file()
+    };
+    if is_list(estate) {
+        return estate.join(files::TILE).display().to_string();
+    }
     let directory = match estate.extension() {
         Some(extension) if extension == "toml" || extension == "json" => estate.parent(),
         _ => Some(estate),

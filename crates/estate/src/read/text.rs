@@ -25,7 +25,8 @@ impl Format for Text {
     }
 
     fn read(&self, input: &Input<'_>, found: &mut Findings) -> Result<Vec<Record>, ReadError> {
-        let text = decode(&input.bytes);
+        // The reader counts a line of CRLF one too low.
+        let text = decode(&input.bytes).replace("\r\n", "\n");
         let text = without_preface(&text);
         let heading = text.lines().next().unwrap_or_default();
         let mut reader = csv::ReaderBuilder::new()

@@ -3,4 +3,5 @@
 mod book;
 mod estates;
 mod formats;
+mod meaning;
 mod refusals;
