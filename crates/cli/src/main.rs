@@ -31,6 +31,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
+    output::fit_to_terminal();
     let result = match settings::parse() {
         Ok(Ok(cli)) => commands::dispatch(&cli),
         // What was asked for, such as --help, belongs on stdout.

@@ -1,6 +1,6 @@
 //! stdout carries data and nothing else; a reader that went away is not a failure.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -22,6 +22,34 @@ pub fn to_stderr(line: &str) {
 /// Writes text for people to stdout. Names from elsewhere must not steer the terminal.
 pub fn print(text: &str) -> Result<(), Failure> {
     write(&plain::shown(text))
+}
+
+/// Writes text for people to stdout, in lines that its terminal can hold. What goes to no terminal
+/// stays as it is.
+pub fn show(text: &str) -> Result<(), Failure> {
+    let text = plain::shown(text);
+    let width = units::fit::columns();
+    let line = |line: &str| {
+        let rows = units::fit::filled(line, width, units::fit::hanging_of(line));
+        rows.join("\n") + "\n"
+    };
+    match text.lines().any(|line| line.chars().count() > width) {
+        true => write(&text.lines().map(line).collect::<String>()),
+        false => write(&text),
+    }
+}
+
+/// Fits text and tables for people to the terminal on stdout, if there is one that says its size.
+pub fn fit_to_terminal() {
+    let stdout = std::io::stdout();
+    if !stdout.is_terminal() {
+        return;
+    }
+    if let Ok(size) = rustix::termios::tcgetwinsize(&stdout)
+        && size.ws_col > 0
+    {
+        units::fit::set_columns(usize::from(size.ws_col));
+    }
 }
 
 fn write(text: &str) -> Result<(), Failure> {

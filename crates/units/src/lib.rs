@@ -12,6 +12,7 @@
 
 mod bytes;
 mod error;
+pub mod fit;
 pub mod print;
 mod rate;
 mod ratio;

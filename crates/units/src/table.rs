@@ -1,3 +1,14 @@
+use crate::fit;
+
+/// Columns that a cell keeps at least where it has to give way.
+const CELL_MIN: usize = 8;
+
+/// Columns of the terminal that these columns of a table take, with two blanks between them.
+fn whole_width(columns: &[usize], widths: &[usize]) -> usize {
+    let cells: usize = columns.iter().map(|at| widths[*at]).sum();
+    cells + 2 * columns.len().saturating_sub(1)
+}
+
 /// A table of text: columns as wide as their widest cell; a column whose heading begins with `>`
 /// is of numbers and aligned to the right.
 #[derive(Debug)]
@@ -58,25 +69,93 @@ impl Table {
         self.rows().next().is_none()
     }
 
-    /// Its lines, without trailing blanks.
+    /// Its lines, without trailing blanks, as wide as the terminal at most.
     pub fn lines(&self) -> Vec<String> {
-        let all = || std::iter::once(&self.header[..]).chain(self.rows());
-        let width = |column: usize| {
-            let cells = all().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        self.lines_within(fit::columns())
+    }
+
+    /// Its lines in at most so many columns. What does not fit beside the first columns of words
+    /// goes on below, with these again; a cell that is too wide for itself is broken at blanks.
+    pub fn lines_within(&self, most: usize) -> Vec<String> {
+        let widths: Vec<usize> = (0..self.header.len()).map(|at| self.width(at)).collect();
+        let every: Vec<usize> = (0..widths.len()).collect();
+        if whole_width(&every, &widths) <= most {
+            return self.block(&every, &widths);
+        }
+        let key = self.key(&widths, most);
+        let mut groups: Vec<Vec<usize>> = vec![key.clone()];
+        for column in key.len()..widths.len() {
+            let group = groups.last_mut().expect("there is one at least");
+            let wider = [&group[..], &[column]].concat();
+            if group.len() == key.len() || whole_width(&wider, &widths) <= most {
+                group.push(column);
+            } else {
+                groups.push([&key[..], &[column]].concat());
+            }
+        }
+        let fitted = |group: &Vec<usize>| {
+            let mut widths = widths.clone();
+            // The widest gives way; what is left of it is still a column of words.
+            while whole_width(group, &widths) > most {
+                let widest = group.iter().copied().max_by_key(|at| widths[*at]);
+                let Some(widest) = widest.filter(|at| widths[*at] > CELL_MIN) else { break };
+                let over = whole_width(group, &widths) - most;
+                widths[widest] = widths[widest].saturating_sub(over).max(CELL_MIN);
+            }
+            self.block(group, &widths)
         };
-        let widths: Vec<usize> = (0..self.header.len()).map(width).collect();
-        let padded = |row: &[String]| {
-            let cells = row.iter().zip(&widths).zip(&self.right).map(|((cell, width), right)| {
-                if *right { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-            });
-            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        let mut lines = Vec::new();
+        for group in &groups {
+            if !lines.is_empty() {
+                lines.push(String::new());
+            }
+            lines.extend(fitted(group));
+        }
+        lines
+    }
+
+    fn width(&self, column: usize) -> usize {
+        let all = std::iter::once(&self.header[..]).chain(self.rows());
+        all.filter_map(|row| row.get(column)).map(|cell| fit::length(cell)).max().unwrap_or(0)
+    }
+
+    /// The leading columns of words that say what a row is about: at most half of the width, and
+    /// one at least.
+    fn key(&self, widths: &[usize], most: usize) -> Vec<usize> {
+        let words = self.right.iter().take_while(|right| !**right).count();
+        let mut key: Vec<usize> = (0..words.clamp(1, widths.len().max(1))).collect();
+        while key.len() > 1 && (whole_width(&key, widths) > most / 2 || key.len() == widths.len()) {
+            key.pop();
+        }
+        key
+    }
+
+    /// Some of the columns, one below the other where cells are wider than their column.
+    fn block(&self, columns: &[usize], widths: &[usize]) -> Vec<String> {
+        let empty = String::new();
+        let rows = |row: &[String]| -> Vec<String> {
+            let cells: Vec<Vec<String>> = columns
+                .iter()
+                .map(|at| fit::filled(row.get(*at).unwrap_or(&empty), widths[*at].max(1), 0))
+                .collect();
+            let high = cells.iter().map(Vec::len).max().unwrap_or(1);
+            let line = |at: usize| {
+                let parts = columns.iter().zip(&cells).map(|(column, cell)| {
+                    let (part, width) = (cell.get(at).unwrap_or(&empty), widths[*column]);
+                    match self.right[*column] {
+                        true => format!("{part:>width$}"),
+                        false => format!("{part:<width$}"),
+                    }
+                });
+                parts.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+            };
+            (0..high).map(line).collect()
         };
         let has_header = self.header.iter().any(|name| !name.is_empty());
-        let header = has_header.then(|| padded(&self.header));
-        let lines = self.lines.iter().map(|line| match line {
-            Line::Cells(cells) => padded(cells),
-            Line::Heading(words) => words.clone(),
+        let header = if has_header { rows(&self.header) } else { Vec::new() };
+        let lines = self.lines.iter().flat_map(|line| match line {
+            Line::Cells(cells) => rows(cells),
+            Line::Heading(words) => vec![words.clone()],
         });
         header.into_iter().chain(lines).collect()
     }
@@ -86,7 +165,8 @@ impl Table {
         let line = |line: String| {
             if line.is_empty() { "\n".to_owned() } else { format!("{indent}{line}\n") }
         };
-        self.lines().into_iter().map(line).collect()
+        let most = fit::columns().saturating_sub(fit::length(indent));
+        self.lines_within(most).into_iter().map(line).collect()
     }
 
     /// Its rows as Markdown.
@@ -122,6 +202,29 @@ mod tests {
             ]
         );
         assert!(table.text("  ").starts_with("  name "), "{table:?}");
+    }
+
+    #[test]
+    fn wide_table_goes_on_below_and_nothing_is_cut() {
+        let mut table = Table::new(&["sender", ">I/Os", ">reads", ">bytes", ">p50", ">p99", "why"]);
+        let why = "the storage answered later than its limit allows, again and again";
+        let cells = ["database-01", "1,234,567", "89.2 %", "123.4 GiB", "1.23 ms", "45.6 ms", why];
+        table.row(cells.map(str::to_owned).to_vec());
+        table.heading("at 4 tiles");
+        table.row(cells.map(str::to_owned).to_vec());
+        for most in [40, 60, 80] {
+            let lines = table.lines_within(most);
+            assert!(lines.iter().all(|line| fit::length(line) <= most), "{lines:#?}");
+            let text = lines.join("\n");
+            for cell in &cells[..6] {
+                assert!(text.matches(cell).count() >= 2, "{cell} is gone:\n{text}");
+            }
+            assert!(text.matches("database-01").count() > 2, "each part names its row:\n{text}");
+            for word in why.split(' ') {
+                assert!(text.contains(word), "{word} is gone:\n{text}");
+            }
+        }
+        assert_eq!(table.lines_within(usize::MAX), table.lines_within(500), "{table:?}");
     }
 
     #[test]

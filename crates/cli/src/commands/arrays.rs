@@ -40,7 +40,7 @@ fn list(format: Format) -> Result<(), Failure> {
             array.title.clone(),
         ]);
     }
-    output::print(&(table.lines().join("\n") + "\n"))
+    output::show(&(table.lines().join("\n") + "\n"))
 }
 
 /// A figure that grows with the tiles says so.
@@ -72,7 +72,7 @@ fn show(name: &str, changes: &[String], format: Format) -> Result<(), Failure> {
     match format {
         Format::Json => output::print_json(&array),
         Format::Text if changes.is_empty() => output::print(&text),
-        Format::Text => output::print(
+        Format::Text => output::show(
             &toml::to_string(&array)
                 .map_err(|error| Failure::new(Exit::Failure, format!("writing TOML: {error}")))?,
         ),

@@ -28,7 +28,7 @@ pub fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
         Err(error) => Err(failure(error)),
         Ok(found) => {
             match args.format {
-                Format::Text => output::print(&text::calibration(&found))?,
+                Format::Text => output::show(&text::calibration(&found))?,
                 Format::Json => output::print_json(&found)?,
             }
             Ok(match found.calibrated.is_too_far_off() {

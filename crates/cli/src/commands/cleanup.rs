@@ -23,7 +23,7 @@ pub struct Swept {
 /// Removes, or with `--dry-run` lists.
 pub fn run(args: &CleanupArgs) -> Result<Exit, Failure> {
     let swept = sweep(&args.target, args.dry_run, args.destroy_data.as_deref())?;
-    output::print(&swept.text)?;
+    output::show(&swept.text)?;
     for error in &swept.not_removed {
         crate::say!("not removed: {error}");
     }

@@ -30,7 +30,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let comparison = compare::compare(&a, &b, &options)
         .map_err(|error| Failure::from_error(Exit::Usage, &error))?;
     match args.format {
-        Format::Text => output::print(&text::comparison(&comparison))?,
+        Format::Text => output::show(&text::comparison(&comparison))?,
         Format::Json => output::print_json(&comparison)?,
     }
     let strictness = if args.strict { Strictness::Strict } else { Strictness::Lenient };

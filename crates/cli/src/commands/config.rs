@@ -45,7 +45,7 @@ pub fn run(args: &ConfigArgs) -> Result<Exit, Failure> {
             row.variable,
         ]);
     }
-    output::print(&(table.lines().join("\n") + "\n"))?;
+    output::show(&(table.lines().join("\n") + "\n"))?;
     Ok(Exit::Success)
 }
 

@@ -55,7 +55,7 @@ pub fn run(args: &DemoArgs, color: Choice) -> Result<Exit, Failure> {
     let mut finished =
         bench::run::run(&plan, &options, &control, &mut viewer).map_err(Failure::from)?;
     let page = viewer.into_page();
-    output::print(&text::result(&finished.run, Some(&finished.directory), false))?;
+    output::show(&text::result(&finished.run, Some(&finished.directory), false))?;
     let is_removed = run::put_away(&mut finished);
     drop(place);
     let was_stopped = control.request() != Request::GoOn;

@@ -18,7 +18,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let (findings, exit) = findings(args.target.as_deref())?;
     match args.format {
         Format::Json => output::print_json(&findings)?,
-        Format::Text => output::print(&text(&findings))?,
+        Format::Text => output::show(&text(&findings))?,
     }
     Ok(exit)
 }

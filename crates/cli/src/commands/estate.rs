@@ -72,7 +72,7 @@ fn import(args: &EstateImportArgs) -> Result<Exit, Failure> {
     write(&args.out, &made.files().map_err(wrong)?, &sheet)?;
     match args.format {
         Format::Json => output::print_json(&sheet)?,
-        Format::Text => output::print(&text::estate(&sheet, &args.out))?,
+        Format::Text => output::show(&text::estate(&sheet, &args.out))?,
     }
     Ok(Exit::Success)
 }

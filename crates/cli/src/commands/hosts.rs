@@ -49,7 +49,7 @@ mod with {
         let tell = &mut invite(&args.reach);
         let controller = Controller::gather(&name, &options, &run::tool(), &control, tell)?;
         match args.format {
-            Format::Text => output::print(&table(controller.present()))?,
+            Format::Text => output::show(&table(controller.present()))?,
             Format::Json => output::print_json(&document(controller.present()))?,
         }
         Ok(Exit::Success)
@@ -59,7 +59,7 @@ mod with {
     pub fn check(args: &RunArgs, plan: &ResolvedPlan) -> Result<Exit, Failure> {
         let seen = Seen::of(args, plan)?;
         match args.stored.format {
-            Format::Text => output::print(&(seen.text() + seen.word() + "\n"))?,
+            Format::Text => output::show(&(seen.text() + seen.word() + "\n"))?,
             Format::Json => output::print_json(&json!({
                 "schema": "tilemark.hosts-check/1.0",
                 "hosts": seen.documents(),
@@ -78,7 +78,7 @@ mod with {
                 let mut lines = vec![format!("placement  {placement}")];
                 lines.extend(outlined(args, &outline));
                 lines.push(seen.word().to_owned());
-                output::print(&(seen.text() + &lines.join("\n") + "\n"))?;
+                output::show(&(seen.text() + &lines.join("\n") + "\n"))?;
             }
             Format::Json => {
                 let mut document = outline_document(&outline);

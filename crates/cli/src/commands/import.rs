@@ -75,7 +75,7 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Failure> {
     tell(&info.losses);
     let imported = imported(args, info, written);
     match args.format {
-        Format::Text => output::print(&text(&imported))?,
+        Format::Text => output::show(&text(&imported))?,
         Format::Json => output::print_json(&imported)?,
     }
     Ok(Exit::Success)

@@ -65,7 +65,7 @@ fn mount(args: &LabMountArgs) -> Result<Exit, Failure> {
         );
     }
     match args.format {
-        Format::Text => output::print(&text(&report))?,
+        Format::Text => output::show(&text(&report))?,
         Format::Json => output::print_json(&as_json(&report))?,
     }
     Ok(Exit::Success)

@@ -46,7 +46,7 @@ fn test(args: &MeterTestArgs) -> Result<Exit, Failure> {
         .collect();
     match args.format {
         Format::Json => output::print_json(&tested)?,
-        Format::Text => output::print(&text(&tested))?,
+        Format::Text => output::show(&text(&tested))?,
     }
     panel.close().iter().for_each(|text| crate::say!("{text}"));
     let counts = tested.iter().all(|own| own.energy.joules.value.is_some());

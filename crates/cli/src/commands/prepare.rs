@@ -41,7 +41,7 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     };
     let command = command(args, &plan, &prepared);
     match args.stored.format {
-        Format::Text => output::print(&text(args, &plan, &prepared, command.as_deref()))?,
+        Format::Text => output::show(&text(args, &plan, &prepared, command.as_deref()))?,
         Format::Json => output::print_json(&document(&plan, &prepared, command.as_deref()))?,
     }
     Ok(Exit::Success)

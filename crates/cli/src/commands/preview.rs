@@ -22,7 +22,7 @@ pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
     }
     let preview = preview(args, &plan)?;
     match args.stored.format {
-        Format::Text => output::print(&plan_text(args, &preview))?,
+        Format::Text => output::show(&plan_text(args, &preview))?,
         Format::Json => output::print_json(&document(&preview))?,
     }
     Ok(exit(&preview))
@@ -36,7 +36,7 @@ pub fn check(args: &RunArgs) -> Result<Exit, Failure> {
     }
     let preview = preview(args, &plan)?;
     match args.stored.format {
-        Format::Text => output::print(&check_text(&preview))?,
+        Format::Text => output::show(&check_text(&preview))?,
         Format::Json => output::print_json(&document(&preview))?,
     }
     Ok(exit(&preview))

@@ -48,7 +48,7 @@ pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     recording.begin(&target);
     let (ended, page) = recording.run(child, &stop)?;
     match args.format {
-        Format::Text => output::print(&text::recorded(&ended))?,
+        Format::Text => output::show(&text::recorded(&ended))?,
         Format::Json => output::print_json(&ended)?,
     }
     if let Some(page) = page {

@@ -61,7 +61,7 @@ mod with {
         let told = watch(&controller, args.live, &mut child, || stop.load(Ordering::Relaxed));
         let ended = ended(&controller, name, told, child);
         match args.format {
-            Format::Text => output::print(&hosts_recorded(&ended))?,
+            Format::Text => output::show(&hosts_recorded(&ended))?,
             Format::Json => output::print_json(&ended)?,
         }
         let is_whole = ended.hosts.iter().all(|host| host.lost.is_none());

@@ -37,7 +37,7 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let finished = over.finished();
     match args.stored.format {
         Format::Text => {
-            output::print(&text::result(&finished.run, Some(&finished.directory), args.verbose))?
+            output::show(&text::result(&finished.run, Some(&finished.directory), args.verbose))?
         }
         Format::Json => output::print_json(&finished.run)?,
     }

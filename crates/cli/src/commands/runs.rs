@@ -66,7 +66,7 @@ pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
             let document = stored.run().map_err(failure)?;
             match args.format {
                 Format::Text => {
-                    output::print(&text::result(document, Some(stored.path()), *verbose))?;
+                    output::show(&text::result(document, Some(stored.path()), *verbose))?;
                 }
                 Format::Json => output::print_json(document)?,
             }
@@ -154,7 +154,7 @@ fn list(base: &Path, args: &RunsArgs) -> Result<(), Failure> {
     for run in &runs {
         table.row(row(run));
     }
-    output::print(&(table.lines().join("\n") + "\n"))
+    output::show(&(table.lines().join("\n") + "\n"))
 }
 
 fn row(run: &StoredRun) -> Vec<String> {

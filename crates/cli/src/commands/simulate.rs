@@ -39,7 +39,7 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
     let page = viewer.into_page();
     match args.stored.format {
         Format::Text => {
-            output::print(&text::result(&finished.run, Some(&finished.directory), args.verbose))?
+            output::show(&text::result(&finished.run, Some(&finished.directory), args.verbose))?
         }
         Format::Json => output::print_json(&finished.run)?,
     }

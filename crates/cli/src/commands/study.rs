@@ -65,7 +65,7 @@ fn list(format: Format) -> Result<(), Failure> {
             study.study.title.clone(),
         ]);
     }
-    output::print(&(table.lines().join("\n") + "\n"))
+    output::show(&(table.lines().join("\n") + "\n"))
 }
 
 fn predicted(study: &ResolvedStudy) -> usize {
@@ -78,7 +78,7 @@ fn show(name: &str, toml: bool, format: Format) -> Result<(), Failure> {
         return output::print(&study.file.text);
     }
     match format {
-        Format::Text => output::print(&shown(&study)),
+        Format::Text => output::show(&shown(&study)),
         Format::Json => output::print_json(&study.study),
     }
 }
@@ -243,7 +243,7 @@ fn told_result(
 ) -> Result<Exit, Failure> {
     keep(result, args);
     match args.format {
-        StudyFormat::Text => output::print(&text::study(result))?,
+        StudyFormat::Text => output::show(&text::study(result))?,
         StudyFormat::Json => output::print_json(result)?,
         StudyFormat::Csv => output::print(&findings::csv(result))?,
         StudyFormat::Markdown => output::print(&findings::markdown(result))?,

@@ -132,7 +132,7 @@ pub fn stale(args: &TierStaleArgs) -> Result<Exit, Failure> {
         TierStaleAction::Forget(_) => (", forgotten", stale.forget()),
     };
     let found = found.map_err(|error| refused(&error))?;
-    crate::output::print(&format!(
+    crate::output::show(&format!(
         "{}: {} ({}) of generation {}, which went on to {} without them{done}\n",
         log.disk.name,
         count(found.writes as u64, "write"),

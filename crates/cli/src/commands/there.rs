@@ -42,7 +42,7 @@ mod with {
         let target = args.target.as_deref().map(from_here).transpose()?;
         let all = said(&args.there, &Order::Doctor { target })?;
         match args.format {
-            Format::Text => output::print(&text(&all))?,
+            Format::Text => output::show(&text(&all))?,
             Format::Json => {
                 let of_host = |(name, said): &(String, Said)| json!({ "name": name, "findings": said.document });
                 output::print_json(&json!({
@@ -62,7 +62,7 @@ mod with {
             destroy_data: args.destroy_data.clone(),
         };
         let all = said(&args.there, &order)?;
-        output::print(&text(&all))?;
+        output::show(&text(&all))?;
         for (name, said) in &all {
             for error in &said.errors {
                 crate::say!("not removed on host {name}: {error}");

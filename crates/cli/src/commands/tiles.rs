@@ -24,7 +24,10 @@ pub fn tiles(args: &TilesArgs) -> Result<Exit, Failure> {
                 None => spec::resolve_tile(tile, Path::new("")),
             };
             let tile = found.map_err(|error| Failure::from_definition(&error))?;
-            output::print(&if *toml { definitions(&tile)? } else { show(&tile) })?;
+            match toml {
+                true => output::print(&definitions(&tile)?)?,
+                false => output::show(&show(&tile))?,
+            }
         }
         Some(TilesAction::FromFio { job, name, size, to }) => {
             from_fio(job, name.as_deref(), *size, to.as_deref())?;
@@ -102,7 +105,7 @@ fn list() -> Result<(), Failure> {
         groups.row(vec![format!("{OPERATIONS}{name}"), bytes.to_string(), title]);
     }
     let lines = [table.lines(), vec![String::new()], groups.lines()].concat();
-    output::print(&(lines.join("\n") + "\n"))
+    output::show(&(lines.join("\n") + "\n"))
 }
 
 fn disks(tile: &ResolvedTile) -> impl Iterator<Item = Bytes> + '_ {

@@ -32,7 +32,7 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Failure, message).hint(Some(hint)));
     }
     match args.format {
-        Format::Text => output::print(&text(&reports))?,
+        Format::Text => output::show(&text(&reports))?,
         Format::Json => output::print_json(&reports.iter().map(document).collect::<Vec<_>>())?,
     }
     let is_passed = reports.iter().all(|(_, report)| report.passed());

@@ -14,7 +14,7 @@ pub fn run(args: &VerifyReportArgs) -> Result<Exit, Failure> {
     let found = recheck(&stored, args.tile.as_deref())
         .map_err(|error| Failure::from_error(Exit::Failure, &error))?;
     match args.stored.format {
-        Format::Text => output::print(&text::recheck(&found))?,
+        Format::Text => output::show(&text::recheck(&found))?,
         Format::Json => output::print_json(&found)?,
     }
     Ok(match found.result {

@@ -42,7 +42,7 @@ pub fn run(args: &VersionArgs) -> Result<Exit, Failure> {
     let version = version();
     match if args.json { Format::Json } else { args.format } {
         Format::Json => output::print_json(&version)?,
-        Format::Text => output::print(&text(&version))?,
+        Format::Text => output::show(&text(&version))?,
     }
     Ok(Exit::Success)
 }

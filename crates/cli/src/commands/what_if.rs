@@ -45,7 +45,7 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
         Err(error) => Err(Failure::from(error)),
         Ok(answer) => {
             match args.stored.format {
-                Format::Text => output::print(&text::what_if(&answer))?,
+                Format::Text => output::show(&text::what_if(&answer))?,
                 Format::Json => output::print_json(&answer)?,
             }
             Ok(if answer.conclusive { Exit::Success } else { Exit::Inconclusive })

@@ -77,23 +77,14 @@ fn wrapped(line: &str) -> Vec<String> {
     filled(words, label, INDENT)
 }
 
-/// Words below one another, broken at blanks; a word that is too long stays whole.
+/// Words below one another, broken at blanks.
 fn filled(words: &str, first: &str, indent: usize) -> Vec<String> {
-    let mut lines = vec![first.to_owned()];
-    let mut is_begin = true;
-    for word in words.split(' ') {
-        let last = lines.last_mut().expect("it is never empty");
-        if is_begin {
-            last.push_str(word);
-        } else if last.chars().count() + 1 + word.chars().count() > WIDTH {
-            lines.push(format!("{:indent$}{word}", ""));
-        } else {
-            last.push(' ');
-            last.push_str(word);
-        }
-        is_begin = false;
-    }
-    lines
+    units::fit::filled(&format!("{first}{words}"), width(), indent)
+}
+
+/// Columns of the result: [`WIDTH`], or fewer on a narrower terminal.
+fn width() -> usize {
+    units::fit::columns().min(WIDTH)
 }
 
 /// The steps nearest to the edge, in the order in which they ran.
@@ -117,7 +108,7 @@ fn ladder(run: &Run) -> Vec<String> {
         }
         table.row(row);
     }
-    let mut lines: Vec<String> = table.lines().iter().map(|line| cut(line)).collect();
+    let mut lines = table.lines_within(width());
     if run.steps.len() > shown.len() {
         let rest = run.steps.len() - shown.len();
         lines.push(format!("       and {} further from the edge", count(rest as u64, "step")));
@@ -148,14 +139,6 @@ fn row(step: &Step) -> Vec<String> {
     ]
 }
 
-/// A line of at most [`WIDTH`] columns; what is cut is marked.
-fn cut(line: &str) -> String {
-    if line.chars().count() <= WIDTH {
-        return line.to_owned();
-    }
-    line.chars().take(WIDTH - 1).chain(['…']).collect()
-}
-
 /// The first warnings without their hints, and how many more there are.
 fn warnings(run: &Run) -> Vec<String> {
     let all = told(run);
@@ -183,13 +166,5 @@ mod tests {
         let lines = labelled("warning", "one two");
         assert_eq!(lines, ["warning    one two"]);
         assert!(labelled("warning", words.trim())[1].starts_with("           "));
-    }
-
-    #[test]
-    fn a_step_with_a_long_limit_is_cut_and_marked() {
-        let line = cut(&"x".repeat(100));
-        assert_eq!(line.chars().count(), WIDTH);
-        assert!(line.ends_with('…'));
-        assert_eq!(cut("short"), "short");
     }
 }

@@ -159,3 +159,44 @@ fn the_demo_serves_its_page_until_ctrl_c() {
 fn plural(path: &str) -> String {
     path.replacen("run/", "runs/", 1)
 }
+
+/// What a program prints on a terminal of so many columns, line by line; none where there is no
+/// `script`.
+fn lines_on(place: &Place, columns: u32, words: &[&str]) -> Option<Vec<String>> {
+    let program = env!("CARGO_BIN_EXE_tilemark");
+    let line = format!("stty rows 40 cols {columns}; {program} {}", words.join(" "));
+    let mut command = Command::new("script");
+    command.args(["-qefc", &line, "/dev/null"]).current_dir(place.path(""));
+    command.env("SHELL", "/bin/sh");
+    place.surroundings(&mut command);
+    let Ok(output) = command.stdin(Stdio::null()).output() else {
+        eprintln!("skipped: there is no script(1) of util-linux here");
+        return None;
+    };
+    let text = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+    Some(text.lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn sixty_columns_hold_tables_and_answers() {
+    let place = Place::new();
+    let words = ["--array", "hdd-raid10", "--tile", "tile.toml", "--tiles", "1"];
+    let run = place.output(&crate::rig::simulate_words(&words));
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    for words in [
+        &["array", "list"][..],
+        &["tiles", "ls"],
+        &["tiles", "show", "datacenter"],
+        &["runs", "ls"],
+        &["runs", "show", "latest"],
+        &["runs", "show", "latest", "--verbose"],
+        &["compare", "latest", "vs", "latest"],
+    ] {
+        let Some(lines) = lines_on(&place, 60, words) else { return };
+        assert!(lines.len() > 1, "{words:?}: {lines:?}");
+        for line in &lines {
+            assert!(line.chars().count() <= 60, "{words:?}: {line:?} of {lines:#?}");
+            assert!(!line.contains('…'), "{words:?} cuts: {line}");
+        }
+    }
+}

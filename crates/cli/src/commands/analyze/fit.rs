@@ -34,7 +34,7 @@ pub fn run(args: &AnalyzeArgs, file: &Path) -> Result<Exit, Failure> {
     crate::say!("{}", file.display());
     match args.format {
         AnalyzeFormat::Json => output::print_json(&fitted.report)?,
-        _ => output::print(&::fit::fit_text(&fitted.report))?,
+        _ => output::show(&::fit::fit_text(&fitted.report))?,
     }
     Ok(Exit::Success)
 }

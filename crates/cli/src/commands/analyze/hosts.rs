@@ -152,7 +152,7 @@ mod with {
 
     fn tell_all(args: &AnalyzeArgs, answer: &HostsAnalysis, views: &[View]) -> Result<(), Failure> {
         match (args.format, &args.out) {
-            (AnalyzeFormat::Text, _) => output::print(&hosts_text(answer, views)),
+            (AnalyzeFormat::Text, _) => output::show(&hosts_text(answer, views)),
             (AnalyzeFormat::Json, _) => output::print_json(answer),
             (AnalyzeFormat::Vscsistats, _) => output::print(&::analyze::vscsi_stats(&answer.all)),
             (format, Some(out)) => {

@@ -55,7 +55,7 @@ pub fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     };
     let answer = ::analyze::analyse(fold, &subject, &options);
     match (args.format, &args.out) {
-        (AnalyzeFormat::Text, _) => output::print(&::analyze::text(&answer, &views))?,
+        (AnalyzeFormat::Text, _) => output::show(&::analyze::text(&answer, &views))?,
         (AnalyzeFormat::Json, _) => output::print_json(&answer)?,
         (AnalyzeFormat::Vscsistats, _) => output::print(&::analyze::vscsi_stats(&answer))?,
         (format, Some(out)) => write::tables(&answer, format, out)?,

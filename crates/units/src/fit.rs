@@ -1,0 +1,115 @@
+//! Text for a terminal of some width: lines broken at blanks, and nothing cut.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Columns of the terminal that text for people goes to; as many as needed where it goes to none.
+///
+/// A terminal is one for the whole program, and tables are made in many crates: handing its width
+/// through all of them would put it into every signature between.
+static COLUMNS: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// The narrowest terminal that text is fitted to: below, words would stand in single letters.
+const COLUMNS_MIN: usize = 20;
+
+/// Sets the columns that text for people may be wide from now on.
+pub fn set_columns(columns: usize) {
+    COLUMNS.store(columns.max(COLUMNS_MIN), Ordering::Relaxed);
+}
+
+/// Columns that text for people may be wide.
+pub fn columns() -> usize {
+    COLUMNS.load(Ordering::Relaxed)
+}
+
+/// A line in rows of at most `width` columns, broken at blanks; rows after the first begin with
+/// `hanging` blanks. A word that is longer than a row goes on in the next one, at its very
+/// beginning, so that an address is whole when it is copied.
+pub fn filled(line: &str, width: usize, hanging: usize) -> Vec<String> {
+    let width = width.max(1);
+    let hanging = if hanging + COLUMNS_MIN / 2 > width { 0 } else { hanging };
+    if length(line) <= width {
+        return vec![line.to_owned()];
+    }
+    let begin = line.len() - line.trim_start_matches(' ').len();
+    let mut rows = vec![line[..begin].to_owned()];
+    // Blanks of more than one stay: they set a label apart.
+    for word in line[begin..].split_inclusive(' ') {
+        let (letters, blank) = match word.strip_suffix(' ') {
+            Some(letters) => (letters, " "),
+            None => (word, ""),
+        };
+        let row = rows.last_mut().expect("it is never empty");
+        let is_begin = row.trim().is_empty();
+        if !is_begin && length(row) + length(letters) > width && length(letters) + hanging <= width
+        {
+            rows.push(format!("{:hanging$}{letters}{blank}", ""));
+        } else {
+            push_long(&mut rows, letters, width);
+            rows.last_mut().expect("it is never empty").push_str(blank);
+        }
+    }
+    for row in &mut rows {
+        row.truncate(row.trim_end().len());
+    }
+    rows
+}
+
+/// Appends a word, and goes on in rows of its own where it does not fit.
+fn push_long(rows: &mut Vec<String>, word: &str, width: usize) {
+    for letter in word.chars() {
+        let row = rows.last_mut().expect("it is never empty");
+        if length(row) >= width {
+            rows.push(String::from(letter));
+        } else {
+            row.push(letter);
+        }
+    }
+}
+
+/// Where the words of a line begin whose first word is a label (`page       http://...`), else
+/// where the line begins.
+pub fn hanging_of(line: &str) -> usize {
+    /// Labels of results and overviews are set apart at this column.
+    const LABEL: usize = 11;
+    let begin = line.chars().take_while(|letter| *letter == ' ').count();
+    let is_label = begin == 0 && line.is_char_boundary(LABEL.min(line.len())) && {
+        let (label, words) = line.split_at(LABEL.min(line.len()));
+        label.ends_with(' ')
+            && !words.is_empty()
+            && !words.starts_with(' ')
+            && !label.trim_end().contains(' ')
+            && !label.trim().is_empty()
+    };
+    if is_label { LABEL } else { begin }
+}
+
+pub(crate) fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_at_blanks_below_their_label() {
+        let line = "expected   tiles >= 8: not decided: at least 4 tiles held; no more were tried";
+        let rows = filled(line, 40, hanging_of(line));
+        assert!(rows.iter().all(|row| length(row) <= 40), "{rows:?}");
+        assert!(rows[1].starts_with("           "), "{rows:?}");
+        assert_eq!(filled("short", 40, 0), ["short"]);
+        assert_eq!(hanging_of("one two three four"), 0);
+        assert_eq!(hanging_of("  indented words"), 2);
+    }
+
+    #[test]
+    fn address_goes_on_in_the_next_row_and_is_whole() {
+        let address =
+            "http://127.0.0.1:7655/run/2026-11-28T01-20-27Z-datacenter-0123456789?token=ab";
+        let line = format!("page       {address}");
+        let rows = filled(&line, 60, hanging_of(&line));
+        assert!(rows.iter().all(|row| length(row) <= 60), "{rows:?}");
+        let whole: String = rows.concat();
+        assert!(whole.contains(address), "{rows:?}");
+    }
+}
