@@ -1,11 +1,12 @@
 //! What was expected of a run, held against what it found.
 //!
 //! Tiles and score are held by their intervals. Times are judged from the stored series of a
-//! step as limits are, by the same rule: an interval that spans the value decides nothing.
+//! step as limits are, by the same rule: an interval that spans the value decides nothing. Work of
+//! others makes times longer and scores smaller, so a miss beside such work decides nothing either.
 
 use std::path::Path;
 
-use record::run::{Cause, Edge, Expected, Run, Step, Verdict};
+use record::run::{Cause, Disturbance, Edge, Expected, Run, Step, Verdict};
 use record::series::{SeriesError, Slices};
 use spec::expect::{Expectation, Quantity, Relation};
 use spec::workload::Limit;
@@ -120,6 +121,11 @@ fn score(expectation: &Expectation, wanted: f64, run: &Run) -> Expected {
     };
     let interval = answer.score_interval.as_ref().map(|own| (own.low, own.high));
     let (low, high) = interval.unwrap_or((found, found));
+    let beside = match expectation.relation {
+        Relation::AtLeast | Relation::Above => disturbance_of_score(run),
+        // A score that is too high would be higher still without the others.
+        Relation::AtMost | Relation::Below => None,
+    };
     let decided = expectation.relation.decide(low, Some(high), wanted);
     let open = if decided.is_none() { "; that does not decide" } else { "" };
     let reason = match interval {
@@ -128,7 +134,26 @@ fn score(expectation: &Expectation, wanted: f64, run: &Run) -> Expected {
     };
     let ends = interval.map(|(low, high)| (Some(low), Some(high)));
     let (low, high) = ends.unwrap_or_default();
-    Expected { unit, found: Some(found), low, high, ..told(expectation, verdict(decided), reason) }
+    let (verdict, reason) = excused(verdict(decided), reason, beside);
+    Expected { unit, found: Some(found), low, high, ..told(expectation, verdict, reason) }
+}
+
+/// The first disturbance of the steps that make up the score.
+fn disturbance_of_score(run: &Run) -> Option<&Disturbance> {
+    let held = run.steps.iter().filter(|step| Some(step.tiles) == run.answer.tiles_held);
+    let mut scored = held.filter(|step| step.verdict == Verdict::Passed);
+    scored.find_map(|step| step.disturbances.first())
+}
+
+/// Turns a miss beside the work of others into an open question, as the ladder does with steps.
+fn excused(verdict: Verdict, reason: String, beside: Option<&Disturbance>) -> (Verdict, String) {
+    match beside {
+        Some(disturbance) if verdict == Verdict::Failed => (
+            Verdict::Inconclusive,
+            format!("{reason}; missed, but the step was disturbed: {disturbance}"),
+        ),
+        _ => (verdict, reason),
+    }
 }
 
 /// Held against every repeat of the step that is meant: missed if one misses it, met if all meet
@@ -227,6 +252,7 @@ fn in_step(
     let is_at =
         expectation.relation == Relation::Below && result.measured_ns == Some(result.limit_ns);
     let verdict = if is_at { Verdict::Failed } else { result.verdict };
+    let (verdict, reason) = excused(verdict, reason, step.disturbances.first());
     Ok(Expected {
         unit: "ns".to_owned(),
         found: ns(result.measured_ns),
@@ -309,5 +335,39 @@ mod tests {
         assert_eq!(of(&scored), Verdict::Failed);
         scored.answer.score = Figure::absent("nothing ran");
         assert_eq!(of(&scored), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn score_missed_in_a_disturbed_step_is_inconclusive() {
+        let of = |run: &Run, text: &str| {
+            let expectation: Expectation = text.parse().expect("an expectation");
+            let Quantity::Score(wanted) = expectation.quantity else { panic!("of the score") };
+            score(&expectation, wanted, run)
+        };
+        let mut scored = fixtures::run(1, vec![fixtures::disturbed(fixtures::step(8, 1.0))]);
+        scored.answer.tiles_held = Some(8);
+        scored.answer.score = Figure::of(7.0);
+        scored.answer.score_interval = Interval::new(6.9, 7.1, 0.95, "made up".to_owned());
+        let missed = of(&scored, "score >= 7.5");
+        assert_eq!(missed.verdict, Verdict::Inconclusive, "{missed:?}");
+        assert!(missed.reason.contains("most of it cc"), "{}", missed.reason);
+        assert_eq!(of(&scored, "score >= 6").verdict, Verdict::Passed, "met beside others is met");
+        assert_eq!(of(&scored, "score <= 6").verdict, Verdict::Failed, "more without them");
+        scored.steps[0].disturbances.clear();
+        assert_eq!(of(&scored, "score >= 7.5").verdict, Verdict::Failed);
+    }
+
+    #[test]
+    fn miss_beside_other_work_is_excused_and_a_hit_stays() {
+        let beside = fixtures::disturbed(fixtures::step(2, 1.0));
+        let of =
+            |verdict, step: &Step| excused(verdict, "3 ms".to_owned(), step.disturbances.first());
+        let (verdict, reason) = of(Verdict::Failed, &beside);
+        assert_eq!(verdict, Verdict::Inconclusive);
+        assert!(reason.starts_with("3 ms; ") && reason.contains("other processes"), "{reason}");
+        let met = (Verdict::Passed, "3 ms".to_owned());
+        assert_eq!(of(Verdict::Passed, &beside), met);
+        let alone = fixtures::step(2, 1.0);
+        assert_eq!(of(Verdict::Failed, &alone).0, Verdict::Failed);
     }
 }

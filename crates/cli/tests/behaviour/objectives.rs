@@ -126,7 +126,8 @@ fn the_shipped_gate_ends_with_the_answer_and_leaves_what_a_pipeline_reads() {
     };
     let (code, said) = run("tiles >= 1");
     assert_eq!(code, Some(0), "{said}");
-    let (code, said) = run("light.read.p95 <= 1ns\ntiles >= 1");
+    // Missed whoever works beside it: a time would not be decided then.
+    let (code, said) = run("tiles < 1\ntiles >= 1");
     assert_eq!(code, Some(7), "{said}");
     let junit = std::fs::read_to_string(place.path("tilemark-results/junit.xml")).expect("a file");
     assert!(junit.contains("failures=\"1\""), "{junit}");

@@ -58,6 +58,7 @@ fn properties(run: &Run) -> Vec<(String, String)> {
         ("simulated".to_owned(), run.target.is_simulated().to_string()),
         ("seed".to_owned(), run.seed.to_string()),
     ];
+    all.extend(crate::disturbed(&run.steps).map(|text| ("disturbed".to_owned(), text)));
     all.extend(run.labels.tags.iter().map(|(key, value)| (format!("tag.{key}"), value.clone())));
     all
 }
@@ -74,17 +75,18 @@ fn cases(run: &Run) -> Vec<Case> {
         name: "the run ended".to_owned(),
         outcome,
     }];
-    all.extend(super::limits(run).into_iter().map(|(workload, tiles, limit)| {
+    all.extend(super::limits(run).into_iter().map(|own| {
+        let (workload, tiles, limit) = (own.workload, own.step.tiles, own.limit);
         let allowed = Nanos(limit.limit_ns);
         let found = limit.measured_ns.map_or_else(
             || "nothing was measured".to_owned(),
             |found| format!("{} of {allowed} allowed, {} samples", Nanos(found), limit.samples),
         );
-        let why = limit.reason.as_ref().map_or(found.clone(), |why| format!("{found}: {why}"));
+        let why = own.reason().map_or(found.clone(), |why| format!("{found}: {why}"));
         Case {
             class: format!("tilemark.limit.{workload}"),
             name: format!("{} {} within {allowed}, {tiles} tiles", limit.name, limit.statistic),
-            outcome: outcome_of(limit.verdict, why),
+            outcome: outcome_of(own.verdict(), why),
         }
     }));
     all.extend(run.expectations.iter().map(|own| Case {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use record::run::{Run, Verdict};
 use units::Nanos;
+use units::print::count;
 
 /// A run in one page of Markdown.
 pub fn markdown(run: &Run) -> String {
@@ -11,6 +12,9 @@ pub fn markdown(run: &Run) -> String {
     let _ = writeln!(text, "{}\n", cell(&run.answer.sentence));
     if run.target.is_simulated() {
         text += "Simulated: nothing was measured on real storage.\n\n";
+    }
+    if let Some(disturbed) = crate::disturbed(&run.steps) {
+        let _ = writeln!(text, "{}\n", cell(&disturbed));
     }
     expectations(&mut text, run);
     limits(&mut text, run);
@@ -51,10 +55,11 @@ fn expectations(text: &mut String, run: &Run) {
 
 fn limits(text: &mut String, run: &Run) {
     let limits = super::limits(run);
-    let Some((_, tiles, _)) = limits.first() else { return };
-    let _ = writeln!(text, "With {tiles} tiles:\n");
+    let Some(first) = limits.first() else { return };
+    let _ = writeln!(text, "With {}:\n", count(first.step.tiles.into(), "tile"));
     *text += "| limit | | found | allowed |\n|---|---|---|---|\n";
-    for (workload, _, limit) in limits {
+    for own in limits {
+        let (workload, limit) = (own.workload, own.limit);
         let found = limit.measured_ns.map_or_else(|| "-".to_owned(), |ns| Nanos(ns).to_string());
         let _ = writeln!(
             text,
@@ -62,7 +67,7 @@ fn limits(text: &mut String, run: &Run) {
             cell(workload),
             cell(&limit.name),
             limit.statistic,
-            limit.verdict.name(),
+            own.verdict().name(),
             Nanos(limit.limit_ns)
         );
     }

@@ -26,22 +26,50 @@ fn stands_on(run: &Run) -> Vec<&Step> {
     if fit.is_empty() { all } else { fit }
 }
 
+/// A limit of a workload in the step in which it was held against the samples.
+#[derive(Clone, Copy)]
+struct LimitInStep<'a> {
+    workload: &'a str,
+    limit: &'a LimitResult,
+    step: &'a Step,
+}
+
+impl<'a> LimitInStep<'a> {
+    /// Verdict on the limit. A limit broken in a step that decides nothing (other work was in the
+    /// way, the generator was the limit) decides nothing either.
+    fn verdict(self) -> Verdict {
+        match (self.limit.verdict, self.step.verdict) {
+            (Verdict::Failed, open @ (Verdict::Inconclusive | Verdict::Interrupted)) => open,
+            (own, _) => own,
+        }
+    }
+
+    /// Reason of the verdict, where there is more to say than the numbers.
+    fn reason(self) -> Option<&'a str> {
+        match self.limit.verdict == self.verdict() {
+            true => self.limit.reason.as_deref(),
+            false => Some(&self.step.reason),
+        }
+    }
+}
+
 /// Each limit that decides, by workload, with the repeat in which it fared worst.
-fn limits(run: &Run) -> Vec<(&str, u32, &LimitResult)> {
-    let mut worst: Vec<(&str, u32, &LimitResult)> = Vec::new();
+fn limits(run: &Run) -> Vec<LimitInStep<'_>> {
+    let mut worst: Vec<LimitInStep<'_>> = Vec::new();
     let all = stands_on(run).into_iter().flat_map(|step| {
-        step.limits.iter().map(|own| (own.workload.as_str(), step.tiles, &own.result))
+        let own = step.limits.iter();
+        own.map(move |own| LimitInStep { workload: &own.workload, limit: &own.result, step })
     });
-    for (workload, tiles, limit) in all.filter(|(.., limit)| limit.decides()) {
-        let is_same = |(own, _, other): &&mut (&str, u32, &LimitResult)| {
-            *own == workload
-                && (other.on, &other.name) == (limit.on, &limit.name)
-                && other.statistic == limit.statistic
+    for found in all.filter(|own| own.limit.decides()) {
+        let is_same = |other: &&mut LimitInStep<'_>| {
+            other.workload == found.workload
+                && (other.limit.on, &other.limit.name) == (found.limit.on, &found.limit.name)
+                && other.limit.statistic == found.limit.statistic
         };
         match worst.iter_mut().find(is_same) {
-            Some(before) if limit.room() < before.2.room() => *before = (workload, tiles, limit),
+            Some(before) if found.limit.room() < before.limit.room() => *before = found,
             Some(_) => {}
-            None => worst.push((workload, tiles, limit)),
+            None => worst.push(found),
         }
     }
     worst

@@ -92,7 +92,36 @@ fn figures_are_of_one_direction_a_file() {
     let times = bench_json_times(&run);
     assert_eq!(
         names(&times).len(),
-        limits(&run).iter().filter(|l| l.2.measured_ns.is_some()).count()
+        limits(&run).iter().filter(|own| own.limit.measured_ns.is_some()).count()
     );
     assert!(times.as_array().expect("a list").iter().all(|one| one["unit"] == "ms"));
+}
+
+/// The step that the answer stands on was disturbed; its broken limit was a `failure` for pipelines.
+#[test]
+fn limit_broken_beside_other_work_is_skipped_with_the_reason() {
+    let mut run = run();
+    run.expectations.clear();
+    let disturbance = vec![record::run::Disturbance {
+        gauge: record::gauge::GaugeName::CpuOthers,
+        by: "cc".to_owned(),
+        value: 0.5,
+        limit: 0.1,
+    }];
+    let held = run.answer.tiles_held;
+    run.steps.retain(|step| Some(step.tiles) == held);
+    for step in &mut run.steps {
+        step.disturbances = disturbance.clone();
+        step.verdict = Verdict::Inconclusive;
+        step.reason = disturbance[0].to_string();
+        for limit in step.limits.iter_mut().filter(|limit| limit.result.decides()) {
+            limit.result.verdict = Verdict::Failed;
+        }
+    }
+    let text = junit(&run);
+    assert!(text.contains("failures=\"0\""), "{text}");
+    assert!(text.contains("<skipped") && text.contains("most of it cc"), "{text}");
+    assert!(text.contains("<property name=\"disturbed\""), "{text}");
+    let text = markdown(&run);
+    assert!(text.contains("most of it cc") && !text.contains("| failed |"), "{text}");
 }
