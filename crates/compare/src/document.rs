@@ -234,6 +234,19 @@ impl Comparison {
         self.metrics.iter().filter(|metric| !metric.explains)
     }
 
+    /// Each reason once, with the number of figures that have it; the commonest first.
+    pub fn reasons(&self) -> Vec<(&str, usize)> {
+        let mut counted: Vec<(&str, usize)> = Vec::new();
+        for reason in self.metrics.iter().filter_map(|metric| metric.reason.as_deref()) {
+            match counted.iter_mut().find(|(own, _)| *own == reason) {
+                Some((_, count)) => *count += 1,
+                None => counted.push((reason, 1)),
+            }
+        }
+        counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counted
+    }
+
     /// What a script should do about it.
     pub fn decision(&self, strictness: Strictness) -> Decision {
         match (self.verdict, strictness) {

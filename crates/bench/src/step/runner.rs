@@ -374,7 +374,8 @@ pub fn excuse(judged: &mut Judged, checks: &[Check], steady: &Steady, beside: &B
         let figure =
             |figure: &Figure| figure.value.map_or_else(String::new, |v| format!("{v:.3} "));
         judged.reason = format!(
-            "the measurement does not agree with itself ({}): found {}of {}{}",
+            "nothing is decided: the step's own figures contradict each other ({}: found {}where \
+             {}{} are expected)",
             check.id,
             figure(&check.found),
             figure(&check.expected),
@@ -523,7 +524,7 @@ fn broken_check(check: &Check) -> Warning {
     Warning {
         id: format!("check-{}", check.id),
         text: format!(
-            "the measurement does not agree with itself ({}): found {}, expected {} {}",
+            "the step's own figures contradict each other ({}): found {}, expected {} {}",
             check.id,
             text(&check.found),
             text(&check.expected),
@@ -583,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measurement_that_does_not_agree_with_itself_says_nothing() {
+    fn step_whose_figures_contradict_each_other_says_nothing() {
         let check = Check {
             id: "littles-law".to_owned(),
             expected: Figure::of(4.0),
@@ -596,7 +597,7 @@ mod tests {
         excuse(&mut passed, &[check], &calm(), &Beside::of(&[], &[]));
         assert_eq!((passed.verdict, passed.cause), (Verdict::Inconclusive, Cause::Inconsistent));
         assert!(
-            passed.reason.contains("found 8.000 of 4.000 requests in flight"),
+            passed.reason.contains("found 8.000 where 4.000 requests in flight are expected"),
             "{}",
             passed.reason
         );

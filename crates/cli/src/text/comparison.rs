@@ -11,6 +11,9 @@ pub fn comparison(comparison: &Comparison) -> String {
         text.push_str(content.trim_end());
         text.push('\n');
     };
+    // The verdict comes first: the table below is longer than a screen.
+    line(&summary(comparison));
+    line("");
     line(&format!("A: {}", runs(&comparison.a.runs)));
     line(&format!("B: {}", runs(&comparison.b.runs)));
     line("");
@@ -20,15 +23,13 @@ pub fn comparison(comparison: &Comparison) -> String {
     comparison.notes.iter().for_each(|note| line(&format!("note: {note}")));
     line("");
     table(&comparison.metrics).lines().iter().for_each(|own| line(own));
-    reasons(&comparison.metrics, &mut line);
+    reasons(comparison, &mut line);
     line("");
     line(&format!(
         "change: B against A, {} interval of blocks, repeats and runs; p: Student's t",
         percent(comparison.confidence)
     ));
     line(&legend(comparison.min_effect));
-    line("");
-    line(&summary(comparison));
     text
 }
 
@@ -149,15 +150,12 @@ fn probability(p: f64) -> String {
 }
 
 /// Each reason once, with how many figures it is about.
-fn reasons(metrics: &[MetricComparison], line: &mut impl FnMut(&str)) {
-    let mut counted: indexmap::IndexMap<&str, usize> = indexmap::IndexMap::new();
-    for reason in metrics.iter().filter_map(|metric| metric.reason.as_deref()) {
-        *counted.entry(reason).or_default() += 1;
-    }
-    if !counted.is_empty() {
+fn reasons(comparison: &Comparison, line: &mut impl FnMut(&str)) {
+    let reasons = comparison.reasons();
+    if !reasons.is_empty() {
         line("");
     }
-    for (reason, count) in counted {
+    for (reason, count) in reasons {
         line(&format!("{}: {reason}", figures(count)));
     }
 }
@@ -180,11 +178,17 @@ fn summary(comparison: &Comparison) -> String {
         format!("{} {}", found.count(), verdict.name())
     };
     let parts = [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Inconclusive].map(count);
+    let deciding = comparison.deciding().count();
+    let more = match comparison.metrics.len() - deciding {
+        0 => String::new(),
+        1 => "; 1 more explains and does not decide".to_owned(),
+        many => format!("; {many} more explain and do not decide"),
+    };
     format!(
-        "verdict: {} ({} of {})",
+        "verdict: {} ({} of {}{more})",
         comparison.verdict.name(),
         parts.join(", "),
-        figures(comparison.deciding().count())
+        figures(deciding)
     )
 }
 

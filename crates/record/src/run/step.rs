@@ -333,7 +333,7 @@ pub enum Cause {
     Generator,
     /// Somebody else's work was in the way.
     Disturbed,
-    /// The measurement does not agree with itself.
+    /// The step's own figures contradict each other.
     Inconsistent,
     /// It was ended early.
     Unfinished,
