@@ -97,3 +97,15 @@ test('everything is reached with Tab, and the focus is seen', async ({ page }) =
   }
   expect([...names].filter((name) => name.endsWith('|none'))).toEqual([]);
 });
+
+test('? explains the words of the page first and the keys after them', async ({ page }) => {
+  await open(page, `/run/${FINISHED}`);
+  await page.keyboard.press('?');
+  const help = page.getByRole('dialog', { name: 'Words, charts and keys' });
+  for (const word of ['tile', 'score', 'limit', 'inconclusive', 'footprint']) {
+    await expect(help.getByRole('term').filter({ hasText: new RegExp(`^${word}$`) })).toBeVisible();
+  }
+  const titles = await help.getByRole('heading', { level: 3 }).allTextContents();
+  expect(titles.slice(0, 2)).toEqual(['Words', 'Charts']);
+  expect(titles.at(-1)).toBe('Anywhere');
+});

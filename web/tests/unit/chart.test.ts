@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { logTicks, timeTicks } from '../../src/lib/chart/axis';
+import { ended, isTight, logTicks, timeTicks } from '../../src/lib/chart/axis';
 import { extremes, indexAt, lowerBound } from '../../src/lib/chart/decimate';
 import { countAt, fullest, paint } from '../../src/lib/chart/heat';
 import { chartAction } from '../../src/lib/chart/keys';
@@ -123,5 +123,18 @@ describe('keys', () => {
   });
   it('a key in the first second of the page stands alone', () => {
     expect(new Chords().read('w', 200)).toEqual({ do: 'direction', direction: 'w' });
+  });
+});
+
+describe('names at the ends of lines', () => {
+  const labels = ['controller write memory busy', 'queue'];
+  it('are cut where there is no room, and then all stand below the chart', () => {
+    expect(isTight(350, labels)).toBe(true);
+    expect(ended(labels[0] ?? '', 350, labels)).toMatch(/^controller.*…$/);
+    expect(ended('queue', 350, labels)).toBe('queue');
+  });
+  it('are whole on a wide screen', () => {
+    expect(isTight(1200, labels)).toBe(false);
+    expect(ended(labels[0] ?? '', 1200, labels)).toBe(labels[0]);
   });
 });

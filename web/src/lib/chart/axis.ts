@@ -108,3 +108,17 @@ export function rightOf(width: number, labels: readonly string[]): number {
   const letter = fontOf(width) * 0.55;
   return Math.max(width < 480 ? 60 : letter * 14, Math.min(26 + longest * letter, width * (width < 480 ? 0.42 : 0.3)));
 }
+
+/** Letters of a name that stand at the end of a line. */
+const lettersAt = (width: number, labels: readonly string[]): number =>
+  Math.floor((rightOf(width, labels) - 24) / (fontOf(width) * 0.55));
+
+/** Whether a name has no room at the end of its line: all names stand below the chart then. */
+export const isTight = (width: number, labels: readonly string[]): boolean =>
+  labels.some((label) => label.length > lettersAt(width, labels));
+
+/** As much of a name as stands at the end of its line. */
+export function ended(label: string, width: number, labels: readonly string[]): string {
+  const letters = lettersAt(width, labels);
+  return label.length <= letters ? label : `${label.slice(0, Math.max(3, letters - 1)).trimEnd()}…`;
+}

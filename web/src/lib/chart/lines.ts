@@ -8,6 +8,9 @@ import { dashOf, type Colours } from '../palette';
 /** Below this many I/Os a latency means little. */
 export const FEW = 30;
 
+/** What leads from an end to its name: thin dots in grey, never in a line's colour, so that nobody reads it as data. */
+export const LEADER = { width: 0.75, dash: [1, 3] } as const;
+
 export interface Line {
   key: string;
   label: string;

@@ -2,9 +2,9 @@
 
 import uPlot from 'uplot';
 import type { StepSpan } from '../api/types';
-import { axisLabel, fontOf, leftOf, logTicks, rightOf, timeTicks, TOP, valueTicks } from './axis';
+import { axisLabel, ended, fontOf, leftOf, logTicks, rightOf, timeTicks, TOP, valueTicks } from './axis';
 import type { Colours } from '../palette';
-import { FEW, spread, type Line } from './lines';
+import { FEW, LEADER, spread, type Line } from './lines';
 
 export interface Look {
   width: number;
@@ -178,18 +178,25 @@ function drawLabels(u: uPlot, look: Look): void {
   ctx.textBaseline = 'middle';
   ctx.textAlign = 'left';
   const right = bbox.left + bbox.width;
+  const labels = look.lines.map((line) => line.label);
   ends.forEach(({ line, y, x }, position) => {
     const at = ys[position] ?? y;
+    ctx.strokeStyle = look.colours.border;
+    ctx.lineWidth = LEADER.width * dpr();
+    ctx.setLineDash(LEADER.dash.map((part) => part * dpr()));
+    ctx.beginPath();
+    ctx.moveTo(Math.min(x, right) + 2 * dpr(), y);
+    ctx.lineTo(right + 5 * dpr(), at);
+    ctx.stroke();
     ctx.strokeStyle = line.colour;
     ctx.lineWidth = 2 * dpr();
     ctx.setLineDash(line.dash.map((part) => part * dpr() * 0.6));
     ctx.beginPath();
-    ctx.moveTo(Math.min(x, right) + 2 * dpr(), y);
-    ctx.lineTo(right + 6 * dpr(), at);
+    ctx.moveTo(right + 6 * dpr(), at);
     ctx.lineTo(right + 16 * dpr(), at);
     ctx.stroke();
     ctx.fillStyle = look.colours.ink;
-    ctx.fillText(line.label, right + 19 * dpr(), at);
+    ctx.fillText(ended(line.label, look.width, labels), right + 19 * dpr(), at);
   });
   ctx.restore();
 }
