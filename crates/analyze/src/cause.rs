@@ -8,6 +8,10 @@ use crate::classes::{ENOUGH, Part, SLOTS, ratio};
 const GAIN_MIN: f64 = 0.1;
 /// And when it has at least this share of waiting. Our choice.
 const SHARE_MIN: f64 = 0.3;
+/// A band is out of proportion when it waits this many times its number. Our choice.
+const TIMES_MIN: f64 = 2.0;
+/// And when its share of waiting is this much above its share of I/Os. Our choice.
+const TIMES_GAIN_MIN: f64 = 0.02;
 /// A workload is named beside it when it has this part of that waiting. Our choice.
 const WORKLOAD_MIN: f64 = 0.6;
 /// The slot of flushes, which is that of the first write and those after it.
@@ -149,24 +153,68 @@ impl Waits {
 
     /// The band that stands out, if one does.
     pub fn worst(&self) -> Option<Cause> {
+        self.furthest(|cause| {
+            cause.count >= ENOUGH && cause.gain() >= GAIN_MIN && cause.share_of_wait >= SHARE_MIN
+        })
+    }
+
+    /// The band that waits furthest out of proportion to its number, be it of few I/Os or a small
+    /// part of all waiting; nothing where waiting is shared out as I/Os are.
+    pub fn out_of_proportion(&self) -> Option<Cause> {
+        self.furthest(|cause| {
+            let times = cause.share_of_wait >= TIMES_MIN * cause.share_of_count;
+            cause.gain() >= GAIN_MIN || (times && cause.gain() >= TIMES_GAIN_MIN)
+        })
+    }
+
+    /// Of bands that are wanted, the one with the most waiting beyond its number.
+    fn furthest(&self, is_wanted: impl Fn(&Cause) -> bool) -> Option<Cause> {
         if self.count() < ENOUGH {
             return None;
         }
-        let gain = |cause: &Cause| cause.share_of_wait - cause.share_of_count;
         // Of bands that hold the same I/Os: the whole direction, which is said in a word, else
         // the narrowest.
         let plain = |cause: &Cause| match cause.band.to - cause.band.from {
             7 => 8,
             width => 7 - width,
         };
-        Band::all()
-            .into_iter()
-            .map(|band| self.cause(band))
-            .filter(|cause| cause.count >= ENOUGH)
-            .filter(|cause| gain(cause) >= GAIN_MIN && cause.share_of_wait >= SHARE_MIN)
-            .max_by(|a, b| {
-                let by_gain = (gain(a) * 1e6).round().total_cmp(&(gain(b) * 1e6).round());
-                by_gain.then_with(|| plain(a).cmp(&plain(b)))
-            })
+        let wanted = Band::all().into_iter().map(|band| self.cause(band)).filter(is_wanted);
+        wanted.max_by(|a, b| {
+            let by_gain = (a.gain() * 1e6).round().total_cmp(&(b.gain() * 1e6).round());
+            by_gain.then_with(|| plain(a).cmp(&plain(b)))
+        })
+    }
+}
+
+impl Cause {
+    /// Share of waiting beyond the share of I/Os.
+    fn gain(&self) -> f64 {
+        self.share_of_wait - self.share_of_count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads of 4 KiB with 1 ms each, and some writes of 256 KiB.
+    fn waits(writes: u64, each_ms: u64) -> Waits {
+        let mut waits = Waits::default();
+        let place = waits.place("db");
+        waits.add(place, 1, 1_000, 1_000 * 1_000_000);
+        waits.add(place, 15, writes, writes * each_ms * 1_000_000);
+        waits
+    }
+
+    /// 28 % of the waiting of 1 % of the I/Os was "not out of proportion".
+    #[test]
+    fn small_share_far_out_of_proportion_is_named() {
+        let found = waits(40, 10);
+        assert_eq!(found.worst(), None, "it is below 30 % of all waiting");
+        let cause = found.out_of_proportion().expect("40 writes wait for 29 %");
+        assert_eq!((cause.band.name().as_str(), cause.count), ("writes", 40));
+        let few = waits(12, 200).out_of_proportion().expect("12 writes wait for 71 %");
+        assert_eq!(few.count, 12);
+        assert_eq!(waits(500, 1).out_of_proportion(), None, "each waits alike");
     }
 }

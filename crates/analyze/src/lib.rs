@@ -34,7 +34,7 @@ pub use document::{
     HistogramRow, KneeRow, LatencyCell, Limit, MissRatioRow, OutstandingCell, OverviewRow, Remark,
     SCHEMA, SizeRow, SourceFacts, TierRow, TimeRow, WorkingSetRow, json_schema,
 };
-pub use fold::{Buckets, Filter, Fold, Of, Settings, Sums, Unknown};
+pub use fold::{Buckets, DEPTHS as OUTSTANDING, Filter, Fold, Of, Settings, Sums, Unknown};
 pub use hosts::{
     HOSTS_SCHEMA, HostAnalysis, HostPart, HostsAnalysis, MachineRow, analyse_hosts,
     hosts_json_schema,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use record::gauge::Readings;
-use record::run::{Step, Warning};
+use record::run::{Disturbance, Step, Warning};
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
 use units::{Bytes, Nanos};
@@ -134,6 +134,8 @@ pub struct Tick {
     pub worker_cpu: f64,
     /// Per limit, worst tile: what it is, measured so far in the window, and the limit.
     pub limits: Vec<LimitSoFar>,
+    /// Whose work is in the way in the measured window so far.
+    pub disturbances: Vec<Disturbance>,
 }
 
 /// A limit while it is being measured: the tile that is worst so far.
@@ -145,6 +147,14 @@ pub struct LimitSoFar {
     pub measured: Option<Nanos>,
     /// The limit.
     pub limit: Nanos,
+}
+
+impl LimitSoFar {
+    /// Measured as a share of the limit; 0 without samples.
+    pub fn share(&self) -> f64 {
+        let limit = self.limit.as_secs_f64().max(1e-9);
+        self.measured.map_or(0.0, |time| time.as_secs_f64() / limit)
+    }
 }
 
 /// Receives what happens.

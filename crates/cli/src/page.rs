@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bench::progress::{Overview, Progress, Tick};
+use bench::progress::{LimitSoFar, Overview, Progress, Tick};
 use record::rundir::RunId;
 use server::{
     Door, Feed, Left, Library, Listen, LiveRun, Recording, Second, Server, Shelf, Subject,
@@ -15,6 +15,7 @@ use server::{
 };
 use trace::{IoRecord, TraceInfo};
 use units::Nanos;
+use view::document::LiveLimit;
 
 use crate::push::Pushing;
 use crate::time_left::TimeLeft;
@@ -199,7 +200,23 @@ fn second(tick: &Tick, run_left: Option<String>) -> Second {
         calls_per_s: tick.calls_per_s,
         bytes_per_s: tick.bytes_per_s,
         p99_ns: tick.service_p99.map(|time| time.0),
+        limits: limits(tick),
+        doubts: tick.disturbances.iter().map(|own| format!("In the way now: {own}.")).collect(),
     }
+}
+
+/// The limits of the step so far, the one with the least room first.
+fn limits(tick: &Tick) -> Vec<LiveLimit> {
+    let limit = |own: &LimitSoFar| LiveLimit {
+        name: own.name.clone(),
+        measured_ns: own.measured.map(|time| time.0),
+        limit_ns: own.limit.0,
+        share: own.measured.map(|_| own.share()),
+    };
+    let mut limits: Vec<LiveLimit> = tick.limits.iter().map(limit).collect();
+    let share = |limit: &LiveLimit| limit.share.unwrap_or(-1.0);
+    limits.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    limits
 }
 
 /// Has another process of this program answer at the address, and returns its id.

@@ -17,7 +17,7 @@ use record::rollup::Rollup;
 use record::rundir::{RunId, StoredRun, files};
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
-use view::document::{HostRate, LivePhase, LiveState, RunRow};
+use view::document::{HostRate, LiveLimit, LivePhase, LiveState, RunRow};
 use view::{Source, TraceFacts};
 
 pub use recording::{Recording, TraceFeed};
@@ -102,6 +102,8 @@ impl LiveRun {
             calls_per_s: None,
             bytes_per_s: 0.0,
             p99_ns: None,
+            limits: Vec::new(),
+            doubts: Vec::new(),
             hosts: Vec::new(),
             lost_slices: 0,
         };
@@ -209,6 +211,10 @@ pub struct Second {
     pub bytes_per_s: f64,
     /// 99th percentile of the service time of I/Os, of calls where there is no I/O, nanoseconds.
     pub p99_ns: Option<u64>,
+    /// Limits of the step so far, the one with the least room first.
+    pub limits: Vec<LiveLimit>,
+    /// Sentences about others whose work is in the way.
+    pub doubts: Vec<String>,
 }
 
 impl Feed {
@@ -230,6 +236,8 @@ impl Feed {
         self.run.change(|state| {
             state.phase = LivePhase::WarmUp;
             (state.tiles, state.prepared, state.left_ns) = (tiles, None, None);
+            // Those of the step before say nothing of this one.
+            (state.limits, state.doubts) = (Vec::new(), Vec::new());
         });
     }
 
@@ -255,6 +263,8 @@ impl Feed {
             state.calls_per_s = second.calls_per_s;
             state.bytes_per_s = second.bytes_per_s;
             state.p99_ns = second.p99_ns;
+            state.limits.clone_from(&second.limits);
+            state.doubts.clone_from(&second.doubts);
             state.hosts.clone_from(&self.hosts);
         });
     }
@@ -266,6 +276,7 @@ impl Feed {
             (state.left_ns, state.p99_ns) = (None, None);
             (state.operations_per_s, state.bytes_per_s) = (0.0, 0.0);
             state.hosts.clear();
+            state.doubts.clear();
             state.calls_per_s = state.calls_per_s.map(|_| 0.0);
         });
     }

@@ -8,7 +8,9 @@ use record::run::Run;
 use units::Nanos;
 use units::print::{bytes_per_second, change, count, number, percent};
 
-use crate::document::{CompareMetric, ComparePage, CompareSide, CurveOfSide, DifferenceRow};
+use crate::document::{
+    CompareMetric, ComparePage, CompareReason, CompareSide, CurveOfSide, DifferenceRow,
+};
 use crate::request::Lens;
 use crate::scope::{Detail, ENOUGH, Phases, Scope, Sum, ratio};
 use crate::source::Source;
@@ -34,6 +36,7 @@ pub fn compare(a: &Source, b: &Source) -> ComparePage {
         seeds: String::new(),
         notes: Vec::new(),
         metrics: Vec::new(),
+        reasons: Vec::new(),
         curves: curves(&sides),
         difference: difference(&sides, &edges),
         edges_ns: edges,
@@ -60,6 +63,7 @@ fn judged(page: ComparePage, a: &Source, b: &Source) -> ComparePage {
             plan: found.plan.iter().map(row).collect(),
             seeds: seeds(found.seeds).to_owned(),
             metrics: found.metrics.iter().map(metric).collect(),
+            reasons: found.reasons().into_iter().map(reason).collect(),
             notes: found.notes,
             ..page
         },
@@ -89,6 +93,10 @@ const fn seeds(seeds: Seeds) -> &'static str {
         Seeds::Overlapping => "overlapping",
         Seeds::Different => "different",
     }
+}
+
+fn reason((text, figures): (&str, usize)) -> CompareReason {
+    CompareReason { text: text.to_owned(), figures: figures as u64 }
 }
 
 /// `4 tiles: read p99`.
@@ -193,9 +201,26 @@ fn sentence(found: &Comparison) -> String {
         }
         Verdict::Same => format!("The same: none of {} changed by {effect}.", count(all, "figure")),
         Verdict::Inconclusive => format!(
-            "Inconclusive: {these} of {} cannot be told from chance; the largest change is {most}.",
-            count(all, "figure")
+            "Inconclusive: {these} of {} {} not decided{}; the largest change is {most}.",
+            count(all, "figure"),
+            if these == 1 { "is" } else { "are" },
+            commonest(found).map_or_else(String::new, |why| format!(" ({why})")),
         ),
+    }
+}
+
+/// The reason that most of the open figures have; nothing where none has any.
+fn commonest(found: &Comparison) -> Option<String> {
+    let open = || found.deciding().filter(|own| own.verdict == Verdict::Inconclusive);
+    let reasons = found.reasons();
+    let count = |reason: &str| open().filter(|own| own.reason.as_deref() == Some(reason)).count();
+    let most = reasons.iter().map(|(reason, _)| *reason).rev().max_by_key(|own| count(own))?;
+    // The sentence begins with that word already.
+    let text = most.trim_start_matches("inconclusive ");
+    match count(most) {
+        0 => None,
+        all if all == open().count() => Some(text.to_owned()),
+        _ => Some(format!("mostly: {text}")),
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Observation {
     width: Nanos,
     /// Number of the slice that is open.
     open: u64,
+    /// The last issue so far.
+    last: Nanos,
     cells: BTreeMap<(VmIndex, DeviceIndex, Direction, SizeClass), Cell>,
 }
 
@@ -100,7 +102,7 @@ impl ObservedSlice<'_> {
 impl Observation {
     /// Nothing yet; slices have this width.
     pub fn new(width: Nanos) -> Self {
-        Self { width: width.max(Nanos(1)), open: 0, cells: BTreeMap::new() }
+        Self { width: width.max(Nanos(1)), open: 0, last: Nanos::ZERO, cells: BTreeMap::new() }
     }
 
     /// Adds a record; the slices before it are over, also those without any I/O.
@@ -117,6 +119,7 @@ impl Observation {
             Operation::Discard => return,
         };
         self.advance(record.issue, info, over);
+        self.last = self.last.max(record.issue);
         let length = if record.operation.moves_data() { record.length } else { 0 };
         let key = (record.vm, record.device, direction, SizeClass::of(length));
         let cell = self.cells.entry(key).or_default();
@@ -140,14 +143,28 @@ impl Observation {
         }
     }
 
-    /// The end of the trace; its last slice counts in full.
+    /// The end of the trace: its last slice ends with the last issue, so that rates are over the
+    /// same time as those of `tilemark analyze`.
     pub fn finish(mut self, info: &TraceInfo, over: &mut impl FnMut(ObservedSlice<'_>)) {
         if self.cells.values().any(|cell| !cell.is_empty()) {
-            self.close(info, over);
+            let used = self.last.saturating_sub(Nanos(self.open * self.width.0));
+            // All of a trace at one moment is in a slice of the usual width.
+            let is_all_at_once = self.open == 0 && used == Nanos::ZERO;
+            let width = if is_all_at_once { self.width } else { used.min(self.width) };
+            self.close_after(width.max(Nanos(1)), info, over);
         }
     }
 
     fn close(&mut self, info: &TraceInfo, over: &mut impl FnMut(ObservedSlice<'_>)) {
+        self.close_after(self.width, info, over);
+    }
+
+    fn close_after(
+        &mut self,
+        width: Nanos,
+        info: &TraceInfo,
+        over: &mut impl FnMut(ObservedSlice<'_>),
+    ) {
         let used = self.cells.iter().filter(|(_, cell)| !cell.is_empty());
         let packed: Vec<_> = used
             .map(|((vm, device, direction, class), cell)| {
@@ -160,11 +177,7 @@ impl Observation {
             ObservedRow { name, direction, class, bytes: *bytes, errors: *errors, service }
         });
         let rows: Vec<ObservedRow<'_>> = rows.collect();
-        over(ObservedSlice {
-            start: Nanos(self.open * self.width.0),
-            width: self.width,
-            rows: &rows,
-        });
+        over(ObservedSlice { start: Nanos(self.open * self.width.0), width, rows: &rows });
         self.cells.values_mut().for_each(Cell::clear);
         self.open += 1;
     }
@@ -278,7 +291,7 @@ mod tests {
             failed,
         ];
         let rollup = observe(&mut Memory::new(info, records)).expect("reads");
-        assert_eq!(rollup.end(), Nanos::from_secs(6));
+        assert_eq!(rollup.end(), Nanos::from_millis(5_200), "it ends with its last I/O");
         assert_eq!(rollup.slices().len(), 6, "idle slices are slices");
         let names: Vec<_> =
             rollup.wide().entities.iter().map(|own| own.workload.as_str()).collect();

@@ -1,11 +1,11 @@
 //! Sentences that several views say, and the parts they are made of.
 
 use record::run::{
-    BrokenLimit, LimitResult, PooledLimit, Resource, Run, Status, Step, Verdict, told_waits,
+    BrokenLimit, Cause, LimitResult, PooledLimit, Resource, Run, Status, Step, Verdict, told_waits,
 };
 use record::slice::Direction;
 use units::print::{bytes_per_second, clock, count, iops, number};
-use units::{Nanos, Ratio};
+use units::{Bytes, Nanos, Ratio};
 
 use crate::document::{LivePhase, LiveState};
 use crate::request::Lens;
@@ -39,6 +39,24 @@ pub(crate) fn tiles_and_vms(tiles: u32, vms: u32) -> String {
 
 /// Why nothing is said about how long it took.
 pub(crate) const NO_LATENCIES: &str = "These I/Os came without latencies, so none is shown.";
+
+/// Why no rate is shown.
+pub(crate) const NO_TIMES: &str =
+    "These I/Os came in their order and without times, so no rate is shown.";
+
+/// What a source lacks, in one sentence in place of every chart of it; nothing where it has all.
+pub(crate) fn lacks(source: &Source) -> Option<String> {
+    match (source.has_times(), source.has_latencies()) {
+        (true, true) => None,
+        (true, false) => Some(NO_LATENCIES.to_owned()),
+        (false, true) => Some(NO_TIMES.to_owned()),
+        (false, false) => Some(
+            "These I/Os came in their order, without times and latencies: shown is what was asked \
+             for, not how often or how long it took."
+                .to_owned(),
+        ),
+    }
+}
 
 /// Why nothing is said about so few.
 pub(crate) fn too_few(number: u64) -> String {
@@ -153,6 +171,15 @@ fn observed(source: &Source) -> String {
         return format!("Observed: {}", lower(&too_few(all.count())));
     }
     let time = scope.time();
+    if !source.has_times() {
+        return format!(
+            "Observed: {} in their order, without times, {}{}{}.",
+            count(all.count(), "I/O"),
+            Bytes::new(all.bytes),
+            p99("p99 read", &reads),
+            p99("p99 write", &writes),
+        );
+    }
     format!(
         "Observed: {} in {time}, {}, {}{}{}.",
         count(all.count(), "I/O"),
@@ -274,6 +301,21 @@ pub(crate) fn live_headline(source: &Source, state: &LiveState) -> String {
     format!("{held}{failed}. {doing}{}.", left.unwrap_or_default())
 }
 
+/// What weakens the steps that were judged: whose work was in the way, and why the last one decided
+/// nothing where that was something else.
+pub(crate) fn live_doubts(source: &Source) -> Vec<String> {
+    let steps = source.steps();
+    let mut doubts = Vec::from_iter(crate::views::disturbed(steps));
+    let last = steps.last().filter(|step| {
+        step.verdict == Verdict::Inconclusive && step.cause != Some(Cause::Disturbed)
+    });
+    doubts.extend(last.map(|step| {
+        let tiles = count(step.tiles.into(), "tile");
+        format!("The last step, {tiles}, decided nothing: {}.", step.reason)
+    }));
+    doubts
+}
+
 fn progress(source: &Source, state: &LiveState) -> &'static str {
     match state.phase {
         LivePhase::WarmUp => "warming up",
@@ -297,14 +339,33 @@ fn before(state: &LiveState) -> String {
 
 /// I/Os a second over the run in at most `most` points.
 pub(crate) fn spark_of(source: &Source, most: usize) -> Vec<f64> {
+    if !source.has_times() {
+        return Vec::new();
+    }
     let lens = Lens::default();
     let scope = Scope::course(source, &lens);
     let mut counts = vec![0_u64; scope.frame.len()];
     scope.rows().for_each(|(bucket, row)| counts[bucket] += row.count());
-    let part = counts.len().div_ceil(most.max(1)).max(1);
-    let loads = scope.frame.load.chunks(part);
-    let time = |loads: &[Nanos]| loads.iter().fold(Nanos::ZERO, |sum, load| sum + *load);
-    counts.chunks(part).zip(loads).map(|(c, l)| rate(c.iter().sum(), time(l))).collect()
+    let slices: Vec<(u64, Nanos)> =
+        counts.into_iter().zip(&scope.frame.load).map(|(count, load)| (count, *load)).collect();
+    rates_of(&slices, most)
+}
+
+/// Rates of neighbouring slices together, at most `most`. A rest that is much shorter than the
+/// others is added to the one before it.
+pub(crate) fn rates_of(slices: &[(u64, Nanos)], most: usize) -> Vec<f64> {
+    let part = slices.len().div_ceil(most.max(1)).max(1);
+    let sum = |part: &[(u64, Nanos)]| {
+        part.iter().fold((0, Nanos::ZERO), |sum, own| (sum.0 + own.0, sum.1 + own.1))
+    };
+    let mut sums: Vec<(u64, Nanos)> = slices.chunks(part).map(sum).collect();
+    if let [.., before, (count, time)] = sums.as_mut_slice()
+        && time.0 < before.1.0 / 2
+    {
+        *before = (before.0 + *count, before.1 + *time);
+        sums.pop();
+    }
+    sums.into_iter().map(|(count, time)| rate(count, time)).collect()
 }
 
 /// A share as a percentage.

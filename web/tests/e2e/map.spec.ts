@@ -121,7 +121,7 @@ test('two runs: differences come first, the table is the answer, the address reo
 
 test('runs are found, chosen by keys, and compared; nothing can be started or removed', async ({ page }) => {
   await open(page, '/');
-  await expect(page.locator('.lead')).toContainText('5 runs and 1 trace');
+  await expect(page.locator('.lead')).toContainText('5 runs and 2 traces');
   await page.getByRole('searchbox', { name: 'Find' }).fill('simulated');
   await expect(page).toHaveURL(/\?name=simulated$/);
   await expect(page.getByRole('group', { name: 'Stored runs' }).locator('tbody tr')).toHaveCount(1);

@@ -59,3 +59,24 @@ test('an answer that says no is shown where it belongs', async ({ page }) => {
   await expect(chart(page, 'Latency of every I/O').getByRole('alert')).toContainText('rows: 1 to 240');
   await expect(page.locator('.answer .big').first()).toContainText('7 tiles');
 });
+
+for (const [name, path] of PAGES('order-1').filter(([name]) => name !== 'tier')) {
+  test(`${name} of a trace without times and latencies says so once`, async ({ page }) => {
+    await open(page, path);
+    const main = page.locator('main');
+    await expect(main.getByText('came in their order, without times and latencies')).toHaveCount(1);
+    for (const title of ['I/Os a second', 'Throughput', 'Latency', 'Latency of every I/O', 'Latency of every I/O over time', 'What made it wait', 'Where it breaks']) {
+      await expect(page.locator('figure.chart').getByRole('heading', { name: title, exact: true })).toHaveCount(0);
+    }
+    expect(await main.innerHTML()).not.toMatch(/NaN|Infinity/);
+    await expect(page.locator('figure.chart').filter({ hasText: /IOPS/ })).toHaveCount(0);
+  });
+}
+
+test('a running step shows its limits and who is in the way', async ({ page }) => {
+  await open(page, `/run/${LIVE}`);
+  const answer = page.getByRole('region', { name: 'The answer so far' });
+  await expect(answer.getByRole('row', { name: /shop order p95/ })).toContainText('over');
+  await expect(answer.getByRole('row', { name: /web page p95/ })).toContainText('no sample yet');
+  await expect(answer).toContainText('most of it cc');
+});

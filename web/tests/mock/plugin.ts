@@ -29,6 +29,12 @@ function liveOf(model: Model): LiveState {
     headline: `Held so far: ${Math.max(0, (last?.tiles ?? 1) - 1)} tiles. Trying ${last?.tiles ?? 0}, about 2 min left.`,
     sentence: `Mixed workload, ${last?.tiles ?? 0} tiles, running ${seconds} s of 180 s. 2,540 IOPS, p99 read 0.9 ms.`,
     operations_per_s: 2540, calls_per_s: null, bytes_per_s: 3.6e7, p99_ns: 9e5, hosts: [], lost_slices: 0,
+    limits: [
+      { name: 'shop order p95', measured_ns: 1.2e8, limit_ns: 1e8, share: 1.2 },
+      { name: 'mail send p95', measured_ns: 4e7, limit_ns: 1e8, share: 0.4 },
+      { name: 'web page p95', measured_ns: null, limit_ns: 2e8, share: null },
+    ],
+    doubts: ['In the way now: other processes used 38 % of the processors (limit 10 %), most of it cc.'],
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CompareMetric } from '../../src/lib/api/types';
-import { changeTicks, filledRows, intervalText, metricWords, reach, sortMetrics, stretch, valueText } from '../../src/lib/chart/forest';
+import { changeTicks, filledRows, intervalText, metricWords, reach, reasonLines, sortMetrics, stretch, valueText } from '../../src/lib/chart/forest';
 
 const metric = (name: string, verdict: string, change: number | null, low: number | null = null, high: number | null = null): CompareMetric => ({
   name, unit: 'ns', better: 'lower', a: 1e6, b: 2e6, change, low, high, samples: [5, 5], verdict, reason: null,
@@ -34,6 +34,14 @@ describe('two runs, figure by figure', () => {
   });
   it('are words with both numbers, the interval, the verdict and the repeats', () => {
     expect(metricWords(metric('read p99', 'worse', 1, 0.5, 1.5))).toBe('read p99: 1 ms in A, 2 ms in B, +100 % (+50 % to +150 %), lower is better: worse; repeats: 5 and 5');
+  });
+  it('say each reason once, with the figures that have it', () => {
+    const disturbed = { text: 'every step of group B was disturbed by other work', figures: 9 };
+    expect(reasonLines([disturbed, { text: 'both are lower bounds', figures: 1 }], 13)).toEqual([
+      '9 of 13 figures: every step of group B was disturbed by other work.', '1 of 13 figures: both are lower bounds.',
+    ]);
+    expect(reasonLines([disturbed], 9)).toEqual(['Every figure: every step of group B was disturbed by other work.']);
+    expect(reasonLines([], 9)).toEqual([]);
   });
   it('know the rows in which anything moved', () => {
     expect(filledRows([[0, 0, 0.1, 0], [0, -0.1, 0, 0]])).toEqual([1, 2]);

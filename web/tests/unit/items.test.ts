@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MapItem } from '../../src/lib/api/types';
-import { isOver, itemWords, levelOf, matches, nearness, p99Range, pin, sortItems } from '../../src/lib/chart/items';
+import { amountOf, isOver, itemWords, levelOf, matches, nearness, p99Range, pin, sortItems } from '../../src/lib/chart/items';
 import { along, axisOf, course, divide, labels, namingOrder, radius, shapePath, SHAPES } from '../../src/lib/chart/scatter';
 import { ITEM_MEASURES } from '../../src/lib/chart/items';
 import { merged } from '../../src/lib/chart/trail';
@@ -138,5 +138,16 @@ describe('courses side by side', () => {
     const point = (at_ns: number, operations_per_s: number) => ({ at_ns, operations_per_s, bytes_per_s: 0, p50_ns: null, p99_ns: null });
     const both = merged([item('a', { trail: [point(0, 1), point(10, 2)] }), item('b', { trail: [point(10, 3), point(20, 4)] })], (one) => one.operations_per_s, 25);
     expect(both).toEqual({ at: [0, 10, 20], widths: [10, 10, 5], lists: [[1, 2, null], [null, 3, 4]] });
+  });
+});
+
+describe('what a map counts', () => {
+  it('names each host once, whatever workloads went from one to another', () => {
+    const hosts = ['h1', 'h2', 'h3', 'h4', 'h1, h2', 'h2, h3', 'h3, h4', 'h1, h4', 'h2, h4'];
+    expect(groupsText(hosts.map((host, at) => item(`tile-${at}/db`, { host })))).toBe('4 hosts');
+    expect(groupsText([item('a/db', { host: 'h1' }), item('b/db', { host: null, tile: 2 })])).toBe('1 host');
+  });
+  it('has no rates of what came without times', () => {
+    expect([amountOf(null, true), amountOf('bytes', true), amountOf(null, false), amountOf('bytes', false)]).toEqual(['iops', 'bw', 'count', 'bytes']);
   });
 });

@@ -20,5 +20,6 @@ pub(crate) use slim::Slim;
 pub use stream::Of;
 pub(crate) use stream::Stream;
 pub use sums::{Sums, Unknown};
-pub(crate) use vm::{Class, DEPTHS, Vm};
+pub use vm::DEPTHS;
+pub(crate) use vm::{Class, Vm};
 pub use work::{Filter, Fold, Settings};

@@ -14,7 +14,7 @@ use super::stream::{Stream, Way};
 use crate::classes::Part;
 
 /// Lower ends of the classes of outstanding I/Os, the new one counted.
-pub(crate) const DEPTHS: [u32; 9] = [1, 2, 3, 5, 9, 17, 33, 65, 129];
+pub const DEPTHS: [u32; 9] = [1, 2, 3, 5, 9, 17, 33, 65, 129];
 /// Columns of sizes.
 const CLASSES: usize = SizeClass::COUNT;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use host::HostWatch;
-use host::disturbance::Seen;
+use host::disturbance::{Seen, seen};
 use record::gauge::{Gauge, GaugeSource, Gauges, Readings};
 use record::run::{Disturbance, HostStep, Phase, Steady, StepEvent, Verdict, WarmUp};
 use record::slice::{Slice, Topology};
@@ -63,7 +63,12 @@ pub struct Course<'a> {
     is_moved: bool,
     /// Kept where something happens to hosts.
     pub felt: Option<Felt>,
+    /// Whose work was in the way when it was last looked at.
+    in_the_way: Vec<Disturbance>,
 }
+
+/// Seconds of a window up to which others are looked at in each.
+const LOOKED_AT_EACH: usize = 120;
 
 impl<'a> Course<'a> {
     pub fn new(
@@ -110,6 +115,7 @@ impl<'a> Course<'a> {
             topology: judge.topology.clone(),
             is_moved: !plan.events.value.is_empty(),
             felt: is_eventful(plan).then(|| Felt::new(&judge)),
+            in_the_way: Vec::new(),
         }
     }
 
@@ -238,6 +244,20 @@ impl<'a> Course<'a> {
             seed,
         };
         parts.steps()
+    }
+
+    /// Whose work is in the way so far, for a live view. All seconds are added up again, which
+    /// after some minutes is done in every tenth only.
+    pub fn disturbances_so_far(&mut self) -> Vec<Disturbance> {
+        let seconds = self.watch.as_ref().map_or(0, |watch| watch.seconds().len());
+        let is_due = seconds < LOOKED_AT_EACH || seconds.is_multiple_of(10);
+        // Before the window nothing of ours is counted, so that all bytes would be of others.
+        if self.window.duration == Nanos::ZERO {
+            self.in_the_way.clear();
+        } else if is_due {
+            self.in_the_way = seen(self.disturbances());
+        }
+        self.in_the_way.clone()
     }
 
     pub fn disturbances(&self) -> Vec<Disturbance> {

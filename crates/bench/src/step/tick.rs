@@ -9,7 +9,7 @@ use crate::step::course::Course;
 use crate::verdict::{CONFIDENCE, judge_limit, limit_name};
 
 /// What a live view is told of a slice.
-pub fn tick(plan: &ResolvedPlan, course: &Course<'_>, slice: &Slice) -> Tick {
+pub fn tick(plan: &ResolvedPlan, course: &mut Course<'_>, slice: &Slice) -> Tick {
     let seconds = slice.width.as_secs_f64().max(f64::MIN_POSITIVE);
     let (mut service, mut reads, mut count, mut bytes) = (Histogram::new(), 0, 0, 0);
     for row in &slice.io {
@@ -37,6 +37,7 @@ pub fn tick(plan: &ResolvedPlan, course: &Course<'_>, slice: &Slice) -> Tick {
         service_p99: felt.percentile(Ratio::new(0.99)),
         worker_cpu: slice.generator.worker_cpu.iter().copied().fold(0.0, f64::max),
         limits: limits_so_far(course),
+        disturbances: course.disturbances_so_far(),
     }
 }
 

@@ -332,7 +332,7 @@ fn status_once(args: &TierStatusArgs) -> Result<Exit, Failure> {
         report.ok_or_else(|| Failure::new(Exit::Failure, "the server said nothing of itself"))?;
     match args.format {
         Format::Json => output::print_json(&report)?,
-        Format::Text => output::print(&text(&report))?,
+        Format::Text => output::show(&text(&report))?,
     }
     Ok(Exit::Success)
 }
@@ -364,13 +364,22 @@ fn text(report: &Report) -> String {
     let counters = &report.counters;
     let reads = counters.hits + counters.partial + counters.misses;
     let share = share_of(counters.hits, reads);
+    // What the page and the table of disks call held: room that pages take. A page that is there in
+    // part takes its whole room.
+    let taken: u64 = report.disks.iter().map(|disk| disk.page_bytes).sum();
+    let part = match report.held_bytes < taken {
+        true => format!(" ({} of it can be read)", Bytes::new(report.held_bytes)),
+        false => String::new(),
+    };
     let mut text = format!(
-        "{} of {} held; {} read, {share} of them without a backing store; {} written, {} put into backing stores\n",
-        Bytes::new(report.held_bytes),
+        "{} of {} held{part}; {} read, {share} of them without a backing store; {} written, {} put into backing stores; {} evicted\n",
+        Bytes::new(taken),
         Bytes::new(report.page_bytes),
         count(reads, "time"),
         count(counters.writes, "time"),
         Bytes::new(counters.destaged_bytes),
+        // The same bytes that the page calls so.
+        Bytes::new(counters.evicted * u64::from(report.page_size_bytes)),
     );
     text += &report.memory.map(|memory| memory_text(&memory, counters, reads)).unwrap_or_default();
     if counters.checksum_errors > 0 {
@@ -439,7 +448,7 @@ fn check(args: &TierCheckArgs) -> Result<Exit, Failure> {
     let found = Set::examine(&args.file).map_err(|error| refused(&error))?;
     match args.format {
         Format::Json => output::print_json(&as_json(&found))?,
-        Format::Text => output::print(&examined(&found))?,
+        Format::Text => output::show(&examined(&found))?,
     }
     let is_whole = found.damage.is_none() && found.disks.iter().all(|disk| disk.damage.is_none());
     Ok(if is_whole { Exit::Success } else { Exit::ObjectiveFailed })

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bench::progress::{Control, Observer, Progress, Request, Tick};
+use ratatui::backend::Backend;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::Line;
@@ -11,14 +12,20 @@ use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
 use super::FinalWarnings;
 use super::line::{
-    Pace, begin_line, judged, of_all, overview_lines, phase_line, prefill_line, rate_line, share,
+    Pace, begin_line, in_the_way, judged, of_all, overview_lines, phase_line, prefill_line,
+    rate_line,
 };
 use super::terminal::StderrTerminal;
 use crate::text::{latency, number};
 use crate::time_left::TimeLeft;
+use units::fit::{filled, hanging_of};
 
-/// Lines of the part that changes in place.
-const HEIGHT: u16 = 9;
+/// Lines of the part that changes in place, on a terminal of so many columns: on a narrow one
+/// sentences take several.
+const fn height(columns: u16) -> u16 {
+    if columns < 100 { 15 } else { 10 }
+}
+
 /// Limits that fit below the rates.
 const LIMITS: usize = 4;
 /// Between two pictures of a simulation, whose slices come by the hundred in a second.
@@ -51,8 +58,10 @@ impl Inline {
         address: Option<String>,
         control: &Arc<Control>,
     ) -> std::io::Result<Self> {
-        let options = TerminalOptions { viewport: Viewport::Inline(HEIGHT) };
-        let terminal = Terminal::with_options(StderrTerminal::new(), options)?;
+        let terminal = StderrTerminal::new();
+        let columns = terminal.size().map_or(80, |size| size.width);
+        let options = TerminalOptions { viewport: Viewport::Inline(height(columns)) };
+        let terminal = Terminal::with_options(terminal, options)?;
         let view = View { color, ..View::default() };
         let (request, pace) = (Request::GoOn, Pace::default());
         let control = Arc::clone(control);
@@ -74,7 +83,8 @@ impl Inline {
     /// Writes lines above the changing part, where they stay.
     fn keep(&mut self, lines: Vec<String>) {
         let width = usize::from(self.terminal.size().map_or(80, |size| size.width).max(1));
-        let lines: Vec<String> = lines.iter().flat_map(|line| wrapped(line, width)).collect();
+        let rows = |line: &String| filled(line, width, hanging_of(line).max(2));
+        let lines: Vec<String> = lines.iter().flat_map(rows).collect();
         if lines.is_empty() {
             return;
         }
@@ -103,20 +113,6 @@ impl Inline {
     }
 }
 
-/// A line in pieces of at most this width, broken at blanks.
-fn wrapped(line: &str, width: usize) -> Vec<String> {
-    let mut pieces = vec![String::new()];
-    for word in line.split_inclusive(' ') {
-        let last = pieces.last_mut().expect("it is never empty");
-        if !last.is_empty() && last.chars().count() + word.trim_end().chars().count() > width {
-            pieces.push(format!("  {word}"));
-        } else {
-            last.push_str(word);
-        }
-    }
-    pieces
-}
-
 /// What the changing lines show.
 #[derive(Default)]
 struct View {
@@ -125,6 +121,8 @@ struct View {
     notice: String,
     phase: String,
     rates: String,
+    /// Whose work is in the way; empty if nobody's is.
+    beside: String,
     progress: f64,
     history: VecDeque<u64>,
     limits: Vec<LimitRow>,
@@ -139,6 +137,7 @@ struct LimitRow {
 impl View {
     fn tick(&mut self, tick: &Tick, pace: &Pace) {
         (self.phase, self.rates) = (phase_line(tick), rate_line(tick, pace));
+        self.beside = in_the_way(tick).unwrap_or_default();
         let total = tick.elapsed.as_secs_f64() + tick.left.as_secs_f64();
         self.progress = if total > 0.0 { tick.elapsed.as_secs_f64() / total } else { 0.0 };
         if self.history.len() == HISTORY {
@@ -155,7 +154,7 @@ impl View {
                     latency(limit.measured.map(|time| time.0)),
                     limit.limit
                 ),
-                share: share(limit),
+                share: limit.share(),
             })
             .collect();
         self.limits.sort_by(|a, b| b.share.total_cmp(&a.share));
@@ -167,25 +166,42 @@ impl View {
     }
 
     fn draw(&self, frame: &mut Frame<'_>) {
-        let [title, gauge, rates, history, limits] = Layout::vertical([
+        let columns = usize::from(frame.area().width);
+        let rows = |text: &str| match text.is_empty() {
+            true => Vec::new(),
+            false => filled(text, columns, 2),
+        };
+        let heading = if self.notice.is_empty() { &self.title } else { &self.notice };
+        let (heading, rates, beside) = (rows(heading), rows(&self.rates), rows(&self.beside));
+        // The phase stands beside the bar where it fits, else below it.
+        let is_beside = columns * 3 / 5 >= self.phase.chars().count() + 2;
+        let phase = if is_beside { Vec::new() } else { rows(&self.phase) };
+        let length = |rows: &[String]| Constraint::Length(u16::try_from(rows.len()).unwrap_or(1));
+        let [title, gauge, below, rate, others, history, limits] = Layout::vertical([
+            length(&heading),
             Constraint::Length(1),
-            Constraint::Length(1),
-            Constraint::Length(1),
+            length(&phase),
+            length(&rates),
+            length(&beside),
             Constraint::Length(2),
             Constraint::Min(0),
         ])
         .areas(frame.area());
-        let heading = if self.notice.is_empty() { &self.title } else { &self.notice };
-        frame.render_widget(Line::from(heading.as_str()).bold(), title);
-        self.draw_gauge(frame, gauge);
-        frame.render_widget(Line::from(self.rates.as_str()), rates);
+        let shown = |rows: Vec<String>| {
+            Paragraph::new(rows.into_iter().map(Line::from).collect::<Vec<Line<'_>>>())
+        };
+        frame.render_widget(shown(heading).bold(), title);
+        self.draw_gauge(frame, gauge, is_beside);
+        frame.render_widget(shown(phase), below);
+        frame.render_widget(shown(rates), rate);
+        frame.render_widget(shown(beside), others);
         self.draw_history(frame, history);
-        let width = self.limits.iter().map(|limit| limit.name.len()).max().unwrap_or(0);
-        let lines: Vec<Line<'_>> = self.limits.iter().map(|row| self.limit(row, width)).collect();
+        let lines: Vec<Line<'_>> =
+            self.limits.iter().flat_map(|row| self.limit(row, columns)).collect();
         frame.render_widget(Paragraph::new(lines), limits);
     }
 
-    fn draw_gauge(&self, frame: &mut Frame<'_>, area: Rect) {
+    fn draw_gauge(&self, frame: &mut Frame<'_>, area: Rect, has_phase: bool) {
         let [bar, phase] =
             Layout::horizontal([Constraint::Percentage(40), Constraint::Min(0)]).areas(area);
         let gauge = Gauge::default()
@@ -193,7 +209,9 @@ impl View {
             .gauge_style(self.paint(Color::Blue))
             .use_unicode(true);
         frame.render_widget(gauge, bar);
-        frame.render_widget(Line::from(format!("  {}", self.phase)), phase);
+        if has_phase {
+            frame.render_widget(Line::from(format!("  {}", self.phase)), phase);
+        }
     }
 
     /// The newest slice at the right end, with the height of the highest beside it.
@@ -212,13 +230,15 @@ impl View {
         frame.render_widget(sparkline, chart);
     }
 
-    /// The word "over" says it; colour only repeats it.
-    fn limit(&self, row: &LimitRow, width: usize) -> Line<'_> {
+    /// The word "over" says it; colour only repeats it. Numbers come first: a long name goes on in
+    /// the next row.
+    fn limit(&self, row: &LimitRow, columns: usize) -> Vec<Line<'static>> {
         let LimitRow { name, measured, share } = row;
         let percent = share * 100.0;
         let word = if *share > 1.0 { "over  " } else { "within" };
-        let text = format!("{word}  {name:<width$}  {percent:>4.0} %  {measured}");
-        if *share > 1.0 { Line::styled(text, self.paint(Color::Red)) } else { Line::from(text) }
+        let text = format!("{word}  {percent:>4.0} %  {measured:<20}  {name}");
+        let style = if *share > 1.0 { self.paint(Color::Red) } else { Style::new() };
+        filled(&text, columns, 8).into_iter().map(|row| Line::styled(row, style)).collect()
     }
 }
 
@@ -241,6 +261,7 @@ impl Observer for Inline {
                 view.phase = prefill_line(*done, *total, *bytes_per_s);
                 view.progress = done.as_f64() / total.as_f64().max(1.0);
                 view.rates.clear();
+                view.beside.clear();
                 view.history.clear();
                 view.limits.clear();
             }
@@ -262,7 +283,7 @@ impl Observer for Inline {
             }
             Progress::StepEnds(step) => {
                 let mut lines = self.warnings.of_step();
-                lines.push(judged(step));
+                lines.extend(judged(step));
                 self.keep(lines);
             }
             Progress::Warning(warning) => self.warnings.add(warning),
@@ -289,9 +310,46 @@ impl Drop for Inline {
 mod tests {
     use super::*;
 
+    /// What a terminal of so many columns shows of a view.
+    fn drawn(view: &View, width: u16) -> Vec<String> {
+        let backend = ratatui::backend::TestBackend::new(width, height(width));
+        let mut terminal = Terminal::new(backend).expect("a terminal");
+        terminal.draw(|frame| view.draw(frame)).expect("draws");
+        let buffer = terminal.backend().buffer();
+        let row = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        (0..height(width)).map(row).collect()
+    }
+
     #[test]
-    fn long_lines_are_broken_at_blanks() {
-        assert_eq!(wrapped("one two three", 8), ["one two ", "  three"]);
-        assert_eq!(wrapped("one", 2), ["one"]);
+    fn sixty_columns_show_every_number() {
+        let limit = |name: &str, share| LimitRow {
+            name: name.to_owned(),
+            measured: " 2.87 s of 500 ms".to_owned(),
+            share,
+        };
+        let view = View {
+            title: "step: 12 tiles, 96 VMs, repeat 1 of 3, at most 2 min; about 14 min left of \
+                    the run"
+                .to_owned(),
+            phase: "measuring for longer, as it did not decide, 12 s left".to_owned(),
+            rates: "123,456 IOPS (70 % reads), 1.2 GB/s (1.1 GiB/s), p99 12.3 ms, busiest worker \
+                    12 % CPU"
+                .to_owned(),
+            beside: "in the way: other processes used 38 % of the processors (limit 10 %), most \
+                     of it cc1plus"
+                .to_owned(),
+            history: [1, 2, 123_456].into(),
+            limits: vec![limit("database order-of-new-customer p95", 5.74)],
+            ..View::default()
+        };
+        for width in [60, 100] {
+            let text = drawn(&view, width).join("\n");
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let all = [&view.title, &view.phase, &view.rates, &view.beside, &view.limits[0].name];
+            for word in all.into_iter().flat_map(|part| part.split(' ')) {
+                assert!(words.contains(&word), "{word} is not shown at {width}:\n{text}");
+            }
+            assert!(text.contains("2.87 s of 500 ms"), "{text}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use bench::progress::{LimitSoFar, Observer, Overview, Progress, Tick};
+use record::run::{Step, Verdict};
 use units::{Bytes, Nanos, decimal_and_binary};
 
 use super::FinalWarnings;
@@ -128,7 +129,9 @@ impl Lines {
             self.last_said = Some(Instant::now());
             let worst =
                 worst(tick).map_or_else(String::new, |limit| format!("; {}", limit_line(limit)));
-            crate::say!("  {}: {}{worst}", phase_line(tick), rate_line(tick, &self.pace));
+            let (phase, rate) = (phase_line(tick), rate_line(tick, &self.pace));
+            let beside = in_the_way(tick).map_or_else(String::new, |text| format!("; {text}"));
+            crate::say!("  {phase}: {rate}{worst}{beside}");
         }
     }
 }
@@ -222,22 +225,30 @@ pub(super) fn worst(tick: &Tick) -> Option<&LimitSoFar> {
     tick.limits
         .iter()
         .filter(|limit| limit.measured.is_some())
-        .max_by(|a, b| share(a).total_cmp(&share(b)))
+        .max_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
-/// Measured as a share of the limit.
-pub(super) fn share(limit: &LimitSoFar) -> f64 {
-    limit.measured.map_or(0.0, |time| time.as_secs_f64() / limit.limit.as_secs_f64().max(1e-9))
+/// Whose work is in the way so far: the first of them.
+pub(super) fn in_the_way(tick: &Tick) -> Option<String> {
+    tick.disturbances.first().map(|own| format!("in the way: {own}"))
 }
 
 pub(super) fn limit_line(limit: &LimitSoFar) -> String {
     let measured =
         limit.measured.map_or_else(|| "no sample yet".to_owned(), |time| time.to_string());
-    format!("{} {measured} of {} ({:.0} %)", limit.name, limit.limit, share(limit) * 100.0)
+    format!("{} {measured} of {} ({:.0} %)", limit.name, limit.limit, limit.share() * 100.0)
 }
 
-/// A judged step, as one line.
-pub(super) fn judged(step: &record::run::Step) -> String {
+/// A judged step: a line, and below it why it decided nothing, if it did not.
+pub(super) fn judged(step: &Step) -> Vec<String> {
+    let mut lines = vec![judged_line(step)];
+    if matches!(step.verdict, Verdict::Inconclusive | Verdict::Interrupted) {
+        lines.push(format!("             because {}", step.reason));
+    }
+    lines
+}
+
+fn judged_line(step: &Step) -> String {
     let cells = step_line(step);
     let (tiles, vms) = (u64::from(step.tiles), u64::from(step.vms));
     let limit = closest(step).map_or_else(String::new, |limit| format!("; {limit}"));

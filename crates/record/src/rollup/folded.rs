@@ -58,8 +58,12 @@ impl Rollup {
         add(&mut self.wide.rows, sums.wide_rows((span, in_wide)));
         add(&mut self.actions, sums.action_rows((span, in_wide)));
         add(&mut self.calls, sums.call_rows((span, in_wide)));
+        // The rate of a slice that was cut short is chance, and so no least and no most.
+        let is_cut_short = self.is_cut_short(width);
         add(&mut self.slices, vec![sums.slice_row((span, in_wide), width)]);
-        add(&mut self.rates, sums.rate_rows((span, in_wide), width));
+        if !is_cut_short {
+            add(&mut self.rates, sums.rate_rows((span, in_wide), width));
+        }
         add(&mut self.narrow.rows, sums.narrow_rows((span, in_narrow)));
         self.fit();
     }
@@ -186,6 +190,13 @@ impl Rollup {
     /// Least and largest rates by bucket of the wide level, ascending by span, bucket and group.
     pub fn rates(&self) -> &[RateRow] {
         &self.rates
+    }
+
+    /// Whether a slice of this length ended early: it is shorter than half of the first ones. Our
+    /// choice.
+    pub fn is_cut_short(&self, width: Nanos) -> bool {
+        let usual = self.slices.first().map(|first| first.time.0 / u64::from(first.slices.max(1)));
+        usual.is_some_and(|usual| width.0 < usual / 2)
     }
 
     /// Begin and length of a bucket of a level, on the run's axis.

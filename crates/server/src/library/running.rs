@@ -47,6 +47,8 @@ fn state(rollup: &Rollup, is_calling: bool) -> LiveState {
         calls_per_s: is_calling.then_some(float(calls) / time),
         bytes_per_s: float(bytes) / time,
         p99_ns: None,
+        limits: Vec::new(),
+        doubts: Vec::new(),
         hosts: Vec::new(),
         lost_slices: 0,
     }

@@ -85,6 +85,8 @@ pub fn state(version: u64) -> LiveState {
         calls_per_s: Some(0.0),
         bytes_per_s: 1e6,
         p99_ns: Some(2_500_000),
+        limits: Vec::new(),
+        doubts: Vec::new(),
         hosts: Vec::new(),
         lost_slices: 7,
     }

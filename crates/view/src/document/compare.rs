@@ -24,6 +24,8 @@ pub struct ComparePage {
     pub notes: Vec<String>,
     /// Every figure that both have.
     pub metrics: Vec<CompareMetric>,
+    /// Each reason for a verdict once, with the number of figures that have it.
+    pub reasons: Vec<CompareReason>,
     /// Distributions of reads and writes of both, in the step with the most tiles both have.
     pub curves: Vec<CurveOfSide>,
     /// Edges of the rows of `difference`, nanoseconds.
@@ -79,6 +81,15 @@ pub struct CompareMetric {
     pub verdict: String,
     /// Why, if it needs words.
     pub reason: Option<String>,
+}
+
+/// A reason for verdicts on figures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CompareReason {
+    /// The reason in words.
+    pub text: String,
+    /// Number of figures that have it.
+    pub figures: u64,
 }
 
 /// A distribution of one side.

@@ -16,7 +16,9 @@ mod study;
 mod tier;
 
 pub use access::AccessPage;
-pub use compare::{CompareMetric, ComparePage, CompareSide, CurveOfSide, DifferenceRow};
+pub use compare::{
+    CompareMetric, ComparePage, CompareReason, CompareSide, CurveOfSide, DifferenceRow,
+};
 pub use curve::{CurveLimit, CurvePoint, TileCurve};
 pub use headline::{Doubt, Headline};
 pub use latency::{
@@ -28,8 +30,8 @@ pub use map::{LimitHeld, MapItem, MapPage, TrailPoint};
 pub use moment::{Moment, MomentEvent};
 pub use overview::{Finding, Hero, Overview, SizeRow};
 pub use runs::{
-    Dimensions, EventList, HostRate, LivePhase, LiveState, RunKind, RunList, RunPage, RunRow,
-    RunState, StepSpan,
+    Dimensions, EventList, HostRate, LiveLimit, LivePhase, LiveState, RunKind, RunList, RunPage,
+    RunRow, RunState, StepSpan,
 };
 pub use series::{Group, Series};
 pub use study::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection, StudyTally};

@@ -134,6 +134,12 @@ pub struct Dimensions {
     pub has_calls: bool,
     /// Whether there are tiles and limits; a recorded trace has none.
     pub has_ladder: bool,
+    /// Whether it is known when I/O was sent; without, there are no rates.
+    pub has_times: bool,
+    /// Whether it is known how long I/O took.
+    pub has_latencies: bool,
+    /// Sentence that stands in place of the charts of times or latencies that are not known.
+    pub lacks: Option<String>,
 }
 
 /// One part of one step on the run's axis.
@@ -205,6 +211,13 @@ pub struct LiveState {
     /// 99th percentile of the service time in the last second, of I/Os or, without any, of calls;
     /// nanoseconds.
     pub p99_ns: Option<u64>,
+    /// Limits of the running step, all tiles together, the one with the least room first.
+    #[serde(default)]
+    pub limits: Vec<LiveLimit>,
+    /// Sentences that weaken what is seen: others whose work is in the way now, steps that were
+    /// disturbed, and why the last step decided nothing.
+    #[serde(default)]
+    pub doubts: Vec<String>,
     /// What each of several hosts did in the last slice; none of one machine, nor where another process
     /// runs it.
     #[serde(default)]
@@ -212,6 +225,19 @@ pub struct LiveState {
     /// Slices that the live view did not get because it was behind; of a recording, batches of
     /// I/Os.
     pub lost_slices: u64,
+}
+
+/// A limit while it is measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LiveLimit {
+    /// `shop order p95`.
+    pub name: String,
+    /// Measured so far, nanoseconds; none without samples.
+    pub measured_ns: Option<u64>,
+    /// Allowed, nanoseconds.
+    pub limit_ns: u64,
+    /// Measured as a share of what is allowed: above 1 it is broken so far.
+    pub share: Option<f64>,
 }
 
 /// What one of several hosts does.

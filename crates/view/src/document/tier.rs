@@ -97,7 +97,7 @@ pub struct TierSeries {
     pub filled_bytes: Vec<u64>,
     /// Bytes that came in because of a write.
     pub placed_bytes: Vec<u64>,
-    /// Bytes that had to go.
+    /// Bytes evicted.
     pub evicted_bytes: Vec<u64>,
     /// Bytes written to the backing store.
     pub destaged_bytes: Vec<u64>,
@@ -109,7 +109,7 @@ pub struct TierSeries {
     pub memory_taken_bytes: Vec<u64>,
     /// What memory holds at the end, and in how much, in a sentence; empty where there is none.
     pub memory_sentence: String,
-    /// How much it holds at the end, and what had to go, in a sentence.
+    /// How much it holds at the end, and what was evicted, in a sentence.
     pub held_sentence: String,
     /// Of these, not yet on the backing store.
     pub dirty_bytes: Vec<u64>,
@@ -147,7 +147,7 @@ pub struct TierRates {
     pub filled_bytes_per_s: Vec<f64>,
     /// Bytes that came in because of a write.
     pub placed_bytes_per_s: Vec<f64>,
-    /// Bytes that had to go.
+    /// Bytes evicted.
     pub evicted_bytes_per_s: Vec<f64>,
     /// Bytes written to the backing store.
     pub destaged_bytes_per_s: Vec<f64>,

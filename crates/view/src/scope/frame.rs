@@ -4,6 +4,9 @@ use units::Nanos;
 use crate::request::Lens;
 use crate::source::Source;
 
+/// A rest of a span shorter than this part of a point is no point of its own. Our choice.
+const REST_MIN: u64 = 2;
+
 /// The buckets of a lens, numbered flat over all spans.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Frame {
@@ -45,13 +48,26 @@ impl Frame {
         frame
     }
 
-    /// The same with the time of the slices that began in each bucket.
-    pub fn timed(mut self, slices: &[SliceRow]) -> Self {
-        for row in slices.iter().filter(|row| row.time > Nanos::ZERO) {
-            if let Some(bucket) = self.flat(row.span, row.bucket) {
-                self.load[bucket] = row.time;
+    /// The same with the time of the slices that began in each bucket. Each bucket is as long as
+    /// `each` buckets of the slices' rows.
+    pub fn timed(mut self, slices: &[SliceRow], each: u32) -> Self {
+        let mut times = vec![Nanos::ZERO; self.len()];
+        for row in slices {
+            if let Some(bucket) = self.flat(row.span, row.bucket / each.max(1)) {
+                times[bucket] += row.time;
             }
         }
+        for (load, time) in self.load.iter_mut().zip(times) {
+            if time > Nanos::ZERO {
+                *load = time;
+            }
+        }
+        self
+    }
+
+    /// The same of what has an order and no times: nothing has a rate.
+    pub fn untimed(mut self) -> Self {
+        self.load.fill(Nanos::ZERO);
         self
     }
 
@@ -99,8 +115,15 @@ impl Frame {
         self.load.iter().fold(Nanos::ZERO, |sum, width| sum.saturating_add(*width))
     }
 
+    /// Time under load of neighbouring buckets.
+    fn time_of(&self, buckets: std::ops::Range<usize>) -> Nanos {
+        self.load[buckets].iter().fold(Nanos::ZERO, |sum, load| sum.saturating_add(*load))
+    }
+
     /// At most `most` points of as many neighbouring buckets each as needed; a point does not
-    /// reach from one span into another, so that more spans than `most` have a point each.
+    /// reach from one span into another, so that more spans than `most` have a point each. The
+    /// rest of a span that is much shorter than a point belongs to the point before it: a rate
+    /// over a few milliseconds says nothing.
     pub fn points(&self, most: usize) -> Points {
         let lengths: Vec<usize> =
             self.parts.iter().map(|(first, end, _)| (end - first) as usize).collect();
@@ -113,8 +136,11 @@ impl Frame {
         let mut found = Points::default();
         for (first, end, offset) in &self.parts {
             let buckets = *offset..offset + (end - first) as usize;
-            for (position, bucket) in buckets.enumerate() {
-                if position % each == 0 {
+            for (position, bucket) in buckets.clone().enumerate() {
+                let rest = || self.time_of(bucket..buckets.end);
+                let before = || self.time_of(bucket - each..bucket);
+                let is_rest = || rest().0 < before().0 / REST_MIN;
+                if position % each == 0 && (position == 0 || !is_rest()) {
                     found.push(self.at[bucket]);
                 }
                 found.extend(self.width[bucket], self.load[bucket]);

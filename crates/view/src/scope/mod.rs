@@ -74,7 +74,12 @@ impl<'a> Scope<'a> {
             lens,
             cells: Cells::new(level, source.hosts(), lens),
             level: Cow::Borrowed(level),
-            frame: if needs_tiles { frame } else { frame.timed(rollup.slices()) },
+            frame: match level.width.0 / rollup.wide().width.0.max(1) {
+                _ if !source.has_times() => frame.untimed(),
+                // Buckets shorter than those whose slices are known have only their length.
+                0 => frame,
+                each => frame.timed(rollup.slices(), u32::try_from(each).unwrap_or(u32::MAX)),
+            },
             is_wide: !needs_tiles,
         }
     }
@@ -137,6 +142,13 @@ impl<'a> Scope<'a> {
         let rollup = self.source.rollup();
         rollup.spans().get(span as usize)?;
         Some(rollup.place(rollup.wide(), span, bucket))
+    }
+
+    /// By flat bucket: whether it has nothing but a slice that was cut short, whose rate is no
+    /// least and no most.
+    pub fn short_buckets(&self) -> Vec<bool> {
+        let rollup = self.source.rollup();
+        self.frame.load.iter().map(|load| rollup.is_cut_short(*load)).collect()
     }
 
     /// Time that the lens covers.

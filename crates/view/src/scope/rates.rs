@@ -25,8 +25,10 @@ pub(crate) fn ranges(
     let mut ranges: Vec<Option<Range>> =
         groups.iter().map(|group| group.map(|_| empty())).collect();
     let mut seen = vec![vec![false; scope.frame.len()]; groups.len()];
+    let short = scope.short_buckets();
     for row in scope.source.rollup().rates() {
-        let Some(bucket) = scope.frame.flat(row.span, row.bucket) else { continue };
+        let bucket = scope.frame.flat(row.span, row.bucket);
+        let Some(bucket) = bucket.filter(|bucket| !short[*bucket]) else { continue };
         let Some(line) = groups.iter().position(|group| *group == Some(row.group)) else {
             continue;
         };
@@ -41,8 +43,8 @@ pub(crate) fn ranges(
     }
     for (range, seen) in ranges.iter_mut().zip(seen) {
         // A bucket in which a line has no rate had none of its I/O.
-        let idle = seen.iter().enumerate().filter(|(_, seen)| !**seen);
-        let idle = idle.map(|(bucket, _)| points.of[bucket]);
+        let idle = (0..seen.len()).filter(|bucket| !seen[*bucket] && !short[*bucket]);
+        let idle = idle.map(|bucket| points.of[bucket]);
         if let Some(range) = range {
             idle.for_each(|point| range.add(point, 0.0, 0.0));
         }

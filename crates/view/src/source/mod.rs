@@ -48,6 +48,8 @@ pub struct TraceFacts {
     pub size_bytes: u64,
     /// From its beginning to its last I/O, nanoseconds; 0 if that is not known.
     pub duration_ns: u64,
+    /// Whether its I/O has an order and no times: nothing is said of rates.
+    pub is_order_only: bool,
 }
 
 /// A run in memory: everything that views are made of.
@@ -208,6 +210,17 @@ impl Source {
     /// Whether it has an answer yet.
     pub(crate) fn is_running(&self) -> bool {
         self.live.is_some()
+    }
+
+    /// Whether it is known when its I/O was sent.
+    pub(crate) fn has_times(&self) -> bool {
+        !self.trace_facts().is_some_and(|trace| trace.is_order_only)
+    }
+
+    /// Whether it is known how long its I/O took; also where there is none yet.
+    pub(crate) fn has_latencies(&self) -> bool {
+        let rows = &self.rollup.wide().rows;
+        rows.iter().all(|row| row.count() == 0) || rows.iter().any(|row| row.service.sum_ns > 0)
     }
 
     /// Whether its I/O was only watched.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use record::rundir::RunId;
 use trace::store::{self, Columns};
-use trace::{TraceError, TraceInfo};
+use trace::{Clock, TraceError, TraceInfo};
 
 use super::{Facts, Source, TraceFacts};
 use crate::document::RunState;
@@ -25,6 +25,7 @@ impl TraceFacts {
             host: host.map(str::to_owned),
             size_bytes: 0,
             duration_ns: 0,
+            is_order_only: info.clock == Clock::Order,
         }
     }
 
@@ -36,7 +37,8 @@ impl TraceFacts {
     pub fn of_stored(path: &Path) -> Result<(Self, u64), TraceError> {
         let stored = store::open(path)?;
         let facts = Self::new(path, stored.info(), stored.host());
-        let duration_ns = stored.issued().map_or(0, |(_, last)| last.0);
+        let last = stored.issued().filter(|_| !facts.is_order_only);
+        let duration_ns = last.map_or(0, |(_, last)| last.0);
         Ok((Self { size_bytes: stored.bytes(), duration_ns, ..facts }, stored.records()))
     }
 }

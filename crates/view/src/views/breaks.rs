@@ -1,3 +1,4 @@
+use analyze::OUTSTANDING;
 use units::Nanos;
 use units::print::count;
 
@@ -28,7 +29,10 @@ pub(crate) fn breaks(source: &Source, lens: &Lens) -> LoadMatrix {
     let (limit, limit_source) = limit::of(source);
     let cells = cells(&sums);
     LoadMatrix {
-        sentence: sentence(&cells, &columns, limit),
+        sentence: match source.has_latencies() {
+            true => sentence(&cells, &columns, limit),
+            false => words::NO_LATENCIES.to_owned(),
+        },
         load: if columns.is_tiles { "tiles" } else { "outstanding" }.to_owned(),
         columns: columns.names,
         limit_ns: limit.0,
@@ -84,8 +88,8 @@ fn tiles(scope: &Scope<'_>) -> Vec<Option<u32>> {
     tiles
 }
 
-/// The power of two at or below the mean number of I/Os in flight, by flat bucket; 0 for less
-/// than one.
+/// The class of `tilemark analyze` that holds the mean number of I/Os in flight, by flat bucket: its
+/// least number. An I/O counts itself, so that none is below one.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 fn depths(scope: &Scope<'_>) -> Vec<Option<u32>> {
     let mut seconds = vec![0.0_f64; scope.frame.len()];
@@ -99,17 +103,23 @@ fn depths(scope: &Scope<'_>) -> Vec<Option<u32>> {
     }
     let depth = |(bucket, seconds): (usize, &f64)| {
         let mean = seconds / scope.frame.load[bucket].as_secs_f64().max(1e-9);
-        let whole = mean as u32;
-        known[bucket].then(|| if whole == 0 { 0 } else { 1 << whole.ilog2() })
+        let whole = mean.round() as u32;
+        known[bucket].then(|| OUTSTANDING[class_of(whole)])
     };
     seconds.iter().enumerate().map(depth).collect()
 }
 
+/// The position of the class that holds so many.
+fn class_of(outstanding: u32) -> usize {
+    OUTSTANDING.partition_point(|from| *from <= outstanding.max(1)) - 1
+}
+
+/// `1`, `3-4`, `129 and more`, as `tilemark analyze` names them.
 fn depth_name(depth: u32) -> String {
-    match depth {
-        0 => "below 1".to_owned(),
-        1 => "1".to_owned(),
-        from => format!("{from}-{}", 2 * u64::from(from) - 1),
+    match OUTSTANDING.get(class_of(depth) + 1).map(|next| next - 1) {
+        Some(to) if to == depth => depth.to_string(),
+        Some(to) => format!("{depth}-{to}"),
+        None => format!("{depth} and more"),
     }
 }
 
@@ -148,4 +158,17 @@ fn sentence(cells: &[LoadCell], columns: &Columns, limit: Nanos) -> String {
         Nanos(first.p99_ns),
         count(first.count, "I/O")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page had 2-3, 4-7 and 8-15 where `tilemark analyze` has 3-4, 5-8 and 9-16.
+    #[test]
+    fn classes_of_outstanding_are_those_of_analyze() {
+        let names: Vec<String> =
+            [0, 1, 2, 3, 8, 9, 64, 500].map(|n| depth_name(OUTSTANDING[class_of(n)])).into();
+        assert_eq!(names, ["1", "1", "2", "3-4", "5-8", "9-16", "33-64", "129 and more"]);
+    }
 }

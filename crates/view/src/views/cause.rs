@@ -1,7 +1,7 @@
 //! What makes it slow, in words.
 
 use analyze::{Band, Cause, ENOUGH, Waits};
-use units::print::percent;
+use units::print::{count, percent};
 
 use crate::scope::{Scope, size_slot};
 use crate::words;
@@ -40,10 +40,22 @@ pub(super) fn sentence(waits: &Waits) -> String {
     if waits.wait() == 0 {
         return words::NO_LATENCIES.to_owned();
     }
-    match waits.worst() {
-        Some(cause) => named(cause),
-        None => even(waits),
+    match (waits.worst(), waits.out_of_proportion()) {
+        (Some(cause), _) => named(cause),
+        (None, Some(cause)) => furthest(&cause),
+        (None, None) => even(waits),
     }
+}
+
+/// The band furthest out of proportion, which is of few I/Os or a small part of the waiting.
+fn furthest(cause: &Cause) -> String {
+    format!(
+        "Furthest out of proportion: {} cause {} of waiting time with {} of the I/Os ({}).",
+        cause.band.name(),
+        percent(cause.share_of_wait),
+        percent(cause.share_of_count),
+        count(cause.count, "I/O")
+    )
 }
 
 fn named(cause: Cause) -> String {

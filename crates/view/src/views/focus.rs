@@ -99,6 +99,9 @@ impl<'a> Focus<'a> {
         if self.lens.time.is_some() {
             return format!("over {time} of the run");
         }
+        if !self.source.has_times() {
+            return "of the whole trace, which has no times".to_owned();
+        }
         if self.source.is_observed() {
             return format!("over all {time}");
         }

@@ -20,7 +20,10 @@ pub(crate) fn heatmap(source: &Source, lens: &Lens) -> HeatMap {
     let cells: Vec<Vec<u32>> = columns.iter().map(|column| cells(column, &edges)).collect();
     let counts = cells.iter().flat_map(|column| column.iter().skip(1).step_by(2));
     HeatMap {
-        sentence: sentence(&columns, &points),
+        sentence: match source.has_latencies() {
+            true => sentence(&columns, &points),
+            false => words::NO_LATENCIES.to_owned(),
+        },
         at_ns: points.at_ns(),
         width_ns: points.width_ns(),
         most: counts.copied().max().unwrap_or(0),

@@ -1,11 +1,11 @@
 use record::rollup::CallRow;
 use record::slice::Direction;
-use units::Nanos;
-use units::print::{bytes_per_second, count, iops, number};
+use units::print::{bytes_per_second, count, iops, number, whole};
+use units::{Bytes, Nanos};
 
 use super::focus::Focus;
 use crate::document::Hero;
-use crate::scope::{ENOUGH, Points, Scope, Sum};
+use crate::scope::{ENOUGH, Points, Scope, Sum, ratio};
 use crate::source::Source;
 use crate::words::{self, rate};
 
@@ -20,9 +20,16 @@ pub(super) fn of(source: &Source, focus: &Focus<'_>) -> Vec<Hero> {
     let note = focus.time_words(&scope);
     let mut heroes: Vec<Hero> = Vec::new();
     heroes.extend(limit(source, focus));
-    heroes.push(course.operations(&note));
-    if heroes.len() == 1 {
-        heroes.push(course.bytes(&note));
+    if source.has_times() {
+        heroes.push(course.operations(&note));
+        if heroes.len() == 1 {
+            heroes.push(course.bytes(&note));
+        }
+    } else {
+        heroes.extend(course.amounts(&note));
+    }
+    if !source.has_latencies() {
+        return heroes;
     }
     heroes.push(course.latency(Direction::Read, &note));
     if !course.is_calls {
@@ -168,6 +175,25 @@ impl Course {
             spark: self.rates(&self.count),
             link: "workload".to_owned(),
         }
+    }
+
+    /// I/Os and bytes where there are no times to divide them by.
+    fn amounts(&self, note: &str) -> [Hero; 2] {
+        let (ios, bytes) = (self.all.count(), self.all.bytes);
+        let hero = |label: &str, text: String, number: u64, unit: &str| Hero {
+            label: label.to_owned(),
+            text,
+            value: Some(ratio(number, 1)),
+            unit: unit.to_owned(),
+            note: note.to_owned(),
+            samples: Some(ios),
+            spark: Vec::new(),
+            link: "workload".to_owned(),
+        };
+        [
+            hero("I/Os", whole(ios), ios, "count"),
+            hero("bytes", Bytes::new(bytes).to_string(), bytes, "bytes"),
+        ]
     }
 
     fn bytes(&self, note: &str) -> Hero {

@@ -35,6 +35,7 @@ impl Source {
         if state.headline.is_empty() {
             state.headline = words::live_headline(&self, &state);
         }
+        state.doubts.extend(words::live_doubts(&self));
         self.with_live(state)
     }
 }

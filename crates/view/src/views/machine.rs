@@ -1,6 +1,6 @@
 //! What else the machine did: gauges over time, and the steps in which others were in the way.
 
-use record::gauge::{Folded, GaugeName, GaugeUnit, Place};
+use record::gauge::{Folded, GaugeName, GaugeUnit, Place, ScopeKind};
 use record::rollup::{GaugeOf, Span};
 use units::print::{bytes_per_second, count, number, percent};
 
@@ -37,6 +37,7 @@ pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
     let is_drawn = |line: &Line| line.name.place() == Place::Drawn;
     lines.retain(|line| is_drawn(line) && line.by_point.iter().any(Option::is_some));
     lines.sort_by_key(|line| line.name);
+    name_scopes(&mut lines);
     let (busy, idle): (Vec<Line>, Vec<Line>) =
         lines.into_iter().partition(|line| line.most() > near_zero(line.name));
     let disturbed = disturbed(source, &scope);
@@ -44,7 +45,7 @@ pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
         sentence: sentence(&busy, idle.is_empty(), &disturbed),
         at_ns: points.at_ns(),
         width_ns: points.width_ns(),
-        idle: idle.iter().map(|line| line.name.title().to_owned()).collect(),
+        idle: idle.iter().map(|line| line.title.clone()).collect(),
         gauges: busy.into_iter().map(Line::finish).collect(),
         disturbed,
     }
@@ -53,13 +54,19 @@ pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
 /// One gauge of one scope, by point.
 struct Line {
     name: GaugeName,
+    /// For people; no two lines have the same.
+    title: String,
     scope: String,
     by_point: Vec<Option<Folded>>,
 }
 
 impl Line {
     fn new(of: &GaugeOf, points: usize) -> Self {
-        Self { name: of.name, scope: of.scope.clone(), by_point: vec![None; points] }
+        let title = match of.name.scope() {
+            ScopeKind::Part => format!("{} of the model was busy", of.scope),
+            _ => of.name.title().to_owned(),
+        };
+        Self { name: of.name, title, scope: of.scope.clone(), by_point: vec![None; points] }
     }
 
     fn add(&mut self, point: usize, later: Folded) {
@@ -84,7 +91,7 @@ impl Line {
         };
         MachineGauge {
             name: self.name.name().to_owned(),
-            title: self.name.title().to_owned(),
+            title: self.title,
             unit: match self.name.unit() {
                 GaugeUnit::BytesPerSecond => "bytes_per_s",
                 GaugeUnit::Share | GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => "share",
@@ -108,6 +115,16 @@ impl Line {
     }
 }
 
+/// Adds the scope to titles that several lines have: devices, meters.
+fn name_scopes(lines: &mut [Line]) {
+    let titles: Vec<String> = lines.iter().map(|line| line.title.clone()).collect();
+    for line in lines {
+        if titles.iter().filter(|title| **title == line.title).count() > 1 {
+            line.title = format!("{} ({})", line.title, line.scope);
+        }
+    }
+}
+
 /// Steps in the lens in which others were in the way, on the axis.
 fn disturbed(source: &Source, scope: &Scope<'_>) -> Vec<DisturbedSpan> {
     let spans = source.rollup().spans();
@@ -127,10 +144,14 @@ fn disturbed(source: &Source, scope: &Scope<'_>) -> Vec<DisturbedSpan> {
 
 fn sentence(busy: &[Line], none: bool, disturbed: &[DisturbedSpan]) -> String {
     let others = busy.iter().find(|line| line.name == GaugeName::CpuOthers);
-    let said = match (others.or(busy.first()), none) {
+    // Of several of a kind the busiest: `hdd-pool of the model was busy`.
+    let first = busy.first().map(|line| line.name);
+    let alike = busy.iter().filter(|line| Some(line.name) == first);
+    let busiest = || alike.max_by(|a, b| a.whole().total_cmp(&b.whole()));
+    let said = match (others.or_else(busiest), none) {
         (Some(line), _) => format!(
             "{}: {} on average, {} at most",
-            words::capital(line.name.title()),
+            words::capital(&line.title),
             line.said(line.whole()),
             line.said(line.most())
         ),

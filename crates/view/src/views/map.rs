@@ -29,7 +29,7 @@ pub(crate) fn map(source: &Source, lens: &Lens) -> MapPage {
     items.retain(|item| item.count > 0);
     items.sort_by_key(|item| std::cmp::Reverse(item.count));
     let place = focus.step_words().map_or_else(String::new, |words| format!("{words}: "));
-    MapPage { sentence: place + &sentence(&items), items }
+    MapPage { sentence: place + &sentence(source, &items), items }
 }
 
 /// The ten with the most waiting, of a part of the run.
@@ -93,7 +93,7 @@ impl Members {
 
 impl Member {
     fn item(&mut self, scope: &Scope<'_>, points: &Points, last: Option<&Step>) -> MapItem {
-        let time = self.time(points);
+        let time = self.time(scope, points);
         let tile = self.tile.map_or(0, |tile| tile.saturating_add(1));
         MapItem {
             name: match self.tile {
@@ -115,13 +115,15 @@ impl Member {
         }
     }
 
-    /// Time of the points in which it was there: a tile of the fifth step is not slower for
-    /// having been absent from four.
-    fn time(&self, points: &Points) -> Nanos {
-        let there = self.trail.iter().zip(&points.load);
+    /// Time of the spans in which it was there, pauses among it: a tile of the fifth step is not
+    /// slower for having been absent from four, and one that pauses is not faster for it.
+    fn time(&self, scope: &Scope<'_>, points: &Points) -> Nanos {
+        let spans = scope.frame.parts().map(|(span, ..)| scope.frame.range(span));
+        let point = |bucket: usize| &self.trail[points.of[bucket]];
+        let there = spans.filter(|buckets| buckets.clone().any(|own| point(own).count() > 0));
         there
-            .filter(|(sum, _)| sum.count() > 0)
-            .fold(Nanos::ZERO, |time, (_, load)| time.saturating_add(*load))
+            .flat_map(|buckets| &scope.frame.load[buckets])
+            .fold(Nanos::ZERO, |time, load| time.saturating_add(*load))
     }
 
     fn trail(&self, points: &Points, scope: &Scope<'_>) -> Vec<TrailPoint> {
@@ -188,14 +190,17 @@ fn last_step<'a>(scope: &Scope<'a>) -> Option<&'a Step> {
     steps.rev().find(|step| ran.contains(&(step.step, step.repeat)))
 }
 
-fn sentence(items: &[MapItem]) -> String {
+fn sentence(source: &Source, items: &[MapItem]) -> String {
     let total: u64 = items.iter().map(|item| item.count).sum();
     let Some(first) = items.first().filter(|_| total >= ENOUGH) else {
         return words::too_few(total);
     };
     let share = words::share(first.count, total);
-    let most =
-        format!("Most I/O: {}, {share} of all ({})", first.name, iops(first.operations_per_s));
+    let much = match source.has_times() {
+        true => iops(first.operations_per_s),
+        false => count(first.count, "I/O"),
+    };
+    let most = format!("Most I/O: {}, {share} of all ({much})", first.name);
     let limits = items.iter().filter_map(|item| Some((item, item.limit.as_ref()?)));
     let limits = limits.filter_map(|(item, limit)| Some((item, limit, limit.ratio?)));
     let Some((item, limit, ratio)) = limits.max_by(|a, b| a.2.total_cmp(&b.2)) else {

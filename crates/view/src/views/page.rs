@@ -3,6 +3,7 @@ use record::slice::SizeClass;
 use super::headline::headline;
 use crate::document::{Dimensions, RunPage};
 use crate::source::Source;
+use crate::words;
 
 impl Source {
     /// What does not depend on the lens.
@@ -35,6 +36,9 @@ impl Source {
             has_tier: self.has_tier(),
             has_calls: !self.rollup().call_names().is_empty(),
             has_ladder: !self.is_observed(),
+            has_times: self.has_times(),
+            has_latencies: self.has_latencies(),
+            lacks: words::lacks(self),
         }
     }
 }

@@ -144,18 +144,12 @@ fn under_load(step: &Step) -> Nanos {
 }
 
 /// Answered I/Os a second over the run, from the generator's own rows: they are few.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn spark(stored: &StoredRun) -> Vec<f64> {
     let Ok(rows) = stored.generator() else { return Vec::new() };
-    let rates: Vec<(u64, u64)> = rows
+    let slices: Vec<(u64, Nanos)> = rows
         .map_while(Result::ok)
         .take(SPARK_ROWS_MAX)
-        .map(|row| (row.row.completed, row.width.0))
+        .map(|row| (row.row.completed, row.width))
         .collect();
-    let part = rates.len().div_ceil(SPARK).max(1);
-    let rate = |part: &[(u64, u64)]| {
-        let (count, time) = part.iter().fold((0, 0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
-        count as f64 / Nanos(time.max(1)).as_secs_f64()
-    };
-    rates.chunks(part).map(rate).collect()
+    words::rates_of(&slices, SPARK)
 }

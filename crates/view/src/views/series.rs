@@ -89,6 +89,7 @@ pub(super) fn drawn<'a>(
         sentence: match is_latency {
             _ if enough < ENOUGH => words::too_few_of(enough, what.noun()),
             true => latency_sentence(what, &groups, points),
+            false if !scope.source.has_times() => words::NO_TIMES.to_owned(),
             false => rate_sentence(what, scope, &groups, points),
         },
         measure: measure.to_owned(),
@@ -223,7 +224,8 @@ fn line(
 /// Least and most of the buckets in each point, where slices are not known one by one.
 fn of_buckets(wanted: &[u64], scope: &Scope<'_>, points: &Points) -> Range {
     let mut range = Range { least: vec![None; points.len()], most: vec![None; points.len()] };
-    for (bucket, point) in points.of.iter().enumerate() {
+    let short = scope.short_buckets();
+    for (bucket, point) in points.of.iter().enumerate().filter(|(bucket, _)| !short[*bucket]) {
         let value = rate(wanted[bucket], scope.frame.load[bucket]);
         let old = range.least[*point];
         range.least[*point] = Some(old.map_or(value, |old: f64| old.min(value)));

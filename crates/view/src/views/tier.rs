@@ -161,7 +161,7 @@ fn rates(counts: &[TierCounts], points: &Points) -> TierRates {
 
 /// What memory holds at the end, and in how much.
 fn memory_sentence(counts: &[TierCounts]) -> String {
-    let Some(last) = counts.last().filter(|last| last.memory_taken_bytes > 0) else {
+    let Some(last) = last_known(counts).filter(|last| last.memory_taken_bytes > 0) else {
         return String::new();
     };
     let (held, taken) = (last.memory_held_bytes, last.memory_taken_bytes);
@@ -170,23 +170,30 @@ fn memory_sentence(counts: &[TierCounts]) -> String {
     format!("At the end memory holds {held} in {taken}: {packed:.2} to 1.")
 }
 
-/// What it holds at the end, and what had to go.
+/// What it holds at the end, and what was evicted.
 fn held_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> String {
-    let Some(last) = counts.last() else {
+    // A point in which nothing was read of the tier does not say that it is empty.
+    let Some(last) = last_known(counts) else {
         return "There is no course of what it held.".to_owned();
     };
     let evicted = counts.iter().map(|counts| counts.evicted_bytes).sum();
     let room = match counts.iter().position(|counts| counts.evicted_bytes > 0) {
         Some(first) => format!(
-            "from {} on it made room, {} in all with warm-up",
+            "from {} on it evicted {}, warm-up included",
             clock(whole_seconds(points.at[first])),
             Bytes::new(evicted)
         ),
-        None => "nothing had to go".to_owned(),
+        None => "nothing was evicted".to_owned(),
     };
     let share = percent(ratio(last.resident_bytes, capacity));
     let (held, capacity) = (Bytes::new(last.resident_bytes), Bytes::new(capacity));
     format!("At the end it holds {held} of {capacity} ({share}); {room}.")
+}
+
+/// The last point in which the tier was read.
+fn last_known(counts: &[TierCounts]) -> Option<&TierCounts> {
+    let is_known = |counts: &&TierCounts| **counts != TierCounts::default();
+    counts.iter().rev().find(is_known).or(counts.last())
 }
 
 /// What was not yet behind the tier.
@@ -448,8 +455,8 @@ fn sentence(is_present: bool, totals: &Totals, steps: &[TierSteps]) -> String {
     };
     let evicted = Bytes::new(counts.evicted_bytes);
     let room = match counts.evicted_bytes {
-        0 => "nothing had to go in measured time".to_owned(),
-        _ => format!("{evicted} had to go in measured time to make room"),
+        0 => "nothing was evicted in measured time".to_owned(),
+        _ => format!("{evicted} were evicted in measured time"),
     };
     format!("{reads}, {writes}, and {room}.")
 }

@@ -193,6 +193,8 @@ fn live() -> LiveState {
         calls_per_s: None,
         bytes_per_s: 0.0,
         p99_ns: None,
+        limits: Vec::new(),
+        doubts: Vec::new(),
         hosts: Vec::new(),
         lost_slices: 0,
     }

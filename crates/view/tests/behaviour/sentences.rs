@@ -163,6 +163,8 @@ fn state(phase: LivePhase) -> LiveState {
         calls_per_s: None,
         bytes_per_s: 1e8,
         p99_ns: Some(900_000),
+        limits: Vec::new(),
+        doubts: Vec::new(),
         hosts: Vec::new(),
         lost_slices: 0,
     }
@@ -408,7 +410,7 @@ fn tiers_over_time_add_up_to_what_they_counted() {
     let seconds = near.width_ns.iter().map(|width| *width as f64 / 1e9);
     let of_rates: f64 = near.rates.misses_per_s.iter().zip(seconds).map(|(r, s)| r * s).sum();
     assert!((of_rates - reads as f64 / 2.0).abs() < 1e-3 * reads as f64, "{of_rates} of {reads}");
-    assert!(near.held_sentence.ends_with("; nothing had to go."), "{}", near.held_sentence);
+    assert!(near.held_sentence.ends_with("; nothing was evicted."), "{}", near.held_sentence);
     assert_eq!(near.dirty_sentence, "Nothing ever waited to be written to the backing store.");
 }
 
@@ -437,8 +439,8 @@ fn a_tier_that_is_full_and_dirty_says_since_when_and_how_much() {
     let near = &model::tier(&source, &Lens { points: 4000, ..Lens::default() }).tiers[0];
     let evicted = Bytes::new((slices - 2) << 20);
     let held = format!(
-        "At the end it holds 512 MiB of 1 GiB (50 %); from 00:02 on it made room, {evicted} in all with \
-         warm-up."
+        "At the end it holds 512 MiB of 1 GiB (50 %); from 00:02 on it evicted {evicted}, warm-up \
+         included."
     );
     assert_eq!(near.held_sentence, held);
     let dirty = "At most 256 MiB waited to be written to the backing store, at 00:02: 25 % of the tier's 1 GiB.";

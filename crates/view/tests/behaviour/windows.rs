@@ -87,3 +87,57 @@ fn a_short_window_of_a_long_run_has_every_slice_and_the_same_ios() {
     let all: u64 = whole.groups[0].count.iter().sum();
     assert_eq!(moment.counts_of_all.iter().sum::<u64>(), all);
 }
+
+/// A read each 100 ms for ten seconds, and a rest of 62 ms with as many as a second has.
+fn with_rest(pause: std::ops::Range<u64>) -> Source {
+    let mut rollup = record::rollup::Rollup::new();
+    let mut times = stats::Histogram::new();
+    (0..40).for_each(|_| times.record(Nanos::from_millis(1)));
+    let service = times.compact();
+    for second in 0..11 {
+        let row = record::rollup::ObservedRow {
+            name: "db",
+            direction: Direction::Read,
+            class: record::slice::SizeClass::from_index(2).expect("a class"),
+            bytes: 40 * 8192,
+            errors: 0,
+            service: &service,
+        };
+        let rows = (!pause.contains(&second)).then_some(row);
+        let width = if second == 10 { Nanos::from_millis(62) } else { Nanos::SECOND };
+        rollup.observed(Nanos::from_secs(second), width, rows.into_iter());
+    }
+    let facts = view::TraceFacts {
+        id: "trace".to_owned(),
+        name: "trace".to_owned(),
+        ..view::TraceFacts::default()
+    };
+    Source::trace(facts, Arc::new(rollup), None)
+}
+
+/// Of 62 ms at the end it was said "at most 5,755 IOPS".
+#[test]
+fn rest_of_a_slice_is_no_highest_rate_and_no_point() {
+    let source = with_rest(0..0);
+    for breakdown in [Breakdown::None, Breakdown::Direction, Breakdown::Size, Breakdown::Tile] {
+        let lens = Lens { breakdown, ..Lens::default() };
+        let found = model::series(&source, &lens);
+        let most = found.groups[0].max.iter().flatten().copied().fold(0.0, f64::max);
+        assert!(most < 41.0, "{breakdown:?}: {most} in {:?}", found.groups[0].max);
+        assert!(found.groups[0].mean.iter().flatten().all(|mean| *mean < 90.0), "{found:?}");
+        assert_eq!(found.at_ns.len(), 10, "{breakdown:?}");
+        assert_eq!(found.count.iter().sum::<u64>(), 11 * 40, "no I/O is lost");
+        assert_eq!(found.width_ns.iter().sum::<u64>(), 10_062_000_000);
+    }
+}
+
+/// Shown were 3,070 IOPS of the only sender, beside 1,538 IOPS of all.
+#[test]
+fn rate_on_the_map_counts_pauses_as_the_overview_does() {
+    let source = with_rest(2..8);
+    let item = &model::map(&source, &Lens::default()).items[0];
+    let all = 5.0 * 40.0 / 10.062;
+    assert!((item.operations_per_s - all).abs() < 1e-9, "{}", item.operations_per_s);
+    let sentence = source.row().sentence;
+    assert!(sentence.contains("19.9 IOPS"), "{sentence}");
+}

@@ -719,12 +719,24 @@ export interface components {
             notes: string[];
             /** @description Every figure that both have. */
             metrics: components["schemas"]["CompareMetric"][];
+            /** @description Each reason for a verdict once, with the number of figures that have it. */
+            reasons: components["schemas"]["CompareReason"][];
             /** @description Distributions of reads and writes of both, in the step with the most tiles both have. */
             curves: components["schemas"]["CurveOfSide"][];
             /** @description Edges of the rows of `difference`, nanoseconds. */
             edges_ns: number[];
             /** @description By class of sizes (8), by row: share of I/Os in B less that in A. */
             difference: number[][];
+        };
+        /** @description A reason for verdicts on figures. */
+        CompareReason: {
+            /** @description The reason in words. */
+            text: string;
+            /**
+             * Format: uint64
+             * @description Number of figures that have it.
+             */
+            figures: number;
         };
         /** @description One run of the two. */
         CompareSide: {
@@ -874,6 +886,12 @@ export interface components {
             has_calls: boolean;
             /** @description Whether there are tiles and limits; a recorded trace has none. */
             has_ladder: boolean;
+            /** @description Whether it is known when I/O was sent; without, there are no rates. */
+            has_times: boolean;
+            /** @description Whether it is known how long I/O took. */
+            has_latencies: boolean;
+            /** @description Sentence that stands in place of the charts of times or latencies that are not known. */
+            lacks: string | null;
         };
         /** @description Which way the data goes. */
         Direction: "read" | "write" | "flush";
@@ -1565,6 +1583,26 @@ export interface components {
             /** @description Why the verdict is what it is, if that is not plain from the numbers. */
             reason?: string | null;
         };
+        /** @description A limit while it is measured. */
+        LiveLimit: {
+            /** @description `shop order p95`. */
+            name: string;
+            /**
+             * Format: uint64
+             * @description Measured so far, nanoseconds; none without samples.
+             */
+            measured_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Allowed, nanoseconds.
+             */
+            limit_ns: number;
+            /**
+             * Format: double
+             * @description Measured as a share of what is allowed: above 1 it is broken so far.
+             */
+            share: number | null;
+        };
         /** @description What a run does. */
         LivePhase: "preparing" | "warm-up" | "measured" | "judging" | "ended";
         /**
@@ -1633,6 +1671,17 @@ export interface components {
              *     nanoseconds.
              */
             p99_ns: number | null;
+            /**
+             * @description Limits of the running step, all tiles together, the one with the least room first.
+             * @default []
+             */
+            limits: components["schemas"]["LiveLimit"][];
+            /**
+             * @description Sentences that weaken what is seen: others whose work is in the way now, steps that were
+             *     disturbed, and why the last step decided nothing.
+             * @default []
+             */
+            doubts: string[];
             /**
              * @description What each of several hosts did in the last slice; none of one machine, nor where another process
              *     runs it.
@@ -3235,7 +3284,7 @@ export interface components {
             filled_bytes_per_s: number[];
             /** @description Bytes that came in because of a write. */
             placed_bytes_per_s: number[];
-            /** @description Bytes that had to go. */
+            /** @description Bytes evicted. */
             evicted_bytes_per_s: number[];
             /** @description Bytes written to the backing store. */
             destaged_bytes_per_s: number[];
@@ -3316,7 +3365,7 @@ export interface components {
             filled_bytes: number[];
             /** @description Bytes that came in because of a write. */
             placed_bytes: number[];
-            /** @description Bytes that had to go. */
+            /** @description Bytes evicted. */
             evicted_bytes: number[];
             /** @description Bytes written to the backing store. */
             destaged_bytes: number[];
@@ -3328,7 +3377,7 @@ export interface components {
             memory_taken_bytes: number[];
             /** @description What memory holds at the end, and in how much, in a sentence; empty where there is none. */
             memory_sentence: string;
-            /** @description How much it holds at the end, and what had to go, in a sentence. */
+            /** @description How much it holds at the end, and what was evicted, in a sentence. */
             held_sentence: string;
             /** @description Of these, not yet on the backing store. */
             dirty_bytes: number[];

@@ -49,6 +49,7 @@ export type ComparePage = Schemas['ComparePage'];
 export type CompareSide = Schemas['CompareSide'];
 export type DifferenceRow = Schemas['DifferenceRow'];
 export type CompareMetric = Schemas['CompareMetric'];
+export type CompareReason = Schemas['CompareReason'];
 export type CurveOfSide = Schemas['CurveOfSide'];
 export type StudyList = Schemas['StudyList'];
 export type StudyRow = Schemas['StudyRow'];

@@ -1,7 +1,7 @@
 // Differences of two runs, figure by figure.
 
-import type { CompareMetric } from '../api/types';
-import { changeText, inUnit, significant } from '../format';
+import type { CompareMetric, CompareReason } from '../api/types';
+import { changeText, counted, inUnit, significant } from '../format';
 
 const ORDER = ['worse', 'better', 'inconclusive', 'same'];
 
@@ -63,6 +63,14 @@ export function metricWords(metric: CompareMetric): string {
   const repeats = `repeats: ${metric.samples[0] ?? 0} and ${metric.samples[1] ?? 0}`;
   return `${metric.name}: ${values}, ${changeText(metric.change)} (${intervalText(metric)}), ${metric.better} is better: ${metric.verdict}` +
     `${metric.reason ? `, ${metric.reason}` : ''}; ${repeats}`;
+}
+
+/** Each reason once, with the figures that have it, as the terminal says them. */
+export function reasonLines(reasons: readonly CompareReason[], all: number): string[] {
+  return reasons.map(({ text, figures }) => {
+    const whose = figures === all ? 'Every figure' : `${figures} of ${counted(all, 'figure')}`;
+    return `${whose}: ${text}.`;
+  });
 }
 
 /** The first and last row of a difference in which anything differs; null if nothing does. */

@@ -30,6 +30,12 @@ export const ITEM_MEASURES: Readonly<Record<ItemMeasure, Measured>> = {
 
 export const isItemMeasure = (text: string | null): text is ItemMeasure => text !== null && text in ITEM_MEASURES;
 
+/** What a map's areas show: rates, or amounts of what has an order and no times. */
+export function amountOf(size: string | null, hasTimes: boolean): ItemMeasure {
+  if (size === 'bytes') return hasTimes ? 'bw' : 'bytes';
+  return hasTimes ? 'iops' : 'count';
+}
+
 /** A measure of an item as text. */
 export const itemText = (item: MapItem, measure: ItemMeasure): string =>
   inUnit(ITEM_MEASURES[measure].of(item), ITEM_MEASURES[measure].unit);

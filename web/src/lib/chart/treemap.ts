@@ -91,8 +91,9 @@ export function fitted(text: string, width: number, letter: number): string {
 
 /** What groups are called together. */
 export function groupsText(items: readonly MapItem[]): string {
-  const names = new Set(items.map(groupOf));
-  if (items.some((item) => item.host !== null)) return counted(names.size, 'host');
+  // A workload that went from one host to another names both.
+  const hosts = new Set(items.flatMap((item) => item.host?.split(', ') ?? []));
+  if (hosts.size > 0) return counted(hosts.size, 'host');
   // What belongs to no tile (infrastructure operations) is none.
   const tiles = new Set(items.map((item) => item.tile).filter((tile) => tile > 0)).size;
   return tiles ? counted(tiles, 'tile') : '';
