@@ -36,6 +36,8 @@ struct Imported {
     parts: usize,
     first_issue_ns: Option<u64>,
     last_issue_ns: Option<u64>,
+    /// Whether it is known when I/O was sent; else only its order.
+    has_times: bool,
     vms: usize,
     devices: usize,
     has_latency: bool,
@@ -93,6 +95,7 @@ fn imported(args: &ImportArgs, info: &trace::TraceInfo, written: Written) -> Imp
         parts: written.parts,
         first_issue_ns: written.issued.map(|issued| issued.0.0),
         last_issue_ns: written.issued.map(|issued| issued.1.0),
+        has_times: matches!(info.clock, trace::Clock::Real { .. }),
         vms: info.vms.len(),
         devices: info.devices.len(),
         has_latency: info.has_latency,
@@ -115,12 +118,14 @@ fn tell(losses: &Losses) {
 
 fn text(imported: &Imported) -> String {
     let span = match (imported.first_issue_ns, imported.last_issue_ns) {
-        (Some(first), Some(last)) => units::Nanos(last - first).to_string(),
-        _ => "no time".to_owned(),
+        // Numbers in their order stand where times would.
+        _ if !imported.has_times => "in their order, without times".to_owned(),
+        (Some(first), Some(last)) => format!("over {}", units::Nanos(last - first)),
+        _ => "over no time".to_owned(),
     };
     let latency = if imported.has_latency { "with latencies" } else { "without latencies" };
     format!(
-        "{} of {} ({latency}) over {span}, {}, {}\n\
+        "{} of {} ({latency}) {span}, {}, {}\n\
          left out: {} bad, {} that are no I/O of their own; out of order: {}\n\
          written: {} ({} in {})\n",
         count(imported.records, "I/O"),
