@@ -10,7 +10,7 @@ const proxy: Record<string, string> = api ? { '/api': api, '/healthz': api } : {
 export default defineConfig({
   define: { __REPORT__: 'false' },
   plugins: [svelte(), mockApi()],
-  build: { target: 'es2022', outDir: 'dist', sourcemap: false, assetsInlineLimit: 0 },
+  build: { target: 'es2022', outDir: 'dist', sourcemap: false, assetsInlineLimit: 0, modulePreload: false },
   preview: { proxy },
   server: { proxy },
   test: { include: ['tests/unit/**/*.test.ts'], environment: 'node' },

@@ -40,7 +40,7 @@ describe('two runs, figure by figure', () => {
     expect(reasonLines([disturbed, { text: 'both are lower bounds', figures: 1 }], 13)).toEqual([
       '9 of 13 figures: every step of group B was disturbed by other work.', '1 of 13 figures: both are lower bounds.',
     ]);
-    expect(reasonLines([disturbed], 9)).toEqual(['Every figure: every step of group B was disturbed by other work.']);
+    expect(reasonLines([disturbed], 9)).toEqual(['9 of 9 figures: every step of group B was disturbed by other work.']);
     expect(reasonLines([], 9)).toEqual([]);
   });
   it('know the rows in which anything moved', () => {

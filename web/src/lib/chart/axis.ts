@@ -1,6 +1,5 @@
 // Axes: where ticks are and how they are called.
 
-import { ticks as evenTicks } from 'd3-array';
 import { bytes, clock, latency, share, significant } from '../format';
 
 export interface Tick {
@@ -78,6 +77,17 @@ export function axisLabel(value: number, unit: string): string {
           ? `${significant(value / 1e3)} k`
           : significant(value);
   }
+}
+
+/** Round positions between two values: one, two or five times a power of ten apart, about `count`. */
+export function evenTicks(low: number, high: number, count: number): number[] {
+  if (!(high > low)) return [low];
+  const wanted = (high - low) / Math.max(1, count);
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  const step = power * ([10, 5, 2, 1].find((factor) => wanted / power >= factor / Math.SQRT2) ?? 1);
+  const first = Math.ceil(low / step - 1e-9);
+  // Of tenths no sums: 3 * 0.1 is not 0.3.
+  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, at) => +((first + at) * step).toPrecision(12));
 }
 
 /** Round positions from 0 to `most`; of bytes powers of two. */

@@ -67,10 +67,7 @@ export function metricWords(metric: CompareMetric): string {
 
 /** Each reason once, with the figures that have it, as the terminal says them. */
 export function reasonLines(reasons: readonly CompareReason[], all: number): string[] {
-  return reasons.map(({ text, figures }) => {
-    const whose = figures === all ? 'Every figure' : `${figures} of ${counted(all, 'figure')}`;
-    return `${whose}: ${text}.`;
-  });
+  return reasons.map(({ text, figures }) => `${figures} of ${counted(all, 'figure')}: ${text}.`);
 }
 
 /** The first and last row of a difference in which anything differs; null if nothing does. */
