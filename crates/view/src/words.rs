@@ -305,6 +305,7 @@ pub(crate) fn live_headline(source: &Source, state: &LiveState) -> String {
 /// nothing where that was something else.
 pub(crate) fn live_doubts(source: &Source) -> Vec<String> {
     let steps = source.steps();
+    // Circle: what is said of disturbed steps while a run goes on is the headline's own sentence.
     let mut doubts = Vec::from_iter(crate::views::disturbed(steps));
     let last = steps.last().filter(|step| {
         step.verdict == Verdict::Inconclusive && step.cause != Some(Cause::Disturbed)
