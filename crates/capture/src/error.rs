@@ -38,6 +38,14 @@ pub enum CaptureError {
         /// Why not.
         reason: String,
     },
+    /// No QEMU virtual machine that runs has this name.
+    #[error("no virtual machine \"{wanted}\" runs here; {}", running_words(running))]
+    NoVm {
+        /// Name or UUID that was given.
+        wanted: String,
+        /// Names of the virtual machines that run, sorted.
+        running: Vec<String>,
+    },
     /// A file failed.
     #[error("{}: {source}", path.display())]
     Io {
@@ -46,6 +54,13 @@ pub enum CaptureError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+fn running_words(running: &[String]) -> String {
+    match running {
+        [] => "no QEMU virtual machine is running".to_owned(),
+        names => format!("running: {}", names.join(", ")),
+    }
 }
 
 impl CaptureError {
@@ -63,6 +78,11 @@ impl CaptureError {
             Self::Target { .. } => {
                 Some("name a block device, or a file or directory on one; lsblk lists devices")
             }
+            Self::NoVm { running, .. } if running.is_empty() => Some(
+                "--vm takes QEMU virtual machines of this host; record a process with --pid or a \
+                 control group with --cgroup",
+            ),
+            Self::NoVm { .. } => Some("give a name from this list, or a UUID, to --vm"),
             Self::Layout { .. } | Self::Io { .. } => None,
         }
     }

@@ -32,7 +32,7 @@ pub use capture::{Capture, Options, Progress, Report};
 pub use devices::{Disk, Reach, disks_of};
 pub use error::CaptureError;
 pub use join::Counts;
-pub use owner::{By, Wanted};
+pub use owner::{By, Wanted, find_running_vm};
 pub use recorder::{RecordError, Recorder, Turn};
 pub use tally::{Gap, NotRecorded, Recorded, Row, Tally};
 pub use tracefs::remove_stale;

@@ -12,6 +12,7 @@ use trace::VmIndex;
 use trace::store::Machine;
 
 use crate::decode::{Comm, Event};
+use crate::error::CaptureError;
 use crate::join::Sender;
 
 /// Names held at most; what comes after is called by the last of them.
@@ -56,6 +57,38 @@ struct Process {
 struct Vm {
     name: Option<String>,
     uuid: Option<String>,
+}
+
+impl Vm {
+    /// True for the VM's name and for its UUID.
+    fn has_name(&self, wanted: &str) -> bool {
+        [&self.name, &self.uuid].into_iter().flatten().any(|have| have == wanted)
+    }
+}
+
+/// Refuses a QEMU virtual machine that does not run, and names those that do.
+///
+/// # Errors
+/// [`CaptureError::NoVm`] if no running QEMU has this name or UUID.
+pub fn find_running_vm(wanted: &str) -> Result<(), CaptureError> {
+    find_vm_in(Path::new("/proc"), wanted)
+}
+
+fn find_vm_in(proc: &Path, wanted: &str) -> Result<(), CaptureError> {
+    let vms = running_vms(proc);
+    if vms.iter().any(|vm| vm.has_name(wanted)) {
+        return Ok(());
+    }
+    let mut running: Vec<String> = vms.into_iter().filter_map(|vm| vm.name.or(vm.uuid)).collect();
+    running.sort();
+    Err(CaptureError::NoVm { wanted: wanted.to_owned(), running })
+}
+
+/// The QEMU virtual machines among the processes of this `/proc`.
+fn running_vms(proc: &Path) -> Vec<Vm> {
+    let entries = fs::read_dir(proc).into_iter().flatten().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    ids.filter_map(|id| look_up(proc, id, &Comm::default()).vm).collect()
 }
 
 /// Finds out and remembers who threads belong to.
@@ -140,11 +173,7 @@ impl Owners {
     }
 
     fn wants(&self, process: &Process) -> bool {
-        let is_vm = |wanted: &String| {
-            process.vm.as_ref().is_some_and(|vm| {
-                [&vm.name, &vm.uuid].into_iter().flatten().any(|have| have == wanted)
-            })
-        };
+        let is_vm = |wanted: &String| process.vm.as_ref().is_some_and(|vm| vm.has_name(wanted));
         let is_inside = |wanted: &String| {
             let is_below = |have: &str| have.strip_prefix(wanted.as_str()).is_some_and(below);
             wanted == "/" || process.cgroups.iter().any(|have| is_below(have))

@@ -185,7 +185,7 @@ pub enum Live {
 /// `verify-report`.
 #[derive(Debug, Args)]
 pub struct VerifyReportArgs {
-    /// A run's directory, the beginning of its id, or `latest`
+    /// A run: its directory, its name, a part of its id, `latest`, `latest~1` or `previous`
     ///
     /// Its files are held against SHA256SUMS, and every limit, verdict and score against what
     /// the same rules make of its raw series. Exit code 0 if all agree, 4 if anything differs,
@@ -319,7 +319,7 @@ pub enum RunsAction {
     Ls,
     /// Show one again
     Show {
-        /// A run's directory, the beginning of its id, or `latest`
+        /// A run: its directory, its name, a part of its id, `latest`, `latest~1` or `previous`
         run: String,
         /// Print every step, limit and response time, not one screen
         #[arg(long)]
@@ -327,13 +327,15 @@ pub enum RunsAction {
     },
     /// Remove runs
     Rm {
-        /// A run's directory, the beginning of its id, `latest`, or tag:KEY=VALUE for all that have it
+        /// A run: its directory, name, a part of its id, `latest`, `latest~1`, `previous`, or
+        /// tag:KEY=VALUE for all that have it
         #[arg(required = true, value_name = "RUN")]
         runs: Vec<String>,
     },
     /// Keep runs from being removed
     Keep {
-        /// A run's directory, the beginning of its id, `latest`, or tag:KEY=VALUE for all that have it
+        /// A run: its directory, name, a part of its id, `latest`, `latest~1`, `previous`, or
+        /// tag:KEY=VALUE for all that have it
         #[arg(required = true, value_name = "RUN")]
         runs: Vec<String>,
         /// Let go of them
@@ -359,8 +361,9 @@ pub enum RunsAction {
 pub struct CompareArgs {
     /// Runs of side A, then `vs`, then runs of side B; with two runs `vs` may be left out
     ///
-    /// Each is a directory, the beginning of an id, `latest`, or tag:KEY=VALUE for all complete runs
-    /// that have the tag. Example: tilemark compare tag:branch=main vs tag:branch=new
+    /// Each is a directory, a name, a part of an id, `latest`, `latest~1`, `previous`, or
+    /// tag:KEY=VALUE for all complete runs that have the tag.
+    /// Examples: tilemark compare previous latest, tilemark compare tag:branch=main vs tag:branch=new
     #[arg(value_name = "RUN", num_args = 2.., required = true)]
     pub runs: Vec<String>,
     /// A difference smaller than this share is no difference
@@ -380,7 +383,7 @@ pub struct CompareArgs {
 /// `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// A run's directory, the beginning of its id, or `latest`
+    /// A run: its directory, its name, a part of its id, `latest`, `latest~1` or `previous`
     pub run: String,
     /// The format
     #[arg(long, value_enum, default_value_t = ExportFormat::Json)]

@@ -144,3 +144,19 @@ fn a_wanted_machine_is_named_by_name_or_uuid() {
     assert!(owners.wants(&process(4, "")) && !owners.wants(&machine));
     assert_eq!(owners.name(&process(4, "")), "p[4]");
 }
+
+#[test]
+fn unknown_vm_is_refused_with_the_running_ones() {
+    let proc = Proc::new();
+    let none = find_vm_in(&proc.path(), "web").expect_err("nothing runs");
+    assert!(none.to_string().ends_with("no QEMU virtual machine is running"), "{none}");
+    proc.process(10, "kvm", &["/usr/bin/kvm", "-name", "web,debug-threads=on"], "0::/\n");
+    proc.process(11, "kvm", &["/usr/bin/kvm", "-name", "guest=db", "-uuid", "ab-cd"], "0::/\n");
+    proc.process(12, "bash", &["/bin/bash", "-name", "mail"], "0::/\n");
+    for known in ["web", "db", "ab-cd"] {
+        assert!(find_vm_in(&proc.path(), known).is_ok(), "{known}");
+    }
+    let error = find_vm_in(&proc.path(), "mail").expect_err("a shell is no VM");
+    assert_eq!(error.to_string(), "no virtual machine \"mail\" runs here; running: db, web");
+    assert!(error.hint().is_some_and(|hint| hint.contains("--vm")), "{:?}", error.hint());
+}

@@ -29,6 +29,8 @@ pub struct RecordArgs {
     pub command: Vec<OsString>,
 
     /// Only I/O of this QEMU virtual machine, by name or UUID
+    ///
+    /// It has to run, unless a COMMAND is given, which may start it.
     #[arg(long, value_name = "NAME", help_heading = "Whose I/O")]
     pub vm: Option<String>,
     /// Only I/O that this process and its threads send themselves

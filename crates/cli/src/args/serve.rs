@@ -11,7 +11,7 @@ pub struct ServeArgs {
     /// A directory of runs and recorded traces, or some of these; if absent, where run directories
     /// are kept
     ///
-    /// A run is a directory, the beginning of an id, or `latest`; a trace is a NAME.tmt.
+    /// A run is a directory, a name, a part of an id, `latest`, `latest~1` or `previous`; a trace is a NAME.tmt.
     /// Example: tilemark serve latest
     #[arg(value_name = "DIR|RUN|TRACE")]
     pub places: Vec<String>,
@@ -49,7 +49,7 @@ pub struct DemoArgs {
 /// `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A run's directory, the beginning of its id, or `latest`
+    /// A run: its directory, its name, a part of its id, `latest`, `latest~1` or `previous`
     pub run: String,
     /// The file; `report-ID.html` here if absent
     #[arg(long, value_name = "FILE")]

@@ -10,7 +10,7 @@ use super::StoredArgs;
 /// `what-if`.
 #[derive(Debug, Args)]
 pub struct WhatIfArgs {
-    /// A measured or simulated run: its directory, the beginning of its id, or `latest`
+    /// A measured or simulated run: its directory, name, a part of its id, `latest` or `previous`
     ///
     /// Its tile, scale and seed are taken. A simulated run brings its array; a measured one gets
     /// a model, from --array or fitted to its steps. Example: tilemark what-if 20261122

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use capture::{
     Capture, CaptureError, Options, Progress, RecordError, Recorded, Recorder, Turn, Wanted,
-    disks_of,
+    disks_of, find_running_vm,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -30,6 +30,10 @@ pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     let stop = stop_flag()?;
     let target = args.out.clone().unwrap_or_else(default_name);
     let options = options(args)?;
+    // A command may be what starts the machine.
+    if let (Some(vm), true) = (&args.vm, args.command.is_empty()) {
+        find_running_vm(vm).map_err(|error| failure(&error))?;
+    }
     let page = page(args.live);
     let capture = Capture::start(options).map_err(|error| failure(&error))?;
     let writer = Writer::create(&target, &capture.info(), store_options())
@@ -87,7 +91,7 @@ fn host() -> String {
 
 fn failure(error: &CaptureError) -> Failure {
     let exit = match error {
-        CaptureError::Target { .. } => Exit::Usage,
+        CaptureError::Target { .. } | CaptureError::NoVm { .. } => Exit::Usage,
         CaptureError::Io { .. } => Exit::Failure,
         _ => Exit::Refused,
     };

@@ -21,7 +21,7 @@ pub fn base(out: Option<&Path>) -> Result<PathBuf, Failure> {
     }
 }
 
-/// A stored run by directory or by the beginning of its id.
+/// A stored run by directory, name, `latest`, `latest~1`, `previous` or a part of its id.
 pub fn open(out: Option<&Path>, name: &str) -> Result<StoredRun, Failure> {
     rundir::open(&base(out)?, name).map_err(failure)
 }
@@ -50,6 +50,7 @@ pub fn failure(error: RunDirError) -> Failure {
     let exit = match error {
         RunDirError::NotFound { .. }
         | RunDirError::NothingEnded { .. }
+        | RunDirError::FewerEnded { .. }
         | RunDirError::Ambiguous { .. } => Exit::Usage,
         _ => Exit::Failure,
     };
@@ -149,8 +150,9 @@ fn list(base: &Path, args: &RunsArgs) -> Result<(), Failure> {
         crate::say!("no runs in {}", base.display());
         return Ok(());
     }
-    let mut table =
-        Table::new(&["run", "state", "profile", "disks", ">tiles", ">score", ">size", "datastore"]);
+    let mut table = Table::new(&[
+        "run", "name", "state", "profile", "disks", ">tiles", ">score", ">size", "datastore",
+    ]);
     for run in &runs {
         table.row(row(run));
     }
@@ -163,6 +165,7 @@ fn row(run: &StoredRun) -> Vec<String> {
     let dash = || "-".to_owned();
     vec![
         run.id().as_str().to_owned(),
+        document.and_then(|document| document.labels.name.clone()).unwrap_or_else(dash),
         state(run).to_owned(),
         document.map_or_else(dash, |document| document.profile.clone()),
         document.map_or_else(dash, disks),

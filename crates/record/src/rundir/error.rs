@@ -46,13 +46,13 @@ pub enum RunDirError {
     /// There is no home to store runs under.
     #[error("there is no directory for runs: neither XDG_DATA_HOME nor HOME is an absolute path")]
     NoBase,
-    /// No run has this id.
-    #[error("no run in {} starts with \"{prefix}\"", base.display())]
+    /// No run has this name, id or part of an id.
+    #[error("no run in {} has the name \"{name}\", or an id with it", base.display())]
     NotFound {
         /// Where it was looked for.
         base: PathBuf,
         /// What was looked for.
-        prefix: String,
+        name: String,
     },
     /// The latest run was asked for, and none has ended.
     #[error("no run in {} has ended", base.display())]
@@ -60,12 +60,22 @@ pub enum RunDirError {
         /// Where it was looked for.
         base: PathBuf,
     },
-    /// Several runs have this prefix.
-    #[error("\"{prefix}\" is the start of {} runs: {}", found.len(), found.join(", "))]
+    /// A run before the newest was asked for, and not so many have ended.
+    #[error("{ended} of the runs in {} have ended, and latest~{back} needs {}", base.display(), back + 1)]
+    FewerEnded {
+        /// Where it was looked for.
+        base: PathBuf,
+        /// Runs that have ended.
+        ended: usize,
+        /// Runs between the newest and the one that was asked for.
+        back: usize,
+    },
+    /// Several runs have this name or part of an id.
+    #[error("\"{name}\" fits {} runs: {}", found.len(), found.join(", "))]
     Ambiguous {
         /// What was looked for.
-        prefix: String,
-        /// Which runs start with it.
+        name: String,
+        /// Ids of the runs that it fits, oldest first.
         found: Vec<String>,
     },
     /// The run is being written by a live process.
@@ -105,8 +115,10 @@ impl RunDirError {
                  --allow-same-device"
             }
             Self::NoBase => "choose a place for results with --out",
-            Self::NotFound { .. } | Self::NothingEnded { .. } => "`tilemark runs` lists them",
-            Self::Ambiguous { .. } => "give more of the id",
+            Self::NotFound { .. } | Self::NothingEnded { .. } | Self::FewerEnded { .. } => {
+                "`tilemark runs` lists them"
+            }
+            Self::Ambiguous { .. } => "give the whole id of one, or its last six letters",
             Self::Running { .. } => "stop it first",
             Self::Kept { .. } => "`tilemark runs keep --off` lets go of it",
             Self::Foreign { .. } => "move it away first; only what a run wrote is deleted",

@@ -25,32 +25,74 @@ pub fn list(base: &Path) -> Result<Vec<StoredRun>, RunDirError> {
 
 /// Names the newest run that has ended.
 pub const LATEST: &str = "latest";
+/// Names the run before the newest: the same as `latest~1`.
+pub const PREVIOUS: &str = "previous";
 
-/// The run with this path, id or unambiguous start of an id; `latest` is the newest of those
-/// that have ended.
-pub fn open(base: &Path, path_or_prefix: &str) -> Result<StoredRun, RunDirError> {
-    let as_path = Path::new(path_or_prefix);
+/// The run with this path, id, name or unambiguous part of an id; `latest` is the newest of those
+/// that have ended, `latest~1` or `previous` the one before it.
+///
+/// Exact names win: a whole id or directory name, then the name of a run (`--name`), then the
+/// start of an id, then any part of one.
+pub fn open(base: &Path, name: &str) -> Result<StoredRun, RunDirError> {
+    let as_path = Path::new(name);
     if as_path.is_dir()
         && let Ok(absolute) = as_path.canonicalize()
         && let Some(run) = StoredRun::at(&absolute)
     {
         return Ok(run);
     }
-    let mut found = list(base)?;
-    if path_or_prefix == LATEST {
-        let ended = found.into_iter().rev().find(|run| run.state() == State::Complete);
-        return ended.ok_or_else(|| RunDirError::NothingEnded { base: base.to_owned() });
+    let found = list(base)?;
+    if let Some(back) = steps_back(name) {
+        return nth_newest(base, found, back);
     }
-    let has_name = |run: &StoredRun| run.path().ends_with(path_or_prefix);
-    found.retain(|run| run.id().as_str().starts_with(path_or_prefix) || has_name(run));
-    match (found.len(), found.pop()) {
-        (1, Some(run)) => Ok(run),
-        (0, _) | (_, None) => {
-            Err(RunDirError::NotFound { base: base.to_owned(), prefix: path_or_prefix.to_owned() })
+    let not_found = || RunDirError::NotFound { base: base.to_owned(), name: name.to_owned() };
+    if name.is_empty() {
+        return Err(not_found());
+    }
+    let is_named = |run: &StoredRun| {
+        run.run().is_ok_and(|document| document.labels.name.as_deref() == Some(name))
+    };
+    let ways: [&dyn Fn(&StoredRun) -> bool; 4] = [
+        &|run| run.id().as_str() == name || run.path().ends_with(name),
+        &is_named,
+        &|run| run.id().as_str().starts_with(name),
+        &|run| run.id().as_str().contains(name),
+    ];
+    for fits in ways {
+        let fitting: Vec<&StoredRun> = found.iter().filter(|run| fits(run)).collect();
+        match fitting.as_slice() {
+            [] => {}
+            // Opened again, for `found` owns it.
+            [run] => return StoredRun::at(run.path()).ok_or_else(not_found),
+            several => {
+                return Err(RunDirError::Ambiguous {
+                    name: name.to_owned(),
+                    found: several.iter().map(|run| run.id().to_string()).collect(),
+                });
+            }
         }
-        (_, Some(last)) => Err(RunDirError::Ambiguous {
-            prefix: path_or_prefix.to_owned(),
-            found: found.iter().chain([&last]).map(|run| run.id().to_string()).collect(),
-        }),
     }
+    Err(not_found())
+}
+
+/// Runs that have ended between the newest and the one meant: 1 of `previous` and `latest~1`.
+fn steps_back(name: &str) -> Option<usize> {
+    match name {
+        LATEST => Some(0),
+        PREVIOUS => Some(1),
+        _ => name.strip_prefix(LATEST)?.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+fn nth_newest(
+    base: &Path,
+    mut runs: Vec<StoredRun>,
+    back: usize,
+) -> Result<StoredRun, RunDirError> {
+    runs.retain(|run| run.state() == State::Complete);
+    let ended = runs.len();
+    runs.into_iter().rev().nth(back).ok_or_else(|| match ended {
+        0 => RunDirError::NothingEnded { base: base.to_owned() },
+        _ => RunDirError::FewerEnded { base: base.to_owned(), ended, back },
+    })
 }

@@ -118,6 +118,39 @@ fn runs_are_listed_by_start_and_opened_by_the_start_of_their_id() {
 }
 
 #[test]
+fn run_is_opened_by_its_place_name_or_part_of_its_id() {
+    let base = tempfile::tempdir().expect("a directory");
+    let [first, second] = [0, 60].map(|second| finished(base.path(), second));
+    let named = RunDir::create(base.path(), &id("vdi", 120)).expect("creates");
+    let mut document = sample::run();
+    document.labels.name = Some("storage".to_owned());
+    named.write_run(&document).expect("writes");
+    let third = rundir::StoredRun::at(&named.finish().expect("finishes")).expect("a run");
+    let letters = |run: &rundir::StoredRun| run.id().as_str().rsplit('-').next().map(str::to_owned);
+    for (asked, run) in [
+        ("latest", &third),
+        ("latest~0", &third),
+        ("latest~1", &second),
+        ("previous", &second),
+        ("latest~2", &first),
+        ("-vdi-", &third),
+        ("storage", &third),
+        (letters(&first).expect("letters").as_str(), &first),
+        (letters(&second).expect("letters").as_str(), &second),
+    ] {
+        assert_eq!(open(base.path(), asked).expect(asked).id(), run.id(), "{asked}");
+    }
+    let few = open(base.path(), "latest~3").expect_err("three have ended");
+    assert!(matches!(few, RunDirError::FewerEnded { ended: 3, back: 3, .. }), "{few}");
+    let several = open(base.path(), "-storage-").expect_err("two are of this tile");
+    assert!(matches!(several, RunDirError::Ambiguous { ref found, .. } if found.len() == 2));
+    for nothing in ["", "latest~", "latest~x", "latest~-1", "nightly"] {
+        let error = open(base.path(), nothing).expect_err(nothing);
+        assert!(matches!(error, RunDirError::NotFound { .. }), "{nothing}: {error}");
+    }
+}
+
+#[test]
 fn a_run_in_a_renamed_directory_is_still_that_run_and_takes_no_others_place() {
     let base = tempfile::tempdir().expect("a directory");
     let (kept, mine) = (finished(base.path(), 0), base.path().join("before the new disks"));
