@@ -9,6 +9,7 @@ use crate::Target;
 use crate::block::BlockDevice;
 use crate::directory::Directory;
 use crate::file::SingleFile;
+use crate::proxmox::{self, ProxmoxError};
 use crate::store::Store;
 
 /// One line for each kind.
@@ -76,6 +77,9 @@ pub enum TargetError {
         /// The text as given.
         text: String,
     },
+    /// The text names a storage of Proxmox VE that is no datastore.
+    #[error(transparent)]
+    Proxmox(#[from] ProxmoxError),
     /// The path holds a NUL byte, which no file system allows.
     #[error("target {text:?} holds a NUL byte")]
     Nul {
@@ -105,6 +109,7 @@ impl TargetError {
             Self::Tilde { .. } => {
                 "write the full path, or dir:./~NAME for a name with a tilde".to_owned()
             }
+            Self::Proxmox(error) => error.hint(),
             Self::Nul { .. } => "write the path without control characters".to_owned(),
         }
     }
@@ -131,6 +136,8 @@ impl Target {
             return Err(TargetError::Tilde { text: owned() });
         }
         let kind = match kind {
+            // Only a name: the path is what Proxmox VE says, so that results have it.
+            Some(proxmox::WORD) => return Ok(Self::new(&Directory, proxmox::directory(path)?)),
             Some(word) => find(word)
                 .ok_or_else(|| TargetError::UnknownKind { text: owned(), kind: word.to_owned() })?,
             None if is_block_device(Path::new(path)) => &BlockDevice,
@@ -149,7 +156,8 @@ fn is_word(text: &str) -> bool {
 impl FromStr for Target {
     type Err = TargetError;
 
-    /// Looks at the file system only for a bare path, to see whether it is a block device.
+    /// Looks at the file system only for a bare path, to see whether it is a block device, and
+    /// for `pve:NAME`, which /etc/pve/storage.cfg explains.
     fn from_str(text: &str) -> Result<Self, TargetError> {
         Self::parse_with(text, |path| {
             std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())

@@ -52,6 +52,7 @@ mod owned;
 mod owner;
 mod place;
 mod preflight;
+mod proxmox;
 mod refusal;
 mod removed;
 mod reserve;
@@ -83,6 +84,7 @@ pub use owner::{Marker, Owned, OwnerState};
 pub use preflight::{
     Check, DeviceFacts, Examination, FileSystemFacts, PREFLIGHT_SCHEMA, Preflight, Warning,
 };
+pub use proxmox::ProxmoxError;
 pub use refusal::{End, FsConcern, Refusal};
 pub use removed::Removed;
 pub use session::{Around, Session};

@@ -5,7 +5,8 @@ use crate::store::{Facts, Store};
 
 /// Where virtual disks live: a kind, and an address that this kind understands.
 ///
-/// Text: `dir:PATH`, `file:PATH`, `block:PATH`. A bare path is a directory, unless it names
+/// Text: `dir:PATH`, `file:PATH`, `block:PATH`. `pve:NAME` is the directory of a storage of
+/// Proxmox VE, and `dir:PATH` from then on. A bare path is a directory, unless it names
 /// a block device now. A bare path may not begin with a word and a colon (`nfs:x`): that is
 /// taken for a mistyped kind. `~` is not expanded.
 #[derive(Debug, Clone)]
