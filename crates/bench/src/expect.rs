@@ -11,11 +11,13 @@ use record::series::{SeriesError, Slices};
 use spec::expect::{Expectation, Quantity, Relation};
 use spec::workload::Limit;
 
+use crate::not_slower;
 use crate::plan::ResolvedPlan;
 use crate::replayed::Replayed;
 use crate::step::course::slices_per_block;
 
-/// Every expectation of a plan, held against its run, whose series are in a directory.
+/// Every expectation of a plan, held against its run, whose series are in `directory`; other runs
+/// are in `base`.
 ///
 /// # Errors
 ///
@@ -24,12 +26,16 @@ pub fn judged(
     plan: &ResolvedPlan,
     run: &Run,
     directory: &Path,
+    base: &Path,
 ) -> Result<Vec<Expected>, SeriesError> {
     let judge = |expectation: &Expectation| {
         let of_time = expectation.limit(&plan.tile_set).ok().flatten();
         match (&expectation.quantity, of_time) {
             (Quantity::Tiles(wanted), _) => Ok(tiles(expectation, *wanted, run)),
             (Quantity::Score(wanted), _) => Ok(score(expectation, *wanted, run)),
+            (Quantity::NotSlower { run: other }, _) => {
+                not_slower::judged(expectation, (run, directory), (base, other))
+            }
             (Quantity::Time { tiles, .. }, Some(limit)) => {
                 time(expectation, &limit, *tiles, (plan, run, directory))
             }
@@ -48,7 +54,7 @@ fn count(number: u32, noun: &str) -> String {
 }
 
 /// An expectation without numbers.
-fn told(expectation: &Expectation, verdict: Verdict, reason: String) -> Expected {
+pub fn told(expectation: &Expectation, verdict: Verdict, reason: String) -> Expected {
     Expected {
         text: expectation.to_string(),
         verdict,

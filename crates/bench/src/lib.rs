@@ -15,6 +15,7 @@ mod error;
 mod expect;
 pub mod fleet;
 pub mod ladder;
+mod not_slower;
 mod placed;
 pub mod plan;
 pub mod progress;

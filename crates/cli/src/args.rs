@@ -3,6 +3,7 @@
 mod analyze;
 mod config;
 mod estate;
+mod groups;
 mod hosts;
 mod import;
 mod lab;
@@ -56,7 +57,7 @@ pub use what_if::{CacheAt, WhatIfArgs, Write};
 
 /// How many virtual machines' worth of real work can this storage carry before people feel it?
 #[derive(Debug, Parser)]
-#[command(name = "tilemark", version, after_help = crate::exit::TABLE, max_term_width = 100)]
+#[command(name = "tilemark", version, help_template = groups::help_template(), after_help = crate::exit::TABLE, max_term_width = 100)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

@@ -13,7 +13,7 @@ use datastore::Target;
 use record::run::Labels;
 use record::rundir::files;
 use spec::array::Array;
-use spec::expect::ExpectationError;
+use spec::expect::{ExpectationError, Quantity};
 use spec::plan::{Plan, Profile};
 use spec::replay::{Pace, Replay};
 use spec::workload::CpuMode;
@@ -21,6 +21,7 @@ use spec::{ResolvedTile, SpecError};
 use units::{Bytes, Nanos};
 
 use crate::args::{Cpu, LoadArgs, ReplayArgs, RunArgs, SimulateArgs};
+use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::target;
@@ -49,11 +50,34 @@ pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
     if !args.given.is_empty() {
         source.layers.push(Layer { origin: Origin::Config, values: flags(args) });
     }
-    source.resolve(resolve)
+    let mut plan = source.resolve(resolve)?;
+    name_expected_runs(&mut plan, args.stored.out.as_deref())?;
+    Ok(plan)
+}
+
+/// Replaces the runs that expectations name by their ids: `latest` means the run that is latest
+/// before this one begins.
+fn name_expected_runs(plan: &mut ResolvedPlan, out: Option<&Path>) -> Result<(), Failure> {
+    for expectation in &mut plan.expect.value {
+        let Quantity::NotSlower { run } = &mut expectation.quantity else { continue };
+        let stored = runs::open(out, run)?;
+        stored.run().map_err(runs::failure)?;
+        let id = stored.id().as_str();
+        let is_here = runs::open(out, id)
+            .is_ok_and(|own| own.path().canonicalize().ok() == stored.path().canonicalize().ok());
+        *run = if is_here { id.to_owned() } else { stored.path().display().to_string() };
+    }
+    Ok(())
 }
 
 /// Resolves what the options and the plan file of a simulation say, and reads the array.
-pub fn simulated(args: &SimulateArgs) -> Result<(ResolvedPlan, Array), Failure> {
+///
+/// On a terminal the profile is `quick` where nobody names one: somebody waits. Scripts get the
+/// `standard` one, whose figures are the steadier.
+pub fn simulated(
+    args: &SimulateArgs,
+    is_at_terminal: bool,
+) -> Result<(ResolvedPlan, Array), Failure> {
     let mut source = Source::new(simulated_flags(args));
     let from_plan = match &args.plan {
         Some(path) => Some(array_of(path, &source.read(path)?.datastore)?),
@@ -66,7 +90,17 @@ pub fn simulated(args: &SimulateArgs) -> Result<(ResolvedPlan, Array), Failure> 
     let changes = spec::array::overlay(&args.with).map_err(definition)?;
     let array = spec::resolve_array_with(&crate::user_arrays::find(&name), &base, &[changes])
         .map_err(definition)?;
-    Ok((source.resolve(resolve_simulated)?, array))
+    let array = titled(array, &args.with);
+    // A plan file that names no profile means the standard one, so that it repeats its run.
+    let is_named = source.layers.iter().any(|layer| layer.values.profile.is_some());
+    if is_at_terminal && args.plan.is_none() && !is_named {
+        crate::say!("profile    quick, for this is a terminal; --standard for three repeats");
+        let values = Values { profile: Some(Profile::Quick), ..Values::default() };
+        source.layers.push(Layer { origin: Origin::Default, values });
+    }
+    let mut plan = source.resolve(resolve_simulated)?;
+    name_expected_runs(&mut plan, args.stored.out.as_deref())?;
+    Ok((plan, array))
 }
 
 /// Reads a trace and makes a plan around it; with the array, if it is to be played on one.
@@ -159,8 +193,19 @@ fn replay_defaults(made: &Definition) -> Values {
 pub fn modelled(name: &str, with: &[String]) -> Result<Array, Failure> {
     let definition = |error: SpecError| Failure::from_definition(&error);
     let changes = spec::array::overlay(with).map_err(definition)?;
-    spec::resolve_array_with(&crate::user_arrays::find(name), Path::new(""), &[changes])
-        .map_err(definition)
+    let array =
+        spec::resolve_array_with(&crate::user_arrays::find(name), Path::new(""), &[changes])
+            .map_err(definition)?;
+    Ok(titled(array, with))
+}
+
+/// Names the changes in the title, which no longer is that of the shipped array.
+fn titled(mut array: Array, with: &[String]) -> Array {
+    let is_own = with.iter().any(|change| change.starts_with("title="));
+    if !with.is_empty() && !is_own {
+        array.title = format!("{}, changed: {}", array.title, with.join(", "));
+    }
+    array
 }
 
 /// The array that a plan names.

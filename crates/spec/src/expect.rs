@@ -23,6 +23,12 @@ pub enum Quantity {
     Tiles(u32),
     /// `score`: tiles' worth of work.
     Score(f64),
+    /// `not slower than RUN`: no figure is worse than that stored run's; its relation is
+    /// [`Relation::AtLeast`].
+    NotSlower {
+        /// As `compare` takes a run: an id, a name, `latest`, a directory.
+        run: String,
+    },
     /// `WORKLOAD.NAME.STATISTIC`: the response time of an action, or the service time of a kind
     /// of I/O or call, over all tiles of a step.
     Time {
@@ -111,7 +117,9 @@ pub enum ExpectationError {
 
 /// What is said of every text that cannot be read.
 const FORM: &str = "is none: write QUANTITY >= VALUE or <= VALUE, as in tiles >= 8, score >= 7.5 or \
-                    shop.order.p95 <= 300ms";
+                    shop.order.p95 <= 300ms, or: not slower than RUN";
+/// What an expectation that names a stored run begins with.
+const NOT_SLOWER: &str = "not slower than";
 
 impl FromStr for Expectation {
     type Err = ExpectationError;
@@ -119,6 +127,15 @@ impl FromStr for Expectation {
     fn from_str(text: &str) -> Result<Self, ExpectationError> {
         let wrong =
             |why: &str| ExpectationError::Text { text: text.to_owned(), why: why.to_owned() };
+        if let Some(run) = text.trim().strip_prefix(NOT_SLOWER) {
+            let is_word = run.starts_with(char::is_whitespace) && !run.trim().is_empty();
+            let run = run.trim().to_owned();
+            let expectation =
+                Self { quantity: Quantity::NotSlower { run }, relation: Relation::AtLeast };
+            return is_word.then_some(expectation).ok_or_else(|| {
+                wrong("names no run: not slower than RUN, as in not slower than latest")
+            });
+        }
         let at = text.find(['<', '>']).ok_or_else(|| wrong(FORM))?;
         let (left, rest) = (text[..at].trim(), &text[at..]);
         let relation = [Relation::AtLeast, Relation::AtMost, Relation::Above, Relation::Below];
@@ -200,6 +217,7 @@ impl fmt::Display for Expectation {
         match &self.quantity {
             Quantity::Tiles(count) => write!(f, "tiles {relation} {count}"),
             Quantity::Score(score) => write!(f, "score {relation} {score}"),
+            Quantity::NotSlower { run } => write!(f, "{NOT_SLOWER} {run}"),
             Quantity::Time { workload, name, statistic, bound, tiles } => {
                 write!(f, "{workload}.{name}.{statistic} {relation} {}", bound.to_text())?;
                 tiles.map_or(Ok(()), |tiles| write!(f, " at {tiles} tiles"))
@@ -235,6 +253,7 @@ mod tests {
             "shop.order.p95 <= 300ms",
             "shop.order.p99.9 < 1s",
             "mail.log.mean <= 10ms at 8 tiles",
+            "not slower than latest~1",
         ] {
             let expectation: Expectation = text.parse().expect(text);
             assert_eq!(expectation.to_string().parse(), Ok(expectation), "{text}");
@@ -248,6 +267,8 @@ mod tests {
         for (text, why) in [
             ("", "tiles >= 8"),
             ("tiles = 8", "tiles >= 8"),
+            ("not slower than", "names no run"),
+            ("not slower thanlatest", "names no run"),
             ("tiles >= many", "not \"many\""),
             ("tiles >= -1", "whole number"),
             ("score >= NaN", "takes a number"),

@@ -364,7 +364,10 @@ fn run_on<R: Rig>(
         if plan.expect.value.is_empty() {
             return Ok(());
         }
-        run.expectations = expect::judged(plan, &run, directory.at())?;
+        run.expectations = {
+            let base = directory.path().parent().unwrap_or(directory.at());
+            expect::judged(plan, &run, directory.at(), base)?
+        };
         Ok(directory.write_run(&run)?)
     });
     let stored = stored.and_then(|()| match &reporter {

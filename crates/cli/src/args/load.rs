@@ -116,10 +116,12 @@ pub struct LoadArgs {
     pub note: Option<String>,
     /// What the run is expected to show; for each expectation once
     ///
-    /// tiles >= N, score >= X, or WORKLOAD.ACTION.STATISTIC <= TIME (p95, p99.9, mean, max; of a kind
-    /// of I/O or call, too), in the step that the answer stands on or, with `at N tiles` behind it, in
+    /// tiles >= N, score >= X, not slower than RUN (a stored run with the same tile, figure by figure
+    /// as tilemark compare holds them), or WORKLOAD.ACTION.STATISTIC <= TIME (p95, p99.9, mean, max; of
+    /// a kind of I/O or call, too), in the step that the answer stands on or, with `at N tiles` behind it, in
     /// that step. Exit code 7 if one is missed, 5 if none is and one is not decided. It changes
-    /// nothing of what is run. Examples: --expect 'tiles >= 8', --expect 'shop.order.p95 <= 300ms'
+    /// nothing of what is run. Examples: --expect 'tiles >= 8',
+    /// --expect 'shop.order.p95 <= 300ms', --expect 'not slower than latest'
     #[arg(
         long,
         value_name = "EXPECTATION",

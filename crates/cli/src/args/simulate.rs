@@ -37,10 +37,10 @@ pub struct SimulateArgs {
     #[arg(long = "endpoint", value_name = "NAME=MODEL", value_parser = answering, hide_short_help = true, help_heading = "What is modelled")]
     pub endpoints: Vec<(String, Answering)>,
 
-    /// Bursts five times as fast, two minutes measured, one repeat
+    /// Bursts five times as fast, two minutes measured, one repeat (default on a terminal)
     #[arg(long, group = "simulated-profile", help_heading = "How thorough")]
     pub quick: bool,
-    /// Real time, ten minutes measured, three repeats (default)
+    /// Real time, ten minutes measured, three repeats (default elsewhere)
     #[arg(long, group = "simulated-profile", help_heading = "How thorough")]
     pub standard: bool,
     /// Real time, forty minutes measured, as published results ask for

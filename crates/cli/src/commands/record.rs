@@ -29,11 +29,11 @@ const SECOND: Nanos = Nanos::SECOND;
 pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     let stop = stop_flag()?;
     let target = args.out.clone().unwrap_or_else(default_name);
-    let options = options(args)?;
     // A command may be what starts the machine.
     if let (Some(vm), true) = (&args.vm, args.command.is_empty()) {
         find_running_vm(vm).map_err(|error| failure(&error))?;
     }
+    let options = options(args)?;
     let page = page(args.live);
     let capture = Capture::start(options).map_err(|error| failure(&error))?;
     let writer = Writer::create(&target, &capture.info(), store_options())

@@ -151,7 +151,15 @@ fn list(base: &Path, args: &RunsArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let mut table = Table::new(&[
-        "run", "name", "state", "profile", "disks", ">tiles", ">score", ">size", "datastore",
+        "run",
+        "name",
+        "state",
+        "profile",
+        "disks",
+        ">tiles",
+        ">score",
+        ">size",
+        "datastore",
     ]);
     for run in &runs {
         table.row(row(run));

@@ -1,5 +1,6 @@
 //! `simulate`: the main job on a modelled array, in virtual time.
 
+use std::io::IsTerminal;
 use std::sync::Arc;
 
 use bench::plan::ResolvedPlan;
@@ -15,7 +16,7 @@ use crate::{live, output, plan_source, report, signals, text};
 
 /// Simulates a plan, or prints how it resolves.
 pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
-    let (plan, array) = plan_source::simulated(args)?;
+    let (plan, array) = plan_source::simulated(args, is_at_terminal())?;
     if args.print_config {
         output::print(&run::configuration(&plan, args.stored.format)?)?;
         return Ok(Exit::Success);
@@ -47,6 +48,11 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
         page.leave();
     }
     run::end(finished, true, signals.exit())
+}
+
+/// True where somebody waits for the answer: nothing goes into a pipe or a file.
+fn is_at_terminal() -> bool {
+    std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// Whether others than this thread simulate.

@@ -2,6 +2,8 @@ use std::path::Path;
 
 use record::run::{Answer, Run, Score, Step, told};
 
+use crate::commands::runs;
+
 use super::step::{calls_per_s, tightest};
 use super::summary::{
     broken, details, disturbed_line, expectations, prefill_line, step_to_show, told_line,
@@ -55,8 +57,9 @@ pub fn brief(run: &Run, directory: Option<&Path>) -> String {
     lines.extend(details(&run.answer, &run.steps).iter().flat_map(|line| wrapped(line)));
     if let Some(directory) = directory {
         lines.push(format!("results    {}", directory.display()));
+        lines.push("           every step, limit and response time:".to_owned());
+        lines.push(format!("           {}", show_command(run, directory)));
     }
-    lines.push("           --verbose shows every step, limit and response time".to_owned());
     // The answer comes last, where the eye is when the run has ended.
     lines.push(String::new());
     lines.extend(broken(&run.answer).iter().flat_map(|line| wrapped(line)));
@@ -64,6 +67,21 @@ pub fn brief(run: &Run, directory: Option<&Path>) -> String {
     lines.extend(filled(&run.answer.sentence, "", 0));
     lines.extend(run.estate_text().iter().flat_map(|text| filled(text, "", 0)));
     lines.join("\n") + "\n"
+}
+
+/// The command that shows all of a stored run, from here.
+fn show_command(run: &Run, directory: &Path) -> String {
+    let base = runs::base(std::env::var_os("TILEMARK_RUNS").as_deref().map(Path::new)).ok();
+    if base.as_deref() == directory.parent() {
+        return format!("tilemark runs show {} --verbose", run.id);
+    }
+    let path = directory.display().to_string();
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%".contains(letter);
+    let word = match path.chars().all(is_plain) {
+        true => path,
+        false => format!("'{}'", path.replace('\'', "'\\''")),
+    };
+    format!("tilemark runs show {word} --verbose")
 }
 
 /// A label and its words, in lines of at most [`WIDTH`].

@@ -40,6 +40,84 @@ fn runs_are_found_by_name_and_tag_and_compared_by_tag() {
 }
 
 #[test]
+fn runs_are_found_by_name_place_and_part_of_an_id() {
+    let place = Place::new();
+    let before = simulate(&place, "a=b", "1");
+    let table = out(&place.output(&["runs"]));
+    assert!(table.contains(" name ") && table.contains(" nightly "), "{table}");
+    let letters = before.rsplit('-').next().expect("letters");
+    for name in ["nightly", letters, "latest", "latest~0"] {
+        let shown = out(&place.output(&["runs", "show", name, "--format", "json"]));
+        assert!(shown.contains(&before), "{name}: {shown}");
+    }
+    let none = place.output(&["runs", "show", "previous"]);
+    assert_eq!(none.status.code(), Some(2), "{}", out(&none));
+    assert!(err(&none).contains("1 of the runs"), "{}", err(&none));
+    simulate(&place, "a=b", "1");
+    let compared = place.output(&["compare", "previous", "latest"]);
+    assert_eq!(compared.status.code(), Some(0), "{}", err(&compared));
+    let both = place.output(&["runs", "show", "nightly"]);
+    assert!(err(&both).contains("\"nightly\" fits 2 runs: "), "{}", err(&both));
+}
+
+#[test]
+fn run_that_is_slower_than_a_stored_one_misses_the_gate() {
+    let place = Place::new();
+    let base = simulate(&place, "a=b", "1");
+    let gated = |array: &str, expectation: &str| {
+        let words = ["--array", array, "--tile", "tile.toml", "--tiles", "1", "--seed", "1"];
+        place.output(&simulate_words(&[&words[..], &["--expect", expectation]].concat()))
+    };
+    let same = gated("hdd-raid10", "not slower than latest");
+    assert_eq!(same.status.code(), Some(0), "{}{}", out(&same), err(&same));
+    let text = out(&same).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&format!("not slower than {base}: met: none of ")), "{text}");
+    let changed = [
+        "--array",
+        "hdd-raid10",
+        "--with",
+        "pool.shelf.disk=hdd-7200",
+        "--tile",
+        "tile.toml",
+        "--tiles",
+        "1",
+        "--seed",
+        "1",
+        "--expect",
+    ];
+    let slower =
+        place.output(&simulate_words(&[&changed[..], &["not slower than nightly"]].concat()));
+    assert_eq!(slower.status.code(), Some(7), "{}{}", out(&slower), err(&slower));
+    let unknown = gated("hdd-raid10", "not slower than weekly");
+    assert_eq!(unknown.status.code(), Some(2), "{}", out(&unknown));
+    assert!(err(&unknown).contains("\"weekly\""), "{}", err(&unknown));
+}
+
+#[test]
+fn result_ends_with_a_command_that_shows_all_of_it() {
+    let place = Place::new();
+    let words = ["--array", "hdd-raid10", "--tile", "tile.toml", "--tiles", "1", "--seed", "1"];
+    let words = [&words[..], &["--out", "else where"]].concat();
+    let text = out(&place.output(&simulate_words(&words)));
+    let line = text.lines().map(str::trim).find(|line| line.starts_with("tilemark runs show"));
+    let line = line.expect("a command").strip_prefix("tilemark ").expect("the program");
+    let (verbs, rest) = line.split_once('\'').expect("quoted, for it has a blank");
+    let (path, options) = rest.split_once('\'').expect("quoted");
+    let words: Vec<&str> =
+        verbs.split_whitespace().chain([path]).chain(options.split_whitespace()).collect();
+    let shown = place.output(&words);
+    assert_eq!(shown.status.code(), Some(0), "{words:?}: {}", err(&shown));
+}
+
+#[test]
+fn record_refuses_a_vm_that_does_not_run() {
+    let place = Place::new();
+    let output = place.output(&["record", "--vm", "nosuch", "--duration", "1s"]);
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+    assert!(err(&output).contains("no virtual machine \"nosuch\" runs here"), "{}", err(&output));
+}
+
+#[test]
 fn what_is_kept_stays_and_what_is_old_goes() {
     let place = Place::new();
     let mut ids = ["1", "2", "3"].map(|seed| simulate(&place, "a=b", seed));
