@@ -34,7 +34,8 @@ pub fn judged(
             (Quantity::Tiles(wanted), _) => Ok(tiles(expectation, *wanted, run)),
             (Quantity::Score(wanted), _) => Ok(score(expectation, *wanted, run)),
             (Quantity::NotSlower { run: other }, _) => {
-                not_slower::judged(expectation, (run, directory), (base, other))
+                let (verdict, reason) = not_slower::judged((run, directory), (base, other))?;
+                Ok(told(expectation, verdict, reason))
             }
             (Quantity::Time { tiles, .. }, Some(limit)) => {
                 time(expectation, &limit, *tiles, (plan, run, directory))
@@ -54,7 +55,7 @@ fn count(number: u32, noun: &str) -> String {
 }
 
 /// An expectation without numbers.
-pub fn told(expectation: &Expectation, verdict: Verdict, reason: String) -> Expected {
+fn told(expectation: &Expectation, verdict: Verdict, reason: String) -> Expected {
     Expected {
         text: expectation.to_string(),
         verdict,

@@ -8,29 +8,21 @@
 use std::path::Path;
 
 use compare::{Better, MetricComparison, Options, Subject, Verdict as Compared, Within};
-use record::run::{Expected, Run, Verdict};
+use record::run::{Run, Verdict};
 use record::rundir;
 use record::series::SeriesError;
-use spec::expect::Expectation;
 
-use crate::expect::told;
-
-/// Holds a run, whose series are in a directory, against another one of a base directory.
+/// The verdict and its reason of a run, whose series are in a directory, against another one of a base directory.
 ///
 /// # Errors
 ///
 /// When the series of the new run cannot be read.
 pub fn judged(
-    expectation: &Expectation,
     (run, directory): (&Run, &Path),
     (base, name): (&Path, &str),
-) -> Result<Expected, SeriesError> {
+) -> Result<(Verdict, String), SeriesError> {
     let own = Within::of(run, directory)?;
-    let (verdict, reason) = match against(run, &own, base, name) {
-        Ok(found) => found,
-        Err(why) => (Verdict::Inconclusive, why),
-    };
-    Ok(told(expectation, verdict, reason))
+    Ok(against(run, &own, base, name).unwrap_or_else(|why| (Verdict::Inconclusive, why)))
 }
 
 /// The verdict with its reason; in the error, why the two cannot be compared.

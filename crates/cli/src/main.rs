@@ -20,6 +20,7 @@ mod push;
 mod report;
 mod settings;
 mod signals;
+mod stored_runs;
 mod target;
 mod text;
 mod time_left;

@@ -21,10 +21,9 @@ use spec::{ResolvedTile, SpecError};
 use units::{Bytes, Nanos};
 
 use crate::args::{Cpu, LoadArgs, ReplayArgs, RunArgs, SimulateArgs};
-use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::target;
+use crate::{stored_runs, target};
 
 /// The tile that runs if nobody names one.
 const DEFAULT_TILE: &str = "datacenter";
@@ -60,10 +59,10 @@ pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
 fn name_expected_runs(plan: &mut ResolvedPlan, out: Option<&Path>) -> Result<(), Failure> {
     for expectation in &mut plan.expect.value {
         let Quantity::NotSlower { run } = &mut expectation.quantity else { continue };
-        let stored = runs::open(out, run)?;
-        stored.run().map_err(runs::failure)?;
+        let stored = stored_runs::open(out, run)?;
+        stored.run().map_err(stored_runs::failure)?;
         let id = stored.id().as_str();
-        let is_here = runs::open(out, id)
+        let is_here = stored_runs::open(out, id)
             .is_ok_and(|own| own.path().canonicalize().ok() == stored.path().canonicalize().ok());
         *run = if is_here { id.to_owned() } else { stored.path().display().to_string() };
     }

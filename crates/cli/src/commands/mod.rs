@@ -23,7 +23,7 @@ mod record_hosts;
 mod replay;
 mod report;
 pub mod run;
-pub mod runs;
+mod runs;
 mod schema;
 mod self_description;
 mod serve;

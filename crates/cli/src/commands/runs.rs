@@ -1,9 +1,9 @@
 //! Stored runs: list, show, remove.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use record::run::{Run, Status};
-use record::rundir::{self, RunDirError, State, StoredRun};
+use record::rundir::{self, State, StoredRun};
 use serde_json::json;
 use units::{Bytes, Nanos};
 
@@ -11,20 +11,8 @@ use crate::args::{Format, RunsAction, RunsArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+pub use crate::stored_runs::{base, failure, open};
 use crate::text::{self, Table};
-
-/// Where run directories are kept.
-pub fn base(out: Option<&Path>) -> Result<PathBuf, Failure> {
-    match out {
-        Some(path) => Ok(path.to_path_buf()),
-        None => rundir::default_base().map_err(failure),
-    }
-}
-
-/// A stored run by directory, name, `latest`, `latest~1`, `previous` or a part of its id.
-pub fn open(out: Option<&Path>, name: &str) -> Result<StoredRun, Failure> {
-    rundir::open(&base(out)?, name).map_err(failure)
-}
 
 /// Runs by what names one, or all complete ones that have a tag: `tag:KEY=VALUE`.
 pub fn open_all(out: Option<&Path>, name: &str) -> Result<Vec<StoredRun>, Failure> {
@@ -42,19 +30,6 @@ pub fn open_all(out: Option<&Path>, name: &str) -> Result<Vec<StoredRun>, Failur
         return Err(Failure::new(Exit::Usage, message).hint(Some("`tilemark runs` lists them")));
     }
     Ok(found)
-}
-
-/// A run directory that could not be read or written.
-pub fn failure(error: RunDirError) -> Failure {
-    let hint = error.hint();
-    let exit = match error {
-        RunDirError::NotFound { .. }
-        | RunDirError::NothingEnded { .. }
-        | RunDirError::FewerEnded { .. }
-        | RunDirError::Ambiguous { .. } => Exit::Usage,
-        _ => Exit::Failure,
-    };
-    Failure::from_error(exit, &error).hint(hint)
 }
 
 /// Lists, shows or removes.

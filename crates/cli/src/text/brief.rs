@@ -2,7 +2,7 @@ use std::path::Path;
 
 use record::run::{Answer, Run, Score, Step, told};
 
-use crate::commands::runs;
+use crate::stored_runs;
 
 use super::step::{calls_per_s, tightest};
 use super::summary::{
@@ -71,7 +71,7 @@ pub fn brief(run: &Run, directory: Option<&Path>) -> String {
 
 /// The command that shows all of a stored run, from here.
 fn show_command(run: &Run, directory: &Path) -> String {
-    let base = runs::base(std::env::var_os("TILEMARK_RUNS").as_deref().map(Path::new)).ok();
+    let base = stored_runs::base(std::env::var_os("TILEMARK_RUNS").as_deref().map(Path::new)).ok();
     if base.as_deref() == directory.parent() {
         return format!("tilemark runs show {} --verbose", run.id);
     }

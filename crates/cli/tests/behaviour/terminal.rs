@@ -200,3 +200,38 @@ fn sixty_columns_hold_tables_and_answers() {
         }
     }
 }
+
+#[test]
+fn simulate_is_quick_on_a_terminal_and_standard_in_a_pipe() {
+    let place = Place::new();
+    let words = ["simulate", "--array", "hdd-raid10", "--tile", "tile.toml", "--print-config"];
+    let has_profile = |text: &str, profile: &str| {
+        let row =
+            text.lines().find(|line| line.starts_with("profile ") && line.contains("default"));
+        row.is_some_and(|row| row.contains(profile))
+    };
+    let piped = place.output(&words);
+    assert!(has_profile(&out(&piped), "standard"), "{}", out(&piped));
+    let line = format!("{} {}", env!("CARGO_BIN_EXE_tilemark"), words.join(" "));
+    let mut command = Command::new("script");
+    command.args(["-qefc", &line, "/dev/null"]).current_dir(place.path(""));
+    command.env("SHELL", "/bin/sh").stdin(Stdio::null());
+    place.surroundings(&mut command);
+    let Ok(typed) = command.output() else {
+        eprintln!("skipped: there is no script(1) of util-linux here");
+        return;
+    };
+    let screen = out(&typed);
+    assert!(has_profile(&screen, "quick"), "{screen}");
+    assert!(screen.contains("--standard for three repeats"), "{screen}");
+}
+
+#[test]
+fn changed_array_says_in_its_title_what_was_changed() {
+    let place = Place::new();
+    let words = ["--array", "hdd-raid10", "--tile", "tile.toml", "--tiles", "1", "--seed", "1"];
+    let with = ["--with", "pool.shelf.count=12"];
+    let text = out(&place.output(&crate::rig::simulate_words(&[&words[..], &with].concat())));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("changed: pool.shelf.count=12"), "{text}");
+}
