@@ -26,6 +26,17 @@ pub enum Progress<'a> {
         /// Bytes per second over the last moment.
         bytes_per_s: f64,
     },
+    /// A quick search knows its edge roughly and goes on with larger disks.
+    LargerDisks {
+        /// Most tiles that held with the smaller disks.
+        held: u32,
+        /// Least tiles above them that did not.
+        failed: u32,
+        /// Bytes of a tile's disks until now.
+        before: Bytes,
+        /// Bytes of a tile's disks from now on.
+        after: Bytes,
+    },
     /// A step begins.
     StepBegins {
         /// Tiles in it.

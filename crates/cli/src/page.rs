@@ -137,7 +137,7 @@ impl Page {
             Progress::Tick(tick) => feed.second(&second(tick, self.left.told(now))),
             Progress::StepEnds(_) => feed.judging(),
             Progress::Finished { .. } => feed.end(),
-            Progress::Planned(_) | Progress::Warning(_) => {}
+            Progress::Planned(_) | Progress::LargerDisks { .. } | Progress::Warning(_) => {}
         }
     }
 

@@ -58,6 +58,7 @@ impl Way<'_> {
             repeats: 1,
             precision: 0.0,
             in_real_time: false,
+            first: 1,
             tiles_max: self.tiles_max,
             gain_min: LadderOptions::GAIN_MIN,
             budget: None,

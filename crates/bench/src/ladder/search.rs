@@ -55,6 +55,8 @@ pub struct LadderOptions {
     /// storage may need time to recover, so that a count that passed before the first overload is
     /// run again after it.
     pub in_real_time: bool,
+    /// Tiles of the first step of a search, at least 1.
+    pub first: u32,
     /// No step has more tiles than this.
     pub tiles_max: u32,
     /// A step that adds less work than this per added tile, as a share of what a tile does by
@@ -142,6 +144,19 @@ impl Ladder {
 
     /// Climbs until nothing is left to run. After an error the steps so far remain.
     pub fn climb<R: StepRunner>(&mut self, runner: &mut R) -> Result<(), R::Error> {
+        self.climb_until(runner, |_| false)
+    }
+
+    /// Climbs until nothing is left to run, or until this is true after a step; a later climb goes on from there.
+    ///
+    /// # Errors
+    ///
+    /// What ends the climb.
+    pub fn climb_until<R: StepRunner>(
+        &mut self,
+        runner: &mut R,
+        is_over: impl Fn(&Self) -> bool,
+    ) -> Result<(), R::Error> {
         while let Some(next) = self.next_step() {
             if self.is_over_budget() {
                 self.out_of_time = true;
@@ -150,8 +165,37 @@ impl Ladder {
             let result = runner.run_step(next.tiles, next.repeat)?;
             self.record(next.tiles, result);
             runner.ran(self)?;
+            if is_over(self) {
+                break;
+            }
         }
         Ok(())
+    }
+
+    /// Count that is held and the next one above that broke a limit or added no work, if that is at most twice as
+    /// many.
+    pub fn bracket(&self) -> Option<(u32, u32)> {
+        let edge = self.edge();
+        let Some(Stop::Limit { tiles } | Stop::Flat { tiles, .. }) = edge.stop else { return None };
+        let is_close = edge.held > 0 && tiles <= edge.held.saturating_mul(2);
+        is_close.then_some((edge.held, tiles))
+    }
+
+    /// Time that a step took on average, preparation included; nothing before the first.
+    pub fn mean_step(&self) -> Option<Nanos> {
+        let sum = self.took.iter().fold(Nanos::ZERO, |sum, took| sum.saturating_add(*took));
+        sum.0.checked_div(self.took.len() as u64).map(Nanos)
+    }
+
+    /// Time of all steps and of what was added by [`Ladder::spend`].
+    pub fn spent(&self) -> Nanos {
+        self.spent
+    }
+
+    /// Whether a step says something about where the edge is.
+    pub fn is_telling(&self) -> bool {
+        let edge = self.edge();
+        edge.held > 0 || matches!(edge.stop, Some(Stop::Limit { .. } | Stop::Flat { .. }))
     }
 
     /// Adds time spent before or between steps (prefill) to what the budget counts.
@@ -375,7 +419,8 @@ impl Ladder {
         let held = self.rungs.get(&edge.held);
         let room = held.and_then(|rung| rung.runs.last()?.room).unwrap_or(0.0);
         let factor = if room > FAR { 4 } else { 2 };
-        let wanted = edge.held.saturating_mul(factor).max(1);
+        let least = if self.rungs.is_empty() { self.options.first.max(1) } else { 1 };
+        let wanted = edge.held.saturating_mul(factor).max(least);
         let is_ceiling = cap < self.options.tiles_max;
         if wanted <= cap || !is_ceiling && edge.held < cap {
             return self.lacks(wanted.min(cap), 1);

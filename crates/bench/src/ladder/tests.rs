@@ -24,6 +24,7 @@ fn options() -> LadderOptions {
         repeats: 3,
         precision: 0.02,
         in_real_time: false,
+        first: 1,
         tiles_max: 64,
         gain_min: LadderOptions::GAIN_MIN,
         budget: None,

@@ -12,6 +12,7 @@ pub(crate) fn ladder_options(
         repeats: plan.repeats.value,
         precision: plan.method.precision,
         in_real_time,
+        first: 1,
         tiles_max,
         gain_min: LadderOptions::GAIN_MIN,
         budget: match plan.climb.value {

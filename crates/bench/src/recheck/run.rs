@@ -185,7 +185,17 @@ fn steps(
 ) -> Result<Vec<Again>, SeriesError> {
     let references = references(run, plan, recheck);
     let slices_per_block = slices_per_block(plan);
-    let mut slices = Slices::of(stored.path())?.peekable();
+    let beside: Vec<u32> =
+        run.resized.iter().flat_map(|own| own.steps.iter().map(|step| step.step)).collect();
+    if !beside.is_empty() {
+        recheck.not_rechecked.push(NotRechecked::new(
+            "steps with disks of another size",
+            "the plan describes the run's own steps",
+        ));
+    }
+    let mut slices = Slices::of(stored.path())?
+        .filter(|slice| !slice.as_ref().is_ok_and(|slice| beside.contains(&slice.key.step)))
+        .peekable();
     let mut all: Vec<Again> = Vec::new();
     for step in &run.steps {
         let mut replayed = Replayed::new(&plan.tile_set, step, slices_per_block);

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
+use engine::prefill::RateStats;
 use machine::{IoError, IoRequest};
 use record::gauge::{Gauge, GaugeSource, Readings};
 use record::slice::Slice;
@@ -62,6 +63,12 @@ pub struct FakeRig {
     pub slice: Nanos,
     /// Steps are simulated for this long.
     pub horizon: Nanos,
+    /// Speed at which disks are written for the first time; 0 tells none.
+    pub fill_bytes_per_s: f64,
+    /// Whether disks can be made anew during a run.
+    pub can_renew: bool,
+    /// The first write of disks fails once they were made anew.
+    pub fails_after_renewal: bool,
     /// What was prepared, in order.
     pub prepared: Vec<String>,
     /// Whether steps are taken for ones in real time.
@@ -70,7 +77,7 @@ pub struct FakeRig {
     pub metered: Option<Gauge>,
     /// The world.
     pub world: Rc<RefCell<World>>,
-    loads: i128,
+    pub(crate) loads: i128,
 }
 
 /// Shows the same again and again.
@@ -94,6 +101,9 @@ impl FakeRig {
             clock_jump_ns: 0,
             slice,
             horizon,
+            fill_bytes_per_s: 0.0,
+            can_renew: false,
+            fails_after_renewal: false,
             prepared: Vec::new(),
             in_real_time: false,
             metered: None,
@@ -149,8 +159,25 @@ impl Rig for FakeRig {
             bytes = bytes + disk.size;
             progress(PrefillSoFar { done: bytes, total: bytes, bytes_per_s: 1e9 });
         }
-        let done = Prefilled { bytes: bytes.get(), ..Prefilled::default() };
+        let mut first_write = RateStats::default();
+        if self.fill_bytes_per_s > 0.0 {
+            let elapsed = Nanos::from_secs_f64(bytes.as_f64() / self.fill_bytes_per_s);
+            self.world.borrow_mut().now += elapsed;
+            (first_write.bytes, first_write.elapsed) = (bytes, elapsed);
+        }
+        let done = Prefilled { bytes: bytes.get(), first_write, ..Prefilled::default() };
         Ok((bytes > Bytes::ZERO).then_some(done))
+    }
+
+    fn renew_disks(&mut self) -> Result<bool, BenchError> {
+        if !self.can_renew {
+            return Ok(false);
+        }
+        self.prepared.clear();
+        if self.fails_after_renewal {
+            self.disks_max = 0;
+        }
+        Ok(true)
     }
 
     fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<FakeLoad, BenchError> {

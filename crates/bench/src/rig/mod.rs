@@ -21,7 +21,7 @@ pub use host_event::HostEvent;
 pub use host_load::HostLoad;
 pub use machines::{Machines, check as check_machines};
 pub use prefilled::Prefilled;
-pub use real::{RealRig, SecondStore, Services, clocks, reach};
+pub use real::{RealRig, Reopen, SecondStore, Services, clocks, reach};
 pub use real_load::RealLoad;
 pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
@@ -95,6 +95,16 @@ pub trait Rig {
         disks: &[DiskNeed],
         progress: &mut dyn FnMut(PrefillSoFar) -> bool,
     ) -> Result<Option<Prefilled>, BenchError>;
+
+    /// Removes all disks during a run, so that [`Rig::prepare`] makes new ones of other sizes. Whether it can: if not,
+    /// nothing changed.
+    ///
+    /// # Errors
+    ///
+    /// When they could not be removed, or what held them could not be claimed again.
+    fn renew_disks(&mut self) -> Result<bool, BenchError> {
+        Ok(false)
+    }
 
     /// Reads back everything that was written and verified. What was found, in words, if
     /// there is verification; blocks that are wrong are an error.

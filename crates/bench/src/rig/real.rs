@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use datastore::{Datastore, DiskRequest, Fill, HeldDir, Lent, OwnDir, Removed, VirtualDisk};
+use datastore::{
+    Datastore, DiskRequest, Fill, HeldDir, Lent, OwnDir, Removed, Target, VirtualDisk,
+};
 use engine::client::Service;
 use engine::prefill::{self, RateStats};
 use engine::verify::{self, CheckError, DiskReport, Elsewhere, Setup};
@@ -60,6 +62,19 @@ pub struct RealRig {
     through: Option<Through>,
     /// Disks of tiles that may come, by the name of an instance's first.
     lent: BTreeMap<String, Lent>,
+    /// How the first datastore is claimed again.
+    reopen: Option<Reopen>,
+}
+
+/// Target of a datastore and what it was opened with, to open it again.
+#[derive(Debug, Clone)]
+pub struct Reopen {
+    /// The target.
+    pub target: Target,
+    /// Bytes that its first step needs.
+    pub needed: Bytes,
+    /// Options of the first opening.
+    pub options: datastore::Options,
 }
 
 /// An open second datastore.
@@ -142,6 +157,7 @@ impl RealRig {
             power: None,
             through: None,
             lent: BTreeMap::new(),
+            reopen: None,
         })
     }
 
@@ -194,6 +210,13 @@ impl RealRig {
         self
     }
 
+    /// The first datastore may be cleared and claimed again during the run.
+    #[must_use]
+    pub fn with_reopen(mut self, reopen: Reopen) -> Self {
+        self.reopen = Some(reopen);
+        self
+    }
+
     /// A rig for single loads on an open datastore: one worker, no verification. Dropping or
     /// removing it removes what the datastore made.
     pub fn over(datastore: Datastore, seed: u64, slice: Nanos) -> Self {
@@ -219,6 +242,7 @@ impl RealRig {
             power: None,
             through: None,
             lent: BTreeMap::new(),
+            reopen: None,
         }
     }
 
@@ -493,6 +517,21 @@ impl Rig for RealRig {
             prepared_before_bytes,
             first_write_absent: (!is_first).then(|| PREPARED_BEFORE.to_owned()),
         }))
+    }
+
+    fn renew_disks(&mut self) -> Result<bool, BenchError> {
+        let Some(Reopen { target, needed, options }) = self.reopen.clone() else {
+            return Ok(false);
+        };
+        let Some(first) = self.first.take() else { return Ok(false) };
+        let mut removed = first.clear();
+        self.filled.clear();
+        if !removed.failed.is_empty() {
+            return Err(removed.failed.remove(0).into());
+        }
+        // Checked as at the start: what changed meanwhile is refused.
+        self.first = Some(Holding::plain(Datastore::open(&target, needed, &options)?));
+        Ok(true)
     }
 
     fn check_written(&mut self) -> Result<Option<String>, BenchError> {

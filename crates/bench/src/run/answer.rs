@@ -206,12 +206,25 @@ impl Words<'_> {
     fn scale(&self) -> String {
         match self.plan.footprint.value {
             footprint if footprint < 1.0 && !self.facts.target.is_simulated() => format!(
-                "{} estimate with disks 1/{:.0} of their size: by speed, ",
+                "{} estimate with disks 1/{:.0} of their size: {}by speed, ",
                 profile_name(self.plan.profile.value),
-                1.0 / footprint
+                1.0 / footprint,
+                self.search()
             ),
+            _ if self.facts.search.is_some() => format!("disks of full size: {}", self.search()),
             _ => String::new(),
         }
+    }
+
+    /// Both ends of the edge that was found with smaller disks.
+    fn search(&self) -> String {
+        let Some((bytes, held, failed)) = self.facts.search else { return String::new() };
+        let held = count(held, "tile");
+        format!(
+            "with {bytes} of disks per tile {held} passed and {failed} failed; confirmed with {} \
+             per tile: ",
+            self.facts.load.bytes
+        )
     }
 
     /// By capacity: what disks of full size would need.

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
-use record::run::{Cause, Known, Run, Step, Warning};
-use record::rundir::{EventKind, EventLog, RunDir};
+use record::run::{Cause, Known, Resized, Run, Step, Warning};
+use record::rundir::{EventKind, EventLog, RunDir, files};
 use serde_json::json;
-use units::Nanos;
+use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
 use crate::fleet::{DiskNeed, StepOrder, fleet, round};
@@ -12,10 +12,11 @@ use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Progress, Request};
 use crate::rig::{Prefilled, Rig};
 use crate::run::answer::work_of;
+use crate::run::confirm::{Larger, Reason};
 use crate::run::document::RunFacts;
 use crate::run::kept::Kept;
 use crate::run::power::{self, RunPower};
-use crate::run::{End, answer};
+use crate::run::{End, TileLoad, answer};
 use crate::step::bottleneck;
 use crate::step::checks::repeats_within_3_percent;
 use crate::step::report::StepPlace;
@@ -39,11 +40,38 @@ pub struct Climber<'a, R> {
     rest_due: Nanos,
     prefill: Option<Prefilled>,
     backend: String,
-    provisioned_tiles: u32,
+    provisioned: Bytes,
     depth: u32,
+    /// Search that ended, with its plan, when disks were made larger.
+    search: Option<Search<'a>>,
     /// What reading back has found.
     verified: Option<String>,
     power: RunPower,
+}
+
+/// Search for the edge, as it was when disks were made larger.
+struct Search<'a> {
+    plan: &'a ResolvedPlan,
+    facts: RunFacts<'a>,
+    ladder: Ladder,
+    steps: Vec<Step>,
+    held: u32,
+    failed: u32,
+}
+
+impl Search<'_> {
+    /// Steps of one of both sizes, beside the run's own.
+    fn beside(
+        &self,
+        is_search: bool,
+        footprint: f64,
+        tile_bytes: Bytes,
+        steps: &[Step],
+    ) -> Resized {
+        let (held, failed) = (self.held, self.failed);
+        let (tile_bytes, steps) = (tile_bytes.get(), steps.to_vec());
+        Resized { is_search, footprint, tile_bytes, held, failed, steps }
+    }
 }
 
 impl<'a, R: Rig> Climber<'a, R> {
@@ -73,8 +101,9 @@ impl<'a, R: Rig> Climber<'a, R> {
             rest_due: Nanos::ZERO,
             prefill: None,
             backend: "none".to_owned(),
-            provisioned_tiles: 0,
+            provisioned: Bytes::ZERO,
             depth: 0,
+            search: None,
             verified: None,
             power,
         };
@@ -116,14 +145,88 @@ impl<'a, R: Rig> Climber<'a, R> {
         checked
     }
 
+    /// Why disks cannot be made larger, as far as the plan says.
+    pub fn obstacle(&self) -> Option<Reason> {
+        self.facts.kept_small
+    }
+
+    /// Notes why disks keep their size.
+    pub fn keep_size(&mut self, reason: Reason) {
+        self.facts.kept_small = Some(reason);
+    }
+
+    /// Bytes a second at which disks were written for the first time; 0 if unknown.
+    pub fn fill_bytes_per_s(&self) -> f64 {
+        self.prefill.as_ref().map_or(0.0, |done| done.first_write.bytes_per_second())
+    }
+
+    /// Time of a run of this length that is left.
+    pub fn time_left(&self, budget: Nanos) -> Nanos {
+        budget.saturating_sub(self.now())
+    }
+
+    /// Most tiles of this load whose disks fit.
+    pub fn tiles_that_fit(&self, load: &TileLoad) -> u32 {
+        self.rig.tiles_that_fit(load)
+    }
+
+    /// Whether storage rests between steps.
+    pub fn can_rest(&self) -> bool {
+        self.rig.can_rest()
+    }
+
+    /// Removes all disks, so that the next step makes new ones. Whether the rig can.
+    ///
+    /// # Errors
+    ///
+    /// When they could not be removed, or the storage could not be claimed again.
+    pub fn renew_disks(&mut self) -> Result<bool, BenchError> {
+        self.rig.renew_disks()
+    }
+
+    /// Goes on with larger disks; the search so far is the run's answer until a step with them says something.
+    ///
+    /// # Errors
+    ///
+    /// When the plan cannot be written down.
+    pub fn confirm(
+        &mut self,
+        larger: &'a Larger,
+        ladder: Ladder,
+        (held, failed): (u32, u32),
+    ) -> Result<(), BenchError> {
+        let (before, after) = (self.facts.load.bytes, larger.load.bytes);
+        let mut facts = self.facts.clone();
+        facts.kept_small = Some(Reason::Undecided);
+        let steps = std::mem::take(&mut self.steps);
+        self.search = Some(Search { plan: self.plan, facts, ladder, steps, held, failed });
+        self.facts.resize(larger)?;
+        self.facts.search = Some((before, held, failed));
+        self.plan = &larger.plan;
+        self.numbers.clear();
+        self.provisioned = Bytes::ZERO;
+        self.directory.write_text(files::PLAN, &larger.plan.to_toml()?)?;
+        let fields = json!({ "held": held, "failed": failed, "tile_bytes": after.get() });
+        self.event(EventKind::LargerDisks, &fields)?;
+        self.observer.event(&Progress::LargerDisks { held, failed, before, after });
+        Ok(())
+    }
+
     /// Writes the last documents; what is left is to finish the directory. The result is
     /// there even if it could not be written.
     pub fn finish(self, ladder: &Ladder, end: &End) -> (Run, Result<(), BenchError>) {
         let mut run = self.document(ladder, end);
+        let plan = self.unconfirmed(ladder).map(|search| search.plan);
         self.power.end(&mut run);
         run.warnings.extend(power::close(self.rig.power().as_deref()));
         run.ended = Some(self.rig.wall());
-        let stored = self.store(&run, end);
+        let directory = self.directory;
+        let stored = match plan.map(ResolvedPlan::to_toml).transpose() {
+            Ok(Some(plan)) => directory.write_text(files::PLAN, &plan).map_err(BenchError::from),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error.into()),
+        };
+        let stored = self.store(&run, end).and(stored);
         (run, stored)
     }
 
@@ -139,15 +242,30 @@ impl<'a, R: Rig> Climber<'a, R> {
         Ok(self.directory.write_run(run)?)
     }
 
+    /// The search, while steps with larger disks say nothing yet.
+    fn unconfirmed(&self, ladder: &Ladder) -> Option<&Search<'a>> {
+        self.search.as_ref().filter(|_| !ladder.is_telling())
+    }
+
     fn document(&self, ladder: &Ladder, end: &End) -> Run {
-        let answer = answer::answer(self.plan, &self.facts, ladder, end, &self.steps);
         let prefill = self.prefill.as_ref().map(Prefilled::document);
-        let mut run = self.facts.run(self.plan, answer, self.steps.clone(), prefill, end);
+        let document = |plan, facts: &RunFacts<'_>, ladder, steps: &[Step]| {
+            let answer = answer::answer(plan, facts, ladder, end, steps);
+            facts.run(plan, answer, steps.to_vec(), prefill, end)
+        };
+        let (plan, facts, steps) = (self.plan, &self.facts, &*self.steps);
+        let mut run = match self.unconfirmed(ladder) {
+            Some(old) => document(old.plan, &old.facts, &old.ladder, &old.steps),
+            None => document(plan, facts, ladder, steps),
+        };
+        run.resized = self.search.as_ref().map(|old| match ladder.is_telling() {
+            true => old.beside(true, old.plan.footprint.value, old.facts.load.bytes, &old.steps),
+            false => old.beside(false, plan.footprint.value, facts.load.bytes, steps),
+        });
         run.engine.backend.clone_from(&self.backend);
         run.engine.depth = self.depth;
         self.power.tell(self.rig.power().as_deref(), self.rig.supplies(), &mut run);
-        let per_tile = self.facts.load.bytes.get();
-        run.target.provisioned_bytes = Some(per_tile * u64::from(self.provisioned_tiles));
+        run.target.provisioned_bytes = Some(self.provisioned.get());
         run.warnings.extend(self.verified.as_ref().map(|text| Warning {
             id: Known::Verified.id().to_owned(),
             text: text.clone(),
@@ -171,7 +289,7 @@ impl<'a, R: Rig> Climber<'a, R> {
     /// Makes and fills what the step needs and no step before it had.
     fn prepare(&mut self, tiles: u32, disks: &[DiskNeed]) -> Result<(), BenchError> {
         let done = fill(self.rig, disks, self.control, self.observer)?;
-        self.provisioned_tiles = self.provisioned_tiles.max(tiles);
+        self.provisioned = self.provisioned.max(self.facts.load.bytes * u64::from(tiles));
         if let Some(done) = done {
             self.event(EventKind::Prefill, &json!({ "tiles": tiles, "bytes": done.bytes }))?;
             match &mut self.prefill {
@@ -183,9 +301,12 @@ impl<'a, R: Rig> Climber<'a, R> {
     }
 
     fn place(&mut self, tiles: u32, repeat: u32) -> StepPlace {
-        let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX) + 1;
+        let before = self.search.iter().flat_map(|search| &search.steps);
+        let last = before.clone().map(|step| step.step).max().unwrap_or(0);
+        let next = last + u32::try_from(self.numbers.len()).unwrap_or(u32::MAX) + 1;
         let step = *self.numbers.entry(tiles).or_insert(next);
-        let order = u32::try_from(self.steps.len()).unwrap_or(u32::MAX) + 1;
+        let ran = before.count() + self.steps.len();
+        let order = u32::try_from(ran).unwrap_or(u32::MAX) + 1;
         StepPlace { step, repeat: repeat + 1, order, tiles, started: self.rig.wall() }
     }
 

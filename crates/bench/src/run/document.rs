@@ -16,11 +16,12 @@ use units::Bytes;
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
+use crate::run::confirm::{Larger, Reason};
 use crate::run::{End, Reporter, TileLoad};
 use crate::score::References;
 
 /// What is known of a run before its first step.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RunFacts<'a> {
     /// The run's id.
     pub id: String,
@@ -49,6 +50,10 @@ pub struct RunFacts<'a> {
     pub power_policies: bool,
     /// What makes the report.
     pub reporter: Option<Arc<dyn Reporter>>,
+    /// Why a quick search does not make its disks larger.
+    pub kept_small: Option<Reason>,
+    /// Bytes of a tile's disks in the search that these disks confirm, with the tiles that held and failed there.
+    pub search: Option<(Bytes, u32, u32)>,
 }
 
 impl<'a> RunFacts<'a> {
@@ -77,7 +82,20 @@ impl<'a> RunFacts<'a> {
             hosts: Vec::new(),
             power_policies: false,
             reporter: None,
+            kept_small: None,
+            search: None,
         })
+    }
+
+    /// Goes on with disks of another size: what one tile needs now, and how many fit.
+    ///
+    /// # Errors
+    ///
+    /// When the plan cannot be written down.
+    pub fn resize(&mut self, larger: &Larger) -> Result<(), BenchError> {
+        self.plan_sha256 = sha256_hex(larger.plan.to_toml()?.as_bytes());
+        (self.load, self.fits) = (larger.load, larger.fits);
+        Ok(())
     }
 
     /// Room for tiles of full size; nothing where disks have it, or nobody knows the room.
@@ -145,6 +163,7 @@ impl<'a> RunFacts<'a> {
             plan: plan.values(),
             prefill,
             steps,
+            resized: None,
             answer: match &self.calibration {
                 Some(known) => widened(answer, known),
                 None => answer,
@@ -158,11 +177,13 @@ impl<'a> RunFacts<'a> {
     fn scaled(&self, plan: &ResolvedPlan) -> Option<Warning> {
         let footprint = plan.footprint.value;
         let caches = self.caches.as_ref().map_or_else(String::new, |seen| format!(" ({seen})"));
+        let kept = |reason: &Reason| format!("; they were not made larger: {reason}");
+        let kept = self.kept_small.as_ref().map_or_else(String::new, kept);
         (footprint < 1.0).then(|| Warning {
             id: Known::ScaledFootprint.id().to_owned(),
             text: format!(
                 "disks have 1/{:.0} of their full size, so caches of the storage hold more of them \
-                 than they would{caches}",
+                 than they would{caches}{kept}",
                 1.0 / footprint
             ),
             value: Some(format!("{footprint:.6}")),

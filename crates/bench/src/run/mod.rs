@@ -3,6 +3,9 @@
 mod ahead;
 mod answer;
 mod climber;
+mod confirm;
+#[cfg(test)]
+mod confirm_tests;
 mod document;
 mod kept;
 mod power;
@@ -32,6 +35,7 @@ pub use sample::sample;
 pub use simulate::{SimulateOptions, simulate, simulate_ahead};
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -47,7 +51,7 @@ use crate::expect;
 use crate::ladder::{Climb, Ladder};
 use crate::plan::{ResolvedPlan, ladder_options, store_tile, with_traces};
 use crate::progress::{Control, Observer, Overview, Progress, Whole};
-use crate::rig::{Machines, RealRig, Rig, TierSpec, check_machines, reach};
+use crate::rig::{Machines, RealRig, Reopen, Rig, TierSpec, check_machines, reach};
 pub use crate::run::answer::work_of;
 use crate::run::climber::Climber;
 pub use crate::run::climber::fill;
@@ -193,6 +197,9 @@ pub fn run(
         .with_machines(Machines::of_run(site.id.to_string(), plan))
         .with_tier(through)
         .with_power(power);
+    if confirm::obstacle(plan, options).is_none() {
+        rig = rig.with_reopen(Reopen { target, needed, options: store_options });
+    }
     rig.check_operations(plan)?;
     rig.set_keep(options.keep);
     let mut finished = run_over(plan, site, options, &mut rig, control, observer)?;
@@ -252,6 +259,7 @@ pub fn run_over<R: Rig>(
         facts.note_reuse(&reuse.to_string());
     }
     facts.reporter.clone_from(&options.reporter);
+    facts.kept_small = confirm::obstacle(plan, options);
     run_on(plan, facts, rig, directory, control, observer)
 }
 
@@ -351,8 +359,9 @@ fn run_on<R: Rig>(
     observer.event(&Progress::Planned(&overview));
     let mut ladder = Ladder::new(ladder_options(plan, tiles_max, rig.can_rest()));
     let reporter = facts.reporter.take();
+    let larger = OnceCell::new();
     let mut climber = Climber::new(plan, facts, rig, &directory, control, &mut *observer)?;
-    let climbed = ladder.climb(&mut climber);
+    let climbed = confirm::climb(&mut climber, &mut ladder, plan, &larger);
     let climbed = climber.verified(climbed);
     let end = match climbed {
         Ok(()) => End::Complete,

@@ -47,7 +47,7 @@ limit = "20ms"
 source = "test"
 "#;
 
-fn plan(values: Values) -> ResolvedPlan {
+pub(super) fn plan(values: Values) -> ResolvedPlan {
     let base = Values {
         datastore: Some("dir:/nowhere".to_owned()),
         tile: Some("test".to_owned()),
@@ -71,12 +71,16 @@ fn preflight() -> datastore::Preflight {
     serde_json::from_str(text).expect("a preflight")
 }
 
-struct Ran {
-    finished: FinishedRun,
+pub(super) struct Ran {
+    pub(super) finished: FinishedRun,
     _base: tempfile::TempDir,
 }
 
-fn run_fake(plan: &ResolvedPlan, rig: &mut FakeRig, control: &Control) -> Result<Ran, BenchError> {
+pub(super) fn run_fake(
+    plan: &ResolvedPlan,
+    rig: &mut FakeRig,
+    control: &Control,
+) -> Result<Ran, BenchError> {
     run_fake_with(plan, TileLoad::of(plan)?, rig, control)
 }
 
@@ -99,12 +103,12 @@ fn run_fake_with(
     Ok(Ran { finished, _base: base })
 }
 
-fn rig(plan: &ResolvedPlan, service: Nanos) -> FakeRig {
+pub(super) fn rig(plan: &ResolvedPlan, service: Nanos) -> FakeRig {
     FakeRig::new(service, plan.slice.value, Nanos::from_secs(40))
 }
 
 /// A server of 0.5 ms does 2,000 reads a second; a tile asks for nearly 500.
-fn half_a_millisecond() -> Nanos {
+pub(super) fn half_a_millisecond() -> Nanos {
     Nanos::from_micros(500)
 }
 
@@ -667,6 +671,7 @@ fn an_observer_hears_of_every_step_and_of_the_end() {
             let word = match event {
                 Progress::Planned(_) => "planned",
                 Progress::Prefill { .. } => "prefill",
+                Progress::LargerDisks { .. } => "larger",
                 Progress::StepBegins { .. } => "begin",
                 Progress::Slice { .. } => return,
                 Progress::Tick(tick) => {

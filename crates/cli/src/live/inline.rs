@@ -12,8 +12,8 @@ use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
 use super::FinalWarnings;
 use super::line::{
-    Pace, begin_line, in_the_way, judged, of_all, overview_lines, phase_line, prefill_line,
-    rate_line,
+    Pace, begin_line, in_the_way, judged, larger_line, of_all, overview_lines, phase_line,
+    prefill_line, rate_line,
 };
 use super::terminal::StderrTerminal;
 use crate::text::{latency, number};
@@ -265,6 +265,7 @@ impl Observer for Inline {
                 view.history.clear();
                 view.limits.clear();
             }
+            Progress::LargerDisks { .. } => self.keep(vec![larger_line(event)]),
             Progress::StepBegins { .. } => {
                 self.step = begin_line(event);
                 self.view.title = format!("{}{}", self.step, of_all(&self.left));

@@ -71,6 +71,7 @@ impl Observer for Lines {
             Progress::Prefill { done, total, bytes_per_s } => {
                 self.prefill(*done, *total, *bytes_per_s)
             }
+            Progress::LargerDisks { .. } => crate::say!("{}", larger_line(event)),
             Progress::StepBegins { .. } => {
                 self.last_tick = None;
                 crate::say!("{}{}", begin_line(event), of_all(&self.left));
@@ -175,6 +176,18 @@ pub(super) fn begin_line(event: &Progress<'_>) -> String {
     let of = if *repeats == 1 { String::new() } else { format!(", repeat {repeat} of {repeats}") };
     let (tiles, vms) = (count(u64::from(*tiles), "tile"), count(u64::from(*vms), "VM"));
     format!("step: {tiles}, {vms}{of}, at most {at_most}")
+}
+
+/// Both ends of the edge so far, and the size of disks with which it is confirmed.
+pub(super) fn larger_line(event: &Progress<'_>) -> String {
+    let Progress::LargerDisks { held, failed, before, after } = event else {
+        return String::new();
+    };
+    let held = count(u64::from(*held), "tile");
+    format!(
+        "edge: with {before} of disks per tile {held} passed and {failed} failed; it is confirmed with \
+         {after} per tile"
+    )
 }
 
 pub(super) fn prefill_line(done: Bytes, total: Bytes, bytes_per_s: f64) -> String {

@@ -56,6 +56,9 @@ pub struct Run {
     pub prefill: Option<Prefill>,
     /// Every step that was run, in the order it was run.
     pub steps: Vec<Step>,
+    /// Steps with disks of another size; nothing where all disks had one size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resized: Option<Resized>,
     /// What it all means.
     pub answer: Answer,
     /// What was expected of it, and what came of that; empty if nothing was, or it has not ended.
@@ -176,6 +179,24 @@ pub struct ScaleFacts {
     pub footprint: f64,
     /// Schedule times (bursts, phases, drift) were multiplied by this; 1 is real time.
     pub time: f64,
+}
+
+/// Steps with disks of another size than those of the run's own steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Resized {
+    /// Whether they are the search that came first: the run's own steps confirm its edge with larger disks. If not,
+    /// they are the larger disks, with which nothing was decided.
+    pub is_search: bool,
+    /// Disk sizes were multiplied by this.
+    pub footprint: f64,
+    /// Bytes of one tile's disks.
+    pub tile_bytes: u64,
+    /// Most tiles that held in the search.
+    pub held: u32,
+    /// Least tiles above them that did not.
+    pub failed: u32,
+    /// Steps in the order they ran. No step of the run has the number of one of them.
+    pub steps: Vec<Step>,
 }
 
 /// How load was made.

@@ -29,7 +29,7 @@ mod workload;
 pub use answer::{Answer, BrokenLimit, Capacity, Edge, Status, TilesInterval, score_clause};
 pub use call::{CallErrors, CallTotal};
 pub use document::{
-    EngineFacts, OperationsFacts, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED,
+    EngineFacts, OperationsFacts, Origin, PlanValue, Prefill, RateFacts, Resized, Run, SIMULATED,
     ScaleFacts, ServedTier, TargetFacts, TileFacts, ToolFacts,
 };
 pub use estate::EstateFacts;

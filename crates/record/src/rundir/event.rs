@@ -32,6 +32,8 @@ pub enum EventKind {
     RunEnd,
     /// Disks were filled.
     Prefill,
+    /// Disks were made anew, larger.
+    LargerDisks,
     /// A step began.
     StepStart,
     /// A step was judged.
@@ -54,6 +56,7 @@ impl EventKind {
             Self::RunStart => "run-start",
             Self::RunEnd => "run-end",
             Self::Prefill => "prefill",
+            Self::LargerDisks => "larger-disks",
             Self::StepStart => "step-start",
             Self::StepEnd => "step-end",
             Self::Verified => "verified",

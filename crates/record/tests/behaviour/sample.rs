@@ -326,6 +326,7 @@ pub fn run() -> Run {
             per_kilowatt: Vec::new(),
             progress: "2 of 2 steps".to_owned(),
         },
+        resized: None,
         expectations: Vec::new(),
         warnings: vec![Warning {
             id: "same-device".to_owned(),

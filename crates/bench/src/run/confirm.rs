@@ -1,0 +1,195 @@
+//! A quick search goes on with larger disks as soon as the edge is roughly known.
+//!
+//! Small disks let a search reach the edge in minutes, but caches on the way hold more of them than of real ones. So
+//! the search stops when twice the tiles that hold are too many, disks are made anew, as large as room and time allow,
+//! and the edge is looked for again from the count that held. Both are told. Disks keep their size, and the reason is
+//! told, where that cannot be: see [`Reason`].
+
+use std::cell::OnceCell;
+use std::fmt;
+
+use units::{Bytes, Nanos};
+
+use crate::error::BenchError;
+use crate::ladder::{Ladder, LadderOptions};
+use crate::plan::{ResolvedPlan, ladder_options};
+use crate::rig::Rig;
+use crate::run::climber::Climber;
+use crate::run::{RunOptions, is_open};
+use crate::tile_load::TileLoad;
+
+/// Filling larger disks may take this share of the time that is left: the steps after it need the other half. Our
+/// choice.
+const FILL_SHARE: u64 = 2;
+/// Steps for which there has to be time behind the fill: one at each end of the edge. Our choice.
+const STEPS_LEAST: u64 = 2;
+
+/// Why disks keep the size of the search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// Blocks are verified against a state that belongs to the disks.
+    Verified,
+    /// The disks of an earlier run are used.
+    Reused,
+    /// Disks lie on a second datastore, too.
+    Second,
+    /// Disks are reached through a tier, which holds them.
+    Tier,
+    /// Infrastructure operations use the disks of the search.
+    Operations,
+    /// Several hosts drive the load.
+    Hosts,
+    /// The storage cannot give its disks back during a run.
+    Rig,
+    /// No edge was bracketed before the search ended.
+    Open,
+    /// Time does not suffice to fill larger disks and measure with them.
+    Time,
+    /// Larger disks of as many tiles as failed do not fit.
+    Room,
+    /// Speed of filling is not known.
+    Speed,
+    /// Larger disks were made, and no step with them said anything.
+    Undecided,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Verified => "verified disks are not made anew",
+            Self::Reused => "the disks of an earlier run are used",
+            Self::Second => "there is a second datastore",
+            Self::Tier => "they are reached through a tier",
+            Self::Operations => "infrastructure operations use them",
+            Self::Hosts => "several hosts drive the load",
+            Self::Rig => "this storage keeps its disks until the run ends",
+            Self::Open => "the search ended before the edge was known",
+            Self::Time => "the time left does not suffice for larger ones",
+            Self::Room => "larger ones do not fit",
+            Self::Speed => "how fast larger ones are filled is not known",
+            Self::Undecided => "no step with larger ones said anything",
+        })
+    }
+}
+
+/// What keeps this run from growing its disks from the beginning, if anything does; `None` of a run whose disks have
+/// the size that somebody asked for.
+pub fn obstacle(plan: &ResolvedPlan, options: &RunOptions) -> Option<Reason> {
+    let found = [
+        (plan.verify.value, Reason::Verified),
+        (options.reuse.is_some(), Reason::Reused),
+        (plan.second.value.is_some(), Reason::Second),
+        (options.through.is_some(), Reason::Tier),
+        (plan.operations.value.is_some(), Reason::Operations),
+        (!plan.hosts.value.is_empty(), Reason::Hosts),
+    ];
+    found.into_iter().find(|(is_so, _)| *is_so).map(|(_, reason)| reason)
+}
+
+/// A plan with larger disks, and what its ladder may do.
+#[derive(Debug, Clone)]
+pub struct Larger {
+    pub plan: ResolvedPlan,
+    pub load: TileLoad,
+    /// Tiles of such disks that fit.
+    pub fits: u32,
+}
+
+/// What was seen until now, by which the size is chosen.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen {
+    /// Least tiles that did not hold.
+    pub failed: u32,
+    /// Time until the run has to end.
+    pub left: Nanos,
+    /// Mean time of a step of the search.
+    pub step: Nanos,
+    /// Bytes a second of the first writing of disks.
+    pub fill_bytes_per_s: f64,
+}
+
+/// Doubles the disks as long as those of `seen.failed` tiles fit and can be filled in half of the time left.
+///
+/// # Errors
+///
+/// When a tile cannot be built at such a scale.
+pub fn larger(
+    plan: &ResolvedPlan,
+    seen: Seen,
+    fits: impl Fn(&TileLoad) -> u32,
+) -> Result<Result<Larger, Reason>, BenchError> {
+    let for_fill = Nanos(seen.left.0 / FILL_SHARE);
+    if seen.left.saturating_sub(for_fill) < Nanos(seen.step.0.saturating_mul(STEPS_LEAST)) {
+        return Ok(Err(Reason::Time));
+    }
+    if seen.fill_bytes_per_s <= 0.0 {
+        return Ok(Err(Reason::Speed));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53 ns")]
+    let seconds = for_fill.0 as f64 / 1e9;
+    let mut found = Err(Reason::Room);
+    let mut next = plan.clone();
+    while next.footprint.value < 1.0 {
+        next.footprint.value = (next.footprint.value * 2.0).min(1.0);
+        let load = TileLoad::of(&next)?;
+        let (fits, needed) = (fits(&load), load.needed(seen.failed));
+        let stop = match (fits < seen.failed, is_slow(needed, seen.fill_bytes_per_s, seconds)) {
+            (true, _) => Reason::Room,
+            (_, true) => Reason::Time,
+            _ => {
+                found = Ok(Larger { plan: next.clone(), load, fits });
+                continue;
+            }
+        };
+        return Ok(found.or(Err(stop)));
+    }
+    Ok(found)
+}
+
+fn is_slow(bytes: Bytes, per_s: f64, seconds: f64) -> bool {
+    #[expect(clippy::cast_precision_loss, reason = "a share of time needs no last byte")]
+    let bytes = bytes.get() as f64;
+    bytes / per_s > seconds
+}
+
+/// Climbs the ladder; a quick search that may grow its disks does so on the way. The ladder is that of the larger
+/// disks then.
+pub fn climb<'a, R: Rig>(
+    climber: &mut Climber<'a, R>,
+    ladder: &mut Ladder,
+    plan: &'a ResolvedPlan,
+    grown: &'a OnceCell<Larger>,
+) -> Result<(), BenchError> {
+    if !is_open(plan) || plan.footprint.value >= 1.0 {
+        return ladder.climb(climber);
+    }
+    if let Some(reason) = climber.obstacle() {
+        climber.keep_size(reason);
+        return ladder.climb(climber);
+    }
+    ladder.climb_until(climber, |ladder| ladder.bracket().is_some())?;
+    let Some((held, failed)) = ladder.bracket() else {
+        climber.keep_size(Reason::Open);
+        return Ok(());
+    };
+    let left = climber.time_left(plan.method.budget.unwrap_or(Nanos(u64::MAX)));
+    let step = ladder.mean_step().unwrap_or_default();
+    let seen = Seen { failed, left, step, fill_bytes_per_s: climber.fill_bytes_per_s() };
+    let larger = match larger(plan, seen, |load| climber.tiles_that_fit(load))? {
+        Ok(larger) => larger,
+        Err(reason) => {
+            climber.keep_size(reason);
+            return ladder.climb(climber);
+        }
+    };
+    if !climber.renew_disks()? {
+        climber.keep_size(Reason::Rig);
+        return ladder.climb(climber);
+    }
+    let larger = grown.get_or_init(|| larger);
+    let tiles_max = larger.load.tiles_max(larger.plan.tiles_max.value, larger.fits);
+    let options = ladder_options(&larger.plan, tiles_max, climber.can_rest());
+    let options = LadderOptions { first: held, budget: options.budget.map(|_| left), ..options };
+    climber.confirm(larger, std::mem::replace(ladder, Ladder::new(options)), (held, failed))?;
+    ladder.climb(climber)
+}
