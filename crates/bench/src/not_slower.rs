@@ -101,7 +101,7 @@ fn of_figure(own: &MetricComparison, effect: f64) -> Option<Verdict> {
     Some(match own.verdict {
         Compared::Worse => Verdict::Failed,
         Compared::Better | Compared::Same => Verdict::Passed,
-        Compared::Inconclusive if own.reason.is_some() => Verdict::Inconclusive,
+        Compared::Inconclusive if !own.is_wide => Verdict::Inconclusive,
         Compared::Inconclusive => {
             let loss = own.change.as_ref().map(|change| match own.better {
                 Better::Higher => -change.value,
@@ -155,7 +155,8 @@ mod tests {
         let same = run(1, vec![step(2, 1.0)]);
         let mut own = compared(&same, &same).metrics.remove(0);
         own.change = Some(compare::Change { value: change, low: Some(ends.0), high: Some(ends.1) });
-        (own.better, own.verdict, own.reason) = (better, verdict, None);
+        (own.better, own.verdict, own.is_wide) =
+            (better, verdict, verdict == Compared::Inconclusive);
         (own.at_least_a, own.at_least_b, own.explains) = (false, false, false);
         own
     }
@@ -172,7 +173,7 @@ mod tests {
         assert_eq!(of(-0.2, Better::Lower, open), Some(Verdict::Passed));
         assert_eq!(of(0.2, Better::Lower, Compared::Worse), Some(Verdict::Failed));
         let mut disturbed = with(0.0, Better::Lower, (0.0, 0.0), open);
-        disturbed.reason = Some("every step of group B was disturbed by other work".to_owned());
+        disturbed.is_wide = false;
         assert_eq!(of_figure(&disturbed, 0.03), Some(Verdict::Inconclusive));
         let mut bounds = with(0.0, Better::Higher, (0.0, 0.0), open);
         (bounds.at_least_a, bounds.at_least_b) = (true, true);

@@ -154,6 +154,10 @@ pub struct MetricComparison {
     /// Whether it only explains the others, as a gauge does: the verdict on all leaves it out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub explains: bool,
+    /// Whether only the width of its interval leaves it open: no other work was in the way, and both ends are known.
+    /// Not stored.
+    #[serde(skip)]
+    pub is_wide: bool,
     /// Why, where the numbers do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

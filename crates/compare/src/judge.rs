@@ -178,16 +178,19 @@ fn judge(
     let (change, p) = change(a, b, options)?;
     let at_least = [a, b].map(|samples| samples.iter().any(|sample| sample.at_least));
     let (change, bound) = bounded(change, at_least);
+    let is_disturbed = [a, b].map(|samples| samples.iter().any(|sample| sample.disturbed));
     let (verdict, reason) = match change {
         _ if at_least == [true; 2] => {
             (Verdict::Inconclusive, Some("both are lower bounds".to_owned()))
         }
         Some(change) => {
             let found = verdict(change, bound, metric.better, [a.len(), b.len()], options);
-            excused(found, [a, b].map(|samples| samples.iter().any(|sample| sample.disturbed)))
+            excused(found, is_disturbed)
         }
         None => (Verdict::Inconclusive, Some("the baseline is zero".to_owned())),
     };
+    let has_ends = matches!(change, Some(Change { low: Some(_), high: Some(_), .. }));
+    let is_open = verdict == Verdict::Inconclusive && at_least != [true; 2];
     Some(MetricComparison {
         id: metric.id(),
         tiles: metric.tiles,
@@ -205,6 +208,7 @@ fn judge(
         p,
         verdict,
         explains: metric.explains,
+        is_wide: is_open && has_ends && is_disturbed == [false; 2],
         reason,
     })
 }

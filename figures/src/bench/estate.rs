@@ -38,7 +38,7 @@ impl Workbook {
 
     fn read(&self) -> Result<()> {
         let source = Source { path: self.0.clone(), vm: None, every: None };
-        let inventory = estate::collect(&[source], &[], false)?;
+        let inventory = estate::collect(&[source], &estate::read::Reading::default(), false)?;
         ensure!(inventory.bad.count == 0, "{:?}", inventory.bad);
         ensure!(inventory.listed() == ROWS as usize, "{} of {ROWS} rows", inventory.listed());
         Ok(())

@@ -1008,7 +1008,7 @@ export interface components {
             [key: string]: unknown;
         };
         /** @description What happened. */
-        EventKind: "run-start" | "run-end" | "prefill" | "step-start" | "step-end" | "verified" | "wrong-blocks" | "error" | string;
+        EventKind: "run-start" | "run-end" | "prefill" | "larger-disks" | "step-start" | "step-end" | "verified" | "wrong-blocks" | "error" | string;
         /** @description `GET /api/v1/runs/{id}/events`: what happened, in the order in which it did. */
         EventList: {
             /** @description Lines of `events.jsonl`; their times are of the run's clock, pauses between steps included. */
@@ -2418,6 +2418,36 @@ export interface components {
              */
             late_1ms: number;
         };
+        /** @description Steps with disks of another size than those of the run's own steps. */
+        Resized: {
+            /**
+             * @description Whether they are the search that came first: the run's own steps confirm its edge with larger disks. If not,
+             *     they are the larger disks, with which nothing was decided.
+             */
+            is_search: boolean;
+            /**
+             * Format: double
+             * @description Disk sizes were multiplied by this.
+             */
+            footprint: number;
+            /**
+             * Format: uint64
+             * @description Bytes of one tile's disks.
+             */
+            tile_bytes: number;
+            /**
+             * Format: uint32
+             * @description Most tiles that held in the search.
+             */
+            held: number;
+            /**
+             * Format: uint32
+             * @description Least tiles above them that did not.
+             */
+            failed: number;
+            /** @description Steps in the order they ran. No step of the run has the number of one of them. */
+            steps: components["schemas"]["Step"][];
+        };
         /** @description Kinds of what can be at its limit. */
         Resource: "disk" | "tier" | "link" | "controller" | "queue" | "host-cpu" | "vm-cpu" | "device" | "flush" | "generator" | "capacity" | "none-seen";
         /** @description One run: what was asked, what happened, what it means. The document behind `run.json`. */
@@ -2465,6 +2495,8 @@ export interface components {
             prefill: components["schemas"]["Prefill"] | null;
             /** @description Every step that was run, in the order it was run. */
             steps: components["schemas"]["Step"][];
+            /** @description Steps with disks of another size; nothing where all disks had one size. */
+            resized?: components["schemas"]["Resized"] | null;
             /** @description What it all means. */
             answer: components["schemas"]["Answer"];
             /** @description What was expected of it, and what came of that; empty if nothing was, or it has not ended. */
