@@ -84,11 +84,11 @@ pub enum ReadError {
         /// Row of the cell.
         row: u64,
         /// The cell.
-        text: String,
+        text: Box<str>,
         /// Its value with a decimal point.
-        point: String,
+        point: Box<str>,
         /// Its value with a decimal comma.
-        comma: String,
+        comma: Box<str>,
     },
     /// Two numbers of one column have different decimal marks.
     #[error(

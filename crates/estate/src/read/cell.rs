@@ -120,7 +120,7 @@ impl Cell {
         };
         let bytes = match bytes {
             (number, Some(unit)) => number * unit,
-            (number, None) if number == 0.0 => 0.0,
+            (0.0, None) => 0.0,
             _ => return Err(format!("the size {text} has no unit, in its heading or behind it")),
         };
         // An exbibyte on one machine is a wrong unit.

@@ -116,9 +116,9 @@ impl Witness {
             path: path.to_owned(),
             heading: heading.to_owned(),
             row: self.row,
-            text: self.text.clone(),
-            point: value(DecimalMark::Point),
-            comma: value(DecimalMark::Comma),
+            text: self.text.as_str().into(),
+            point: value(DecimalMark::Point).into(),
+            comma: value(DecimalMark::Comma).into(),
         }
     }
 }

@@ -69,12 +69,12 @@ impl Table {
                 }
                 // A day and an hour may have a column each.
                 None if *column == Column::Time => {
-                    for at in words.iter().filter_map(|word| fits(&word)) {
+                    for at in words.iter().filter_map(&fits) {
                         taken[at].get_or_insert(*column);
                     }
                 }
                 None => {
-                    if let Some(at) = words.iter().find_map(|word| fits(&word)) {
+                    if let Some(at) = words.iter().find_map(&fits) {
                         taken[at].get_or_insert(*column);
                     }
                 }
