@@ -6,7 +6,6 @@
 //! told, where that cannot be: see [`Reason`].
 
 use std::cell::OnceCell;
-use std::fmt;
 
 use units::{Bytes, Nanos};
 
@@ -15,6 +14,7 @@ use crate::ladder::{Ladder, LadderOptions};
 use crate::plan::{ResolvedPlan, ladder_options};
 use crate::rig::Rig;
 use crate::run::climber::Climber;
+use crate::run::larger::{Larger, Reason};
 use crate::run::{RunOptions, is_open};
 use crate::tile_load::TileLoad;
 
@@ -23,54 +23,6 @@ use crate::tile_load::TileLoad;
 const FILL_SHARE: u64 = 2;
 /// Steps for which there has to be time behind the fill: one at each end of the edge. Our choice.
 const STEPS_LEAST: u64 = 2;
-
-/// Why disks keep the size of the search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// Blocks are verified against a state that belongs to the disks.
-    Verified,
-    /// The disks of an earlier run are used.
-    Reused,
-    /// Disks lie on a second datastore, too.
-    Second,
-    /// Disks are reached through a tier, which holds them.
-    Tier,
-    /// Infrastructure operations use the disks of the search.
-    Operations,
-    /// Several hosts drive the load.
-    Hosts,
-    /// The storage cannot give its disks back during a run.
-    Rig,
-    /// No edge was bracketed before the search ended.
-    Open,
-    /// Time does not suffice to fill larger disks and measure with them.
-    Time,
-    /// Larger disks of as many tiles as failed do not fit.
-    Room,
-    /// Speed of filling is not known.
-    Speed,
-    /// Larger disks were made, and no step with them said anything.
-    Undecided,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Verified => "verified disks are not made anew",
-            Self::Reused => "the disks of an earlier run are used",
-            Self::Second => "there is a second datastore",
-            Self::Tier => "they are reached through a tier",
-            Self::Operations => "infrastructure operations use them",
-            Self::Hosts => "several hosts drive the load",
-            Self::Rig => "this storage keeps its disks until the run ends",
-            Self::Open => "the search ended before the edge was known",
-            Self::Time => "the time left does not suffice for larger ones",
-            Self::Room => "larger ones do not fit",
-            Self::Speed => "how fast larger ones are filled is not known",
-            Self::Undecided => "no step with larger ones said anything",
-        })
-    }
-}
 
 /// What keeps this run from growing its disks from the beginning, if anything does; `None` of a run whose disks have
 /// the size that somebody asked for.
@@ -84,15 +36,6 @@ pub fn obstacle(plan: &ResolvedPlan, options: &RunOptions) -> Option<Reason> {
         (!plan.hosts.value.is_empty(), Reason::Hosts),
     ];
     found.into_iter().find(|(is_so, _)| *is_so).map(|(_, reason)| reason)
-}
-
-/// A plan with larger disks, and what its ladder may do.
-#[derive(Debug, Clone)]
-pub struct Larger {
-    pub plan: ResolvedPlan,
-    pub load: TileLoad,
-    /// Tiles of such disks that fit.
-    pub fits: u32,
 }
 
 /// What was seen until now, by which the size is chosen.

@@ -4,7 +4,8 @@ use units::{Bytes, Nanos};
 use crate::plan::{ResolvedPlan, Values};
 use crate::progress::Control;
 use crate::rig::fake::FakeRig;
-use crate::run::confirm::{Reason, Seen, larger};
+use crate::run::confirm::{Seen, larger};
+use crate::run::larger::Reason;
 use crate::run::tests::{half_a_millisecond, plan, rig, run_fake};
 use crate::tile_load::TileLoad;
 

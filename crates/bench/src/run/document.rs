@@ -16,7 +16,7 @@ use units::Bytes;
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
-use crate::run::confirm::{Larger, Reason};
+use crate::run::larger::{Larger, Reason};
 use crate::run::{End, Reporter, TileLoad};
 use crate::score::References;
 

@@ -8,6 +8,7 @@ mod confirm;
 mod confirm_tests;
 mod document;
 mod kept;
+mod larger;
 mod power;
 mod prepare;
 mod preview;

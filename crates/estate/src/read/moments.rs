@@ -1,6 +1,7 @@
 //! Rows of one VM: those of its disks add up, those of several moments do not. Over time each figure is its 95th
 //! percentile.
 
+// Circle: a table hands its rows over, and what each row is of is asked of the table.
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
