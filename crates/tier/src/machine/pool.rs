@@ -84,7 +84,16 @@ impl Tier {
     pub(super) fn queue_unmap(&mut self, lost: Option<(u32, PageKey)>, fx: &mut Fx) {
         if let Some((slot, key)) = lost {
             self.queue(Item::Unmap(slot, key), fx);
+            // Reads alone stir nothing else, and no page comes in while there is no place.
+            if self.is_short_of_slots() {
+                self.stir();
+            }
         }
+    }
+
+    /// Whether places of pages that left are wanted soon: less than a quarter of the spare ones is left.
+    fn is_short_of_slots(&self) -> bool {
+        self.pages.free() * 4 <= self.pages.slots.len() / 32
     }
 
     /// The write waits until all that is queued now is durable.
@@ -109,14 +118,15 @@ impl Tier {
         if self.is_failed {
             return;
         }
-        let is_short = self.pages.free() * 4 <= self.pages.slots.len() / 32;
+        let is_short = self.is_short_of_slots();
         let is_full = self.pool.queue.len() >= MAPS;
         let is_urgent = is_full || is_short || !self.pool.waiting.is_empty();
         if self.pool.is_due || (is_urgent && !self.pool.queue.is_empty()) {
             self.pool_barrier(fx);
-            if self.pool.is_due || is_short {
-                self.flusher.is_wanted |= self.pool.log.durable < self.pool.content;
-            }
+        }
+        // Also when what was written has come to the device only now.
+        if self.pool.is_due || is_short {
+            self.flusher.is_wanted |= self.pool.log.durable < self.pool.content;
         }
         let (content, log) = (self.pool.content, &self.pool.log);
         if self.pool.queue.is_empty() && log.durable >= content {

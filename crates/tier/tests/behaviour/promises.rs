@@ -540,3 +540,22 @@ fn waiting_for_a_flush_sets_no_timer() {
     assert!(world.is_busy(), "a group or a flush is under way");
     assert!(fired < 10, "the timer fired {fired} times while nothing changed");
 }
+
+#[test]
+fn pages_come_in_without_waiting_for_a_timer_when_there_is_nothing_but_reads() {
+    let mut world = World::new(41, Shape { disk_bytes: 8 << 20, ..THROUGH });
+    let read = |world: &mut World, pages: std::ops::Range<u64>| {
+        for page in pages {
+            drop(world.read(page * 16384, 16384));
+            // What is under way ends; the clock stands still.
+            world.settle(|world| !world.is_busy());
+        }
+    };
+    read(&mut world, 0..128);
+    // What is in is written down: a place is free only when it is durable that its page left.
+    world.settle_all();
+    let before = world.tier.counters().filled_bytes;
+    read(&mut world, 128..512);
+    let filled = (world.tier.counters().filled_bytes - before) / 16384;
+    assert!(filled > 300, "{filled} of 384 pages came in");
+}
