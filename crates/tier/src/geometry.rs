@@ -2,6 +2,8 @@ use crate::format::{BLOCK, DISKS, SUPERBLOCK_AT, Superblock, TABLE_ENTRIES};
 
 /// The least number of chunks for logs: two for the pool's, one to spare, two for a disk.
 const LOG_CHUNKS_MIN: u32 = 5;
+/// The smallest chunk, in bytes.
+const CHUNK_MIN: u32 = 32 << 10;
 
 /// How a new set is to be divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,35 @@ impl Plan {
     /// Pages of 64 KiB, chunks of 16 MiB, a tenth for logs.
     pub fn new(device_bytes: u64) -> Self {
         Self { device_bytes, page_bytes: 64 << 10, chunk_bytes: 16 << 20, log_percent: 10 }
+    }
+
+    /// The same with the largest chunks, by halves of 16 MiB, with which so many disks have a log each and logs take no
+    /// more than they are to: the least number of chunks for logs is much of a small device in large chunks.
+    ///
+    /// # Errors
+    /// [`GeometryError`], if not even the smallest chunks will do.
+    pub fn fitted(self, disks: usize) -> Result<Geometry, GeometryError> {
+        let mut plan = Self { chunk_bytes: 16 << 20, ..self };
+        loop {
+            let made = Geometry::new(plan);
+            let is_last = plan.chunk_bytes / 2 < plan.page_bytes.max(CHUNK_MIN);
+            match made {
+                Ok(geometry) if geometry.disks_max() >= disks => {
+                    let logs = u64::from(geometry.chunks - geometry.page_chunks);
+                    if is_last
+                        || logs * 100 <= u64::from(geometry.chunks) * u64::from(plan.log_percent)
+                    {
+                        return Ok(geometry);
+                    }
+                }
+                Ok(geometry) if is_last => {
+                    return Err(GeometryError::Disks { disks, most: geometry.disks_max() });
+                }
+                Err(error) if is_last => return Err(error),
+                Ok(_) | Err(_) => {}
+            }
+            plan.chunk_bytes /= 2;
+        }
     }
 }
 
@@ -42,6 +73,14 @@ pub enum GeometryError {
         bytes: u64,
         /// What is needed.
         needed: u64,
+    },
+    /// No room for as many logs.
+    #[error("{disks} disks are more than the {most} that a set of this size has room for logs of")]
+    Disks {
+        /// How many there are to be.
+        disks: usize,
+        /// How many there may be.
+        most: usize,
     },
 }
 
@@ -70,7 +109,7 @@ impl Geometry {
         if !page_bytes.is_power_of_two() || !(4096..=65536).contains(&page_bytes) {
             return Err(GeometryError::Page(page_bytes));
         }
-        if !(32 << 10..=1 << 30).contains(&chunk_bytes) || chunk_bytes % page_bytes != 0 {
+        if !(CHUNK_MIN..=1 << 30).contains(&chunk_bytes) || chunk_bytes % page_bytes != 0 {
             return Err(GeometryError::Chunk(chunk_bytes));
         }
         if !(1..=90).contains(&log_percent) {
@@ -178,6 +217,21 @@ mod tests {
                 "{mib} MiB: {used} used"
             );
         }
+    }
+
+    #[test]
+    fn chunks_fit_the_disks_and_leave_the_pages_their_part() {
+        for (mib, disks) in [(22_u64, 1), (64, 1), (1000, 8), (10_240, 63), (200 << 10, 63)] {
+            let plan = Plan::new(mib << 20);
+            let geometry = plan.fitted(disks).expect("large enough");
+            assert!(geometry.disks_max() >= disks, "{mib} MiB: {geometry:?}");
+            let pages = geometry.chunk_at(geometry.page_chunks) - geometry.first_chunk;
+            assert!(pages * 10 >= (plan.device_bytes - (5 << 20)) * 8, "{mib} MiB: {geometry:?}");
+        }
+        let large = Plan::new(200 << 30).fitted(63).expect("large enough");
+        assert_eq!(large.chunk_bytes, 16 << 20);
+        let refused = Plan::new(21 << 20).fitted(60).expect_err("too many");
+        assert!(matches!(refused, GeometryError::Disks { disks: 60, most: 1..60 }), "{refused}");
     }
 
     #[test]

@@ -123,6 +123,7 @@ const GROUPS: &[Group] = &[
     Group { name: "cluster.merge_1000", run: |_| process::figures("tilemark-hosts", "thousand") },
     Group { name: "front.ram", run: front::ram },
     Group { name: "sim.loop", run: |_| process::figures("tilemark-sim", "hold") },
+    Group { name: "sim.tier", run: |_| process::figures("tilemark-sim", "tiers") },
     Group { name: "sim.fast_cache", run: sim::fast_cache },
     Group { name: "sim.power_overhead_percent", run: before::power_overhead },
     Group { name: "sim.full_vs_nexosim", run: peers::nexosim },

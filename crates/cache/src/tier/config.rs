@@ -1,10 +1,5 @@
-use super::vm::{VmSettings, WriteMode};
+use super::vm::VmSettings;
 use crate::policy::PolicyKind;
-
-/// The largest page of a tier with a log, and the least that its log holds: two requests of 1 MiB,
-/// the longest that the served tier takes.
-const LOGGED_PAGE_MAX: u32 = 64 << 10;
-const LOG_MIN: u64 = 2 << 20;
 
 /// Which missing pages may come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -25,16 +20,6 @@ pub enum Admission {
     },
 }
 
-/// Where a write that is kept waits for the backing store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Shape {
-    /// In its page, which is dirty until then, as published systems have it.
-    #[default]
-    Paged,
-    /// In a log, as the tier that Tilemark serves has it; pages are clean. Of one host.
-    Logged,
-}
-
 /// A tier's fixed properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -43,11 +28,8 @@ pub struct Config {
     /// used.
     pub shares_bytes: Vec<u64>,
     /// Of each share, percent kept apart for copies of other hosts' writes, 0 to 90; when it is
-    /// full the host takes no further copies. With [`Shape::Logged`] for the log; when that is full,
-    /// writes wait.
+    /// full the host takes no further copies.
     pub log_percent: u8,
-    /// Where writes wait for the backing store.
-    pub shape: Shape,
     /// Bytes of a page, a power of two from 4 KiB to 1 MiB.
     pub page_bytes: u32,
     /// Which page leaves a share.
@@ -72,7 +54,6 @@ impl Config {
         Self {
             shares_bytes: vec![capacity_bytes],
             log_percent: 0,
-            shape: Shape::Paged,
             page_bytes,
             policy: PolicyKind::Lru,
             admission: Admission::Always,
@@ -90,11 +71,6 @@ impl Config {
         Self { shares_bytes, log_percent: 6, ..Self::new(0, page_bytes) }
     }
 
-    /// The tier that `tilemark tier` serves from a device of this size: a log that takes a tenth.
-    pub fn served(device_bytes: u64, page_bytes: u32) -> Self {
-        Self { log_percent: 10, shape: Shape::Logged, ..Self::new(device_bytes, page_bytes) }
-    }
-
     /// Bytes of all shares.
     pub fn capacity_bytes(&self) -> u64 {
         self.shares_bytes.iter().sum()
@@ -102,23 +78,10 @@ impl Config {
 
     /// Pages of a share for the cache and for copies.
     pub(super) fn pages(&self, host: usize) -> (usize, usize) {
-        let (own, log, _) = self.parts(host);
-        let pages = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-        // What a log holds are no copies.
-        (pages(own), if self.shape == Shape::Logged { 0 } else { pages(log) })
-    }
-
-    /// Pages of a share for the cache, for copies or the log, and those that are on their way out: a
-    /// served tier reuses the place of a page only when it is durable that it has left, and keeps a
-    /// 32nd for that (`tier/src/machine/pages.rs`).
-    pub(super) fn parts(&self, host: usize) -> (u64, u64, u64) {
         let all = self.shares_bytes[host] / u64::from(self.page_bytes);
         let log = all * u64::from(self.log_percent) / 100;
-        let spare = match self.shape {
-            Shape::Paged => 0,
-            Shape::Logged => ((all - log) / 32).max(1),
-        };
-        ((all - log).saturating_sub(spare), log, spare)
+        let pages = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        (pages(all - log), pages(log))
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
@@ -139,22 +102,7 @@ impl Config {
             return Err(ConfigError::Log { percent: self.log_percent });
         }
         self.check_shares()?;
-        self.check_shape()?;
         self.check_vm(&self.vms)
-    }
-
-    fn check_shape(&self) -> Result<(), ConfigError> {
-        if self.shape == Shape::Paged {
-            return Ok(());
-        }
-        if self.page_bytes > LOGGED_PAGE_MAX {
-            return Err(ConfigError::LoggedPage { bytes: self.page_bytes });
-        }
-        if self.shares_bytes.len() > 1 {
-            return Err(ConfigError::LoggedHosts { hosts: self.shares_bytes.len() });
-        }
-        let bytes = self.parts(0).1 * u64::from(self.page_bytes);
-        if bytes < LOG_MIN { Err(ConfigError::LogRoom { bytes }) } else { Ok(()) }
     }
 
     fn check_shares(&self) -> Result<(), ConfigError> {
@@ -179,10 +127,6 @@ impl Config {
         let (host, hosts) = (settings.host.0, self.shares_bytes.len());
         if usize::from(host) >= hosts {
             return Err(ConfigError::NoHost { host, hosts });
-        }
-        let is_plain = matches!(settings.write_mode, WriteMode::Through | WriteMode::Back);
-        if self.shape == Shape::Logged && !(is_plain && settings.copies == 0) {
-            return Err(ConfigError::LoggedMode);
         }
         match settings.copies {
             0..=2 => Ok(()),
@@ -228,27 +172,6 @@ pub enum ConfigError {
         /// What was asked for.
         percent: u8,
     },
-    /// Too large for the blocks of a page.
-    #[error("a tier with a log has pages of 64 KiB at most, not of {bytes} B")]
-    LoggedPage {
-        /// What was asked for.
-        bytes: u32,
-    },
-    /// Several hosts, each of which has a log of its own.
-    #[error("a tier with a log belongs to one host, not to {hosts}")]
-    LoggedHosts {
-        /// How many.
-        hosts: usize,
-    },
-    /// Too little for the log.
-    #[error("a log of {bytes} B is below the 2 MiB that two long requests take")]
-    LogRoom {
-        /// What there would be.
-        bytes: u64,
-    },
-    /// A way to write that the served tier has not.
-    #[error("a tier with a log writes through or back, without copies")]
-    LoggedMode,
     /// Marks out of order.
     #[error("dirty watermarks {low} % and {high} % are not in order within 0 to 100 %")]
     Watermarks {

@@ -19,11 +19,8 @@ pub(super) struct Owed {
 
 impl Tier {
     /// Whether clean-up of a host's share should run: from when more pages than the high mark are
-    /// dirty until no more than the low mark are. With a log: as long as it has epochs that ended.
+    /// dirty until no more than the low mark are.
     pub fn wants_cleaning(&mut self, host: HostId) -> bool {
-        if let Some(logged) = &self.logged {
-            return logged.wants_cleaning();
-        }
         let (high, low) = (self.config.dirty_high_percent, self.config.dirty_low_percent);
         let Some(cache) = self.cache_mut(host) else { return false };
         let limit = if cache.is_cleaning { low } else { high };
@@ -36,12 +33,8 @@ impl Tier {
     /// caller's to ask ([`Tier::wants_cleaning`]), so that it may also clean when the backing
     /// store is idle, or everything at the end.
     ///
-    /// A page rewritten while it waits keeps its place in the order. With a log: runs of what ended
-    /// first, sorted within what goes together.
+    /// A page rewritten while it waits keeps its place in the order.
     pub fn clean(&mut self, host: HostId, pages: usize, steps: &mut Vec<Step>) -> usize {
-        if self.logged.is_some() {
-            return self.logged_clean(pages, steps);
-        }
         for done in 0..pages {
             let oldest = self.cache(host).and_then(|cache| cache.oldest_dirty());
             let Some(slot) = oldest else { return done };
@@ -101,9 +94,6 @@ impl Tier {
         let is_dirty = self.own(host).is_dirty(slot);
         if is_dirty {
             self.destage(host, slot, wait, steps);
-        }
-        if let Some(logged) = &mut self.logged {
-            logged.forget(slot);
         }
         let cache = self.own(host);
         let owner = cache.owner(slot);

@@ -1,6 +1,5 @@
 use super::copies::Copied;
 use super::destage::Owed;
-use super::log::Logged;
 use super::share::Share;
 use super::step::{HostId, Step, Wait};
 use super::work::Tier;
@@ -22,12 +21,6 @@ impl Tier {
     /// which nothing is left are lost, and counted. Virtual machines on failed hosts are the
     /// caller's to move; until then they read what others hold and write through.
     pub fn fail(&mut self, hosts: &[HostId], steps: &mut Vec<Step>) {
-        if self.logged.is_some() && hosts.contains(&HostId(0)) {
-            // A log without copies is gone with its host.
-            let lost = self.dirty_bytes();
-            self.logged = Some(Logged::new(&self.config));
-            self.vms.iter_mut().take(1).for_each(|vm| vm.counters.lost_bytes += lost);
-        }
         let hurt = self.hurt_by(hosts);
         for host in hosts {
             if let Some(share) = self.shares.get_mut(usize::from(host.0)) {

@@ -2,16 +2,14 @@
 //!
 //! One host's tier, or one spread over hosts as FVP has it: every host gives a share of fast
 //! memory to the virtual machines that run on it, and peers keep copies of what is not yet in
-//! the store. The tier of one host is the same thing with one share and no peers. In another shape
-//! ([`Shape::Logged`]) it is the tier that Tilemark serves, whose writes wait in a log.
+//! the store. The tier of one host is the same thing with one share and no peers. It is the published
+//! kind, whose dirty pages wait where they are; the tier that Tilemark serves is a machine of its own.
 
 mod config;
 mod copies;
 mod counters;
 mod destage;
 mod failure;
-mod log;
-mod logged;
 mod promotion;
 mod read;
 mod scan;
@@ -21,7 +19,7 @@ mod vm;
 mod work;
 mod write;
 
-pub use config::{Admission, Config, ConfigError, Shape};
+pub use config::{Admission, Config, ConfigError};
 pub use counters::Counters;
 pub use promotion::Promotion;
 pub use step::{Access, Data, Entry, HostId, Place, Step, VmId, Wait};

@@ -1,9 +1,8 @@
 use machine::Operation;
 
-use super::config::{Config, ConfigError, Shape};
+use super::config::{Config, ConfigError};
 use super::copies::Copies;
 use super::counters::Counters;
-use super::log::Logged;
 use super::share::{Cache, Share};
 use super::step::{Access, Data, Entry, HostId, Place, Step, Steps, VmId, Wait};
 use super::vm::{Vm, VmSettings};
@@ -51,10 +50,6 @@ pub struct Tier {
     pub(super) shares: Vec<Share>,
     pub(super) copies: Copies,
     pub(super) vms: Vec<Vm>,
-    /// The log, in that shape.
-    pub(super) logged: Option<Logged>,
-    /// Counts writes to it.
-    pub(super) order: u64,
 }
 
 /// The part of an access that lies in one page.
@@ -81,8 +76,7 @@ impl Tier {
         config.check()?;
         let hosts = 0..config.shares_bytes.len();
         let shares = hosts.map(|host| Share::new(&config, host)).collect();
-        let logged = (config.shape == Shape::Logged).then(|| Logged::new(&config));
-        Ok(Self { shares, copies: Copies::new(), vms: Vec::new(), logged, order: 0, config })
+        Ok(Self { shares, copies: Copies::new(), vms: Vec::new(), config })
     }
 
     /// Places a virtual machine, or moves it, or changes what happens to its accesses from now
@@ -111,9 +105,6 @@ impl Tier {
     pub fn access_while(&mut self, access: &Access, entry: Entry, steps: &mut Vec<Step>) {
         if access.operation == Operation::Flush {
             return self.flush(access.vm, steps);
-        }
-        if self.logged.is_some() {
-            return self.logged_access(access, entry, steps);
         }
         let is_write = access.operation == Operation::Write;
         let cut_off = self.config.sequential_bytes;
@@ -189,7 +180,6 @@ impl Tier {
     /// it has answered is safe in it. What the backing store has answered since the last flush
     /// is not: partial pages, what was not admitted, and what had too few peers.
     fn flush(&mut self, vm: VmId, steps: &mut Vec<Step>) {
-        self.end_epoch(vm);
         let own = self.vm(vm);
         let is_owed = std::mem::take(&mut own.owes_flush);
         let VmSettings { host: by, write_mode, .. } = own.settings;
@@ -199,20 +189,6 @@ impl Tier {
             |place| Step { place, by, operation, offset: 0, address: 0, length: 0, data, wait };
         steps.extend(is_kept.then(|| flush(Place::Share(by))));
         steps.extend((!is_kept || is_owed).then(|| flush(Place::Backing)));
-    }
-
-    /// The epoch that a virtual machine's writes belong to now, by number, if there is a log and
-    /// it has written since the last one ended.
-    pub fn open_epoch(&self, vm: VmId) -> Option<u32> {
-        self.logged.as_ref()?.open_epoch(vm)
-    }
-
-    /// Ends it: what was written may go to the backing store. The served tier does so a second after
-    /// the epoch's first write, if no flush has.
-    pub fn end_epoch(&mut self, vm: VmId) {
-        if let Some(logged) = &mut self.logged {
-            logged.end_epoch(vm);
-        }
     }
 
     /// Reads from memory what accesses at these offsets will need, all at once: a few dozen
@@ -238,9 +214,6 @@ impl Tier {
     /// The rest stays dirty, because that is what a tier under load is like: pages that leave
     /// have to be written back, which disks behind it must find time for.
     pub fn settle(&mut self) {
-        if self.logged.is_some() {
-            self.logged_settle();
-        }
         let low = self.config.dirty_low_percent;
         for host in self.hosts() {
             while let Some(cache) = self.cache_mut(host) {
@@ -267,8 +240,7 @@ impl Tier {
 
     /// Bytes that only the tier has: the destage backlog, in whole pages.
     pub fn dirty_bytes(&self) -> u64 {
-        let logged = self.logged.as_ref().map_or(0, Logged::dirty_bytes);
-        self.hosts().map(|host| self.dirty_bytes_of(host)).sum::<u64>() + logged
+        self.hosts().map(|host| self.dirty_bytes_of(host)).sum()
     }
 
     /// The same of one host's share.
@@ -278,11 +250,7 @@ impl Tier {
 
     /// Bytes of resident pages, without copies of dirty ones.
     pub fn resident_bytes(&self) -> u64 {
-        match &self.logged {
-            // Pages fill block by block.
-            Some(logged) => logged.valid_bytes(),
-            None => self.hosts().map(|host| self.resident_bytes_of(host)).sum(),
-        }
+        self.hosts().map(|host| self.resident_bytes_of(host)).sum()
     }
 
     /// The same of one host's share; zero for a host that is not there.

@@ -13,9 +13,10 @@ use units::{Bytes, Ratio};
 
 use super::disks::DiskModel;
 use super::facts::Group;
+use super::paged::{Askers, Owners, PagedPart, TierWays};
 use super::plan::PlantError;
 use super::pools::{Sets, combine};
-use super::tier_part::{Askers, Owners, TierPart, TierWays};
+use super::tier_part::TierPart;
 use super::warm::Levels;
 
 /// Contiguous bytes on one host, one of its groups and one disk of it: objects lie whole where
@@ -171,8 +172,8 @@ impl Groups {
             })
             .map_err(|source| PlantError::Tier { tier: String::from("local"), source })?;
             let ways = TierWays { fast: vec![flash], backing: vec![bottom], network: None };
-            let part = TierPart::new(tier, ways, Arc::clone(&site.owners), Askers::Streams);
-            next = parts.add(part);
+            let part = PagedPart::new(tier, ways, Arc::clone(&site.owners), Askers::Streams);
+            next = parts.add(TierPart::from(part));
             parts.watch(next, vec![bottom]);
             cache = Some(next);
         }

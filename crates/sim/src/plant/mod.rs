@@ -29,6 +29,7 @@
 //! 8 bytes for each 256 MiB.
 
 mod behind;
+mod content;
 mod disks;
 mod facts;
 mod host;
@@ -36,12 +37,14 @@ mod layout;
 mod links;
 mod local;
 mod model;
+mod paged;
 mod phases;
 mod plan;
 mod pools;
 mod power;
 mod read_memory;
 mod route;
+mod served;
 mod state;
 mod tier_part;
 mod tiers;

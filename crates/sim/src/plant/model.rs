@@ -225,8 +225,9 @@ impl Plant {
         let first: usize = self.vm_counts.iter().take(instance).sum();
         let vm = VmId(u16::try_from(first + vm).unwrap_or(u16::MAX));
         for part in self.tier_ids() {
-            let tier = self.tier_part_mut(part).tier_mut();
-            if tier.hosts().len() > 1 {
+            if let Some(tier) = self.tier_part_mut(part).paged_mut()
+                && tier.hosts().len() > 1
+            {
                 tier.set(vm, VmSettings { host: HostId(host), ..tier.settings_of(vm) })?;
             }
         }
@@ -256,7 +257,7 @@ impl Plant {
         let memory = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
         TierState {
             disks: self.disk_spans(),
-            tiers: tiers.map(|part| self.tier_part(*part).tier().clone()).collect(),
+            tiers: tiers.map(|part| self.tier_part(*part).copy()).collect(),
             memories: memory.map(|memory| memory.pages.clone()).into_iter().collect(),
             buffers: self.local.as_ref().map_or_else(Vec::new, |own| own.buffered(self.parts())),
             touched: self.touched.clone(),
@@ -283,7 +284,7 @@ impl Plant {
             && parts
                 .iter()
                 .zip(&state.tiers)
-                .all(|(part, tier)| self.tier_part(*part).tier().config() == tier.config());
+                .all(|(part, tier)| self.tier_part(*part).is_like(tier));
         if !fits {
             return Err(OtherTiers { what: "tiers" });
         }
@@ -300,7 +301,7 @@ impl Plant {
             local.restore(&mut self.site.array, &state.buffers);
         }
         for (part, tier) in parts.iter().zip(&state.tiers) {
-            *self.tier_part_mut(*part).tier_mut() = tier.clone();
+            self.tier_part_mut(*part).put(tier.clone());
         }
         if let (Some(part), Some(pages)) = (self.read_memory, state.memories.first())
             && let Some(own) = self.site.array.part_mut::<ReadMemory>(part)
@@ -385,7 +386,7 @@ impl Plant {
             let (mut held, mut counters) = (Held::default(), Counters::default());
             for part in parts.iter().map(|part| self.tier_part(*part)) {
                 held.add(&part.held());
-                counters.add(&part.tier().counters());
+                counters.add(&part.content().counters());
             }
             (held, counters)
         });

@@ -117,6 +117,15 @@ pub enum PlantError {
         #[source]
         source: ConfigError,
     },
+    /// A set of the served tier cannot be divided so.
+    #[error("tier \"{tier}\"")]
+    TierSet {
+        /// The tier.
+        tier: String,
+        /// Why.
+        #[source]
+        source: tier::GeometryError,
+    },
     /// More than can be numbered.
     #[error("{count} virtual machines are more than 65,536")]
     TooMany {

@@ -1,8 +1,8 @@
-use cache::Tier;
 use cache::tier::Counters;
 use device::SsdBufferContent;
 
 use super::read_memory::Pages;
+use super::tier_part::TierContent;
 use super::touched::Touched;
 
 /// What tiers, read memories and the hosts' write buffers hold, to be put back into plants of the
@@ -11,7 +11,7 @@ use super::touched::Touched;
 pub struct TierState {
     /// First address and size of each virtual disk.
     pub(super) disks: Vec<(u64, u64)>,
-    pub(super) tiers: Vec<Tier>,
+    pub(super) tiers: Vec<TierContent>,
     pub(super) memories: Vec<Pages>,
     /// Of the hosts' own write buffers.
     pub(super) buffers: Vec<SsdBufferContent>,
@@ -23,13 +23,13 @@ impl TierState {
     /// What all tiers did so far, memory left out.
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
-        self.tiers.iter().for_each(|tier| sum.add(&tier.counters()));
+        self.tiers.iter().for_each(|tier| sum.add(&tier.get().counters()));
         sum
     }
 
     /// Bytes that only tiers have.
     pub fn dirty_bytes(&self) -> u64 {
-        self.tiers.iter().map(Tier::dirty_bytes).sum()
+        self.tiers.iter().map(|tier| tier.get().dirty_bytes()).sum()
     }
 }
 

@@ -1,398 +1,162 @@
-use std::sync::Arc;
-
-use cache::Tier;
-use cache::tier::{Access, Entry, HostId, Place, Shape, Step, VmId, Wait};
-use device::{Component, Job, Network, Outbox, PartId, Slab, StreamId, Ticket, Usage};
-use machine::{IoError, Operation};
+use device::{Component, Job, Outbox, Ticket, Usage};
+use machine::IoError;
 use units::Nanos;
 
+use super::content::Content;
 use super::facts::Held;
-use super::works::{Then, Works};
+use super::paged::PagedPart;
+use super::served::{ServedPart, Sets};
 
-/// Requests of a host with fills under way at most; while so many are, nothing comes in (hits go
-/// on).
-///
-/// Real tiers bound this traffic too, by other measures: dm-cache's `migration_threshold`
-/// (1 MiB under way by default; kernel documentation, admin-guide/device-mapper/cache), bcache
-/// passes a congested cache device by (admin-guide/bcache, `congested_read_threshold_us`),
-/// foyer drops entries when its submit queue is full. 32 is our choice: enough to keep a pool
-/// of twenty disks busy, and with 64 KiB pages twice dm-cache's bound.
-const FILLS_MAX: u32 = 32;
-
-/// Pages of a host being cleaned at most; our choice, for the same reason.
-const CLEANS_MAX: u32 = 16;
-
-/// The same of runs out of a log, as the served tier has it (`tier/src/machine/destage.rs`), and when
-/// an epoch ends that no flush has ended (`PAUSE` there).
-const RUNS_MAX: u32 = 8;
-const EPOCH: Nanos = Nanos::SECOND;
-
-/// What of an epoch's number is in an alarm, beside the virtual machine.
-const EPOCHS: u32 = 0xffff;
-
-/// Whose bytes lie where.
-#[derive(Debug)]
-pub struct Owners {
-    /// Virtual machine of each stream (virtual disk).
-    pub vms: Vec<u16>,
-    /// First address and stream of each virtual disk, in the order of the addresses.
-    pub disks: Vec<(u64, StreamId)>,
-}
-
-impl Owners {
-    #[inline]
-    pub fn vm(&self, stream: StreamId) -> VmId {
-        VmId(self.vms.get(stream.0 as usize).copied().unwrap_or(0))
-    }
-
-    /// The virtual disk that an address belongs to.
-    #[inline]
-    pub fn stream_at(&self, address: u64) -> StreamId {
-        let place = self.disks.partition_point(|(base, _)| *base <= address);
-        self.disks.get(place.saturating_sub(1)).map_or(StreamId(0), |(_, stream)| *stream)
-    }
-}
-
-/// Where a tier's jobs come from, and so how their owner is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Askers {
-    /// From virtual disks: the stream says it.
-    Streams,
-    /// From behind a memory that writes late, for everybody: the address says it.
-    Anyone,
-}
-
-/// An acceleration tier between fast parts and what is behind them: that of one host or array,
-/// or one that is spread over hosts.
-///
-/// - Steps that a request waits for run side by side, except that a step waits for earlier
-///   ones it depends on: those that touch the same bytes of a device, one of them writing, and
-///   reads of the data it writes.
-/// - Background steps begin when the request is answered, unless a step of the request
-///   depends on them (a page that leaves to be read again at once).
-/// - Fills and clean-up under way are bounded for each host, so that overload leaves them out
-///   instead of letting them pile up; a write that waits for a dirty page to leave waits for its
-///   destage, which bounds those.
-/// - State changes when a request comes: a hit on a page whose fill is under way is served by
-///   the tier. Background errors are lost.
-/// - A step on another host's share crosses the network: a read as a message without bytes
-///   there and its bytes back, a write with its bytes there and an answer without bytes.
-/// - One with a log bounds no fills, because the served tier does not, and an alarm ends epochs.
+/// An acceleration tier of a plant, whichever drives it.
 #[derive(Debug)]
 pub struct TierPart {
-    /// Out only while tiers are warmed.
-    pub tier: Option<Tier>,
-    ways: TierWays,
-    owners: Arc<Owners>,
-    askers: Askers,
-    hosts: Vec<Host>,
-    works: Works,
-    /// By virtual machine: the epoch for whose end an alarm is set.
-    epochs: Vec<Option<u32>>,
-    /// Steps that cross the network.
-    crossing: Slab<Crossing>,
-    steps: Vec<Step>,
+    kind: Kind,
     /// Largest backlog seen by [`TierPart::sample`].
     pub dirty_max: u64,
 }
 
-/// Where a tier's steps go.
 #[derive(Debug)]
-pub struct TierWays {
-    /// What each host's share is made of.
-    pub fast: Vec<PartId>,
-    /// Each host's way to what is behind the tier.
-    pub backing: Vec<PartId>,
-    /// The network between the hosts, if there are several.
-    pub network: Option<PartId>,
+enum Kind {
+    /// A published one, by `cache::Tier`.
+    Paged(PagedPart),
+    /// The one that `tilemark tier` serves.
+    Served(ServedPart),
 }
 
-/// What is under way for a host.
-#[derive(Debug, Clone, Copy, Default)]
-struct Host {
-    fills: u32,
-    cleans: u32,
-}
-
-/// A step on another host's share.
-#[derive(Debug, Clone, Copy)]
-struct Crossing {
-    work: u32,
-    step: Step,
-    stream: StreamId,
-    stage: Stage,
-    result: Result<(), IoError>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Stage {
-    /// On the way to the other host.
-    Going,
-    /// In its share.
-    Served,
-    /// On the way back.
-    Returning,
-}
-
-/// What a ticket stands for.
-enum Under {
-    /// A step of a work, one that its request waits for or not.
-    Work { place: u32, is_awaited: bool },
-    /// A step that crosses the network.
-    Crossing(u32),
-}
-
-impl Under {
-    fn ticket(&self) -> Ticket {
-        Ticket(match self {
-            Self::Work { place, is_awaited } => place << 2 | u32::from(*is_awaited),
-            Self::Crossing(place) => place << 2 | 2,
-        })
+impl From<PagedPart> for TierPart {
+    fn from(part: PagedPart) -> Self {
+        Self { kind: Kind::Paged(part), dirty_max: 0 }
     }
+}
 
-    fn of(ticket: Ticket) -> Self {
-        let place = ticket.0 >> 2;
-        if ticket.0 & 2 == 2 {
-            return Self::Crossing(place);
+impl From<ServedPart> for TierPart {
+    fn from(part: ServedPart) -> Self {
+        Self { kind: Kind::Served(part), dirty_max: 0 }
+    }
+}
+
+/// The content of either kind of tier.
+#[derive(Debug, Clone)]
+pub enum TierContent {
+    Paged(Box<cache::Tier>),
+    Served(Box<Sets>),
+}
+
+impl TierContent {
+    pub fn get(&self) -> &dyn Content {
+        match self {
+            Self::Paged(tier) => &**tier,
+            Self::Served(sets) => &**sets,
         }
-        Self::Work { place, is_awaited: ticket.0 & 1 == 1 }
+    }
+
+    pub fn get_mut(&mut self) -> &mut dyn Content {
+        match self {
+            Self::Paged(tier) => &mut **tier,
+            Self::Served(sets) => &mut **sets,
+        }
     }
 }
+
+/// Why its content is not there.
+const OUT: &str = "a tier is out only while tiers are warmed";
 
 impl TierPart {
-    pub fn new(tier: Tier, ways: TierWays, owners: Arc<Owners>, askers: Askers) -> Self {
-        Self {
-            tier: Some(tier),
-            hosts: vec![Host::default(); ways.fast.len()],
-            ways,
-            owners,
-            askers,
-            works: Works::new(),
-            epochs: Vec::new(),
-            crossing: Slab::new(),
-            steps: Vec::new(),
-            dirty_max: 0,
+    /// What it holds.
+    pub fn content(&self) -> &dyn Content {
+        match &self.kind {
+            Kind::Paged(part) => part.tier.as_deref().expect(OUT),
+            Kind::Served(part) => part.sets.as_deref().expect(OUT),
         }
     }
 
-    pub fn tier(&self) -> &Tier {
-        self.tier.as_ref().expect("a tier is out only while tiers are warmed")
+    /// Takes out what it holds, to be warmed; nothing may reach it until [`TierPart::put`].
+    pub fn take(&mut self) -> TierContent {
+        match &mut self.kind {
+            Kind::Paged(part) => TierContent::Paged(part.tier.take().expect(OUT)),
+            Kind::Served(part) => TierContent::Served(part.sets.take().expect(OUT)),
+        }
     }
 
-    pub fn tier_mut(&mut self) -> &mut Tier {
-        self.tier.as_mut().expect("a tier is out only while tiers are warmed")
+    /// Gives it content of the same kind.
+    pub fn put(&mut self, content: TierContent) {
+        match (&mut self.kind, content) {
+            (Kind::Paged(part), TierContent::Paged(tier)) => part.tier = Some(tier),
+            (Kind::Served(part), TierContent::Served(sets)) => part.sets = Some(sets),
+            _ => unreachable!("content goes back to where it came from"),
+        }
+    }
+
+    /// A copy of what it holds; nothing may be under way.
+    pub fn copy(&self) -> TierContent {
+        match &self.kind {
+            Kind::Paged(part) => TierContent::Paged(part.tier.clone().expect(OUT)),
+            Kind::Served(part) => TierContent::Served(part.sets.clone().expect(OUT)),
+        }
+    }
+
+    /// Whether content is of an equal tier.
+    pub fn is_like(&self, content: &TierContent) -> bool {
+        match (&self.kind, content) {
+            (Kind::Paged(part), TierContent::Paged(other)) => {
+                part.tier.as_deref().expect(OUT).config() == other.config()
+            }
+            (Kind::Served(part), TierContent::Served(other)) => {
+                part.sets.as_deref().expect(OUT).is_like(other)
+            }
+            _ => false,
+        }
+    }
+
+    /// The published tier, if it is one.
+    pub fn paged_mut(&mut self) -> Option<&mut cache::Tier> {
+        match &mut self.kind {
+            Kind::Paged(part) => part.tier.as_deref_mut(),
+            Kind::Served(_) => None,
+        }
+    }
+
+    fn part(&mut self) -> &mut dyn Component {
+        match &mut self.kind {
+            Kind::Paged(part) => part,
+            Kind::Served(part) => part,
+        }
     }
 
     /// Notes the backlog, at the end of a second.
     pub fn sample(&mut self) {
-        self.dirty_max = self.dirty_max.max(self.tier().dirty_bytes());
+        self.dirty_max = self.dirty_max.max(self.content().dirty_bytes());
     }
 
-    /// What it holds.
+    /// What it holds, in numbers.
     pub fn held(&self) -> Held {
-        let tier = self.tier();
+        let content = self.content();
         Held {
-            capacity_bytes: tier.config().capacity_bytes(),
-            resident_bytes: tier.resident_bytes(),
-            dirty_bytes: tier.dirty_bytes(),
+            capacity_bytes: content.capacity_bytes(),
+            resident_bytes: content.resident_bytes(),
+            dirty_bytes: content.dirty_bytes(),
             dirty_bytes_max: self.dirty_max,
-        }
-    }
-
-    fn host(&mut self, host: HostId) -> &mut Host {
-        &mut self.hosts[usize::from(host.0)]
-    }
-
-    /// The part that serves a step.
-    fn part(&self, step: &Step) -> PartId {
-        match step.place {
-            Place::Share(host) => self.ways.fast[usize::from(host.0)],
-            Place::Backing => self.ways.backing[usize::from(step.by.0)],
-        }
-    }
-
-    /// Begins what `self.steps` asks for.
-    fn begin(&mut self, job: Option<Job>, host: HostId, out: &mut Outbox) {
-        // Over several hosts every step comes back here, so that their order does not depend on
-        // which of them stay on one host.
-        if let ([step], Some(job), None) = (&self.steps[..], job, self.ways.network) {
-            let (to, offset) = (self.part(step), step.offset);
-            return out.hand_on(to, Job { offset, length: step.length, ..job });
-        }
-        let (place, has_background) = self.works.begin(host, job, &self.steps);
-        match job {
-            Some(_) => self.host(host).fills += u32::from(has_background),
-            None => self.host(host).cleans += 1,
-        }
-        self.start_phase(place, out);
-    }
-
-    /// Begins the steps of the next phase.
-    fn start_phase(&mut self, place: u32, out: &mut Outbox) {
-        let (job, steps) = self.works.next_phase(place);
-        for at in steps {
-            let step = self.works.step(place, at);
-            let is_awaited = step.wait == Wait::Request;
-            let stream = match job {
-                Some(job) if is_awaited => job.stream,
-                _ => self.owners.stream_at(step.address),
-            };
-            if step.is_remote() {
-                let (stage, result) = (Stage::Going, Ok(()));
-                let crossing = Crossing { work: place, step, stream, stage, result };
-                let crossing = self.crossing.insert(crossing);
-                let is_write = step.operation == Operation::Write;
-                self.send(crossing, if is_write { step.length } else { 0 }, out);
-            } else {
-                self.serve(&Under::Work { place, is_awaited }, &step, stream, out);
-            }
-        }
-    }
-
-    /// Sends a message to the host of a step's share, or back from there.
-    fn send(&mut self, place: u32, length: u32, out: &mut Outbox) {
-        let Crossing { step, stream, stage, .. } = *self.crossing.get_mut(place);
-        let Place::Share(host) = step.place else { return };
-        let (from, to) = match stage {
-            Stage::Returning => (host, step.by),
-            Stage::Going | Stage::Served => (step.by, host),
-        };
-        let offset = Network::way(u32::from(from.0), u32::from(to.0));
-        let to = self.ways.network.expect("hosts have a network between them");
-        let (ticket, operation) = (Under::Crossing(place).ticket(), step.operation);
-        out.ask(to, Job { from: to, ticket, operation, offset, length, stream });
-    }
-
-    fn serve(&self, under: &Under, step: &Step, stream: StreamId, out: &mut Outbox) {
-        let to = self.part(step);
-        let Step { operation, offset, length, .. } = *step;
-        let ticket = under.ticket();
-        out.ask(to, Job { from: to, ticket, operation, offset, length, stream });
-    }
-
-    /// A step on another host's share has come one stage further.
-    fn crossed(&mut self, place: u32, result: Result<(), IoError>, out: &mut Outbox) {
-        let own = self.crossing.get_mut(place);
-        match own.stage {
-            Stage::Going => {
-                own.stage = Stage::Served;
-                let (step, stream) = (own.step, own.stream);
-                self.serve(&Under::Crossing(place), &step, stream, out);
-            }
-            Stage::Served => {
-                (own.stage, own.result) = (Stage::Returning, result);
-                let is_data = own.step.operation == Operation::Read && result.is_ok();
-                let length = if is_data { own.step.length } else { 0 };
-                self.send(place, length, out);
-            }
-            Stage::Returning => {
-                let Crossing { work, step, result, .. } = self.crossing.remove(place);
-                self.done(work, step.wait == Wait::Request, result, out);
-            }
-        }
-    }
-
-    fn done(
-        &mut self,
-        place: u32,
-        is_awaited: bool,
-        result: Result<(), IoError>,
-        out: &mut Outbox,
-    ) {
-        match self.works.step_done(place, is_awaited, result, out) {
-            Then::Wait => {}
-            Then::NextPhase => self.start_phase(place, out),
-            Then::Over { host, is_clean_up: true, .. } => {
-                self.host(host).cleans -= 1;
-                self.clean(host, out);
-            }
-            Then::Over { host, has_background, .. } => {
-                self.host(host).fills -= u32::from(has_background);
-            }
-        }
-    }
-
-    fn is_logged(&self) -> bool {
-        self.tier().config().shape == Shape::Logged
-    }
-
-    /// Sets an alarm for the end of an epoch that has begun.
-    fn watch_epoch(&mut self, now: Nanos, vm: VmId, out: &mut Outbox) {
-        let of = usize::from(vm.0);
-        if self.epochs.len() <= of {
-            self.epochs.resize(of + 1, None);
-        }
-        let open = self.tier().open_epoch(vm);
-        if open.is_some() && self.epochs[of] != open {
-            self.epochs[of] = open;
-            let tag = u32::from(vm.0) << 16 | open.unwrap_or(0) & EPOCHS;
-            out.wake_at(now.saturating_add(EPOCH), tag);
-        }
-    }
-
-    /// Begins clean-up of a host's share as far as it is wanted and there is room for it.
-    fn clean(&mut self, host: HostId, out: &mut Outbox) {
-        let most = if self.is_logged() { RUNS_MAX } else { CLEANS_MAX };
-        while self.host(host).cleans < most && self.tier_mut().wants_cleaning(host) {
-            let mut steps = std::mem::take(&mut self.steps);
-            steps.clear();
-            let cleaned = self.tier_mut().clean(host, 1, &mut steps);
-            self.steps = steps;
-            if cleaned == 0 {
-                return;
-            }
-            self.begin(None, host, out);
         }
     }
 }
 
 impl Component for TierPart {
     fn accept(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
-        let stream = match self.askers {
-            Askers::Streams => job.stream,
-            Askers::Anyone => self.owners.stream_at(job.offset),
-        };
-        let vm = self.owners.vm(stream);
-        let host = self.tier().settings_of(vm).host;
-        let Job { operation, offset, length, .. } = job;
-        if length == 0 && operation != Operation::Flush {
-            return out.hand_on(self.ways.backing[usize::from(host.0)], job);
-        }
-        let is_open = self.is_logged() || self.host(host).fills < FILLS_MAX;
-        let entry = if is_open { Entry::Filtered } else { Entry::Closed };
-        let mut steps = std::mem::take(&mut self.steps);
-        steps.clear();
-        let access = Access { vm, operation, offset, length };
-        self.tier_mut().access_while(&access, entry, &mut steps);
-        self.steps = steps;
-        self.begin(Some(job), host, out);
-        if operation == Operation::Write || self.is_logged() {
-            self.clean(host, out);
-            self.watch_epoch(now, vm, out);
-        }
+        self.part().accept(now, job, out);
     }
 
     fn finished(
         &mut self,
-        _now: Nanos,
+        now: Nanos,
         ticket: Ticket,
         result: Result<(), IoError>,
         out: &mut Outbox,
     ) {
-        match Under::of(ticket) {
-            Under::Work { place, is_awaited } => self.done(place, is_awaited, result, out),
-            Under::Crossing(place) => self.crossed(place, result, out),
-        }
+        self.part().finished(now, ticket, result, out);
     }
 
-    /// An epoch is a second old, unless a flush has ended it.
-    fn wake(&mut self, _now: Nanos, tag: u32, out: &mut Outbox) {
-        let (vm, epoch) = (VmId((tag >> 16) as u16), tag & EPOCHS);
-        if self.tier().open_epoch(vm).map(|open| open & EPOCHS) == Some(epoch) {
-            self.tier_mut().end_epoch(vm);
-            let host = self.tier().settings_of(vm).host;
-            self.clean(host, out);
-        }
+    fn wake(&mut self, now: Nanos, tag: u32, out: &mut Outbox) {
+        self.part().wake(now, tag, out);
     }
 
     fn usage(&self, _now: Nanos) -> Usage {

@@ -1,10 +1,13 @@
+use cache::PolicyKind;
 use cache::Tier;
-use cache::tier::{Admission, Config, HostId, Shape, VmId, VmSettings, WriteMode};
+use cache::tier::{Admission, Config, HostId, VmId, VmSettings, WriteMode};
 use spec::array;
+use tier::Mode;
 use units::{Bytes, Ratio};
 
 use super::disks::unknown;
 use super::plan::PlantError;
+use super::served::{Recipe, ServedDisk, Sets};
 
 /// A ratio in whole percent, 0 to 100.
 pub fn percent(ratio: Ratio) -> u8 {
@@ -18,12 +21,12 @@ pub fn percent(ratio: Ratio) -> u8 {
     percent
 }
 
-/// An empty tier: of one host, or over all of them with their virtual machines at `homes` if it
+/// An empty tier of the published kind: of one host, or over all of them with their virtual machines at `homes` if it
 /// keeps copies.
 ///
 /// Room for copies is what watermarks let become dirty, once for each copy: when it is full,
 /// writes go through.
-pub fn tier_state(
+pub fn paged(
     array: &array::Array,
     tier: &array::Tier,
     hosts: usize,
@@ -32,16 +35,8 @@ pub fn tier_state(
     let refused = |source| PlantError::Tier { tier: tier.name.clone(), source };
     let copies = u8::try_from(tier.replicas).unwrap_or(u8::MAX);
     let high = percent(tier.dirty_high);
-    let shape = match tier.shape {
-        array::TierShape::Paged => Shape::Paged,
-        array::TierShape::Logged => Shape::Logged,
-    };
-    let log_percent = match shape {
-        // A tenth, as `tilemark tier init` has it.
-        Shape::Logged => tier.log.map_or(10, percent),
-        Shape::Paged if copies > 0 => high.saturating_mul(copies).saturating_add(1).min(90),
-        Shape::Paged => 0,
-    };
+    let log_percent =
+        if copies > 0 { high.saturating_mul(copies).saturating_add(1).min(90) } else { 0 };
     let vms = VmSettings {
         write_mode: match tier.write {
             array::WriteMode::Through => WriteMode::Through,
@@ -56,16 +51,9 @@ pub fn tier_state(
     let config = Config {
         shares_bytes: vec![tier.size.get(); hosts],
         log_percent,
-        shape,
         page_bytes: u32::try_from(tier.page.get()).unwrap_or(u32::MAX),
-        policy: tier.policy.parse().map_err(|_| unknown(array, "policy", &tier.policy))?,
-        admission: match tier.admit_on {
-            1 => Admission::Always,
-            accesses => {
-                let fill_percent = percent(tier.admit_all_below);
-                Admission::NthAccess { accesses, fill_percent }
-            }
-        },
+        policy: policy(array, tier)?,
+        admission: admission(tier),
         sequential_bytes: tier.sequential_cutoff.map(Bytes::get),
         dirty_high_percent: high,
         dirty_low_percent: percent(tier.dirty_low),
@@ -76,4 +64,39 @@ pub fn tier_state(
         state.set(VmId(vm), VmSettings { host: *host, ..vms }).map_err(refused)?;
     }
     Ok(state)
+}
+
+/// Empty sets of the served kind for these disks.
+///
+/// A tenth is for logs, as `tilemark tier init` has it, unless the array's file says otherwise.
+pub fn served(
+    array: &array::Array,
+    tier: &array::Tier,
+    disks: &[ServedDisk],
+) -> Result<Sets, PlantError> {
+    let recipe = Recipe {
+        bytes: tier.size.get(),
+        page_bytes: u32::try_from(tier.page.get()).unwrap_or(u32::MAX),
+        log_percent: tier.log.map_or(10, percent),
+        policy: policy(array, tier)?,
+        admission: admission(tier),
+        mode: match tier.write {
+            array::WriteMode::Back | array::WriteMode::Only => Mode::Back,
+            array::WriteMode::Through | array::WriteMode::Around => Mode::Through,
+        },
+        share_percent: percent(tier.share_max),
+    };
+    Sets::new(recipe, disks)
+        .map_err(|source| PlantError::TierSet { tier: tier.name.clone(), source })
+}
+
+fn policy(array: &array::Array, tier: &array::Tier) -> Result<PolicyKind, PlantError> {
+    tier.policy.parse().map_err(|_| unknown(array, "policy", &tier.policy))
+}
+
+fn admission(tier: &array::Tier) -> Admission {
+    match tier.admit_on {
+        1 => Admission::Always,
+        accesses => Admission::NthAccess { accesses, fill_percent: percent(tier.admit_all_below) },
+    }
 }

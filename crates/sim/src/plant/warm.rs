@@ -1,13 +1,13 @@
 use std::collections::VecDeque;
 
-use cache::Tier;
-use cache::tier::{Access, Counters, Entry, Place, Step};
+use cache::tier::{Access, Counters, Entry};
 use device::{Array, PartId};
 use machine::{Effects, Event, IoRequest, Machine, Operation, Token};
 use units::Nanos;
 
+use super::content::Fed;
 use super::read_memory::{Pages, ReadMemory};
-use super::tier_part::TierPart;
+use super::tier_part::{TierContent, TierPart};
 use crate::SimInstance;
 use crate::queue::Queue;
 
@@ -71,14 +71,14 @@ pub struct Levels {
     levels: Vec<Level>,
     entry: Entry,
     /// For each level.
-    steps: Vec<Vec<Step>>,
+    fed: Vec<Fed>,
     /// First bytes that accesses will ask each level for.
     ahead: Vec<Vec<u64>>,
 }
 
 #[derive(Debug)]
 enum Level {
-    Tier(Box<Tier>),
+    Tier(TierContent),
     Memory(Box<Pages>),
 }
 
@@ -87,8 +87,7 @@ impl Levels {
     pub fn take(array: &mut Array, parts: &[PartId], filter: WarmFilter) -> Self {
         let take = |part: &PartId| {
             if let Some(part) = array.part_mut::<TierPart>(*part) {
-                let tier = part.tier.take().expect("a tier is warmed once at a time");
-                return Level::Tier(Box::new(tier));
+                return Level::Tier(part.take());
             }
             let part = array.part_mut::<ReadMemory>(*part).expect("a level is tier or memory");
             Level::Memory(Box::new(part.pages.clone()))
@@ -99,7 +98,8 @@ impl Levels {
             WarmFilter::Bypassed => Entry::Unfiltered,
         };
         let ahead = vec![Vec::new(); levels.len()];
-        Self { steps: vec![Vec::new(); levels.len()], ahead, levels, entry }
+        let fed = levels.iter().map(|_| Fed::default()).collect();
+        Self { fed, ahead, levels, entry }
     }
 
     /// Puts the state back: counters at zero, and no more dirty than the low mark.
@@ -107,9 +107,9 @@ impl Levels {
         for (part, level) in parts.iter().zip(self.levels) {
             match level {
                 Level::Tier(mut tier) => {
-                    tier.settle();
+                    tier.get_mut().settle();
                     let part = array.part_mut::<TierPart>(*part).expect("it was taken from there");
-                    part.tier = Some(*tier);
+                    part.put(tier);
                 }
                 Level::Memory(mut pages) => {
                     pages.counters = Counters::default();
@@ -132,7 +132,7 @@ impl Levels {
         for (level, offsets) in self.levels.iter().zip(&mut self.ahead) {
             match level {
                 Level::Memory(pages) => pages.look_ahead(offsets),
-                Level::Tier(tier) => tier.look_ahead(offsets),
+                Level::Tier(tier) => tier.get().look_ahead(offsets),
             }
             offsets.clear();
         }
@@ -151,20 +151,13 @@ impl Levels {
                 }
             }
             Level::Tier(tier) => {
-                let mut steps = std::mem::take(&mut self.steps[*level]);
-                steps.clear();
-                tier.access_while(access, self.entry, &mut steps);
-                if tier.config().log_percent > 0 {
-                    // What is dirty reaches the store at once, so that room for copies never ends.
-                    let host = tier.settings_of(access.vm).host;
-                    tier.clean(host, usize::MAX, &mut steps);
+                let mut fed = std::mem::take(&mut self.fed[*level]);
+                fed.behind.clear();
+                tier.get_mut().feed(access, self.entry, &mut fed);
+                if !behind.is_empty() {
+                    fed.behind.iter().for_each(|access| self.feed(behind, access));
                 }
-                let backing = steps.iter().filter(|step| step.place == Place::Backing);
-                for step in backing.filter(|_| !behind.is_empty()) {
-                    let Step { operation, offset, length, .. } = *step;
-                    self.feed(behind, &Access { vm: access.vm, operation, offset, length });
-                }
-                self.steps[*level] = steps;
+                self.fed[*level] = fed;
             }
         }
     }
@@ -175,7 +168,8 @@ impl Levels {
         for level in &self.levels {
             let (counters, held, room) = match level {
                 Level::Tier(tier) => {
-                    (tier.counters(), tier.resident_bytes(), tier.config().capacity_bytes())
+                    let tier = tier.get();
+                    (tier.counters(), tier.resident_bytes(), tier.capacity_bytes())
                 }
                 Level::Memory(pages) => {
                     (pages.counters, pages.resident_bytes(), pages.capacity_bytes())

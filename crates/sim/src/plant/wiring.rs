@@ -15,12 +15,14 @@ use super::facts::Group;
 use super::layout::Layout;
 use super::links::link_parameters;
 use super::local::{Groups, LocalParts, LocalSite, local};
+use super::paged::{Askers, Owners, PagedPart, TierWays};
 use super::plan::{PlantError, PlantPlan};
 use super::pools::{Sets, level};
 use super::read_memory::{Pages, ReadMemory};
 use super::route::{ByAddress, Way};
-use super::tier_part::{Askers, Owners, TierPart, TierWays};
-use super::tiers::tier_state;
+use super::served::ServedPart;
+use super::tier_part::TierPart;
+use super::tiers::{paged, served};
 
 /// Time of an access to a tier of memory: our choice, of the order of what a hypervisor's
 /// path to memory adds (tens of microseconds at the most).
@@ -181,12 +183,12 @@ impl<'a> Builder<'a> {
         let bottom = self.by_pool(pools, true);
         let is_first = self.array().controller.as_ref().is_some_and(|own| own.memory_first);
         if is_first {
-            let tiers = self.array_tiers(bottom, Askers::Anyone)?;
+            let tiers = self.array_tiers(bottom)?;
             let split = self.split(tiers, bottom);
             self.memory(split)
         } else {
             let memory = self.memory(bottom)?;
-            let tiers = self.array_tiers(memory, Askers::Streams)?;
+            let tiers = self.array_tiers(memory)?;
             Ok(self.split(tiers, memory))
         }
     }
@@ -201,11 +203,11 @@ impl<'a> Builder<'a> {
         self.junction(ways)
     }
 
-    fn array_tiers(&mut self, behind: PartId, askers: Askers) -> Result<PartId, PlantError> {
+    fn array_tiers(&mut self, behind: PartId) -> Result<PartId, PlantError> {
         let mut next = behind;
         let own = |tier: &&array::Tier| tier.at == TierPlace::Array;
         for tier in self.array().tiers.iter().filter(own).rev() {
-            let (part, group) = self.tier(tier, next, askers)?;
+            let (part, group) = self.tier(tier, next, None)?;
             self.stages.push(vec![group]);
             self.wiring.tiers.insert(0, (tier.name.clone(), vec![part]));
             self.chains[1].insert(0, part);
@@ -214,17 +216,30 @@ impl<'a> Builder<'a> {
         Ok(next)
     }
 
-    /// One tier in front of a part, and what it is made of.
+    /// One tier in front of a part, of a host or of the array, and what it is made of.
     fn tier(
         &mut self,
         tier: &array::Tier,
         backing: PartId,
-        askers: Askers,
+        host: Option<usize>,
     ) -> Result<(PartId, Group), PlantError> {
         let (fast, group) = self.fast(tier)?;
-        let state = tier_state(self.array(), tier, 1, &[])?;
-        let ways = TierWays { fast: vec![fast], backing: vec![backing], network: None };
-        let part = TierPart::new(state, ways, Arc::clone(&self.owners), askers);
+        // Memory that writes late asks for everybody.
+        let is_behind =
+            host.is_none() && self.array().controller.as_ref().is_some_and(|own| own.memory_first);
+        let askers = if is_behind { Askers::Anyone } else { Askers::Streams };
+        let owners = Arc::clone(&self.owners);
+        let part = match tier.shape {
+            array::TierShape::Logged => {
+                let sets = served(self.array(), tier, &self.served_disks(host))?;
+                TierPart::from(ServedPart::new(sets, (fast, backing), owners, askers))
+            }
+            array::TierShape::Paged => {
+                let ways = TierWays { fast: vec![fast], backing: vec![backing], network: None };
+                let state = paged(self.array(), tier, 1, &[])?;
+                TierPart::from(PagedPart::new(state, ways, owners, askers))
+            }
+        };
         let part = self.wiring.parts.add(part);
         self.wiring.parts.watch(part, vec![backing]);
         Ok((part, group))

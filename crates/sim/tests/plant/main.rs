@@ -5,6 +5,7 @@ mod facts;
 mod golden;
 mod local;
 mod places;
+mod served;
 mod shipped;
 mod support;
 mod tiers;

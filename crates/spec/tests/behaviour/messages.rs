@@ -422,6 +422,7 @@ fn mistakes_in_an_array() {
             ("at = \"host\"\n", ""),
             ("replicas = 1", "replicas = 2"),
             ("replicas = 1", "replicas = 1\nadmit-on = 3\nshare-max = \"50%\""),
+            ("replicas = 1", "shape = \"logged\"\nsequential-cutoff = \"1MiB\"\nreplicas = 1"),
             ("[hosts]\ncount = 2\ncores = 4\n", ""),
             ("disk = \"hdd-10k\"", "disk = \"hdd-10\""),
             ("count = 4\nraid", "count = 5\nraid"),

@@ -519,6 +519,11 @@ impl Tier {
         }
     }
 
+    /// Whether [`Event::Turn`] would change anything now.
+    pub fn wants_turn(&self) -> bool {
+        self.is_stirred
+    }
+
     /// Whether nothing is under way.
     pub fn is_idle(&self) -> bool {
         self.ios.len() == 0 && self.reads.len() == 0 && self.writes.len() == 0

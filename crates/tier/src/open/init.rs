@@ -25,8 +25,19 @@ pub fn init(
     for index in 0..geometry.table_blocks() {
         media.write(Place::Cache, table_at + index * BLOCK, &encode_table(1, index, &[])[..])?;
     }
-    // A group of an earlier set cannot be taken for one of this: it has another name.
-    let superblock = Superblock {
+    media.flush(Place::Cache)?;
+    put_superblock(media, &first_superblock(geometry, device_bytes, set, host), 0)
+}
+
+/// What an empty set says of itself. A group of an earlier set cannot be taken for one of this: it has another name.
+pub(super) fn first_superblock(
+    geometry: Geometry,
+    device_bytes: u64,
+    set: Uuid,
+    host: Uuid,
+) -> Superblock {
+    let [table_at, _] = geometry.tables_at();
+    Superblock {
         set,
         host,
         seq: 1,
@@ -48,7 +59,5 @@ pub fn init(
         // The first opening says where the set lies.
         place: Identity::default(),
         disks: vec![None; crate::format::DISKS],
-    };
-    media.flush(Place::Cache)?;
-    put_superblock(media, &superblock, 0)
+    }
 }

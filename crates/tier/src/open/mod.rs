@@ -2,6 +2,7 @@
 
 mod area;
 mod attach;
+mod blank;
 mod burn;
 mod copies;
 mod damage;

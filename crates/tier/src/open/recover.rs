@@ -106,7 +106,17 @@ impl Tier {
         settings: Settings,
         disks: &[Attachment],
     ) -> Result<Opened, OpenError> {
-        let mut structure = Structure::read(media, |index| believed_to(disks, index))?;
+        let structure = Structure::read(media, |index| believed_to(disks, index))?;
+        Self::open_found(media, structure, settings, disks)
+    }
+
+    /// The same of a set whose structure was read.
+    pub(super) fn open_found(
+        media: &mut dyn Media,
+        mut structure: Structure,
+        settings: Settings,
+        disks: &[Attachment],
+    ) -> Result<Opened, OpenError> {
         let was_clean = structure.superblock.state == SetState::Clean;
         check_attachments(&structure.superblock, &structure.area.geometry, disks)?;
         check_place(&structure.superblock, &settings)?;

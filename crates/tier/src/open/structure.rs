@@ -80,6 +80,14 @@ impl Structure {
         Ok(Self { superblock, copy, area, slots, pool, table_blocks })
     }
 
+    /// That of a set on which nothing was written yet but its superblock.
+    pub(super) fn empty(media: &mut dyn Media, mut superblock: Superblock) -> Self {
+        let area = LogArea::read(media, Geometry::of(&superblock));
+        let mut slots = Slots::new();
+        let pool = read_pool(media, &mut superblock, &area, &mut slots, |_| u64::MAX);
+        Self { superblock, copy: 0, area, slots, pool, table_blocks: 0 }
+    }
+
     /// What is damaged of what the set knows about pages.
     pub(super) fn page_damage(&self) -> PageDamage {
         let pool_group = self.pool.damage.as_ref().map(|damage| damage.group);

@@ -1,17 +1,20 @@
 use std::sync::Arc;
 
 use cache::tier::HostId;
-use device::{Link, Network, PartId, Volume};
+use device::{Link, Network, PartId, StreamId, Volume};
 use record::run::PartKind;
 use spec::array::{self, TierPlace};
 
 use super::Builder;
 use crate::plant::facts::Group;
+use crate::plant::layout::{ALIGNMENT, Extent};
 use crate::plant::links::{between_hosts, link_parameters};
+use crate::plant::paged::{Askers, PagedPart, TierWays};
 use crate::plant::plan::PlantError;
 use crate::plant::route::ByStream;
-use crate::plant::tier_part::{Askers, TierPart, TierWays};
-use crate::plant::tiers::tier_state;
+use crate::plant::served::ServedDisk;
+use crate::plant::tier_part::TierPart;
+use crate::plant::tiers::paged;
 
 /// The hosts, their tiers, and what leads from them to the storage.
 impl Builder<'_> {
@@ -89,7 +92,7 @@ impl Builder<'_> {
         let (mut tiers, mut all): (Vec<PartId>, Option<Group>) = (Vec::new(), None);
         for (host, entries) in entries.iter_mut().enumerate() {
             let behind = self.by_pool(entries, false);
-            let (part, group) = self.tier(tier, behind, Askers::Streams)?;
+            let (part, group) = self.tier(tier, behind, Some(host))?;
             tiers.push(part);
             entries.fill(part);
             for chain in &mut self.wiring.chains[host] {
@@ -112,7 +115,7 @@ impl Builder<'_> {
         entries: &mut [Vec<PartId>],
     ) -> Result<(), PlantError> {
         let homes = self.homes();
-        let state = tier_state(self.array(), tier, entries.len(), &homes)?;
+        let state = paged(self.array(), tier, entries.len(), &homes)?;
         let (mut shares, mut backing, mut disks) = (Vec::new(), Vec::new(), Vec::new());
         for entries in &*entries {
             backing.push(self.by_pool(entries, false));
@@ -126,8 +129,8 @@ impl Builder<'_> {
         let network = self.wiring.parts.add(network);
         let behind = backing.clone();
         let ways = TierWays { fast: shares, backing, network: Some(network) };
-        let part = TierPart::new(state, ways, Arc::clone(&self.owners), Askers::Streams);
-        let part = self.wiring.parts.add(part);
+        let part = PagedPart::new(state, ways, Arc::clone(&self.owners), Askers::Streams);
+        let part = self.wiring.parts.add(TierPart::from(part));
         self.wiring.parts.watch(part, behind);
         entries.iter_mut().for_each(|entries| entries.fill(part));
         self.wiring.chains.iter_mut().flatten().for_each(|chain| chain.insert(0, part));
@@ -140,6 +143,29 @@ impl Builder<'_> {
         self.stages.push(all);
         self.wiring.tiers.insert(0, (tier.name.clone(), vec![part]));
         Ok(())
+    }
+
+    /// Virtual disks that a tier is asked for: those of a host's machines, or all of pools with tiers.
+    pub(super) fn served_disks(&self, host: Option<usize>) -> Vec<ServedDisk> {
+        let instances = self.plan.instances.iter().zip(self.hosts).zip(&self.layout.disks);
+        let all = instances.flat_map(|((instance, hosts), extents)| {
+            let homes = instance.disks.iter().map(|disk| hosts.get(disk.vm).copied().unwrap_or(0));
+            homes.zip(extents)
+        });
+        let is_asked = |home: usize, extent: &Extent| match host {
+            Some(host) => host == home,
+            None => self.layout.pools[extent.pool].tiered,
+        };
+        let numbered = (0..).map(StreamId).zip(all);
+        let asked = numbered.filter(|(_, (home, extent))| is_asked(*home, extent));
+        asked
+            .map(|(stream, (_, extent))| ServedDisk {
+                stream,
+                vm: self.owners.vm(stream),
+                base: extent.base,
+                bytes: extent.size.round_up(ALIGNMENT).get(),
+            })
+            .collect()
     }
 
     /// Host of each virtual machine of all instances.

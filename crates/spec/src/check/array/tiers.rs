@@ -11,8 +11,8 @@ use crate::locate::Place;
 /// Copies on other hosts at most.
 const REPLICAS_MAX: u32 = 2;
 
-/// The largest page of a tier with a log, the least that its log holds, and what that has of the tier
-/// if nobody says it; as `cache::tier` has them.
+/// The largest page of the served tier (`tier::Geometry`), the least that we let its log hold: two requests of 1 MiB,
+/// the longest that it takes; and what the log has of the tier if nobody says it (`tilemark tier init`).
 const LOGGED_PAGE_MAX: Bytes = Bytes::new(64 << 10);
 const LOG_MIN: f64 = (2 << 20) as f64;
 const LOG_PERCENT: f64 = 10.0;
@@ -162,6 +162,10 @@ fn logged(tier: &Tier, place: &Place, found: &mut Findings) {
     }
     if !matches!(tier.write, WriteMode::Through | WriteMode::Back) {
         found.add(place.key("write"), "a tier with a log writes through or back");
+    }
+    if tier.sequential_cutoff.is_some() {
+        let message = "a tier with a log has no cut-off for sequential access, as the served one";
+        found.add_help(place.key("sequential-cutoff"), message, "leave it out, or shape");
     }
     if tier.replicas > 0 {
         let message = "copies of a tier with a log are not modelled";

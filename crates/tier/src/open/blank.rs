@@ -1,0 +1,86 @@
+//! A set without a device, for whoever models one.
+
+use super::Media;
+use super::errors::{Attachment, OpenError, Session, Settings};
+use super::init::first_superblock;
+use super::structure::Structure;
+use crate::event::{IoError, Mode, Place};
+use crate::format::{Identity, Uuid};
+use crate::geometry::Geometry;
+use crate::machine::Tier;
+use crate::moment::Since;
+
+/// Name of the set, and of its host: nobody opens it again.
+const SET: Uuid = [1; 16];
+
+/// Places on which nothing was ever written. What is written there is gone.
+struct Nothing;
+
+impl Media for Nothing {
+    fn read(&mut self, _: Place, _: u64, into: &mut [u8]) -> Result<(), IoError> {
+        into.fill(0);
+        Ok(())
+    }
+
+    fn write(&mut self, _: Place, _: u64, _: &[u8]) -> Result<(), IoError> {
+        Ok(())
+    }
+
+    fn flush(&mut self, _: Place) -> Result<(), IoError> {
+        Ok(())
+    }
+}
+
+impl Tier {
+    /// The machine of an empty set with these disks, each with its bytes and how its writes are answered, as
+    /// [`Tier::open`] leaves one that [`super::init`] made; no storage is needed. For whoever models that.
+    ///
+    /// # Errors
+    /// [`OpenError`], if there are more disks than have room for logs.
+    pub fn blank(
+        geometry: Geometry,
+        settings: Settings,
+        disks: &[(u64, Mode)],
+    ) -> Result<Self, OpenError> {
+        let superblock = first_superblock(geometry, geometry.chunk_at(geometry.chunks), SET, SET);
+        let structure = Structure::empty(&mut Nothing, superblock);
+        let disks: Vec<Attachment> = (0..)
+            .zip(disks)
+            .map(|(index, (bytes, mode))| attachment(index, *bytes, *mode))
+            .collect();
+        Ok(Self::open_found(&mut Nothing, structure, settings, &disks)?.tier)
+    }
+}
+
+impl Settings {
+    /// Settings of a set without a device: no memory tier, and nobody else who could open it.
+    pub fn blank(policy: cache::PolicyKind, admission: cache::tier::Admission) -> Self {
+        Self {
+            policy,
+            admission,
+            memory_bytes: 0,
+            session: Session { boot: SET, opening: 1 },
+            place: Identity::default(),
+            is_place_vouched: true,
+        }
+    }
+}
+
+fn attachment(index: u16, bytes: u64, mode: Mode) -> Attachment {
+    let mut disk = [2; 16];
+    disk[..2].copy_from_slice(&index.to_le_bytes());
+    Attachment {
+        index,
+        disk,
+        bytes,
+        mode,
+        key: 0,
+        backing: Identity::default(),
+        is_backing_vouched: true,
+        sidecar: Identity::default(),
+        is_sidecar_vouched: true,
+        since: Since::Unknown,
+        copies: 0,
+        peers: Vec::new(),
+    }
+}
