@@ -92,7 +92,7 @@ impl Tier {
         let effect = log.write(&geometry, facts, records, payload, io);
         self.push_group(index, place, effect, &sent, fx);
         self.close_epoch(index, ends_epoch);
-        self.set_timer(fx);
+        self.time_changed();
         true
     }
 
@@ -121,17 +121,19 @@ impl Tier {
                     group.ends_epoch = true;
                 }
                 Pending::Write(write) => {
-                    let found = self.writes.get(write).clone();
-                    if !group.has_room(&found, room) {
+                    let found = self.writes.get(write);
+                    if !group.has_room(found, room) {
                         break;
                     }
-                    self.disk(index).pending.pop_front();
-                    group.add(write, &found, payload_at);
-                    if found.request.fua {
-                        self.disk(index).durable.push_back((seq, Durable::Write(write)));
+                    group.add(write, found, payload_at);
+                    let is_durable = found.request.fua;
+                    let disk = self.disk(index);
+                    disk.pending.pop_front();
+                    if is_durable {
+                        disk.durable.push_back((seq, Durable::Write(write)));
                         (group.ends_epoch, group.is_awaited) = (true, true);
                     } else {
-                        self.disk(index).accepted.push_back((seq, write));
+                        disk.accepted.push_back((seq, write));
                     }
                 }
             }
@@ -329,7 +331,7 @@ impl Tier {
                 Durable::Write(write) => self.answer(write, Ok(()), fx),
             }
         }
-        self.set_timer(fx);
+        self.time_changed();
     }
 
     /// Time passed for a disk: an epoch may be old enough to end, and what became durable is told.

@@ -163,7 +163,7 @@ impl Tier {
             }
         }
         fx.push(effect);
-        self.set_timer(fx);
+        self.time_changed();
     }
 
     /// An I/O for a peer ended, perhaps one of a way that is given up.
@@ -274,7 +274,7 @@ impl Tier {
             });
             self.groups_accepted(index, fx);
             self.disk_durable(index, fx);
-            self.set_timer(fx);
+            self.time_changed();
         }
     }
 
@@ -296,7 +296,7 @@ impl Tier {
         found.is_flushing = true;
         let io = self.start_peer(index, peer, PeerIo::Flush { to });
         fx.push(Effect::Flush { io, place: Place::Copy(index, peer) });
-        self.set_timer(fx);
+        self.time_changed();
     }
 
     /// A disk that is to have copies is in mode back as long as it has them: with fewer it drains, and its

@@ -279,7 +279,7 @@ impl Tier {
             fx.push(Effect::Note(Note::BackingFailed(index)));
         }
         self.end_fills(&batch.open);
-        self.set_timer(fx);
+        self.time_changed();
     }
 
     pub(super) fn batch_flushed(&mut self, index: u16, is_ok: bool, fx: &mut Fx) {
@@ -287,9 +287,9 @@ impl Tier {
     }
 
     /// Chunks whose groups are all retired are free once that, and what their pages are now, is durable.
-    pub(super) fn start_log_later(&mut self, index: u16, fx: &mut Fx) {
+    pub(super) fn start_log_later(&mut self, index: u16) {
         let Some(start) = self.next_log_start(index) else { return };
-        self.queue(start, fx);
+        self.queue(start);
         if self.free_chunks.len() <= 4 {
             self.pool.is_due = true;
         }
@@ -460,7 +460,7 @@ impl Tier {
         if matches!(state, SidecarState::Applying { .. }) {
             self.batch_may_write(index);
         }
-        self.start_log_later(index, fx);
+        self.start_log_later(index);
         self.marked(index, fx);
         self.uncached_marked(index, fx);
     }
@@ -479,7 +479,7 @@ impl Tier {
         if let Some(batch) = disk.batch.take_if(|batch| batch.phase == Phase::Sidecar) {
             self.end_fills(&batch.open);
         }
-        self.set_timer(fx);
+        self.time_changed();
     }
 
     /// Everything written so far is to go to the backing store soon.

@@ -1,8 +1,8 @@
 //! Parts of the pages for disks with policies of their own ([`super::pages`]): what they have no room for leaves, a few
 //! pages at a time, as those of a disk that leaves do.
 
+use super::Tier;
 use super::roster::{QUEUE_MAX, STEP, STEP_PAGES};
-use super::{Fx, Tier};
 
 impl Tier {
     /// Parts may have to become others.
@@ -12,7 +12,7 @@ impl Tier {
     }
 
     /// Some pages leave for the parts that are to be made. A set that is to be left in order keeps what it has.
-    pub(super) fn pump_division(&mut self, fx: &mut Fx) {
+    pub(super) fn pump_division(&mut self) {
         if self.is_closing {
             self.divides_at = None;
         }
@@ -21,12 +21,12 @@ impl Tier {
         }
         if self.pool.queue.len() < QUEUE_MAX || self.is_failed {
             for page in self.pages.give_up_surplus(STEP_PAGES) {
-                self.queue_unmap(Some(page), fx);
+                self.queue_unmap(Some(page));
             }
             self.pool.is_due = true;
         }
         self.divides_at = self.pages.is_dividing().then_some(self.now + STEP);
-        self.set_timer(fx);
+        self.time_changed();
         self.stir();
     }
 }

@@ -122,7 +122,7 @@ impl Tier {
             _ => {
                 state.valid |= good;
                 if let Some(key) = state.key().filter(|_| good != 0) {
-                    self.tell(slot, key.disk, fx);
+                    self.tell(slot, key.disk);
                 }
             }
         }

@@ -104,7 +104,7 @@ impl Tier {
             checks: Vec::new(),
             wants_sums: false,
         }));
-        self.set_timer(fx);
+        self.time_changed();
     }
 
     /// What an earlier time may have left behind the end is cut off, and the copy says where it begins.
@@ -128,7 +128,7 @@ impl Tier {
             let io = self.start_peer(index, peer, PeerIo::Mark);
             fx.push(Effect::write(io, Place::Copy(index, peer), at, from));
         }
-        self.set_timer(fx);
+        self.time_changed();
     }
 
     pub(super) fn joined_a_step(&mut self, index: u16, peer: u8, what: PeerIo, fx: &mut Fx) {
@@ -141,7 +141,7 @@ impl Tier {
                 let what = PeerIo::Copy { buf, to: position + u64::from(bytes) };
                 let io = self.start_peer(index, peer, what);
                 fx.push(Effect::write(io, Place::Copy(index, peer), at, from));
-                self.set_timer(fx);
+                self.time_changed();
             }
             (PeerIo::Copy { to, .. }, State::Copying(_)) => {
                 (found.state, found.is_reading) = (State::Copying(to), false);
@@ -153,7 +153,7 @@ impl Tier {
                 found.state = State::Sealing;
                 let io = self.start_peer(index, peer, PeerIo::Seal);
                 fx.push(Effect::Flush { io, place: Place::Copy(index, peer) });
-                self.set_timer(fx);
+                self.time_changed();
             }
             (PeerIo::Seal, _) => {
                 (found.accepted, found.durable, found.state) = (last, last, State::Named);
@@ -185,7 +185,7 @@ impl Tier {
         let io = self.start_peer(index, peer, PeerIo::Kept);
         let from = vec![Piece::Bytes(label.encode())];
         fx.push(Effect::write(io, Place::Copy(index, peer), label.place(), from));
-        self.set_timer(fx);
+        self.time_changed();
     }
 
     /// A new label is durable before what lies before it is given up.
@@ -216,7 +216,7 @@ impl Tier {
                 (found.kept.step, found.kept.before) = (KeptStep::Idle, kept.position);
             }
         }
-        self.set_timer(fx);
+        self.time_changed();
     }
 }
 

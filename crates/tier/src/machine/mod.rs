@@ -175,6 +175,8 @@ pub struct Tier {
     now: Nanos,
     /// When a timer is set for.
     wake_at: Option<Nanos>,
+    /// Whether something may be due earlier than that.
+    is_due_changed: bool,
     /// Counts accepted writes.
     pub(crate) order: u64,
     next_buf: u32,
@@ -218,6 +220,7 @@ impl Tier {
             has_settling: false,
             now: Nanos(0),
             wake_at: None,
+            is_due_changed: false,
             order: 0,
             next_buf: 1 << 31,
         }
@@ -244,6 +247,7 @@ impl Tier {
         }
         // The last read or fill of a disk that leaves stirs nothing else, and nothing may come after it.
         self.is_stirred |= self.has_settling;
+        self.set_timer(fx);
     }
 
     /// What happened so far.
@@ -416,8 +420,13 @@ impl Tier {
     fn turn(&mut self, fx: &mut Fx) {
         while std::mem::take(&mut self.is_stirred) {
             self.pump(fx);
-            self.set_timer(fx);
+            self.time_changed();
         }
+    }
+
+    /// Something is due that was not: a timer is set for it at the end of this event.
+    fn time_changed(&mut self) {
+        self.is_due_changed = true;
     }
 
     fn pump_disk(&mut self, disk: u16, fx: &mut Fx) {
@@ -439,7 +448,7 @@ impl Tier {
         }
         let settles = |disk: &Disk| disk.stage == disk::Stage::Settling;
         self.has_settling = self.disks.iter().flatten().any(settles);
-        self.pump_division(fx);
+        self.pump_division();
         self.pump_pool(fx);
         self.pump_checkpoint(fx);
         self.pump_close(fx);
@@ -456,8 +465,11 @@ impl Tier {
         self.stir();
     }
 
-    /// A timer for the earliest of what waits.
+    /// A timer for the earliest of what waits, if that may have changed.
     fn set_timer(&mut self, fx: &mut Fx) {
+        if !std::mem::take(&mut self.is_due_changed) {
+            return;
+        }
         let disks = self.disks.iter().flatten().filter_map(Disk::due);
         // A group that is due waits for its flush, which is no matter of time: a timer for it would fire at once,
         // again and again.

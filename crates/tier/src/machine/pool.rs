@@ -67,23 +67,23 @@ impl Pool {
 }
 
 impl Tier {
-    pub(super) fn queue(&mut self, item: Item, fx: &mut Fx) {
+    pub(super) fn queue(&mut self, item: Item) {
         self.pool.queue.push_back(item);
         self.pool.since.get_or_insert(self.now);
-        self.set_timer(fx);
+        self.time_changed();
     }
 
     /// What the slot holds is to be written down, soon.
-    pub(super) fn queue_map(&mut self, slot: u32, fx: &mut Fx) {
+    pub(super) fn queue_map(&mut self, slot: u32) {
         if !std::mem::replace(&mut self.pages.slot(slot).is_queued, true) {
-            self.queue(Item::Map(slot), fx);
+            self.queue(Item::Map(slot));
         }
     }
 
     /// A page that left is to be forgotten.
-    pub(super) fn queue_unmap(&mut self, lost: Option<(u32, PageKey)>, fx: &mut Fx) {
+    pub(super) fn queue_unmap(&mut self, lost: Option<(u32, PageKey)>) {
         if let Some((slot, key)) = lost {
-            self.queue(Item::Unmap(slot, key), fx);
+            self.queue(Item::Unmap(slot, key));
             // Reads alone stir nothing else, and no page comes in while there is no place.
             if self.is_short_of_slots() {
                 self.stir();

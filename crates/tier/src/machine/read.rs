@@ -62,7 +62,7 @@ impl Tier {
         let buf = request.buf.expect("a read has memory");
         let Request { id, disk, offset, .. } = request;
         // First, because it may make a page leave that would be read.
-        self.touch_read(&request, fx);
+        self.touch_read(&request);
         let (pieces, recalled) = self.pieces(&request, buf, fx);
         self.count_read(&request, &pieces, recalled);
         if pieces.is_empty() {
@@ -206,7 +206,7 @@ impl Tier {
     }
 
     /// A read counts as a use of its pages, and of what is in memory. What comes out of memory alone brings no page in.
-    fn touch_read(&mut self, request: &Request, fx: &mut Fx) {
+    fn touch_read(&mut self, request: &Request) {
         let (disk, is_open) = (request.disk, self.disk(request.disk).populate);
         let blocks = touched(request.offset, request.bytes);
         self.memory.touch(disk, blocks.clone());
@@ -218,7 +218,7 @@ impl Tier {
                 is_in_memory = is_in_memory && self.memory.find(disk, next).is_some();
             }
             let (_, lost) = self.pages.reference(key, is_open && !is_in_memory);
-            self.queue_unmap(lost, fx);
+            self.queue_unmap(lost);
         }
     }
 
@@ -300,7 +300,7 @@ impl Tier {
         }
         if is_wrong {
             self.count(index).checksum_errors += u64::from(error == IoError::Checksum);
-            self.queue_map(slot, fx);
+            self.queue_map(slot);
         }
         self.pages.unpin(slot);
         let part = Part { source: PartSource::Backing, ..part };

@@ -40,7 +40,7 @@ impl Tier {
         if is_last {
             return self.retired(index, fx);
         }
-        self.set_timer(fx);
+        self.time_changed();
     }
 
     /// Blocks that the batch changed are true where the slot has the same, and gone elsewhere.
@@ -88,20 +88,20 @@ impl Tier {
         batch.phase = Phase::Mapping(next);
         let is_last = batch.slots.is_empty();
         for slot in some {
-            self.queue_map(slot, fx);
+            self.queue_map(slot);
         }
         if !is_last {
-            return self.set_timer(fx);
+            return self.time_changed();
         }
         let disk = self.disk(index);
         let batch = disk.batch.take().expect("it was retired");
         disk.rests_until = Some(now + REST);
         self.end_fills(&batch.open);
-        self.start_log_later(index, fx);
+        self.start_log_later(index);
         if matches!(self.disk(index).sidecar.state, SidecarState::Applying { .. }) {
             self.write_sidecar(index, SidecarState::Dirty, fx);
         }
-        self.set_timer(fx);
+        self.time_changed();
         self.stir();
     }
 }

@@ -75,6 +75,7 @@ impl Tier {
         self.disks[usize::from(index)] = Some(disk);
         self.stir();
         self.turn(fx);
+        self.set_timer(fx);
     }
 
     pub(super) fn serve(&mut self, index: u16) {
@@ -180,7 +181,7 @@ impl Tier {
         }
         self.disk(index).stage = Stage::Emptying(self.now);
         self.cut_off(index, fx);
-        self.set_timer(fx);
+        self.time_changed();
     }
 
     /// Some of its pages leave, and of what memory has of it.
@@ -194,10 +195,10 @@ impl Tier {
         let is_left = is_kept || lost.is_some();
         self.disk(index).stage = if is_left { Stage::Emptying(next) } else { Stage::Settling };
         for page in lost.into_iter().flatten() {
-            self.queue_unmap(Some(page), fx);
+            self.queue_unmap(Some(page));
         }
         self.pool.is_due = true;
-        self.set_timer(fx);
+        self.time_changed();
         self.stir();
     }
 

@@ -57,7 +57,7 @@ impl Tier {
         if self.is_failed {
             return self.through_allowed(write, fx);
         }
-        self.touch_pages(write, fx);
+        self.touch_pages(write);
         let mut has_to_wait = false;
         for (block, ..) in blocks_of(offset, bytes) {
             let (key, bit) = self.pages.page_of(index, block);
@@ -67,7 +67,7 @@ impl Tier {
                 state.valid &= !(1 << bit);
                 if state.mapped & (1 << bit) != 0 {
                     has_to_wait = true;
-                    self.queue_map(slot, fx);
+                    self.queue_map(slot);
                 }
             }
         }
@@ -127,7 +127,8 @@ impl Tier {
 
     /// The whole blocks of a write go into their pages.
     fn fill_from_write(&mut self, write: u32, fx: &mut Fx) {
-        let WriteRequest { request, .. } = self.writes.get(write).clone();
+        let WriteRequest { request, .. } = self.writes.get(write);
+        let disk = request.disk;
         let Some(buf) = request.buf.filter(|_| request.op == Op::Write) else { return };
         let whole = blocks_of(request.offset, request.bytes)
             .zip(&request.sums.blocks)
@@ -136,8 +137,8 @@ impl Tier {
                 (block, u32::try_from(block * 4096 - request.offset).unwrap_or(u32::MAX), *sum)
             })
             .collect::<Vec<_>>();
-        let fills = self.open_fills(request.disk, whole.iter().map(|(block, ..)| *block));
-        let holds = self.fill(request.disk, &whole, &fills, buf, Holder::Write(write), fx);
+        let fills = self.open_fills(disk, whole.iter().map(|(block, ..)| *block));
+        let holds = self.fill(disk, &whole, &fills, buf, Holder::Write(write), fx);
         let found = self.writes.get(write);
         found.holds += holds;
         found.fills = fills;
@@ -155,7 +156,7 @@ impl Tier {
         if is_ok {
             let disk = self.disk(index);
             disk.flushed = disk.flushed.max(written);
-            self.map_backed(index, fx);
+            self.map_backed(index);
         }
         match waiter {
             Waiter::Flush(id) => fx.push(Effect::Reply(id, result)),
@@ -166,14 +167,14 @@ impl Tier {
                 disk.own_flushes -= 1;
                 if !is_ok {
                     disk.retry_at = Some(retry_at);
-                    self.set_timer(fx);
+                    self.time_changed();
                 }
             }
         }
     }
 
     /// Pages of which a map may tell now.
-    fn map_backed(&mut self, index: u16, fx: &mut Fx) {
+    fn map_backed(&mut self, index: u16) {
         let disk = self.disk(index);
         let (flushed, unbacked) = (disk.flushed, std::mem::take(&mut disk.unbacked));
         for slot in unbacked {
@@ -182,7 +183,7 @@ impl Tier {
                 continue;
             }
             if self.pages.becomes_backed(slot, flushed) {
-                self.queue_map(slot, fx);
+                self.queue_map(slot);
             } else {
                 self.disk(index).unbacked.push(slot);
             }
@@ -193,15 +194,15 @@ impl Tier {
     }
 
     /// A slot holds something new: a map is to tell of it, when it may.
-    pub(super) fn tell(&mut self, slot: u32, index: u16, fx: &mut Fx) {
+    pub(super) fn tell(&mut self, slot: u32, index: u16) {
         let (flushed, now) = (self.disk(index).flushed, self.now);
         if self.pages.is_backed(slot, flushed) {
-            return self.queue_map(slot, fx);
+            return self.queue_map(slot);
         }
         let disk = self.disk(index);
         disk.unbacked.push(slot);
         disk.unbacked_since.get_or_insert(now);
-        self.set_timer(fx);
+        self.time_changed();
     }
 
     /// Nobody flushes the backing store by himself: the pages that wait for it want one.

@@ -61,7 +61,7 @@ impl Tier {
         let write = self.new_write(request);
         self.lay_over(write);
         self.memory.written(index, blocks, fx);
-        self.touch_pages(write, fx);
+        self.touch_pages(write);
         self.disk(index).pending.push_back(Pending::Write(write));
         self.stir();
     }
@@ -80,8 +80,9 @@ impl Tier {
 
     /// From now on reads see the write.
     fn lay_over(&mut self, write: u32) {
-        let WriteRequest { request, order, .. } = self.writes.get(write).clone();
-        let disk = self.disk(request.disk);
+        let WriteRequest { request, order, .. } = self.writes.get(write);
+        let order = *order;
+        let disk = self.disks[usize::from(request.disk)].as_mut().expect("the disk is attached");
         for (index, (block, from, to)) in blocks_of(request.offset, request.bytes).enumerate() {
             let start = block * 4096 + u64::from(from) * 512;
             let source = match (request.op, request.buf) {
@@ -99,7 +100,7 @@ impl Tier {
 
     /// A write counts as a use of its pages, and what is on its way into them of the same blocks
     /// is old.
-    pub(super) fn touch_pages(&mut self, write: u32, fx: &mut Fx) {
+    pub(super) fn touch_pages(&mut self, write: u32) {
         let (index, offset, bytes) = self.range(write);
         let is_open = self.disk(index).populate;
         let mut last = None;
@@ -108,7 +109,7 @@ impl Tier {
             if last != Some(key) {
                 last = Some(key);
                 let (_, lost) = self.pages.reference(key, is_open);
-                self.queue_unmap(lost, fx);
+                self.queue_unmap(lost);
             }
             if let Some(slot) = self.pages.find(key) {
                 self.pages.slot(slot).filling &= !(1 << bit);
