@@ -8,7 +8,7 @@ use super::damage::LogDamage;
 use super::errors::{AttachError, Attachment, Damaged, LogWrites, OpenError, Session};
 use super::in_step::{self, Reach, Step};
 use super::reader::{Group, Start, Track, in_chunk};
-use super::walk::{Walk, Whose, walk};
+use super::walk::{Walk, Whose, clear_end, walk};
 use crate::event::{IoError, Mode, Place};
 use crate::format::{
     DiskEntry, FINGERPRINT_BYTES, Identity, Kind, Match, NO_CHUNK, SIDECAR_BYTES, Sidecar,
@@ -39,6 +39,16 @@ pub(super) struct Attached {
     pub(super) touched: Option<Touched>,
     /// Chunks that its log has no more.
     pub(super) spare: Vec<u32>,
+    /// Whether its log goes on behind what it has.
+    goes_on: bool,
+}
+
+impl Attached {
+    /// Clears where the log goes on ([`clear_end`]).
+    pub(super) fn clear_end(&self, media: &mut dyn Media, area: &LogArea) -> Result<(), IoError> {
+        let log = self.disk.log.as_ref().filter(|_| self.goes_on);
+        log.map_or(Ok(()), |log| clear_end(media, area, log))
+    }
 }
 
 /// Reads a disk's log. A damaged one is found, too: only who asks for the disk is refused.
@@ -152,6 +162,8 @@ pub(super) fn attach(
         found.iter().flat_map(|found| &found.records).map(|(_, epoch, _)| *epoch).max();
     let touched = (!is_orphaned).then(|| found.as_ref().map(Found::touched).unwrap_or_default());
     let mut spare = Vec::new();
+    // One that begins again is of a new generation: no group that lies there is its own.
+    let goes_on = found.is_some() && seen.is_known;
     let (log, epochs) = match found {
         Some(found) if seen.is_known => found.into_epochs(),
         // Its groups are of another generation: the log begins again where it began.
@@ -177,7 +189,7 @@ pub(super) fn attach(
     };
     let mut disk = Disk::new(entry, mode, sidecar, Some(log));
     disk.recovered(epochs, wish);
-    Ok(Attached { disk, touched, spare })
+    Ok(Attached { disk, touched, spare, goes_on })
 }
 
 fn look(

@@ -5,7 +5,7 @@ use super::attach::{Attached, Found, Touched, attach};
 use super::copies::{put_sidecar, put_superblock};
 use super::errors::{AttachError, Attachment, Damaged, OpenError, PageDamage, Settings};
 use super::structure::{Slots, Structure, newest};
-use super::walk::Walk;
+use super::walk::{Walk, clear_end};
 use crate::event::{IoError, Place};
 use crate::format::{DiskEntry, HOLDERS, Match, SetState, SlotEntry, Superblock};
 use crate::geometry::Geometry;
@@ -100,7 +100,8 @@ impl Tier {
     /// and the backing store may not have is in the machine when it starts.
     ///
     /// # Errors
-    /// [`OpenError`]. Nothing is changed then, but for sidecars of disks before the one that failed.
+    /// [`OpenError`]. Nothing is changed then but for sidecars of disks before the one that failed, and for what was torn
+    /// at the ends of logs.
     pub fn open(
         media: &mut dyn Media,
         settings: Settings,
@@ -131,6 +132,8 @@ impl Tier {
         structure.mend(media, settings.session.opening, &mut free)?;
         let Structure { mut superblock, copy, slots, pool, area, .. } = structure;
         let geometry = area.geometry;
+        clear_end(media, &area, &pool.log)?;
+        opened.iter().flatten().try_for_each(|attached| attached.clear_end(media, &area))?;
         superblock.seq += 1;
         superblock.opens += 1;
         superblock.state = SetState::Open;

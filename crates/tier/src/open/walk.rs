@@ -1,9 +1,10 @@
 use std::collections::VecDeque;
 
 use super::Media;
+use super::area::LogArea;
 use super::damage::{LogDamage, judge};
 use super::reader::{Group, Reader, Start, Track, is_of, payload};
-use crate::event::IoError;
+use crate::event::{IoError, Place};
 use crate::format::{BLOCK, BLOCK_BYTES, Flags, Head, Uuid};
 use crate::machine::log::Log;
 
@@ -104,4 +105,16 @@ fn next_head(
             && reader.track.has_room(log, head)
     });
     Ok(found.map(|(head, sum)| (head, sum, at)))
+}
+
+/// Clears the block where a log goes on, as far as something is there; a flush has to follow before a group is written.
+///
+/// A group that a power cut tore lies there, and counts as never written. The next group begins in the same block: if
+/// another power cut kept only some of its sectors, and they were what the torn group lacked, the torn group would be
+/// whole, and a write would appear that was gone before. Without its first block no group is ever whole again.
+pub(super) fn clear_end(media: &mut dyn Media, area: &LogArea, log: &Log) -> Result<(), IoError> {
+    let Some(at) = Track::Chunks(area).next(log) else { return Ok(()) };
+    let mut block = [0; BLOCK_BYTES];
+    let is_clear = media.read(Place::Cache, at, &mut block).is_ok() && block == [0; BLOCK_BYTES];
+    if is_clear { Ok(()) } else { media.write(Place::Cache, at, &[0; BLOCK_BYTES]) }
 }
