@@ -9,7 +9,7 @@ use front::{Disk, Offer};
 use nbd::{Abilities, BlockSizes, Export};
 use tier::format::{Identity, Superblock};
 use tier::{
-    Attachment, Examined, Geometry, PageDamage, REQUEST_BYTES_MAX, Session, Settings, Tier,
+    Attachment, Examined, Geometry, PageDamage, REQUEST_BYTES_MAX, Session, Settings, Skipped, Tier,
 };
 
 use crate::asking::{Control, inbox};
@@ -69,6 +69,8 @@ pub struct Set {
     pub writes: usize,
     /// What was damaged of what it knew about pages.
     pub damage: PageDamage,
+    /// Damage of logs that costs no write, by name of the disk.
+    pub skipped: Vec<(String, Skipped)>,
 }
 
 /// A held backing file, and what is beside it.
@@ -166,6 +168,8 @@ impl Set {
             disk.look_for_peers(&mut peers, index, generation)
                 .map_err(failed("look for the peers of", cache))?;
         }
+        let name_of = |index: u16| names[usize::from(index)].clone().unwrap_or_default();
+        let skipped = opened.skipped.iter().map(|(index, what)| (name_of(*index), *what)).collect();
         let (control, inbox, told) = inbox(names, peer_names, waker);
         let most = opened.tier.request_bytes_max();
         let exports = exports(disks, &backings, most)?;
@@ -185,6 +189,7 @@ impl Set {
             pages: opened.pages,
             writes: opened.writes,
             damage: opened.damage,
+            skipped,
         })
     }
 }

@@ -17,7 +17,7 @@ use host::doctor::{self, Finding, Root};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tier::{Counters, Damaged, Examined, LogWrites, Mode};
+use tier::{Counters, Damaged, Examined, ExaminedDisk, LogWrites, Mode, Skipped};
 use tiered::{
     Caching, Command, Control, Copies, DiskReport, Door, Hold, Left, MemoryReport, Opening, Report,
     Reserve, Set, Times,
@@ -291,6 +291,9 @@ fn said(set: &Set) {
     if !set.damage.is_none() {
         crate::say!("{}", set.damage);
     }
+    for (name, skipped) in &set.skipped {
+        crate::say!("{name}: {skipped}");
+    }
 }
 
 fn control_of(socket: &Path) -> PathBuf {
@@ -450,7 +453,8 @@ fn check(args: &TierCheckArgs) -> Result<Exit, Failure> {
         Format::Json => output::print_json(&as_json(&found))?,
         Format::Text => output::show(&examined(&found))?,
     }
-    let is_whole = found.damage.is_none() && found.disks.iter().all(|disk| disk.damage.is_none());
+    let is_good = |disk: &ExaminedDisk| disk.damage.is_none() && disk.skipped.is_none();
+    let is_whole = found.damage.is_none() && found.disks.iter().all(is_good);
     Ok(if is_whole { Exit::Success } else { Exit::ObjectiveFailed })
 }
 
@@ -469,6 +473,7 @@ fn as_json(found: &Examined) -> serde_json::Value {
             "index": disk.index, "name": name(disk.entry.disk), "generation": disk.entry.generation,
             "bytes": disk.entry.bytes, "groups": disk.groups, "waiting_writes": disk.writes,
             "waiting_bytes": disk.bytes, "damage": disk.damage.map(damage_as_json),
+            "skipped": disk.skipped.map(skipped_as_json),
         })
     });
     json!({
@@ -485,6 +490,10 @@ fn damage_as_json(found: Damaged) -> serde_json::Value {
         "group": found.group, "missing_to": found.missing_to, "before": writes(found.before),
         "behind": writes(found.behind),
     })
+}
+
+fn skipped_as_json(found: Skipped) -> serde_json::Value {
+    json!({ "group": found.group, "missing_to": found.missing_to })
 }
 
 fn examined(found: &Examined) -> String {
@@ -524,6 +533,9 @@ fn examined(found: &Examined) -> String {
         text += &format!("{}\n", found.damage);
     }
     for disk in &found.disks {
+        if let Some(skipped) = disk.skipped {
+            text += &format!("{}: {skipped}\n", name(disk.entry.disk));
+        }
         if let Some(damage) = disk.damage {
             text += &format!("{}: {damage}\n", name(disk.entry.disk));
         }

@@ -5,14 +5,13 @@ use rustc_hash::FxHashMap;
 use super::Media;
 use super::area::LogArea;
 use super::damage::LogDamage;
-use super::errors::{AttachError, Attachment, Damaged, LogWrites, OpenError, Session};
+use super::errors::{AttachError, Attachment, Damaged, LogWrites, OpenError, Session, Skipped};
 use super::in_step::{self, Reach, Step};
-use super::reader::{Group, Start, Track, in_chunk};
-use super::walk::{Walk, Whose, clear_end, walk};
+use super::walk::{Walk, clear_end};
 use crate::event::{IoError, Mode, Place};
 use crate::format::{
-    DiskEntry, FINGERPRINT_BYTES, Identity, Kind, Match, NO_CHUNK, SIDECAR_BYTES, Sidecar,
-    SidecarState, Superblock, mode,
+    DiskEntry, FINGERPRINT_BYTES, Identity, Match, NO_CHUNK, SIDECAR_BYTES, Sidecar, SidecarState,
+    Superblock, mode,
 };
 use crate::machine::log::Log;
 use crate::machine::overlay::blocks_of;
@@ -24,9 +23,11 @@ use crate::ownership::{has_log, is_free};
 pub(super) struct Found {
     pub(super) walk: Walk,
     /// Every record that is kept, oldest first: group, epoch, the write. Of a damaged log also those behind the damage.
-    records: Vec<(u64, u64, Logged)>,
+    pub(super) records: Vec<(u64, u64, Logged)>,
     /// Highest group that a head calls retired.
-    told_retired: u64,
+    pub(super) told_retired: u64,
+    /// Groups that cannot be read and that the backing store has: what is read begins behind them.
+    pub(super) skipped: Option<Skipped>,
 }
 
 /// The last group that wrote each block.
@@ -49,71 +50,6 @@ impl Attached {
         let log = self.disk.log.as_ref().filter(|_| self.goes_on);
         log.map_or(Ok(()), |log| clear_end(media, area, log))
     }
-}
-
-/// Reads a disk's log. A damaged one is found, too: only who asks for the disk is refused.
-pub(super) fn read_log(
-    media: &mut dyn Media,
-    area: &LogArea,
-    entry: &DiskEntry,
-) -> Result<Found, OpenError> {
-    read_from(media, area, entry, true)
-}
-
-/// Reads a disk's log, of which it is not certain where it begins: where the entry says, or later. Corrects the entry.
-/// `None` if it cannot be told.
-pub(super) fn find_log(
-    media: &mut dyn Media,
-    area: &LogArea,
-    entry: &mut DiskEntry,
-) -> Result<Option<Found>, OpenError> {
-    let found = read_from(media, area, entry, false)?;
-    if found.walk.damage.is_none() {
-        return Ok(Some(found));
-    }
-    let later = area.chunks_of(entry.disk, entry.generation).into_iter();
-    for (log_chunk, log_seq) in later.filter(|(_, seq)| *seq > entry.log_seq) {
-        let moved = DiskEntry { log_chunk, log_seq, ..entry.clone() };
-        let found = read_from(media, area, &moved, false)?;
-        // All before it is on the backing store by its own words: it may have begun later, and lacks nothing.
-        if found.walk.damage.is_none() && found.told_retired + 1 >= log_seq {
-            *entry = moved;
-            return Ok(Some(found));
-        }
-    }
-    Ok(None)
-}
-
-fn read_from(
-    media: &mut dyn Media,
-    area: &LogArea,
-    entry: &DiskEntry,
-    is_certain: bool,
-) -> Result<Found, OpenError> {
-    let geometry = &area.geometry;
-    let whose = Whose { owner: entry.disk, generation: entry.generation, attach: entry.attach };
-    let (mut records, mut told_retired) = (Vec::new(), 0);
-    if entry.log_chunk == NO_CHUNK
-        || !(geometry.page_chunks..geometry.chunks).contains(&entry.log_chunk)
-    {
-        return Err(OpenError::Chunk(entry.log_chunk));
-    }
-    let start = Start { is_certain, ..in_chunk(entry.log_chunk, entry.log_seq) };
-    let walk = walk(media, Track::Chunks(area), whose, start, |group: Group<'_>| {
-        told_retired = group.head.retired.max(told_retired);
-        for (record, at, sums) in group.records {
-            let logged = Logged {
-                order: 0,
-                offset: record.offset,
-                bytes: record.bytes,
-                at,
-                unmap: record.kind == Kind::Trim,
-                sums: sums.into(),
-            };
-            records.push((group.head.seq, group.head.epoch, logged));
-        }
-    });
-    Ok(Found { walk, records, told_retired })
 }
 
 /// What a disk's sidecar says of it and of us.
@@ -153,7 +89,9 @@ pub(super) fn attach(
     }
     // What is missing of its log is on the backing store, but the log cannot go on: it begins again.
     seen.is_known &= found.as_ref().is_none_or(|found| found.walk.damage.is_none());
-    let is_orphaned = !may_have_pages(&seen, asked, entry.as_ref());
+    // A skipped group may have changed what a page holds.
+    let is_whole = found.as_ref().is_none_or(|found| found.skipped.is_none());
+    let is_orphaned = !is_whole || !may_have_pages(&seen, asked, entry.as_ref());
     let attach = is_orphaned.then_some(superblock.seq + 1);
     let mut entry = next_entry(&seen, asked, entry, attach);
     (entry.before, entry.opening) = (entry.opening, session.opening);
@@ -453,7 +391,8 @@ impl Found {
         let (first, told) = (log.chunks.front().map_or(1, |(_, seq)| *seq), sidecar.log_retired);
         self.told_retired = log.retired.max(told);
         let by_heads = if sidecar.opening == 0 { self.told_retired } else { told.max(first - 1) };
-        log.retired = by_heads.max(applied.unwrap_or(0));
+        let skipped = self.skipped.map_or(0, |skipped| skipped.missing_to);
+        log.retired = by_heads.max(applied.unwrap_or(0)).max(skipped);
         if let Some(damage) =
             self.walk.damage.as_ref().filter(|_| sidecar.state == SidecarState::Clean)
         {

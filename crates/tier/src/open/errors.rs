@@ -253,6 +253,28 @@ impl std::fmt::Display for Damaged {
     }
 }
 
+/// Groups of a log that cannot be read and are not needed: the backing store has them by the word of later groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Skipped {
+    /// First of them.
+    pub group: u64,
+    /// Last group before the first that can be read again.
+    pub missing_to: u64,
+}
+
+impl std::fmt::Display for Skipped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { group, missing_to } = self;
+        match group == missing_to {
+            true => write!(f, "group {group} of the log cannot be read, and")?,
+            false => {
+                write!(f, "of groups {group} to {missing_to} of the log some cannot be read, and")?
+            }
+        }
+        write!(f, " the backing store has them: no write is lost, and no page of the disk counts")
+    }
+}
+
 /// Writes of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogWrites {

@@ -8,6 +8,7 @@ mod damage;
 mod errors;
 mod in_step;
 mod init;
+mod log_start;
 mod prepare;
 mod reader;
 mod recover;
@@ -18,7 +19,7 @@ mod walk;
 
 pub use burn::give_up;
 pub use errors::{
-    AttachError, Attachment, Damaged, LogWrites, OpenError, PageDamage, Session, Settings,
+    AttachError, Attachment, Damaged, LogWrites, OpenError, PageDamage, Session, Settings, Skipped,
 };
 pub use init::init;
 pub use recover::{Examined, ExaminedDisk, Opened};

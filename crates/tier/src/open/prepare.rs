@@ -1,7 +1,8 @@
 use super::Media;
 use super::area::LogArea;
-use super::attach::{Attached, attach, read_log};
+use super::attach::{Attached, attach};
 use super::errors::{Attachment, OpenError, Session};
+use super::log_start::read_log;
 use super::recover::check_attachments;
 use crate::event::Place;
 use crate::format::Superblock;

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::Media;
 use super::attach::{Attached, Found, Touched, attach};
 use super::copies::{put_sidecar, put_superblock};
-use super::errors::{AttachError, Attachment, Damaged, OpenError, PageDamage, Settings};
+use super::errors::{AttachError, Attachment, Damaged, OpenError, PageDamage, Settings, Skipped};
 use super::structure::{Slots, Structure, newest};
 use super::walk::{Walk, clear_end};
 use crate::event::{IoError, Place};
@@ -26,6 +26,8 @@ pub struct Opened {
     pub writes: usize,
     /// What was damaged of what the set knew about pages: those are cold.
     pub damage: PageDamage,
+    /// Damage of logs that costs no write, by index of the disk.
+    pub skipped: Vec<(u16, Skipped)>,
 }
 
 /// A disk of a set, as its log says.
@@ -43,6 +45,8 @@ pub struct ExaminedDisk {
     pub bytes: u64,
     /// Set where groups are missing that were durable.
     pub damage: Option<Damaged>,
+    /// Set where groups are missing that the backing store has; what is counted here lies behind them.
+    pub skipped: Option<Skipped>,
 }
 
 /// What a set holds, found without changing anything.
@@ -73,7 +77,8 @@ impl Tier {
             let waiting = || found.unretired().filter(|(.., logged)| logged.bytes > 0);
             Some(ExaminedDisk {
                 index,
-                groups: found.walk.log.last() + 1 - entry.log_seq,
+                groups: found.walk.log.last() + 1 - entry.log_seq.max(found.walk.log.whole_from),
+                skipped: found.skipped,
                 writes: waiting().count(),
                 bytes: waiting().map(|(.., logged)| u64::from(logged.bytes)).sum(),
                 damage: found.damaged(),
@@ -114,11 +119,13 @@ impl Tier {
         let mut logs = structure.read_logs(media)?;
         let mut free = free_chunks(&structure, &logs)?;
         let damage = structure.page_damage();
-        let mut opened: Vec<Option<Attached>> = Vec::new();
+        let (mut opened, mut skipped): (Vec<Option<Attached>>, _) = (Vec::new(), Vec::new());
         opened.resize_with(structure.superblock.disks.len(), || None);
         for disk in disks {
             let index = usize::from(disk.index);
             let found = logs.remove(&disk.index);
+            let missing = found.as_ref().and_then(|found| found.skipped);
+            skipped.extend(missing.map(|missing| (disk.index, missing)));
             let pool = structure.pool_last();
             let superblock = &mut structure.superblock;
             let mut attached = attach(media, superblock, settings.session, disk, found, pool)?;
@@ -155,7 +162,7 @@ impl Tier {
             Self::new(geometry, (superblock, copy), opening, (pages, memory), pool, free)
         };
         tier.start(opened, slots);
-        Ok(Opened { pages: tier.resident(), tier, was_clean, writes, damage })
+        Ok(Opened { pages: tier.resident(), tier, was_clean, writes, damage, skipped })
     }
 
     /// Takes what was found for true.

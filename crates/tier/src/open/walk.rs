@@ -47,6 +47,7 @@ pub(super) fn walk(
     let mut reader = Reader::new(media, track);
     let mut log = Log::new(whose.owner, whose.generation, whose.attach, start.chunk, start.seq);
     (log.position, log.starts) = (start.position, VecDeque::from([start.position]));
+    log.at = start.at;
     let (mut durable, mut is_first) = (start.seq.saturating_sub(1), true);
     let is_unread = loop {
         let (head, sum, at) = match next_head(&mut reader, &log, is_first) {
@@ -65,7 +66,7 @@ pub(super) fn walk(
         }
         each(Group { head: &head, records });
         if is_first {
-            log.starts = VecDeque::from([head.position]);
+            log.starts = VecDeque::from([head.position.saturating_sub(start.at.into())]);
         }
         is_first = false;
         durable = durable.max(head.durable);
