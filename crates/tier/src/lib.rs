@@ -54,4 +54,5 @@ pub use open::{
     AttachError, Attachment, Damaged, Examined, ExaminedDisk, HeldCopy, LogWrites, Media,
     OpenError, Opened, PageDamage, Session, Settings, Skipped, StaleError, StaleLog, TakeOverError,
     Taken, Taking, export_stale, forget_stale, give_up, init, read_sidecar, stale, take_over,
+    word_for_cache, word_for_disk,
 };

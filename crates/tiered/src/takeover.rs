@@ -8,8 +8,8 @@ use tier::format::{Holder, Identity, LABEL_BYTES, Sidecar, Uuid};
 use tier::{HeldCopy, IoError, Media, Moment, Place, TakeOverError, Taken, Taking, ownership};
 
 use crate::files::{
-    disputed_sidecar, hold, identity_of, is_of_version_1, known_sidecar, path_of_sidecar,
-    replace_sidecar, room_for_new,
+    disputed_sidecar, hold, identity_of, is_accepted, is_of_version_1, known_sidecar,
+    path_of_sidecar, replace_sidecar, room_for_new,
 };
 use crate::identity::copy_name;
 use crate::marks::Marks;
@@ -69,8 +69,8 @@ fn said(unreached: &[String]) -> String {
 }
 
 impl TakeOver {
-    /// Opens the backing store and the sidecar of a disk. `accepted` are identities of backing stores that the owner
-    /// vouches for, although the sidecar knows another.
+    /// Opens the backing store and the sidecar of a disk. `accepted` are words by which the owner accepts a backing store
+    /// although the sidecar knows another: each is in the refusal, and counts once.
     ///
     /// # Errors
     /// Somebody on this machine has it, or there is no sidecar.
@@ -91,7 +91,8 @@ impl TakeOver {
         let bytes = held.size;
         let store = OwnedFd::from(held.file);
         let identity = identity_of(&store, &backing)?;
-        let is_vouched = accepted.contains(&identity.name) || is_of_version_1(&side, &store, bytes);
+        let is_vouched =
+            is_accepted(accepted, &identity, &side) || is_of_version_1(&side, &store, bytes);
         let mut files = Files {
             cache: Arc::new(rustix::io::dup(&side).map_err(|errno| SetError::Kernel {
                 what: "open the sidecar of",

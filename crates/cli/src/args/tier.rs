@@ -129,12 +129,13 @@ impl FromStr for TierVhost {
 /// What says whose a disk's newest writes are, and who has them, too.
 #[derive(Debug, Args)]
 pub struct TierSafetyArgs {
-    /// The owner's word that what has this identity is what the tier calls another; again for more
+    /// Accept a place that the tier does not know, by the word in its refusal; again for more
     ///
     /// A cache file, backing store or sidecar that was moved, copied or replaced is refused, and the refusal says the
-    /// identity to give here. Pages of the disk are forgotten; what its log has goes to the backing store that is there.
-    /// Example: --accept-identity wwid:eui.0025388b710116a1
-    #[arg(long, value_name = "IDENTITY", hide_short_help = true)]
+    /// word to give here. The word counts once: a later change is refused with another one. Pages of the disk are
+    /// forgotten; what its log has goes to the backing store that is there.
+    /// Example: --accept-identity wwid:eui.0025388b710116a1@3.41
+    #[arg(long, value_name = "IDENTITY@STATE", hide_short_help = true)]
     pub accept_identity: Vec<String>,
     /// A directory for sidecars, instead of beside the backing files
     #[arg(long, value_name = "DIR", hide_short_help = true)]
@@ -445,12 +446,12 @@ pub struct TierTakeoverArgs {
     /// The backing store is an older state of the disk then; `tier status` of its owner had said how much waited.
     #[arg(long)]
     pub accept_loss: bool,
-    /// The owner's word that what has this identity is what the tier calls another; again for more
+    /// Accept a backing store that the sidecar does not know, by the word in its refusal; again for more
     ///
-    /// A backing store that was moved, copied or replaced is refused, and the refusal says the identity to give here. What
-    /// the log has goes to the backing store that is there.
-    /// Example: --accept-identity wwid:eui.0025388b710116a1
-    #[arg(long, value_name = "IDENTITY", hide_short_help = true)]
+    /// A backing store that was moved, copied or replaced is refused, and the refusal says the word to give here. The
+    /// word counts once. What the log has goes to the backing store that is there.
+    /// Example: --accept-identity wwid:eui.0025388b710116a1@3.41
+    #[arg(long, value_name = "IDENTITY@STATE", hide_short_help = true)]
     pub accept_identity: Vec<String>,
     /// A directory for sidecars, instead of beside the backing files
     #[arg(long, value_name = "DIR", hide_short_help = true)]

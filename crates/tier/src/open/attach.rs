@@ -3,6 +3,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::Media;
+use super::accept::word_for_disk;
 use super::area::LogArea;
 use super::damage::LogDamage;
 use super::errors::{AttachError, Attachment, Damaged, LogWrites, OpenError, Session, Skipped};
@@ -235,12 +236,13 @@ fn refused_for_writes(
         (Some(sidecar), _) if !seen.is_known || sidecar.state == SidecarState::Burnt => {
             Some(AttachError::Stale { log: entry.generation, sidecar: seen.generation })
         }
-        // An identity says which storage it is, and nothing of its age: an option left in a unit file permits no loss.
+        // An identity says which storage it is, and nothing of its age.
         (Some(_), Since::Older(_)) => Some(AttachError::BackingOlder { writes }),
         (Some(sidecar), since)
             if !asked.is_backing_vouched && is_changed(sidecar, since, entry, asked) =>
         {
-            Some(AttachError::Changed { writes, found: asked.backing.name.clone() })
+            let word = word_for_disk(&asked.backing.name, sidecar);
+            Some(AttachError::Changed { writes, word })
         }
         (Some(_), _) => found.and_then(Found::damaged).map(AttachError::Damaged),
     }
@@ -263,12 +265,12 @@ fn other_place(seen: &Seen, asked: &Attachment, writes: usize) -> Option<AttachE
     ];
     let doubtful = places.into_iter().filter(|(.., is_vouched)| !is_vouched);
     doubtful.into_iter().find_map(|(compared, what, known, found, _)| {
-        let (known, found) = (known.name.clone(), found.name.clone());
+        let (known, word) = (known.name.clone(), word_for_disk(&found.name, sidecar));
         match compared {
             Match::Same => None,
-            Match::Other => Some(AttachError::OtherPlace { what, known, found }),
+            Match::Other => Some(AttachError::OtherPlace { what, known, word }),
             Match::Unknown if waits == 0 => None,
-            Match::Unknown => Some(AttachError::UnknownPlace { what, known, found, writes: waits }),
+            Match::Unknown => Some(AttachError::UnknownPlace { what, known, word, writes: waits }),
         }
     })
 }

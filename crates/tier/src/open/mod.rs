@@ -1,5 +1,6 @@
 //! Making a set, and finding out what is true of one: plain reads before anybody is served.
 
+mod accept;
 mod area;
 mod attach;
 mod burn;
@@ -17,6 +18,7 @@ mod structure;
 mod take_over;
 mod walk;
 
+pub use accept::{word_for_cache, word_for_disk};
 pub use burn::give_up;
 pub use errors::{
     AttachError, Attachment, Damaged, LogWrites, OpenError, PageDamage, Session, Settings, Skipped,

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Media;
+use super::accept::word_for_cache;
 use super::attach::{Attached, Found, Touched, attach};
 use super::copies::{put_sidecar, put_superblock};
 use super::errors::{AttachError, Attachment, Damaged, OpenError, PageDamage, Settings, Skipped};
@@ -246,7 +247,8 @@ fn check_place(superblock: &Superblock, settings: &Settings) -> Result<(), OpenE
     let (known, found) = (&superblock.place, &settings.place);
     match known.compare(found) {
         Match::Other if !settings.is_place_vouched => {
-            Err(OpenError::OtherCache { known: known.name.clone(), found: found.name.clone() })
+            let word = word_for_cache(&found.name, superblock);
+            Err(OpenError::OtherCache { known: known.name.clone(), word })
         }
         _ => Ok(()),
     }

@@ -1,7 +1,8 @@
 use super::Media;
+use super::accept::{hint, identity_in, or_unknown, word_for_disk};
 use super::copies::put_sidecar;
 use super::damage::LogDamage;
-use super::errors::{Damaged, LogWrites, hint, or_unknown};
+use super::errors::{Damaged, LogWrites};
 use super::reader::{Group, Start, Track, in_copy};
 use super::walk::{Whose, walk};
 use crate::event::{IoError, Place};
@@ -76,14 +77,14 @@ pub enum TakeOverError {
     #[error("the sidecar is of another disk")]
     OtherDisk,
     /// The log would be put into another storage than the disk's, or whether it would cannot be told.
-    #[error("the backing store {}the one that the sidecar is of: it is {found}, and was {}\n{}", if *is_other { "is not " } else { "may not be " }, or_unknown(.known), hint(.found))]
+    #[error("the backing store {}the one that the sidecar is of: it is {}, and was {}\n{}", if *is_other { "is not " } else { "may not be " }, identity_in(.word), or_unknown(.known), hint(.word))]
     OtherPlace {
         /// Whether it is known to be another.
         is_other: bool,
         /// Identity that is stored; empty for none.
         known: String,
-        /// Identity that was found.
-        found: String,
+        /// Word that accepts what was found: its identity, and a state.
+        word: String,
     },
     /// The sidecar, and so perhaps the backing store, is an older state.
     #[error(
@@ -207,8 +208,8 @@ fn check_place(taking: &Taking, sidecar: &Sidecar) -> Result<(), TakeOverError> 
         Match::Unknown => false,
         Match::Other => true,
     };
-    let (known, found) = (known.name.clone(), found.name.clone());
-    Err(TakeOverError::OtherPlace { is_other, known, found })
+    let (known, word) = (known.name.clone(), word_for_disk(&found.name, sidecar));
+    Err(TakeOverError::OtherPlace { is_other, known, word })
 }
 
 /// The sidecar of a disk.
