@@ -9,7 +9,7 @@ use crate::event::{IoError, Place};
 use crate::format::{
     BLOCK, Identity, Kind, LABEL_BYTES, Label, Match, SIDECAR_BYTES, Sidecar, SidecarState, Uuid,
 };
-use crate::moment::Moment;
+use crate::moment::Since;
 use crate::ownership;
 
 /// Zeros that are written at once.
@@ -43,8 +43,8 @@ pub struct Taking {
     pub backing: Identity,
     /// Whether it is the disk's by the owner's word, whatever the sidecar says.
     pub is_backing_vouched: bool,
-    /// Numbers that are stored beside the sidecar.
-    pub moment: Option<Moment>,
+    /// What is known of changes of the backing store, with the numbers that are stored beside the sidecar.
+    pub since: Since,
     /// Copies that can be reached; none of them takes anything of the owner so far any more.
     pub copies: Vec<HeldCopy>,
 }
@@ -106,6 +106,14 @@ pub enum TakeOverError {
         /// Last group there.
         found: u64,
     },
+    /// The backing store alone is an older state of itself.
+    #[error(
+        "the backing store is older than when its owner used it last: the log's {writes} writes belong onto a newer state, and what went there before them is lost\nhint: put the newest backing store back; --accept-loss gives up what the log had"
+    )]
+    BackingOlder {
+        /// Writes that would be put into it.
+        writes: usize,
+    },
     /// Nobody who has what the log had can be reached.
     #[error("{named} copies are named by the sidecar, and {reached} of them can be read")]
     NoCopy {
@@ -158,7 +166,7 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
     let read =
         if ownership::has_log(&sidecar) { Some(longest(media, taking, &sidecar)?) } else { None };
     if let Some(read) = &read {
-        let moment = taking.moment.filter(|moment| moment.opening == sidecar.opening);
+        let moment = taking.since.moment().filter(|moment| moment.opening == sidecar.opening);
         let known = sidecar.log_durable.max(moment.map_or(0, |moment| moment.log));
         if read.last < known {
             return Err(TakeOverError::Older { known, found: read.last });
@@ -172,6 +180,9 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
     let writes = read.as_ref().map_or(&[][..], |read| &read.writes[..]);
     if writes.iter().any(|write| write.offset + u64::from(write.bytes) > taking.bytes) {
         return Err(TakeOverError::Beyond);
+    }
+    if !writes.is_empty() && matches!(taking.since, Since::Older(_)) {
+        return Err(TakeOverError::BackingOlder { writes: writes.len() });
     }
     let applied = writes.last().map_or(sidecar.applied, |write| write.epoch);
     let state = match (writes.first(), sidecar.state) {

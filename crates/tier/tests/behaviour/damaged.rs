@@ -10,7 +10,7 @@ use tilemark_tier::format::{
 };
 use tilemark_tier::{
     AttachError, Damaged, HeldCopy, IoError, LogWrites, Media, Mode, Note, OpenError, Opened,
-    Order, Place, Skipped, TakeOverError, Taking, Tier, take_over,
+    Order, Place, Since, Skipped, TakeOverError, Taking, Tier, take_over,
 };
 
 use super::oracle::stamps;
@@ -369,7 +369,7 @@ fn named(world: &mut Sparse, copies: u8) -> Taking {
     Taking {
         backing: Identity::default(),
         is_backing_vouched: true,
-        moment: None,
+        since: Since::Unknown,
         index: 0,
         disk: DISK,
         bytes: 64 << 20,
