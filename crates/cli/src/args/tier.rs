@@ -233,6 +233,12 @@ pub struct TierServeArgs {
     /// fast then, and one processor does little else meanwhile.
     #[arg(long, value_name = "TIME", default_value = "64us", value_parser = poll, hide_short_help = true)]
     pub poll: units::Nanos,
+    /// End that long after SIGTERM or Ctrl-C at the latest, also where a store does not answer; 1s to 1h
+    ///
+    /// What was answered is kept, as after kill -9; the exit code is 1 then. Less than a minute may cut off a store that
+    /// is only slow.
+    #[arg(long, value_name = "TIME", default_value = "75s", value_parser = end_within, hide_short_help = true)]
+    pub end_within: units::Nanos,
     /// Tell Prometheus of it at this address of this machine, such as 127.0.0.1:9655
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<std::net::SocketAddr>,
@@ -531,6 +537,12 @@ fn poll(text: &str) -> Result<units::Nanos, String> {
     } else {
         Ok(time)
     }
+}
+
+fn end_within(text: &str) -> Result<units::Nanos, String> {
+    let time: units::Nanos = text.parse().map_err(|error| format!("{error}"))?;
+    let allowed = units::Nanos::SECOND..=units::Nanos::from_secs(3600);
+    if allowed.contains(&time) { Ok(time) } else { Err("1s to 1h".to_owned()) }
 }
 
 fn tier_policy(text: &str) -> Result<TierPolicy, String> {

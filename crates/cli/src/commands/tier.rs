@@ -126,7 +126,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     notify("STOPPING=1");
     drop(door);
     crate::say!("ending: what was asked is answered");
-    let ended = end(running, limits);
+    let ended = end(running, args.end_within.to_duration());
     told.iter()
         .flat_map(std::sync::mpsc::Receiver::try_iter)
         .for_each(|words| crate::say!("{words}"));
@@ -258,12 +258,12 @@ impl<'a> Suspension<'a> {
 }
 
 /// Waits for the disks, and for whoever still asks: a disk that waits to come or to leave does so no more. What is
-/// stuck in the kernel, at a store that does not answer, is waited for no longer than the server may take to end.
-fn end(mut running: Arc<front::Running>, limits: Limits) -> Result<(), Failure> {
+/// stuck in the kernel, at a store that does not answer, is waited for no longer than `most`.
+fn end(mut running: Arc<front::Running>, most: Duration) -> Result<(), Failure> {
     let failed = |error| Failure::new(Exit::Failure, format!("serving: {error}"));
     running.begin_to_stop().map_err(failed)?;
     let mut over = None;
-    let mut until = Instant::now() + limits.drain + limits.close + STUCK;
+    let mut until = Instant::now() + most;
     while Instant::now() < until {
         // Once it is over nobody else keeps it from being joined.
         if running.is_over() {
