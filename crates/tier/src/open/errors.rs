@@ -249,7 +249,7 @@ impl std::fmt::Display for Damaged {
         let Self { before, behind, .. } = self;
         write!(
             f,
-            ": of what the backing store may lack, {before} before and {behind} behind can be read"
+            ": of what the backing store may lack, {before} before and up to {behind} behind can be read"
         )
     }
 }
