@@ -220,7 +220,10 @@ impl Lab {
     pub fn sync(self: &Arc<Self>, file: INodeNo, reply: ReplyEmpty) {
         let judged = self.judged(file, Op::Flush, (0, 0, 0));
         let parts = match self.content(file) {
-            Ok(content) => held(&self.space).parts(&held(&content).map, Operation::Flush, (0, 0)),
+            Ok(content) => {
+                let content = held(&content);
+                held(&self.space).parts(&content.map, Operation::Flush, (0, 0))
+            }
             // A directory: names are durable when they are given.
             Err(_) => Vec::new(),
         };

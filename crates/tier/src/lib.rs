@@ -52,6 +52,7 @@ pub use machine::{
 pub use moment::{Moment, Since};
 pub use open::{
     AttachError, Attachment, Damaged, Examined, ExaminedDisk, HeldCopy, LogWrites, Media,
-    OpenError, Opened, PageDamage, Session, Settings, StaleError, StaleLog, TakeOverError, Taken,
-    Taking, export_stale, forget_stale, give_up, init, read_sidecar, stale, take_over,
+    OpenError, Opened, PageDamage, Session, Settings, Skipped, StaleError, StaleLog, TakeOverError,
+    Taken, Taking, export_stale, forget_stale, give_up, init, read_sidecar, stale, take_over,
+    word_for_cache, word_for_disk,
 };

@@ -10,6 +10,7 @@ use front::{Access, Held};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, fcntl_lock, flock, renameat_with};
 use rustix::io::Errno;
 use tier::format::{Identity, SIDECAR_BYTES, SIDECAR_MAGIC, Sidecar};
+use tier::word_for_disk;
 
 use crate::SetError;
 
@@ -281,12 +282,23 @@ pub(crate) fn identity_of(file: &OwnedFd, path: &Path) -> Result<Identity, SetEr
     Ok(Identity { name: found.name, is_lasting: found.is_lasting })
 }
 
+/// The newest good copy in a sidecar.
+fn newest_copy(sidecar: &OwnedFd) -> Option<Sidecar> {
+    let mut bytes = vec![0; SIDECAR_BYTES];
+    let read = rustix::io::pread(sidecar, &mut bytes, 0).unwrap_or(0);
+    Sidecar::newest(&bytes[..read])
+}
+
+/// Whether the owner accepted this identity of a disk's place as the sidecar is now.
+pub(crate) fn is_accepted(accepted: &[String], identity: &Identity, sidecar: &OwnedFd) -> bool {
+    let word = newest_copy(sidecar).map(|known| word_for_disk(&identity.name, &known));
+    word.is_some_and(|word| accepted.contains(&word))
+}
+
 /// Whether a sidecar of version 1 is of this file. It has size and inode; of a device it has nothing that tells
 /// one from another.
 pub(crate) fn is_of_version_1(sidecar: &OwnedFd, backing: &OwnedFd, size: u64) -> bool {
-    let mut bytes = vec![0; SIDECAR_BYTES];
-    let read = rustix::io::pread(sidecar, &mut bytes, 0).unwrap_or(0);
-    let known = Sidecar::newest(&bytes[..read]).filter(|known| known.backing.name.is_empty());
+    let known = newest_copy(sidecar).filter(|known| known.backing.name.is_empty());
     let (Some(known), Ok(found)) = (known, rustix::fs::fstat(backing)) else { return false };
     rustix::fs::FileType::from_raw_mode(found.st_mode).is_file()
         && known.fingerprint[..8] == size.to_le_bytes()

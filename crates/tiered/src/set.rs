@@ -9,14 +9,16 @@ use front::{Disk, Offer};
 use nbd::{Abilities, BlockSizes, Export};
 use tier::format::{Identity, Superblock};
 use tier::{
-    Attachment, Examined, Geometry, PageDamage, REQUEST_BYTES_MAX, Session, Settings, Tier,
+    Attachment, Examined, Geometry, PageDamage, REQUEST_BYTES_MAX, Session, Settings, Skipped,
+    Tier, word_for_cache,
 };
 
 use crate::asking::{Control, inbox};
 use crate::core::Core;
 use crate::disk::{CachedDisk, Keeper};
 use crate::files::{
-    MadeSidecar, failed, hold, hold_to_look, identity_of, is_of_version_1, path_of_sidecar, sidecar,
+    MadeSidecar, failed, hold, hold_to_look, identity_of, is_accepted, is_of_version_1,
+    path_of_sidecar, sidecar,
 };
 use crate::media::{Files, Watched};
 use crate::opening::Opening;
@@ -69,6 +71,8 @@ pub struct Set {
     pub writes: usize,
     /// What was damaged of what it knew about pages.
     pub damage: PageDamage,
+    /// Damage of logs that costs no write, by name of the disk.
+    pub skipped: Vec<(String, Skipped)>,
 }
 
 /// A held backing file, and what is beside it.
@@ -113,8 +117,8 @@ impl Set {
             .map_err(|source| SetError::Open { path: cache.to_owned(), source })
     }
 
-    /// Opens the set in a cache file for these disks. `accepted` are identities of cache files, backing stores and
-    /// sidecars that the owner vouches for, although the set knows others.
+    /// Opens the set in a cache file for these disks. `accepted` are words by which the owner accepts cache files, backing
+    /// stores and sidecars although the set knows others: each is in the refusal, and counts once.
     ///
     /// # Errors
     /// [`SetError`]: what is held by somebody else, is no set, or must not be served.
@@ -142,7 +146,7 @@ impl Set {
             backings.iter().map(|backing| backing.attachment.clone()).collect();
         let session = identity::session().map_err(failed("find a number for", cache))?;
         let place = identity_of(&files.cache, cache)?;
-        let is_vouched = accepted.contains(&place.name);
+        let is_vouched = accepted.contains(&word_for_cache(&place.name, &superblock));
         let settings = caching.settings(session, place, is_vouched);
         let mut media = Watched::new(&files);
         let opened = Tier::open(&mut media, settings, &attachments);
@@ -166,6 +170,8 @@ impl Set {
             disk.look_for_peers(&mut peers, index, generation)
                 .map_err(failed("look for the peers of", cache))?;
         }
+        let name_of = |index: u16| names[usize::from(index)].clone().unwrap_or_default();
+        let skipped = opened.skipped.iter().map(|(index, what)| (name_of(*index), *what)).collect();
         let (control, inbox, told) = inbox(names, peer_names, waker);
         let most = opened.tier.request_bytes_max();
         let exports = exports(disks, &backings, most)?;
@@ -185,6 +191,7 @@ impl Set {
             pages: opened.pages,
             writes: opened.writes,
             damage: opened.damage,
+            skipped,
         })
     }
 }
@@ -257,8 +264,8 @@ pub(crate) fn open_backing(
         (identity_of(&file, &disk.backing)?, identity_of(&sidecar, &beside)?);
     // A sidecar of version 1 lies where that program left it, as far as anybody can tell.
     let is_old = is_of_version_1(&sidecar, &file, bytes);
-    let is_backing_vouched = is_old || accepted.contains(&backing_id.name);
-    let is_sidecar_vouched = is_old || accepted.contains(&sidecar_id.name);
+    let is_backing_vouched = is_old || is_accepted(accepted, &backing_id, &sidecar);
+    let is_sidecar_vouched = is_old || is_accepted(accepted, &sidecar_id, &sidecar);
     let since = marks::since(&file, &sidecar, reserved.is_some()).map_err(failed)?;
     let disk_name = identity::of_disk(&disk.name);
     let attachment = Attachment {

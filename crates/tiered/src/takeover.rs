@@ -5,19 +5,18 @@ use std::sync::Arc;
 use front::ClientTls;
 use nbd::{Abilities, Uri};
 use tier::format::{Holder, Identity, LABEL_BYTES, Sidecar, Uuid};
-use tier::{HeldCopy, IoError, Media, Moment, Place, TakeOverError, Taken, Taking, ownership};
+use tier::{HeldCopy, IoError, Media, Place, Since, TakeOverError, Taken, Taking, ownership};
 
 use crate::files::{
-    disputed_sidecar, hold, identity_of, is_of_version_1, known_sidecar, path_of_sidecar,
-    replace_sidecar, room_for_new,
+    disputed_sidecar, hold, identity_of, is_accepted, is_of_version_1, known_sidecar,
+    path_of_sidecar, replace_sidecar, room_for_new,
 };
 use crate::identity::copy_name;
-use crate::marks::Marks;
 use crate::media::Files;
 use crate::peers::PeerAddress;
 use crate::reserved::{Reserve, Reserved};
 use crate::way::Way;
-use crate::{SetError, identity};
+use crate::{SetError, identity, marks};
 
 /// Bytes that are read at once over a network.
 const READ_MAX: usize = 1 << 20;
@@ -69,8 +68,8 @@ fn said(unreached: &[String]) -> String {
 }
 
 impl TakeOver {
-    /// Opens the backing store and the sidecar of a disk. `accepted` are identities of backing stores that the owner
-    /// vouches for, although the sidecar knows another.
+    /// Opens the backing store and the sidecar of a disk. `accepted` are words by which the owner accepts a backing store
+    /// although the sidecar knows another: each is in the refusal, and counts once.
     ///
     /// # Errors
     /// Somebody on this machine has it, or there is no sidecar.
@@ -91,7 +90,8 @@ impl TakeOver {
         let bytes = held.size;
         let store = OwnedFd::from(held.file);
         let identity = identity_of(&store, &backing)?;
-        let is_vouched = accepted.contains(&identity.name) || is_of_version_1(&side, &store, bytes);
+        let is_vouched =
+            is_accepted(accepted, &identity, &side) || is_of_version_1(&side, &store, bytes);
         let mut files = Files {
             cache: Arc::new(rustix::io::dup(&side).map_err(|errno| SetError::Kernel {
                 what: "open the sidecar of",
@@ -221,17 +221,24 @@ impl TakeOver {
             boot: identity::boot(),
             backing: self.identity.clone(),
             is_backing_vouched: self.is_vouched,
-            moment: self.moment(),
+            since: self.since()?,
             copies,
         };
         let mut reach = Reach { files: self.files.clone(), ways };
         tier::take_over(&mut reach, &taking).map_err(|source| self.refused(source, unreached))
     }
 
-    /// Numbers that its owner stored last.
-    fn moment(&self) -> Option<Moment> {
-        let (_, sidecar) = self.files.disks[0].as_ref()?;
-        Some(Marks::read(sidecar).ok().flatten()?.moment)
+    /// What the marks say that its owner stored last.
+    fn since(&self) -> Result<Since, TakeOverFailure> {
+        let Some((backing, sidecar)) = self.files.disks[0].as_ref() else {
+            return Ok(Since::Unknown);
+        };
+        let failed = |errno: rustix::io::Errno| SetError::Kernel {
+            what: "read the sidecar of",
+            path: self.backing.clone(),
+            source: errno.into(),
+        };
+        Ok(marks::since(backing, sidecar, self.is_reserved()).map_err(failed)?)
     }
 
     /// Goes to a holder: first nobody of this generation writes there any more, then its copy is read.

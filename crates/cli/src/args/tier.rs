@@ -129,12 +129,13 @@ impl FromStr for TierVhost {
 /// What says whose a disk's newest writes are, and who has them, too.
 #[derive(Debug, Args)]
 pub struct TierSafetyArgs {
-    /// The owner's word that what has this identity is what the tier calls another; again for more
+    /// Accept a place that the tier does not know, by the word in its refusal; again for more
     ///
     /// A cache file, backing store or sidecar that was moved, copied or replaced is refused, and the refusal says the
-    /// identity to give here. Pages of the disk are forgotten; what its log has goes to the backing store that is there.
-    /// Example: --accept-identity wwid:eui.0025388b710116a1
-    #[arg(long, value_name = "IDENTITY", hide_short_help = true)]
+    /// word to give here. The word counts once: a later change is refused with another one. Pages of the disk are
+    /// forgotten; what its log has goes to the backing store that is there.
+    /// Example: --accept-identity wwid:eui.0025388b710116a1@3.41
+    #[arg(long, value_name = "IDENTITY@STATE", hide_short_help = true)]
     pub accept_identity: Vec<String>,
     /// A directory for sidecars, instead of beside the backing files
     #[arg(long, value_name = "DIR", hide_short_help = true)]
@@ -232,6 +233,12 @@ pub struct TierServeArgs {
     /// fast then, and one processor does little else meanwhile.
     #[arg(long, value_name = "TIME", default_value = "64us", value_parser = poll, hide_short_help = true)]
     pub poll: units::Nanos,
+    /// End that long after SIGTERM or Ctrl-C at the latest, also where a store does not answer; 1s to 1h
+    ///
+    /// What was answered is kept, as after kill -9; the exit code is 1 then. Less than a minute may cut off a store that
+    /// is only slow.
+    #[arg(long, value_name = "TIME", default_value = "75s", value_parser = end_within, hide_short_help = true)]
+    pub end_within: units::Nanos,
     /// Tell Prometheus of it at this address of this machine, such as 127.0.0.1:9655
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<std::net::SocketAddr>,
@@ -445,12 +452,12 @@ pub struct TierTakeoverArgs {
     /// The backing store is an older state of the disk then; `tier status` of its owner had said how much waited.
     #[arg(long)]
     pub accept_loss: bool,
-    /// The owner's word that what has this identity is what the tier calls another; again for more
+    /// Accept a backing store that the sidecar does not know, by the word in its refusal; again for more
     ///
-    /// A backing store that was moved, copied or replaced is refused, and the refusal says the identity to give here. What
-    /// the log has goes to the backing store that is there.
-    /// Example: --accept-identity wwid:eui.0025388b710116a1
-    #[arg(long, value_name = "IDENTITY", hide_short_help = true)]
+    /// A backing store that was moved, copied or replaced is refused, and the refusal says the word to give here. The
+    /// word counts once. What the log has goes to the backing store that is there.
+    /// Example: --accept-identity wwid:eui.0025388b710116a1@3.41
+    #[arg(long, value_name = "IDENTITY@STATE", hide_short_help = true)]
     pub accept_identity: Vec<String>,
     /// A directory for sidecars, instead of beside the backing files
     #[arg(long, value_name = "DIR", hide_short_help = true)]
@@ -530,6 +537,12 @@ fn poll(text: &str) -> Result<units::Nanos, String> {
     } else {
         Ok(time)
     }
+}
+
+fn end_within(text: &str) -> Result<units::Nanos, String> {
+    let time: units::Nanos = text.parse().map_err(|error| format!("{error}"))?;
+    let allowed = units::Nanos::SECOND..=units::Nanos::from_secs(3600);
+    if allowed.contains(&time) { Ok(time) } else { Err("1s to 1h".to_owned()) }
 }
 
 fn tier_policy(text: &str) -> Result<TierPolicy, String> {

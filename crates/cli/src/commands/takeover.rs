@@ -52,8 +52,10 @@ pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
             Ok(Exit::Success)
         }
         Err(error) => {
-            let hint = is_lost(&error).then_some(LOST);
-            Err(refused(&error).hint(hint))
+            let refused = refused(&error);
+            // Some say themselves what helps.
+            let is_bare = is_lost(&error) && !error.to_string().contains("\nhint: ");
+            Err(if is_bare { refused.hint(Some(LOST)) } else { refused })
         }
     }
 }
@@ -68,8 +70,12 @@ pub(super) fn refused(error: &dyn std::error::Error) -> Failure {
 
 /// Whether giving up would help.
 fn is_lost(error: &TakeOverFailure) -> bool {
-    use tier::TakeOverError::{Damaged, NoCopy};
-    matches!(error, TakeOverFailure::Refused { source: NoCopy { .. } | Damaged(_), .. })
+    use tier::TakeOverError::{BackingOlder, Damaged, NoCopy, Older, SidecarOlder};
+    let TakeOverFailure::Refused { source, .. } = error else { return false };
+    matches!(
+        source,
+        NoCopy { .. } | Damaged(_) | Older { .. } | SidecarOlder { .. } | BackingOlder { .. }
+    )
 }
 
 /// Sees to it that the old owner can write no more, and that the backing device takes what this host writes.

@@ -17,7 +17,7 @@ use host::doctor::{self, Finding, Root};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tier::{Counters, Damaged, Examined, LogWrites, Mode};
+use tier::{Counters, Damaged, Examined, ExaminedDisk, LogWrites, Mode, Skipped};
 use tiered::{
     Caching, Command, Control, Copies, DiskReport, Door, Hold, Left, MemoryReport, Opening, Report,
     Reserve, Set, Times,
@@ -126,7 +126,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     notify("STOPPING=1");
     drop(door);
     crate::say!("ending: what was asked is answered");
-    let ended = end(running, limits);
+    let ended = end(running, args.end_within.to_duration());
     told.iter()
         .flat_map(std::sync::mpsc::Receiver::try_iter)
         .for_each(|words| crate::say!("{words}"));
@@ -258,12 +258,12 @@ impl<'a> Suspension<'a> {
 }
 
 /// Waits for the disks, and for whoever still asks: a disk that waits to come or to leave does so no more. What is
-/// stuck in the kernel, at a store that does not answer, is waited for no longer than the server may take to end.
-fn end(mut running: Arc<front::Running>, limits: Limits) -> Result<(), Failure> {
+/// stuck in the kernel, at a store that does not answer, is waited for no longer than `most`.
+fn end(mut running: Arc<front::Running>, most: Duration) -> Result<(), Failure> {
     let failed = |error| Failure::new(Exit::Failure, format!("serving: {error}"));
     running.begin_to_stop().map_err(failed)?;
     let mut over = None;
-    let mut until = Instant::now() + limits.drain + limits.close + STUCK;
+    let mut until = Instant::now() + most;
     while Instant::now() < until {
         // Once it is over nobody else keeps it from being joined.
         if running.is_over() {
@@ -290,6 +290,9 @@ fn said(set: &Set) {
     );
     if !set.damage.is_none() {
         crate::say!("{}", set.damage);
+    }
+    for (name, skipped) in &set.skipped {
+        crate::say!("{name}: {skipped}");
     }
 }
 
@@ -450,7 +453,8 @@ fn check(args: &TierCheckArgs) -> Result<Exit, Failure> {
         Format::Json => output::print_json(&as_json(&found))?,
         Format::Text => output::show(&examined(&found))?,
     }
-    let is_whole = found.damage.is_none() && found.disks.iter().all(|disk| disk.damage.is_none());
+    let is_good = |disk: &ExaminedDisk| disk.damage.is_none() && disk.skipped.is_none();
+    let is_whole = found.damage.is_none() && found.disks.iter().all(is_good);
     Ok(if is_whole { Exit::Success } else { Exit::ObjectiveFailed })
 }
 
@@ -469,6 +473,7 @@ fn as_json(found: &Examined) -> serde_json::Value {
             "index": disk.index, "name": name(disk.entry.disk), "generation": disk.entry.generation,
             "bytes": disk.entry.bytes, "groups": disk.groups, "waiting_writes": disk.writes,
             "waiting_bytes": disk.bytes, "damage": disk.damage.map(damage_as_json),
+            "skipped": disk.skipped.map(skipped_as_json),
         })
     });
     json!({
@@ -485,6 +490,10 @@ fn damage_as_json(found: Damaged) -> serde_json::Value {
         "group": found.group, "missing_to": found.missing_to, "before": writes(found.before),
         "behind": writes(found.behind),
     })
+}
+
+fn skipped_as_json(found: Skipped) -> serde_json::Value {
+    json!({ "group": found.group, "missing_to": found.missing_to })
 }
 
 fn examined(found: &Examined) -> String {
@@ -524,6 +533,9 @@ fn examined(found: &Examined) -> String {
         text += &format!("{}\n", found.damage);
     }
     for disk in &found.disks {
+        if let Some(skipped) = disk.skipped {
+            text += &format!("{}: {skipped}\n", name(disk.entry.disk));
+        }
         if let Some(damage) = disk.damage {
             text += &format!("{}: {damage}\n", name(disk.entry.disk));
         }

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use lab::truth::{self, Event};
 use lab::{Kind, LabError, Mounted, Options, Schedule};
+use nbd::client::Operation;
 use record::run::{Cause, Run, Status, Verdict};
 use record::rundir::StoredRun;
 use rustix::process::Signal;
 use units::Bytes;
 
+use crate::nbd_client::Client;
 use crate::rig::{Place, Running, err, out, simulate_words, write_arrivals};
 
 /// Room for small disks beside the 5 GiB and the fifth that are always left.
@@ -197,6 +199,31 @@ fn storage_that_hangs_across_the_end_of_a_step_has_not_passed_it() {
     // Where other tests took the processor away, it says so instead.
     let is_told = step.reason.contains("were not finished") || !step.disturbances.is_empty();
     assert!(is_told, "{}", step.reason);
+}
+
+/// A server of a tier that was told to end waited for a store that did not answer.
+#[test]
+fn served_tier_ends_in_time_while_its_store_hangs() {
+    let faults = "[[fault]]\nkind = \"hang\"\npath = \"*.raw\"\non = [\"write\"]\nfrom = \"0s\"\nfor = \"1h\"";
+    let Some((_lab, place)) = lab(fast(), faults) else { return };
+    let disk = std::fs::File::create(place.path("ds/vm1.raw")).expect("made");
+    disk.set_len(16 << 20).expect("room");
+    drop(disk);
+    let made = place
+        .output(&["tier", "init", "fast", "--size", "48MiB", "--chunk", "1MiB", "--log", "40"]);
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    let words = ["tier", "serve", "fast", "--disk", "vm1=ds/vm1.raw", "--socket", "s"];
+    let mode = ["--mode", "through", "--end-within", "2s"];
+    let mut server = Running::new(place.command(&[&words[..], &mode].concat()));
+    server.wait_for("serving nbd+unix:///vm1");
+    let mut client = Client::open(&front::Place::Unix(place.path("s")), "vm1").expect("served");
+    client.ask(Operation::Write { fua: false }, 0, 4096, &[7; 4096]).expect("it is asked");
+    // What is read later is answered, so the write is under way.
+    client.read(8 << 20, 4096).expect("reads do not hang");
+    server.signal(Signal::TERM);
+    let ended = server.end();
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("not left in order"), "{}", ended.stderr);
 }
 
 #[test]

@@ -10,6 +10,10 @@ use rustix::io::Errno;
 
 use crate::rig::{direct, mount, options, read, write};
 
+/// Flushes, and reads beside them, each of so many bytes: a long read holds the file for long.
+const REQUESTS: usize = 200;
+const READ: usize = 1 << 20;
+
 #[test]
 fn what_is_written_directly_is_read_back_and_the_array_was_asked() {
     let Some(lab) = mount(&options("")) else { return };
@@ -50,6 +54,23 @@ fn requests_of_several_threads_and_sizes_beyond_one_request_arrive_whole() {
         let bytes = read(&file, u64::from(number) << 22, 4 << 20).expect("reads");
         assert!(bytes.len() == 4 << 20 && bytes.iter().all(|byte| *byte == number + 1));
     }
+}
+
+/// A flush took the lock of the addresses before that of the file, a read took them the other way round: each had what
+/// the other waited for, and the lab answered nothing any more.
+#[test]
+fn flushes_beside_reads_of_a_file_all_end() {
+    let Some(lab) = mount(&options("")) else { return };
+    let file = direct(&lab.point().join("a.disk"));
+    write(&file, 0, 1, READ).expect("writes");
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..REQUESTS).for_each(|_| file.sync_all().expect("flushes")));
+        scope.spawn(|| {
+            for _ in 0..REQUESTS {
+                assert_eq!(read(&file, 0, READ).expect("reads").len(), READ);
+            }
+        });
+    });
 }
 
 #[test]

@@ -32,6 +32,8 @@ impl Tier {
         let is_wanted = disk.wish == Mode::Back && disk.holding() < usize::from(disk.copies);
         let Some(log) = disk.log.as_ref().filter(|_| is_wanted && !is_still) else { return };
         let (position, seq) = match (log.starts.front(), log.chunks.front()) {
+            // A copy that lacks groups would be refused as damaged: there is none until the backing store has all.
+            (_, Some((_, seq))) if log.retired < log.last() && *seq < log.whole_from => return,
             (Some(start), Some((_, seq))) if log.retired < log.last() => (*start, *seq),
             _ => (log.position, log.seq),
         };

@@ -21,6 +21,8 @@ pub(crate) struct Log {
     pub(crate) chunks: VecDeque<(u32, u64)>,
     /// Where each of them begins, as a position.
     pub(crate) starts: VecDeque<u64>,
+    /// Number of the first group from which on all can be read; 0 if none before it is missing.
+    pub(crate) whole_from: u64,
     /// How much of the last chunk is written.
     pub(crate) at: u32,
     /// Number of the next group.
@@ -77,6 +79,7 @@ impl Log {
             attach,
             chunks: VecDeque::from([(chunk, seq)]),
             starts: VecDeque::from([0]),
+            whole_from: 0,
             at: 0,
             seq,
             previous: 0,

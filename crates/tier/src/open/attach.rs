@@ -3,16 +3,16 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::Media;
+use super::accept::word_for_disk;
 use super::area::LogArea;
 use super::damage::LogDamage;
-use super::errors::{AttachError, Attachment, Damaged, LogWrites, OpenError, Session};
+use super::errors::{AttachError, Attachment, Damaged, LogWrites, OpenError, Session, Skipped};
 use super::in_step::{self, Reach, Step};
-use super::reader::{Group, Start, Track, in_chunk};
-use super::walk::{Walk, Whose, walk};
+use super::walk::{Walk, clear_end};
 use crate::event::{IoError, Mode, Place};
 use crate::format::{
-    DiskEntry, FINGERPRINT_BYTES, Identity, Kind, Match, NO_CHUNK, SIDECAR_BYTES, Sidecar,
-    SidecarState, Superblock, mode,
+    DiskEntry, FINGERPRINT_BYTES, Identity, Match, NO_CHUNK, SIDECAR_BYTES, Sidecar, SidecarState,
+    Superblock, mode,
 };
 use crate::machine::log::Log;
 use crate::machine::overlay::blocks_of;
@@ -24,9 +24,11 @@ use crate::ownership::{has_log, is_free};
 pub(super) struct Found {
     pub(super) walk: Walk,
     /// Every record that is kept, oldest first: group, epoch, the write. Of a damaged log also those behind the damage.
-    records: Vec<(u64, u64, Logged)>,
+    pub(super) records: Vec<(u64, u64, Logged)>,
     /// Highest group that a head calls retired.
-    told_retired: u64,
+    pub(super) told_retired: u64,
+    /// Groups that cannot be read and that the backing store has: what is read begins behind them.
+    pub(super) skipped: Option<Skipped>,
 }
 
 /// The last group that wrote each block.
@@ -39,71 +41,16 @@ pub(super) struct Attached {
     pub(super) touched: Option<Touched>,
     /// Chunks that its log has no more.
     pub(super) spare: Vec<u32>,
+    /// Whether its log goes on behind what it has.
+    goes_on: bool,
 }
 
-/// Reads a disk's log. A damaged one is found, too: only who asks for the disk is refused.
-pub(super) fn read_log(
-    media: &mut dyn Media,
-    area: &LogArea,
-    entry: &DiskEntry,
-) -> Result<Found, OpenError> {
-    read_from(media, area, entry, true)
-}
-
-/// Reads a disk's log, of which it is not certain where it begins: where the entry says, or later. Corrects the entry.
-/// `None` if it cannot be told.
-pub(super) fn find_log(
-    media: &mut dyn Media,
-    area: &LogArea,
-    entry: &mut DiskEntry,
-) -> Result<Option<Found>, OpenError> {
-    let found = read_from(media, area, entry, false)?;
-    if found.walk.damage.is_none() {
-        return Ok(Some(found));
+impl Attached {
+    /// Clears where the log goes on ([`clear_end`]).
+    pub(super) fn clear_end(&self, media: &mut dyn Media, area: &LogArea) -> Result<(), IoError> {
+        let log = self.disk.log.as_ref().filter(|_| self.goes_on);
+        log.map_or(Ok(()), |log| clear_end(media, area, log))
     }
-    let later = area.chunks_of(entry.disk, entry.generation).into_iter();
-    for (log_chunk, log_seq) in later.filter(|(_, seq)| *seq > entry.log_seq) {
-        let moved = DiskEntry { log_chunk, log_seq, ..entry.clone() };
-        let found = read_from(media, area, &moved, false)?;
-        // All before it is on the backing store by its own words: it may have begun later, and lacks nothing.
-        if found.walk.damage.is_none() && found.told_retired + 1 >= log_seq {
-            *entry = moved;
-            return Ok(Some(found));
-        }
-    }
-    Ok(None)
-}
-
-fn read_from(
-    media: &mut dyn Media,
-    area: &LogArea,
-    entry: &DiskEntry,
-    is_certain: bool,
-) -> Result<Found, OpenError> {
-    let geometry = &area.geometry;
-    let whose = Whose { owner: entry.disk, generation: entry.generation, attach: entry.attach };
-    let (mut records, mut told_retired) = (Vec::new(), 0);
-    if entry.log_chunk == NO_CHUNK
-        || !(geometry.page_chunks..geometry.chunks).contains(&entry.log_chunk)
-    {
-        return Err(OpenError::Chunk(entry.log_chunk));
-    }
-    let start = Start { is_certain, ..in_chunk(entry.log_chunk, entry.log_seq) };
-    let walk = walk(media, Track::Chunks(area), whose, start, |group: Group<'_>| {
-        told_retired = group.head.retired.max(told_retired);
-        for (record, at, sums) in group.records {
-            let logged = Logged {
-                order: 0,
-                offset: record.offset,
-                bytes: record.bytes,
-                at,
-                unmap: record.kind == Kind::Trim,
-                sums: sums.into(),
-            };
-            records.push((group.head.seq, group.head.epoch, logged));
-        }
-    });
-    Ok(Found { walk, records, told_retired })
 }
 
 /// What a disk's sidecar says of it and of us.
@@ -143,7 +90,9 @@ pub(super) fn attach(
     }
     // What is missing of its log is on the backing store, but the log cannot go on: it begins again.
     seen.is_known &= found.as_ref().is_none_or(|found| found.walk.damage.is_none());
-    let is_orphaned = !may_have_pages(&seen, asked, entry.as_ref());
+    // A skipped group may have changed what a page holds.
+    let is_whole = found.as_ref().is_none_or(|found| found.skipped.is_none());
+    let is_orphaned = !is_whole || !may_have_pages(&seen, asked, entry.as_ref());
     let attach = is_orphaned.then_some(superblock.seq + 1);
     let mut entry = next_entry(&seen, asked, entry, attach);
     (entry.before, entry.opening) = (entry.opening, session.opening);
@@ -152,6 +101,8 @@ pub(super) fn attach(
         found.iter().flat_map(|found| &found.records).map(|(_, epoch, _)| *epoch).max();
     let touched = (!is_orphaned).then(|| found.as_ref().map(Found::touched).unwrap_or_default());
     let mut spare = Vec::new();
+    // One that begins again is of a new generation: no group that lies there is its own.
+    let goes_on = found.is_some() && seen.is_known;
     let (log, epochs) = match found {
         Some(found) if seen.is_known => found.into_epochs(),
         // Its groups are of another generation: the log begins again where it began.
@@ -177,7 +128,7 @@ pub(super) fn attach(
     };
     let mut disk = Disk::new(entry, mode, sidecar, Some(log));
     disk.recovered(epochs, wish);
-    Ok(Attached { disk, touched, spare })
+    Ok(Attached { disk, touched, spare, goes_on })
 }
 
 fn look(
@@ -285,12 +236,13 @@ fn refused_for_writes(
         (Some(sidecar), _) if !seen.is_known || sidecar.state == SidecarState::Burnt => {
             Some(AttachError::Stale { log: entry.generation, sidecar: seen.generation })
         }
-        // An identity says which storage it is, and nothing of its age: an option left in a unit file permits no loss.
+        // An identity says which storage it is, and nothing of its age.
         (Some(_), Since::Older(_)) => Some(AttachError::BackingOlder { writes }),
         (Some(sidecar), since)
             if !asked.is_backing_vouched && is_changed(sidecar, since, entry, asked) =>
         {
-            Some(AttachError::Changed { writes, found: asked.backing.name.clone() })
+            let word = word_for_disk(&asked.backing.name, sidecar);
+            Some(AttachError::Changed { writes, word })
         }
         (Some(_), _) => found.and_then(Found::damaged).map(AttachError::Damaged),
     }
@@ -313,12 +265,12 @@ fn other_place(seen: &Seen, asked: &Attachment, writes: usize) -> Option<AttachE
     ];
     let doubtful = places.into_iter().filter(|(.., is_vouched)| !is_vouched);
     doubtful.into_iter().find_map(|(compared, what, known, found, _)| {
-        let (known, found) = (known.name.clone(), found.name.clone());
+        let (known, word) = (known.name.clone(), word_for_disk(&found.name, sidecar));
         match compared {
             Match::Same => None,
-            Match::Other => Some(AttachError::OtherPlace { what, known, found }),
+            Match::Other => Some(AttachError::OtherPlace { what, known, word }),
             Match::Unknown if waits == 0 => None,
-            Match::Unknown => Some(AttachError::UnknownPlace { what, known, found, writes: waits }),
+            Match::Unknown => Some(AttachError::UnknownPlace { what, known, word, writes: waits }),
         }
     })
 }
@@ -441,7 +393,8 @@ impl Found {
         let (first, told) = (log.chunks.front().map_or(1, |(_, seq)| *seq), sidecar.log_retired);
         self.told_retired = log.retired.max(told);
         let by_heads = if sidecar.opening == 0 { self.told_retired } else { told.max(first - 1) };
-        log.retired = by_heads.max(applied.unwrap_or(0));
+        let skipped = self.skipped.map_or(0, |skipped| skipped.missing_to);
+        log.retired = by_heads.max(applied.unwrap_or(0)).max(skipped);
         if let Some(damage) =
             self.walk.damage.as_ref().filter(|_| sidecar.state == SidecarState::Clean)
         {

@@ -5,7 +5,7 @@
 //! durable, a flush was answered for it, and it was there.
 
 use super::area::LogArea;
-use super::reader::{Group, Reader, Start, Track, is_of, payload};
+use super::reader::{Group, Reader, Start, Track, in_chunk, is_of, payload};
 use crate::format::{BLOCK, BLOCK_BYTES, Flags, Head, LABEL_BYTES};
 use crate::geometry::Geometry;
 use crate::machine::log::Log;
@@ -27,6 +27,9 @@ pub(super) struct LogDamage {
     pub(super) last: u64,
     /// Chunks that hold what lies behind the first missing group, but for those before it.
     pub(super) chunks: Vec<u32>,
+    /// First whole group behind the missing ones at which the log can be begun to be read: in the chunk of the first
+    /// missing one, or at the beginning of another.
+    pub(super) resume: Option<Start>,
 }
 
 /// A head that was found behind the end of a log.
@@ -60,7 +63,7 @@ pub(super) fn judge(
         return None;
     }
     let (group, chunks) = (log.seq, Vec::new());
-    let mut damage = LogDamage { group, missing_to: group, last: log.last(), chunks };
+    let mut damage = LogDamage { group, missing_to: group, last: log.last(), chunks, resume: None };
     if let Track::Chunks(LogArea { geometry, .. }) = reader.track {
         damage.chunks = chunks_of(&found, geometry, log);
     }
@@ -69,7 +72,11 @@ pub(super) fn judge(
             damage.missing_to = damage.missing_to.max(head.seq - 1);
         }
         match payload(reader, &head, at + BLOCK) {
-            Ok(Some(records)) if head.seq > group => each(Group { head: &head, records }),
+            Ok(Some(records)) if head.seq > group => {
+                damage.resume =
+                    damage.resume.or_else(|| start_at(reader.track, log, (at, head.seq)));
+                each(Group { head: &head, records });
+            }
             // That is where the log was torn besides.
             _ if head.seq > group.max(told) => break,
             _ => damage.missing_to = damage.missing_to.max(head.seq),
@@ -81,6 +88,15 @@ pub(super) fn judge(
         damage.missing_to = damage.missing_to.max(told);
     }
     Some(damage)
+}
+
+/// Where a log is begun to be read with the group at this address, if it can be.
+fn start_at(track: Track<'_>, log: &Log, (at, seq): (u64, u64)) -> Option<Start> {
+    let Track::Chunks(LogArea { geometry, .. }) = track else { return None };
+    let chunk = geometry.chunk_of(at);
+    let before = u32::try_from(at - geometry.chunk_at(chunk)).ok()?;
+    let can = before == 0 || chunk == log.chunk();
+    can.then(|| Start { at: before, ..in_chunk(chunk, seq) })
 }
 
 fn chunks_of(found: &[Behind], geometry: &Geometry, log: &Log) -> Vec<u32> {

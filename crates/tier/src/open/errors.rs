@@ -1,6 +1,7 @@
 use cache::PolicyKind;
 use cache::tier::Admission;
 
+use super::accept::{hint, identity_in, or_unknown};
 use crate::event::{IoError, Mode};
 use crate::format::{HOLDERS, Holder, Identity, SuperblockError, Uuid};
 use crate::moment::Since;
@@ -114,33 +115,33 @@ pub enum AttachError {
     NoSidecar,
     /// This set has writes for it, and it is not what it was.
     #[error(
-        "the log has {writes} writes for this disk, and its backing store was changed since the tier was left in order: they do not belong onto what is there now\n{}", hint(.found)
+        "the log has {writes} writes for this disk, and its backing store was changed since the tier was left in order: they do not belong onto what is there now\n{}", hint(.word)
     )]
     Changed {
         /// Writes in the log that would be put into it.
         writes: usize,
-        /// Identity that accepts it.
-        found: String,
+        /// Word that accepts it.
+        word: String,
     },
     /// It lies on another storage than before.
-    #[error("the disk's {what} is not the one that the tier knows: it is {found}, and was {known}\n{}", hint(.found))]
+    #[error("the disk's {what} is not the one that the tier knows: it is {}, and was {known}\n{}", identity_in(.word), hint(.word))]
     OtherPlace {
         /// `backing store` or `sidecar`.
         what: &'static str,
         /// Identity that is stored.
         known: String,
-        /// Identity that was found.
-        found: String,
+        /// Word that accepts what was found: its identity, and a state.
+        word: String,
     },
     /// Its log has writes, and nothing proves on which storage they belong.
-    #[error("the log has {writes} writes for this disk, and whether its {what} is the one they belong to cannot be told: it is {found}, and was {}\n{}", or_unknown(.known), hint(.found))]
+    #[error("the log has {writes} writes for this disk, and whether its {what} is the one they belong to cannot be told: it is {}, and was {}\n{}", identity_in(.word), or_unknown(.known), hint(.word))]
     UnknownPlace {
         /// `backing store` or `sidecar`.
         what: &'static str,
         /// Identity that is stored; empty for none.
         known: String,
-        /// Identity that was found.
-        found: String,
+        /// Word that accepts what was found: its identity, and a state.
+        word: String,
         /// Writes in the log that would be put into it.
         writes: usize,
     },
@@ -248,8 +249,30 @@ impl std::fmt::Display for Damaged {
         let Self { before, behind, .. } = self;
         write!(
             f,
-            ": of what the backing store may lack, {before} before and {behind} behind can be read"
+            ": of what the backing store may lack, {before} before and up to {behind} behind can be read"
         )
+    }
+}
+
+/// Groups of a log that cannot be read and are not needed: the backing store has them by the word of later groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Skipped {
+    /// First of them.
+    pub group: u64,
+    /// Last group before the first that can be read again.
+    pub missing_to: u64,
+}
+
+impl std::fmt::Display for Skipped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { group, missing_to } = self;
+        match group == missing_to {
+            true => write!(f, "group {group} of the log cannot be read, and")?,
+            false => {
+                write!(f, "of groups {group} to {missing_to} of the log some cannot be read, and")?
+            }
+        }
+        write!(f, " the backing store has them: no write is lost, and no page of the disk counts")
     }
 }
 
@@ -307,12 +330,12 @@ pub enum OpenError {
     #[error("no room is left for the log of a new disk")]
     Full,
     /// The set lies on another storage than before.
-    #[error("the cache is not where the tier knows it: it is on {found}, and was on {known}\n{}", hint(.found))]
+    #[error("the cache is not where the tier knows it: it is on {}, and was on {known}\n{}", identity_in(.word), hint(.word))]
     OtherCache {
         /// Identity that is stored.
         known: String,
-        /// Identity that was found.
-        found: String,
+        /// Word that accepts what was found: its identity, and a state.
+        word: String,
     },
     /// A disk cannot be served.
     #[error("disk {index}: {error}")]
@@ -322,15 +345,6 @@ pub enum OpenError {
         /// Why.
         error: AttachError,
     },
-}
-
-/// The way out where the owner knows better.
-pub(super) fn hint(found: &str) -> String {
-    format!("hint: if it is the right one, say so by its identity: --accept-identity {found}")
-}
-
-pub(super) fn or_unknown(known: &str) -> &str {
-    if known.is_empty() { "not stored (by an earlier program)" } else { known }
 }
 
 fn hex(uuid: &Uuid) -> String {

@@ -1,5 +1,6 @@
 //! Making a set, and finding out what is true of one: plain reads before anybody is served.
 
+mod accept;
 mod area;
 mod attach;
 mod blank;
@@ -9,6 +10,7 @@ mod damage;
 mod errors;
 mod in_step;
 mod init;
+mod log_start;
 mod prepare;
 mod reader;
 mod recover;
@@ -17,9 +19,10 @@ mod structure;
 mod take_over;
 mod walk;
 
+pub use accept::{word_for_cache, word_for_disk};
 pub use burn::give_up;
 pub use errors::{
-    AttachError, Attachment, Damaged, LogWrites, OpenError, PageDamage, Session, Settings,
+    AttachError, Attachment, Damaged, LogWrites, OpenError, PageDamage, Session, Settings, Skipped,
 };
 pub use init::init;
 pub use recover::{Examined, ExaminedDisk, Opened};

@@ -1,7 +1,8 @@
 use super::Media;
 use super::area::LogArea;
-use super::attach::{Attached, attach, read_log};
+use super::attach::{Attached, attach};
 use super::errors::{Attachment, OpenError, Session};
+use super::log_start::read_log;
 use super::recover::check_attachments;
 use crate::event::Place;
 use crate::format::Superblock;
@@ -15,7 +16,7 @@ impl Tier {
     /// anybody else.
     ///
     /// # Errors
-    /// [`OpenError`], as of [`Tier::open`]. Nothing is changed.
+    /// [`OpenError`], as of [`Tier::open`]. Nothing is changed but for what was torn at the end of its log.
     pub fn prepare(
         media: &mut dyn Media,
         superblock: &Superblock,
@@ -27,8 +28,10 @@ impl Tier {
         let entry = superblock.disks[usize::from(asked.index)].as_ref();
         let area = LogArea::read(media, geometry);
         let found = entry.map(|entry| read_log(media, &area, entry)).transpose()?;
-        let Attached { mut disk, spare, .. } =
-            attach(media, superblock, session, asked, found, u64::MAX)?;
+        let attached = attach(media, superblock, session, asked, found, u64::MAX)?;
+        attached.clear_end(media, &area)?;
+        media.flush(Place::Cache)?;
+        let Attached { mut disk, spare, .. } = attached;
         // What somebody wrote there before may be read from now on, and so must stay.
         media.flush(Place::Backing(asked.index))?;
         disk.spare = spare;

@@ -19,10 +19,12 @@ pub(super) enum Track<'a> {
 }
 
 /// Where a log is begun to be read.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
     /// In chunks: the first one.
     pub(super) chunk: u32,
+    /// In chunks: bytes of that chunk before the first group.
+    pub(super) at: u32,
     /// In a copy: the first position.
     pub(super) position: u64,
     /// Number of the first group.
@@ -140,12 +142,12 @@ impl<'a> Reader<'a> {
 
 /// Where a log on the cache device is begun to be read.
 pub(super) fn in_chunk(chunk: u32, seq: u64) -> Start {
-    Start { chunk, position: 0, seq, durable: 0, is_certain: true }
+    Start { chunk, at: 0, position: 0, seq, durable: 0, is_certain: true }
 }
 
 /// Where a copy is.
 pub(super) fn in_copy(position: u64, seq: u64) -> Start {
-    Start { chunk: NO_CHUNK, position, seq, durable: 0, is_certain: true }
+    Start { chunk: NO_CHUNK, at: 0, position, seq, durable: 0, is_certain: true }
 }
 
 pub(super) fn is_of(head: &Head, log: &Log) -> bool {

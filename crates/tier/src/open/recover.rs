@@ -1,11 +1,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Media;
+use super::accept::word_for_cache;
 use super::attach::{Attached, Found, Touched, attach};
 use super::copies::{put_sidecar, put_superblock};
-use super::errors::{AttachError, Attachment, Damaged, OpenError, PageDamage, Settings};
+use super::errors::{AttachError, Attachment, Damaged, OpenError, PageDamage, Settings, Skipped};
 use super::structure::{Slots, Structure, newest};
-use super::walk::Walk;
+use super::walk::{Walk, clear_end};
 use crate::event::{IoError, Place};
 use crate::format::{DiskEntry, HOLDERS, Match, SetState, SlotEntry, Superblock};
 use crate::geometry::Geometry;
@@ -26,6 +27,8 @@ pub struct Opened {
     pub writes: usize,
     /// What was damaged of what the set knew about pages: those are cold.
     pub damage: PageDamage,
+    /// Damage of logs that costs no write, by index of the disk.
+    pub skipped: Vec<(u16, Skipped)>,
 }
 
 /// A disk of a set, as its log says.
@@ -43,6 +46,8 @@ pub struct ExaminedDisk {
     pub bytes: u64,
     /// Set where groups are missing that were durable.
     pub damage: Option<Damaged>,
+    /// Set where groups are missing that the backing store has; what is counted here lies behind them.
+    pub skipped: Option<Skipped>,
 }
 
 /// What a set holds, found without changing anything.
@@ -73,7 +78,8 @@ impl Tier {
             let waiting = || found.unretired().filter(|(.., logged)| logged.bytes > 0);
             Some(ExaminedDisk {
                 index,
-                groups: found.walk.log.last() + 1 - entry.log_seq,
+                groups: found.walk.log.last() + 1 - entry.log_seq.max(found.walk.log.whole_from),
+                skipped: found.skipped,
                 writes: waiting().count(),
                 bytes: waiting().map(|(.., logged)| u64::from(logged.bytes)).sum(),
                 damage: found.damaged(),
@@ -100,7 +106,8 @@ impl Tier {
     /// and the backing store may not have is in the machine when it starts.
     ///
     /// # Errors
-    /// [`OpenError`]. Nothing is changed then, but for sidecars of disks before the one that failed.
+    /// [`OpenError`]. Nothing is changed then but for sidecars of disks before the one that failed, and for what was torn
+    /// at the ends of logs.
     pub fn open(
         media: &mut dyn Media,
         settings: Settings,
@@ -123,11 +130,13 @@ impl Tier {
         let mut logs = structure.read_logs(media)?;
         let mut free = free_chunks(&structure, &logs)?;
         let damage = structure.page_damage();
-        let mut opened: Vec<Option<Attached>> = Vec::new();
+        let (mut opened, mut skipped): (Vec<Option<Attached>>, _) = (Vec::new(), Vec::new());
         opened.resize_with(structure.superblock.disks.len(), || None);
         for disk in disks {
             let index = usize::from(disk.index);
             let found = logs.remove(&disk.index);
+            let missing = found.as_ref().and_then(|found| found.skipped);
+            skipped.extend(missing.map(|missing| (disk.index, missing)));
             let pool = structure.pool_last();
             let superblock = &mut structure.superblock;
             let mut attached = attach(media, superblock, settings.session, disk, found, pool)?;
@@ -141,6 +150,8 @@ impl Tier {
         structure.mend(media, settings.session.opening, &mut free)?;
         let Structure { mut superblock, copy, slots, pool, area, .. } = structure;
         let geometry = area.geometry;
+        clear_end(media, &area, &pool.log)?;
+        opened.iter().flatten().try_for_each(|attached| attached.clear_end(media, &area))?;
         superblock.seq += 1;
         superblock.opens += 1;
         superblock.state = SetState::Open;
@@ -162,7 +173,7 @@ impl Tier {
             Self::new(geometry, (superblock, copy), opening, (pages, memory), pool, free)
         };
         tier.start(opened, slots);
-        Ok(Opened { pages: tier.resident(), tier, was_clean, writes, damage })
+        Ok(Opened { pages: tier.resident(), tier, was_clean, writes, damage, skipped })
     }
 
     /// Takes what was found for true.
@@ -246,7 +257,8 @@ fn check_place(superblock: &Superblock, settings: &Settings) -> Result<(), OpenE
     let (known, found) = (&superblock.place, &settings.place);
     match known.compare(found) {
         Match::Other if !settings.is_place_vouched => {
-            Err(OpenError::OtherCache { known: known.name.clone(), found: found.name.clone() })
+            let word = word_for_cache(&found.name, superblock);
+            Err(OpenError::OtherCache { known: known.name.clone(), word })
         }
         _ => Ok(()),
     }

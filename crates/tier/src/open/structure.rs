@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::Media;
 use super::area::LogArea;
-use super::attach::{Found, find_log, read_log};
+use super::attach::Found;
 use super::errors::{OpenError, PageDamage};
+use super::log_start::{find_log, read_log};
 use super::reader::{Group, Start, Track, in_chunk};
 use super::walk::{Walk, Whose, walk};
 use crate::event::{IoError, Place};

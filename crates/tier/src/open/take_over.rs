@@ -1,14 +1,15 @@
 use super::Media;
+use super::accept::{hint, identity_in, or_unknown, word_for_disk};
 use super::copies::put_sidecar;
 use super::damage::LogDamage;
-use super::errors::{Damaged, LogWrites, hint, or_unknown};
+use super::errors::{Damaged, LogWrites};
 use super::reader::{Group, Start, Track, in_copy};
 use super::walk::{Whose, walk};
 use crate::event::{IoError, Place};
 use crate::format::{
     BLOCK, Identity, Kind, LABEL_BYTES, Label, Match, SIDECAR_BYTES, Sidecar, SidecarState, Uuid,
 };
-use crate::moment::Moment;
+use crate::moment::Since;
 use crate::ownership;
 
 /// Zeros that are written at once.
@@ -42,8 +43,8 @@ pub struct Taking {
     pub backing: Identity,
     /// Whether it is the disk's by the owner's word, whatever the sidecar says.
     pub is_backing_vouched: bool,
-    /// Numbers that are stored beside the sidecar.
-    pub moment: Option<Moment>,
+    /// What is known of changes of the backing store, with the numbers that are stored beside the sidecar.
+    pub since: Since,
     /// Copies that can be reached; none of them takes anything of the owner so far any more.
     pub copies: Vec<HeldCopy>,
 }
@@ -76,14 +77,14 @@ pub enum TakeOverError {
     #[error("the sidecar is of another disk")]
     OtherDisk,
     /// The log would be put into another storage than the disk's, or whether it would cannot be told.
-    #[error("the backing store {}the one that the sidecar is of: it is {found}, and was {}\n{}", if *is_other { "is not " } else { "may not be " }, or_unknown(.known), hint(.found))]
+    #[error("the backing store {}the one that the sidecar is of: it is {}, and was {}\n{}", if *is_other { "is not " } else { "may not be " }, identity_in(.word), or_unknown(.known), hint(.word))]
     OtherPlace {
         /// Whether it is known to be another.
         is_other: bool,
         /// Identity that is stored; empty for none.
         known: String,
-        /// Identity that was found.
-        found: String,
+        /// Word that accepts what was found: its identity, and a state.
+        word: String,
     },
     /// The sidecar, and so perhaps the backing store, is an older state.
     #[error(
@@ -104,6 +105,14 @@ pub enum TakeOverError {
         known: u64,
         /// Last group there.
         found: u64,
+    },
+    /// The backing store alone is an older state of itself.
+    #[error(
+        "the backing store is older than when its owner used it last: the log's {writes} writes belong onto a newer state, and what went there before them is lost\nhint: put the newest backing store back; --accept-loss gives up what the log had"
+    )]
+    BackingOlder {
+        /// Writes that would be put into it.
+        writes: usize,
     },
     /// Nobody who has what the log had can be reached.
     #[error("{named} copies are named by the sidecar, and {reached} of them can be read")]
@@ -157,7 +166,7 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
     let read =
         if ownership::has_log(&sidecar) { Some(longest(media, taking, &sidecar)?) } else { None };
     if let Some(read) = &read {
-        let moment = taking.moment.filter(|moment| moment.opening == sidecar.opening);
+        let moment = taking.since.moment().filter(|moment| moment.opening == sidecar.opening);
         let known = sidecar.log_durable.max(moment.map_or(0, |moment| moment.log));
         if read.last < known {
             return Err(TakeOverError::Older { known, found: read.last });
@@ -171,6 +180,9 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
     let writes = read.as_ref().map_or(&[][..], |read| &read.writes[..]);
     if writes.iter().any(|write| write.offset + u64::from(write.bytes) > taking.bytes) {
         return Err(TakeOverError::Beyond);
+    }
+    if !writes.is_empty() && matches!(taking.since, Since::Older(_)) {
+        return Err(TakeOverError::BackingOlder { writes: writes.len() });
     }
     let applied = writes.last().map_or(sidecar.applied, |write| write.epoch);
     let state = match (writes.first(), sidecar.state) {
@@ -207,8 +219,8 @@ fn check_place(taking: &Taking, sidecar: &Sidecar) -> Result<(), TakeOverError> 
         Match::Unknown => false,
         Match::Other => true,
     };
-    let (known, found) = (known.name.clone(), found.name.clone());
-    Err(TakeOverError::OtherPlace { is_other, known, found })
+    let (known, word) = (known.name.clone(), word_for_disk(&found.name, sidecar));
+    Err(TakeOverError::OtherPlace { is_other, known, word })
 }
 
 /// The sidecar of a disk.

@@ -1,9 +1,10 @@
 use std::collections::VecDeque;
 
 use super::Media;
+use super::area::LogArea;
 use super::damage::{LogDamage, judge};
 use super::reader::{Group, Reader, Start, Track, is_of, payload};
-use crate::event::IoError;
+use crate::event::{IoError, Place};
 use crate::format::{BLOCK, BLOCK_BYTES, Flags, Head, Uuid};
 use crate::machine::log::Log;
 
@@ -46,6 +47,7 @@ pub(super) fn walk(
     let mut reader = Reader::new(media, track);
     let mut log = Log::new(whose.owner, whose.generation, whose.attach, start.chunk, start.seq);
     (log.position, log.starts) = (start.position, VecDeque::from([start.position]));
+    log.at = start.at;
     let (mut durable, mut is_first) = (start.seq.saturating_sub(1), true);
     let is_unread = loop {
         let (head, sum, at) = match next_head(&mut reader, &log, is_first) {
@@ -64,7 +66,7 @@ pub(super) fn walk(
         }
         each(Group { head: &head, records });
         if is_first {
-            log.starts = VecDeque::from([head.position]);
+            log.starts = VecDeque::from([head.position.saturating_sub(start.at.into())]);
         }
         is_first = false;
         durable = durable.max(head.durable);
@@ -104,4 +106,16 @@ fn next_head(
             && reader.track.has_room(log, head)
     });
     Ok(found.map(|(head, sum)| (head, sum, at)))
+}
+
+/// Clears the block where a log goes on, as far as something is there; a flush has to follow before a group is written.
+///
+/// A group that a power cut tore lies there, and counts as never written. The next group begins in the same block: if
+/// another power cut kept only some of its sectors, and they were what the torn group lacked, the torn group would be
+/// whole, and a write would appear that was gone before. Without its first block no group is ever whole again.
+pub(super) fn clear_end(media: &mut dyn Media, area: &LogArea, log: &Log) -> Result<(), IoError> {
+    let Some(at) = Track::Chunks(area).next(log) else { return Ok(()) };
+    let mut block = [0; BLOCK_BYTES];
+    let is_clear = media.read(Place::Cache, at, &mut block).is_ok() && block == [0; BLOCK_BYTES];
+    if is_clear { Ok(()) } else { media.write(Place::Cache, at, &[0; BLOCK_BYTES]) }
 }

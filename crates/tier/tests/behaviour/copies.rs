@@ -4,8 +4,8 @@ use faults::FaultKind;
 use machine::{Purpose, Stream};
 use tilemark_tier::format::{SidecarState, Uuid};
 use tilemark_tier::{
-    AttachError, HeldCopy, Mode, Note, Op, OpenError, Order, Place, TakeOverError, Taken, Taking,
-    ownership, take_over,
+    AttachError, HeldCopy, Mode, Moment, Note, Op, OpenError, Order, Place, Since, TakeOverError,
+    Taken, Taking, ownership, take_over,
 };
 
 use super::oracle::stamps;
@@ -32,7 +32,7 @@ fn until(world: &mut World, note: Note) {
     assert!(world.notes.contains(&note), "{note:?}: {:?}", world.tier.status(0));
 }
 
-fn taking(holders: &[HolderHost], shape: Shape) -> Taking {
+pub fn taking(holders: &[HolderHost], shape: Shape) -> Taking {
     let copies = (0_u8..).zip(holders).map(|(peer, _)| HeldCopy {
         host: holder(peer).host,
         place: Place::Copy(0, peer),
@@ -47,7 +47,7 @@ fn taking(holders: &[HolderHost], shape: Shape) -> Taking {
         boot: [2; 16],
         backing: attachment(bytes, Mode::Back).backing,
         is_backing_vouched: false,
-        moment: None,
+        since: Since::Unknown,
         copies: copies.collect(),
     }
 }
@@ -58,7 +58,15 @@ pub fn take(
     shape: Shape,
     left: Option<usize>,
 ) -> Result<Taken, TakeOverError> {
-    let taking = taking(holders, shape);
+    take_as(devices, holders, taking(holders, shape), left)
+}
+
+pub fn take_as(
+    devices: &mut Devices,
+    holders: &mut [HolderHost],
+    taking: Taking,
+    left: Option<usize>,
+) -> Result<Taken, TakeOverError> {
     let generation = devices.said().expect("no fault").generation + 1;
     holders.iter_mut().for_each(|holder| holder.fence = generation);
     take_over(&mut Reach { devices, holders, left, chance: chance(0) }, &taking)
@@ -277,6 +285,24 @@ fn d_a_disk_whose_cache_is_gone_is_refused_and_served_again_from_a_copy() {
     let mut after = World::of(23, Shape { copies: 0, ..ONE }, devices, opened.tier, oracle);
     after.oracle.is_loose = true;
     world.oracle.check(&stamps(&after.read_all()), false);
+}
+
+/// What the log has was put into a backing store that a snapshot had brought back, as if it were the newest.
+#[test]
+fn take_over_refuses_a_backing_store_that_is_older_than_its_marks() {
+    let mut world = copied(24, ONE);
+    world.devices.backing.fail(FaultKind::Write(0..ONE.disk_bytes), None);
+    world.write(0, 32 << 10);
+    let (mut devices, mut holders) = world.left_behind();
+    devices.backing.heal();
+    let (before, said) = (content(&mut devices, ONE), devices.said().expect("no fault"));
+    let older = Taking { since: Since::Older(Moment::default()), ..taking(&holders, ONE) };
+    let refused = take_as(&mut devices, &mut holders, older.clone(), None);
+    assert_eq!(refused, Err(TakeOverError::BackingOlder { writes: 1 }));
+    assert_eq!((content(&mut devices, ONE), devices.said().expect("no fault")), (before, said));
+    // With nothing in the log an older state is served as it is.
+    take(&mut devices, &mut holders, ONE, None).expect("there is a copy");
+    take_as(&mut devices, &mut holders, older, None).expect("nothing is put there");
 }
 
 /// Whoever takes over says in the end what the sidecar is: whoever opened the disk meanwhile would have lost it.

@@ -1,11 +1,13 @@
 //! It is stopped at every step, in every way, and what is left is held against what was promised.
 
+use faults::FaultKind;
 use machine::{Purpose, Stream};
 use tilemark_tier::format::{SIDECAR_BYTES, Sidecar, SidecarState};
-use tilemark_tier::{Mode, Note, Op, Order};
+use tilemark_tier::{Mode, Note, Op, Order, Request};
 
+use super::damaged::heads;
 use super::oracle::{Oracle, stamps};
-use super::world::{Devices, Direct, Shape, World, memory_of};
+use super::world::{DISK, Devices, Direct, OTHER, SET, Shape, World, memory_of};
 
 const SHAPE: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 12, copies: 0 };
 const THROUGH: Shape = Shape { disk_bytes: 768 << 10, mode: Mode::Through, ..SHAPE };
@@ -178,6 +180,91 @@ fn what_an_earlier_life_left_behind_the_end_of_its_log_never_comes_back() {
         assert_eq!(opened.writes, 1, "seed {seed}: the one that was answered");
     }
     assert!(tried > 10, "{tried} crashes lost the first");
+}
+
+/// Puts a sector of one cache device into another, durably.
+fn put_sector(devices: &mut Devices, at: u64, sector: &[u8]) {
+    let chance = &mut Stream::derive(0, &[8], Purpose::Device);
+    devices.cache.start_write(u64::MAX, at, sector).expect("within the device");
+    devices.cache.finish_write(u64::MAX, true, chance).expect("no fault");
+}
+
+/// A power cut tore the last group of a log, which then counted as never written. A second power cut kept of the group
+/// that was written to the same place only the sector that the first had lost: the sectors of padding and of unused
+/// records are zeros in every group, and a client may write the same data again. The old group was whole then, and its
+/// write came back.
+#[test]
+fn group_torn_by_one_power_cut_is_not_made_whole_by_the_next() {
+    let mut world = World::new(5, SHAPE);
+    world.write(0, 4096);
+    world.settle_all();
+    world.order(Order::Drain { disk: 0 });
+    world.settle_all();
+    let before = heads(&mut world.devices, DISK).len();
+    world.devices.backing.fail(FaultKind::Write(0..SHAPE.disk_bytes), None);
+    world.write(8192, 8192);
+    let mut devices = world.devices.clone();
+    devices.kill(&mut Stream::derive(5, &[7], Purpose::Device));
+    devices.backing.heal();
+    let all = heads(&mut devices, DISK);
+    assert_eq!(all.len(), before + 1, "the group is the last");
+    let (group, head) = all[before].clone();
+    let whole_writes = devices.clone().open(Mode::Back).expect("a kill loses nothing").writes;
+    let mut tried = 0;
+    for at in (group..group + 4096 + u64::from(head.bytes)).step_by(512) {
+        let mut whole = [0; 512];
+        devices.cache.read(at, &mut whole).expect("no fault");
+        let mut devices = devices.clone();
+        put_sector(&mut devices, at, &[0xa5; 512]);
+        let writes = devices.open(Mode::Back).expect("a torn end").writes;
+        assert_eq!(writes, whole_writes - 1, "sector {at}");
+        put_sector(&mut devices, at, &whole);
+        assert_eq!(devices.open(Mode::Back).expect("as before").writes, writes, "sector {at}");
+        tried += 1;
+    }
+    assert_eq!(tried, 8 + 16, "every sector of a head and of two blocks");
+}
+
+#[test]
+fn torn_end_of_the_log_of_pages_is_cleared() {
+    let mut world = World::new(6, SHAPE);
+    world.read(0, 64 << 10);
+    world.settle_all();
+    let devices = left(&world);
+    let (at, _) = heads(&mut devices.clone(), SET).pop().expect("pages were written down");
+    let mut torn = devices.clone();
+    torn.cache.rot(at + 300);
+    torn.open(Mode::Back).expect("pages can be read again");
+    torn.cache.rot(at + 300);
+    assert!(heads(&mut torn, SET).iter().all(|(found, _)| *found != at), "it cannot come back");
+}
+
+#[test]
+fn torn_end_of_a_log_is_cleared_when_its_disk_comes_to_a_served_set() {
+    let mut devices = Devices::new(SHAPE);
+    let opened = devices.open_both(Mode::Back).expect("a new set");
+    let oracle = Oracle::new(SHAPE.disk_bytes / 512, Mode::Back);
+    let mut world = World::of(7, SHAPE, devices, opened.tier, oracle.clone());
+    world.devices.other.0.fail(FaultKind::Write(0..SHAPE.disk_bytes), None);
+    let request = Request { disk: 1, ..world.request(Op::Write, 0, 8192, false) };
+    world.ask(request);
+    world.settle(|world| world.waiting() == 0);
+    let mut devices = left(&world);
+    devices.other.0.heal();
+    let (at, head) = heads(&mut devices, OTHER).pop().expect("it has a log");
+    devices.cache.rot(at + 300);
+    let opened = devices.open(Mode::Back).expect("the other disk is not asked for");
+    let mut world = World::of(7, SHAPE, devices, opened.tier, oracle);
+    world.attach_other().expect("a torn end");
+    world.devices.cache.rot(at + 300);
+    let found = heads(&mut world.devices, OTHER);
+    assert!(found.iter().all(|(_, other)| *other != head), "it cannot come back");
+}
+
+fn left(world: &World) -> Devices {
+    let mut devices = world.devices.clone();
+    devices.kill(&mut Stream::derive(6, &[7], Purpose::Device));
+    devices
 }
 
 #[test]

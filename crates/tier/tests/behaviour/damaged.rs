@@ -9,8 +9,8 @@ use tilemark_tier::format::{
     payload_sum,
 };
 use tilemark_tier::{
-    AttachError, Damaged, HeldCopy, IoError, LogWrites, Media, Mode, OpenError, Opened, Place,
-    TakeOverError, Taking, Tier, take_over,
+    AttachError, Damaged, HeldCopy, IoError, LogWrites, Media, Mode, Note, OpenError, Opened,
+    Order, Place, Since, Skipped, TakeOverError, Taking, Tier, take_over,
 };
 
 use super::oracle::stamps;
@@ -149,6 +149,76 @@ fn damage_of_what_the_backing_store_has_costs_pages_and_no_more() {
     assert_eq!((opened.writes, opened.pages), (0, 0));
     let mut after = World::of(5, BACK, devices, opened.tier, world.oracle.clone());
     world.oracle.check(&stamps(&after.read_all()), false);
+}
+
+/// A disk whose first writes are on the backing store by the word of its log, and whose later ones are not.
+fn half_retired(seed: u64) -> World {
+    let mut world = World::new(seed, BACK);
+    for at in 0..4 {
+        world.write(at * 8192, 8192);
+        world.flush();
+    }
+    world.order(Order::Drain { disk: 0 });
+    world.settle_all();
+    world.devices.backing.fail(FaultKind::Write(0..BACK.disk_bytes), None);
+    for at in 2..9 {
+        world.write(at * 8192, 8192);
+    }
+    world.flush();
+    world.rest(40);
+    world
+}
+
+/// One bad sector at the beginning of a log kept its disk from being served, although the backing store had what was
+/// lost, and the log itself said so.
+#[test]
+fn damage_of_what_a_log_calls_retired_is_skipped() {
+    let world = half_retired(10);
+    let devices = left_by_kill(&world);
+    let all = heads(&mut devices.clone(), DISK);
+    let retired = all.iter().map(|(_, head)| head.retired).max().expect("some");
+    let mut tried = 0;
+    for (at, head) in all.iter().filter(|(_, head)| head.seq <= retired) {
+        let mut devices = devices.clone();
+        devices.cache.rot(at + 60 + u64::from(head.bytes.min(4096)));
+        // As often as it is opened before the log begins later.
+        for life in 0..3 {
+            let opened = devices.open(Mode::Back).expect("the backing store has it");
+            let skipped = Skipped { group: head.seq, missing_to: head.seq };
+            assert_eq!((opened.skipped, opened.pages), (vec![(0, skipped)], 0), "life {life}");
+            assert!(opened.writes >= 7, "{} writes", opened.writes);
+            let mut after = World::of(life, BACK, devices, opened.tier, world.oracle.clone());
+            world.oracle.check(&stamps(&after.read_all()), false);
+            devices = left_by_kill(&after);
+        }
+        let opened = devices.open(Mode::Back).expect("as before");
+        let mut after = World::of(9, BACK, devices, opened.tier, world.oracle.clone());
+        after.order(Order::Drain { disk: 0 });
+        after.settle(|world| world.notes.contains(&Note::Drained(0)));
+        let mut backing = vec![0; usize::try_from(BACK.disk_bytes).expect("small")];
+        after.devices.backing.read(0, &mut backing).expect("no fault");
+        world.oracle.check(&stamps(&backing), false);
+        tried += 1;
+    }
+    assert!(tried > 3, "{all:?}");
+}
+
+/// Without a later group that calls it retired nothing proves that the backing store has it.
+#[test]
+fn damage_of_what_no_group_calls_retired_is_refused() {
+    let devices = left_by_kill(&half_retired(11));
+    let all = heads(&mut devices.clone(), DISK);
+    let retired = all.iter().map(|(_, head)| head.retired).max().expect("some");
+    let durable = all.iter().map(|(_, head)| head.durable).max().expect("some");
+    let needed = |head: &Head| head.seq > retired && head.seq <= durable && head.bytes > 0;
+    let mut tried = 0;
+    for (at, head) in all.iter().filter(|(_, head)| needed(head)) {
+        let mut devices = devices.clone();
+        devices.cache.rot(at + 60);
+        assert_eq!(damaged(devices.open(Mode::Back)).group, head.seq);
+        tried += 1;
+    }
+    assert!(tried > 3, "{all:?}");
 }
 
 #[test]
@@ -299,7 +369,7 @@ fn named(world: &mut Sparse, copies: u8) -> Taking {
     Taking {
         backing: Identity::default(),
         is_backing_vouched: true,
-        moment: None,
+        since: Since::Unknown,
         index: 0,
         disk: DISK,
         bytes: 64 << 20,

@@ -10,6 +10,7 @@ mod memory;
 mod model;
 mod moving;
 mod older;
+mod older_copies;
 mod oracle;
 mod parts;
 mod peers;

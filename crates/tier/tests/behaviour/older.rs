@@ -17,10 +17,17 @@ const THROUGH: Shape = Shape { mode: Mode::Through, ..BACK };
 
 /// Marks as they are stored beside the sidecar: numbers, and how often the backing store was written until then.
 #[derive(Debug, Clone, Copy, Default)]
-struct Marks {
-    moment: Moment,
-    writes: u64,
+pub struct Marks {
+    pub moment: Moment,
+    pub writes: u64,
     is_left: bool,
+}
+
+impl Marks {
+    pub fn of(world: &World, is_left: bool) -> Option<Self> {
+        let moment = world.tier.moment(0)?;
+        Some(Self { moment, writes: world.devices.backing.writes(), is_left })
+    }
 }
 
 /// What could be copied at one moment.
@@ -40,9 +47,7 @@ struct Run {
 
 impl Run {
     fn store_marks(&mut self, is_left: bool) {
-        let Some(moment) = self.world.tier.moment(0) else { return };
-        let writes = self.world.devices.backing.writes();
-        self.marks = Some(Marks { moment, writes, is_left });
+        self.marks = Marks::of(&self.world, is_left).or(self.marks);
     }
 
     fn copy(&self, chance: &mut Stream) -> Copy {
@@ -54,7 +59,7 @@ impl Run {
 }
 
 /// What the service says of changes: it compares the marks with how often the backing store was written.
-fn since(marks: Option<Marks>, writes: u64) -> Since {
+pub fn since(marks: Option<Marks>, writes: u64) -> Since {
     let Some(marks) = marks else { return Since::Unknown };
     match () {
         () if marks.writes == writes => Since::Unchanged(marks.moment),
@@ -120,7 +125,7 @@ fn open(now: &Copy, old: &Copy, older: Older, shape: Shape, case: u64) -> bool {
     false
 }
 
-fn is_promised(oracle: &Oracle, content: &[u64]) -> bool {
+pub fn is_promised(oracle: &Oracle, content: &[u64]) -> bool {
     let checked = std::panic::AssertUnwindSafe(|| oracle.check(content, false));
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));

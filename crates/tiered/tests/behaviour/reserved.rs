@@ -12,7 +12,7 @@ use tier::format::Sidecar;
 use tilemark_tiered::{Command, Opening, Proof, Reserve, SetError, TakeOver};
 
 use crate::client::Client;
-use crate::served::{Host, Served, identity, open};
+use crate::served::{Host, Served, open, word};
 
 type Device = Arc<Mutex<faults::Reservations>>;
 
@@ -79,7 +79,7 @@ impl Hosts {
 
     fn take(&self, host: usize) -> TakeOver {
         let (backing, beside) = (self.hosts[host].backing(), Some(self.sidecar()));
-        let accepted = [identity(&backing)];
+        let accepted = [word(&backing, &self.sidecar())];
         let taken = TakeOver::open("vm1", backing, beside, Proof::Reservation, &accepted);
         taken.expect("it is there")
     }
@@ -124,7 +124,7 @@ fn a_device_stays_reserved_while_a_log_has_more_than_it_and_after_a_kill() {
     assert_eq!(hosts.device(), (Some(0), [10, 0]));
     let plain = Opening { reserve: None, ..hosts.opening(0) };
     let refused = open(&hosts.hosts[0].cache(), &[plain]).map(drop).expect_err("it is reserved");
-    assert!(refused.to_string().contains("serve it with --reserve"), "{refused}");
+    assert!(refused.to_string().contains("hint: --reserve"), "{refused}");
     let served = hosts.serve(0).expect("it goes on with its own key");
     served.ask(Command::Detach { disk: "vm1".to_owned() }).expect("it goes");
     assert_eq!(hosts.device(), (None, [0, 0]));

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use front::{Limits, Listen, Place, Running};
 use nbd::client::Operation;
+use tier::format::{SIDECAR_BYTES, Sidecar};
 use tier::{Mode, Plan};
 use tilemark_tiered::{Command, Copies, Opening, Report, Set, SetError};
 
@@ -91,10 +92,18 @@ pub fn identity(path: &Path) -> String {
     datastore::storage_identity(&file).expect("it can be asked").name
 }
 
+/// Word that accepts a backing store as this sidecar is now; none where there is no sidecar yet.
+pub fn word(backing: &Path, sidecar: &Path) -> String {
+    let bytes = std::fs::read(sidecar).unwrap_or_default();
+    let said = Sidecar::newest(bytes.get(..SIDECAR_BYTES).unwrap_or_default());
+    said.map_or_else(String::new, |said| tier::word_for_disk(&identity(backing), &said))
+}
+
 pub fn open(cache: &Path, disks: &[Opening]) -> Result<Set, SetError> {
     // Hosts of a test that share a reserved device have a file each in its place, so each vouches for its own.
     let reserved = disks.iter().filter(|disk| disk.reserve.is_some());
-    let accepted: Vec<String> = reserved.map(|disk| identity(&disk.backing)).collect();
+    let accept = |disk: &Opening| word(&disk.backing, disk.sidecar.as_deref().expect("shared"));
+    let accepted: Vec<String> = reserved.map(accept).collect();
     Set::open(cache, tilemark_tiered::Caching::default(), &accepted, disks)
 }
 

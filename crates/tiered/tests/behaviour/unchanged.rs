@@ -3,7 +3,7 @@
 use std::fs::{File, FileTimes, OpenOptions};
 use std::os::unix::fs::FileExt;
 
-use tilemark_tiered::SetError;
+use tilemark_tiered::{Caching, Set, SetError};
 
 use crate::served::{Host, identity, open};
 use tier::Mode;
@@ -55,16 +55,48 @@ fn replaced_backing_file_is_refused_until_its_owner_says_so() {
     std::fs::copy(host.backing(), &other).expect("room");
     std::fs::rename(&other, host.backing()).expect("the same name");
     let Err(SetError::Open { source, .. }) = host.open() else { panic!("it is another file") };
-    let words = source.to_string();
+    let word = word_in(&source.to_string());
     let found = identity(&host.backing());
-    assert!(words.contains(&format!("--accept-identity {found}")), "{words}");
-    let accepted = [found];
-    let opened = tilemark_tiered::Set::open(
-        &host.cache(),
-        tilemark_tiered::Caching::default(),
-        &accepted,
-        &[host.opening()],
-    );
-    assert_eq!(opened.expect("its owner says so").pages, 0);
+    assert!(word.starts_with(&format!("{found}@")), "{word}");
+    // The identity alone accepts nothing: it would accept every later change, too.
+    open_accepting(&host, &found).expect_err("no state is named");
+    assert_eq!(open_accepting(&host, &word).expect("its owner says so").pages, 0);
     drop(open(&host.cache(), &[host.opening()]).expect("it is known from then on"));
+}
+
+fn word_in(words: &str) -> String {
+    words.split("--accept-identity ").nth(1).expect("a hint").to_owned()
+}
+
+fn open_accepting(host: &Host, word: &str) -> Result<Set, SetError> {
+    let (caching, accepted) = (Caching::default(), [word.to_owned()]);
+    Set::open(&host.cache(), caching, &accepted, &[host.opening()])
+}
+
+/// An option that was left in a unit file accepted every file that came back with its identity, however old.
+#[test]
+fn accepted_identity_counts_once() {
+    let host = used(Mode::Through);
+    let (first, second) = (host.backing(), host.directory.path().join("second.raw"));
+    std::fs::copy(&first, &second).expect("room");
+    let swap = || {
+        let aside = host.directory.path().join("aside.raw");
+        std::fs::rename(&first, &aside).expect("one of them");
+        std::fs::rename(&second, &first).expect("the other");
+        std::fs::rename(&aside, &second).expect("kept");
+    };
+    let refused = |accepted: &str| match open_accepting(&host, accepted) {
+        Err(SetError::Open { source, .. }) => word_in(&source.to_string()),
+        other => panic!("{other:?}"),
+    };
+    swap();
+    let there = refused("");
+    drop(open_accepting(&host, &there).expect("its owner says so"));
+    swap();
+    let back = refused(&there);
+    drop(open_accepting(&host, &back).expect("its owner says so"));
+    swap();
+    let again = refused(&there);
+    assert_ne!(there, again, "the same identity, another state");
+    drop(open_accepting(&host, &again).expect("its owner says so"));
 }

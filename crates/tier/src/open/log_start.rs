@@ -1,0 +1,106 @@
+//! Where a disk's log begins: where the set says, or later.
+
+use super::Media;
+use super::area::LogArea;
+use super::attach::Found;
+use super::errors::{OpenError, Skipped};
+use super::reader::{Group, Start, Track, in_chunk};
+use super::walk::{Walk, Whose, walk};
+use crate::format::{DiskEntry, Kind};
+use crate::machine::Logged;
+
+/// Reads a disk's log. Damage that the backing store does not need is skipped; a log with other damage is found, too:
+/// only who asks for the disk is refused.
+pub(super) fn read_log(
+    media: &mut dyn Media,
+    area: &LogArea,
+    entry: &DiskEntry,
+) -> Result<Found, OpenError> {
+    let mut found = read_from(media, area, entry, start_of(area, entry)?);
+    while let Some(later) = found.walk.damage.as_ref().and_then(|damage| damage.resume) {
+        let next = read_from(media, area, entry, later);
+        // By the word of a later group all before this one is on the backing store. Without that word something may be
+        // lost, and the disk is refused.
+        if next.told_retired + 1 < later.seq {
+            break;
+        }
+        found = behind(found, next, later);
+    }
+    Ok(found)
+}
+
+/// Reads a disk's log, of which it is not certain where it begins: where the entry says, or later. Corrects the entry.
+/// `None` if it cannot be told.
+pub(super) fn find_log(
+    media: &mut dyn Media,
+    area: &LogArea,
+    entry: &mut DiskEntry,
+) -> Result<Option<Found>, OpenError> {
+    let start = Start { is_certain: false, ..start_of(area, entry)? };
+    let found = read_from(media, area, entry, start);
+    if found.walk.damage.is_none() {
+        return Ok(Some(found));
+    }
+    let later = area.chunks_of(entry.disk, entry.generation).into_iter();
+    for (log_chunk, log_seq) in later.filter(|(_, seq)| *seq > entry.log_seq) {
+        let start = Start { is_certain: false, ..in_chunk(log_chunk, log_seq) };
+        let found = read_from(media, area, entry, start);
+        // All before it is on the backing store by its own words: it may have begun later, and lacks nothing.
+        if found.walk.damage.is_none() && found.told_retired + 1 >= log_seq {
+            (entry.log_chunk, entry.log_seq) = (log_chunk, log_seq);
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn start_of(area: &LogArea, entry: &DiskEntry) -> Result<Start, OpenError> {
+    let logs = area.geometry.page_chunks..area.geometry.chunks;
+    match logs.contains(&entry.log_chunk) {
+        true => Ok(in_chunk(entry.log_chunk, entry.log_seq)),
+        false => Err(OpenError::Chunk(entry.log_chunk)),
+    }
+}
+
+/// A log that is read behind damage of it. It keeps the chunks before, for the set says that it begins there: until it
+/// has a later beginning, the next opening finds the same.
+fn behind(before: Found, mut found: Found, start: Start) -> Found {
+    let Walk { log: old, damage, .. } = before.walk;
+    let first = before.skipped.map(|skipped| skipped.group);
+    let group = first.or(damage.map(|damage| damage.group)).unwrap_or(start.seq);
+    let log = &mut found.walk.log;
+    let (mut chunks, mut starts) = (old.chunks, old.starts);
+    if chunks.back().is_some_and(|(chunk, _)| *chunk == start.chunk) {
+        // The same chunk, whose first group has another number.
+        let own = chunks.pop_back();
+        starts.pop_back();
+        if let (Some((_, first)), Some(own)) = (log.chunks.front_mut(), own) {
+            *first = own.1;
+        }
+    }
+    chunks.append(&mut log.chunks);
+    starts.append(&mut log.starts);
+    (log.chunks, log.starts, log.whole_from) = (chunks, starts, start.seq);
+    found.skipped = Some(Skipped { group, missing_to: start.seq - 1 });
+    found
+}
+
+fn read_from(media: &mut dyn Media, area: &LogArea, entry: &DiskEntry, start: Start) -> Found {
+    let whose = Whose { owner: entry.disk, generation: entry.generation, attach: entry.attach };
+    let (mut records, mut told_retired) = (Vec::new(), 0);
+    let walk = walk(media, Track::Chunks(area), whose, start, |group: Group<'_>| {
+        told_retired = group.head.retired.max(told_retired);
+        for (record, at, sums) in group.records {
+            let logged = Logged {
+                order: 0,
+                offset: record.offset,
+                bytes: record.bytes,
+                at,
+                unmap: record.kind == Kind::Trim,
+                sums: sums.into(),
+            };
+            records.push((group.head.seq, group.head.epoch, logged));
+        }
+    });
+    Found { walk, records, told_retired, skipped: None }
+}
