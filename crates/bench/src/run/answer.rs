@@ -190,9 +190,6 @@ impl Words<'_> {
             }
             (held, stop) => self.holds(held, stop),
         };
-        if edge.held > 0 || edge.stop.is_some() {
-            text += &self.room();
-        }
         if let Some(found) = self.bottleneck().filter(|_| self.is_decided()) {
             text += &format!("; {}", found.text);
         }
@@ -227,19 +224,6 @@ impl Words<'_> {
         )
     }
 
-    /// By capacity: what disks of full size would need.
-    fn room(&self) -> String {
-        let Some(room) = self.facts.room() else { return String::new() };
-        let (tile, bytes) = (Bytes::new(room.tile_bytes), Bytes::new(room.bytes));
-        let tiles = match room.tiles {
-            0 => "no tile".to_owned(),
-            tiles => count(tiles, "tile"),
-        };
-        format!(
-            "; by capacity there is room for {tiles} of full size ({tile} each, {bytes} may be used)"
-        )
-    }
-
     fn holds(&self, held: u32, stop: Option<Stop>) -> String {
         let subject = self.facts.target.subject();
         let tail = match stop {
@@ -261,7 +245,8 @@ impl Words<'_> {
         format!("{subject} holds {told}{tail}{}{}", self.out_of_time(), self.hysteresis())
     }
 
-    /// `27 tiles (216 VMs)`, `26 to 29 tiles (95 %), 27 most likely (216 VMs)`, `at least ...`.
+    /// `27 tiles (216 VMs)`, `26 to 29 tiles (95 %), 27 most likely`, `at least ...`. An interval
+    /// names no VMs: those to plan with are `Run::plan_text`'s.
     fn told(&self, held: u32) -> String {
         let interval = self.ladder.edge().interval;
         let tiles = self.tiles(held);
@@ -269,13 +254,12 @@ impl Words<'_> {
             Some(high) if self.is_decided() && (interval.low, high) == (held, held) => tiles,
             Some(high) if self.is_decided() => {
                 let (low, likely) = (interval.low, interval.most_likely);
-                let vms = count(likely.saturating_mul(self.facts.load.vms), "VM");
                 let sure = ladder::CONFIDENCE * 100.0;
                 let ran = match likely == held {
                     true => String::new(),
                     false => format!("; {} ran and held", count(held, "tile")),
                 };
-                format!("{low} to {high} tiles ({sure:.0} %), {likely} most likely ({vms}){ran}")
+                format!("{low} to {high} tiles ({sure:.0} %), {likely} most likely{ran}")
             }
             _ => format!("at least {tiles}"),
         }

@@ -4,9 +4,9 @@ use datastore::{Preflight, Target};
 use jiff::Timestamp;
 use machine::GENERATOR;
 use record::run::{
-    Answer, Capacity, Edge, EngineFacts, EstateFacts, Known, LoadHost, OperationsFacts, Prefill,
-    Run, SCHEMA, ScaleFacts, Status, Step, TargetFacts, TileFacts, TilesInterval, ToolFacts,
-    Warning,
+    Answer, CANNOT_ANSWER, Capacity, Edge, EngineFacts, EstateFacts, Known, LoadHost,
+    OperationsFacts, Prefill, Run, SCHEMA, ScaleFacts, Status, Step, TargetFacts, TileFacts,
+    TilesInterval, ToolFacts, Warning,
 };
 use record::rundir::{RunId, sha256_hex};
 use spec::ResolvedTile;
@@ -255,7 +255,7 @@ fn widened(mut answer: Answer, known: &Calibrated) -> Answer {
         format!("{}{by}; the array is a calibrated one: {}", answer.sentence, known.sentence());
     answer.sentence = said;
     if known.is_too_far_off() {
-        answer.sentence = format!("this model cannot answer: {}", answer.sentence);
+        answer.sentence = format!("{CANNOT_ANSWER}{}", answer.sentence);
         if answer.status == Status::Complete {
             answer.status = Status::Inconclusive;
         }
