@@ -179,7 +179,7 @@ impl Words<'_> {
         };
         let edge = self.ladder.edge();
         text += &match (edge.held, edge.stop) {
-            (0, None) => "no step was finished".to_owned(),
+            (0, None) => format!("no step was finished{}", self.out_of_time()),
             (0, Some(stop)) => {
                 let said = match stop {
                     Stop::Limit { .. } => format!("{} does not hold", self.facts.target.subject()),
@@ -275,6 +275,9 @@ impl Words<'_> {
     }
 
     fn out_of_time(&self) -> String {
+        if let Some(within) = self.facts.within.filter(|_| self.ladder.ran_out_of_time()) {
+            return format!("; the time of {within} ended before {}", self.left_out());
+        }
         match self.plan.method.budget {
             Some(budget) if self.is_open() && self.is_decided() => {
                 format!("; the time of {budget} ended before more was known")
@@ -284,6 +287,19 @@ impl Words<'_> {
             }
             _ => String::new(),
         }
+    }
+
+    /// What would have been run next, and how much of a range was.
+    fn left_out(&self) -> String {
+        let next = self.ladder.next_step().map_or_else(
+            || "its last step was over".to_owned(),
+            |next| format!("run {} of {}", next.repeat + 1, count(next.tiles, "tile")),
+        );
+        let Some((first, last)) = self.plan.climb.value.range() else { return next };
+        let all = last.saturating_sub(first).saturating_add(1);
+        let all = all.saturating_mul(self.plan.repeats.value);
+        let done: usize = self.ladder.rungs().values().map(|rung| rung.runs.len()).sum();
+        format!("{next}: {done} of {} were run", count(all, "step"))
     }
 
     fn cap(&self) -> String {

@@ -32,7 +32,7 @@ pub fn run(args: &ReplayArgs, color: Choice) -> Result<Exit, Failure> {
         Some(array) => {
             let (changes, tool) = (args.with.clone(), run::tool());
             let reporter = report::reporter();
-            let options = SimulateOptions { base, changes, tool, reporter };
+            let options = SimulateOptions { base, changes, tool, reporter, within: None };
             bench::run::simulate(&plan, array, &options, &control, &mut viewer)
         }
         None => bench::run::run(&plan, &options(args, base), &control, &mut viewer),
