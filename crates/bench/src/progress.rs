@@ -4,7 +4,7 @@
 //! must return soon; it cannot slow the load down, only the judging.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use record::gauge::Readings;
 use record::run::{Disturbance, Step, Warning};
@@ -184,7 +184,11 @@ impl Observer for NoObserver {
 
 /// How a run is asked to stop, from a signal handler or another thread.
 #[derive(Debug, Default)]
-pub struct Control(AtomicU8);
+pub struct Control {
+    /// How often it was asked.
+    asked: AtomicU8,
+    is_out_of_time: AtomicBool,
+}
 
 /// What a run was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,14 +204,26 @@ pub enum Request {
 impl Control {
     /// Asks to stop; asked twice, to abort. Safe in a signal handler.
     pub fn interrupt(&self) {
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+        let _ = self.asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
             Some(count.saturating_add(1))
         });
     }
 
+    /// Ends it as [`Control::interrupt`] does, for the time that it may take is over: what was done is
+    /// an answer then, and no interrupted one.
+    pub fn end_for_time(&self) {
+        self.is_out_of_time.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether time, and nobody, has ended it.
+    pub fn is_out_of_time(&self) -> bool {
+        self.is_out_of_time.load(Ordering::Relaxed) && self.asked.load(Ordering::Relaxed) == 0
+    }
+
     /// What is asked now.
     pub fn request(&self) -> Request {
-        match self.0.load(Ordering::Relaxed) {
+        match self.asked.load(Ordering::Relaxed) {
+            0 if self.is_out_of_time.load(Ordering::Relaxed) => Request::Stop,
             0 => Request::GoOn,
             1 => Request::Stop,
             _ => Request::Abort,
@@ -233,8 +249,10 @@ mod tests {
     fn asked_once_it_stops_and_asked_again_it_aborts() {
         let control = Control::default();
         assert_eq!(control.request(), Request::GoOn);
+        control.end_for_time();
+        assert_eq!((control.request(), control.is_out_of_time()), (Request::Stop, true));
         control.interrupt();
-        assert_eq!(control.request(), Request::Stop);
+        assert_eq!((control.request(), control.is_out_of_time()), (Request::Stop, false));
         control.interrupt();
         control.interrupt();
         assert_eq!(control.request(), Request::Abort);

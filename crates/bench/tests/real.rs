@@ -137,7 +137,7 @@ impl Bench {
 
     /// A run on what is left by the last that fits, and left once more.
     fn run_again(&self, tiles: &str, verify: bool) -> FinishedRun {
-        let options = RunOptions { keep: true, reuse: Some(Reuse::Latest), ..self.options() };
+        let options = RunOptions { keep: true, reuse: Some(Reuse::Back(0)), ..self.options() };
         let plan = self.plan_with(tiles, verify);
         let run = run(&plan, &options, &Control::default(), &mut NoObserver);
         let mut finished = run.expect("a run");
@@ -353,14 +353,14 @@ fn disks_that_do_not_fit_are_not_used_and_nothing_is_touched() {
         let options = RunOptions { reuse: Some(reuse), keep: true, ..bench.options() };
         run(plan, &options, &Control::default(), &mut NoObserver).expect_err("refused")
     };
-    let error = attempt(Reuse::Latest, &bench.plan("1"));
+    let error = attempt(Reuse::Back(0), &bench.plan("1"));
     assert!(matches!(error, BenchError::NothingToReuse { looked_at: 0, .. }), "{error}");
     assert!(error.hint().is_some() && bench.is_clean());
     let prepared = bench.prepare("1", false);
     let marker = || std::fs::read(prepared.path.join("owner.json")).expect("marker");
     let before = marker();
     let smaller = bench.plan_scaled("1", false, 0.5);
-    let error = attempt(Reuse::Latest, &smaller);
+    let error = attempt(Reuse::Back(0), &smaller);
     assert!(matches!(error, BenchError::NothingToReuse { looked_at: 1, .. }), "{error}");
     let error = attempt(Reuse::Run(prepared.run_id.clone()), &smaller);
     assert!(matches!(error, BenchError::ReuseSize { .. }), "{error}");

@@ -4,6 +4,7 @@
 
 mod args;
 mod commands;
+mod deadline;
 mod definition;
 mod door;
 mod exit;

@@ -25,6 +25,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{stored_runs, target};
 
+/// What `estate import` writes beside the tile: its machines.
+pub const SHEET: &str = "estate.json";
+
 /// The tile that runs if nobody names one.
 const DEFAULT_TILE: &str = "datacenter";
 
@@ -357,10 +360,12 @@ fn hypervisor_list(tile: &Path) -> Option<&Path> {
 
 /// The tile beside what is named of an estate.
 fn tile_of_estate(estate: &Path) -> String {
-    // JSON of a hypervisor has no tile beside it; as a directory it is refused with the way out.
+    // JSON of a hypervisor is no file of an estate, though a tile may lie beside it, which would run
+    // in its place; as a directory it is refused with the way out.
     let is_list = |own: &Path| {
         let json = own.extension().is_some_and(|extension| extension == "json");
-        json && own.is_file() && !own.with_file_name(files::TILE).is_file()
+        let is_sheet = own.file_name().is_some_and(|name| name == SHEET);
+        json && own.is_file() && !(is_sheet && own.with_file_name(files::TILE).is_file())
     };
     if is_list(estate) {
         return estate.join(files::TILE).display().to_string();

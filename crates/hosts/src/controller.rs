@@ -343,7 +343,7 @@ impl Controller {
         }
     }
 
-    /// The options with a run instead of "the latest", of which every host has its part.
+    /// The options with the id of a run instead of "the latest" or a part of an id, of which every host has its part.
     pub(crate) fn reusing(
         &mut self,
         plan: &ResolvedPlan,
@@ -361,14 +361,14 @@ impl Controller {
         let of = |all: &[KeptRun], run_id: &str| {
             all.iter().find(|kept| kept.run_id == run_id).map(|kept| kept.held)
         };
-        let run_id = match reuse {
-            Reuse::Run(run_id) => run_id.clone(),
-            Reuse::Latest => {
-                let mut whole: Vec<&KeptRun> = found.first().into_iter().flatten().collect();
-                whole.retain(|kept| found.iter().all(|all| of(all, &kept.run_id).is_some()));
-                let newest = whole.into_iter().max_by_key(|kept| kept.created);
+        let mut whole: Vec<&KeptRun> = found.first().into_iter().flatten().collect();
+        whole.retain(|kept| found.iter().all(|all| of(all, &kept.run_id).is_some()));
+        let run_id = match (reuse.chosen(whole)?, reuse) {
+            (Some(run_id), _) => run_id,
+            (None, Reuse::Run(named)) => named.clone(),
+            (None, Reuse::Back(_)) => {
                 let looked_at = found.iter().map(Vec::len).max().unwrap_or(0);
-                newest.ok_or_else(|| nothing_to_reuse(plan, looked_at))?.run_id.clone()
+                return Err(nothing_to_reuse(plan, reuse, looked_at));
             }
         };
         self.held = found.iter().map(|all| of(all, &run_id).unwrap_or(0)).collect();

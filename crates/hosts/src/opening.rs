@@ -26,7 +26,7 @@ pub(crate) fn questions(
         };
         let adopt = match &options.reuse {
             Some(Reuse::Run(run_id)) => Some(format!("{run_id}-{name}")),
-            Some(Reuse::Latest) | None => None,
+            Some(Reuse::Back(_)) | None => None,
         };
         let open = Open {
             run_id: format!("{id}-{name}"),

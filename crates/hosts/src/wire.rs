@@ -195,7 +195,7 @@ impl Open {
 pub struct Reusable {
     /// What is to be opened.
     pub open: Open,
-    /// A run without the host in it, or `latest`.
+    /// An id or a part of one without the host in it, `latest` or `latest~1`.
     pub reuse: String,
 }
 

@@ -5,6 +5,7 @@ mod held;
 mod running;
 mod traces;
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -207,7 +208,7 @@ impl Library {
             rows.retain(|row| row.id != live.id().as_str());
             rows.push(live.row(live.source().row()));
         }
-        rows.sort_by(|a, b| b.id.cmp(&a.id));
+        rows.sort_by_cached_key(|row| Reverse((RunId::parse(&row.id), row.id.clone())));
         if rows.is_empty() {
             rows.extend(self.sample().map(|sample| sample.row()));
         }

@@ -141,7 +141,8 @@ fn held_and_broken(run: &Run, held: u32, broken: &BrokenLimit) -> String {
         format!("holds {tiles}; tile {} breaks {name}: {measured}.", broken.tiles)
     } else {
         let more = count(broken.tiles.into(), "tile");
-        format!("holds at least {tiles}; {more} break {name}: {measured}.")
+        // Several counts were left out between: what is held is an interval, whose lower end counts.
+        format!("holds {}; {more} break {name}: {measured}.", run.answer.tiles_text())
     }
 }
 

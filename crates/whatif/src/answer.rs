@@ -8,7 +8,7 @@ use super::document::{
     Bottleneck, Broken, ModelError, ModelKind, Point, SCHEMA, SeedEdge, Side, Stopped, WhatIf,
 };
 use super::model_error::model_error;
-use super::options::{LENGTHEN_MAX, Options};
+use super::options::Options;
 use super::utilisation::bottleneck;
 use super::{Changed, Subject};
 use bench::run::{TileLoad, broken_limit, times, work_of};
@@ -22,7 +22,8 @@ pub(super) struct Answered<'a> {
     pub changed: &'a Changed,
     pub options: &'a Options,
     pub load: TileLoad,
-    pub seeds: &'a [u64],
+    /// Those of which both sides were searched.
+    pub seeds: Vec<u64>,
     pub sides: [Vec<Climbed>; 2],
     pub tiles_max: [u32; 2],
     /// Measured tile counts on the unchanged array.
@@ -42,7 +43,7 @@ impl Answered<'_> {
         let base = side(&self.sides[0], array, self.tiles_max[0], factors);
         let changed = side(&self.sides[1], &self.changed.array, self.tiles_max[1], factors);
         let refused = error.as_ref().and_then(|error| error.refused.clone());
-        let refused = refused.or_else(|| undecided(&base, &changed));
+        let refused = refused.or_else(|| undecided(&base, &changed, self.options.lengthen_max));
         let known = array.calibration.as_ref().filter(|_| error.is_none());
         let too_far = known.filter(|known| known.is_too_far_off());
         let refused = refused.or_else(|| too_far.map(|known| known.sentence()));
@@ -75,7 +76,7 @@ impl Answered<'_> {
             base,
             changed,
             model_error: error,
-            seeds: self.seeds.to_vec(),
+            seeds: self.seeds.clone(),
         }
     }
 
@@ -96,13 +97,25 @@ impl Answered<'_> {
             None => range(base),
         };
         format!(
-            "with {} {subject} would hold {} (interval {}) instead of {instead}; {}; {}",
+            "with {} {subject} would hold {} ({}) instead of {instead}; {}; {}{}",
             listed(&words),
             held(changed),
             interval(changed),
             breaks(changed),
-            busiest(changed.bottleneck.as_ref())
+            busiest(changed.bottleneck.as_ref()),
+            self.left_out()
         )
+    }
+
+    /// What time did not allow.
+    fn left_out(&self) -> String {
+        let (done, all) = (self.seeds.len(), self.options.repeats);
+        match self.options.within {
+            Some(within) if done < all as usize => {
+                format!("; the time of {within} ended after {done} of {all} seeds")
+            }
+            _ => String::new(),
+        }
     }
 
     fn assumptions(&self, base: &Side) -> Vec<String> {
@@ -145,9 +158,14 @@ impl Answered<'_> {
                 scale.footprint
             ));
         }
+        let spread = match self.seeds.len() {
+            1 => "one seed ran, so how far others are apart is not known".to_owned(),
+            many => format!(
+                "the interval is the least and the most of {many} seeds, the same for both arrays"
+            ),
+        };
         assumed.push(format!(
-            "the interval is the least and the most of {} seeds, the same for both arrays{}",
-            self.seeds.len(),
+            "{spread}{}",
             if run.target.is_simulated() && array.calibration.is_none() {
                 ""
             } else {
@@ -166,7 +184,7 @@ impl Answered<'_> {
 }
 
 /// Why nothing is known although every step was simulated for as long as it may be.
-fn undecided(base: &Side, changed: &Side) -> Option<String> {
+fn undecided(base: &Side, changed: &Side, lengthen_max: u32) -> Option<String> {
     let open = |side: &Side| {
         let edges = side.edges.iter();
         edges.filter(|edge| edge.stopped == Stopped::Inconclusive).count()
@@ -175,7 +193,7 @@ fn undecided(base: &Side, changed: &Side) -> Option<String> {
     (open > 0).then(|| {
         format!(
             "{open} of {all} searches ended at a step that says nothing, even measured for \
-             {LENGTHEN_MAX} times as long"
+             {lengthen_max} times as long"
         )
     })
 }
@@ -255,8 +273,12 @@ fn range(side: &Side) -> String {
     }
 }
 
+/// `interval 4 to 6`; one seed has none, but for the error of the model.
 fn interval(side: &Side) -> String {
-    format!("{} to {}", side.low, side.high)
+    match side.edges.len() {
+        1 if side.low == side.high => "one seed, so without an interval".to_owned(),
+        _ => format!("interval {} to {}", side.low, side.high),
+    }
 }
 
 fn breaks(side: &Side) -> String {

@@ -37,4 +37,4 @@ pub use fit::{FitError, fit};
 pub use options::Options;
 pub use run::{Progress, what_if};
 pub use subject::{Subject, SubjectError, subject};
-pub use work::Far;
+pub use work::{Far, Pace};

@@ -9,8 +9,8 @@ use super::answer::Answered;
 use super::climb::{Climbed, Way};
 use super::document::{ModelKind, WhatIf};
 use super::model_error;
-use super::options::{Options, settings};
-use super::work::{Far, Work};
+use super::options::Options;
+use super::work::{Cost, Far, Work};
 use super::{Changed, Subject};
 use bench::BenchError;
 use bench::progress::{Control, Request};
@@ -73,12 +73,12 @@ enum Done {
 ///
 /// The run's own seed is the first. It is climbed as a run climbs; the others begin where its
 /// edge is. The same subject, changes and options give the same answer, on any number of
-/// threads.
+/// threads. Where time ends it, seeds are left out of which not both sides were searched.
 ///
 /// # Errors
 ///
-/// When an array cannot hold one tile, when a simulation cannot go on, or when `control` asks to
-/// stop.
+/// When an array cannot hold one tile, when a simulation cannot go on, when `control` asks to
+/// stop, or when time ends it before there is an answer.
 pub fn what_if(
     subject: &Subject,
     changed: &Changed,
@@ -87,7 +87,7 @@ pub fn what_if(
     observe: &mut dyn FnMut(&Progress),
 ) -> Result<WhatIf, BenchError> {
     let plan = &subject.plan;
-    let stage = Stage::new(&plan.tile_set, &settings(plan))?;
+    let stage = Stage::new(&plan.tile_set, &options.settings(plan))?;
     let load = TileLoad::of(plan)?;
     let arrays = [&subject.array, &changed.array];
     let most = |array: &Array| -> Result<u32, BenchError> {
@@ -113,42 +113,80 @@ pub fn what_if(
     let guess = subject.run.answer.tiles_held;
     let first = [0, 1].map(|side| Job::Climb { side, seed: 0, guess: None });
     let mut work = Work::new(guess, options.repeats, &counts);
-    let mut sides = [Vec::new(), Vec::new()];
-    for (side, done) in pool.all(&first, control, (observe, &mut work))?.into_iter().enumerate() {
-        if let Done::Climbed(climbed) = done {
-            sides[side].push(*climbed);
-        }
-    }
-    let guesses = [0, 1].map(|side| sides[side].first().map(|one: &Climbed| one.edge.held));
-    let mut jobs: Vec<Job> = (1..seeds.len())
-        .flat_map(|seed| [0, 1].map(|side| Job::Climb { side, seed, guess: guesses[side] }))
-        .collect();
-    let known = |tiles: &u32| sides[0].iter().any(|one| one.steps.contains_key(tiles));
-    jobs.extend(
-        counts.iter().filter(|tiles| !known(tiles)).map(|tiles| Job::Step { tiles: *tiles }),
-    );
+    let mut done = Collected::default();
+    done.add(&first, pool.all(&first, control, (&mut *observe, &mut work))?);
+    let Some(guesses) = done.first_edges() else { return Err(BenchError::Interrupted) };
+    let known = |tiles: &u32| done.climbed[&(0, 0)].steps.contains_key(tiles);
+    let missing = counts.iter().filter(|tiles| !known(tiles));
+    // What the model's error is made of comes first: without it there is no answer.
+    let steps = missing.map(|tiles| Job::Step { tiles: *tiles });
+    let later = (1..seeds.len())
+        .flat_map(|seed| [0, 1].map(|side| Job::Climb { side, seed, guess: Some(guesses[side]) }));
+    let jobs: Vec<Job> = steps.chain(later).collect();
     work.left(jobs.iter().map(|job| match job {
-        Job::Climb { guess, .. } => Work::of_climb_from(guess.unwrap_or(0)),
-        Job::Step { tiles } => Work::of_step(*tiles),
+        Job::Climb { guess, .. } => Cost::of_climb_from(guess.unwrap_or(0)),
+        Job::Step { tiles } => Cost::of_step(*tiles),
     }));
-    let mut modelled = BTreeMap::new();
-    for (job, done) in jobs.iter().zip(pool.all(&jobs, control, (observe, &mut work))?) {
-        match (job, done) {
-            (Job::Climb { side, .. }, Done::Climbed(climbed)) => sides[*side].push(*climbed),
-            (Job::Step { tiles }, Done::Step(step)) => {
-                modelled.insert(*tiles, *step);
-            }
-            _ => {}
-        }
-    }
-    for tiles in counts {
-        if let Some(step) = sides[0].first().and_then(|one| one.steps.get(&tiles)) {
-            modelled.insert(tiles, step.clone());
-        }
-    }
-    let answered =
-        Answered { subject, changed, options, load, seeds: &seeds, sides, tiles_max, modelled };
+    done.add(&jobs, pool.all(&jobs, control, (observe, &mut work))?);
+    let modelled = done.modelled(&counts).ok_or(BenchError::Interrupted)?;
+    let (seeds, sides) = done.pairs(&seeds);
+    let answered = Answered { subject, changed, options, load, seeds, sides, tiles_max, modelled };
     Ok(answered.document())
+}
+
+/// What has come of the jobs so far.
+#[derive(Debug, Default)]
+struct Collected {
+    /// By seed and side.
+    climbed: BTreeMap<(usize, usize), Climbed>,
+    steps: BTreeMap<u32, Step>,
+}
+
+impl Collected {
+    /// Adds what ended in time.
+    fn add(&mut self, jobs: &[Job], done: Vec<Option<Done>>) {
+        for (job, done) in jobs.iter().zip(done) {
+            match (job, done) {
+                (Job::Climb { side, seed, .. }, Some(Done::Climbed(climbed))) => {
+                    self.climbed.insert((*seed, *side), *climbed);
+                }
+                (Job::Step { tiles }, Some(Done::Step(step))) => {
+                    self.steps.insert(*tiles, *step);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The edges of both sides with the run's own seed.
+    fn first_edges(&self) -> Option<[u32; 2]> {
+        let held = |side| self.climbed.get(&(0, side)).map(|one| one.edge.held);
+        Some([held(0)?, held(1)?])
+    }
+
+    /// The unchanged array's steps of these counts; nothing if one of them did not end.
+    fn modelled(&self, counts: &[u32]) -> Option<BTreeMap<u32, Step>> {
+        let first = self.climbed.get(&(0, 0))?;
+        let step = |tiles: &u32| {
+            let found = first.steps.get(tiles).or_else(|| self.steps.get(tiles));
+            Some((*tiles, found?.clone()))
+        };
+        counts.iter().map(step).collect()
+    }
+
+    /// The seeds of which both sides ended, and these.
+    fn pairs(mut self, seeds: &[u64]) -> (Vec<u64>, [Vec<Climbed>; 2]) {
+        let (mut own, mut sides) = (Vec::new(), [Vec::new(), Vec::new()]);
+        for (at, seed) in seeds.iter().enumerate() {
+            let both = (self.climbed.remove(&(at, 0)), self.climbed.remove(&(at, 1)));
+            if let (Some(base), Some(changed)) = both {
+                own.push(*seed);
+                sides[0].push(base);
+                sides[1].push(changed);
+            }
+        }
+        (own, sides)
+    }
 }
 
 /// Tile counts at which a model is held against what was measured.
@@ -174,13 +212,14 @@ struct Pool<'a> {
 }
 
 impl Pool<'_> {
-    /// The results in the order of the jobs; the first error of them if there is one.
+    /// The results in the order of the jobs, nothing for those that did not end in time; the first
+    /// error of them if there is one.
     fn all(
         &self,
         jobs: &[Job],
         control: &Control,
         (observe, far): (&mut dyn FnMut(&Progress), &mut Work),
-    ) -> Result<Vec<Done>, BenchError> {
+    ) -> Result<Vec<Option<Done>>, BenchError> {
         let goes_on = || control.request() == Request::GoOn;
         let work = |job: &Job, tell: &dyn Fn(Told)| self.one(*job, tell);
         let results = spread::run(jobs, self.threads, &goes_on, work, |heard| match heard {
@@ -190,7 +229,13 @@ impl Pool<'_> {
                 observe(&Progress::Step { side, seed: seed + 1, tiles, verdict, far });
             }
         });
-        results.into_iter().map(|result| result.unwrap_or(Err(BenchError::Interrupted))).collect()
+        let in_time = |result: Option<Result<Done, BenchError>>| match result {
+            Some(Ok(done)) => Ok(Some(done)),
+            Some(Err(BenchError::Interrupted)) | None if control.is_out_of_time() => Ok(None),
+            Some(Err(error)) => Err(error),
+            None => Err(BenchError::Interrupted),
+        };
+        results.into_iter().map(in_time).collect()
     }
 
     fn one(&self, job: Job, say: &dyn Fn(Told)) -> Result<Done, BenchError> {

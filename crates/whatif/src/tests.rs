@@ -110,11 +110,7 @@ fn the_stored_schema_is_that_of_the_types() {
     assert!(stored == fresh, "docs/schemas/what-if-1.0.json: run this with TILEMARK_UPDATE=1");
 }
 
-/// Two users who pause for a second: of the four seconds that a run measured, too little is
-/// seen to say where the 95th percentile is, which once was an edge of no tile.
-#[test]
-fn a_step_with_too_few_samples_is_measured_for_longer() {
-    const SLOW: &str = r#"
+const SLOW: &str = r#"
 name = "clerks"
 title = "Clerks"
 source = "ours"
@@ -138,8 +134,9 @@ percentile = 95
 limit = "200ms"
 source = "test"
 "#;
-    let tile = fixtures::tile_of(vec![fixtures::workload(SLOW)]);
-    let brief = bench::simulate::Settings {
+
+fn brief() -> bench::simulate::Settings {
+    bench::simulate::Settings {
         warm_up_min: units::Nanos::from_secs(2),
         warm_up_max: units::Nanos::from_secs(4),
         duration: units::Nanos::from_secs(4),
@@ -147,7 +144,54 @@ source = "test"
         slice: units::Nanos::from_millis(500),
         footprint: 1.0,
         time: 1.0,
-    };
+    }
+}
+
+fn options(repeats: u32) -> Options {
+    Options {
+        repeats,
+        tiles_max: Some(2),
+        threads: std::num::NonZeroUsize::new(1),
+        lengthen_max: Options::LENGTHEN_MAX,
+        within: Some(units::Nanos::from_secs(120)),
+        tool: record::run::ToolFacts { version: String::new(), commit: None },
+    }
+}
+
+/// What twice the disks would hold, asked with five seeds until a step of this one ends.
+fn asked_until(seed: usize) -> Result<WhatIf, bench::BenchError> {
+    let tile = fixtures::tile_of(vec![fixtures::workload(SLOW)]);
+    let (mut run, array) = (fixtures::run(7, Vec::new()), shipped("hdd-raid10"));
+    run.target.kind = record::run::SIMULATED.to_owned();
+    let changes = Changes { disks: Some(48), ..Changes::default() };
+    let changed = changes.apply(&array).expect("an array");
+    let plan = brief().plan("any", &tile).expect("a plan");
+    let subject = Subject { run, plan, array, model: ModelKind::Own };
+    let control = bench::progress::Control::default();
+    what_if(&subject, &changed, &options(5), &control, &mut |progress| {
+        if matches!(progress, Progress::Step { seed: at, .. } if *at == seed) {
+            control.end_for_time();
+        }
+    })
+}
+
+#[test]
+fn answer_within_a_time_has_the_seeds_that_ended_and_says_so() {
+    let answer = asked_until(3).expect("two seeds ended");
+    assert_eq!((answer.seeds.len(), answer.base.edges.len()), (2, 2), "{answer:?}");
+    let left_out = "; the time of 2m ended after 2 of 5 seeds";
+    assert!(answer.sentence.ends_with(left_out), "{}", answer.sentence);
+    let one = asked_until(2).expect("one seed ended");
+    assert!(one.sentence.contains("(one seed, so without an interval)"), "{}", one.sentence);
+    assert!(asked_until(1).is_err(), "no seed of both arrays ended");
+}
+
+/// Two users who pause for a second: of the four seconds that a run measured, too little is
+/// seen to say where the 95th percentile is, which once was an edge of no tile.
+#[test]
+fn a_step_with_too_few_samples_is_measured_for_longer() {
+    let tile = fixtures::tile_of(vec![fixtures::workload(SLOW)]);
+    let brief = brief();
     let plan = brief.plan("any", &tile).expect("a plan");
     let step = |settings: &bench::simulate::Settings| {
         let stage = bench::simulate::Stage::new(&tile, settings).expect("a stage");
@@ -156,7 +200,8 @@ source = "test"
     };
     let as_measured = step(&brief);
     assert_eq!(as_measured.cause, Some(record::run::Cause::Undecided), "{}", as_measured.reason);
-    let longer = step(&super::options::settings(&plan));
+    let options = options(1);
+    let longer = step(&options.settings(&plan));
     assert_eq!(longer.verdict, record::run::Verdict::Passed, "{}", longer.reason);
     assert!(longer.measured_ns <= 16 * as_measured.measured_ns, "the time is bounded");
 }

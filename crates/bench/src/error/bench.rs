@@ -126,10 +126,12 @@ pub enum BenchError {
     Simulation(#[from] sim::SimError),
     /// No run left disks that fit.
     #[error(
-        "no run that has ended left disks at {datastore} that fit {tiles} tile(s) of this plan \
-         (looked at {looked_at})"
+        "no {reuse} among the runs that have ended and left disks at {datastore} that fit {tiles} \
+         tile(s) of this plan (looked at {looked_at})"
     )]
     NothingToReuse {
+        /// Which one of those that fit was asked for: `latest`, `latest~1`.
+        reuse: String,
         /// The target.
         datastore: String,
         /// Tiles of the first step.

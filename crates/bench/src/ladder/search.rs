@@ -261,6 +261,11 @@ impl Ladder {
         Edge::of(&self.rungs, self.options.gain_min, self.options.tiles_max)
     }
 
+    /// The climb has ended for lack of time, whatever it counted itself.
+    pub fn end_for_time(&mut self) {
+        self.out_of_time = true;
+    }
+
     /// Whether the climb ended for lack of time.
     pub fn ran_out_of_time(&self) -> bool {
         self.out_of_time

@@ -179,7 +179,7 @@ impl Words<'_> {
         };
         let edge = self.ladder.edge();
         text += &match (edge.held, edge.stop) {
-            (0, None) => "no step was finished".to_owned(),
+            (0, None) => format!("no step was finished{}", self.out_of_time()),
             (0, Some(stop)) => {
                 let said = match stop {
                     Stop::Limit { .. } => format!("{} does not hold", self.facts.target.subject()),
@@ -190,9 +190,6 @@ impl Words<'_> {
             }
             (held, stop) => self.holds(held, stop),
         };
-        if edge.held > 0 || edge.stop.is_some() {
-            text += &self.room();
-        }
         if let Some(found) = self.bottleneck().filter(|_| self.is_decided()) {
             text += &format!("; {}", found.text);
         }
@@ -227,19 +224,6 @@ impl Words<'_> {
         )
     }
 
-    /// By capacity: what disks of full size would need.
-    fn room(&self) -> String {
-        let Some(room) = self.facts.room() else { return String::new() };
-        let (tile, bytes) = (Bytes::new(room.tile_bytes), Bytes::new(room.bytes));
-        let tiles = match room.tiles {
-            0 => "no tile".to_owned(),
-            tiles => count(tiles, "tile"),
-        };
-        format!(
-            "; by capacity there is room for {tiles} of full size ({tile} each, {bytes} may be used)"
-        )
-    }
-
     fn holds(&self, held: u32, stop: Option<Stop>) -> String {
         let subject = self.facts.target.subject();
         let tail = match stop {
@@ -261,7 +245,8 @@ impl Words<'_> {
         format!("{subject} holds {told}{tail}{}{}", self.out_of_time(), self.hysteresis())
     }
 
-    /// `27 tiles (216 VMs)`, `26 to 29 tiles (95 %), 27 most likely (216 VMs)`, `at least ...`.
+    /// `27 tiles (216 VMs)`, `26 to 29 tiles (95 %), 27 most likely`, `at least ...`. An interval
+    /// names no VMs: those to plan with are `Run::plan_text`'s.
     fn told(&self, held: u32) -> String {
         let interval = self.ladder.edge().interval;
         let tiles = self.tiles(held);
@@ -269,13 +254,12 @@ impl Words<'_> {
             Some(high) if self.is_decided() && (interval.low, high) == (held, held) => tiles,
             Some(high) if self.is_decided() => {
                 let (low, likely) = (interval.low, interval.most_likely);
-                let vms = count(likely.saturating_mul(self.facts.load.vms), "VM");
                 let sure = ladder::CONFIDENCE * 100.0;
                 let ran = match likely == held {
                     true => String::new(),
                     false => format!("; {} ran and held", count(held, "tile")),
                 };
-                format!("{low} to {high} tiles ({sure:.0} %), {likely} most likely ({vms}){ran}")
+                format!("{low} to {high} tiles ({sure:.0} %), {likely} most likely{ran}")
             }
             _ => format!("at least {tiles}"),
         }
@@ -291,6 +275,9 @@ impl Words<'_> {
     }
 
     fn out_of_time(&self) -> String {
+        if let Some(within) = self.facts.within.filter(|_| self.ladder.ran_out_of_time()) {
+            return format!("; the time of {within} ended before {}", self.left_out());
+        }
         match self.plan.method.budget {
             Some(budget) if self.is_open() && self.is_decided() => {
                 format!("; the time of {budget} ended before more was known")
@@ -300,6 +287,19 @@ impl Words<'_> {
             }
             _ => String::new(),
         }
+    }
+
+    /// What would have been run next, and how much of a range was.
+    fn left_out(&self) -> String {
+        let next = self.ladder.next_step().map_or_else(
+            || "its last step was over".to_owned(),
+            |next| format!("run {} of {}", next.repeat + 1, count(next.tiles, "tile")),
+        );
+        let Some((first, last)) = self.plan.climb.value.range() else { return next };
+        let all = last.saturating_sub(first).saturating_add(1);
+        let all = all.saturating_mul(self.plan.repeats.value);
+        let done: usize = self.ladder.rungs().values().map(|rung| rung.runs.len()).sum();
+        format!("{next}: {done} of {} were run", count(all, "step"))
     }
 
     fn cap(&self) -> String {

@@ -4,15 +4,15 @@ use datastore::{Preflight, Target};
 use jiff::Timestamp;
 use machine::GENERATOR;
 use record::run::{
-    Answer, Capacity, Edge, EngineFacts, EstateFacts, Known, LoadHost, OperationsFacts, Prefill,
-    Run, SCHEMA, ScaleFacts, Status, Step, TargetFacts, TileFacts, TilesInterval, ToolFacts,
-    Warning,
+    Answer, CANNOT_ANSWER, Capacity, Edge, EngineFacts, EstateFacts, Known, LoadHost,
+    OperationsFacts, Prefill, Run, SCHEMA, ScaleFacts, Status, Step, TargetFacts, TileFacts,
+    TilesInterval, ToolFacts, Warning,
 };
 use record::rundir::{RunId, sha256_hex};
 use spec::ResolvedTile;
 use spec::array::Calibrated;
 use spec::plan::Profile;
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
@@ -54,6 +54,8 @@ pub struct RunFacts<'a> {
     pub kept_small: Option<Reason>,
     /// Bytes of a tile's disks in the search that these disks confirm, with the tiles that held and failed there.
     pub search: Option<(Bytes, u32, u32)>,
+    /// Real time that a simulation may take, if that is bounded.
+    pub within: Option<Nanos>,
 }
 
 impl<'a> RunFacts<'a> {
@@ -84,6 +86,7 @@ impl<'a> RunFacts<'a> {
             reporter: None,
             kept_small: None,
             search: None,
+            within: None,
         })
     }
 
@@ -255,7 +258,7 @@ fn widened(mut answer: Answer, known: &Calibrated) -> Answer {
         format!("{}{by}; the array is a calibrated one: {}", answer.sentence, known.sentence());
     answer.sentence = said;
     if known.is_too_far_off() {
-        answer.sentence = format!("this model cannot answer: {}", answer.sentence);
+        answer.sentence = format!("{CANNOT_ANSWER}{}", answer.sentence);
         if answer.status == Status::Complete {
             answer.status = Status::Inconclusive;
         }
@@ -372,10 +375,8 @@ pub fn summary(preflight: &Preflight) -> String {
 
 #[cfg(test)]
 mod tests {
-    use spec::array::TileCheck;
-    use units::Nanos;
-
     use super::*;
+    use spec::array::TileCheck;
 
     fn answered(modelled_us: u64, buffered: bool) -> Answer {
         let mut answer = fixtures::run(1, Vec::new()).answer;

@@ -366,6 +366,10 @@ fn run_on<R: Rig>(
     let climbed = climber.verified(climbed);
     let end = match climbed {
         Ok(()) => End::Complete,
+        Err(BenchError::Interrupted) if control.is_out_of_time() => {
+            ladder.end_for_time();
+            End::Complete
+        }
         Err(BenchError::Interrupted | BenchError::Aborted) => End::Interrupted,
         Err(error) => End::Failed(error),
     };
@@ -429,7 +433,7 @@ fn overview(
         tiles_max,
         ladder: ladder_words(plan),
         step_at_most: step_time(plan),
-        whole: whole(plan),
+        whole: facts.within.map_or_else(|| whole(plan), Whole::Time),
         seed: plan.seed.value,
         is_simulated: facts.target.is_simulated(),
         directory: directory.path().to_owned(),

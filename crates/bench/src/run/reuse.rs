@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use datastore::{DiskRequest, KeptRun, OwnerState, Target};
 use jiff::Timestamp;
+use record::rundir::{self, RunDirError};
 use serde::{Deserialize, Serialize};
 
 use crate::error::BenchError;
@@ -14,9 +15,9 @@ use crate::run::{RunOptions, first_step};
 /// Whose disks are used again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reuse {
-    /// Of the run that was made last among those that have ended and left disks that fit.
-    Latest,
-    /// Of this run.
+    /// Of the runs that have ended and left disks that fit: the newest, or so many before it.
+    Back(usize),
+    /// Of the run with this id or unambiguous part of an id.
     Run(String),
 }
 
@@ -24,16 +25,17 @@ impl FromStr for Reuse {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(if text == "latest" { Self::Latest } else { Self::Run(text.to_owned()) })
+        Ok(rundir::steps_back(text).map_or_else(|| Self::Run(text.to_owned()), Self::Back))
     }
 }
 
 impl fmt::Display for Reuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Latest => "latest",
-            Self::Run(run_id) => run_id,
-        })
+        match self {
+            Self::Back(0) => f.write_str(rundir::LATEST),
+            Self::Back(back) => write!(f, "{}~{back}", rundir::LATEST),
+            Self::Run(run_id) => f.write_str(run_id),
+        }
     }
 }
 
@@ -57,7 +59,36 @@ pub struct Part<'a> {
     pub tiles: Option<&'a [u32]>,
 }
 
-/// Runs that have ended and left disks here that fit; of one that is named, that one. Reads only.
+impl Reuse {
+    /// The id of the run that is meant, of those that left disks; nothing where none is.
+    ///
+    /// # Errors
+    ///
+    /// When several have what was named in their ids.
+    pub fn chosen(&self, mut left: Vec<&Kept>) -> Result<Option<String>, BenchError> {
+        let found = match self {
+            Self::Back(back) => {
+                left.sort_by_key(|kept| kept.created);
+                left.into_iter().rev().nth(*back)
+            }
+            Self::Run(named) => {
+                if left.iter().any(|kept| kept.run_id.starts_with(named)) {
+                    left.retain(|kept| kept.run_id.starts_with(named));
+                }
+                if left.len() > 1 {
+                    let found = left.iter().map(|kept| kept.run_id.clone()).collect();
+                    let name = named.clone();
+                    return Err(RunDirError::Ambiguous { name, found }.into());
+                }
+                left.pop()
+            }
+        };
+        Ok(found.map(|kept| kept.run_id.clone()))
+    }
+}
+
+/// Runs that have ended and left disks here that fit; of one that is named, those with that in
+/// their id, or the one with that id. Reads only.
 ///
 /// Whether such a run may be taken over is for the datastore to say, and so is everything about
 /// targets that are no directories: they remember no disks.
@@ -68,25 +99,33 @@ pub struct Part<'a> {
 pub fn kept(plan: &ResolvedPlan, reuse: &Reuse, part: Part<'_>) -> Result<Vec<Kept>, BenchError> {
     let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
     let wanted = wanted(plan, part)?;
-    let mut fitting = Vec::new();
-    for kept in datastore::find_kept(&target)? {
-        let Some(run_id) = kept.owned.run_id.strip_suffix(part.suffix) else { continue };
-        let misfit = other_size(&kept, &wanted);
-        let fits = match reuse {
-            Reuse::Run(named) => named == run_id && misfit.map_or(Ok(true), Err)?,
-            Reuse::Latest => misfit.is_none() && has_ended(&kept) && wanted.begins_with(&kept),
-        };
-        if let Ok(created) = kept.owned.created.parse::<Timestamp>()
-            && fits
-        {
-            let held = kept.owned.bytes.get();
-            fitting.push(Kept { run_id: run_id.to_owned(), created, held });
+    let all = datastore::find_kept(&target)?;
+    let of_run = all.iter().filter_map(|kept| {
+        let run_id = kept.owned.run_id.strip_suffix(part.suffix)?;
+        let created = kept.owned.created.parse().ok()?;
+        let held = kept.owned.bytes.get();
+        Some((kept, Kept { run_id: run_id.to_owned(), created, held }))
+    });
+    let mut found: Vec<(&KeptRun, Kept)> = of_run.collect();
+    match reuse {
+        Reuse::Back(_) => found.retain(|(kept, _)| {
+            other_size(kept, &wanted).is_none() && has_ended(kept) && wanted.begins_with(kept)
+        }),
+        Reuse::Run(named) => {
+            found.retain(|(_, own)| !named.is_empty() && own.run_id.contains(named));
+            if found.iter().any(|(_, own)| own.run_id == *named) {
+                found.retain(|(_, own)| own.run_id == *named);
+            }
+            // Which of several is meant is asked first: a misfit of another is none of this one's.
+            if let [(only, _)] = found.as_slice() {
+                other_size(only, &wanted).map_or(Ok(()), Err)?;
+            }
         }
     }
-    Ok(fitting)
+    Ok(found.into_iter().map(|(_, own)| own).collect())
 }
 
-/// The options with a run instead of "the latest". Reads only.
+/// The options with the id of a run instead of "the latest" or a part of an id. Reads only.
 ///
 /// Whether that run may be taken over is for the datastore to say, and so is everything about
 /// targets that are no directories: they remember no disks.
@@ -99,20 +138,21 @@ pub(super) fn resolved(
         return Ok(options.clone());
     };
     let all = kept(plan, reuse, Part { suffix: "", tiles: None })?;
-    let run_id = match reuse {
-        Reuse::Run(run_id) => run_id.clone(),
-        Reuse::Latest => match all.into_iter().max_by_key(|kept| kept.created) {
-            Some(newest) => newest.run_id,
-            None => return Err(nothing(plan, datastore::find_kept(&target)?.len())),
-        },
+    let run_id = match (reuse.chosen(all.iter().collect())?, reuse) {
+        (Some(run_id), _) => run_id,
+        (None, Reuse::Run(named)) => named.clone(),
+        (None, Reuse::Back(_)) => {
+            return Err(nothing(plan, reuse, datastore::find_kept(&target)?.len()));
+        }
     };
     Ok(RunOptions { reuse: Some(Reuse::Run(run_id)), ..options.clone() })
 }
 
-/// That no run left disks that fit.
-pub fn nothing(plan: &ResolvedPlan, looked_at: usize) -> BenchError {
+/// That no run left disks that fit, or too few runs did.
+pub fn nothing(plan: &ResolvedPlan, reuse: &Reuse, looked_at: usize) -> BenchError {
     let (datastore, tiles) = (plan.datastore.value.clone(), first_step(plan));
-    BenchError::NothingToReuse { datastore, tiles, looked_at }
+    let reuse = reuse.to_string();
+    BenchError::NothingToReuse { reuse, datastore, tiles, looked_at }
 }
 
 /// The disks of its first tile, and of all tiles that are certain to be visited.
@@ -159,4 +199,43 @@ fn other_size(kept: &KeptRun, wanted: &Wanted) -> Option<BenchError> {
             asked: asked.size,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(text: &str) -> Result<Option<String>, BenchError> {
+        let Ok(reuse) = text.parse::<Reuse>();
+        let left = |run_id: &str, second: i64| Kept {
+            run_id: run_id.to_owned(),
+            created: Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_secs(second),
+            held: 1,
+        };
+        let all = [
+            left("20261128T080001Z-shop-aaaaaa", 3),
+            left("20261128T080002Z-shop-bbbbbb", 1),
+            left("20261128T080003Z-mail-shopaa", 2),
+        ];
+        reuse.chosen(
+            all.iter()
+                .filter(|kept| match &reuse {
+                    Reuse::Run(named) => kept.run_id.contains(named),
+                    Reuse::Back(_) => true,
+                })
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn disks_to_reuse_are_named_as_runs_are() {
+        let of = |text| chosen(text).expect("one or none");
+        let ids = ["latest", "previous", "latest~2", "latest~3", "bbbb", "nobody"].map(of);
+        let ends = ids.map(|id| id.map(|id| id[22..].to_owned()));
+        let ends = ends.each_ref().map(Option::as_deref);
+        let (first, second) = (Some("aaaaaa"), Some("bbbbbb"));
+        assert_eq!(ends, [first, Some("shopaa"), second, None, second, None]);
+        let several = chosen("shop").expect_err("three have it");
+        assert!(several.to_string().contains("fits 3 runs"), "{several}");
+    }
 }

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use record::run::{SIMULATED, TargetFacts, ToolFacts};
 use record::rundir::{RunDir, RunId, files, sha256_hex};
 use spec::array::Array;
+use units::Nanos;
 
 use crate::error::BenchError;
 use crate::plan::{ARRAY_PREFIX, PlanError, ResolvedPlan, store_tile, with_traces};
@@ -26,6 +27,8 @@ pub struct SimulateOptions {
     pub tool: ToolFacts,
     /// What makes the report for people, if one is wanted.
     pub reporter: Option<Arc<dyn Reporter>>,
+    /// Real time it may take; who gives the control ends it by [`Control::end_for_time`].
+    pub within: Option<Nanos>,
 }
 
 impl SimulateOptions {
@@ -118,6 +121,7 @@ fn on(
     let mut facts = RunFacts::new(&stored, &references, load, &options.tool, &id, target)?;
     facts.calibration.clone_from(&array.calibration);
     facts.reporter.clone_from(&options.reporter);
+    facts.within = options.within;
     let directory = RunDir::create(&options.base, &id)?;
     directory.write_text(files::PLAN, &stored.to_toml()?)?;
     store_tile(plan, &directory)?;

@@ -592,7 +592,13 @@ fn run_simulated(plan: &ResolvedPlan, base: &std::path::Path) -> FinishedRun {
 }
 
 fn options(base: &std::path::Path, reporter: Option<Arc<dyn Reporter>>) -> SimulateOptions {
-    SimulateOptions { base: base.to_owned(), changes: Vec::new(), tool: tool(), reporter }
+    SimulateOptions {
+        base: base.to_owned(),
+        changes: Vec::new(),
+        tool: tool(),
+        reporter,
+        within: None,
+    }
 }
 
 fn run_reported(
@@ -602,6 +608,40 @@ fn run_reported(
 ) -> FinishedRun {
     let options = options(base, reporter);
     simulate(plan, &disks(), &options, &Control::default(), &mut NoObserver).expect("a run")
+}
+
+/// Ends a simulation for time after so many steps.
+struct Ends<'a> {
+    after: u32,
+    control: &'a Control,
+}
+
+impl Observer for Ends<'_> {
+    fn event(&mut self, event: &Progress<'_>) {
+        self.after = self.after.saturating_sub(matches!(event, Progress::StepEnds(_)).into());
+        if self.after == 0 {
+            self.control.end_for_time();
+        }
+    }
+}
+
+#[test]
+fn simulation_within_a_time_says_what_it_left_out() {
+    let base = tempfile::tempdir().expect("a directory");
+    let within = Some(Nanos::from_secs(120));
+    let options = SimulateOptions { within, ..options(base.path(), None) };
+    let control = Control::default();
+    let mut ends = Ends { after: 3, control: &control };
+    let plan = simulated_plan("1..3");
+    let finished = simulate(&plan, &disks(), &options, &control, &mut ends).expect("a run");
+    assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
+    let run = &finished.run;
+    assert_eq!(run.steps.len(), 3, "two runs of 1 tile, one of 2");
+    assert_eq!(run.answer.status, Status::Inconclusive);
+    let left_out = "; the time of 2m ended before run 2 of 2 tiles: 3 of 6 steps were run";
+    assert!(run.answer.sentence.contains(left_out), "{}", run.answer.sentence);
+    let plan = run.plan_text().expect("two tiles held");
+    assert!(plan.ends_with("more was not decided."), "{plan}");
 }
 
 /// What a report finds in the directory when it is asked for.

@@ -122,8 +122,8 @@ pub struct ReplayArgs {
     /// Leave the virtual disks in place after the run
     #[arg(long, requires = "on", help_heading = "Safety")]
     pub keep: bool,
-    /// Use the disks that run ID, or the latest that fits, left
-    #[arg(long, value_name = "ID|latest", requires = "on", help_heading = "Safety")]
+    /// Use the disks that a run left: by its name, id or latest
+    #[arg(long, value_name = "RUN", requires = "on", help_heading = "Safety")]
     pub reuse: Option<String>,
 
     /// Where results go.

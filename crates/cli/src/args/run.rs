@@ -146,12 +146,13 @@ pub struct RunArgs {
     /// `tilemark cleanup` removes them.
     #[arg(long, conflicts_with = "remove", help_heading = "Safety")]
     pub keep: bool,
-    /// Use the disks that run ID, or the latest that fits, left
+    /// Use the disks that a run left: by its name, id or latest
     ///
     /// What is there and was filled completely is not filled again; what is missing is made.
     /// The disks stay, unless --remove is given. Only directories keep disks for reuse; the run
-    /// that made them must have ended. Example: --reuse latest
-    #[arg(long, value_name = "ID|latest", help_heading = "Safety")]
+    /// that made them must have ended. latest is the newest that left disks that fit, previous or
+    /// latest~1 the one before it. Example: --reuse latest
+    #[arg(long, value_name = "RUN", help_heading = "Safety")]
     pub reuse: Option<String>,
     /// Remove the disks after the run, though they were reused
     #[arg(long, requires = "reuse", help_heading = "Safety")]

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use spec::Answering;
+use units::Nanos;
 
 use super::load::answering;
 use super::{Live, LoadArgs, ReachArgs, StoredArgs};
@@ -46,6 +47,11 @@ pub struct SimulateArgs {
     /// Real time, forty minutes measured, as published results ask for
     #[arg(long, group = "simulated-profile", help_heading = "How thorough")]
     pub full: bool,
+    /// Take at most so long, in real time: what was not simulated by then is left out, and told
+    ///
+    /// The result is that of the steps that ended. Example: --within 2m
+    #[arg(long, value_name = "TIME", help_heading = "How thorough")]
+    pub within: Option<Nanos>,
     /// How thorough and what runs.
     #[command(flatten)]
     pub load: LoadArgs,

@@ -3,7 +3,7 @@ use std::num::NonZeroUsize;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use spec::array::names::POLICIES;
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use super::StoredArgs;
 
@@ -79,11 +79,22 @@ pub struct WhatIfArgs {
     #[arg(long, value_name = "KEY=VALUE", help_heading = "What is changed")]
     pub with: Vec<String>,
 
-    /// Seeds, 5 to 100; both arrays run with each
+    /// Three seeds, an undecided step measured 4 times as long at most (default on a terminal)
+    #[arg(long, conflicts_with = "standard", help_heading = "How thorough")]
+    pub quick: bool,
+    /// Five seeds, an undecided step measured 16 times as long at most (default elsewhere)
+    #[arg(long, help_heading = "How thorough")]
+    pub standard: bool,
+    /// Take at most so long, in real time: seeds that were not searched by then are left out, and told
+    ///
+    /// Example: --within 2m
+    #[arg(long, value_name = "TIME", help_heading = "How thorough")]
+    pub within: Option<Nanos>,
+    /// Seeds, 5 to 100; both arrays run with each [default: that of --quick or --standard]
     ///
     /// The interval is the least and the most of them.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(5..=100), help_heading = "How thorough")]
-    pub repeats: u32,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=100), help_heading = "How thorough")]
+    pub repeats: Option<u32>,
     /// Search no further than N tiles
     ///
     /// At least 1; if absent, as many as the array has room for.

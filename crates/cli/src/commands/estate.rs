@@ -9,11 +9,9 @@ use estate::{CLASSES, EstateSheet, Wanted};
 use crate::args::{EstateAction, EstateArgs, EstateImportArgs, Format};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::plan_source::SHEET;
 use crate::text::Table;
 use crate::{output, text};
-
-/// The document beside the tile.
-const SHEET: &str = "estate.json";
 
 /// Runs the verb below `estate`.
 pub fn estate(args: &EstateArgs) -> Result<Exit, Failure> {

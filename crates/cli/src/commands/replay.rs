@@ -32,7 +32,7 @@ pub fn run(args: &ReplayArgs, color: Choice) -> Result<Exit, Failure> {
         Some(array) => {
             let (changes, tool) = (args.with.clone(), run::tool());
             let reporter = report::reporter();
-            let options = SimulateOptions { base, changes, tool, reporter };
+            let options = SimulateOptions { base, changes, tool, reporter, within: None };
             bench::run::simulate(&plan, array, &options, &control, &mut viewer)
         }
         None => bench::run::run(&plan, &options(args, base), &control, &mut viewer),
@@ -54,6 +54,7 @@ pub fn run(args: &ReplayArgs, color: Choice) -> Result<Exit, Failure> {
 
 fn options(args: &ReplayArgs, base: std::path::PathBuf) -> RunOptions {
     RunOptions {
+        reuse: args.reuse.as_deref().map(|named| run::reuse(named, &base)),
         base,
         same_device: if args.allow_same_device { SameDevice::Allowed } else { SameDevice::Refused },
         destroy_data: args.destroy_data.clone(),
@@ -61,7 +62,6 @@ fn options(args: &ReplayArgs, base: std::path::PathBuf) -> RunOptions {
         overwrite_file: args.overwrite_file,
         allow_root_fs: args.allow_root_fs,
         keep: args.keep || args.reuse.is_some(),
-        reuse: args.reuse.as_deref().map(run::reuse),
         through: None,
         power_policies: false,
         tool: run::tool(),

@@ -1,6 +1,6 @@
 //! `run`: the main job.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bench::progress::{Control, Observer};
@@ -8,7 +8,7 @@ use bench::run::{End, FinishedRun, Reuse, RunOptions};
 use bench::{BenchError, plan::ResolvedPlan};
 use datastore::Removed;
 use record::run::{Run, Status, ToolFacts, Verdict};
-use record::rundir::SameDevice;
+use record::rundir::{self, SameDevice};
 
 use crate::args::{Choice, Format, RunArgs};
 use crate::commands::runs;
@@ -192,15 +192,16 @@ fn tell_evidence(finished: &FinishedRun) {
 
 /// What a run may do, from the options.
 pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
+    let base = runs::base(args.stored.out.as_deref())?;
     Ok(RunOptions {
-        base: runs::base(args.stored.out.as_deref())?,
+        reuse: args.reuse.as_deref().map(|named| reuse(named, &base)),
+        base,
         same_device: if args.allow_same_device { SameDevice::Allowed } else { SameDevice::Refused },
         destroy_data: args.destroy_data.clone(),
         second_destroy_data: args.second_destroy_data.clone(),
         overwrite_file: args.overwrite_file,
         allow_root_fs: args.allow_root_fs,
         keep: keeps(args),
-        reuse: args.reuse.as_deref().map(reuse),
         through: args.through_tier.clone(),
         power_policies: args.governor,
         tool: tool(),
@@ -213,10 +214,15 @@ pub fn keeps(args: &RunArgs) -> bool {
     args.keep || (args.reuse.is_some() && !args.remove)
 }
 
-/// Whose disks an option names.
-pub fn reuse(text: &str) -> Reuse {
+/// Whose disks an option names: a run by its name or directory, else what the datastore knows, as
+/// disks that were only prepared have no run here.
+pub fn reuse(text: &str, base: &Path) -> Reuse {
     let Ok(reuse) = text.parse();
-    reuse
+    let Reuse::Run(named) = &reuse else { return reuse };
+    let stored = rundir::open(base, named).ok();
+    // What has the text in its id is one of those that left disks, or not meant.
+    let stored = stored.filter(|run| !run.id().as_str().contains(named.as_str()));
+    stored.map_or(reuse, |run| Reuse::Run(run.id().to_string()))
 }
 
 /// This program, as results name it; its commit is what `build.rs` found out.

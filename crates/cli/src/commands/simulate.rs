@@ -12,7 +12,7 @@ use crate::args::{Choice, Format, SimulateArgs};
 use crate::commands::{run, runs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{live, output, plan_source, report, signals, text};
+use crate::{deadline, live, output, plan_source, report, signals, text};
 
 /// Simulates a plan, or prints how it resolves.
 pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
@@ -30,10 +30,12 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
         changes: args.with.clone(),
         tool: run::tool(),
         reporter: report::reporter(),
+        within: args.within,
     };
     let control = Arc::new(Control::default());
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    deadline::after(args.within, &control)?;
     let format = args.stored.format;
     let mut viewer = live::viewer(args.live, color, format, &control, &signals, &options.base);
     let finished = simulated(args, (&plan, &array), &options, &control, &mut viewer)?;
@@ -51,7 +53,7 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
 }
 
 /// True where somebody waits for the answer: nothing goes into a pipe or a file.
-fn is_at_terminal() -> bool {
+pub fn is_at_terminal() -> bool {
     std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
 }
 

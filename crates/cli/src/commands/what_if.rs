@@ -8,13 +8,14 @@ use bench::BenchError;
 use bench::progress::{Control, about};
 use record::rundir::{self, RunDirError, StoredRun};
 use spec::array::{Array, TierPlace, WriteMode};
-use whatif::{self, ChangeError, Changes, Options, Progress, Subject, SubjectError};
+use units::Nanos;
+use whatif::{self, ChangeError, Changes, Options, Pace, Progress, Subject, SubjectError};
 
 use crate::args::{CacheAt, Format, WhatIfArgs, Write};
-use crate::commands::{run, runs};
+use crate::commands::{run, runs, simulate};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, signals, text};
+use crate::{deadline, output, signals, text};
 
 /// Most runs that are named where one was not found.
 const NAMED_MAX: usize = 8;
@@ -25,19 +26,17 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     let array = args.array.as_deref().map(array).transpose()?;
     let subject = whatif::subject(&stored, array).map_err(|error| unfit(&error))?;
     let changed = changes(args).apply(&subject.array).map_err(|error| unchanged(&error))?;
-    let options = Options {
-        repeats: args.repeats,
-        tiles_max: args.tiles_max,
-        threads: args.threads,
-        tool: run::tool(),
-    };
+    let options = options(args, simulate::is_at_terminal());
     let control = Arc::new(Control::default());
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     signals.hush();
+    deadline::after(args.within, &control)?;
     let begun = Instant::now();
-    let mut told = |progress: &Progress| tell(progress, &subject, begun);
+    let mut pace = Pace::default();
+    let mut told = |progress: &Progress| tell(progress, &subject, &mut pace, begun);
     match whatif::what_if(&subject, &changed, &options, &control, &mut told) {
+        Err(BenchError::Interrupted) if control.is_out_of_time() => Err(too_short(args.within)),
         Err(BenchError::Interrupted | BenchError::Aborted) => {
             crate::say!("interrupted; there is no answer");
             Ok(signals.exit())
@@ -51,6 +50,36 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
             Ok(if answer.conclusive { Exit::Success } else { Exit::Inconclusive })
         }
     }
+}
+
+/// How thorough it is: quick where somebody waits for the answer.
+fn options(args: &WhatIfArgs, is_at_terminal: bool) -> Options {
+    let is_quick = args.quick || is_at_terminal && !args.standard;
+    if is_quick && !args.quick {
+        crate::say!("quick, for this is a terminal; --standard for five seeds");
+    }
+    let (repeats, lengthen_max) = match is_quick {
+        true => (Options::REPEATS_QUICK, Options::LENGTHEN_MAX_QUICK),
+        false => (Options::REPEATS, Options::LENGTHEN_MAX),
+    };
+    Options {
+        repeats: args.repeats.unwrap_or(repeats),
+        tiles_max: args.tiles_max,
+        threads: args.threads,
+        lengthen_max,
+        within: args.within,
+        tool: run::tool(),
+    }
+}
+
+fn too_short(within: Option<Nanos>) -> Failure {
+    let within = within.unwrap_or_default();
+    let text = format!(
+        "the time of {within} ended before both arrays were searched with one seed; there is no \
+         answer"
+    );
+    let hint = "give more time, or search less: --tiles-max N";
+    Failure::new(Exit::Inconclusive, text).hint(Some(hint))
 }
 
 /// The run; one that is not there is told with those that are.
@@ -118,7 +147,7 @@ fn unchanged(error: &ChangeError) -> Failure {
 }
 
 /// A line on stderr for everything that happens.
-fn tell(progress: &Progress, subject: &Subject, begun: Instant) {
+fn tell(progress: &Progress, subject: &Subject, pace: &mut Pace, begun: Instant) {
     match progress {
         Progress::Begins { seeds, threads } => {
             crate::say!(
@@ -127,7 +156,7 @@ fn tell(progress: &Progress, subject: &Subject, begun: Instant) {
             );
         }
         Progress::Step { side, seed, tiles, verdict, far } => {
-            let left = far.time_left(begun.elapsed().into());
+            let left = pace.time_left(far, begun.elapsed().into());
             crate::say!(
                 "{:>3} of {} done, about {} left  {side}, seed {seed}, {}: {}",
                 far.jobs_done,

@@ -64,6 +64,7 @@ pub fn brief(run: &Run, directory: Option<&Path>) -> String {
     lines.push(String::new());
     lines.extend(broken(&run.answer).iter().flat_map(|line| wrapped(line)));
     lines.extend(expectations(run).iter().flat_map(|line| wrapped(line)));
+    lines.extend(run.plan_text().iter().flat_map(|text| filled(text, "", 0)));
     lines.extend(filled(&run.answer.sentence, "", 0));
     lines.extend(run.estate_text().iter().flat_map(|text| filled(text, "", 0)));
     lines.join("\n") + "\n"

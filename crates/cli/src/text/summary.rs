@@ -49,6 +49,7 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
     lines.push(String::new());
     lines.extend(broken(&run.answer));
     lines.extend(expectations(run));
+    lines.extend(run.plan_text());
     lines.push(run.answer.sentence.clone());
     lines.extend(run.estate_text());
     lines.join("\n") + "\n"

@@ -52,13 +52,11 @@ fn side(name: &str, side: &Side) -> String {
             Stopped::Limit | Stopped::Flat => edge.tiles.to_string(),
         })
         .collect();
-    format!(
-        "{name:<9} {:>4} tiles{least}, interval {} to {}; by seed: {}",
-        side.tiles,
-        side.low,
-        side.high,
-        edges.join(" ")
-    )
+    let interval = match side.edges.len() {
+        1 if side.low == side.high => "one seed".to_owned(),
+        _ => format!("interval {} to {}", side.low, side.high),
+    };
+    format!("{name:<9} {:>4} tiles{least}, {interval}; by seed: {}", side.tiles, edges.join(" "))
 }
 
 fn model_error(error: &ModelError) -> Vec<String> {

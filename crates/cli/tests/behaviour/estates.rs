@@ -31,7 +31,9 @@ fn a_list_of_machines_becomes_a_tile_and_answers_are_told_in_them() {
         .lines()
         .any(|line| line.starts_with("Of the estate, by speed: this simulated array would carry"));
     assert!(told, "{answer}{}", err(&output));
-    assert!(answer.contains("the load of 100 % of its VMs is"), "{answer}");
+    let words = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("the load of 100 % of its VMs is assumed"), "{answer}");
+    assert!(words.contains("Plan with 20 of your 144 VMs by this model: at least 20"), "{answer}");
 }
 
 #[test]
@@ -49,4 +51,18 @@ fn nothing_that_is_there_is_overwritten_and_what_is_wrong_is_told_with_its_place
     let output = place.output(&words);
     assert_eq!(output.status.code(), Some(2), "{}", err(&output));
     assert!(err(&output).contains("nowhere/tile.toml"), "{}", err(&output));
+}
+
+/// JSON of a hypervisor beside some `tile.toml` was taken for a file of an estate, and that tile was
+/// simulated, for as long as its search took.
+#[test]
+fn a_list_given_as_an_estate_is_refused_with_the_import() {
+    let place = Place::new();
+    for (name, text) in [("vms.csv", "VM,Used GiB\nweb,1\n"), ("cluster.json", "[]")] {
+        let list = write(&place, name, text);
+        let output = place.output(&["simulate", "--array", "hdd-raid10", "--estate", &list]);
+        assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+        let hint = format!("tilemark estate import {list} --out NAME");
+        assert!(err(&output).contains(&hint), "{}", err(&output));
+    }
 }

@@ -80,6 +80,13 @@ fn prepared_disks_are_reused_also_after_kill_9_and_removed_on_request() {
     assert!(said.contains("prefill    0 B, first write not measured: prepared before"), "{said}");
     assert!(matches!(again.status.code(), Some(0 | 5)), "{said}");
     assert_eq!(left(place), 1);
+    let id = *used.last().expect("the id");
+    let part = |named| ["--tiles", "1", "--reuse", named];
+    let by_part = run("run", &[&TILE, &ALLOW, &SHORT, &part(&id[id.len() - 6..])]);
+    assert!(matches!(by_part.status.code(), Some(0 | 5)), "{}", text(&by_part));
+    let before = run("run", &[&TILE, &ALLOW, &SHORT, &part("previous")]);
+    assert_eq!(before.status.code(), Some(3), "only one run left disks: {}", text(&before));
+    assert!(text(&before).contains("no latest~1 among the runs"), "{}", text(&before));
     let last = run("run", &[&TILE, &ALLOW, &SHORT, &REUSE, &["--remove"]]);
     assert!(matches!(last.status.code(), Some(0 | 5)), "{}", text(&last));
     assert_eq!(left(place), 0);

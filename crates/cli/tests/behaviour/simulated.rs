@@ -253,3 +253,14 @@ fn an_endpoint_without_a_model_or_with_an_address_is_refused() {
     let said = err(&place.output(&simulate_words(&address)));
     assert!(said.contains("here that takes a model"), "{said}");
 }
+
+#[test]
+fn time_that_ends_a_simulation_is_told_with_what_was_left_out() {
+    let place = Place::new();
+    let words = ["--array", "hdd-raid10", "--tile", "./tile.toml", "--tiles", "1..2"];
+    let output = place.output(&[&simulate_words(&words)[..], &["--within", "1ns"]].concat());
+    assert_eq!(output.status.code(), Some(5), "{}{}", out(&output), err(&output));
+    let said = out(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    let left_out = "the time of 1 ns ended before run 1 of 1 tile: 0 of 2 steps were run";
+    assert!(said.contains(left_out), "{said}");
+}

@@ -560,6 +560,76 @@ fn the_hook_of_libvirt_lets_no_domain_use_a_backing_file_whose_newest_writes_are
     assert_eq!(hook(&tiered).status.code(), Some(0), "{}", err(&hook(&tiered)));
 }
 
+/// The page and `tier status` told different numbers of one tier by the same words.
+#[test]
+fn the_page_of_a_tier_and_its_status_tell_the_same_numbers() {
+    let tiered = Tiered::new();
+    std::fs::copy(tiered.place.path("vm1.raw"), tiered.place.path("vm2.raw")).expect("room");
+    let more = ["--disk", "vm2=vm2.raw", "--mode", "back", "--page", "127.0.0.1:0"];
+    let words = ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s"];
+    let mut server = Running::new(tiered.place.command(&[&words[..], &more].concat()));
+    server.wait_for("page at http://127.0.0.1:");
+    let address = server.seen_last();
+    let port = port_of(&address);
+    let id = address.split("/run/").nth(1).and_then(|rest| rest.strip_suffix("/tier"));
+    let id = id.expect("the page of what is served").to_owned();
+    server.wait_for("serving nbd+unix:///vm2");
+    // Two disks of 16 MiB each do not fit: pages are evicted.
+    for disk in ["vm1", "vm2"] {
+        let at = front::Place::Unix(tiered.place.path("s"));
+        let mut client = Client::open(&at, disk).expect("it is served");
+        client.write(0, &[5; 8192]).expect("bytes are taken");
+        for round in [0, 0, 1] {
+            for part in round..32 {
+                client.read(part << 19, 1 << 19).expect("bytes come");
+            }
+        }
+        let drained = tiered.tier(&["drain", "s", disk]);
+        assert_eq!(drained.status.code(), Some(0), "{}", err(&drained));
+    }
+    let json = out(&tiered.tier(&["status", "s", "--format", "json"]));
+    let status: serde_json::Value = serde_json::from_str(&json).expect("a document");
+    let number = |value: &serde_json::Value| value.as_u64().unwrap_or_else(|| panic!("{value}"));
+    let told = |disk: &serde_json::Value| {
+        let of = |key: &str| number(&disk[key]);
+        let evicted = of("evicted") * number(&status["page_size_bytes"]);
+        let reads = of("hits") + of("partial") + of("misses");
+        [reads, of("hits"), of("writes"), of("destaged_bytes"), evicted, of("page_bytes")]
+    };
+    let disks: Vec<[u64; 6]> =
+        status["disks"].as_array().expect("disks").iter().map(told).collect();
+    assert!(disks.iter().any(|disk| disk[4] > 0), "nothing was evicted: {json}");
+    let view = format!("/api/v1/runs/{id}/tier?points=300");
+    loop {
+        let (code, text) = page_of(port, &view);
+        assert_eq!(code, 200, "{text}");
+        let body = text.split("\r\n\r\n").nth(1).expect("a body");
+        let page: serde_json::Value = serde_json::from_str(body).expect("a document");
+        let shown = |tier: &serde_json::Value| {
+            let all = |key: &str| tier[key].as_array().expect("a course").iter().map(number);
+            let sum = |key: &str| all(key).sum::<u64>();
+            let held = all("resident_bytes").next_back().expect("a point");
+            let (reads, hits, writes) = (sum("reads"), sum("read_hits"), sum("writes"));
+            [reads, hits, writes, sum("destaged_bytes"), sum("evicted_bytes"), held]
+        };
+        let tiers: Vec<[u64; 6]> =
+            page["tiers"].as_array().expect("tiers").iter().map(shown).collect();
+        // A slice comes to the page when it is over: until then there is less.
+        let is_all = tiers.len() == disks.len()
+            && tiers
+                .iter()
+                .zip(&disks)
+                .all(|(tier, disk)| tier[0] >= disk[0] && tier[4] >= disk[4]);
+        if is_all {
+            assert_eq!(tiers, disks, "page and status");
+            break;
+        }
+        std::thread::yield_now();
+    }
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
+}
+
 #[test]
 fn the_page_of_a_served_tier_shows_by_disk_what_it_did() {
     let tiered = Tiered::new();

@@ -151,6 +151,22 @@ fn an_array_can_be_named_to_stand_for_measured_storage() {
 }
 
 #[test]
+fn time_that_ends_before_one_seed_gives_no_answer_and_says_so() {
+    let place = simulated();
+    let short = ["what-if", "latest", "--disks", "4", "--within", "1ns"];
+    let output = place.output(&short);
+    assert_eq!(output.status.code(), Some(5), "{}{}", out(&output), err(&output));
+    assert!(err(&output).contains("there is no answer"), "{}", err(&output));
+}
+
+#[test]
+fn quick_answer_has_three_seeds() {
+    let place = simulated();
+    let answer = ask(&place, &["--disks", "4", "--tiles-max", "3", "--quick"]);
+    assert_eq!(answer["seeds"].as_array().map(Vec::len), Some(3), "{answer}");
+}
+
+#[test]
 fn ctrl_c_ends_the_search_without_an_answer() {
     let place = simulated();
     let long = ["what-if", "latest", "--disks", "4", "--repeats", "100"];

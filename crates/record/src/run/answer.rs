@@ -53,6 +53,10 @@ impl Answer {
     }
 }
 
+/// Begins the sentence of a model that is too far from what was measured: its count of tiles is no
+/// answer.
+pub const CANNOT_ANSWER: &str = "this model cannot answer: ";
+
 /// What the sentence of an answer says of its score: `; score 22.40`.
 pub fn score_clause(score: f64) -> String {
     format!("; score {score:.2}")

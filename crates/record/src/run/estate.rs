@@ -23,10 +23,9 @@ pub struct EstateFacts {
 impl EstateFacts {
     /// An answer in its virtual machines, as a sentence; none where nothing was decided.
     pub(super) fn told(&self, answer: &Answer, carries: &str) -> Option<String> {
-        let room = self.room(answer);
-        let by = if room.is_some() { ", by speed" } else { "" };
+        // Room is told by the sentence to plan with.
+        let by = if answer.capacity.is_some() { ", by speed" } else { "" };
         let mut text = format!("Of the estate{by}: {carries} {}", self.carried(answer)?);
-        text.extend(room);
         if self.measured < 1.0 {
             text +=
                 &format!("; the load of {} of its VMs is assumed", percent(1.0 - self.measured));
@@ -91,8 +90,22 @@ impl EstateFacts {
     }
 
     /// Whole machines in so many tiles; never more than there are.
-    fn vms_in(&self, tiles: u32) -> u32 {
-        let vms = f64::from(tiles) / self.tiles * f64::from(self.vms);
+    pub(super) fn vms_in(&self, tiles: u32) -> u32 {
+        self.vms_of(f64::from(tiles) / self.tiles)
+    }
+
+    /// Whole machines whose disks so many bytes hold; never more than there are.
+    pub(super) fn vms_within(&self, bytes: Bytes) -> u32 {
+        if bytes.get() >= self.capacity_bytes {
+            return self.vms;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a share")]
+        let share = bytes.get() as f64 / self.capacity_bytes as f64;
+        self.vms_of(share)
+    }
+
+    fn vms_of(&self, share: f64) -> u32 {
+        let vms = share * f64::from(self.vms);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -100,15 +113,6 @@ impl EstateFacts {
         )]
         let vms = vms.floor().clamp(0.0, f64::from(self.vms)) as u32;
         vms
-    }
-
-    /// Whether all of it has room, where disks were measured smaller than they are.
-    fn room(&self, answer: &Answer) -> Option<String> {
-        let room = answer.capacity?;
-        (room.bytes < self.capacity_bytes).then(|| {
-            let (has, needs) = (Bytes::new(room.bytes), Bytes::new(self.capacity_bytes));
-            format!("; all of them hold {needs}, and {has} may be used")
-        })
     }
 }
 

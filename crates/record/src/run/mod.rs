@@ -14,6 +14,7 @@ mod labels;
 mod latency;
 mod model;
 mod operations;
+mod plan;
 mod pooled;
 mod power;
 mod read;
@@ -26,7 +27,9 @@ mod verdict;
 mod warning;
 mod workload;
 
-pub use answer::{Answer, BrokenLimit, Capacity, Edge, Status, TilesInterval, score_clause};
+pub use answer::{
+    Answer, BrokenLimit, CANNOT_ANSWER, Capacity, Edge, Status, TilesInterval, score_clause,
+};
 pub use call::{CallErrors, CallTotal};
 pub use document::{
     EngineFacts, OperationsFacts, Origin, PlanValue, Prefill, RateFacts, Resized, Run, SIMULATED,

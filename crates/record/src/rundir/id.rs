@@ -1,23 +1,32 @@
+use std::cmp::Ordering;
 use std::fmt;
 use std::io::{self, Read};
 
 use jiff::Timestamp;
 
-/// A run's id: `20261121T184207Z-datacenter-k3f9qa`. Sorting ids sorts runs by start.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A run's id: `20261121T184207Z-datacenter-k3f9qa`. Sorting ids sorts runs by start: the first
+/// half of the six letters is when in its second.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RunId(String);
 
-const RANDOM_LENGTH: usize = 6;
-/// 32 letters and digits that are hard to mistake for each other.
-const ALPHABET: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
+const LETTERS: usize = 6;
+/// Letters of the time within the second: 32^3 parts of 31 us, less than two starts of a program
+/// are apart. As many random ones tell runs of several machines apart.
+const TIME_LETTERS: usize = 3;
+/// 32 letters and digits that are hard to mistake for each other, as they are sorted.
+const ALPHABET: &[u8; 32] = b"023456789abcdefghjkmnpqrstuvwxyz";
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 impl RunId {
     /// A new id for a run of this tile that starts now. Random letters come from the
     /// operating system, not from the run's seed, so that equal plans get different ids.
     pub fn new(tile: &str, now: Timestamp) -> io::Result<Self> {
-        let mut random = [0; RANDOM_LENGTH];
+        let mut random = [0; LETTERS - TIME_LETTERS];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut random)?;
-        Ok(Self::from_parts(tile, now, random))
+        let part = subsecond_ns(now) << (5 * TIME_LETTERS);
+        let mut letters = letters_of((part / NANOS_PER_SECOND) << (5 * random.len()));
+        letters[TIME_LETTERS..].copy_from_slice(&random);
+        Ok(Self::from_parts(tile, now, letters))
     }
 
     /// The id of what has none of its own, such as a recorded trace: it follows from a name and
@@ -25,23 +34,17 @@ impl RunId {
     pub fn following(name: &str, began_unix_ns: i64) -> Self {
         let began = Timestamp::from_nanosecond(began_unix_ns.into()).unwrap_or_default();
         // 32^6 is just more than the nanoseconds of a second.
-        let mut rest = u32::try_from(began.subsec_nanosecond()).unwrap_or(0);
-        let letters = [0; RANDOM_LENGTH].map(|_: u8| {
-            let letter = u8::try_from(rest % 32).unwrap_or(0);
-            rest /= 32;
-            letter
-        });
-        Self::from_parts(name, began, letters)
+        Self::from_parts(name, began, letters_of(subsecond_ns(began)))
     }
 
-    fn from_parts(tile: &str, now: Timestamp, random: [u8; RANDOM_LENGTH]) -> Self {
+    fn from_parts(tile: &str, now: Timestamp, letters: [u8; LETTERS]) -> Self {
         let time = now.strftime("%Y%m%dT%H%M%SZ");
         let safe: String = tile
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
             .take(40)
             .collect();
-        let letters = random.map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]));
+        let letters = letters.map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]));
         Self(format!("{time}-{safe}-{}", String::from_iter(letters)))
     }
 
@@ -53,11 +56,11 @@ impl RunId {
             15 => byte == b'Z',
             _ => byte.is_ascii_digit(),
         });
-        let (tile, random) = rest.strip_prefix('-')?.rsplit_once('-')?;
+        let (tile, letters) = rest.strip_prefix('-')?.rsplit_once('-')?;
         let is_word = |text: &str| {
             text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         };
-        (is_time && is_word(tile) && is_word(random) && random.len() == RANDOM_LENGTH)
+        (is_time && is_word(tile) && is_word(letters) && letters.len() == LETTERS)
             .then(|| Self(text.to_owned()))
     }
 
@@ -68,10 +71,41 @@ impl RunId {
         time.map_or(Timestamp::UNIX_EPOCH, |time| time.timestamp())
     }
 
+    /// The second it started in, then when in it; the tile, which lies between, says nothing of time.
+    fn order(&self) -> (&str, &str, &str) {
+        let letters = self.0.rsplit_once('-').map_or("", |(_, letters)| letters);
+        (&self.0[..16], letters, &self.0)
+    }
+
     /// The id as text: the name of the run's directory.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+impl Ord for RunId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for RunId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Nanoseconds since the second began.
+fn subsecond_ns(time: Timestamp) -> u64 {
+    u64::try_from(time.subsec_nanosecond()).unwrap_or(0)
+}
+
+/// A number below 32^6 as places in the alphabet, the most significant first.
+fn letters_of(number: u64) -> [u8; LETTERS] {
+    std::array::from_fn(|at| {
+        let shift = 5 * (LETTERS - 1 - at);
+        u8::try_from((number >> shift) & 31).unwrap_or(0)
+    })
 }
 
 impl fmt::Display for RunId {
@@ -88,15 +122,33 @@ mod tests {
     fn an_id_is_time_tile_and_six_letters_and_reads_back() {
         let now: Timestamp = "2026-11-21T18:42:07Z".parse().expect("a time");
         let id = RunId::from_parts("micro/Read 4k", now, [0, 1, 31, 32, 255, 7]);
-        assert_eq!(id.as_str(), "20261121T184207Z-micro-read-4k-ab9a9h");
+        assert_eq!(id.as_str(), "20261121T184207Z-micro-read-4k-02z0z8");
         assert_eq!(id.started(), now);
         assert_eq!(RunId::parse(id.as_str()), Some(id));
     }
 
     #[test]
-    fn two_ids_of_one_second_differ() {
-        let now = Timestamp::UNIX_EPOCH;
-        assert_ne!(RunId::new("t", now).expect("random"), RunId::new("t", now).expect("random"));
+    fn ids_of_one_moment_differ() {
+        let new = |_| RunId::new("t", Timestamp::UNIX_EPOCH).expect("random");
+        let ids: std::collections::HashSet<RunId> = (0..8).map(new).collect();
+        assert!(ids.len() > 1, "{ids:?}");
+    }
+
+    /// `latest` and `previous` swapped when two runs began in one second.
+    #[test]
+    fn ids_of_one_second_sort_by_their_begin_whatever_the_tile_is() {
+        let second: Timestamp = "2026-11-21T18:42:07Z".parse().expect("a time");
+        let at = |tile, us: i64| {
+            let now = second + jiff::SignedDuration::from_micros(us);
+            RunId::new(tile, now).expect("random")
+        };
+        for (us, tile) in (0..999_900).step_by(997).zip(["zoo", "ant"].into_iter().cycle()) {
+            let (first, then) = (at(tile, us), at("middle", us + 62));
+            assert!(first < then, "{first} {then}");
+        }
+        assert!(at("zoo", 999_999) < at("ant", 1_000_000));
+        let of = |ns| RunId::following("r", second.as_second() * 1_000_000_000 + ns);
+        assert!(of(31) < of(32) && of(32) < of(1_000_000));
     }
 
     #[test]

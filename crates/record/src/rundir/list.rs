@@ -76,7 +76,7 @@ pub fn open(base: &Path, name: &str) -> Result<StoredRun, RunDirError> {
 }
 
 /// Runs that have ended between the newest and the one meant: 1 of `previous` and `latest~1`.
-fn steps_back(name: &str) -> Option<usize> {
+pub fn steps_back(name: &str) -> Option<usize> {
     match name {
         LATEST => Some(0),
         PREVIOUS => Some(1),

@@ -17,7 +17,7 @@ pub use error::RunDirError;
 pub use event::{Event, EventKind, EventLog};
 pub use id::RunId;
 pub use keep::{is_kept, keep};
-pub use list::{list, open};
+pub use list::{LATEST, list, open, steps_back};
 pub use remove::remove;
 pub use stored::{State, StoredRun};
 pub use write::RunDir;

@@ -58,6 +58,7 @@ fn properties(run: &Run) -> Vec<(String, String)> {
         ("simulated".to_owned(), run.target.is_simulated().to_string()),
         ("seed".to_owned(), run.seed.to_string()),
     ];
+    all.extend(run.plan_text().map(|text| ("plan".to_owned(), text)));
     all.extend(crate::disturbed(&run.steps).map(|text| ("disturbed".to_owned(), text)));
     all.extend(run.labels.tags.iter().map(|(key, value)| (format!("tag.{key}"), value.clone())));
     all

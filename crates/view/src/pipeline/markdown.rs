@@ -9,6 +9,9 @@ use units::print::count;
 /// A run in one page of Markdown.
 pub fn markdown(run: &Run) -> String {
     let mut text = format!("## Tilemark: {}\n\n", cell(&run.tile.name));
+    if let Some(plan) = run.plan_text() {
+        let _ = writeln!(text, "**{}**\n", cell(&plan));
+    }
     let _ = writeln!(text, "{}\n", cell(&run.answer.sentence));
     if run.target.is_simulated() {
         text += "Simulated: nothing was measured on real storage.\n\n";

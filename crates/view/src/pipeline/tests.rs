@@ -49,6 +49,17 @@ fn junit_of_name(name: &str) -> String {
 }
 
 #[test]
+fn the_sentence_to_plan_with_stands_first() {
+    let plan = run().plan_text().expect("the golden run held");
+    assert!(plan.starts_with("Plan with "), "{plan}");
+    let text = markdown(&run());
+    let first = text.lines().nth(2).expect("a line after the title");
+    assert_eq!(first, format!("**{plan}**"), "{text}");
+    let property = format!("<property name=\"plan\" value=\"{plan}\"/>");
+    assert!(junit(&run()).contains(&property), "{}", junit(&run()));
+}
+
+#[test]
 fn a_run_that_says_nothing_is_no_green_suite() {
     let mut run = run();
     run.expectations.clear();

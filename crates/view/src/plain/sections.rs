@@ -8,7 +8,14 @@ use units::{Bytes, Nanos};
 use super::html::{Cell, Page, escape};
 
 pub fn answer(page: &mut Page, run: &Run) {
-    page.title(&capital(&run.answer.sentence));
+    let sentence = capital(&run.answer.sentence);
+    match run.plan_text() {
+        Some(plan) => {
+            page.title(&plan);
+            page.paragraph(&escape(&sentence));
+        }
+        None => page.title(&sentence),
+    }
     let target = match run.target.is_simulated() {
         true => format!("{} (a model; nothing was measured)", run.target.summary),
         false => format!("{}, {}", run.target.datastore, run.target.summary),

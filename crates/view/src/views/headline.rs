@@ -3,7 +3,6 @@
 use record::run::{
     Answer, BrokenLimit, Edge, Known, PerKilowatt, Run, Status, Step, StepEvent, Verdict, told,
 };
-use units::Bytes;
 use units::print::{count, percent};
 
 use super::cause;
@@ -29,22 +28,14 @@ pub(crate) fn headline(source: &Source) -> Option<Headline> {
     let run = source.run().filter(|_| !source.is_running())?;
     let lens = Lens::default();
     let focus = Focus::new(source, &lens);
-    let capacity = run.answer.capacity;
     Some(Headline {
         verdict: super::overview::verdict(source, &lens).to_owned(),
+        plan: run.plan_text(),
         estimate: run.estimate_text(),
         speed: run.answer.tiles_text(),
         speed_note: speed_note(run),
         estate: run.estate_text(),
         operations: run.operations_text().map(|text| format!("{}.", words::capital(&text))),
-        capacity: capacity.map(|room| match room.tiles {
-            0 => "room for no tile".to_owned(),
-            tiles => format!("room for {}", count(tiles.into(), "tile")),
-        }),
-        capacity_note: capacity.map(|room| {
-            let (tile, bytes) = (Bytes::new(room.tile_bytes), Bytes::new(room.bytes));
-            format!("one tile of full size needs {tile}, {bytes} may be used")
-        }),
         breaks: breaks(run),
         link: focus.broken().map(|step| format!("map?step={}", step.step)),
         why: why(&focus),
@@ -69,7 +60,6 @@ fn speed_note(run: &Run) -> String {
         let is_between = own.most_likely.is_some_and(|likely| likely != held);
         parts.extend(is_between.then(|| format!("{held} ran and held")));
     }
-    parts.extend(answer.vms_held.filter(|_| held > 0).map(|vms| count(vms.into(), "VM")));
     if let Some(score) = answer.score.value {
         let interval = answer.score_interval.as_ref();
         let interval = interval.map(|own| format!(" ({:.2} to {:.2})", own.low, own.high));

@@ -1154,11 +1154,16 @@ export interface components {
         Headline: {
             /** @description `passed`, `failed`, `inconclusive` or `interrupted`. */
             verdict: string;
+            /**
+             * @description What to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at full size
+             *     have room (64 GiB a tile, 200 GiB may be used), although ...`; none where nothing is known.
+             */
+            plan: string | null;
             /** @description What was scaled down to get it: `quick estimate, disks 1/512`; none at full size. */
             estimate: string | null;
             /** @description By speed: `26 to 29 tiles`, `at least 8 tiles`, `no tile`, `not known`. */
             speed: string;
-            /** @description What belongs to it: `27 most likely, 95 % interval; 216 VMs; score 22.40`. */
+            /** @description What belongs to it: `27 most likely, 95 % interval; score 22.40`. */
             speed_note: string;
             /** @description The same in the virtual machines that somebody has; none without an estate. */
             estate: string | null;
@@ -1167,10 +1172,6 @@ export interface components {
              *     then took 1.23 times as long (1.10 to 1.40) as without.`; none where none ran.
              */
             operations: string | null;
-            /** @description By capacity, at full size: `room for 3 tiles`; none where disks had their full size. */
-            capacity: string | null;
-            /** @description `one tile needs 256 GiB, 104 GiB may be used`. */
-            capacity_note: string | null;
             /** @description What breaks, or what ended the search, as a sentence. */
             breaks: string;
             /** @description Where it is proven: a page's path and query below the run, `map?step=5`. */

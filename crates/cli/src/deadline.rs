@@ -1,0 +1,22 @@
+//! The end of the time that somebody gave (`--within`).
+
+use std::sync::Arc;
+
+use bench::progress::Control;
+use units::Nanos;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Ends what obeys this control after so long, from a thread of its own.
+pub fn after(time: Option<Nanos>, control: &Arc<Control>) -> Result<(), Failure> {
+    let Some(time) = time else { return Ok(()) };
+    let control = Arc::clone(control);
+    let wait = move || {
+        std::thread::sleep(std::time::Duration::from_nanos(time.0));
+        control.end_for_time();
+    };
+    let begun = std::thread::Builder::new().name("deadline".to_owned()).spawn(wait);
+    let failed = |error| Failure::new(Exit::Failure, format!("watching the time: {error}"));
+    begun.map(drop).map_err(failed)
+}
