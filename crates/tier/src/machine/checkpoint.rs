@@ -57,7 +57,7 @@ impl Tier {
         let is_accepted = self.pool.log.accepted + 1 >= self.checkpoint.start.1;
         if self.checkpoint.phase == Phase::TableDone && is_accepted {
             self.checkpoint.phase = Phase::TableFlush;
-            self.flusher.is_checkpoint_next = true;
+            self.flusher.want_for_checkpoint();
         }
     }
 
@@ -172,7 +172,7 @@ impl Tier {
             return self.fail(fx);
         }
         self.checkpoint.phase = Phase::SuperblockFlush;
-        self.flusher.is_checkpoint_next = true;
+        self.flusher.want_for_checkpoint();
     }
 
     fn checkpoint_done(&mut self, fx: &mut Fx) {

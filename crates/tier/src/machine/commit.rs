@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 
 use super::disk::{Durable, Pending};
+use super::flusher::Flushed;
 use super::group::{Group, payload_blocks};
 use super::io::Io;
 use super::log::{GroupFacts, Log, LogId};
@@ -16,25 +17,6 @@ use crate::format::Flags;
 const GROUPS_IN_FLIGHT: usize = 2;
 /// Free chunks that only the pool's log may take: without them nothing could be freed.
 pub(super) const POOL_CHUNKS: usize = 2;
-
-/// Flushes of the cache device: one at a time, for whoever waits.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Flusher {
-    /// Somebody wants what is accepted now to be durable.
-    pub(super) is_wanted: bool,
-    /// What each log had accepted when the flush began.
-    in_flight: Option<Vec<(LogId, u64)>>,
-    /// Whether the checkpoint waits for the next, and for this one.
-    pub(super) is_checkpoint_next: bool,
-    is_checkpoint: bool,
-}
-
-impl Flusher {
-    /// Whether the end of a flush will say something of this disk's log.
-    pub(super) fn is_of(&self, index: u16) -> bool {
-        self.in_flight.iter().flatten().any(|(log, _)| *log == LogId::Disk(index))
-    }
-}
 
 impl Tier {
     /// Begins groups of a disk's log as far as they may be under way.
@@ -254,7 +236,7 @@ impl Tier {
 
     /// One flush of the cache device, if somebody waits for one that would help him.
     pub(super) fn pump_flush(&mut self, fx: &mut Fx) {
-        if self.flusher.in_flight.is_some() || self.is_failed {
+        if self.flusher.is_busy() || self.is_failed {
             return;
         }
         let pool = &self.pool;
@@ -268,9 +250,7 @@ impl Tier {
             || disks
                 .clone()
                 .any(|disk| disk.log.as_ref().is_some_and(|log| log.accepted > log.flushed));
-        let is_lazy = self.flusher.is_wanted && has_new;
-        if !(is_urgent || is_waited_for || is_lazy || self.flusher.is_checkpoint_next) {
-            self.flusher.is_wanted &= has_new;
+        if !self.flusher.is_due(is_urgent || is_waited_for, has_new) {
             return;
         }
         let mut covers = vec![(LogId::Pool, self.pool.log.accepted)];
@@ -278,15 +258,13 @@ impl Tier {
             let log = disk.as_ref().and_then(|disk| disk.log.as_ref());
             covers.extend(log.map(|log| (LogId::Disk(index), log.accepted)));
         }
-        self.flusher.in_flight = Some(covers);
-        self.flusher.is_checkpoint = std::mem::take(&mut self.flusher.is_checkpoint_next);
-        self.flusher.is_wanted = false;
+        self.flusher.begin(covers);
         let io = self.ios.start(Io::CacheFlush);
         fx.push(Effect::Flush { io, place: Place::Cache });
     }
 
     pub(super) fn flush_done(&mut self, is_ok: bool, fx: &mut Fx) {
-        let covers = self.flusher.in_flight.take().unwrap_or_default();
+        let Flushed { covers, is_checkpoint } = self.flusher.end();
         if !is_ok {
             return self.fail(fx);
         }
@@ -307,7 +285,7 @@ impl Tier {
                 }
             }
         }
-        if std::mem::take(&mut self.flusher.is_checkpoint) {
+        if is_checkpoint {
             self.checkpoint_flushed(fx);
         }
     }

@@ -9,6 +9,7 @@ mod disk;
 mod division;
 pub(crate) mod epoch;
 mod fill;
+mod flusher;
 mod group;
 mod io;
 mod join;
@@ -41,6 +42,7 @@ use crate::moment::Moment;
 use checkpoint::Checkpoint;
 pub(crate) use disk::{Disk, Wish};
 pub(crate) use epoch::{Epoch, Logged};
+use flusher::Flusher;
 use io::{Io, Slab};
 pub(crate) use memory::Memory;
 use pages::Pages;
@@ -158,7 +160,7 @@ pub struct Tier {
     ios: Slab<Io>,
     reads: Slab<ReadRequest>,
     writes: Slab<WriteRequest>,
-    flusher: commit::Flusher,
+    flusher: Flusher,
     checkpoint: Checkpoint,
     /// Number of the opening ([`crate::Session::opening`]).
     opening: u64,
@@ -210,7 +212,7 @@ impl Tier {
             ios: Slab::default(),
             reads: Slab::default(),
             writes: Slab::default(),
-            flusher: commit::Flusher::default(),
+            flusher: Flusher::default(),
             checkpoint: Checkpoint::default(),
             opening,
             tables: 0,

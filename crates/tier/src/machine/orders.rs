@@ -142,7 +142,7 @@ impl Tier {
         let disks = disks.filter_map(|disk| disk.log.as_ref());
         if !is_durable(&self.pool.log) || !disks.into_iter().all(is_durable) || self.reads.len() > 0
         {
-            self.flusher.is_wanted = true;
+            self.flusher.want();
             return;
         }
         if self.seal_waiting(fx) {

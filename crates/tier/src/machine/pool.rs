@@ -125,8 +125,8 @@ impl Tier {
             self.pool_barrier(fx);
         }
         // Also when what was written has come to the device only now.
-        if self.pool.is_due || is_short {
-            self.flusher.is_wanted |= self.pool.log.durable < self.pool.content;
+        if (self.pool.is_due || is_short) && self.pool.log.durable < self.pool.content {
+            self.flusher.want();
         }
         let (content, log) = (self.pool.content, &self.pool.log);
         if self.pool.queue.is_empty() && log.durable >= content {
