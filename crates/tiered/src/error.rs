@@ -2,7 +2,7 @@ use std::io;
 use std::path::PathBuf;
 
 use nbd::ExportError;
-use tier::{GeometryError, OpenError};
+use tier::{AttachError, GeometryError, OpenError};
 
 /// Why a set is not made or opened.
 #[derive(Debug, thiserror::Error)]
@@ -32,12 +32,22 @@ pub enum SetError {
         source: GeometryError,
     },
     /// The set is not opened.
-    #[error("the set in {} is not opened: {source}", path.display())]
+    #[error("the cache {} is not opened: {source}", path.display())]
     Open {
         /// Where.
         path: PathBuf,
         /// Why.
         source: OpenError,
+    },
+    /// One of its disks is not served.
+    #[error("disk \"{name}\" is not served from the cache {}: {source}", path.display())]
+    Disk {
+        /// The disk.
+        name: String,
+        /// Where the cache is.
+        path: PathBuf,
+        /// Why.
+        source: Box<AttachError>,
     },
     /// A file cannot be held.
     #[error(transparent)]
@@ -54,7 +64,7 @@ pub enum SetError {
         has: u64,
     },
     /// Less than is of any use.
-    #[error("{bytes} B of memory are of no use; 0 is none, and {least} B are the least")]
+    #[error("{bytes} B of memory are too few to be of use: {least} B are the least, and 0 is none")]
     LittleMemory {
         /// How much was asked for.
         bytes: u64,
@@ -82,7 +92,9 @@ pub enum SetError {
         name: String,
     },
     /// Too many.
-    #[error("{disks} disks are more than the {most} that the set has room for")]
+    #[error(
+        "{disks} disks are more than the {most} that the cache has room for\nhint: serve fewer, or make a larger cache (`tilemark tier init`)"
+    )]
     Many {
         /// How many were asked for.
         disks: usize,
@@ -96,7 +108,9 @@ pub enum SetError {
         path: PathBuf,
     },
     /// What says which generations of a held log are over.
-    #[error("{} says no generation", path.display())]
+    #[error(
+        "{} has no generation number, and says which copies of the disk are over\nhint: put the newest one back; without it a host that was fenced could use its copy again", path.display()
+    )]
     Fence {
         /// Which file.
         path: PathBuf,

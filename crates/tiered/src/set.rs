@@ -9,8 +9,8 @@ use front::{Disk, Offer};
 use nbd::{Abilities, BlockSizes, Export};
 use tier::format::{Identity, Superblock};
 use tier::{
-    Attachment, Examined, Geometry, PageDamage, REQUEST_BYTES_MAX, Session, Settings, Skipped,
-    Tier, word_for_cache,
+    AttachError, Attachment, Examined, Geometry, OpenError, PageDamage, REQUEST_BYTES_MAX, Session,
+    Settings, Skipped, Tier, word_for_cache,
 };
 
 use crate::asking::{Control, inbox};
@@ -152,7 +152,13 @@ impl Set {
         let opened = Tier::open(&mut media, settings, &attachments);
         let opened = opened.map_err(|error| {
             let indexes = attachments.iter().map(|attachment| attachment.index);
-            media.failure(&error, cache, indexes.zip(disks)).unwrap_or_else(|| refused(error))
+            let failure = media.failure(&error, cache, indexes.clone().zip(disks));
+            failure.unwrap_or_else(|| match error {
+                OpenError::Attach { index, error } => {
+                    refused_disk(cache, index, error, indexes.zip(disks))
+                }
+                error => refused(error),
+            })
         })?;
         for (disk, backing) in disks.iter().zip(&backings) {
             backing.is_still_held(disk)?;
@@ -194,6 +200,18 @@ impl Set {
             skipped,
         })
     }
+}
+
+/// A disk is refused: it is called by its name.
+fn refused_disk<'a>(
+    cache: &Path,
+    index: u16,
+    error: AttachError,
+    disks: impl Iterator<Item = (u16, &'a Opening)>,
+) -> SetError {
+    let named = disks.into_iter().find(|(at, _)| *at == index);
+    let name = named.map_or_else(String::new, |(_, disk)| disk.name.clone());
+    SetError::Disk { name, path: cache.to_owned(), source: Box::new(error) }
 }
 
 fn exports(disks: &[Opening], backings: &[Backing], most: u32) -> Result<Vec<Export>, SetError> {

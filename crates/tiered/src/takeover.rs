@@ -49,7 +49,7 @@ pub struct TakeOver {
 #[derive(Debug, thiserror::Error)]
 pub enum TakeOverFailure {
     /// By its log and its copies.
-    #[error("{name} is not taken over: {source}{}", said(.unreached))]
+    #[error("{name} is not taken over: {}", said(.source, .unreached))]
     Refused {
         /// The disk.
         name: String,
@@ -63,8 +63,15 @@ pub enum TakeOverFailure {
     Set(#[from] SetError),
 }
 
-fn said(unreached: &[String]) -> String {
-    unreached.iter().map(|words| format!("; {words}")).collect()
+/// The refusal, who could not be asked, and then the hint.
+fn said(source: &TakeOverError, unreached: &[String]) -> String {
+    let text = source.to_string();
+    let (refusal, hint) = match text.split_once("\nhint: ") {
+        Some((refusal, hint)) => (refusal, format!("\nhint: {hint}")),
+        None => (&text[..], String::new()),
+    };
+    let unreached: String = unreached.iter().map(|words| format!("; {words}")).collect();
+    format!("{refusal}{unreached}{hint}")
 }
 
 impl TakeOver {

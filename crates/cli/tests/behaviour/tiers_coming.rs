@@ -99,7 +99,7 @@ fn a_server_is_told_of_a_disk_and_told_to_let_it_go_while_others_are_worked_with
     another.signal(Signal::KILL);
     another.end();
     let said = tier.refused(&["attach", "s", "vm2=vm2.raw"]);
-    assert!(said.contains("the sidecar says that set"), "{said}");
+    assert!(said.contains("newest writes are in the log of another cache"), "{said}");
     drop(first);
     server.signal(Signal::TERM);
     assert_eq!(server.end().code, Some(0));

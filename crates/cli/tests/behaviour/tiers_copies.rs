@@ -143,7 +143,7 @@ fn an_owner_that_is_killed_for_good_loses_nothing_and_the_next_host_goes_on() {
     std::fs::remove_file(hosts.place.path("a")).expect("it was there");
     let refused = hosts.tier(&["serve", "b", "--disk", "vm1=vm1.raw", "--socket", "b.vm"]);
     assert!(
-        err(&refused).contains("has writes which this backing store has not"),
+        err(&refused).contains("its newest writes are in the log of another cache"),
         "{}",
         err(&refused)
     );
@@ -245,7 +245,9 @@ fn a_disk_without_a_copy_is_taken_with_its_loss_said_or_not_at_all() {
     let refused = hosts.takeover(&[]);
     let said = err(&refused);
     assert!(
-        refused.status.code() == Some(3) && said.contains("0 copies") && said.contains("hint: "),
+        refused.status.code() == Some(3)
+            && said.contains("no peer has a copy")
+            && said.contains("hint: "),
         "{said}"
     );
     let taken = hosts.takeover(&["--accept-loss"]);

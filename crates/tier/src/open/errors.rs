@@ -65,13 +65,15 @@ pub struct Attachment {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AttachError {
     /// There is no such place, or it is another disk's.
-    #[error("index {0} is outside the set, or another disk's")]
+    #[error("place {0} of the cache is another disk's, or there is no such place")]
     Index(u16),
     /// The name is all zero, or two have it.
-    #[error("the disk has no name, or two have the same")]
+    #[error("a disk has no name, or two disks have the same name")]
     Name,
     /// More copies than peers, or more peers than a sidecar names.
-    #[error("{copies} copies on {peers} peers: one copy on each, and up to {HOLDERS} peers")]
+    #[error(
+        "copies of the log: {copies}, peers for them: {peers}; a peer has one copy, and a disk at most {HOLDERS} peers\nhint: name as many peers as copies, --peer for each"
+    )]
     Copies {
         /// Copies that were asked for.
         copies: u8,
@@ -79,7 +81,9 @@ pub enum AttachError {
         peers: usize,
     },
     /// Too many for the room there is for logs.
-    #[error("{disks} disks are more than the {most} that the set has room for logs of")]
+    #[error(
+        "{disks} disks need a log each, and the cache has room for {most}\nhint: detach a disk, or make a larger cache (`tilemark tier init`)"
+    )]
     Many {
         /// How many were asked for.
         disks: usize,
@@ -87,7 +91,7 @@ pub enum AttachError {
         most: usize,
     },
     /// Another set has writes that this backing store has not.
-    #[error("the sidecar says that set {} has writes which this backing store has not", hex(.0))]
+    #[error("its newest writes are in the log of another cache (set {}), and the backing store lacks them\nhint: serve the disk with that cache, and `tilemark tier drain` or `detach` it there; if that cache is lost, `tilemark tier takeover`: without a copy its writes are lost", hex(.0))]
     Owned(Uuid),
     /// Somebody takes it over, or was stopped while he did.
     #[error(
@@ -95,12 +99,14 @@ pub enum AttachError {
     )]
     Claimed,
     /// Its owner holds a reservation of the backing store, and it is to be served without one.
-    #[error("the sidecar says that its backing device is reserved: serve it with --reserve")]
+    #[error(
+        "its backing device is reserved by its last server, as the sidecar says, and would be served without that\nhint: --reserve"
+    )]
     Reserved,
     /// This set has writes for it, and its sidecar says that they were given up, or that somebody
     /// else went on.
     #[error(
-        "the writes in the log are of generation {log}, and the backing store went on to {sidecar} without them"
+        "the log has writes of generation {log} of the disk, and the disk went on to generation {sidecar} without them: they are not put into it any more\nhint: `tilemark tier stale export` saves them in a new file; after `tilemark tier stale forget` the disk is served"
     )]
     Stale {
         /// Of the log.
@@ -115,7 +121,7 @@ pub enum AttachError {
     NoSidecar,
     /// This set has writes for it, and it is not what it was.
     #[error(
-        "the log has {writes} writes for this disk, and its backing store was changed since the tier was left in order: they do not belong onto what is there now\n{}", hint(.word)
+        "the log has {} for this disk, and its backing store was changed since the tier was left in order: put there now, they would cover that change\nhint: to keep the change and lose the writes, `tilemark tier takeover NAME=BACKING --accept-loss`; to put the writes over it, once, --accept-identity {word}", count_writes(*.writes)
     )]
     Changed {
         /// Writes in the log that would be put into it.
@@ -134,7 +140,7 @@ pub enum AttachError {
         word: String,
     },
     /// Its log has writes, and nothing proves on which storage they belong.
-    #[error("the log has {writes} writes for this disk, and whether its {what} is the one they belong to cannot be told: it is {}, and was {}\n{}", identity_in(.word), or_unknown(.known), hint(.word))]
+    #[error("the log has {} for this disk, and whether its {what} is the one they belong to cannot be told: it is {}, and was {}\n{}", count_writes(*.writes), identity_in(.word), or_unknown(.known), hint(.word))]
     UnknownPlace {
         /// `backing store` or `sidecar`.
         what: &'static str,
@@ -155,7 +161,7 @@ pub enum AttachError {
     },
     /// The sidecar is an older state of itself, and so may be the backing store beside it.
     #[error(
-        "the sidecar is older than the cache (copy {found}, and the cache knows copy {known}), and so may be the backing store: the log's {writes} writes belong onto a newer state, and what went there before them may be lost\nhint: put the newest sidecar and backing store back; to go on from the older state, `tilemark tier takeover NAME=BACKING --accept-loss` gives up what the log has"
+        "the sidecar is older than the cache (copy {found}, and the cache knows copy {known}), and so may be the backing store: the log has {} for a newer state, and what went there before them may be lost\nhint: put the newest sidecar and backing store back; to go on from the older state, `tilemark tier takeover NAME=BACKING --accept-loss` gives up what the log has", count_writes(*.writes)
     )]
     SidecarOlder {
         /// Number of the copy that the cache knows.
@@ -167,7 +173,7 @@ pub enum AttachError {
     },
     /// The backing store alone is an older state of itself.
     #[error(
-        "the backing store is older than when the tier used it last: the log's {writes} writes belong onto a newer state, and what went there before them is lost\nhint: put the newest backing store back, or give up what the log has: `tilemark tier takeover NAME=BACKING --accept-loss`"
+        "the backing store is older than when the tier used it last: the log has {} for a newer state, and what went there before them is lost\nhint: put the newest backing store back, or give up what the log has: `tilemark tier takeover NAME=BACKING --accept-loss`", count_writes(*.writes)
     )]
     BackingOlder {
         /// Writes that the log has.
@@ -297,8 +303,7 @@ impl LogWrites {
 
 impl std::fmt::Display for LogWrites {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let noun = if self.count == 1 { "write" } else { "writes" };
-        write!(f, "{} {noun} of {}", self.count, units::Bytes::new(self.bytes))
+        write!(f, "{} of {}", count_writes(self.count), units::Bytes::new(self.bytes))
     }
 }
 
@@ -313,7 +318,7 @@ pub enum OpenError {
     Superblock(#[from] SuperblockError),
     /// A group of the pool's log is missing, and it may have said where a disk's log begins.
     #[error(
-        "group {group} of the log of pages was durable and cannot be read: it may say where the log of disk {index} begins\nhint: {DAMAGED}"
+        "group {group} of the log of pages was durable and cannot be read: it may say where the log of the disk at place {index} begins, so writes of that log could be missed\nhint: {DAMAGED}"
     )]
     Pool {
         /// The group.
@@ -327,7 +332,9 @@ pub enum OpenError {
     )]
     Chunk(u32),
     /// There is no free chunk for the log of a new disk.
-    #[error("no room is left for the log of a new disk")]
+    #[error(
+        "the cache has no room left for the log of another disk\nhint: `tilemark tier drain` its disks, or detach one"
+    )]
     Full,
     /// The set lies on another storage than before.
     #[error("the cache is not where the tier knows it: it is on {}, and was on {known}\n{}", identity_in(.word), hint(.word))]
@@ -338,13 +345,17 @@ pub enum OpenError {
         word: String,
     },
     /// A disk cannot be served.
-    #[error("disk {index}: {error}")]
+    #[error("the disk at place {index}: {error}")]
     Attach {
         /// Which.
         index: u16,
         /// Why.
         error: AttachError,
     },
+}
+
+pub(super) fn count_writes(count: usize) -> String {
+    if count == 1 { "1 write".to_owned() } else { format!("{count} writes") }
 }
 
 fn hex(uuid: &Uuid) -> String {

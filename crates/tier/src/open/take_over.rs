@@ -2,7 +2,7 @@ use super::Media;
 use super::accept::{hint, identity_in, or_unknown, word_for_disk};
 use super::copies::put_sidecar;
 use super::damage::LogDamage;
-use super::errors::{Damaged, LogWrites};
+use super::errors::{Damaged, LogWrites, count_writes};
 use super::reader::{Group, Start, Track, in_copy};
 use super::walk::{Whose, walk};
 use crate::event::{IoError, Place};
@@ -71,10 +71,14 @@ pub enum TakeOverError {
     #[error(transparent)]
     Io(#[from] IoError),
     /// There is none, or neither of its copies is good.
-    #[error("the sidecar is missing or damaged")]
+    #[error(
+        "the sidecar is missing or damaged, and only it says who has the disk's newest writes\nhint: put the newest sidecar back, or name its directory by --sidecar"
+    )]
     NoSidecar,
     /// It is another disk's.
-    #[error("the sidecar is of another disk")]
+    #[error(
+        "the sidecar is of a disk with another name\nhint: NAME=BACKING with the name that its server used"
+    )]
     OtherDisk,
     /// The log would be put into another storage than the disk's, or whether it would cannot be told.
     #[error("the backing store {}the one that the sidecar is of: it is {}, and was {}\n{}", if *is_other { "is not " } else { "may not be " }, identity_in(.word), or_unknown(.known), hint(.word))]
@@ -108,14 +112,16 @@ pub enum TakeOverError {
     },
     /// The backing store alone is an older state of itself.
     #[error(
-        "the backing store is older than when its owner used it last: the log's {writes} writes belong onto a newer state, and what went there before them is lost\nhint: put the newest backing store back; --accept-loss gives up what the log had"
+        "the backing store is older than when its owner used it last: the log has {} for a newer state, and what went there before them is lost\nhint: put the newest backing store back; --accept-loss gives up what the log had", count_writes(*.writes)
     )]
     BackingOlder {
         /// Writes that would be put into it.
         writes: usize,
     },
     /// Nobody who has what the log had can be reached.
-    #[error("{named} copies are named by the sidecar, and {reached} of them can be read")]
+    #[error(
+        "the backing store lacks its newest writes, and {}", copies(*named, *reached)
+    )]
     NoCopy {
         /// How many there should be.
         named: usize,
@@ -126,8 +132,17 @@ pub enum TakeOverError {
     #[error("no copy of the log is whole: {0}")]
     Damaged(Damaged),
     /// A write lies beyond the end.
-    #[error("the log has a write beyond the end of the backing store")]
+    #[error(
+        "the log has a write beyond the end of the backing store, so it is a smaller one than the disk's\nhint: name the disk's own backing store"
+    )]
     Beyond,
+}
+
+fn copies(named: usize, reached: usize) -> String {
+    match named {
+        0 => "no peer has a copy of them".to_owned(),
+        _ => format!("of the copies that the sidecar names ({named}), {reached} can be read"),
+    }
 }
 
 /// A write of the log.

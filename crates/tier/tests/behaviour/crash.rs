@@ -275,15 +275,15 @@ fn a_full_log_and_few_slots_lose_nothing_either() {
     assert!(points >= 1_500, "{points} points");
 }
 
-/// `TILEMARK_CRASH_POINTS=1000000 cargo test --release -p tilemark-tier -- --ignored --nocapture`
+/// `TILEMARK_CRASH_POINTS=1000000 cargo test --release -p tilemark-tier -- --ignored --nocapture`, from another seed on
+/// by `TILEMARK_CRASH_SEED`.
 #[test]
 #[ignore = "takes minutes to hours; say how many points"]
 fn as_many_points_as_are_asked_for() {
-    let wanted = std::env::var("TILEMARK_CRASH_POINTS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(100_000);
-    let (mut points, mut seed) = (0, 1000);
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let wanted = number("TILEMARK_CRASH_POINTS").unwrap_or(100_000);
+    let wanted = usize::try_from(wanted).expect("as many as fit into memory");
+    let (mut points, mut seed) = (0, number("TILEMARK_CRASH_SEED").unwrap_or(1000));
     while points < wanted {
         // One in five with a damaged sector before each opening.
         points += super::damage::points(seed, 1);

@@ -99,7 +99,7 @@ fn a_set_may_begin_with_no_disk_and_every_place_of_it_is_used_again() {
             match attach(&served, &coming) {
                 Ok(()) => count += 1,
                 Err(error) => {
-                    assert!(error.contains("more than"), "round {round}: {error}");
+                    assert!(error.contains("has room for"), "round {round}: {error}");
                     break;
                 }
             }
@@ -133,7 +133,7 @@ fn what_cannot_come_is_refused_in_words_and_leaves_nothing_behind() {
     let ours = Coming { backing: host.backing(), ..good.clone() };
     assert!(refusal(&ours).contains("in use"));
     let copies = Coming { copies: 1, ..good.clone() };
-    assert!(refusal(&copies).contains("1 copies on 0 peers"));
+    assert!(refusal(&copies).contains("copies of the log: 1, peers for them: 0"));
     assert!(!sidecar_of(&good.backing).exists(), "the sidecar that was made for it is gone");
     let peers = Coming { peers: vec!["b".to_owned()], ..good.clone() };
     assert!(refusal(&peers).contains("a peer is NAME=ADDRESS"));
@@ -156,7 +156,7 @@ fn what_cannot_come_is_refused_in_words_and_leaves_nothing_behind() {
     let running = front::start_with(set.offer, &[listen], Limits::default()).expect("it starts");
     let third = Served { running, control: set.control, was_clean: true, pages: 0 };
     let error = attach(&third, &dirty).expect_err("it is another set's");
-    assert!(error.contains("the sidecar says that set"), "{error}");
+    assert!(error.contains("newest writes are in the log of another cache"), "{error}");
     let unknown = detach(&served, "vm2").expect_err("it is not there");
     assert_eq!(unknown, "no disk \"vm2\"; there are vm1");
     let none = detach(&third, "vm1").expect_err("it is not there");

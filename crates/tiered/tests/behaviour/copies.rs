@@ -213,13 +213,13 @@ fn over_tls_a_peer_of_the_same_authority_holds_copies_and_gives_them_back() {
         let refused = open(&[]).expect("nobody has it").carry_out(&[], None);
         let refused = refused.expect_err("it is a copy").to_string();
         assert!(refused.contains("backing store is not the one"), "{refused}");
-        let accepted = refused.split("--accept-identity ").nth(1).expect("a hint");
-        let accepted = accepted.split(';').next().expect("an identity").to_owned();
+        let accepted = refused.split("--accept-identity ").nth(1).expect("a hint").to_owned();
         let mut disk = open(&[accepted]).expect("nobody has it");
         assert!(disk.has_log());
         let error = disk.carry_out(&[], None).expect_err("it wants certificates").to_string();
         assert!(
-            error.contains("1 copies are named") && error.contains("TLS needs certificates"),
+            error.contains("of the copies that the sidecar names (1), 0 can be read")
+                && error.contains("TLS needs certificates"),
             "{error}"
         );
         let theirs = Authority::new();

@@ -136,7 +136,7 @@ fn a_disk_with_writes_in_a_log_is_refused_to_another_set() {
     let other = Host::new(Mode::Back);
     let borrowed = Opening { sidecar: None, ..host.opening() };
     let text = said(open(&other.cache(), &[borrowed]));
-    assert!(text.contains("has writes which this backing store has not"), "{text}");
+    assert!(text.contains("its newest writes are in the log of another cache"), "{text}");
 }
 
 #[test]

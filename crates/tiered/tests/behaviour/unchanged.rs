@@ -54,7 +54,7 @@ fn replaced_backing_file_is_refused_until_its_owner_says_so() {
     let other = host.directory.path().join("other.raw");
     std::fs::copy(host.backing(), &other).expect("room");
     std::fs::rename(&other, host.backing()).expect("the same name");
-    let Err(SetError::Open { source, .. }) = host.open() else { panic!("it is another file") };
+    let Err(SetError::Disk { source, .. }) = host.open() else { panic!("it is another file") };
     let word = word_in(&source.to_string());
     let found = identity(&host.backing());
     assert!(word.starts_with(&format!("{found}@")), "{word}");
@@ -86,7 +86,7 @@ fn accepted_identity_counts_once() {
         std::fs::rename(&aside, &second).expect("kept");
     };
     let refused = |accepted: &str| match open_accepting(&host, accepted) {
-        Err(SetError::Open { source, .. }) => word_in(&source.to_string()),
+        Err(SetError::Disk { source, .. }) => word_in(&source.to_string()),
         other => panic!("{other:?}"),
     };
     swap();
