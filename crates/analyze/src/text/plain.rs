@@ -9,6 +9,8 @@ use crate::material::View;
 
 /// VMs that a table names one by one; JSON and CSV have all.
 const VMS_SHOWN: usize = 12;
+/// A bar of which less than this part is missing is whole. Our choice.
+const NEARLY_WHOLE: u64 = 20;
 /// Bars of a sparkline.
 const BARS: usize = 60;
 
@@ -422,19 +424,20 @@ fn time(answer: &Analysis) -> String {
         vms.entry(&row.vm).or_default().push(row);
     }
     let mut grid = Table::new(&["sender", "", "", ">peak"]);
-    let count = usize::try_from(slices.div_ceil(each)).unwrap_or(BARS);
+    let end = answer.source.last_ns.unwrap_or(0).max(last.start_ns);
+    let times = bar_times(end - first.start_ns, width.saturating_mul(each));
     let at = |row: &TimeRow| {
-        usize::try_from((row.start_ns - first.start_ns) / width / each).unwrap_or(0)
+        let bar = usize::try_from((row.start_ns - first.start_ns) / width / each);
+        bar.unwrap_or(0).min(times.len() - 1)
     };
     for (vm, rows) in vms.iter().take(VMS_SHOWN) {
-        let seconds = Nanos(width.saturating_mul(each)).as_secs_f64();
-        let mut iops = vec![0.0; count];
-        let mut bandwidth = vec![0.0; count];
-        let mut longest = vec![0.0_f64; count];
+        let mut iops = vec![0.0; times.len()];
+        let mut bandwidth = iops.clone();
+        let mut longest = iops.clone();
         for row in rows {
-            iops[at(row)] += row.count as f64 / seconds;
-            bandwidth[at(row)] += row.bytes as f64 / seconds;
-            longest[at(row)] = longest[at(row)].max(row.max_ns.unwrap_or(0) as f64);
+            iops[at(row)] += row.count as f64 / times[at(row)];
+            bandwidth[at(row)] += row.bytes as f64 / times[at(row)];
+            longest[at(row)] = f64::max(longest[at(row)], row.max_ns.unwrap_or(0) as f64);
         }
         let peak = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
         let name = (*vm).to_owned();
@@ -448,6 +451,23 @@ fn time(answer: &Analysis) -> String {
     }
     text += &grid.text("  ");
     text + &more(vms.len())
+}
+
+/// Seconds of each bar where a bar is so long; the last ends with the last I/O. A rest shorter than
+/// half a bar belongs to the bar before it, as on the page: its own rate would say nothing.
+fn bar_times(span_ns: u64, bar_ns: u64) -> Vec<f64> {
+    let seconds = |ns| Nanos(ns).as_secs_f64();
+    // The last I/O of steady load comes just before the end of a bar, and ends a whole one.
+    let is_near = bar_ns - span_ns % bar_ns < bar_ns / NEARLY_WHOLE;
+    let span_ns = if is_near { span_ns.next_multiple_of(bar_ns) } else { span_ns };
+    let (whole, rest) = (span_ns / bar_ns, span_ns % bar_ns);
+    let mut times = vec![seconds(bar_ns); usize::try_from(whole.max(1)).unwrap_or(BARS)];
+    match times.last_mut() {
+        Some(last) if whole > 0 && rest < bar_ns / 2 => *last += seconds(rest),
+        _ if whole > 0 => times.push(seconds(rest)),
+        _ => {}
+    }
+    times
 }
 
 /// Whether text shows this VM; files have all.
@@ -513,4 +533,21 @@ fn real(value: f64) -> String {
 
 fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last bar had the time of a whole one, and so too low a rate.
+    #[test]
+    fn the_last_bar_has_its_own_time_or_is_a_part_of_the_one_before() {
+        let of = |span: u64, bar: u64| bar_times(span * 1_000_000, bar * 1_000_000);
+        assert_eq!(of(4000, 2000), [2.0, 2.0]);
+        assert_eq!(of(4900, 2000), [2.0, 2.9]);
+        assert_eq!(of(5995, 2000), [2.0, 2.0, 2.0]);
+        assert_eq!(of(5100, 2000), [2.0, 2.0, 1.1]);
+        assert_eq!(of(62, 1000), [1.0], "less than a bar has no rate of its own");
+        assert_eq!(of(0, 1000), [1.0]);
+    }
 }
