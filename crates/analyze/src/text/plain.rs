@@ -9,6 +9,8 @@ use crate::material::View;
 
 /// VMs that a table names one by one; JSON and CSV have all.
 const VMS_SHOWN: usize = 12;
+/// A bar of which less than this part is missing is whole. Our choice.
+const NEARLY_WHOLE: u64 = 20;
 /// Bars of a sparkline.
 const BARS: usize = 60;
 
@@ -455,6 +457,9 @@ fn time(answer: &Analysis) -> String {
 /// half a bar belongs to the bar before it, as on the page: its own rate would say nothing.
 fn bar_times(span_ns: u64, bar_ns: u64) -> Vec<f64> {
     let seconds = |ns| Nanos(ns).as_secs_f64();
+    // The last I/O of steady load comes just before the end of a bar, and ends a whole one.
+    let is_near = bar_ns - span_ns % bar_ns < bar_ns / NEARLY_WHOLE;
+    let span_ns = if is_near { span_ns.next_multiple_of(bar_ns) } else { span_ns };
     let (whole, rest) = (span_ns / bar_ns, span_ns % bar_ns);
     let mut times = vec![seconds(bar_ns); usize::try_from(whole.max(1)).unwrap_or(BARS)];
     match times.last_mut() {
@@ -540,6 +545,7 @@ mod tests {
         let of = |span: u64, bar: u64| bar_times(span * 1_000_000, bar * 1_000_000);
         assert_eq!(of(4000, 2000), [2.0, 2.0]);
         assert_eq!(of(4900, 2000), [2.0, 2.9]);
+        assert_eq!(of(5995, 2000), [2.0, 2.0, 2.0]);
         assert_eq!(of(5100, 2000), [2.0, 2.0, 1.1]);
         assert_eq!(of(62, 1000), [1.0], "less than a bar has no rate of its own");
         assert_eq!(of(0, 1000), [1.0]);

@@ -244,7 +244,10 @@ fn refused_for_writes(
             let word = word_for_disk(&asked.backing.name, sidecar);
             Some(AttachError::Changed { writes, word })
         }
-        (Some(_), _) => found.and_then(Found::damaged).map(AttachError::Damaged),
+        (Some(sidecar), since) => {
+            let found = found?;
+            found.damaged().or_else(|| found.unproven(sidecar, since)).map(AttachError::Damaged)
+        }
     }
 }
 
@@ -422,6 +425,15 @@ impl Found {
         let (before, behind) = (side(false), side(true));
         let LogDamage { group, missing_to, .. } = *damage;
         Some(Damaged { group, missing_to, before, behind })
+    }
+
+    /// What was skipped, if nothing but the log says that the backing store has it. That word is of the newest backing
+    /// store; one that was put back with its sidecar may lack the writes.
+    fn unproven(&self, sidecar: &Sidecar, since: Since) -> Option<Damaged> {
+        let Skipped { group, missing_to } = self.skipped?;
+        let is_proven = matches!(since, Since::Unchanged(_)) || sidecar.log_retired >= missing_to;
+        let behind = LogWrites::of(self.unretired().map(|(.., logged)| logged.bytes));
+        (!is_proven).then(|| Damaged { group, missing_to, before: LogWrites::default(), behind })
     }
 
     /// Records that the backing store may not have.

@@ -203,6 +203,32 @@ fn damage_of_what_a_log_calls_retired_is_skipped() {
     assert!(tried > 3, "{all:?}");
 }
 
+#[test]
+fn damage_is_not_skipped_where_the_backing_store_may_be_an_older_one() {
+    let world = half_retired(10);
+    let mut devices = left_by_kill(&world);
+    // Nobody knows what happened to the backing store since.
+    devices.moments = [None; 2];
+    // And its sidecar does not say yet what the log says.
+    let mut sidecar = devices.said().expect("no fault");
+    sidecar.log_retired = 0;
+    let (at, block) = (sidecar.place(), sidecar.encode());
+    Direct::new(&mut devices).write(Place::Sidecar(0), at, &block[..]).expect("no fault");
+    let all = heads(&mut devices.clone(), DISK);
+    let retired = all.iter().map(|(_, head)| head.retired).max().expect("some");
+    let mut tried = 0;
+    for (at, head) in all.iter().filter(|(_, head)| head.seq <= retired) {
+        let mut devices = devices.clone();
+        devices.cache.rot(at + 60 + u64::from(head.bytes.min(4096)));
+        let refused = devices.open(Mode::Back).map(|opened| opened.skipped);
+        let is_refused =
+            matches!(refused, Err(OpenError::Attach { error: AttachError::Damaged(_), .. }));
+        assert!(is_refused, "group {}: {refused:?}", head.seq);
+        tried += 1;
+    }
+    assert!(tried > 3, "{all:?}");
+}
+
 /// Without a later group that calls it retired nothing proves that the backing store has it.
 #[test]
 fn damage_of_what_no_group_calls_retired_is_refused() {
