@@ -168,16 +168,15 @@ fn h_a_clean_stop_stays_clean_and_warm() {
         let held = world.tier.held_bytes();
         world.close();
         assert_eq!(sidecar(&mut world.devices).state, SidecarState::Clean);
-        let opened = world.devices.clone().open(shape.mode).expect("it opens");
+        let mut devices = world.devices.clone();
+        let opened = devices.open(shape.mode).expect("it opens");
         assert!(opened.was_clean);
         assert_eq!(
             (opened.writes, opened.tier.held_bytes()),
             (0, held),
             "nothing to write, everything there"
         );
-        let mut after =
-            World::of(11, shape, world.devices.clone(), opened.tier, world.oracle.clone());
-        after.devices.open(shape.mode).expect("it opens");
+        let mut after = World::of(11, shape, devices, opened.tier, world.oracle.clone());
         after.read(0, 128 << 10);
         assert_eq!(
             after.tier.counters().misses + after.tier.counters().partial,
