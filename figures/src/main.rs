@@ -7,7 +7,7 @@
 //! What it refuses: a figure of a peer that was not measured in the same call.
 #![forbid(unsafe_code)]
 
-extern crate front as tilemark_front;
+extern crate block_server as tilemark_block_server;
 
 mod bench;
 mod generate;

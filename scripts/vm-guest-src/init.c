@@ -1,6 +1,6 @@
 /*
  * The only program of the small guest that Tilemark moves about. It is process 1, needs no library,
- * and speaks lines over the second serial port (crates/vm/src/guest.rs reads them).
+ * and speaks lines over the second serial port (crates/load/vm/src/guest.rs reads them).
  *
  * It keeps four promises that can be checked:
  *   - "still": pages written once from a seed and never again;
@@ -75,7 +75,7 @@ static int holds(const uint64_t *page, uint64_t kind, uint64_t i, uint64_t n) {
     return 1;
 }
 
-/* The digest that crates/vm/src/digest.rs computes over the same bytes. */
+/* The digest that crates/load/vm/src/digest.rs computes over the same bytes. */
 static uint64_t digest(uint64_t h, const uint64_t *words, uint64_t count) {
     for (uint64_t w = 0; w < count; w++) {
         h = (h ^ words[w]) * 0x9e3779b97f4a7c15u;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use cache::PageId;
 use cache::mrc::{ExactStack, SampleRate, Shards};
 use cache::policy::{Arc, Lru, Policy, S3Fifo};
-use machine::{Purpose, Stream};
+use state_machine::{Purpose, Stream};
 
 use super::cpu::cpu_seconds;
 use super::{Figure, median};

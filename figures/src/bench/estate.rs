@@ -11,7 +11,7 @@ use super::{Figure, median};
 
 /// The workbooks of the tests of the import.
 #[expect(dead_code, reason = "the tests have other workbooks, too")]
-#[path = "../../../crates/estate/tests/behaviour/book.rs"]
+#[path = "../../../crates/see/estate/tests/behaviour/book.rs"]
 mod book;
 
 /// Machines of the workbook, a row each.

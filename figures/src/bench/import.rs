@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use machine::{Purpose, Stream};
+use state_machine::{Purpose, Stream};
 use trace::OpenOptions;
 
 use super::cpu::cpu_seconds;

@@ -17,11 +17,11 @@ mod front;
 mod hosts;
 mod huge;
 mod import;
-#[path = "../../../crates/front/tests/behaviour/machine.rs"]
+#[path = "../../../crates/storage/block-server/tests/behaviour/machine.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
 mod machine;
 mod meter;
-#[path = "../../../crates/front/tests/behaviour/client.rs"]
+#[path = "../../../crates/storage/block-server/tests/behaviour/client.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
 mod nbd_client;
 mod operations;
@@ -120,7 +120,10 @@ const GROUPS: &[Group] = &[
     Group { name: "cluster.efficiency", run: hosts::efficiency },
     Group { name: "cluster.agents_64_merge_core_percent", run: hosts::merge_64 },
     Group { name: "cluster.study_speedup_2", run: hosts::study_speedup },
-    Group { name: "cluster.merge_1000", run: |_| process::figures("tilemark-hosts", "thousand") },
+    Group {
+        name: "cluster.merge_1000",
+        run: |_| process::figures("tilemark-many-hosts", "thousand"),
+    },
     Group { name: "front.ram", run: front::ram },
     Group { name: "sim.loop", run: |_| process::figures("tilemark-sim", "hold") },
     Group { name: "sim.tier", run: |_| process::figures("tilemark-sim", "tiers") },

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use block_server::{Limits, Listen, Place};
 use cache::tier::Admission;
-use front::{Limits, Listen, Place};
 use tier::{Mode, Plan};
-use tiered::{Caching, Copies, Opening, Set};
+use tier_service::{Caching, Copies, Opening, Set};
 
 use super::front::{BYTES, EXPORT, PAIRS, SECONDS, Server, beside_memory, number};
 use super::pairs::{in_pairs, scratch};
@@ -152,7 +152,7 @@ pub(crate) fn serve(arguments: &[String]) -> Result<()> {
     // One that was filled is left so.
     std::fs::File::options().create(true).append(true).open(&backing)?.set_len(BYTES)?;
     let cache = directory.join("tier");
-    tiered::make(&cache, Plan { chunk_bytes: 4 << 20, ..Plan::new(2 * BYTES) })?;
+    tier_service::make(&cache, Plan { chunk_bytes: 4 << 20, ..Plan::new(2 * BYTES) })?;
     let disk = Opening {
         name: EXPORT.to_owned(),
         backing,
@@ -169,7 +169,7 @@ pub(crate) fn serve(arguments: &[String]) -> Result<()> {
         let (path, disk) = (path.into(), EXPORT.to_owned());
         Listen { place: Place::Vhost { path, disk }, tls: None }
     }));
-    let running = front::start_with(set.offer, &listen, Limits::default())?;
+    let running = block_server::start_with(set.offer, &listen, Limits::default())?;
     std::io::stdin().lines().next();
     Ok(running.stop()?)
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use front::Place;
+use block_server::Place;
 use nbd::client::Operation;
 
 use super::front::{BYTES, EXPORT, PAIRS, number};

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use front::{Access, Buffer, FileDisk, Limits, Listen, Place};
+use block_server::{Access, Buffer, FileDisk, Limits, Listen, Place};
 use nbd::client::Operation;
 
 use super::front::{BYTES, EXPORT, PAIRS, SECONDS, Server, number};
@@ -190,7 +190,7 @@ pub(crate) fn serve(arguments: &[String]) -> Result<()> {
     let [file, socket] = arguments else { bail!("usage: serve-file FILE SOCKET") };
     let disk = FileDisk::open(EXPORT, Path::new(file), Access::default())?;
     let listen = [Listen { place: Place::Unix(socket.into()), tls: None }];
-    let running = front::start(vec![Box::new(disk)], &listen, Limits::default())?;
+    let running = block_server::start(vec![Box::new(disk)], &listen, Limits::default())?;
     std::io::stdin().lines().next();
     Ok(running.stop()?)
 }

@@ -65,7 +65,7 @@ const factor = (ratio: number): string => ratio.toLocaleString('en-US', { maximu
 
 /**
  * A relative change: `+18 %`, `−3.1 %`; more than three times as much `121x`, less than a third `1/12`. What fell
- * to nothing is a percentage, as no factor says it. The twin of `change` in `crates/units/src/print.rs`.
+ * to nothing is a percentage, as no factor says it. The twin of `change` in `crates/base/units/src/print.rs`.
  */
 export function changeText(change: number | null): string {
   if (change === null) return ABSENT;

@@ -95,7 +95,7 @@ test('the table is the answer of the interface', async ({ page, request }) => {
 
 test('a recorded trace that comes to lie beside the runs is listed and opens', async ({ page }) => {
   test.skip(!!process.env['TILEMARK_TEST_RUNS'], 'nothing is put into runs of somebody else');
-  cpSync(join(import.meta.dirname, '../../../crates/capture/samples/mixed.tmt'), join(runs, 'mixed.tmt'), { recursive: true });
+  cpSync(join(import.meta.dirname, '../../../crates/see/capture/samples/mixed.tmt'), join(runs, 'mixed.tmt'), { recursive: true });
   await open(page, '/');
   await expect(page.locator('.lead')).toContainText('1 run and 1 trace');
   await page.getByRole('link', { name: 'mixed on loop0' }).click();

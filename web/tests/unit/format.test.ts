@@ -11,7 +11,7 @@ it.each([
   expect(text).toBe(expected);
 });
 
-// The same factors as in `crates/units/src/print.rs`.
+// The same factors as in `crates/base/units/src/print.rs`.
 it.each([
   [0, '0 %'], [null, '–'], [0.0004, '+less than 0.1 %'], [0.18, '+18 %'], [-0.031, '−3.1 %'], [2, '+200 %'], [2.4, '3.4x'], [8.96, '10x'],
   [120.649, '122x'], [12_063.9, '12,065x'], [-0.5, '−50 %'], [-0.7, '1/3.3'], [-0.917, '1/12'], [-1, '−100 %'], [-1.5, '−150 %'],

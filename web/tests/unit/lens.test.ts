@@ -35,7 +35,7 @@ describe('the lens in the address', () => {
   });
 });
 
-// The same examples as the tests of crates/view/src/request.rs.
+// The same examples as the tests of crates/face/view/src/request.rs.
 describe('the canonical request', () => {
   it('has its keys in order and none with its usual value', () => {
     expect(canonical('series', lens('m=lat&by=rw&bs=256k,64k&dir=w'), { points: 600 })).toBe('series?bs=64k,256k&dir=w&m=lat');

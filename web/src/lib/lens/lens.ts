@@ -1,5 +1,5 @@
 // What part of the run is looked at, and how. One grammar for the page's address, the interface
-// and the report; the keys of a request are those of `crates/view/src/request.rs`.
+// and the report; the keys of a request are those of `crates/face/view/src/request.rs`.
 
 import type { ViewName } from '../api/types';
 

@@ -65,7 +65,7 @@ export function scoreOf(run: Run): { text: string; interval: string; definition:
   };
 }
 
-/** Warnings of one code with one advice, told as one. The twin of `Told` in `crates/record/src/run/told.rs`. */
+/** Warnings of one code with one advice, told as one. The twin of `Told` in `crates/base/run-store/src/run/told.rs`. */
 export interface Told {
   warning: Warning;
   /** Where and how often: `at 1, 2, 4 tiles, 24 times`; empty for what was said once of the run. */

@@ -1,0 +1,156 @@
+//! Names and passwords: from a file or the environment only.
+
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::RemoteError;
+use crate::escape::escaped;
+use crate::hide::Forms;
+
+/// What is secret. It has no text of its own, so that it cannot be told by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl Secret {
+    /// What `credentials` names: a file, or `env:VARIABLE`. Its first line counts.
+    ///
+    /// # Errors
+    /// When it is not there, or empty.
+    pub fn read(named: &str) -> Result<Self, RemoteError> {
+        let text = match named.strip_prefix("env:") {
+            Some(variable) => std::env::var(variable).map_err(|_| {
+                RemoteError::Credentials(format!("there is no variable {variable} for credentials"))
+            })?,
+            None => untrusted::read_named_text(Path::new(named)).map_err(|error| {
+                RemoteError::Credentials(format!("reading credentials from {named}: {error}"))
+            })?,
+        };
+        let line = text.lines().next().unwrap_or_default().trim().to_owned();
+        if line.is_empty() {
+            return Err(RemoteError::Credentials(format!("the credentials of {named} are empty")));
+        }
+        Ok(Self(line))
+    }
+
+    /// The text itself.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What somebody said to whom this secret was shown, without it: `***` in its place, also where it is
+    /// encoded (base64, URLs, JSON, HTML) or only its secret part is said.
+    #[must_use]
+    pub fn hide(&self, said: &str) -> String {
+        Forms::of(&self.0).hide_in_text(said)
+    }
+
+    /// Name and password.
+    ///
+    /// # Errors
+    /// When it is no `NAME:PASSWORD`.
+    pub fn pair(&self) -> Result<(&str, &str), RemoteError> {
+        let wrong = || RemoteError::Credentials("credentials are no NAME:PASSWORD".to_owned());
+        self.0.split_once(':').ok_or_else(wrong)
+    }
+}
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Identity {
+    /// Anybody.
+    Nobody,
+    /// Name and password, as RFC 7617 has them.
+    Basic(Secret),
+    /// Name and password, as `user` and `password` of the query of every path.
+    Query(Secret),
+    /// A token, behind these words.
+    Token {
+        /// What is before it in the header `Authorization`: `Bearer `, `PVEAPIToken=`.
+        before: &'static str,
+        /// The token.
+        secret: Secret,
+    },
+}
+
+impl From<Option<Secret>> for Identity {
+    fn from(secret: Option<Secret>) -> Self {
+        secret.map_or(Self::Nobody, Self::Basic)
+    }
+}
+
+impl Identity {
+    /// Texts that no answer may hold.
+    pub(crate) fn forms(&self) -> Option<Forms> {
+        match self {
+            Self::Nobody => None,
+            Self::Basic(secret) | Self::Query(secret) | Self::Token { secret, .. } => {
+                Some(Forms::of(secret.reveal()))
+            }
+        }
+    }
+
+    /// A path with what shows it in its query; the path alone for those who show it elsewhere.
+    pub(crate) fn path(&self, path: &str) -> Result<String, RemoteError> {
+        let Self::Query(secret) = self else { return Ok(path.to_owned()) };
+        let (name, password) = secret.pair()?;
+        let own = format!("user={}&password={}", escaped(name), escaped(password));
+        Ok(match path.split_once('?') {
+            Some((path, query)) => format!("{path}?{own}&{query}"),
+            None => format!("{path}?{own}"),
+        })
+    }
+
+    /// The header that shows it, with its line's end; empty for nobody.
+    pub(crate) fn header(&self) -> Result<String, RemoteError> {
+        let value = match self {
+            Self::Nobody | Self::Query(_) => return Ok(String::new()),
+            Self::Basic(secret) => {
+                secret.pair()?;
+                format!("Basic {}", STANDARD.encode(secret.reveal()))
+            }
+            Self::Token { before, secret } => {
+                if !secret.reveal().bytes().all(|byte| byte.is_ascii_graphic()) {
+                    let text = "credentials are no token: it holds what no header may hold";
+                    return Err(RemoteError::Credentials(text.to_owned()));
+                }
+                format!("{before}{}", secret.reveal())
+            }
+        };
+        Ok(format!("Authorization: {value}\r\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_read_from_a_file_and_never_shown() {
+        let own = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(own.path(), "root:hunter2\nnot this\n").expect("writes");
+        let secret = Secret::read(&own.path().display().to_string()).expect("there");
+        assert_eq!(secret.pair().expect("a pair"), ("root", "hunter2"));
+        assert!(!format!("{secret:?}").contains("hunter2"));
+        assert!(Secret::read("/nowhere/secret").is_err());
+        assert!(Secret::read("env:TILEMARK_NO_SUCH_VARIABLE").is_err());
+    }
+
+    #[test]
+    fn a_token_with_a_line_break_or_a_blank_is_refused_and_shown_to_nobody() {
+        let own =
+            |text: &str| Identity::Token { before: "Bearer ", secret: Secret(text.to_owned()) };
+        assert_eq!(own("a.b-c").header().expect("a token"), "Authorization: Bearer a.b-c\r\n");
+        for text in ["a b", "a\r\nHost: x", "\u{e4}"] {
+            let error = own(text).header().expect_err("no token").to_string();
+            assert!(!error.contains(text), "{error}");
+        }
+    }
+}

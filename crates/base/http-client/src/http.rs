@@ -1,0 +1,362 @@
+//! One question over HTTP/1.1 and its answer; a connection each. Meters are asked once a second, hypervisors
+//! not much more often, and both speak no more than this, so that no client of a library is needed.
+
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::tls::Trust;
+use crate::{Identity, RemoteError};
+
+/// How long an answer may take, all in all, if nobody says otherwise. Our choice: two periods of a
+/// sample a second; a management controller may take longer, and has longer periods.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
+
+/// Longer answers are none.
+const BODY_MAX: usize = 1 << 20;
+const HEADERS_MAX: usize = 64;
+
+/// What is done to what is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Read it.
+    Get,
+    /// Make something there.
+    Post,
+    /// Put it in its place.
+    Put,
+    /// Remove it.
+    Delete,
+}
+
+impl Method {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// A question.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// What is done.
+    pub method: Method,
+    /// To what; parts that others named are [`crate::escaped`].
+    pub path: &'a str,
+    /// What is sent with it: its kind, and its bytes.
+    pub body: Option<(&'a str, &'a [u8])>,
+}
+
+/// An answer, of whatever status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The words behind it, in which some services say what is wrong.
+    pub reason: String,
+    /// The rest.
+    pub body: Vec<u8>,
+}
+
+/// Where questions go.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Name or address.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// How the other side shows who it is, if the connection is to be secret.
+    pub tls: Option<Arc<Trust>>,
+    /// Who asks.
+    pub identity: Identity,
+    /// How long an answer may take; 5 s if nobody says.
+    pub patience: Option<Duration>,
+}
+
+/// Host and port of `HOST[:PORT]`; an IPv6 address stands in brackets.
+///
+/// # Errors
+/// When it is none.
+pub fn host_and_port(text: &str, usual: u16) -> Result<(String, u16), RemoteError> {
+    let wrong =
+        || RemoteError::Address(format!("\"{}\" is no HOST[:PORT]", untrusted::shown(text)));
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port))
+            if !port.ends_with(']') && (!host.contains(':') || host.ends_with(']')) =>
+        {
+            (host, port.parse().map_err(|_| wrong())?)
+        }
+        _ => (text, usual),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    if host.is_empty() { Err(wrong()) } else { Ok((host.to_owned(), port)) }
+}
+
+impl Place {
+    /// The document at a path, as JSON.
+    ///
+    /// # Errors
+    /// When there is no answer of status 200, or what is there is no JSON.
+    pub fn json(&self, path: &str) -> Result<serde_json::Value, RemoteError> {
+        let body = self.get(path)?;
+        serde_json::from_slice(&body).map_err(|error| {
+            let path = untrusted::shown(path);
+            RemoteError::Nonsense(format!("what is at {path} is no JSON: {error}"))
+        })
+    }
+
+    /// The body of an answer of status 200.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn get(&self, path: &str) -> Result<Vec<u8>, RemoteError> {
+        let answer = self.ask(Question { method: Method::Get, path, body: None })?;
+        match answer.status {
+            200 => Ok(answer.body),
+            status => Err(RemoteError::Status { status, path: path.to_owned() }),
+        }
+    }
+
+    /// The answer to a question, of whatever status.
+    ///
+    /// # Errors
+    /// When none comes in time, or it is no HTTP.
+    pub fn ask(&self, question: Question<'_>) -> Result<Answer, RemoteError> {
+        let until = Instant::now() + self.patience.unwrap_or(ANSWER_MAX);
+        let request = self.request(question)?;
+        let answer = self
+            .send(&request, until)
+            .map_err(|error| RemoteError::Unanswered(error.to_string()))?;
+        let nonsense =
+            || RemoteError::Nonsense(format!("the answer at {} is no HTTP", question.path));
+        let answer = parse(&answer).ok_or_else(nonsense)?;
+        Ok(match self.identity.forms() {
+            None => answer,
+            // Here and not where texts are made of answers: they are made in many places, and stored.
+            Some(forms) => Answer {
+                reason: forms.hide_in_text(&answer.reason),
+                body: forms.hide_in_body(answer.body),
+                ..answer
+            },
+        })
+    }
+
+    fn send(&self, request: &[u8], until: Instant) -> std::io::Result<Vec<u8>> {
+        let stream = self.connect(until)?;
+        match &self.tls {
+            None => exchange(stream, request, until, |_| Ok(())),
+            Some(trust) => trust.exchange(&self.host, stream, |stream, socket| {
+                let patience = |_: &mut _| wait_at_most(socket, until);
+                exchange(stream, request, until, patience)
+            }),
+        }
+    }
+
+    fn connect(&self, until: Instant) -> std::io::Result<TcpStream> {
+        let mut failed = None;
+        for address in (self.host.as_str(), self.port).to_socket_addrs()? {
+            let left =
+                until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+            match TcpStream::connect_timeout(&address, left) {
+                Ok(stream) => {
+                    wait_at_most(&stream, until)?;
+                    return Ok(stream);
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        Err(failed.unwrap_or_else(|| std::io::Error::other("the name has no address")))
+    }
+
+    fn request(&self, question: Question<'_>) -> Result<Vec<u8>, RemoteError> {
+        let Question { method, path, body } = question;
+        if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let text = format!("\"{}\" is no path to ask for", untrusted::shown(path));
+            return Err(RemoteError::Unanswered(text));
+        }
+        let name =
+            if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        // Errors tell the path of the question, which has no secret.
+        let path = self.identity.path(path)?;
+        let mut text = format!(
+            "{} {path} HTTP/1.1\r\nHost: {name}:{}\r\nConnection: close\r\n\
+             Accept: application/json\r\nUser-Agent: tilemark\r\n",
+            method.name(),
+            self.port
+        );
+        text += &self.identity.header()?;
+        match body {
+            Some((kind, bytes)) => {
+                text += &format!("Content-Type: {kind}\r\nContent-Length: {}\r\n\r\n", bytes.len());
+                Ok([text.as_bytes(), bytes].concat())
+            }
+            // A body that may be there and is not has a length, too (RFC 9110, section 8.6).
+            None if matches!(method, Method::Post | Method::Put) => {
+                Ok((text + "Content-Length: 0\r\n\r\n").into_bytes())
+            }
+            None => Ok((text + "\r\n").into_bytes()),
+        }
+    }
+}
+
+fn wait_at_most(stream: &TcpStream, until: Instant) -> std::io::Result<()> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(std::io::ErrorKind::TimedOut.into());
+    }
+    stream.set_read_timeout(Some(left))?;
+    stream.set_write_timeout(Some(left))
+}
+
+/// Sends and reads until the other side ends, or the answer is whole.
+fn exchange<S: Read + Write>(
+    mut stream: S,
+    request: &[u8],
+    until: Instant,
+    mut patience: impl FnMut(&mut S) -> std::io::Result<()>,
+) -> std::io::Result<Vec<u8>> {
+    stream.write_all(request)?;
+    stream.flush()?;
+    let (mut answer, mut part) = (Vec::new(), [0; 16 * 1024]);
+    while !is_whole(&answer) {
+        patience(&mut stream)?;
+        match stream.read(&mut part) {
+            Ok(0) => break,
+            Ok(read) => answer.extend_from_slice(&part[..read]),
+            // Many small servers close without TLS's good-bye.
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => break,
+            Err(error) => return Err(error),
+        }
+        if answer.len() > BODY_MAX || Instant::now() > until {
+            return Err(std::io::Error::other("the answer is too long, or takes too long"));
+        }
+    }
+    Ok(answer)
+}
+
+fn is_whole(answer: &[u8]) -> bool {
+    head(answer).is_some_and(|(_, _, length, body)| match length {
+        Length::Of(bytes) => body.len() >= bytes,
+        Length::Chunked => unchunked(body).is_some(),
+        Length::ToTheEnd => false,
+    })
+}
+
+enum Length {
+    Of(usize),
+    Chunked,
+    ToTheEnd,
+}
+
+/// Status with its words, length and what there is of the body; nothing until the headers are there.
+fn head(answer: &[u8]) -> Option<(u16, String, Length, &[u8])> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut response = httparse::Response::new(&mut headers);
+    let httparse::Status::Complete(begin) = response.parse(answer).ok()? else { return None };
+    let header = |name: &str| {
+        let own = response.headers.iter().find(|own| own.name.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(own.value).ok()
+    };
+    let is_chunked = header("transfer-encoding").is_some_and(|how| how.contains("chunked"));
+    let status = response.code?;
+    // RFC 9110, section 15.3.5 and 6.4.1: these have no body, whatever is said of its length.
+    let is_bare = matches!(status, 204 | 304);
+    let length = match (is_chunked, header("content-length").and_then(|own| own.parse().ok())) {
+        _ if is_bare => Length::Of(0),
+        (true, _) => Length::Chunked,
+        (false, Some(bytes)) => Length::Of(bytes),
+        (false, None) => Length::ToTheEnd,
+    };
+    let reason = response.reason.unwrap_or_default().to_owned();
+    Some((status, reason, length, &answer[begin..]))
+}
+
+fn parse(answer: &[u8]) -> Option<Answer> {
+    let (status, reason, length, body) = head(answer)?;
+    let body = match length {
+        Length::Of(bytes) => body.get(..bytes)?.to_vec(),
+        Length::Chunked => unchunked(body)?,
+        Length::ToTheEnd => body.to_vec(),
+    };
+    Some(Answer { status, reason, body })
+}
+
+/// RFC 9112, section 7.1; nothing until the last chunk is there.
+fn unchunked(mut body: &[u8]) -> Option<Vec<u8>> {
+    let mut whole = Vec::new();
+    loop {
+        let httparse::Status::Complete((begin, size)) = httparse::parse_chunk_size(body).ok()?
+        else {
+            return None;
+        };
+        let size = usize::try_from(size).ok().filter(|size| *size <= BODY_MAX)?;
+        if size == 0 {
+            return Some(whole);
+        }
+        whole.extend_from_slice(body.get(begin..begin + size)?);
+        body = body.get(begin + size + 2..)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::escaped;
+
+    #[test]
+    fn an_answer_ends_where_it_says_so() {
+        let of = |text: &str| {
+            parse(text.as_bytes())
+                .map(|own| (own.status, String::from_utf8(own.body).expect("text")))
+        };
+        let whole = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}and more";
+        assert_eq!(of(whole), Some((200, "{}".to_owned())));
+        let chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"a\r\n4;x=y\r\n\":1}\r\n0\r\n\r\n";
+        assert_eq!(of(chunks), Some((200, "{\"a\":1}".to_owned())));
+        assert!(is_whole(chunks.as_bytes()) && !is_whole(&chunks.as_bytes()[..60]));
+        assert_eq!(of("HTTP/1.0 404 Not Found\r\n\r\ngone"), Some((404, "gone".to_owned())));
+        assert_eq!(of("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}"), None, "cut");
+        assert_eq!(of("SSH-2.0-OpenSSH"), None);
+        assert_eq!(of("HTTP/1.1 204 No Content\r\n\r\n"), Some((204, String::new())));
+        let words = parse(b"HTTP/1.1 500 VM 100 not running\r\nContent-Length: 0\r\n\r\n");
+        assert_eq!(words.expect("an answer").reason, "VM 100 not running");
+    }
+
+    #[test]
+    fn what_is_asked_is_one_question_whatever_a_name_holds() {
+        let place = Place {
+            host: "::1".to_owned(),
+            port: 80,
+            tls: None,
+            identity: Identity::Nobody,
+            patience: None,
+        };
+        let of = |method, path, body| {
+            let request = place.request(Question { method, path, body });
+            request.map(|bytes| String::from_utf8(bytes).expect("text"))
+        };
+        let form = Some(("application/x-www-form-urlencoded", &b"a=1"[..]));
+        let text = of(Method::Post, "/x", form).expect("a request");
+        assert!(text.starts_with("POST /x HTTP/1.1\r\nHost: [::1]:80\r\n"), "{text}");
+        assert!(text.ends_with("Content-Length: 3\r\n\r\na=1"), "{text}");
+        let text = of(Method::Put, "/x", None).expect("a request");
+        assert!(text.ends_with("Content-Length: 0\r\n\r\n"), "{text}");
+        assert!(of(Method::Get, "/a b HTTP/1.1\r\nX: y", None).is_err());
+        assert_eq!(escaped("a b/..\r\n?\u{e4}"), "a%20b%2F..%0D%0A%3F%C3%A4");
+    }
+
+    #[test]
+    fn a_place_has_a_host_and_a_port() {
+        let of = |text| host_and_port(text, 80).map_err(|fault| fault.to_string());
+        assert_eq!(of("plug"), Ok(("plug".to_owned(), 80)));
+        assert_eq!(of("plug:8888"), Ok(("plug".to_owned(), 8888)));
+        assert_eq!(of("[::1]:161"), Ok(("::1".to_owned(), 161)));
+        assert_eq!(of("[fe80::1]"), Ok(("fe80::1".to_owned(), 80)));
+        assert!(of("plug:x").is_err() && of(":80").is_err());
+    }
+}

@@ -1,0 +1,126 @@
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::RunDirError;
+use crate::files;
+
+/// What is wrong with a file of a stored run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChecksumProblem {
+    /// Its content is not what was written.
+    Changed {
+        /// The file.
+        name: String,
+    },
+    /// It is gone.
+    Missing {
+        /// The file.
+        name: String,
+    },
+    /// It was not there when the run was finished.
+    Added {
+        /// The file.
+        name: String,
+    },
+    /// `SHA256SUMS` itself has a line that cannot be read.
+    Unreadable {
+        /// Its number, from 1.
+        line: usize,
+    },
+}
+
+/// SHA-256 of some bytes, in hexadecimal.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
+        text
+    })
+}
+
+fn of_file(path: &Path) -> io::Result<String> {
+    let (mut file, mut digest) = (untrusted::open(path)?, Sha256::new());
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&digest.finalize())),
+            length => digest.update(&buffer[..length]),
+        }
+    }
+}
+
+/// Names of the files that are summed: all but the sums and the lock, sorted.
+fn names(directory: &Path) -> Result<Vec<String>, RunDirError> {
+    let mut names = Vec::new();
+    let listing = || RunDirError::io("listing", directory);
+    for entry in fs::read_dir(directory).map_err(listing())? {
+        let entry = entry.map_err(listing())?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_file = entry.file_type().map_err(listing())?.is_file();
+        if is_file && name != files::SUMS && name != files::LOCK {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The content of `SHA256SUMS`. Every file is flushed to its device first.
+pub(super) fn of_directory(directory: &Path) -> Result<String, RunDirError> {
+    let mut sums = String::new();
+    for name in names(directory)? {
+        let path = directory.join(&name);
+        untrusted::open(&path)
+            .and_then(|file| file.sync_all())
+            .map_err(RunDirError::io("flushing", &path))?;
+        let sum = of_file(&path).map_err(RunDirError::io("reading", &path))?;
+        writeln!(sums, "{sum}  {name}").expect("writing to a string cannot fail");
+    }
+    Ok(sums)
+}
+
+/// Compares a directory with its `SHA256SUMS`.
+pub(super) fn check(directory: &Path) -> Result<Vec<ChecksumProblem>, RunDirError> {
+    let path = directory.join(files::SUMS);
+    let text = untrusted::read_text(&path).map_err(RunDirError::io("reading", &path))?;
+    let (mut problems, mut unlisted) = (Vec::new(), names(directory)?);
+    for (line, content) in text.lines().enumerate() {
+        let Some((sum, name)) = content.split_once("  ") else {
+            problems.push(ChecksumProblem::Unreadable { line: line + 1 });
+            continue;
+        };
+        let found = unlisted.iter().position(|other| other == name);
+        let Some(position) = found else {
+            problems.push(ChecksumProblem::Missing { name: name.to_owned() });
+            continue;
+        };
+        unlisted.remove(position);
+        let path = directory.join(name);
+        if of_file(&path).map_err(RunDirError::io("reading", &path))? != sum {
+            problems.push(ChecksumProblem::Changed { name: name.to_owned() });
+        }
+    }
+    problems.extend(unlisted.into_iter().map(|name| ChecksumProblem::Added { name }));
+    Ok(problems)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_is_sha256_of_fips_180() {
+        // FIPS 180-4 example: SHA-256("abc").
+        assert_eq!(
+            sha256_hex(b"abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+}

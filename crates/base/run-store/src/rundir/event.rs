@@ -1,0 +1,137 @@
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use super::RunDirError;
+
+/// Something that happened during a run: one line of `events.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Event {
+    /// When, in nanoseconds from the start of the run on a clock that never steps.
+    pub at_ns: u64,
+    /// What.
+    pub kind: EventKind,
+    /// Further fields, by kind.
+    #[serde(flatten)]
+    pub fields: serde_json::Map<String, serde_json::Value>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EventKind {
+    /// The run began.
+    RunStart,
+    /// The run ended.
+    RunEnd,
+    /// Disks were filled.
+    Prefill,
+    /// Disks were made anew, larger.
+    LargerDisks,
+    /// A step began.
+    StepStart,
+    /// A step was judged.
+    StepEnd,
+    /// What was written was read back and is right.
+    Verified,
+    /// Some of it is wrong.
+    WrongBlocks,
+    /// What ended the run.
+    Error,
+    /// Any other, of a version that knows more.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl EventKind {
+    /// Its name in `events.jsonl`.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::RunStart => "run-start",
+            Self::RunEnd => "run-end",
+            Self::Prefill => "prefill",
+            Self::LargerDisks => "larger-disks",
+            Self::StepStart => "step-start",
+            Self::StepEnd => "step-end",
+            Self::Verified => "verified",
+            Self::WrongBlocks => "wrong-blocks",
+            Self::Error => "error",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+/// `events.jsonl`, open for appending. Every event is one write, so a killed run keeps all
+/// events up to its death.
+#[derive(Debug)]
+pub struct EventLog {
+    path: PathBuf,
+    file: File,
+    broken: Arc<AtomicBool>,
+}
+
+impl EventLog {
+    pub(super) fn open(path: &Path, broken: Arc<AtomicBool>) -> Result<Self, RunDirError> {
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .map_err(RunDirError::io("opening", path))?;
+        Ok(Self { path: path.to_owned(), file, broken })
+    }
+
+    /// Appends an event. `fields` must serialise to a JSON object, or to null for none;
+    /// `at_ns` and `kind` in it are ours and are replaced.
+    pub fn append(
+        &mut self,
+        at: Nanos,
+        kind: EventKind,
+        fields: &impl Serialize,
+    ) -> Result<(), RunDirError> {
+        let line = line(at, kind, fields).map_err(std::io::Error::from);
+        line.and_then(|line| self.file.write_all(line.as_bytes())).map_err(|error| {
+            self.broken.store(true, Ordering::Relaxed);
+            RunDirError::io("writing", &self.path)(error)
+        })
+    }
+}
+
+fn line(at: Nanos, kind: EventKind, fields: &impl Serialize) -> serde_json::Result<String> {
+    let mut fields = match serde_json::to_value(fields)? {
+        serde_json::Value::Object(fields) => fields,
+        serde_json::Value::Null => serde_json::Map::new(),
+        other => serde_json::Map::from_iter([("value".to_owned(), other)]),
+    };
+    fields.remove("at_ns");
+    fields.remove("kind");
+    let event = Event { at_ns: at.0, kind, fields };
+    Ok(serde_json::to_string(&event)? + "\n")
+}
+
+/// A week of an event a second is less.
+const EVENTS_MAX: u64 = 256 << 20;
+
+/// Reads all events. A last line without its end is what a killed writer leaves, and is
+/// skipped; any other unreadable line is an error.
+pub(super) fn read(path: &Path) -> Result<Vec<Event>, RunDirError> {
+    let bytes = untrusted::read(path, EVENTS_MAX).map_err(RunDirError::io("reading", path))?;
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let mut events = Vec::new();
+    for (number, line) in bytes[..end].split(|byte| *byte == b'\n').enumerate() {
+        if line.is_empty() {
+            continue;
+        }
+        let event = serde_json::from_slice(line).map_err(|error| RunDirError::Content {
+            path: path.to_owned(),
+            reason: format!("line {}: {error}", number + 1),
+        })?;
+        events.push(event);
+    }
+    Ok(events)
+}

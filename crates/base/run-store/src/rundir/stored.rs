@@ -1,0 +1,187 @@
+use std::fs::{self, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::{ChecksumProblem, Event, RunDirError, RunId, checksum, event};
+use crate::env::Environment;
+use crate::files;
+use crate::run::{self, Run};
+use crate::series::{
+    self, ActionRecord, CallRecord, GaugeRecord, GeneratorRecord, IoRecord, SeriesError,
+};
+
+/// What became of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It was finished and has its checksums.
+    Complete,
+    /// A live process is writing it.
+    Running,
+    /// Its process died before it was finished; what it had written can be read.
+    Abandoned,
+}
+
+impl State {
+    /// `complete`, `running` or `abandoned`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Running => "running",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+/// A run on disk. Its parts are read when they are asked for.
+#[derive(Debug)]
+pub struct StoredRun {
+    path: PathBuf,
+    id: RunId,
+    run: OnceLock<Run>,
+}
+
+impl StoredRun {
+    /// The run in this directory; none if neither its name is a run's nor what it holds. A
+    /// directory that somebody named otherwise is the run that its `run.json` says.
+    pub fn at(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let named = RunId::parse(name.strip_suffix(files::PARTIAL).unwrap_or(name));
+        let id = named.or_else(|| {
+            let text = untrusted::read_text(&path.join(files::RUN)).ok()?;
+            RunId::parse(&run::parse(&text).ok()?.id)
+        })?;
+        Some(Self { path: path.to_owned(), id, run: OnceLock::new() })
+    }
+
+    /// Whether its directory has another name than it was given.
+    pub(super) fn is_renamed(&self) -> bool {
+        !self
+            .path
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(self.id.as_str().as_bytes()))
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What became of it.
+    pub fn state(&self) -> State {
+        let is_partial = self
+            .path
+            .extension()
+            .is_some_and(|end| format!(".{}", end.display()) == files::PARTIAL);
+        if !is_partial {
+            return State::Complete;
+        }
+        match untrusted::open(&self.path.join(files::LOCK)).map(|lock| lock.try_lock_shared()) {
+            Ok(Err(TryLockError::WouldBlock)) => State::Running,
+            _ => State::Abandoned,
+        }
+    }
+
+    /// `run.json`, read once.
+    pub fn run(&self) -> Result<&Run, RunDirError> {
+        if let Some(run) = self.run.get() {
+            return Ok(run);
+        }
+        let text = self.text(files::RUN)?;
+        let run = run::parse(&text).map_err(|error| RunDirError::Content {
+            path: self.path.join(files::RUN),
+            reason: error.to_string(),
+        })?;
+        Ok(self.run.get_or_init(|| run))
+    }
+
+    /// `env.json`.
+    pub fn environment(&self) -> Result<Environment, RunDirError> {
+        self.json(files::ENV)
+    }
+
+    /// `preflight.json`.
+    pub fn preflight(&self) -> Result<serde_json::Value, RunDirError> {
+        self.json(files::PREFLIGHT)
+    }
+
+    /// `plan.toml`.
+    pub fn plan(&self) -> Result<String, RunDirError> {
+        self.text(files::PLAN)
+    }
+
+    /// `events.jsonl`; a line that a killed run left unfinished is skipped.
+    pub fn events(&self) -> Result<Vec<Event>, RunDirError> {
+        event::read(&self.path.join(files::EVENTS))
+    }
+
+    /// Rows of `series.parquet`, or of the parts a killed run left.
+    pub fn series(&self) -> Result<series::Rows<IoRecord>, SeriesError> {
+        series::read_run(&self.path)
+    }
+
+    /// Rows of `actions.parquet`, or of the parts a killed run left.
+    pub fn actions(&self) -> Result<series::Rows<ActionRecord>, SeriesError> {
+        series::read_run(&self.path)
+    }
+
+    /// Rows of `calls.parquet`, or of the parts a killed run left; none in a run without calls.
+    pub fn calls(&self) -> Result<series::Rows<CallRecord>, SeriesError> {
+        series::read_run(&self.path)
+    }
+
+    /// Rows of `generator.parquet`, or of the parts a killed run left.
+    pub fn generator(&self) -> Result<series::Rows<GeneratorRecord>, SeriesError> {
+        series::read_run(&self.path)
+    }
+
+    /// Rows of `gauges.parquet`, or of the parts a killed run left; none in earlier versions.
+    pub fn gauges(&self) -> Result<series::Rows<GaugeRecord>, SeriesError> {
+        series::read_run(&self.path)
+    }
+
+    /// Compares every file with `SHA256SUMS`; empty if all is as it was written.
+    pub fn check(&self) -> Result<Vec<ChecksumProblem>, RunDirError> {
+        checksum::check(&self.path)
+    }
+
+    /// The lines of `SHA256SUMS`: as stored, or of a run that is not complete, of its files as
+    /// they are now.
+    pub fn checksums(&self) -> Result<String, RunDirError> {
+        match self.path.join(files::SUMS).exists() {
+            true => self.text(files::SUMS),
+            false => checksum::of_directory(&self.path),
+        }
+    }
+
+    /// Bytes of all its files.
+    pub fn size_bytes(&self) -> Result<u64, RunDirError> {
+        size_of(&self.path).map_err(RunDirError::io("listing", &self.path))
+    }
+
+    fn text(&self, name: &str) -> Result<String, RunDirError> {
+        let path = self.path.join(name);
+        untrusted::read_text(&path).map_err(RunDirError::io("reading", &path))
+    }
+
+    fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, RunDirError> {
+        serde_json::from_str(&self.text(name)?).map_err(|error| RunDirError::Content {
+            path: self.path.join(name),
+            reason: error.to_string(),
+        })
+    }
+}
+
+fn size_of(directory: &Path) -> std::io::Result<u64> {
+    let mut total = 0;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        total += if metadata.is_dir() { size_of(&entry.path())? } else { metadata.len() };
+    }
+    Ok(total)
+}

@@ -1,0 +1,102 @@
+//! Calls in a file of their own, which only runs with calls have.
+
+use arrow_array::RecordBatch;
+use state_machine::CallError;
+use stats::Compact;
+use units::{Bytes, Nanos};
+
+use super::SeriesError;
+use super::column::{Columns, Found};
+use super::record::{Common, Record, StepKey};
+use super::source::{common, instances, lookup};
+use crate::files;
+use crate::slice::{Slice, Topology};
+
+/// One row of `calls.parquet`: calls of one instance and kind that finished in one slice of time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRecord {
+    /// Which part of which step.
+    pub key: StepKey,
+    /// Start of the slice, from the start of the step's load.
+    pub start: Nanos,
+    /// Width of the slice.
+    pub width: Nanos,
+    /// Tile, from 0; none for infrastructure operations.
+    pub tile: Option<u32>,
+    /// Workload.
+    pub workload: String,
+    /// Which of several of this workload in the tile, from 0.
+    pub copy: u32,
+    /// Kind of call, as the workload names it.
+    pub kind: String,
+    /// Calls that failed, by position in `CallError::ALL`; they are not in the histograms.
+    pub errors: [u64; CallError::ALL.len()],
+    /// Bytes of good answers.
+    pub bytes: Bytes,
+    /// Made to answered.
+    pub service: Compact,
+    /// Intended start to answered.
+    pub response: Compact,
+}
+
+/// The column of one class of errors.
+pub(crate) fn call_error_column(error: CallError) -> String {
+    format!("errors_{}", error.name().replace('-', "_"))
+}
+
+pub(super) fn columns(
+    key: &StepKey,
+    topology: &Topology,
+    slice: &Slice,
+) -> Result<Columns, SeriesError> {
+    let (mut entries, mut kinds) = (Vec::new(), Vec::new());
+    for row in &slice.calls {
+        let entry = lookup("instance", &topology.instances, row.instance.0 as usize)?;
+        entries.push(entry);
+        kinds.push(lookup("kind of call", &entry.kinds, row.kind.into())?.as_str());
+    }
+    let rows = &slice.calls;
+    let mut columns = Columns::default();
+    common(&mut columns, key, slice, rows.len());
+    instances(&mut columns, &entries);
+    columns.text("kind", kinds.into_iter());
+    columns.u64("count", rows.iter().map(|row| row.service.count()));
+    for error in CallError::ALL {
+        columns.u64(call_error_column(error), rows.iter().map(|row| row.errors[error as usize]));
+    }
+    columns.u64("bytes", rows.iter().map(|row| row.bytes.get()));
+    columns.latency("service", &rows.iter().map(|row| &row.service).collect::<Vec<_>>());
+    columns.latency("response", &rows.iter().map(|row| &row.response).collect::<Vec<_>>());
+    Ok(columns)
+}
+
+impl Record for CallRecord {
+    const FILE: &'static str = files::CALLS;
+
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
+        let found = Found(batch);
+        let common = Common::of(&found)?;
+        let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);
+        let (workload, kind) = (found.text("workload")?, found.text("kind")?);
+        let mut errors = Vec::new();
+        for error in CallError::ALL {
+            errors.push(found.u64(&call_error_column(error))?);
+        }
+        let bytes = found.u64("bytes")?;
+        let histograms = found.latency("service")?.into_iter().zip(found.latency("response")?);
+        let rows = histograms.enumerate().map(|(row, (service, response))| Self {
+            key: common.keys[row],
+            start: Nanos(common.start[row]),
+            width: Nanos(common.width[row]),
+            tile: tile[row],
+            workload: workload.value(row).to_owned(),
+            copy: copy[row],
+            kind: kind.value(row).to_owned(),
+            errors: CallError::ALL.map(|error| errors[error as usize][row]),
+            bytes: Bytes::new(bytes[row]),
+            service,
+            response,
+        });
+        Ok(rows.collect())
+    }
+}

@@ -1,0 +1,70 @@
+//! Tells the program which commit it is built from, with what, and how.
+//!
+//! `TILEMARK_COMMIT` wins, for builds of packages from sources without a repository; else git is
+//! asked, and what git cannot say is left out. Sources that differ from the commit say so
+//! (`-dirty`), so two builds of one commit carry the same words.
+
+use std::path::Path;
+use std::process::Command;
+
+/// What goes into the program, from here.
+const SOURCES: &str = "../../..";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=TILEMARK_COMMIT");
+    let named = std::env::var("TILEMARK_COMMIT").ok().filter(|commit| !commit.is_empty());
+    if let Some(commit) = named.or_else(committed) {
+        println!("cargo::rustc-env=TILEMARK_COMMIT={commit}");
+    }
+    for (name, from) in [
+        ("TILEMARK_TARGET", "TARGET"),
+        ("TILEMARK_PROFILE", "PROFILE"),
+        ("TILEMARK_RUSTC", "RUSTC"),
+    ] {
+        let value = std::env::var(from).unwrap_or_default();
+        let value = if from == "RUSTC" { said(Command::new(value).arg("-V")) } else { Some(value) };
+        println!("cargo::rustc-env={name}={}", value.unwrap_or_default());
+    }
+}
+
+/// The commit that git has checked out, and whether the sources are still those.
+fn committed() -> Option<String> {
+    let git = |args: &[&str]| said(Command::new("git").args(args).current_dir(SOURCES));
+    // A directory unpacked inside of somebody else's repository is not that repository.
+    let top = git(&["rev-parse", "--show-toplevel"])?;
+    if Path::new(&top).canonicalize().ok()? != Path::new(SOURCES).canonicalize().ok()? {
+        return None;
+    }
+    let head = git(&["rev-parse", "HEAD"])?;
+    watch(&git);
+    let changes = git(&["status", "--porcelain", "--untracked-files=no"]);
+    Some(if changes.is_none() { head } else { format!("{head}-dirty") })
+}
+
+/// Has this run again after a commit, and when a source changes that the program is built from.
+fn watch(git: &impl Fn(&[&str]) -> Option<String>) {
+    let branch = git(&["symbolic-ref", "-q", "HEAD"]);
+    let refs = [Some("HEAD".to_owned()), branch, Some("packed-refs".to_owned())];
+    for name in refs.into_iter().flatten() {
+        let path = git(&["rev-parse", "--path-format=absolute", "--git-path", &name]);
+        // An absent file would have this run each time.
+        if let Some(path) = path.filter(|path| Path::new(path).exists()) {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+    let crates = Path::new(SOURCES).join("crates");
+    for entry in std::fs::read_dir(crates).into_iter().flatten().flatten() {
+        println!("cargo::rerun-if-changed={}", entry.path().join("src").display());
+    }
+    for name in ["Cargo.lock", "Cargo.toml", "tiles", "arrays", "studies"] {
+        println!("cargo::rerun-if-changed={SOURCES}/{name}");
+    }
+}
+
+/// What a command says in a line; none if it says nothing or cannot.
+fn said(command: &mut Command) -> Option<String> {
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}

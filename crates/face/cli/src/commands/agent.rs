@@ -1,0 +1,85 @@
+//! `agent`: this host works for a run that another machine controls.
+
+use crate::args::AgentArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+#[cfg(not(feature = "hosts"))]
+pub fn agent(_: &AgentArgs) -> Result<Exit, Failure> {
+    Err(crate::gathering::absent())
+}
+
+/// Joins, and does what is asked until the controller has no more or is gone.
+#[cfg(feature = "hosts")]
+pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use bench::progress::Control;
+    use many_hosts::{Agent, AgentEnd, AgentFile, AgentOptions, Allowed};
+
+    let refused =
+        |error: &dyn std::error::Error| Failure::new(Exit::Refused, super::run::chain(error));
+    let named =
+        AgentFile { allow: args.allow.clone(), allow_root_fs: args.allow_root_fs, record: None };
+    let allowed = Allowed::read(args.config.as_deref(), named).map_err(|error| refused(&error))?;
+    let token = token(&args.join)?;
+    let invitation = token
+        .parse::<many_hosts::Invitation>()
+        .map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+    let control = Arc::new(Control::default());
+    let signals = crate::signals::watch(Arc::clone(&control))
+        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let options = AgentOptions {
+        allowed,
+        tool: super::run::tool(),
+        base: super::runs::base(args.out.as_deref())?,
+        lease: many_hosts::LEASE,
+        join_within: Duration::from_nanos(args.join_within.0),
+        commands: super::there::here,
+        slot: std::env::var("TILEMARK_AGENT_SLOT").unwrap_or_default(),
+    };
+    let end = Agent::run(&invitation, options, &control)
+        .map_err(|error| Failure::new(Exit::Failure, super::run::chain(&error)))?;
+    let tell = |stays: &[String]| stays.iter().for_each(|text| crate::say!("not removed: {text}"));
+    Ok(match end {
+        AgentEnd::Left => Exit::Success,
+        AgentEnd::Alone { not_removed } => {
+            crate::say!(
+                "the controller is gone; what was made here is removed, and a recording is ended"
+            );
+            tell(&not_removed);
+            if not_removed.is_empty() { Exit::Failure } else { Exit::NotRemoved }
+        }
+        AgentEnd::Stopped { not_removed } => {
+            tell(&not_removed);
+            signals.exit()
+        }
+    })
+}
+
+/// The token itself, from wherever it is.
+#[cfg(feature = "hosts")]
+fn token(given: &str) -> Result<String, Failure> {
+    use std::io::BufRead;
+
+    /// Ten times the longest.
+    const TOKEN_MAX: u64 = 1 << 15;
+    let failed = |what: String| Failure::new(Exit::Usage, what);
+    if given == "-" {
+        let mut line = String::new();
+        let mut input = std::io::Read::take(std::io::stdin().lock(), TOKEN_MAX);
+        input.read_line(&mut line).map_err(|error| failed(format!("standard input: {error}")))?;
+        return Ok(line);
+    }
+    match given.strip_prefix('@') {
+        Some(path) => {
+            std::fs::read_to_string(path).map_err(|error| failed(format!("{path}: {error}")))
+        }
+        // Every user of this host sees the words of a command (ps), and the token is a secret.
+        None => {
+            Err(failed("--join takes no token on the command line, where others see it".into())
+                .hint(Some("--join @FILE reads it from a file, --join - from standard input")))
+        }
+    }
+}

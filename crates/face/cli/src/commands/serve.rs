@@ -1,0 +1,176 @@
+//! `serve`: runs in a browser.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bench::sample::SampleOptions;
+use page_server::{Door, Library, Provider, Server, Shelf};
+use run_store::rundir::StoredRun;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use units::Nanos;
+use view::document::{RunKind, RunRow};
+
+use crate::args::ServeArgs;
+use crate::commands::runs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::page::{TOKEN, say_token};
+use crate::push::Pushing;
+use crate::{door, output};
+
+/// How long a page that was handed over is kept for somebody to look at it.
+const KEPT: Duration = Duration::from_secs(600);
+/// Between two looks whether somebody does.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Serves until Ctrl-C.
+pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
+    if let Some(host) = &args.inherited {
+        return inherited(args, host);
+    }
+    let (library, path) = library(args)?;
+    let runs = library.runs().map_err(|error| Failure::from_error(Exit::Failure, &error))?;
+    let listen = args.listen.clone().unwrap_or_default();
+    let door = door::open(&listen, args.token.token_file.as_deref())?;
+    let server = start(door, Arc::clone(&library))?;
+    let _pushing = Pushing::begin(&library);
+    let _sample = runs.runs.is_empty().then(|| Sample::show(&library)).flatten();
+    crate::say!("{} of {}; Ctrl-C ends it", counted(&runs.runs), runs.base);
+    say_token(&server);
+    output::print(&format!("{}\n", server.url(&path)))?;
+    let signals = Signals::new([SIGINT, SIGTERM]);
+    let mut signals = signals
+        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    signals.forever().next();
+    Ok(Exit::Success)
+}
+
+/// `3 runs`, `3 runs and 1 trace`, `1 trace`.
+fn counted(rows: &[RunRow]) -> String {
+    let traces = rows.iter().filter(|row| row.kind == RunKind::Recorded).count();
+    let count = |number: usize, noun| crate::text::count(number as u64, noun);
+    match (rows.len() - traces, traces) {
+        (runs, 0) => count(runs, "run"),
+        (0, traces) => count(traces, "trace"),
+        (runs, traces) => format!("{} and {}", count(runs, "run"), count(traces, "trace")),
+    }
+}
+
+fn start(door: Door, library: Arc<Library>) -> Result<Server, Failure> {
+    Server::start(door, library)
+        .map_err(|error| Failure::new(Exit::Failure, format!("starting the server: {error}")))
+}
+
+/// What is served, and the path of what is looked at first: the only run's or trace's page, or
+/// the list.
+fn library(args: &ServeArgs) -> Result<(Arc<Library>, String), Failure> {
+    let places = args.places.iter().map(String::as_str);
+    let (traces, others): (Vec<&str>, Vec<&str>) =
+        places.partition(|place| trace::store::is_store(Path::new(place)));
+    let shelf = match others.as_slice() {
+        [] if !traces.is_empty() => Shelf::Some(Vec::new()),
+        others => shelf(args, others)?,
+    };
+    let of_run = first_path(&shelf);
+    let library = Library::new(shelf);
+    let mut ids = Vec::new();
+    for place in traces {
+        let path = std::path::absolute(place)
+            .map_err(|error| Failure::new(Exit::Usage, format!("{place}: {error}")))?;
+        let id = library.add_trace(&path);
+        ids.push(id.map_err(|error| Failure::from_error(Exit::Failure, &error))?);
+    }
+    let path = match (ids.as_slice(), others.as_slice()) {
+        ([], _) => of_run,
+        ([id], []) => format!("/run/{id}"),
+        _ => "/".to_owned(),
+    };
+    Ok((Arc::new(library), path))
+}
+
+/// A single directory that is no run holds runs; anything else is a run.
+fn shelf(args: &ServeArgs, places: &[&str]) -> Result<Shelf, Failure> {
+    let is_base = |path: &Path| {
+        path.is_dir() && canonical(path).is_some_and(|path| StoredRun::at(&path).is_none())
+    };
+    match places {
+        [] => Ok(Shelf::All(runs::base(args.out.as_deref())?)),
+        [one] if is_base(Path::new(one)) => {
+            let base = std::path::absolute(one);
+            Ok(Shelf::All(base.unwrap_or_else(|_| PathBuf::from(one))))
+        }
+        several => {
+            let open = |name: &&str| {
+                runs::open(args.out.as_deref(), name).map(|run| run.path().to_owned())
+            };
+            Ok(Shelf::Some(several.iter().map(open).collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+fn canonical(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+/// The only run's page, or the list.
+fn first_path(shelf: &Shelf) -> String {
+    match shelf {
+        Shelf::Some(paths) if paths.len() == 1 => StoredRun::at(&paths[0])
+            .map_or_else(|| "/".to_owned(), |run| format!("/run/{}", run.id())),
+        _ => "/".to_owned(),
+    }
+}
+
+/// A run made up by rule, which is shown while there is no other. Removed when dropped.
+struct Sample(PathBuf);
+
+impl Sample {
+    fn show(library: &Library) -> Option<Self> {
+        let base = std::env::temp_dir().join(format!("tilemark-sample-{}", std::process::id()));
+        std::fs::create_dir(&base).ok()?;
+        let sample = Self(base.clone());
+        let options = SampleOptions {
+            base,
+            tile: "datacenter".to_owned(),
+            tiles: 6,
+            time: Nanos::from_secs(1800),
+            slice: Nanos::from_secs(1),
+            seed: 1,
+            is_empty: false,
+        };
+        let made = bench::run::sample(&options, None).ok()?;
+        library.set_sample(StoredRun::at(&made.directory)?).ok()?;
+        crate::say!("a made-up run is shown until there is a real one");
+        Some(sample)
+    }
+}
+
+impl Drop for Sample {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Goes on for a run that has ended, until nobody has looked for a while.
+fn inherited(args: &ServeArgs, host: &str) -> Result<Exit, Failure> {
+    // Ctrl-C and the end of the terminal are meant for others. It fails where we lead already.
+    let _ = rustix::process::setsid();
+    let taken = |error: &dyn std::fmt::Display| {
+        Failure::new(Exit::Usage, format!("standard input is not an open address: {error}"))
+    };
+    let address = rustix::stdio::stdin();
+    let address = address.try_clone_to_owned().map_err(|error| taken(&error))?;
+    let token = std::env::var(TOKEN).ok();
+    let door = Door::inherited(TcpListener::from(address), host, token);
+    let door = door.map_err(|error| taken(&error))?;
+    let (library, _) = library(args)?;
+    let server = start(door, library)?;
+    let begun = Instant::now();
+    while server.idle().unwrap_or_else(|| begun.elapsed()) < KEPT {
+        std::thread::sleep(LOOK);
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,35 @@
+//! The address that pages and metrics are answered at, opened before anything else is done: a
+//! program that was told to listen does so or says why not.
+
+use std::path::Path;
+
+use page_server::{Door, Listen};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Opens an address. What is asked for there is the token of a file, or one that is drawn.
+pub fn open(listen: &Listen, token_file: Option<&Path>) -> Result<Door, Failure> {
+    let token = token_file.map(token).transpose()?;
+    listen.bind_with(token).map_err(|error| {
+        Failure::new(Exit::Refused, format!("listening at {listen}: {error}"))
+            .hint(Some("name another port with --listen"))
+    })
+}
+
+fn token(path: &Path) -> Result<String, Failure> {
+    let wrong = |what: String| {
+        let message = format!("reading the token of {}: {what}", path.display());
+        Failure::new(Exit::Usage, message).hint(Some("openssl rand -hex 24 > FILE makes one"))
+    };
+    let text = untrusted::read_named_text(path).map_err(|e| wrong(e.to_string()))?;
+    let token = text.trim_end();
+    let is_fit = |c: char| c.is_ascii_alphanumeric() || "-_.~".contains(c);
+    if !(16..=128).contains(&token.len()) || !token.chars().all(is_fit) {
+        return Err(wrong(format!(
+            "it has {} characters; allowed is one line of 16 to 128 letters, digits, -, _, . or ~",
+            token.chars().count()
+        )));
+    }
+    Ok(token.to_owned())
+}

@@ -1,0 +1,111 @@
+//! From options and a plan to the hosts that drive a run.
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// What every command says that needs hosts in a build without them.
+#[cfg(not(feature = "hosts"))]
+pub fn absent() -> Failure {
+    Failure::new(Exit::Usage, "this build has no hosts: it was made without the feature `hosts`")
+}
+
+#[cfg(feature = "hosts")]
+pub use with::{invite, of_run, options};
+
+#[cfg(feature = "hosts")]
+mod with {
+    use std::fs::OpenOptions;
+    use std::io::Write;
+    use std::net::SocketAddr;
+    use std::os::unix::fs::OpenOptionsExt;
+    use std::time::Duration;
+
+    use bench::BenchError;
+    use bench::plan::{Origin, ResolvedPlan};
+    use many_hosts::{By, Launch, Options, Sharing};
+
+    use super::{Exit, Failure};
+    use crate::args::{ReachArgs, RunArgs, Storage};
+
+    /// How the hosts of a plan are gathered.
+    pub fn of_run(args: &RunArgs, plan: &ResolvedPlan) -> Result<Options, Failure> {
+        let mut options = options(&plan.hosts.value, plan.hosts.origin, &args.hosts.reach)?;
+        options.sharing = match args.hosts.storage {
+            Storage::Shared => Sharing::Shared,
+            Storage::Local => Sharing::Local,
+        };
+        options.allow_root_fs = args.allow_root_fs;
+        options.target = Some(plan.datastore.value.clone());
+        Ok(options)
+    }
+
+    /// Hands a token out to whoever starts that agent: in a file of its own, or printed.
+    pub fn invite(
+        reach: &ReachArgs,
+    ) -> impl FnMut(&many_hosts::Invitation) -> Result<(), BenchError> + '_ {
+        move |invitation| {
+            let (name, token) = (invitation.member(), invitation.token());
+            let Some(tokens) = &reach.tokens else {
+                crate::say!(
+                    "waiting for {name}; on that host: tilemark agent --join -, with this line on its \
+                     standard input: {token}"
+                );
+                return Ok(());
+            };
+            let path = tokens.join(name.as_str());
+            let failed = |error: std::io::Error| {
+                BenchError::Hosts(format!("writing {}: {error}", path.display()))
+            };
+            let _ = std::fs::remove_file(&path);
+            // It is a secret: nobody else reads it, and no link is followed.
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(&path)
+                .map_err(failed)?;
+            writeln!(file, "{token}").map_err(failed)?;
+            crate::say!(
+                "waiting for {name}; on that host: tilemark agent --join @FILE, with {}",
+                path.display()
+            );
+            Ok(())
+        }
+    }
+
+    /// How these hosts are gathered.
+    pub fn options(
+        texts: &[String],
+        origin: Origin,
+        reach: &ReachArgs,
+    ) -> Result<Options, Failure> {
+        let mut hosts = Vec::new();
+        for text in texts {
+            let launch: Launch = text.parse().map_err(|error: many_hosts::LaunchError| {
+                Failure::new(Exit::Usage, error.to_string())
+            })?;
+            // Opening somebody's plan must not run somebody's commands.
+            if origin != Origin::Flag && matches!(launch.by, By::Command(_)) {
+                let text = format!("host {}: a plan cannot name commands to run", launch.name);
+                let hint = format!("give it on the command line: --host '{launch}'");
+                return Err(Failure::new(Exit::Usage, text).hint(Some(hint)));
+            }
+            hosts.push(launch);
+        }
+        let mut options = Options::new(hosts);
+        options.listen = reach.listen.as_ref().map(address).transpose()?;
+        options.program.clone_from(&reach.host_program);
+        options.join_within = Duration::from_nanos(reach.join_within.0);
+        Ok(options)
+    }
+
+    /// Where hosts connect to must be an address, which is told to them.
+    fn address(listen: &page_server::Listen) -> Result<SocketAddr, Failure> {
+        listen.to_string().parse().map_err(|_| {
+            let message =
+                format!("`{listen}` is not an address and a port that hosts can connect to");
+            Failure::new(Exit::Usage, message)
+                .hint(Some("--listen ADDRESS:PORT, with port 0 for a free one: 10.0.0.1:0"))
+        })
+    }
+}

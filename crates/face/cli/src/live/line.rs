@@ -1,0 +1,277 @@
+use std::time::{Duration, Instant};
+
+use bench::progress::{LimitSoFar, Observer, Overview, Progress, Tick};
+use run_store::run::{Step, Verdict};
+use units::{Bytes, Nanos, decimal_and_binary};
+
+use super::FinalWarnings;
+use crate::page::url_of;
+use crate::text::{closest, count, number, step_line};
+use crate::time_left::TimeLeft;
+
+/// One plain line for each thing that happens; ticks only now and then.
+#[derive(Debug)]
+pub struct Lines {
+    last_prefill: Option<Instant>,
+    /// When the last one was, and whether its slice was measured.
+    last_tick: Option<(Nanos, bool)>,
+    /// When the last one was, on our own clock.
+    last_said: Option<Instant>,
+    pace: Pace,
+    left: TimeLeft,
+    warnings: FinalWarnings,
+    /// The beginning of the page's address, if there is a page.
+    address: Option<String>,
+}
+
+/// How fast the time of a simulation passes. On real storage it says nothing.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    is_simulated: bool,
+    begun: Option<Instant>,
+}
+
+impl Pace {
+    /// Notices what kind of run it is, and when a step begins.
+    pub(super) fn hear(&mut self, event: &Progress<'_>) {
+        match event {
+            Progress::Planned(overview) => self.is_simulated = overview.is_simulated,
+            Progress::StepBegins { .. } => self.begun = Some(Instant::now()),
+            _ => {}
+        }
+    }
+
+    /// Whether time is a model's.
+    pub(super) fn is_simulated(&self) -> bool {
+        self.is_simulated
+    }
+
+    /// Virtual seconds of the step per second of ours, if they are different ones.
+    fn speed(&self, tick: &Tick) -> Option<f64> {
+        let begun = self.begun.filter(|_| self.is_simulated)?;
+        Some(tick.elapsed.as_secs_f64() / begun.elapsed().as_secs_f64().max(1e-3))
+    }
+}
+
+/// Between two lines about a step under way.
+const TICK_EVERY: Nanos = Nanos::from_secs(5);
+/// Between two lines about filling.
+const PREFILL_EVERY: Duration = Duration::from_secs(2);
+/// Between two lines about a simulated step, in our own time.
+const SIMULATED_EVERY: Duration = Duration::from_secs(2);
+
+impl Observer for Lines {
+    fn event(&mut self, event: &Progress<'_>) {
+        self.pace.hear(event);
+        self.left.hear(event, Instant::now());
+        match event {
+            Progress::Planned(overview) => overview_lines(overview, self.address.as_deref())
+                .iter()
+                .for_each(|line| crate::say!("{line}")),
+            Progress::Prefill { done, total, bytes_per_s } => {
+                self.prefill(*done, *total, *bytes_per_s)
+            }
+            Progress::LargerDisks { .. } => crate::say!("{}", larger_line(event)),
+            Progress::StepBegins { .. } => {
+                self.last_tick = None;
+                crate::say!("{}{}", begin_line(event), of_all(&self.left));
+            }
+            Progress::Slice { .. } => {}
+            Progress::Tick(tick) => self.tick(tick),
+            Progress::StepEnds(step) => {
+                self.warnings.of_step().iter().for_each(|line| crate::say!("{line}"));
+                crate::say!("step: {}: {}", step.verdict.name(), step.reason);
+            }
+            Progress::Warning(warning) => self.warnings.add(warning),
+            Progress::Finished { directory } => {
+                self.warnings.of_run().iter().for_each(|line| crate::say!("{line}"));
+                crate::say!("run directory: {}", directory.display());
+            }
+        }
+    }
+}
+
+impl Lines {
+    /// Says all of what happens, but of warnings only those that the result does not repeat.
+    pub fn new(warnings: FinalWarnings, address: Option<String>) -> Self {
+        Self {
+            last_prefill: None,
+            last_tick: None,
+            last_said: None,
+            pace: Pace::default(),
+            left: TimeLeft::default(),
+            warnings,
+            address,
+        }
+    }
+
+    /// The first, the last, and one now and then.
+    fn prefill(&mut self, done: Bytes, total: Bytes, bytes_per_s: f64) {
+        let is_due = self.last_prefill.is_none_or(|last| last.elapsed() >= PREFILL_EVERY);
+        if is_due || done == total {
+            crate::say!("{}", prefill_line(done, total, bytes_per_s));
+            self.last_prefill = Some(Instant::now());
+        }
+        if done == total {
+            self.last_prefill = None;
+        }
+    }
+
+    fn tick(&mut self, tick: &Tick) {
+        let is_time = |last: Nanos| match self.pace.is_simulated() {
+            true => self.last_said.is_none_or(|said| said.elapsed() >= SIMULATED_EVERY),
+            false => tick.elapsed.saturating_sub(last) >= TICK_EVERY,
+        };
+        let is_due = self
+            .last_tick
+            .is_none_or(|(last, was_measured)| is_time(last) || was_measured != tick.is_measured);
+        if is_due {
+            self.last_tick = Some((tick.elapsed, tick.is_measured));
+            self.last_said = Some(Instant::now());
+            let worst =
+                worst(tick).map_or_else(String::new, |limit| format!("; {}", limit_line(limit)));
+            let (phase, rate) = (phase_line(tick), rate_line(tick, &self.pace));
+            let beside = in_the_way(tick).map_or_else(String::new, |text| format!("; {text}"));
+            crate::say!("  {phase}: {rate}{worst}{beside}");
+        }
+    }
+}
+
+/// What will be done, before anything is.
+pub(super) fn overview_lines(overview: &Overview, address: Option<&str>) -> Vec<String> {
+    let capacity = overview.capacity.filter(|_| !overview.is_simulated);
+    let capacity = capacity.map_or_else(String::new, |bytes| format!(", at most {bytes} of files"));
+    let target = if overview.is_simulated { "array    " } else { "datastore" };
+    let mut lines = vec![
+        format!("run        {}", overview.id),
+        format!("{target}  {}  {}", overview.datastore, overview.target_summary),
+        format!(
+            "tile       {}: {}, {} of disks{capacity}",
+            overview.tile,
+            count(u64::from(overview.vms_per_tile), "VM"),
+            overview.bytes_per_tile
+        ),
+        format!(
+            "ladder     {}; room for {}; a step takes at most {}{}; seed {}",
+            overview.ladder,
+            count(u64::from(overview.tiles_max), "tile"),
+            overview.step_at_most,
+            if overview.is_simulated { " of virtual time" } else { "" },
+            overview.seed
+        ),
+    ];
+    lines.extend(address.map(|address| format!("page       {}", url_of(address, &overview.id))));
+    lines
+}
+
+/// `; about 4 min left of the run`.
+pub(super) fn of_all(left: &TimeLeft) -> String {
+    left.told(Instant::now()).map_or_else(String::new, |told| format!("; {told} of the run"))
+}
+
+pub(super) fn begin_line(event: &Progress<'_>) -> String {
+    let Progress::StepBegins { tiles, vms, repeat, repeats, at_most } = event else {
+        return String::new();
+    };
+    let of = if *repeats == 1 { String::new() } else { format!(", repeat {repeat} of {repeats}") };
+    let (tiles, vms) = (count(u64::from(*tiles), "tile"), count(u64::from(*vms), "VM"));
+    format!("step: {tiles}, {vms}{of}, at most {at_most}")
+}
+
+/// Both ends of the edge so far, and the size of disks with which it is confirmed.
+pub(super) fn larger_line(event: &Progress<'_>) -> String {
+    let Progress::LargerDisks { held, failed, before, after } = event else {
+        return String::new();
+    };
+    let held = count(u64::from(*held), "tile");
+    format!(
+        "edge: with {before} of disks per tile {held} passed and {failed} failed; it is confirmed with \
+         {after} per tile"
+    )
+}
+
+pub(super) fn prefill_line(done: Bytes, total: Bytes, bytes_per_s: f64) -> String {
+    let rate = if bytes_per_s > 0.0 {
+        format!(" at {}", decimal_and_binary(bytes_per_s))
+    } else {
+        String::new()
+    };
+    format!("prefill: {done} of {total}{rate}")
+}
+
+/// What is going on.
+pub(super) fn phase_line(tick: &Tick) -> String {
+    let state = match (tick.is_measured, tick.is_longer) {
+        (false, _) => "warming up",
+        (true, false) => "measuring",
+        // Otherwise the time left would seem to run backwards.
+        (true, true) => "measuring for longer, as it did not decide",
+    };
+    format!("{state}, {} left", tick.left)
+}
+
+/// How much is going on, and how its maker fares.
+pub(super) fn rate_line(tick: &Tick, pace: &Pace) -> String {
+    let maker = match pace.speed(tick) {
+        Some(speed) => {
+            format!("at {} of virtual time, {} x real time", tick.elapsed, number(speed))
+        }
+        None => format!("busiest worker {:.0} % CPU", tick.worker_cpu * 100.0),
+    };
+    let p99 = tick.service_p99.map_or_else(|| "-".to_owned(), |time| time.to_string());
+    let calls = tick.calls_per_s.map(|calls| format!("{} calls/s", number(calls)));
+    match (tick.operations_per_s > 0.0, calls) {
+        (false, None) => format!("no I/O, {maker}"),
+        (false, Some(calls)) => format!("{calls}, p99 {p99}, {maker}"),
+        (true, calls) => format!(
+            "{} IOPS ({:.0} % reads), {}, p99 {p99}, {}{maker}",
+            number(tick.operations_per_s),
+            tick.read_share * 100.0,
+            decimal_and_binary(tick.bytes_per_s),
+            calls.map_or_else(String::new, |calls| calls + ", "),
+        ),
+    }
+}
+
+/// The limit with the largest share used.
+pub(super) fn worst(tick: &Tick) -> Option<&LimitSoFar> {
+    tick.limits
+        .iter()
+        .filter(|limit| limit.measured.is_some())
+        .max_by(|a, b| a.share().total_cmp(&b.share()))
+}
+
+/// Whose work is in the way so far: the first of them.
+pub(super) fn in_the_way(tick: &Tick) -> Option<String> {
+    tick.disturbances.first().map(|own| format!("in the way: {own}"))
+}
+
+pub(super) fn limit_line(limit: &LimitSoFar) -> String {
+    let measured =
+        limit.measured.map_or_else(|| "no sample yet".to_owned(), |time| time.to_string());
+    format!("{} {measured} of {} ({:.0} %)", limit.name, limit.limit, limit.share() * 100.0)
+}
+
+/// A judged step: a line, and below it why it decided nothing, if it did not.
+pub(super) fn judged(step: &Step) -> Vec<String> {
+    let mut lines = vec![judged_line(step)];
+    if matches!(step.verdict, Verdict::Inconclusive | Verdict::Interrupted) {
+        lines.push(format!("             because {}", step.reason));
+    }
+    lines
+}
+
+fn judged_line(step: &Step) -> String {
+    let cells = step_line(step);
+    let (tiles, vms) = (u64::from(step.tiles), u64::from(step.vms));
+    let limit = closest(step).map_or_else(String::new, |limit| format!("; {limit}"));
+    format!(
+        "{:<12} {} ({}): {} IOPS, {} MiB/s, score {}{limit}",
+        cells[3],
+        count(tiles, "tile"),
+        count(vms, "VM"),
+        cells[4],
+        cells[5],
+        cells[6],
+    )
+}

@@ -1,0 +1,492 @@
+//! From options and a plan file to layers of plan values; `bench` resolves them.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+
+use bench::BenchError;
+use bench::plan::{
+    ARRAY_PREFIX, Layer, Origin, PlanError, ResolvedPlan, Surroundings, Values, resolve,
+    resolve_simulated,
+};
+use bench::replay::{Asked, Definition, ReplayError, Traces};
+use datastore::Target;
+use run_store::run::Labels;
+use run_store::rundir::files;
+use spec::array::Array;
+use spec::expect::{ExpectationError, Quantity};
+use spec::plan::{Plan, Profile};
+use spec::replay::{Pace, Replay};
+use spec::workload::CpuMode;
+use spec::{ResolvedTile, SpecError};
+use units::{Bytes, Nanos};
+
+use crate::args::{Cpu, LoadArgs, ReplayArgs, RunArgs, SimulateArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{stored_runs, target};
+
+/// What `estate import` writes beside the tile: its machines.
+pub const SHEET: &str = "estate.json";
+
+/// The tile that runs if nobody names one.
+const DEFAULT_TILE: &str = "datacenter";
+
+/// Resolves what the options and the plan file say.
+pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
+    let mut source = match args.given.as_slice() {
+        [line, environment] => Source::layered(flags(line), flags(environment)),
+        _ => Source::new(flags(args)),
+    };
+    match plan_file(&args.target) {
+        Some(path) => {
+            let datastore = source.read(&path)?.datastore;
+            if datastore.starts_with(ARRAY_PREFIX) {
+                return Err(not_real(&path, &datastore));
+            }
+        }
+        None if args.target.starts_with(ARRAY_PREFIX) => {
+            return Err(not_real(Path::new(&args.target), &args.target));
+        }
+        None => source.layers[0].values.datastore = Some(from_anywhere(&args.target)),
+    }
+    if !args.given.is_empty() {
+        source.layers.push(Layer { origin: Origin::Config, values: flags(args) });
+    }
+    let mut plan = source.resolve(resolve)?;
+    name_expected_runs(&mut plan, args.stored.out.as_deref())?;
+    Ok(plan)
+}
+
+/// Replaces the runs that expectations name by their ids: `latest` means the run that is latest
+/// before this one begins.
+fn name_expected_runs(plan: &mut ResolvedPlan, out: Option<&Path>) -> Result<(), Failure> {
+    for expectation in &mut plan.expect.value {
+        let Quantity::NotSlower { run } = &mut expectation.quantity else { continue };
+        let stored = stored_runs::open(out, run)?;
+        stored.run().map_err(stored_runs::failure)?;
+        let id = stored.id().as_str();
+        let is_here = stored_runs::open(out, id)
+            .is_ok_and(|own| own.path().canonicalize().ok() == stored.path().canonicalize().ok());
+        *run = if is_here { id.to_owned() } else { stored.path().display().to_string() };
+    }
+    Ok(())
+}
+
+/// Resolves what the options and the plan file of a simulation say, and reads the array.
+///
+/// On a terminal the profile is `quick` where nobody names one: somebody waits. Scripts get the
+/// `standard` one, whose figures are the steadier.
+pub fn simulated(
+    args: &SimulateArgs,
+    is_at_terminal: bool,
+) -> Result<(ResolvedPlan, Array), Failure> {
+    let mut source = Source::new(simulated_flags(args));
+    let from_plan = match &args.plan {
+        Some(path) => Some(array_of(path, &source.read(path)?.datastore)?),
+        None => None,
+    };
+    let base = if args.array.is_some() { PathBuf::new() } else { source.base.clone() };
+    let name = args.array.clone().or(from_plan).unwrap_or_default();
+    source.layers[0].values.datastore = Some(format!("{ARRAY_PREFIX}{name}"));
+    let definition = |error: SpecError| Failure::from_definition(&error);
+    let changes = spec::array::overlay(&args.with).map_err(definition)?;
+    let array = spec::resolve_array_with(&crate::user_arrays::find(&name), &base, &[changes])
+        .map_err(definition)?;
+    let array = titled(array, &args.with);
+    // A plan file that names no profile means the standard one, so that it repeats its run.
+    let is_named = source.layers.iter().any(|layer| layer.values.profile.is_some());
+    if is_at_terminal && args.plan.is_none() && !is_named {
+        crate::say!("profile    quick, for this is a terminal; --standard for three repeats");
+        let values = Values { profile: Some(Profile::Quick), ..Values::default() };
+        source.layers.push(Layer { origin: Origin::Default, values });
+    }
+    let mut plan = source.resolve(resolve_simulated)?;
+    name_expected_runs(&mut plan, args.stored.out.as_deref())?;
+    Ok((plan, array))
+}
+
+/// Reads a trace and makes a plan around it; with the array, if it is to be played on one.
+pub fn replayed(args: &ReplayArgs) -> Result<(ResolvedPlan, Option<Array>), Failure> {
+    let array = args.array.as_ref().map(|name| modelled(name, &args.with)).transpose()?;
+    let datastore = match (&args.on, &args.array) {
+        (Some(target), _) => {
+            target::parse(target)?;
+            from_anywhere(target)
+        }
+        (None, array) => format!("{ARRAY_PREFIX}{}", array.as_deref().unwrap_or_default()),
+    };
+    let replay = replay_of(args);
+    let read = |error: ReplayError| Failure::from(BenchError::from(error));
+    if let Some(size) = args.size {
+        check_size(size)?;
+    }
+    let recording = bench::replay::load(&replay, args.max_bad).map_err(read)?;
+    let asked = Asked {
+        size_max: args.size,
+        limits: args.limits.iter().map(|limit| limit.0.clone()).collect(),
+        slice: args.slice,
+        ..Asked::default()
+    };
+    let made = bench::replay::definition(replay, &recording, asked);
+    let mut source = Source::new(Values { datastore: Some(datastore), ..replay_flags(args) });
+    source.layers.push(Layer { origin: Origin::Default, values: replay_defaults(&made) });
+    let resolve: Resolve = if array.is_some() { resolve_simulated } else { resolve };
+    let mut plan = source.resolve_with(resolve, made.tile)?;
+    plan.traces = Traces::one(recording);
+    Ok((plan, array))
+}
+
+/// A disk of less than an I/O's worth is a slip of the unit.
+fn check_size(size: Bytes) -> Result<(), Failure> {
+    if size >= Bytes::MIB {
+        return Ok(());
+    }
+    let message = format!("--size {size} is below 1 MiB");
+    let hint = format!("did you mean {}GiB?", size.get());
+    let hint = (size.get() < 1024).then_some(hint);
+    Err(Failure::new(Exit::Usage, message).hint(hint))
+}
+
+fn replay_of(args: &ReplayArgs) -> Replay {
+    let trace = std::path::absolute(&args.trace).unwrap_or_else(|_| args.trace.clone());
+    Replay {
+        trace: trace.display().to_string(),
+        format: args.from.map(|format| format.name().to_owned()),
+        vm: args.vm.clone(),
+        devices: (!args.devices.is_empty()).then(|| args.devices.clone()),
+        speed: args.speed,
+        pace: if args.closed { Pace::Closed } else { Pace::Open },
+    }
+}
+
+fn replay_flags(args: &ReplayArgs) -> Values {
+    Values {
+        tiles: args.tiles.clone(),
+        repeats: args.repeats,
+        warm_up_min: args.warm_up,
+        warm_up_max: args.warm_up,
+        duration: args.duration,
+        slice: args.slice,
+        workers: args.workers,
+        buffered: args.buffered.then_some(true),
+        space_max: args.space_max,
+        seed: args.seed,
+        ..Values::default()
+    }
+}
+
+/// One copy, once, at full size and speed, from its first I/O.
+fn replay_defaults(made: &Definition) -> Values {
+    Values {
+        tile: Some(files::TILE.to_owned()),
+        tiles: Some("1".to_owned()),
+        repeats: Some(1),
+        warm_up_min: Some(Nanos::ZERO),
+        warm_up_max: Some(Nanos::ZERO),
+        duration: Some(made.duration),
+        slice: Some(made.slice),
+        footprint: Some(1.0),
+        time: Some(1.0),
+        ..Values::default()
+    }
+}
+
+/// An array by its name, or from a file found from here, with changes.
+pub fn modelled(name: &str, with: &[String]) -> Result<Array, Failure> {
+    let definition = |error: SpecError| Failure::from_definition(&error);
+    let changes = spec::array::overlay(with).map_err(definition)?;
+    let array =
+        spec::resolve_array_with(&crate::user_arrays::find(name), Path::new(""), &[changes])
+            .map_err(definition)?;
+    Ok(titled(array, with))
+}
+
+/// Names the changes in the title, which no longer is that of the shipped array.
+fn titled(mut array: Array, with: &[String]) -> Array {
+    let is_own = with.iter().any(|change| change.starts_with("title="));
+    if !with.is_empty() && !is_own {
+        array.title = format!("{}, changed: {}", array.title, with.join(", "));
+    }
+    array
+}
+
+/// The array that a plan names.
+fn array_of(plan: &Path, datastore: &str) -> Result<String, Failure> {
+    datastore.strip_prefix(ARRAY_PREFIX).map(str::to_owned).ok_or_else(|| {
+        let message = format!(
+            "the datastore of {} is {datastore}, which is real storage and no modelled array",
+            plan.display()
+        );
+        let hint = "name an array with --array, or measure the datastore with tilemark run";
+        Failure::new(Exit::Usage, message).hint(Some(hint))
+    })
+}
+
+fn not_real(plan: &Path, datastore: &str) -> Failure {
+    let message = format!("{datastore} is a modelled array and no datastore");
+    let plan = plan.display().to_string();
+    let hint = match plan.strip_prefix(ARRAY_PREFIX) {
+        Some(array) => format!("tilemark simulate --array {array}"),
+        None => format!("tilemark simulate {plan}"),
+    };
+    Failure::new(Exit::Usage, message).hint(Some(hint))
+}
+
+/// Layers of plan values, and where relative paths in them begin.
+struct Source {
+    layers: Vec<Layer>,
+    base: PathBuf,
+    has_tile: bool,
+}
+
+impl Source {
+    fn new(values: Values) -> Self {
+        let has_tile = values.tile.is_some();
+        let given = values.seed;
+        let mut layers = vec![Layer { origin: Origin::Flag, values }];
+        if std::env::var("TILEMARK_SEED").ok().and_then(|text| text.parse().ok()) == given {
+            let seed = layers[0].values.seed.take();
+            layers
+                .push(Layer { origin: Origin::Env, values: Values { seed, ..Values::default() } });
+        }
+        Self { layers, base: PathBuf::new(), has_tile }
+    }
+
+    /// What the command line says, and what the environment adds to it.
+    fn layered(line: Values, with_environment: Values) -> Self {
+        let mut source = Self::new(line);
+        source.has_tile |= with_environment.tile.is_some();
+        source.layers.push(Layer { origin: Origin::Env, values: with_environment });
+        source
+    }
+
+    /// Adds what a plan file says.
+    fn read(&mut self, path: &Path) -> Result<Plan, Failure> {
+        check_toml(path)?;
+        let plan = spec::read_plan(path).map_err(|error| Failure::from_definition(&error))?;
+        self.layers.push(Layer::of_plan(&plan));
+        self.base = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Ok(plan)
+    }
+
+    fn resolve(mut self, resolve: Resolve) -> Result<ResolvedPlan, Failure> {
+        let tile = self.tile()?;
+        self.resolve_with(resolve, tile)
+    }
+
+    /// The tile that the layers name.
+    fn tile(&mut self) -> Result<ResolvedTile, Failure> {
+        let defaults = Values { tile: Some(DEFAULT_TILE.to_owned()), ..Values::default() };
+        self.layers.push(Layer { origin: Origin::Default, values: defaults });
+        // A tile named on the command line is found from here, one named in a plan from there.
+        let is_here = self.has_tile || !self.layers.iter().any(in_plan);
+        let base = if is_here { Path::new("") } else { self.base.as_path() };
+        let mut names = self.layers.iter_mut().filter_map(|layer| layer.values.tile.as_mut());
+        let name = names.next().expect("the default is one");
+        if let Some(list) = hypervisor_list(Path::new(&*name)) {
+            let message = format!("{} is a list of a hypervisor and no estate", list.display());
+            let hint = format!("tilemark estate import {} --out NAME", list.display());
+            return Err(Failure::new(Exit::Usage, message).hint(Some(hint)));
+        }
+        let tile =
+            spec::resolve_tile(name, base).map_err(|error| Failure::from_definition(&error))?;
+        // The stored plan means the same everywhere; a tile that a run made itself lies beside it.
+        let is_made = tile.workloads.iter().all(|(workload, _)| workload.replay.is_some());
+        if spec::shipped::is_path(name) && !(is_made && name == files::TILE) {
+            let path = base.join(&*name);
+            *name = std::path::absolute(&path).unwrap_or(path).display().to_string();
+        }
+        self.operations(tile)
+    }
+
+    /// The tile with the infrastructure operations that the layers name, found as the tile is.
+    fn operations(&mut self, tile: ResolvedTile) -> Result<ResolvedTile, Failure> {
+        let named = |layer: &&mut Layer| layer.values.operations.is_some();
+        let Some(layer) = self.layers.iter_mut().find(named) else { return Ok(tile) };
+        let base = if layer.origin == Origin::Flag { Path::new("") } else { self.base.as_path() };
+        let Some(name) = layer.values.operations.as_mut() else { return Ok(tile) };
+        let tile = spec::with_operations(tile, name, base)
+            .map_err(|error| Failure::from_definition(&error))?;
+        if spec::shipped::is_path(name) {
+            let path = base.join(&*name);
+            *name = std::path::absolute(&path).unwrap_or(path).display().to_string();
+        }
+        Ok(tile)
+    }
+
+    fn resolve_with(self, resolve: Resolve, tile: ResolvedTile) -> Result<ResolvedPlan, Failure> {
+        let surroundings = Surroundings { entropy: entropy(), cores: cores() };
+        resolve(&self.layers, tile, surroundings)
+            .map_err(|error| Failure::from_error(Exit::Usage, &error).hint(option_of(&error)))
+    }
+}
+
+/// Whether a layer is a plan file that names a tile.
+fn in_plan(layer: &Layer) -> bool {
+    layer.origin == Origin::Plan && layer.values.tile.is_some()
+}
+
+type Resolve = fn(&[Layer], ResolvedTile, Surroundings) -> Result<ResolvedPlan, PlanError>;
+
+/// Messages name the key in the plan; on the command line it has another name.
+fn option_of(error: &PlanError) -> Option<String> {
+    if let PlanError::UnknownEndpoint { help, .. }
+    | PlanError::MissingEndpoint { help, .. }
+    | PlanError::WrongEndpoint { help, .. } = error
+    {
+        return Some(help.clone());
+    }
+    if let PlanError::Address { name, .. } = error {
+        return Some(format!("--endpoint {name}=http://HOST:PORT/PATH"));
+    }
+    if let PlanError::Expect(ExpectationError::Unknown { help, .. }) = error {
+        return Some(help.clone());
+    }
+    let (key, option) = match error {
+        PlanError::Tiles(_) => ("ladder.tiles", "tiles"),
+        PlanError::Range { key, .. } => match *key {
+            "scale.time" => (*key, "time-scale"),
+            other => (other, other.rsplit('.').next().unwrap_or(other)),
+        },
+        _ => return None,
+    };
+    (key != option).then(|| format!("{key} in a plan is --{option} on the command line"))
+}
+
+/// The list that a tile's path lies in, where a file was named for an estate's directory.
+fn hypervisor_list(tile: &Path) -> Option<&Path> {
+    tile.parent().filter(|parent| !parent.as_os_str().is_empty() && parent.is_file())
+}
+
+/// The tile beside what is named of an estate.
+fn tile_of_estate(estate: &Path) -> String {
+    // JSON of a hypervisor is no file of an estate, though a tile may lie beside it, which would run
+    // in its place; as a directory it is refused with the way out.
+    let is_list = |own: &Path| {
+        let json = own.extension().is_some_and(|extension| extension == "json");
+        let is_sheet = own.file_name().is_some_and(|name| name == SHEET);
+        json && own.is_file() && !(is_sheet && own.with_file_name(files::TILE).is_file())
+    };
+    if is_list(estate) {
+        return estate.join(files::TILE).display().to_string();
+    }
+    let directory = match estate.extension() {
+        Some(extension) if extension == "toml" || extension == "json" => estate.parent(),
+        _ => Some(estate),
+    };
+    directory.unwrap_or(Path::new("")).join(files::TILE).display().to_string()
+}
+
+/// A datastore by its whole path, so that the stored plan means the same everywhere. What is
+/// not a datastore stays as it is, and is refused where it is read.
+fn from_anywhere(text: &str) -> String {
+    text.parse().map_or_else(|_| text.to_owned(), |target: Target| target.absolute().to_string())
+}
+
+/// The same of a second one, which is a pool in a simulation.
+fn second_from_anywhere(text: &str) -> String {
+    if text.starts_with("pool:") { text.to_owned() } else { from_anywhere(text) }
+}
+
+/// A plan is a regular file whose name ends in `.toml`.
+fn plan_file(target: &str) -> Option<PathBuf> {
+    let path = Path::new(target);
+    let is = |wanted: &str| path.extension().is_some_and(|extension| extension == wanted);
+    // A plan in another language is refused by name when it is read.
+    let is_plan = is("toml") || ((is("json") || is("yaml") || is("yml")) && path.is_file());
+    (is_plan && !target.contains(':')).then(|| path.to_path_buf())
+}
+
+/// Refuses a plan that is no TOML by what it is.
+fn check_toml(path: &Path) -> Result<(), Failure> {
+    let is = |wanted: &str| path.extension().is_some_and(|extension| extension == wanted);
+    let begins_so = || {
+        let text = untrusted::read_named_text(path).unwrap_or_default();
+        text.trim_start().starts_with('{')
+    };
+    let language = match () {
+        () if is("json") || begins_so() => "JSON",
+        () if is("yaml") || is("yml") => "YAML",
+        () => return Ok(()),
+    };
+    let message = format!("{} is {language}, and a plan is TOML", path.display());
+    let hint = "the keys are those of tilemark schema plan, as in tile = \"shop\"; tilemark run \
+                dir:PATH --print-config prints a plan to begin with";
+    Err(Failure::new(Exit::Usage, message).hint(Some(hint)))
+}
+
+fn profile(quick: bool, standard: bool, full: bool) -> Option<Profile> {
+    match (quick, standard, full) {
+        (true, ..) => Some(Profile::Quick),
+        (_, true, _) => Some(Profile::Standard),
+        (.., true) => Some(Profile::Full),
+        _ => None,
+    }
+}
+
+fn simulated_flags(args: &SimulateArgs) -> Values {
+    Values {
+        endpoints: args.endpoints.iter().cloned().collect(),
+        ..load_values(&args.load, profile(args.quick, args.standard, args.full))
+    }
+}
+
+fn flags(args: &RunArgs) -> Values {
+    Values {
+        workers: args.workers,
+        buffered: args.buffered.then_some(true),
+        verify: args.verify.then_some(true),
+        cpu: args.cpu.map(|cpu| match cpu {
+            Cpu::Delay => CpuMode::Delay,
+            Cpu::Burn => CpuMode::Burn,
+        }),
+        space_max: args.space_max,
+        endpoints: args.endpoints.iter().cloned().collect(),
+        hosts: (!args.hosts.hosts.is_empty()).then(|| args.hosts.hosts.clone()),
+        placement: args.hosts.placement.clone(),
+        meters: (!args.meters.is_empty()).then(|| args.meters.clone()),
+        machines: (!args.machines.is_empty()).then(|| args.machines.clone()),
+        ..load_values(&args.load, profile(args.quick, args.standard, args.full))
+    }
+}
+
+fn load_values(load: &LoadArgs, profile: Option<Profile>) -> Values {
+    Values {
+        tile: load.tile.clone().or_else(|| load.estate.as_deref().map(tile_of_estate)),
+        operations: load.operations.clone(),
+        second: load.second.as_deref().map(second_from_anywhere),
+        profile,
+        tiles: load.tiles.clone(),
+        tiles_max: load.tiles_max,
+        repeats: load.repeats,
+        warm_up_min: load.warm_up_min,
+        warm_up_max: load.warm_up_max,
+        duration: load.duration,
+        slice: load.slice,
+        footprint: load.footprint.or(load.full_size.then_some(1.0)),
+        time: load.time_scale,
+        labels: labels(load),
+        expect: (!load.expect.is_empty()).then(|| load.expect.clone()),
+        seed: load.seed,
+        ..Values::default()
+    }
+}
+
+/// What the run is called and what is noted of it.
+fn labels(load: &LoadArgs) -> Option<Labels> {
+    let labels = Labels {
+        name: load.name.clone(),
+        tags: load.tags.iter().cloned().collect(),
+        note: load.note.clone(),
+    };
+    (!labels.is_empty()).then_some(labels)
+}
+
+/// Random bits from the operating system, by way of the standard hasher's keys.
+pub fn entropy() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(8))
+}

@@ -1,0 +1,290 @@
+//! Options of `run`, `record` and `serve` from elsewhere than the command line: `TILEMARK_TILES`
+//! of the environment, and `tiles` below `[run]` in config.toml.
+//!
+//! They become options of the command line, so that they are read, checked and refused by the one
+//! definition there is. The command line wins over the environment, and that over the file; of
+//! options that exclude each other, too. What permits to destroy data is read from neither: a
+//! permission that stands is none.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, Parser};
+use spec::did_you_mean;
+
+use crate::args::{self, Cli};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Verbs whose options can be set.
+pub const VERBS: [&str; 3] = ["run", "record", "serve"];
+/// Verbs that say what a run would do: they have its options, and its settings.
+const AS_RUN: [&str; 3] = ["plan", "check", "prepare"];
+/// The version of the file that this program reads.
+const VERSION: i64 = 1;
+/// Options that only the command line has.
+const HERE_ONLY: [&str; 3] = ["destroy-data", "second-destroy-data", "overwrite-file"];
+
+/// Where a setting comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// A variable of the environment.
+    Environment,
+    /// config.toml.
+    File,
+}
+
+/// An option of a verb that is set elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The option without its dashes.
+    pub option: String,
+    /// Its values; none for a switch that is on.
+    pub values: Vec<String>,
+    /// Where it is set.
+    pub from: From,
+}
+
+/// Reads the command line with what is set elsewhere.
+pub fn parse() -> Result<Result<Cli, clap::Error>, Failure> {
+    parse_from(&std::env::args_os().collect::<Vec<_>>())
+}
+
+fn parse_from(line: &[OsString]) -> Result<Result<Cli, clap::Error>, Failure> {
+    let matches = match Cli::command().try_get_matches_from(line) {
+        Ok(matches) => matches,
+        Err(error) => return Ok(Err(error)),
+    };
+    let has_settings = |verb: &str| VERBS.contains(&verb) || AS_RUN.contains(&verb);
+    let Some((verb, given)) = matches.subcommand().filter(|(verb, _)| has_settings(verb)) else {
+        return Ok(Cli::try_parse_from(line));
+    };
+    let mut command = Cli::command();
+    // Only then groups know who is in them.
+    command.build();
+    let command = command.find_subcommand(verb).expect("it was matched");
+    let environment = fitting(command, given, of_environment(command)?);
+    let with_environment = with(line, verb, &environment);
+    let mut all = environment;
+    let file: Vec<Setting> = of_file(command)?
+        .into_iter()
+        .filter(|own| all.iter().all(|before| !excludes(command, &before.option, &own.option)))
+        .collect();
+    all.extend(fitting(command, given, file));
+    if all.is_empty() {
+        return Ok(Cli::try_parse_from(line));
+    }
+    let mut cli = Cli::try_parse_from(with(line, verb, &all)).map_err(|error| {
+        let hint = "something is set by the environment or config.toml: tilemark config show";
+        Failure::from_command_line(&error).hint(Some(hint))
+    })?;
+    if let Some(run) = run_of(&mut cli.command) {
+        run.given = layers(line, &with_environment);
+    }
+    Ok(Ok(cli))
+}
+
+/// The options of a run, of the verbs that have them.
+const fn run_of(command: &mut args::Command) -> Option<&mut args::RunArgs> {
+    match command {
+        args::Command::Run(args)
+        | args::Command::Plan(args)
+        | args::Command::Check(args)
+        | args::Command::Prepare(args) => Some(args),
+        _ => None,
+    }
+}
+
+/// What `run` was given on the command line alone, and with the environment: values of a plan
+/// tell where they come from.
+fn layers(line: &[OsString], with_environment: &[OsString]) -> Vec<args::RunArgs> {
+    let of = |line: &[OsString]| match Cli::try_parse_from(line).ok()?.command {
+        args::Command::Run(args)
+        | args::Command::Plan(args)
+        | args::Command::Check(args)
+        | args::Command::Prepare(args) => Some(args),
+        _ => None,
+    };
+    [of(line), of(with_environment)].into_iter().flatten().collect()
+}
+
+/// Those that the command line leaves open.
+fn fitting(command: &Command, given: &ArgMatches, settings: Vec<Setting>) -> Vec<Setting> {
+    let is_given = |arg: &Arg| {
+        let source = given.value_source(arg.get_id().as_str());
+        matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
+    };
+    let named: Vec<&str> =
+        options(command).filter(|arg| is_given(arg)).filter_map(Arg::get_long).collect();
+    settings
+        .into_iter()
+        .filter(|own| named.iter().all(|name| !excludes(command, name, &own.option)))
+        .collect()
+}
+
+/// Whether two options are the same or cannot stand together.
+fn excludes(command: &Command, one: &str, other: &str) -> bool {
+    let find = |name: &str| options(command).find(|arg| arg.get_long() == Some(name));
+    let (Some(a), Some(b)) = (find(one), find(other)) else { return false };
+    let in_one_group = command.get_groups().any(|group| {
+        let has = |arg: &Arg| group.get_args().any(|id| id == arg.get_id());
+        !group.clone().is_multiple() && has(a) && has(b)
+    });
+    let conflict = |x: &Arg, y: &Arg| {
+        command.get_arg_conflicts_with(x).iter().any(|own| own.get_id() == y.get_id())
+    };
+    a.get_id() == b.get_id() || in_one_group || conflict(a, b) || conflict(b, a)
+}
+
+/// Options that can be set elsewhere.
+pub fn options(command: &Command) -> impl Iterator<Item = &Arg> {
+    let is_option = |arg: &&Arg| arg.get_long().is_some_and(|name| name != "help");
+    command.get_arguments().filter(is_option).filter(|arg| !arg.is_hide_set())
+}
+
+/// The variable of an option: `TILEMARK_TILES_MAX`, or the one that it has for other verbs, too.
+pub fn variable(arg: &Arg) -> String {
+    let own = arg.get_env().map(|name| name.to_string_lossy().into_owned());
+    let name = arg.get_long().unwrap_or_default();
+    own.unwrap_or_else(|| format!("TILEMARK_{}", name.replace('-', "_").to_uppercase()))
+}
+
+/// What the environment sets.
+pub fn of_environment(command: &Command) -> Result<Vec<Setting>, Failure> {
+    let mut found = Vec::new();
+    // Those with a variable of their own are read by the definition itself.
+    for arg in options(command).filter(|arg| arg.get_env().is_none()) {
+        let (option, variable) = (arg.get_long().unwrap_or_default(), variable(arg));
+        let Some(value) = std::env::var_os(&variable).filter(|value| !value.is_empty()) else {
+            continue;
+        };
+        let value = value.into_string().map_err(|_| refused(&variable, "is no text"))?;
+        if HERE_ONLY.contains(&option) {
+            return Err(here_only(&variable, option));
+        }
+        let values = match arg.get_action() {
+            ArgAction::SetTrue => match switch(&value) {
+                Some(true) => Vec::new(),
+                Some(false) => continue,
+                None => return Err(refused(&variable, &format!("is \"{value}\": write 1 or 0"))),
+            },
+            ArgAction::Append => value.lines().map(str::to_owned).collect(),
+            _ => vec![value],
+        };
+        found.push(Setting { option: option.to_owned(), values, from: From::Environment });
+    }
+    Ok(found)
+}
+
+fn switch(value: &str) -> Option<bool> {
+    match value {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn refused(what: &str, why: &str) -> Failure {
+    Failure::new(Exit::Usage, format!("{what} {why}"))
+}
+
+fn here_only(what: &str, option: &str) -> Failure {
+    refused(what, &format!("would permit to destroy data, which only --{option} does"))
+        .hint(Some(format!("name it where it is meant: --{option} on the command line")))
+}
+
+/// Where config.toml is: `$XDG_CONFIG_HOME/tilemark` or `~/.config/tilemark`.
+pub fn path() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let base = set("XDG_CONFIG_HOME").map(PathBuf::from);
+    let base = base.or_else(|| Some(PathBuf::from(set("HOME")?).join(".config")))?;
+    Some(base.join("tilemark/config.toml"))
+}
+
+/// What config.toml sets of a verb.
+pub fn of_file(command: &Command) -> Result<Vec<Setting>, Failure> {
+    let Some(path) = path() else { return Ok(Vec::new()) };
+    let text = match untrusted::read_named_text(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        text => text.map_err(|error| refused(&path.display().to_string(), &error.to_string()))?,
+    };
+    read(&text, &path, command)
+}
+
+fn read(text: &str, path: &Path, command: &Command) -> Result<Vec<Setting>, Failure> {
+    let place = path.display().to_string();
+    let document: toml::Table =
+        text.parse().map_err(|error| refused(&place, &format!("cannot be read: {error}")))?;
+    match document.get("version").map(|version| (version, version.as_integer())) {
+        Some((_, Some(VERSION))) => {}
+        Some((other, _)) => {
+            let why = format!("is of version {other}, and this program reads version {VERSION}");
+            return Err(refused(&place, &why));
+        }
+        None => {
+            let hint = format!("write version = {VERSION} as its first line");
+            return Err(refused(&place, "has no version").hint(Some(hint)));
+        }
+    }
+    let known: Vec<&str> = VERBS.into_iter().chain(["version"]).collect();
+    if let Some(key) = document.keys().find(|key| !known.contains(&key.as_str())) {
+        let help = did_you_mean(key, &known, "keys");
+        return Err(refused(&place, &format!("has an unknown key \"{key}\"")).hint(Some(help)));
+    }
+    let verb = if AS_RUN.contains(&command.get_name()) { "run" } else { command.get_name() };
+    let Some(own) = document.get(verb) else { return Ok(Vec::new()) };
+    let table = own.as_table().ok_or_else(|| refused(&place, &format!("{verb} is no table")))?;
+    let mut found = Vec::new();
+    for (key, value) in table {
+        let names: Vec<&str> = options(command).filter_map(Arg::get_long).collect();
+        let Some(arg) = options(command).find(|arg| arg.get_long() == Some(key)) else {
+            let help = did_you_mean(key, &names, "options");
+            return Err(
+                refused(&place, &format!("has an unknown key \"{verb}.{key}\"")).hint(Some(help))
+            );
+        };
+        if HERE_ONLY.contains(&key.as_str()) {
+            return Err(here_only(&format!("{verb}.{key} in {place}"), key));
+        }
+        let wrong = |what: &str| refused(&format!("{verb}.{key} in {place}"), what);
+        let is_switch = matches!(arg.get_action(), ArgAction::SetTrue);
+        let values = match (value, is_switch) {
+            (toml::Value::Boolean(true), true) => Vec::new(),
+            (toml::Value::Boolean(false), true) => continue,
+            (_, true) => return Err(wrong("is a switch: write true or false")),
+            (toml::Value::Array(all), false) => all
+                .iter()
+                .map(word)
+                .collect::<Option<_>>()
+                .ok_or_else(|| wrong("is no list of texts"))?,
+            (one, false) => vec![word(one).ok_or_else(|| wrong("is no text and no number"))?],
+        };
+        found.push(Setting { option: key.clone(), values, from: From::File });
+    }
+    Ok(found)
+}
+
+fn word(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Float(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// The command line with settings behind the verb.
+fn with(line: &[OsString], verb: &str, settings: &[Setting]) -> Vec<OsString> {
+    // `--color` before the verb takes a word that may be anything.
+    let mut at = 1;
+    while line.get(at).is_some_and(|word| word != verb) {
+        at += if line[at] == "--color" { 2 } else { 1 };
+    }
+    let words = settings.iter().flat_map(|own| match own.values.as_slice() {
+        [] => vec![OsString::from(format!("--{}", own.option))],
+        values => values.iter().map(|value| format!("--{}={value}", own.option).into()).collect(),
+    });
+    let (head, tail) = line.split_at((at + 1).min(line.len()));
+    head.iter().cloned().chain(words).chain(tail.iter().cloned()).collect()
+}

@@ -1,0 +1,430 @@
+use std::path::Path;
+
+use run_store::run::{
+    Answer, CallErrors, Expected, Figure, Known, LimitResult, Prefill, RateFacts, Run, ScaleFacts,
+    Score, Step, Told, UnderOperations, Verdict, WorkloadResult, told,
+};
+use units::{Bytes, Nanos, decimal_and_binary};
+
+use super::{
+    Table, count, events, hosts, latency, limit_name, model, number, number_whole, power,
+    power_of_steps, replay, step_line,
+};
+
+/// The whole result of a run, as `run` prints it at the end and `runs show` prints it again.
+pub fn summary(run: &Run, directory: Option<&Path>) -> String {
+    let mut lines = header(run);
+    lines.push(String::new());
+    lines.extend(ladder(&run.steps));
+    if let Some(step) = step_to_show(run) {
+        let parts = [
+            hosts(step),
+            events(step),
+            limits(step),
+            workloads(run, step),
+            calls(step),
+            replay(step),
+            model(step),
+            power_of_steps(&run.steps),
+        ];
+        for part in parts {
+            if !part.is_empty() {
+                lines.push(String::new());
+                lines.extend(part);
+            }
+        }
+    }
+    let warnings = warnings(run);
+    if !warnings.is_empty() {
+        lines.push(String::new());
+        lines.extend(warnings);
+    }
+    lines.push(String::new());
+    lines.extend(power(run));
+    lines.extend(details(&run.answer, &run.steps));
+    if let Some(directory) = directory {
+        lines.push(format!("results    {}", directory.display()));
+    }
+    // The answer comes last, where the eye is when the run has ended.
+    lines.push(String::new());
+    lines.extend(broken(&run.answer));
+    lines.extend(expectations(run));
+    lines.extend(run.plan_text());
+    lines.push(run.answer.sentence.clone());
+    lines.extend(run.estate_text());
+    lines.join("\n") + "\n"
+}
+
+/// What was expected, and what came of it.
+pub(super) fn expectations(run: &Run) -> Vec<String> {
+    let word = |verdict| match verdict {
+        Verdict::Passed => "met",
+        Verdict::Failed => "missed",
+        Verdict::Inconclusive | Verdict::Interrupted => "not decided",
+    };
+    let line =
+        |own: &Expected| format!("expected   {}: {}: {}", own.text, word(own.verdict), own.reason);
+    run.expectations.iter().map(line).collect()
+}
+
+/// How sure the limit that ended the search is.
+pub(super) fn broken(answer: &Answer) -> Option<String> {
+    let broken = answer.first_broken.as_ref()?;
+    let limit = &broken.limit;
+    Some(format!(
+        "broken     {} with {}: {}{} of {} allowed, {}",
+        limit_name(&broken.workload, limit),
+        count(u64::from(broken.tiles), "tile"),
+        latency(limit.measured_ns),
+        interval(limit).map_or_else(String::new, |interval| format!(" ({interval})")),
+        Nanos(limit.limit_ns),
+        count(limit.samples, "sample")
+    ))
+}
+
+fn header(run: &Run) -> Vec<String> {
+    let tile = &run.tile;
+    let mut lines = vec![
+        format!("run        {}  (tilemark {})", run.id, run.tool.version),
+        format!("{}  {}  {}", target_label(run), run.target.datastore, run.target.summary),
+    ];
+    let second = run.target.second.iter();
+    lines.extend(second.map(|own| format!("second     {}  {}", own.datastore, own.summary)));
+    lines.extend([
+        format!(
+            "tile       {}: {}, {}, {} of disks{}",
+            tile.name,
+            count(u64::from(tile.vms), "VM"),
+            count(u64::from(tile.workloads), "workload"),
+            Bytes::new(tile.disk_bytes),
+            scale(&run.scale),
+        ),
+        format!("load       {} profile, {}, seed {}", run.profile, maker(run), run.seed),
+    ]);
+    if let Some(prefill) = &run.prefill {
+        lines.push(prefill_line(prefill));
+    }
+    lines
+}
+
+/// A model must not be taken for a measurement, so it is the first thing that is said.
+fn target_label(run: &Run) -> &'static str {
+    if run.target.is_simulated() { "array    " } else { "datastore" }
+}
+
+/// How the load was made.
+fn maker(run: &Run) -> String {
+    let engine = &run.engine;
+    if run.target.is_simulated() {
+        return format!("simulated in {}: nothing was measured on real storage", engine.backend);
+    }
+    format!(
+        "{} with {}{}{}",
+        engine.backend,
+        count(u64::from(engine.workers), "worker"),
+        if engine.buffered { ", through the page cache" } else { ", O_DIRECT" },
+        if engine.verify { ", every block verified" } else { "" },
+    )
+}
+
+fn scale(scale: &ScaleFacts) -> String {
+    let factor = |value: f64| {
+        if value < 1.0 { format!("1/{}", number_short(1.0 / value)) } else { number_short(value) }
+    };
+    #[expect(clippy::float_cmp, reason = "1 is exact: nothing was scaled")]
+    let is_full = scale.footprint == 1.0 && scale.time == 1.0;
+    if is_full {
+        return ", full size, real time".to_owned();
+    }
+    format!(" (footprint x {}, schedule times x {})", factor(scale.footprint), factor(scale.time))
+}
+
+fn number_short(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// What filling the disks took.
+pub fn prefill_line(prefill: &Prefill) -> String {
+    let speed = |rate: &RateFacts| decimal_and_binary(rate.bytes_per_s);
+    let mut line = format!("prefill    {}", Bytes::new(prefill.bytes));
+    if let Some(first) = &prefill.first_write {
+        line += &format!(", first write {}", speed(first));
+    }
+    if let Some(reason) = &prefill.first_write_absent {
+        line += &format!(", first write not measured: {reason}");
+    }
+    if let Some(rewrite) = &prefill.rewrite {
+        line += &format!(", rewrite {}", speed(rewrite));
+    }
+    if prefill.prepared_before_bytes > 0 {
+        line += &format!("; {} were prepared before", Bytes::new(prefill.prepared_before_bytes));
+    }
+    line
+}
+
+fn ladder(steps: &[Step]) -> Vec<String> {
+    let mut table = Table::new(&[
+        ">tiles",
+        ">VMs",
+        ">repeat",
+        "verdict",
+        ">IOPS",
+        ">MiB/s",
+        ">score",
+        "closest to its limit",
+    ]);
+    for step in steps {
+        table.row(step_line(step));
+    }
+    table.lines()
+}
+
+/// The step whose workloads are listed: the first that failed, else the last one.
+pub(super) fn step_to_show(run: &Run) -> Option<&Step> {
+    let broken = run.answer.first_broken.as_ref();
+    let held = run.answer.tiles_held;
+    broken
+        .and_then(|broken| {
+            run.steps.iter().find(|step| step.tiles == broken.tiles && step.repeat == broken.repeat)
+        })
+        .or_else(|| run.steps.iter().rev().find(|step| Some(step.tiles) == held))
+        .or(run.steps.last())
+}
+
+/// The limits of a step over all its tiles together.
+fn limits(step: &Step) -> Vec<String> {
+    let mut table =
+        Table::new(&["limit", ">allowed", ">measured", "interval", ">samples", "verdict", ""]);
+    for pooled in &step.limits {
+        let limit = &pooled.result;
+        let worst = pooled.worst_tile.filter(|_| step.tiles > 1);
+        table.row(vec![
+            limit_name(&pooled.workload, limit),
+            Nanos(limit.limit_ns).to_string(),
+            latency(limit.measured_ns),
+            interval(limit).unwrap_or_else(|| "-".to_owned()),
+            number_whole(limit.samples),
+            limit.verdict.name().to_owned(),
+            worst.map_or_else(String::new, |tile| format!("worst in tile {}", tile + 1)),
+        ]);
+    }
+    if table.is_empty() {
+        return Vec::new();
+    }
+    let all = match step.tiles {
+        1 => String::new(),
+        tiles => format!(", all {tiles} tiles together"),
+    };
+    let confidence = step.limits.iter().find_map(|pooled| pooled.result.confidence);
+    let confidence = confidence
+        .map_or_else(String::new, |share| format!(" (intervals at {:.0} %)", share * 100.0));
+    let tiles = count(u64::from(step.tiles), "tile");
+    let mut lines = vec![format!("limits at {tiles}{all}{confidence}:")];
+    lines.extend(table.lines());
+    lines
+}
+
+/// `4.1 ms to 5.2 ms`.
+fn interval(limit: &LimitResult) -> Option<String> {
+    Some(format!("{} to {}", Nanos(limit.interval_low_ns?), Nanos(limit.interval_high_ns?)))
+}
+
+/// The tile whose workloads are listed: where the first limit broke, else the one that came
+/// closest to a limit, else the first.
+fn tile_to_show(run: &Run, step: &Step) -> u32 {
+    let broken = run.answer.first_broken.as_ref();
+    let broken = broken.filter(|broken| broken.tiles == step.tiles && broken.repeat == step.repeat);
+    let closest = || {
+        let limits = step.limits.iter().filter(|pooled| pooled.worst_tile.is_some());
+        limits.min_by(|a, b| a.result.room().total_cmp(&b.result.room()))?.worst_tile
+    };
+    broken.and_then(|broken| broken.tile).or_else(closest).unwrap_or(0)
+}
+
+/// Calls of a step over all its tiles together.
+fn calls(step: &Step) -> Vec<String> {
+    let mut table =
+        Table::new(&["call", ">answered", ">calls/s", ">p50", ">p95", ">p99", "failed"]);
+    for calls in &step.calls {
+        let service = &calls.service;
+        table.row(vec![
+            format!("{} {}", calls.workload, calls.kind),
+            number_whole(calls.count),
+            number(calls.calls_per_s),
+            latency(service.p50_ns),
+            latency(service.p95_ns),
+            latency(service.p99_ns),
+            CallErrors::told(&calls.errors),
+        ]);
+    }
+    if table.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec!["calls to endpoints, from made to answered:".to_owned()];
+    lines.extend(table.lines());
+    lines
+}
+
+fn workloads(run: &Run, step: &Step) -> Vec<String> {
+    let tile = tile_to_show(run, step);
+    let of_tile: Vec<_> = step.workloads.iter().filter(|own| own.tile == Some(tile)).collect();
+    let operations: Vec<_> = step.workloads.iter().filter(|own| own.tile.is_none()).collect();
+    let mut lines = match table_of(&of_tile, ">of a tile") {
+        None => vec![format!("no action ended at {}", count(u64::from(step.tiles), "tile"))],
+        Some(table) => {
+            let of = match step.tiles {
+                1 => "1 tile".to_owned(),
+                tiles => {
+                    format!("tile {} of {tiles}, the worst; the others are in run.json", tile + 1)
+                }
+            };
+            let title = "response times, intended start to done, percentiles within 0.8 %";
+            std::iter::once(format!("{title} ({of}):")).chain(table.lines()).collect()
+        }
+    };
+    if !operations.is_empty() {
+        lines.push("infrastructure operations beside the tiles, and their stages:".to_owned());
+        match table_of(&operations, ">of reference") {
+            None => lines.push("  none ended while it was measured".to_owned()),
+            Some(table) => lines.extend(table.lines()),
+        }
+    }
+    lines
+}
+
+/// What became of each action; nothing if none ended.
+fn table_of(own: &[&WorkloadResult], share: &'static str) -> Option<Table> {
+    if own.iter().flat_map(|own| &own.actions).all(|one| one.response.samples == 0) {
+        return None;
+    }
+    let mut table = Table::new(&[
+        "workload", ">rate", "", share, "action", ">p50", ">p95", ">p99", ">max", ">lost",
+    ]);
+    for workload in own {
+        for (index, action) in workload.actions.iter().enumerate() {
+            let first = |text: String| if index == 0 { text } else { String::new() };
+            table.row(vec![
+                first(workload_name(workload)),
+                first(figure(&workload.metric.value)),
+                first(workload.metric.unit.clone()),
+                first(
+                    workload
+                        .metric
+                        .normalised
+                        .value
+                        .map_or("-".into(), |n| format!("{:.0} %", n * 100.0)),
+                ),
+                action.action.clone(),
+                latency(action.response.p50_ns),
+                latency(action.response.p95_ns),
+                latency(action.response.p99_ns),
+                latency(action.response.max_ns),
+                (action.errors + action.dropped).to_string(),
+            ]);
+        }
+    }
+    Some(table)
+}
+
+fn workload_name(workload: &WorkloadResult) -> String {
+    match workload.copy {
+        0 => workload.workload.clone(),
+        copy => format!("{} #{}", workload.workload, copy + 1),
+    }
+}
+
+fn figure(figure: &Figure) -> String {
+    figure.value.map_or_else(|| "-".to_owned(), number)
+}
+
+fn warnings(run: &Run) -> Vec<String> {
+    let failed_checks = run.steps.iter().flat_map(|step| {
+        step.checks.iter().filter(|check| !check.passed).map(move |check| {
+            format!(
+                "check      {} at {}: expected {} {}, found {}",
+                check.id,
+                count(u64::from(step.tiles), "tile"),
+                figure(&check.expected),
+                check.unit,
+                figure(&check.found),
+            )
+        })
+    });
+    let folded = told(run);
+    let told = folded.iter().map(warning);
+    let mut lines: Vec<String> =
+        disturbed_line(run).into_iter().chain(told).chain(failed_checks).collect();
+    lines.dedup();
+    lines
+}
+
+fn warning(told: &Told<'_>) -> String {
+    let hint = told.first.hint.as_ref();
+    let hint = hint.map_or_else(String::new, |hint| format!("\n           hint: {hint}"));
+    told_line(told) + &hint
+}
+
+/// Whose work was in the way of steps, those that held among them.
+pub(super) fn disturbed_line(run: &Run) -> Option<String> {
+    let said = view::disturbed(&run.steps)?;
+    Some(format!("warning    {} [disturbed]", said.trim_end_matches('.')))
+}
+
+/// What is told, without what to do about it; that all blocks were right is good news.
+pub(super) fn told_line(told: &Told<'_>) -> String {
+    let place = Some(told.place()).filter(|place| !place.is_empty());
+    let place = place.map_or_else(String::new, |place| format!("{place}: "));
+    let (id, text) = (told.first.id.as_str(), told.text());
+    match told.first.is(Known::Verified) {
+        true => format!("verified   {place}{text}"),
+        false => format!("warning    {place}{text} [{id}]"),
+    }
+}
+
+/// What the score of the held step is made of.
+fn parts_of_score(answer: &Answer, steps: &[Step]) -> String {
+    let held = steps.iter().filter(|step| Some(step.tiles) == answer.tiles_held);
+    let scores = held.filter(|step| step.verdict == Verdict::Passed);
+    let scores: Vec<&Score> = scores.filter_map(|step| step.score.as_ref()).collect();
+    let mean = |of: fn(&Score) -> Option<f64>| {
+        let all: Option<Vec<f64>> = scores.iter().map(|score| of(score)).collect();
+        let all = all.filter(|all| !all.is_empty())?;
+        #[expect(clippy::cast_precision_loss, reason = "a handful of repeats")]
+        let count = all.len() as f64;
+        Some(all.iter().sum::<f64>() / count)
+    };
+    let parts = mean(|score| score.applications.value).zip(mean(|own| own.infrastructure.value));
+    let why = scores.iter().find_map(|score| score.infrastructure.reason.as_deref());
+    match parts {
+        Some((applications, infrastructure)) => format!(
+            "0.8 x {applications:.2} of applications + 0.2 x {infrastructure:.2} of \
+             infrastructure operations"
+        ),
+        None => {
+            format!("applications only: {}", why.unwrap_or("no infrastructure operations were run"))
+        }
+    }
+}
+
+pub(super) fn details(answer: &Answer, steps: &[Step]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(score) = answer.score.value {
+        let interval = answer.score_interval.as_ref().map_or_else(String::new, |interval| {
+            format!(
+                " ({:.2} to {:.2} at {:.0} %)",
+                interval.low,
+                interval.high,
+                interval.confidence * 100.0
+            )
+        });
+        lines.push(format!(
+            "score      {score:.2}{interval} tiles' worth of work; {}",
+            parts_of_score(answer, steps)
+        ));
+    }
+    lines.extend(UnderOperations::of_held(answer, steps).map(UnderOperations::text));
+    let measured: u64 = steps.iter().map(|step| step.measured_ns).sum();
+    lines.push(format!("measured   {} in {}", Nanos(measured), answer.progress));
+    lines
+}

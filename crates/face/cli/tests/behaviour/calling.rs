@@ -1,0 +1,122 @@
+//! Runs that call a service on this machine's loopback.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use run_store::run::{CallErrors, Cause, Run, Verdict};
+use rustix::process::Signal;
+
+use crate::rig::{Place, err, out};
+
+const TILE: [&str; 2] = ["--tile", "micro/http-get"];
+
+/// A service that sends this to every request, or nothing and keeps the connection; its address as
+/// an option's value. It ends with the test.
+fn serve(answer: Option<&'static str>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || talk(stream, answer));
+        }
+    });
+    format!("page=http://127.0.0.1:{port}/")
+}
+
+fn talk(mut stream: TcpStream, answer: Option<&str>) {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while let Ok(1) = stream.read(&mut byte) {
+        head.push(byte[0]);
+        if head.ends_with(b"\r\n\r\n") {
+            head.clear();
+            if answer.is_some_and(|answer| stream.write_all(answer.as_bytes()).is_err()) {
+                return;
+            }
+        }
+    }
+}
+
+fn called(place: &Place, endpoint: &str) -> (Option<i32>, Run) {
+    let words = [&TILE[..], &["--tiles", "4", "--endpoint", endpoint, "--format", "json"]].concat();
+    let output = place.run_command(&words).output().expect("the program starts");
+    let run = run_store::run::parse(&out(&output)).expect("one run document and nothing else");
+    (output.status.code(), run)
+}
+
+#[test]
+fn a_run_calls_the_address_it_was_given_and_stores_what_came_back() {
+    let Some(place) = Place::usable() else { return };
+    let endpoint = serve(Some("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"));
+    let (code, run) = called(&place, &endpoint);
+    let step = &run.steps[0];
+    assert!(matches!(code, Some(0 | 5)) && step.verdict != Verdict::Failed, "{}", step.reason);
+    let [calls] = &step.calls[..] else { panic!("{:?}", step.calls) };
+    assert_eq!((calls.workload.as_str(), calls.kind.as_str()), ("http-get", "get"));
+    assert!(calls.errors.is_empty() && calls.bytes == 5 * calls.count, "{calls:?}");
+    // 100 arrivals a second of each of four tiles, within five standard deviations of a second.
+    assert!((calls.calls_per_s - 400.0).abs() < 100.0, "{calls:?}");
+    assert!(step.io.is_empty() && step.checks.iter().all(|check| check.passed), "{step:?}");
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+
+    let directory = &place.runs()[0];
+    assert!(directory.join("calls.parquet").is_file());
+    let plan = std::fs::read_to_string(directory.join("plan.toml")).expect("plan.toml");
+    let address = endpoint.trim_start_matches("page=");
+    assert!(plan.contains(address), "{plan}");
+    let kept = run.plan.iter().find(|value| value.key == "endpoint.page").expect("its endpoint");
+    assert_eq!(kept.value, address);
+    let again = place.output(&["verify-report", "latest"]);
+    assert_eq!(again.status.code(), Some(0), "{}{}", out(&again), err(&again));
+}
+
+#[test]
+fn a_service_that_fails_every_call_fails_the_step_and_not_the_run() {
+    let Some(place) = Place::usable() else { return };
+    let (code, run) =
+        called(&place, &serve(Some("HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n")));
+    let step = &run.steps[0];
+    // Beside other work a step that fails says nothing.
+    assert!(matches!(step.cause, Some(Cause::CallsFailed | Cause::Disturbed)), "{}", step.reason);
+    assert!(matches!(code, Some(4 | 5)), "{code:?}");
+    let [CallErrors { error, count }] = &step.calls[0].errors[..] else { panic!("{step:?}") };
+    assert!(error == "status" && *count > 0 && step.calls[0].count == 0, "{:?}", step.calls);
+}
+
+#[test]
+fn ctrl_c_while_calls_are_open_ends_the_run_and_leaves_nothing() {
+    let Some(place) = Place::usable() else { return };
+    let endpoint = serve(None);
+    let mut run = place.start(&[&TILE[..], &["--endpoint", &endpoint]].concat());
+    run.wait_for("measuring");
+    let seen = run.seen_last();
+    assert!(seen.contains(" 0 calls/s") && !seen.contains("no I/O"), "it calls: {seen}");
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+#[test]
+fn what_cannot_be_called_is_refused_before_anything_is_written() {
+    let Some(place) = Place::usable() else { return };
+    let nobody = {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        format!("page=http://{}/", listener.local_addr().expect("an address"))
+    };
+    let refused = |endpoints: &[&str], code: i32, says: &str, hint: &str| {
+        let options: Vec<&str> = endpoints.iter().flat_map(|own| ["--endpoint", own]).collect();
+        let output = place.run(code, &[&TILE[..], &options].concat());
+        let said = err(&output);
+        assert!(said.contains(says) && said.contains(hint), "{endpoints:?}: {said}");
+        assert!(place.names("ds").is_empty() && place.runs().is_empty(), "{endpoints:?} wrote");
+    };
+    let address = "--endpoint page=http://";
+    refused(&[], 2, "nothing says what answers", address);
+    refused(&["page=model:4x2ms"], 2, "takes an address", address);
+    refused(&["page=https://web/"], 2, "no address of a service that speaks http", address);
+    refused(&["page=http://me:secret@web/"], 2, "a user or a password", address);
+    refused(&["page=web"], 2, "nor an address", "");
+    refused(&["page=http://web/", "pgae=http://web/"], 2, "\"pgae\"", "did you mean \"page\"?");
+    refused(&[&nobody], 3, "connecting to http://127.0.0.1:", "start the service");
+    refused(&["page=http://nobody.invalid/"], 3, "resolving the host of http://nobody", "");
+}

@@ -1,0 +1,60 @@
+//! The `tilemark` program as a process: what it prints, how it ends, what it leaves behind.
+
+extern crate block_server as tilemark_block_server;
+
+mod analyze;
+mod arrays;
+mod calibrate;
+mod calling;
+mod commands_documented;
+mod deployed;
+mod documented;
+mod estates;
+#[cfg(feature = "hosts")]
+mod events;
+mod foreign;
+mod help;
+#[cfg(feature = "hosts")]
+mod hosts;
+mod import;
+mod interruption;
+mod killed;
+mod lab;
+mod labels;
+mod loops;
+#[path = "../../../../storage/block-server/tests/behaviour/machine.rs"]
+#[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
+mod machine;
+mod monitoring;
+#[path = "../../../../storage/block-server/tests/behaviour/client.rs"]
+#[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
+mod nbd_client;
+mod objectives;
+mod operation_faults;
+mod operations;
+mod operations_disks;
+mod prepare;
+mod recording;
+mod redact;
+mod refusals;
+mod replay;
+mod rig;
+#[cfg(feature = "hosts")]
+mod seeing;
+mod serving;
+mod settings;
+mod simulated;
+mod slurm;
+mod storage_trouble;
+mod studies;
+mod terminal;
+mod tiers;
+mod tiers_coming;
+mod tiers_copies;
+mod tiers_memory;
+mod tiers_moving;
+mod vm_operations;
+mod watts;
+mod what_if;
+mod whole_run;
+mod without_uring;

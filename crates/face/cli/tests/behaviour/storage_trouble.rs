@@ -1,0 +1,141 @@
+//! Storage that fills up, fails or goes away under a run.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use run_store::rundir::StoredRun;
+use rustix::process::Signal;
+
+use crate::rig::{Place, Running, err, out};
+
+/// A file system in memory, unmounted at the end.
+struct Mounted<'a>(&'a Path);
+
+impl<'a> Mounted<'a> {
+    fn new(at: &'a Path, size: &str) -> Option<Self> {
+        let size = format!("size={size}");
+        let arguments = ["-t", "tmpfs", "-o", &size, "none"];
+        match Command::new("mount").args(arguments).arg(at).output() {
+            Ok(output) if output.status.success() => Some(Self(at)),
+            _ => {
+                eprintln!("skipped: mounting a small file system needs root");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_datastore_that_is_too_small_is_refused_with_what_is_needed_and_what_is_there() {
+    let place = Place::new();
+    let ds = place.path("ds");
+    let Some(_mounted) = Mounted::new(&ds, "64m") else { return };
+    let output = place.run_command(&[]).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    let text = err(&output);
+    assert!(
+        text.contains("33 MiB") || text.contains("32.77 MiB") || text.contains("34 MiB"),
+        "{text}"
+    );
+    assert!(text.contains("hint: ") && out(&output).is_empty(), "{text}");
+    assert!(place.names("ds").is_empty() && place.names("runs").is_empty());
+}
+
+#[test]
+fn a_place_for_results_that_is_full_ends_the_run_and_leaves_the_datastore_empty() {
+    let Some(place) = Place::usable() else { return };
+    let runs = place.path("runs");
+    let Some(_mounted) = Mounted::new(&runs, "12k") else { return };
+    let output = place.run_command(&[]).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    let text = err(&output);
+    assert!(text.contains("No space left on device") && text.contains("/runs/"), "{text}");
+    assert!(text.contains("--out"), "a way out: {text}");
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+#[test]
+fn what_was_measured_is_shown_even_if_there_is_no_room_to_store_it() {
+    let Some(place) = Place::usable() else { return };
+    let runs = place.path("runs");
+    let Some(_mounted) = Mounted::new(&runs, "100k") else { return };
+    let output = place.run_command(&["--tiles", "1..30", "--live", "off"]).output();
+    let output = output.expect("it starts");
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(err(&output).contains("No space left on device"), "{}", err(&output));
+    assert!(err(&output).contains("hint: free space there"), "{}", err(&output));
+    assert!(out(&output).contains("tiles  verdict"), "{}", out(&output));
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+#[test]
+fn a_datastore_removed_under_a_run_does_not_end_it_without_a_word() {
+    let Some(place) = Place::usable() else { return };
+    let mut run = place.start(&[]);
+    run.wait_for("measuring");
+    std::fs::remove_dir_all(place.path("ds")).expect("it is ours");
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert!(matches!(ended.code, Some(1 | 130)), "{:?}:\n{}", ended.code, ended.stderr);
+    assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+    let stored = StoredRun::at(&place.runs()[0]).expect("a run directory");
+    assert!(stored.run().is_ok(), "what was measured is stored");
+}
+
+#[test]
+fn a_step_that_cannot_be_made_ends_the_run_and_says_how_far_it_got() {
+    let Some(place) = Place::usable() else { return };
+    let mut run = Running::new(place.run_command(&["--live", "line", "--tiles", "1..50"]));
+    run.wait_for("measuring");
+    std::fs::remove_dir_all(place.path("ds")).expect("it is ours");
+    let ended = run.end();
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("tilemark: ") && ended.stderr.contains(".disk"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stdout.contains("ended by an error"), "{}", ended.stdout);
+    let stored = StoredRun::at(&place.runs()[0]).expect("a run directory");
+    let run = stored.run().expect("what was measured is stored");
+    assert!(!run.steps.is_empty(), "{}", run.answer.sentence);
+}
+
+/// Makes a directory one that nothing can be removed from, or undoes it; root needs more than
+/// permissions for that.
+fn lock(directory: &Path, is_locked: bool) -> bool {
+    if rustix::process::geteuid().is_root() {
+        let change = if is_locked { "+i" } else { "-i" };
+        let changed = Command::new("chattr").arg(change).arg(directory).output();
+        return changed.is_ok_and(|output| output.status.success());
+    }
+    let mode = Permissions::from_mode(if is_locked { 0o555 } else { 0o755 });
+    std::fs::set_permissions(directory, mode).is_ok()
+}
+
+#[test]
+fn what_cannot_be_removed_is_told_after_the_answer_and_has_a_code_of_its_own() {
+    let Some(place) = Place::usable() else { return };
+    let mut run = Running::new(place.run_command(&["--live", "line", "--duration", "3s"]));
+    run.wait_for("measuring");
+    let made = place.path("ds").join(&place.names("ds")[0]);
+    if !lock(&made, true) {
+        eprintln!("skipped: this file system has no immutable directories (chattr +i)");
+        return;
+    }
+    let ended = run.end();
+    assert!(lock(&made, false), "{}", made.display());
+    assert_eq!(ended.code, Some(6), "{}", ended.stderr);
+    assert!(ended.stdout.contains("this datastore holds"), "{}", ended.stdout);
+    assert!(ended.stderr.contains(&place.names("ds")[0]), "{}", ended.stderr);
+    assert_eq!(place.output(&["cleanup", "ds"]).status.code(), Some(0));
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}

@@ -1,0 +1,106 @@
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use run_store::rundir::{State, StoredRun, files};
+use view::Source;
+use view::document::RunRow;
+
+use super::unreadable;
+use crate::library::running;
+use crate::provider::ProviderError;
+
+/// Runs that are kept open.
+const OPEN: usize = 4;
+/// A run that another process writes is read again at most this often.
+const RUNNING_EVERY: Duration = Duration::from_secs(2);
+
+/// What tells whether a run's files are still those that were read. A complete run never
+/// changes; another one gains files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp {
+    path: PathBuf,
+    state: &'static str,
+    changed: Vec<Option<SystemTime>>,
+}
+
+impl Stamp {
+    fn of(run: &StoredRun) -> Self {
+        let path = run.path();
+        let names = match run.state() {
+            State::Complete => &[][..],
+            _ => &["", files::RUN, files::PARTS, files::EVENTS][..],
+        };
+        let changed =
+            |name: &&str| path.join(name).metadata().and_then(|data| data.modified()).ok();
+        Self {
+            path: path.to_owned(),
+            state: run.state().name(),
+            changed: names.iter().map(changed).collect(),
+        }
+    }
+}
+
+struct Opened {
+    stamp: Stamp,
+    at: Instant,
+    source: Arc<Source>,
+}
+
+/// Runs that were opened, and lines of the list.
+#[derive(Default)]
+pub struct Cache {
+    /// The one used last is the last.
+    opened: Mutex<Vec<Opened>>,
+    rows: Mutex<HashMap<PathBuf, (Stamp, RunRow)>>,
+}
+
+impl Cache {
+    /// A stored run, opened now or before.
+    pub fn source(&self, run: StoredRun) -> Result<Arc<Source>, ProviderError> {
+        let stamp = Stamp::of(&run);
+        if let Some(source) = self.known(&stamp) {
+            return Ok(source);
+        }
+        // Without the lock: opening takes a while, and others may be served meanwhile.
+        let source = match run.state() {
+            State::Running => running::open(run),
+            _ => Source::open(run).map_err(unreadable),
+        };
+        let source = Arc::new(source?);
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.retain(|have| have.stamp.path != stamp.path);
+        if opened.len() >= OPEN {
+            opened.remove(0);
+        }
+        opened.push(Opened { stamp, at: Instant::now(), source: Arc::clone(&source) });
+        Ok(source)
+    }
+
+    fn known(&self, stamp: &Stamp) -> Option<Arc<Source>> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = opened.iter().position(|have| {
+            let is_recent = stamp.state == State::Running.name()
+                && have.stamp.state == stamp.state
+                && have.at.elapsed() < RUNNING_EVERY;
+            have.stamp.path == stamp.path && (is_recent || have.stamp == *stamp)
+        })?;
+        let have = opened.remove(at);
+        let source = Arc::clone(&have.source);
+        opened.push(have);
+        Some(source)
+    }
+
+    /// A run's line in the list.
+    pub fn row(&self, run: &StoredRun) -> RunRow {
+        let stamp = Stamp::of(run);
+        let rows = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, row)) = rows().get(&stamp.path).filter(|(known, _)| *known == stamp) {
+            return row.clone();
+        }
+        let row = view::row_of(run);
+        rows().insert(stamp.path.clone(), (stamp, row.clone()));
+        row
+    }
+}

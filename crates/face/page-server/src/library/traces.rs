@@ -1,0 +1,181 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
+
+use run_store::rundir::RunId;
+use trace::TraceError;
+use trace::store::TRACE_FILE;
+use view::document::RunRow;
+use view::{Source, TraceFacts};
+
+use super::unreadable;
+use crate::provider::ProviderError;
+
+/// Traces of a directory that are listed, the first by name: each takes reading its description.
+const LISTED_MAX: usize = 1000;
+/// Traces that are kept in memory with their I/O.
+const OPEN: usize = 4;
+
+/// Recorded traces that are shown beside the runs.
+#[derive(Default)]
+pub struct Traces {
+    /// Those that were named.
+    added: Mutex<Vec<Arc<Trace>>>,
+    /// Those that lie beside the runs, by their directories.
+    beside: Mutex<BTreeMap<PathBuf, (Stamp, Arc<Trace>)>>,
+    /// Those whose I/O is in memory; the one used last is the last.
+    open: Mutex<Vec<Arc<Trace>>>,
+}
+
+/// What tells whether a description is still the one that was read.
+type Stamp = Option<(SystemTime, u64)>;
+
+/// One of them; its I/O is read when somebody asks.
+pub struct Trace {
+    path: PathBuf,
+    facts: TraceFacts,
+    records: u64,
+    /// Why its description cannot be read.
+    error: Option<ProviderError>,
+    opened: Mutex<Option<Result<Arc<Source>, ProviderError>>>,
+    /// Its line once its I/O was read.
+    row: OnceLock<RunRow>,
+}
+
+impl Traces {
+    /// Adds one that is stored here, and returns its id.
+    pub fn add(&self, path: &Path) -> Result<RunId, TraceError> {
+        let trace = Arc::new(Trace::of_stored(path)?);
+        let id = RunId::parse(&trace.facts.id).expect("ids of traces are made as ids");
+        let mut added = locked(&self.added);
+        added.retain(|known| known.facts.id != trace.facts.id);
+        added.push(trace);
+        Ok(id)
+    }
+
+    /// Looks what traces a directory has now. Of each one only the description is read, and only
+    /// if it is not the one that was read before.
+    pub fn look_in(&self, base: &Path) {
+        let mut beside = locked(&self.beside);
+        let mut before = std::mem::take(&mut *beside);
+        for path in stores(base) {
+            let stamp = fs::metadata(path.join(TRACE_FILE))
+                .and_then(|data| Ok((data.modified()?, data.len())))
+                .ok();
+            let known = before.remove(&path).filter(|(known, _)| *known == stamp);
+            let found = known.unwrap_or_else(|| {
+                let trace = Trace::of_stored(&path);
+                (stamp, Arc::new(trace.unwrap_or_else(|error| Trace::broken(&path, &error))))
+            });
+            beside.insert(path, found);
+        }
+    }
+
+    fn all(&self) -> Vec<Arc<Trace>> {
+        let mut all = locked(&self.added).clone();
+        let mut ids: BTreeSet<String> = all.iter().map(|trace| trace.facts.id.clone()).collect();
+        let beside = locked(&self.beside);
+        let others = beside.values().map(|(_, trace)| trace);
+        all.extend(others.filter(|trace| ids.insert(trace.facts.id.clone())).cloned());
+        all
+    }
+
+    /// The one of this id, if it was added or seen.
+    pub fn find(&self, id: &RunId) -> Option<Arc<Trace>> {
+        self.all().into_iter().find(|trace| trace.facts.id == id.as_str())
+    }
+
+    /// Their lines in the list.
+    pub fn rows(&self) -> Vec<RunRow> {
+        self.all().iter().map(|trace| trace.row()).collect()
+    }
+
+    /// All of one. Reading takes a while; it is kept until some others were asked for.
+    pub fn source(&self, trace: &Arc<Trace>) -> Result<Arc<Source>, ProviderError> {
+        let source = trace.source();
+        let one_too_many = {
+            let mut open = locked(&self.open);
+            open.retain(|known| !Arc::ptr_eq(known, trace));
+            open.push(Arc::clone(trace));
+            (open.len() > OPEN).then(|| open.remove(0))
+        };
+        if let Some(oldest) = one_too_many {
+            oldest.close();
+        }
+        source
+    }
+}
+
+impl Trace {
+    fn of_stored(path: &Path) -> Result<Self, TraceError> {
+        let (facts, records) = TraceFacts::of_stored(path)?;
+        Ok(Self::new(path, facts, records))
+    }
+
+    fn new(path: &Path, facts: TraceFacts, records: u64) -> Self {
+        Self {
+            path: path.to_owned(),
+            facts,
+            records,
+            error: None,
+            opened: Mutex::default(),
+            row: OnceLock::new(),
+        }
+    }
+
+    /// One that cannot be read is in the list as well, and says why.
+    fn broken(path: &Path, error: &TraceError) -> Self {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let id = RunId::following(&name, 0).to_string();
+        let facts = TraceFacts { id, name, ..TraceFacts::default() };
+        Self { error: Some(unreadable(error)), ..Self::new(path, facts, 0) }
+    }
+
+    /// Who asks while it is being read waits until it is: it is read once.
+    fn source(&self) -> Result<Arc<Source>, ProviderError> {
+        if let Some(error) = &self.error {
+            return Err(error.clone());
+        }
+        let open = || Source::open_trace(&self.path).map(Arc::new).map_err(unreadable);
+        let source = locked(&self.opened).get_or_insert_with(open).clone();
+        let failed = |error: &ProviderError| RunRow {
+            error: Some(error.to_string()),
+            ..self.facts.row(self.records)
+        };
+        self.row.get_or_init(|| source.as_ref().map_or_else(failed, |source| source.row()));
+        source
+    }
+
+    /// Its I/O is read again if it is asked for again.
+    fn close(&self) {
+        locked(&self.opened).take();
+    }
+
+    fn row(&self) -> RunRow {
+        let row = || RunRow {
+            error: self.error.as_ref().map(ToString::to_string),
+            ..self.facts.row(self.records)
+        };
+        self.row.get().cloned().unwrap_or_else(row)
+    }
+}
+
+/// The finished traces in a directory, by name. A directory that is not there has none.
+fn stores(base: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(base).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().as_encoded_bytes().ends_with(b".tmt"));
+    let mut paths: Vec<PathBuf> = named
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .filter(|path| path.join(TRACE_FILE).is_file())
+        .collect();
+    paths.sort_unstable();
+    paths.truncate(LISTED_MAX);
+    paths
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,142 @@
+//! A recording that goes on in this process. Like a run it hands over what it has and goes on;
+//! here a thread folds single I/Os into slices.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+
+use run_store::rundir::RunId;
+use trace::{IoRecord, TraceInfo};
+use units::Nanos;
+use view::TraceFacts;
+use view::document::LivePhase;
+use view::observed::{Observation, ObservedSlice, ObservedSums, WIDTH};
+
+use super::{LiveRun, PRIORITY, Subject};
+
+/// Batches that wait at most: three seconds of a recorder that looks every 25 ms.
+const WAITING: usize = 128;
+/// A slice without a later I/O is over this long after its end. I/Os come in order of issue, so
+/// one that takes longer holds up those after it; they are shown when they come.
+const LAG: Nanos = Nanos::from_secs(2);
+
+/// What is recorded.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// Its name and where it is.
+    pub facts: TraceFacts,
+    /// What its I/Os say of themselves, so far.
+    pub info: TraceInfo,
+    /// How long it goes on at most.
+    pub duration: Option<Nanos>,
+}
+
+/// Records on their way.
+struct Seen {
+    info: Option<TraceInfo>,
+    records: Arc<Vec<IoRecord>>,
+    elapsed: Nanos,
+}
+
+/// What a recording tells; never waits.
+pub struct TraceFeed {
+    run: Arc<LiveRun>,
+    sender: SyncSender<Seen>,
+    news: Option<TraceInfo>,
+}
+
+impl LiveRun {
+    /// A recording that begins, and what it tells its news to.
+    pub fn record(recording: Recording) -> std::io::Result<(Arc<Self>, TraceFeed)> {
+        let Recording { facts, info, duration } = recording;
+        let id = RunId::parse(&facts.id).ok_or(std::io::ErrorKind::InvalidInput)?;
+        let run = Arc::new(Self::new(Subject::Trace(id, facts)));
+        let (sender, receiver) = sync_channel(WAITING);
+        let folding = Arc::clone(&run);
+        std::thread::Builder::new().name("fold".to_owned()).spawn(move || {
+            let own = Some(rustix::thread::gettid());
+            let _ = rustix::process::setpriority_process(own, PRIORITY);
+            folding.fold_records(&receiver, info, duration);
+        })?;
+        let feed = TraceFeed { run: Arc::clone(&run), sender, news: None };
+        Ok((run, feed))
+    }
+
+    fn fold_records(
+        &self,
+        receiver: &Receiver<Seen>,
+        mut info: TraceInfo,
+        duration: Option<Nanos>,
+    ) {
+        let mut observation = Observation::new(WIDTH);
+        for seen in receiver {
+            info = seen.info.unwrap_or(info);
+            let mut last = None;
+            let mut over = |slice: ObservedSlice<'_>| {
+                last = Some(slice.sums());
+                self.folded(&slice);
+            };
+            seen.records.iter().for_each(|record| observation.add(record, &info, &mut over));
+            observation.advance(seen.elapsed.saturating_sub(LAG), &info, &mut over);
+            if let Some(last) = last {
+                self.tell(&last, seen.elapsed, duration);
+            }
+        }
+        observation.finish(&info, &mut |slice: ObservedSlice<'_>| self.folded(&slice));
+    }
+
+    fn folded(&self, slice: &ObservedSlice<'_>) {
+        let mut rollup = self.rollup.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        slice.fold_into(Arc::make_mut(&mut rollup));
+    }
+
+    pub(super) fn tell(&self, last: &ObservedSums, elapsed: Nanos, duration: Option<Nanos>) {
+        let end = self.rollup().end();
+        self.change(|state| {
+            state.phase = LivePhase::Measured;
+            state.elapsed_ns = end.0;
+            state.left_ns = duration.map(|whole| whole.saturating_sub(elapsed).0);
+            state.operations_per_s = per_second(last.count);
+            state.bytes_per_s = per_second(last.bytes);
+            state.p99_ns = last.service_p99.map(|time| time.0);
+        });
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a second are far below 2^53")]
+fn per_second(count: u64) -> f64 {
+    count as f64 / WIDTH.as_secs_f64()
+}
+
+impl TraceFeed {
+    /// The recording that is fed.
+    pub fn run(&self) -> &Arc<LiveRun> {
+        &self.run
+    }
+
+    /// What was recorded since the last time, and how long the recording goes on; `info` when it
+    /// names more than it did.
+    pub fn seen(&mut self, info: Option<TraceInfo>, records: &Arc<Vec<IoRecord>>, elapsed: Nanos) {
+        let info = info.or_else(|| self.news.take());
+        let seen = Seen { info, records: Arc::clone(records), elapsed };
+        if let Err(TrySendError::Full(seen) | TrySendError::Disconnected(seen)) =
+            self.sender.try_send(seen)
+        {
+            // Names are needed for what comes later, too.
+            self.news = seen.info;
+            self.run.lost.fetch_add(u64::from(!seen.records.is_empty()), Ordering::Relaxed);
+        }
+    }
+
+    /// The trace is complete, or the recording failed.
+    pub fn end(&self) {
+        self.run.change(|state| state.phase = LivePhase::Ended);
+        self.run.has_ended.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for TraceFeed {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,23 @@
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use run_store::openmetrics::MEDIA_TYPE;
+
+use crate::app::App;
+use crate::metrics;
+use crate::problem::{Kind, Problem};
+
+/// OpenMetrics 1.0 text.
+pub async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+    let current = app.ask(|provider| provider.current()).await?;
+    let text = metrics::text(&current)
+        .map_err(|error| Problem::new(Kind::Internal, format!("writing metrics: {error}")))?;
+    let mut response = Response::new(Body::from(text));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}

@@ -1,0 +1,12 @@
+//! The server over real sockets, with a provider that makes its answers up.
+
+extern crate tilemark_page_server as server;
+
+mod asking;
+mod beside;
+mod client;
+mod entering;
+mod fake;
+mod pushing;
+mod recording;
+mod watching;

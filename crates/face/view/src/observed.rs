@@ -1,0 +1,305 @@
+//! Observed I/O as a rollup: a recorded trace, or one that is being recorded, in the shape in
+//! which runs are looked at.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use run_store::rollup::{ObservedRow, Rollup};
+use run_store::slice::{Direction, SizeClass};
+use stats::Histogram;
+use trace::{DeviceIndex, Flags, IoRecord, Operation, Source, TraceError, TraceInfo, VmIndex};
+use units::{Nanos, Ratio};
+
+/// Width of a slice: what the least and largest rates are of.
+pub const WIDTH: Nanos = Nanos::SECOND;
+
+/// Folds a trace. Who sent I/O is a workload, without tiles: its VMs, told apart by device
+/// where there are several devices (`web01 on vda`); where nobody is told apart the devices, or
+/// `all`.
+///
+/// # Errors
+///
+/// Where the trace cannot be read on.
+pub fn observe(source: &mut dyn Source) -> Result<Rollup, TraceError> {
+    let mut observation = Observation::new(WIDTH);
+    let mut rollup = Rollup::new();
+    let mut fold = |slice: ObservedSlice<'_>| slice.fold_into(&mut rollup);
+    let mut batch = Vec::new();
+    loop {
+        source.read(&mut batch)?;
+        if batch.is_empty() {
+            break;
+        }
+        for record in &batch {
+            observation.add(record, source.info(), &mut fold);
+        }
+    }
+    observation.finish(source.info(), &mut fold);
+    Ok(rollup)
+}
+
+/// A trace as it is folded, slice by slice: records come in order of issue, and belong to the
+/// slice in which they were issued; one that comes late, to the slice that is open. Service time
+/// is queue and device together; I/Os of a source without latencies have 0. Discards move no
+/// data and are left out.
+#[derive(Debug)]
+pub struct Observation {
+    width: Nanos,
+    /// Number of the slice that is open.
+    open: u64,
+    /// The last issue so far.
+    last: Nanos,
+    cells: BTreeMap<(VmIndex, DeviceIndex, Direction, SizeClass), Cell>,
+}
+
+/// A slice that is over.
+#[derive(Debug, Clone, Copy)]
+pub struct ObservedSlice<'a> {
+    /// Its begin, from the start of the trace.
+    pub start: Nanos,
+    /// Its length.
+    pub width: Nanos,
+    /// What was seen in it.
+    pub rows: &'a [ObservedRow<'a>],
+}
+
+/// All I/O of a slice together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObservedSums {
+    /// I/Os that succeeded.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// 99th percentile of their service time; none without any.
+    pub service_p99: Option<Nanos>,
+}
+
+#[derive(Debug, Default)]
+struct Cell {
+    bytes: u64,
+    errors: u64,
+    service: Histogram,
+}
+
+impl ObservedSlice<'_> {
+    /// Adds it to a rollup, after those before it.
+    pub fn fold_into(&self, rollup: &mut Rollup) {
+        rollup.observed(self.start, self.width, self.rows.iter().copied());
+    }
+
+    /// All its I/O together.
+    pub fn sums(&self) -> ObservedSums {
+        let mut service = Histogram::new();
+        self.rows.iter().for_each(|row| service.merge_compact(row.service));
+        ObservedSums {
+            count: service.count(),
+            bytes: self.rows.iter().map(|row| row.bytes).sum(),
+            service_p99: service.percentile(Ratio::new(0.99)).filter(|_| service.sum_ns() > 0),
+        }
+    }
+}
+
+impl Observation {
+    /// Nothing yet; slices have this width.
+    pub fn new(width: Nanos) -> Self {
+        Self { width: width.max(Nanos(1)), open: 0, last: Nanos::ZERO, cells: BTreeMap::new() }
+    }
+
+    /// Adds a record; the slices before it are over, also those without any I/O.
+    pub fn add(
+        &mut self,
+        record: &IoRecord,
+        info: &TraceInfo,
+        over: &mut impl FnMut(ObservedSlice<'_>),
+    ) {
+        let direction = match record.operation {
+            Operation::Read => Direction::Read,
+            Operation::Write => Direction::Write,
+            Operation::Flush => Direction::Flush,
+            Operation::Discard => return,
+        };
+        self.advance(record.issue, info, over);
+        self.last = self.last.max(record.issue);
+        let length = if record.operation.moves_data() { record.length } else { 0 };
+        let key = (record.vm, record.device, direction, SizeClass::of(length));
+        let cell = self.cells.entry(key).or_default();
+        if record.flags.has(Flags::ERROR) {
+            cell.errors += 1;
+            return;
+        }
+        cell.bytes += u64::from(length);
+        cell.service.record(record.latency().unwrap_or(Nanos::ZERO));
+    }
+
+    /// It is this late: the slices before are over.
+    pub fn advance(
+        &mut self,
+        now: Nanos,
+        info: &TraceInfo,
+        over: &mut impl FnMut(ObservedSlice<'_>),
+    ) {
+        while self.open < now.0 / self.width.0 {
+            self.close(info, over);
+        }
+    }
+
+    /// The end of the trace: its last slice ends with the last issue, so that rates are over the
+    /// same time as those of `tilemark analyze`.
+    pub fn finish(mut self, info: &TraceInfo, over: &mut impl FnMut(ObservedSlice<'_>)) {
+        if self.cells.values().any(|cell| !cell.is_empty()) {
+            let used = self.last.saturating_sub(Nanos(self.open * self.width.0));
+            // All of a trace at one moment is in a slice of the usual width.
+            let is_all_at_once = self.open == 0 && used == Nanos::ZERO;
+            let width = if is_all_at_once { self.width } else { used.min(self.width) };
+            self.close_after(width.max(Nanos(1)), info, over);
+        }
+    }
+
+    fn close(&mut self, info: &TraceInfo, over: &mut impl FnMut(ObservedSlice<'_>)) {
+        self.close_after(self.width, info, over);
+    }
+
+    fn close_after(
+        &mut self,
+        width: Nanos,
+        info: &TraceInfo,
+        over: &mut impl FnMut(ObservedSlice<'_>),
+    ) {
+        let used = self.cells.iter().filter(|(_, cell)| !cell.is_empty());
+        let packed: Vec<_> = used
+            .map(|((vm, device, direction, class), cell)| {
+                let name = name(info, *vm, *device);
+                (name, *direction, *class, cell.bytes, cell.errors, cell.service.compact())
+            })
+            .collect();
+        let rows = packed.iter().map(|(name, direction, class, bytes, errors, service)| {
+            let (direction, class) = (*direction, *class);
+            ObservedRow { name, direction, class, bytes: *bytes, errors: *errors, service }
+        });
+        let rows: Vec<ObservedRow<'_>> = rows.collect();
+        over(ObservedSlice { start: Nanos(self.open * self.width.0), width, rows: &rows });
+        self.cells.values_mut().for_each(Cell::clear);
+        self.open += 1;
+    }
+}
+
+/// What the I/O of a sender on a device goes by.
+fn name(info: &TraceInfo, vm: VmIndex, device: DeviceIndex) -> Cow<'_, str> {
+    let vm = info.vms.get(usize::from(vm.0)).map(String::as_str);
+    let is_one = info.devices.len() <= 1;
+    let device = info.devices.get(usize::from(device.0)).filter(|_| !is_one);
+    match (vm, device.map(|device| device.name.as_str())) {
+        (Some(vm), Some(device)) => Cow::Owned(format!("{vm} on {device}")),
+        (Some(name), None) | (None, Some(name)) => Cow::Borrowed(name),
+        (None, None) => Cow::Borrowed("all"),
+    }
+}
+
+impl Cell {
+    fn is_empty(&self) -> bool {
+        self.errors == 0 && self.service.is_empty()
+    }
+
+    fn clear(&mut self) {
+        (self.bytes, self.errors) = (0, 0);
+        self.service.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{Clock, Device, Losses, Memory};
+
+    fn record(issue_ms: u64, vm: u16, operation: Operation, length: u32) -> IoRecord {
+        IoRecord {
+            queue: Some(Nanos::from_micros(100)),
+            device_time: Some(Nanos::from_micros(900)),
+            vm: VmIndex(vm),
+            ..IoRecord::new(Nanos::from_millis(issue_ms), operation, 0, length)
+        }
+    }
+
+    fn info(devices: &[&str]) -> TraceInfo {
+        let device = |name: &&str| Device { name: (*name).to_owned(), size: None };
+        TraceInfo {
+            format: "test",
+            clock: Clock::Real { resolution: Nanos(1) },
+            started_unix_ns: None,
+            has_latency: true,
+            vms: vec!["db".into(), "web".into()],
+            devices: devices.iter().map(device).collect(),
+            losses: Losses::default(),
+        }
+    }
+
+    #[test]
+    fn senders_are_told_apart_by_device_where_there_are_several() {
+        let on_second =
+            IoRecord { device: DeviceIndex(1), ..record(20, 0, Operation::Write, 8192) };
+        let records = vec![record(10, 0, Operation::Read, 4096), on_second];
+        let named = |info: TraceInfo| {
+            let rollup = observe(&mut Memory::new(info, records.clone())).expect("reads");
+            let names = rollup.wide().entities.iter().map(|own| own.workload.clone());
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(named(info(&["vda"])), ["db"]);
+        assert_eq!(named(info(&["vda", "vdb"])), ["db on vda", "db on vdb"]);
+        let nobody = TraceInfo { vms: Vec::new(), ..info(&["vda", "vdb"]) };
+        assert_eq!(named(nobody), ["vda", "vdb"]);
+        assert_eq!(named(TraceInfo { vms: Vec::new(), ..info(&[]) }), ["all"]);
+    }
+
+    #[test]
+    fn a_slice_knows_its_sums_and_one_that_comes_late_is_in_the_open_one() {
+        let (mut observation, info) = (Observation::new(WIDTH), info(&["vda"]));
+        let mut sums = Vec::new();
+        let mut over = |slice: ObservedSlice<'_>| sums.push((slice.start, slice.sums()));
+        observation.add(&record(10, 0, Operation::Read, 4096), &info, &mut over);
+        observation.advance(Nanos::from_secs(2), &info, &mut over);
+        observation.add(&record(20, 1, Operation::Write, 512), &info, &mut over);
+        observation.finish(&info, &mut over);
+        let counted: Vec<_> =
+            sums.iter().map(|(at, sums)| (at.0, sums.count, sums.bytes)).collect();
+        let second = 1_000_000_000;
+        assert_eq!(counted, [(0, 1, 4096), (second, 0, 0), (2 * second, 1, 512)]);
+        let p99 = sums[0].1.service_p99.expect("one I/O").0;
+        assert!((1_000_000..1_010_000).contains(&p99), "{p99}");
+        assert_eq!(sums[1].1.service_p99, None);
+    }
+
+    #[test]
+    fn a_trace_without_latencies_has_counts_and_no_p99() {
+        let (mut observation, info) = (Observation::new(WIDTH), info(&["vda"]));
+        let bare = IoRecord::new(Nanos(10), Operation::Read, 0, 4096);
+        let mut sums = Vec::new();
+        let mut over = |slice: ObservedSlice<'_>| sums.push(slice.sums());
+        observation.add(&bare, &info, &mut over);
+        observation.finish(&info, &mut over);
+        assert_eq!(sums, [ObservedSums { count: 1, bytes: 4096, service_p99: None }]);
+    }
+
+    #[test]
+    fn a_trace_is_looked_at_like_a_run_of_its_vms() {
+        let info = info(&[]);
+        let failed = IoRecord { flags: Flags::ERROR, ..record(5_200, 1, Operation::Write, 4096) };
+        let records = vec![
+            record(100, 0, Operation::Read, 4096),
+            record(900, 0, Operation::Read, 4096),
+            record(950, 1, Operation::Discard, 1 << 20),
+            record(5_100, 1, Operation::Write, 65_536),
+            failed,
+        ];
+        let rollup = observe(&mut Memory::new(info, records)).expect("reads");
+        assert_eq!(rollup.end(), Nanos::from_millis(5_200), "it ends with its last I/O");
+        assert_eq!(rollup.slices().len(), 6, "idle slices are slices");
+        let names: Vec<_> =
+            rollup.wide().entities.iter().map(|own| own.workload.as_str()).collect();
+        assert_eq!(names, ["db", "web"]);
+        assert!(rollup.narrow().entities.iter().all(|own| own.tile.is_none()));
+        let rows = &rollup.wide().rows;
+        assert_eq!((rows[0].count(), rows[0].bytes, rows[0].service.sum_ns), (2, 8192, 2_000_000));
+        assert_eq!(rows.iter().map(|row| row.errors).sum::<u64>(), 1);
+        assert_eq!(rows.iter().map(|row| row.count()).sum::<u64>(), 3);
+    }
+}

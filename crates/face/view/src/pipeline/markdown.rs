@@ -1,0 +1,116 @@
+//! A summary as GitHub and GitLab draw it beside a job.
+
+use std::fmt::Write as _;
+
+use run_store::run::{Run, Verdict};
+use units::Nanos;
+use units::print::count;
+
+/// A run in one page of Markdown.
+pub fn markdown(run: &Run) -> String {
+    let mut text = format!("## Tilemark: {}\n\n", cell(&run.tile.name));
+    if let Some(plan) = run.plan_text() {
+        let _ = writeln!(text, "**{}**\n", cell(&plan));
+    }
+    let _ = writeln!(text, "{}\n", cell(&run.answer.sentence));
+    if run.target.is_simulated() {
+        text += "Simulated: nothing was measured on real storage.\n\n";
+    }
+    if let Some(disturbed) = crate::disturbed(&run.steps) {
+        let _ = writeln!(text, "{}\n", cell(&disturbed));
+    }
+    expectations(&mut text, run);
+    limits(&mut text, run);
+    steps(&mut text, run);
+    for warning in &run.warnings {
+        let _ = writeln!(text, "- warning: {} (`{}`)", cell(&warning.text), cell(&warning.id));
+    }
+    if !run.warnings.is_empty() {
+        text.push('\n');
+    }
+    let commit = run.tool.commit.as_deref().unwrap_or("commit unknown");
+    let _ = writeln!(
+        text,
+        "Run `{}` on `{}`, seed {}, tilemark {} ({commit}).",
+        run.id,
+        cell(&run.target.datastore),
+        run.seed,
+        run.tool.version
+    );
+    text
+}
+
+fn expectations(text: &mut String, run: &Run) {
+    if run.expectations.is_empty() {
+        return;
+    }
+    *text += "| expected | | found |\n|---|---|---|\n";
+    for own in &run.expectations {
+        let word = match own.verdict {
+            Verdict::Passed => "met",
+            Verdict::Failed => "**missed**",
+            Verdict::Inconclusive | Verdict::Interrupted => "not decided",
+        };
+        let _ = writeln!(text, "| `{}` | {word} | {} |", code(&own.text), cell(&own.reason));
+    }
+    text.push('\n');
+}
+
+fn limits(text: &mut String, run: &Run) {
+    let limits = super::limits(run);
+    let Some(first) = limits.first() else { return };
+    let _ = writeln!(text, "With {}:\n", count(first.step.tiles.into(), "tile"));
+    *text += "| limit | | found | allowed |\n|---|---|---|---|\n";
+    for own in limits {
+        let (workload, limit) = (own.workload, own.limit);
+        let found = limit.measured_ns.map_or_else(|| "-".to_owned(), |ns| Nanos(ns).to_string());
+        let _ = writeln!(
+            text,
+            "| {} {} {} | {} | {found} | {} |",
+            cell(workload),
+            cell(&limit.name),
+            limit.statistic,
+            own.verdict().name(),
+            Nanos(limit.limit_ns)
+        );
+    }
+    text.push('\n');
+}
+
+fn steps(text: &mut String, run: &Run) {
+    *text += "| tiles | repeat | verdict | I/Os a second | score |\n|--:|--:|---|--:|--:|\n";
+    for step in &run.steps {
+        let score = step.score.as_ref().and_then(|score| score.value());
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {:.0} | {} |",
+            step.tiles,
+            step.repeat,
+            step.verdict.name(),
+            step.throughput.operations_per_s,
+            score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}"))
+        );
+    }
+    text.push('\n');
+}
+
+/// Text between backticks, in which nothing but a cell's end means anything.
+fn code(text: &str) -> String {
+    cell(text).replace('\\', "").replace('`', "'").replace('|', "\\|")
+}
+
+/// Text that ends no cell and begins no markup of its own.
+fn cell(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '|' | '<' | '>' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,79 @@
+//! A run as pipelines read it: JUnit XML, a summary in Markdown, figures to follow over time.
+//!
+//! What a step was held against is told of the step that the answer stands on: those above it
+//! were run to fail.
+
+mod figures;
+mod junit;
+mod markdown;
+
+use run_store::run::{LimitResult, Run, Step, Verdict};
+
+pub use figures::{bench_json, bench_json_times};
+pub use junit::junit;
+pub use markdown::markdown;
+
+/// The repeats of the step that the answer stands on: those with the tiles that were held, else
+/// with those of the last step.
+fn stands_on(run: &Run) -> Vec<&Step> {
+    let is_held = |step: &&Step| Some(step.tiles) == run.answer.tiles_held;
+    let Some(step) = run.steps.iter().rev().find(is_held).or(run.steps.last()) else {
+        return Vec::new();
+    };
+    let decided = |step: &&Step| matches!(step.verdict, Verdict::Passed | Verdict::Failed);
+    let all: Vec<&Step> = run.steps.iter().filter(|own| own.tiles == step.tiles).collect();
+    let fit: Vec<&Step> = all.iter().copied().filter(decided).collect();
+    if fit.is_empty() { all } else { fit }
+}
+
+/// A limit of a workload in the step in which it was held against the samples.
+#[derive(Clone, Copy)]
+struct LimitInStep<'a> {
+    workload: &'a str,
+    limit: &'a LimitResult,
+    step: &'a Step,
+}
+
+impl<'a> LimitInStep<'a> {
+    /// Verdict on the limit. A limit broken in a step that decides nothing (other work was in the
+    /// way, the generator was the limit) decides nothing either.
+    fn verdict(self) -> Verdict {
+        match (self.limit.verdict, self.step.verdict) {
+            (Verdict::Failed, open @ (Verdict::Inconclusive | Verdict::Interrupted)) => open,
+            (own, _) => own,
+        }
+    }
+
+    /// Reason of the verdict, where there is more to say than the numbers.
+    fn reason(self) -> Option<&'a str> {
+        match self.limit.verdict == self.verdict() {
+            true => self.limit.reason.as_deref(),
+            false => Some(&self.step.reason),
+        }
+    }
+}
+
+/// Each limit that decides, by workload, with the repeat in which it fared worst.
+fn limits(run: &Run) -> Vec<LimitInStep<'_>> {
+    let mut worst: Vec<LimitInStep<'_>> = Vec::new();
+    let all = stands_on(run).into_iter().flat_map(|step| {
+        let own = step.limits.iter();
+        own.map(move |own| LimitInStep { workload: &own.workload, limit: &own.result, step })
+    });
+    for found in all.filter(|own| own.limit.decides()) {
+        let is_same = |other: &&mut LimitInStep<'_>| {
+            other.workload == found.workload
+                && (other.limit.on, &other.limit.name) == (found.limit.on, &found.limit.name)
+                && other.limit.statistic == found.limit.statistic
+        };
+        match worst.iter_mut().find(is_same) {
+            Some(before) if found.limit.room() < before.limit.room() => *before = found,
+            Some(_) => {}
+            None => worst.push(found),
+        }
+    }
+    worst
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! The report without scripts: every number of `run.json` that a reader needs, and what a third
+//! party must know, as one HTML file that needs nothing else. It is written where the page's own
+//! report was not built in.
+
+mod events;
+mod html;
+mod operations;
+mod power;
+mod sections;
+
+use run_store::run::Run;
+use run_store::rundir::{RunDirError, StoredRun};
+
+use html::{Page, escape};
+
+/// The report of a stored run, from `run.json` and the files beside it.
+///
+/// # Errors
+///
+/// If `run.json` cannot be read. Other files that are not there are said to be absent.
+pub fn report(stored: &StoredRun) -> Result<String, RunDirError> {
+    let run = stored.run()?;
+    let mut page = Page::new(&format!("Tilemark {}: {}", run.id, run.answer.sentence));
+    sections::answer(&mut page, run);
+    sections::expectations(&mut page, run);
+    sections::steps(&mut page, run);
+    sections::limits(&mut page, run);
+    sections::hosts(&mut page, run);
+    events::events(&mut page, run);
+    operations::operations(&mut page, run);
+    power::power(&mut page, run);
+    sections::io(&mut page, run);
+    sections::calls(&mut page, run);
+    sections::workloads(&mut page, run);
+    sections::checks(&mut page, run);
+    sections::warnings(&mut page, run);
+    disclosure(&mut page, run, stored);
+    Ok(page.finish())
+}
+
+/// What makes the run repeatable and its files checkable.
+fn disclosure(page: &mut Page, run: &Run, stored: &StoredRun) {
+    sections::facts(page, run);
+    sections::plan(page, run);
+    let json = |value: serde_json::Value| {
+        serde_json::to_string_pretty(&value).unwrap_or_else(|error| error.to_string())
+    };
+    let environment = stored.environment().map_err(|error| error.to_string());
+    let environment = environment
+        .and_then(|found| serde_json::to_value(found).map_err(|error| error.to_string()))
+        .map(json);
+    let simulated = run.target.is_simulated();
+    let files = [
+        ("Plan", "plan.toml", stored.plan().map_err(|error| error.to_string())),
+        ("Environment", "env.json", environment),
+        (
+            "Preflight",
+            "preflight.json",
+            stored.preflight().map(json).map_err(|error| error.to_string()),
+        ),
+        (
+            "Checksums of the run's other files",
+            "SHA256SUMS",
+            stored.checksums().map_err(|error| error.to_string()),
+        ),
+    ];
+    for (title, name, content) in files {
+        page.heading(title);
+        match content {
+            Ok(text) => {
+                page.paragraph(&format!("<code>{}</code>", escape(name)));
+                page.block(&text);
+            }
+            Err(_) if simulated => {
+                page.paragraph("A simulation depends on no machine, so there is none to describe.")
+            }
+            Err(reason) => page.paragraph(&format!("Absent: {}", escape(&reason))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

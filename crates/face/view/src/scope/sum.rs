@@ -1,0 +1,93 @@
+use analyze::Part;
+use run_store::rollup::{ActionRow, CallRow, IoRow};
+use stats::{Histogram, Packed};
+use units::Nanos;
+
+/// I/Os, actions or calls that ended, whatever else is known of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended<'a> {
+    /// How long they took; of actions, from their intended start.
+    pub service: &'a Packed,
+    pub bytes: u64,
+    pub errors: u64,
+}
+
+impl<'a> From<&'a IoRow> for Ended<'a> {
+    fn from(row: &'a IoRow) -> Self {
+        Self { service: &row.service, bytes: row.bytes, errors: row.errors }
+    }
+}
+
+impl<'a> From<&'a ActionRow> for Ended<'a> {
+    fn from(row: &'a ActionRow) -> Self {
+        Self { service: &row.response, bytes: 0, errors: row.errors }
+    }
+}
+
+impl<'a> From<&'a CallRow> for Ended<'a> {
+    fn from(row: &'a CallRow) -> Self {
+        Self { service: &row.service, bytes: row.bytes, errors: row.errors }
+    }
+}
+
+/// I/Os together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sum {
+    pub histogram: Histogram,
+    pub bytes: u64,
+    pub errors: u64,
+}
+
+impl Sum {
+    pub fn add<'a>(&mut self, row: impl Into<Ended<'a>>) {
+        let row = row.into();
+        self.histogram.merge_packed(row.service);
+        self.bytes = self.bytes.saturating_add(row.bytes);
+        self.errors += row.errors;
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        self.histogram.merge(&other.histogram);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.errors += other.errors;
+    }
+
+    pub fn clear(&mut self) {
+        self.histogram.clear();
+        (self.bytes, self.errors) = (0, 0);
+    }
+
+    pub fn count(&self) -> u64 {
+        self.histogram.count()
+    }
+
+    /// All service times added, nanoseconds; stays at the end of 64 bits.
+    pub fn wait_ns(&self) -> u64 {
+        self.part().wait_ns()
+    }
+
+    /// Service times, if there are any: I/Os of a source without latencies have 0, and no I/O
+    /// truly takes none.
+    pub fn times(&self) -> Option<&Histogram> {
+        (self.histogram.sum_ns() > 0).then_some(&self.histogram)
+    }
+
+    /// Their buckets; none where there are no times.
+    pub fn buckets(&self) -> Vec<(Nanos, u32)> {
+        self.times().map_or_else(Vec::new, |times| times.compact().buckets)
+    }
+
+    /// A percentile in nanoseconds.
+    pub fn percentile(&self, share: f64) -> Option<u64> {
+        self.part().percentile(share)
+    }
+
+    pub fn max(&self) -> Option<u64> {
+        self.times()?.max().map(|value| value.0)
+    }
+
+    /// What the analysis takes.
+    pub fn part(&self) -> Part<'_> {
+        Part { count: self.count(), bytes: self.bytes, times: self.times() }
+    }
+}

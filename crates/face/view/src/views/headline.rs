@@ -1,0 +1,211 @@
+//! The answer in parts: how many, how sure, what breaks, why, and what weakens it.
+
+use run_store::run::{
+    Answer, BrokenLimit, Edge, Known, PerKilowatt, Run, Status, Step, StepEvent, Verdict, told,
+};
+use units::print::{count, percent};
+
+use super::cause;
+use super::focus::Focus;
+use crate::document::{Doubt, Headline};
+use crate::request::Lens;
+use crate::source::Source;
+use crate::words;
+
+/// Warnings that weaken an answer; the others only describe it.
+const DOUBTS: [&str; 7] = [
+    "generator-late",
+    "clock-step",
+    "littles-law",
+    "repeats-agree",
+    "not-steady",
+    "limit-not-tested",
+    "reused",
+];
+
+/// The answer of a run that has ended; nothing while it goes on, and of what was only observed.
+pub(crate) fn headline(source: &Source) -> Option<Headline> {
+    let run = source.run().filter(|_| !source.is_running())?;
+    let lens = Lens::default();
+    let focus = Focus::new(source, &lens);
+    Some(Headline {
+        verdict: super::overview::verdict(source, &lens).to_owned(),
+        plan: run.plan_text(),
+        estimate: run.estimate_text(),
+        speed: run.answer.tiles_text(),
+        speed_note: speed_note(run),
+        estate: run.estate_text(),
+        operations: run.operations_text().map(|text| format!("{}.", words::capital(&text))),
+        breaks: breaks(run),
+        link: focus.broken().map(|step| format!("map?step={}", step.step)),
+        why: why(&focus),
+        doubts: doubts(run),
+    })
+}
+
+fn tiles(number: u32) -> String {
+    if number == 0 { "no tile".to_owned() } else { count(number.into(), "tile") }
+}
+
+fn speed_note(run: &Run) -> String {
+    let answer = &run.answer;
+    let Some(held) = answer.tiles_held else { return answer.progress.clone() };
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(own) = answer.tiles_interval {
+        let sure = percent(own.confidence);
+        parts.push(match own.high == Some(own.low) {
+            true => format!("{sure} sure"),
+            false => format!("{} most likely, {sure} interval", own.most_likely.unwrap_or(held)),
+        });
+        let is_between = own.most_likely.is_some_and(|likely| likely != held);
+        parts.extend(is_between.then(|| format!("{held} ran and held")));
+    }
+    if let Some(score) = answer.score.value {
+        let interval = answer.score_interval.as_ref();
+        let interval = interval.map(|own| format!(" ({:.2} to {:.2})", own.low, own.high));
+        parts.push(format!("score {score:.2}{}", interval.unwrap_or_default()));
+    }
+    if let Some(own) = PerKilowatt::best(&answer.per_kilowatt)
+        && let Some(score) = own.score_per_kilowatt.value
+    {
+        parts.push(format!("{score:.2} per kW of {}", own.category.words()));
+    }
+    parts.join("; ")
+}
+
+/// What breaks, or why nothing did.
+fn breaks(run: &Run) -> String {
+    let answer = &run.answer;
+    if let Some(broken) = &answer.first_broken {
+        return broken_words(answer, broken);
+    }
+    if answer.tiles_held.is_none()
+        && let Some(step) = run.steps.iter().min_by_key(|step| step.tiles)
+    {
+        return format!("Nothing can be said about {}: {}.", tiles(step.tiles), step.reason);
+    }
+    let nearest = answer.tiles_held.map(|held| words::nearest(run, held)).unwrap_or_default();
+    let ended = match (answer.status, answer.edge) {
+        (Status::Interrupted, _) => "The run was ended before anything broke.",
+        (_, Edge::CapacityReached) => {
+            "Nothing broke: the disks that were measured filled the datastore first."
+        }
+        (_, Edge::LadderEnded) => "Nothing broke: more tiles were not asked for.",
+        (_, Edge::ThroughputFlat) => "More tiles did no more work.",
+        _ => return words::stored_sentence(run),
+    };
+    format!("{ended}{nearest}")
+}
+
+fn broken_words(answer: &Answer, broken: &BrokenLimit) -> String {
+    let limit = &broken.limit;
+    let is_next = answer.tiles_held.is_some_and(|held| broken.tiles == held.saturating_add(1));
+    let what = match (is_next, broken.tiles) {
+        (true, tile) => format!("Tile {tile} breaks"),
+        (false, 1) => "1 tile breaks".to_owned(),
+        (false, tiles) => format!("{tiles} tiles break"),
+    };
+    format!(
+        "{what} {}: {} ({}).",
+        words::limit_name(&broken.workload, limit),
+        words::of_limit(limit),
+        count(limit.samples, "sample")
+    )
+}
+
+/// What the run found at its limit in the step that broke, and what the broken action waited for;
+/// else what most of the waiting in I/Os was.
+fn why(focus: &Focus<'_>) -> Option<String> {
+    focus.broken()?;
+    Some(focus.limited().unwrap_or_else(|| cause::sentence(&cause::waits(&focus.cause()))))
+}
+
+fn doubts(run: &Run) -> Vec<Doubt> {
+    let mut found: Vec<Doubt> = Vec::new();
+    found.extend(disturbed(&run.steps).map(|said| doubt("disturbed", said)));
+    if let Some(step) = run.steps.iter().find(|step| step.generator.saturated) {
+        let reason = step.generator.reason.as_deref().unwrap_or("it could not keep up");
+        found.push(doubt(
+            "generator",
+            format!("At {} the load generator was the limit: {reason}.", tiles(step.tiles)),
+        ));
+    }
+    found.extend(hysteresis(&run.steps));
+    let warnings = told(run);
+    let rank = |id: &str| DOUBTS.iter().position(|known| *known == id);
+    let mut weakening: Vec<_> =
+        warnings.iter().filter_map(|told| Some((rank(&told.first.id)?, told))).collect();
+    weakening.sort_by_key(|(rank, _)| *rank);
+    found.extend(weakening.into_iter().map(|(_, told)| {
+        let place = Some(told.place()).filter(|place| !place.is_empty());
+        let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
+        doubt(&told.first.id, format!("{}.", words::capital(&format!("{place}{}", told.text()))))
+    }));
+    found.extend(events(run));
+    found.extend(scaled(run));
+    found
+}
+
+/// What happened to hosts in the last step in which something did.
+fn events(run: &Run) -> Vec<Doubt> {
+    let step = run.steps.iter().rev().find(|step| !step.events.is_empty());
+    let all = step.into_iter().flat_map(|step| step.events.iter().map(move |event| (step, event)));
+    let sentence = |(step, event): (&Step, &StepEvent)| {
+        let lines = event.told();
+        let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+        doubt("event", format!("At {}: {}.", tiles(step.tiles), lines.join("; ")))
+    };
+    all.map(sentence).collect()
+}
+
+fn doubt(id: &str, text: String) -> Doubt {
+    Doubt { id: id.to_owned(), text }
+}
+
+/// Whose work was in the way in how many steps, the worst of them, in a sentence.
+pub fn disturbed(steps: &[Step]) -> Option<String> {
+    let own: Vec<&Step> = steps.iter().filter(|step| !step.disturbances.is_empty()).collect();
+    let over = |step: &Step| {
+        let shares = step.disturbances.iter().map(|one| one.value / one.limit.max(1e-9));
+        shares.fold(0.0, f64::max)
+    };
+    let worst = own.iter().max_by(|a, b| over(a).total_cmp(&over(b)))?;
+    let said = worst.disturbances.first()?;
+    Some(format!(
+        "{} of {} disturbed; worst at {}: {said}.",
+        own.len(),
+        match steps.len() {
+            1 => "1 step was".to_owned(),
+            all => format!("{all} steps were"),
+        },
+        tiles(worst.tiles)
+    ))
+}
+
+/// A count that passed, and failed after an overload: the storage had not recovered.
+fn hysteresis(steps: &[Step]) -> Option<Doubt> {
+    let failed = |step: &&Step| step.verdict == Verdict::Failed;
+    let again = steps.iter().filter(failed).find_map(|again| {
+        let before = steps.iter().find(|s| {
+            s.tiles == again.tiles && s.verdict == Verdict::Passed && s.order < again.order
+        })?;
+        let between = |s: &&Step| before.order < s.order && s.order < again.order;
+        let overload =
+            steps.iter().filter(failed).filter(between).find(|s| s.tiles > again.tiles)?;
+        Some((again.tiles, overload.tiles))
+    });
+    again.map(|(count, overload)| {
+        let text = format!(
+            "{} passed before the overload with {} and failed after it: this storage remembers.",
+            words::capital(&tiles(count)),
+            tiles(overload)
+        );
+        doubt("hysteresis", text)
+    })
+}
+
+/// Small disks are in caches that full ones would not be in.
+fn scaled(run: &Run) -> Option<Doubt> {
+    let warning = run.warnings.iter().find(|warning| warning.is(Known::ScaledFootprint))?;
+    Some(doubt(&warning.id, format!("{}.", words::capital(&warning.text))))
+}

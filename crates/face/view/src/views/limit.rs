@@ -1,0 +1,42 @@
+use analyze::{USUAL_LIMIT, USUAL_LIMIT_SOURCE};
+use run_store::run::{LimitOn, PooledLimit};
+use units::Nanos;
+
+use crate::source::Source;
+
+/// What 99th percentiles of I/O are held against, and where that comes from: the tightest limit
+/// on I/O that the run has, else the usual one.
+pub(super) fn of(source: &Source) -> (Nanos, String) {
+    match tightest(source) {
+        Some(limit) => {
+            let name = crate::words::limit_name(&limit.workload, &limit.result);
+            (Nanos(limit.result.limit_ns), format!("the run's limit on {name}"))
+        }
+        None => (USUAL_LIMIT, format!("{USUAL_LIMIT_SOURCE}{}", judged_by(source))),
+    }
+}
+
+/// By what the run itself is judged: limits on actions are longer than those on single I/Os, of
+/// which an action has many.
+fn judged_by(source: &Source) -> String {
+    let limits = source.steps().iter().flat_map(|step| &step.limits);
+    let tightest = limits.min_by_key(|limit| limit.result.limit_ns);
+    tightest.map_or_else(String::new, |limit| {
+        format!(
+            ", a guide for single I/Os; this run is judged by whole actions, such as {}: {}",
+            crate::words::limit_name(&limit.workload, &limit.result),
+            Nanos(limit.result.limit_ns)
+        )
+    })
+}
+
+/// The run's own limit on I/O, if it has one.
+pub(super) fn own(source: &Source) -> Option<Nanos> {
+    tightest(source).map(|limit| Nanos(limit.result.limit_ns))
+}
+
+fn tightest(source: &Source) -> Option<&PooledLimit> {
+    let limits = source.steps().iter().flat_map(|step| &step.limits);
+    let of_io = limits.filter(|limit| limit.result.on == LimitOn::Io);
+    of_io.min_by_key(|limit| limit.result.limit_ns)
+}

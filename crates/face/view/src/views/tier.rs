@@ -1,0 +1,462 @@
+use run_store::rollup::{IoRow, TierRow};
+use run_store::run::TierCounts;
+use run_store::slice::Direction;
+use stats::{Histogram, Packed};
+use units::print::{clock, count, percent};
+use units::{Bytes, Nanos, Ratio};
+
+use crate::document::{
+    TierHero, TierPage, TierRates, TierSeries, TierShares, TierSteps, WritePolicy,
+};
+use crate::request::Lens;
+use crate::scope::{ENOUGH, Points, Scope, Sum, ratio};
+use crate::source::Source;
+use crate::words::{self, rate, whole_seconds};
+
+/// Points of a number's course.
+const SPARK: usize = 60;
+/// What is written behind within this share of what is written has no gap to see. Our choice.
+const AT_ONCE: f64 = 0.05;
+
+/// What acceleration tiers did.
+pub(crate) fn tier(source: &Source, lens: &Lens) -> TierPage {
+    let scope = Scope::course(source, lens);
+    let points = scope.frame.points(lens.points as usize);
+    let all = Observed::of(&scope, &points, None);
+    let names = source.rollup().tier_names();
+    let tiers: Vec<TierSeries> = (0_u32..)
+        .zip(names)
+        .map(|(tier, name)| {
+            // Whose I/O is only seen has a part of the tier each, by its name.
+            let own = source.is_observed().then(|| Observed::of(&scope, &points, Some(&name.name)));
+            series(source, &scope, &points, tier, own.as_ref().unwrap_or(&all))
+        })
+        .collect();
+    let steps = steps(source, lens);
+    let measured = Totals::of(&Scope::summary(source, lens));
+    let is_modelled = source.run().is_some_and(|run| run.target.is_simulated());
+    let is_present = source.has_tier();
+    TierPage {
+        sentence: sentence(is_present, &measured, &steps),
+        is_present,
+        is_modelled,
+        heroes: if is_present { heroes(source, lens, &measured, &steps) } else { Vec::new() },
+        tiers,
+        steps,
+    }
+}
+
+/// What the application sees, by point.
+struct Observed {
+    read_p99: Vec<Option<u64>>,
+    write_p99: Vec<Option<u64>>,
+}
+
+impl Observed {
+    /// Of all I/O in the lens, or that of a workload alone.
+    fn of(scope: &Scope<'_>, points: &Points, only: Option<&str>) -> Self {
+        let mut found = Self { read_p99: Vec::new(), write_p99: Vec::new() };
+        let (mut reads, mut writes) = (Sum::default(), Sum::default());
+        let is_wanted = |row: &IoRow| {
+            let name = || &scope.level.entities[row.entity as usize].workload;
+            only.is_none_or(|only| only == name())
+        };
+        for (bucket, row) in scope.rows().filter(|(_, row)| is_wanted(row)) {
+            while points.of[bucket] > found.read_p99.len() {
+                found.close(&mut reads, &mut writes);
+            }
+            match row.direction {
+                Direction::Read => reads.add(row),
+                Direction::Write => writes.add(row),
+                Direction::Flush => {}
+            }
+        }
+        while found.read_p99.len() < points.len() {
+            found.close(&mut reads, &mut writes);
+        }
+        found
+    }
+
+    fn close(&mut self, reads: &mut Sum, writes: &mut Sum) {
+        self.read_p99.push(reads.percentile(0.99));
+        self.write_p99.push(writes.percentile(0.99));
+        reads.clear();
+        writes.clear();
+    }
+}
+
+fn series(
+    source: &Source,
+    scope: &Scope<'_>,
+    points: &Points,
+    tier: u32,
+    observed: &Observed,
+) -> TierSeries {
+    let name = &source.rollup().tier_names()[tier as usize];
+    let mut counts = vec![TierCounts::default(); points.len()];
+    let mut reads: Vec<Histogram> = vec![Histogram::new(); points.len()];
+    let mut writes = reads.clone();
+    for row in rows(scope, Some(tier)) {
+        let Some(bucket) = scope.frame.flat(row.span, row.bucket) else { continue };
+        let point = points.of[bucket];
+        counts[point] = counts[point].and_then(row.counts);
+        reads[point].merge_packed(&row.backing_read);
+        writes[point].merge_packed(&row.backing_write);
+    }
+    let of = |pick: fn(&TierCounts) -> u64| counts.iter().map(pick).collect::<Vec<u64>>();
+    let policies = source.files().policies.iter();
+    let policy = policies.filter(|known| known.0 == name.name).map(|known| known.1).next();
+    TierSeries {
+        held_sentence: held_sentence(name.capacity_bytes, &counts, points),
+        dirty_sentence: dirty_sentence(name.capacity_bytes, &counts, points),
+        is_destaged_at_once: policy == Some(WritePolicy::WriteBack) && is_at_once(&counts),
+        read_hit_share: shares(&of(|c| c.read_hits), &of(|c| c.reads)),
+        writes_absorbed_share: shares(&of(|c| c.writes_absorbed), &of(|c| c.writes)),
+        rates: rates(&counts, points),
+        name: name.name.clone(),
+        capacity_bytes: name.capacity_bytes,
+        policy,
+        at_ns: points.at_ns(),
+        width_ns: points.width_ns(),
+        reads: of(|c| c.reads),
+        read_hits: of(|c| c.read_hits),
+        remote_hits: of(|c| c.remote_hits),
+        memory_hits: of(|c| c.memory_hits),
+        memory_held_bytes: of(|c| c.memory_held_bytes),
+        memory_taken_bytes: of(|c| c.memory_taken_bytes),
+        memory_sentence: memory_sentence(&counts),
+        writes: of(|c| c.writes),
+        writes_absorbed: of(|c| c.writes_absorbed),
+        filled_bytes: of(|c| c.filled_bytes),
+        placed_bytes: of(|c| c.placed_bytes),
+        evicted_bytes: of(|c| c.evicted_bytes),
+        destaged_bytes: of(|c| c.destaged_bytes),
+        resident_bytes: of(|c| c.resident_bytes),
+        dirty_bytes: of(|c| c.dirty_bytes),
+        observed_read_p99_ns: observed.read_p99.clone(),
+        observed_write_p99_ns: observed.write_p99.clone(),
+        backing_read_p99_ns: p99s(&reads),
+        backing_write_p99_ns: p99s(&writes),
+    }
+}
+
+fn rates(counts: &[TierCounts], points: &Points) -> TierRates {
+    let of = |pick: fn(&TierCounts) -> u64| {
+        let times = counts.iter().zip(&points.load);
+        times.map(|(counts, load)| rate(pick(counts), *load)).collect()
+    };
+    TierRates {
+        reads_per_s: of(|c| c.reads),
+        own_hits_per_s: of(|c| c.read_hits.saturating_sub(c.remote_hits + c.memory_hits)),
+        memory_hits_per_s: of(|c| c.memory_hits),
+        remote_hits_per_s: of(|c| c.remote_hits),
+        misses_per_s: of(|c| c.reads.saturating_sub(c.read_hits)),
+        writes_per_s: of(|c| c.writes),
+        filled_bytes_per_s: of(|c| c.filled_bytes),
+        placed_bytes_per_s: of(|c| c.placed_bytes),
+        evicted_bytes_per_s: of(|c| c.evicted_bytes),
+        destaged_bytes_per_s: of(|c| c.destaged_bytes),
+    }
+}
+
+/// What memory holds at the end, and in how much.
+fn memory_sentence(counts: &[TierCounts]) -> String {
+    let Some(last) = last_known(counts).filter(|last| last.memory_taken_bytes > 0) else {
+        return String::new();
+    };
+    let (held, taken) = (last.memory_held_bytes, last.memory_taken_bytes);
+    let packed = ratio(held, taken);
+    let (held, taken) = (Bytes::new(held), Bytes::new(taken));
+    format!("At the end memory holds {held} in {taken}: {packed:.2} to 1.")
+}
+
+/// What it holds at the end, and what was evicted.
+fn held_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> String {
+    // A point in which nothing was read of the tier does not say that it is empty.
+    let Some(last) = last_known(counts) else {
+        return "There is no course of what it held.".to_owned();
+    };
+    let evicted = counts.iter().map(|counts| counts.evicted_bytes).sum();
+    let room = match counts.iter().position(|counts| counts.evicted_bytes > 0) {
+        Some(first) => format!(
+            "from {} on it evicted {}, warm-up included",
+            clock(whole_seconds(points.at[first])),
+            Bytes::new(evicted)
+        ),
+        None => "nothing was evicted".to_owned(),
+    };
+    let share = percent(ratio(last.resident_bytes, capacity));
+    let (held, capacity) = (Bytes::new(last.resident_bytes), Bytes::new(capacity));
+    format!("At the end it holds {held} of {capacity} ({share}); {room}.")
+}
+
+/// The last point in which the tier was read.
+fn last_known(counts: &[TierCounts]) -> Option<&TierCounts> {
+    let is_known = |counts: &&TierCounts| **counts != TierCounts::default();
+    counts.iter().rev().find(is_known).or(counts.last())
+}
+
+/// What was not yet behind the tier.
+fn dirty_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> String {
+    let most = counts.iter().map(|counts| counts.dirty_bytes).max().unwrap_or(0);
+    if most == 0 {
+        return "Nothing ever waited to be written to the backing store.".to_owned();
+    }
+    let at = counts.iter().position(|counts| counts.dirty_bytes == most).unwrap_or(0);
+    format!(
+        "At most {} waited to be written to the backing store, at {}: {} of the tier's {}.",
+        Bytes::new(most),
+        clock(whole_seconds(points.at[at])),
+        percent(ratio(most, capacity)),
+        Bytes::new(capacity)
+    )
+}
+
+/// Whether what goes on to the backing store is within 5 % of what came in by writes.
+fn is_at_once(counts: &[TierCounts]) -> bool {
+    let sum = |pick: fn(&TierCounts) -> u64| counts.iter().map(pick).sum::<u64>();
+    let (placed, destaged) = (sum(|c| c.placed_bytes), sum(|c| c.destaged_bytes));
+    placed > 0 && (ratio(destaged, placed) - 1.0).abs() < AT_ONCE
+}
+
+/// Empty if the run does not have any.
+fn p99s(histograms: &[Histogram]) -> Vec<Option<u64>> {
+    if histograms.iter().all(Histogram::is_empty) {
+        return Vec::new();
+    }
+    let p99 = |one: &Histogram| one.percentile(Ratio::new(0.99)).map(|value| value.0);
+    histograms.iter().map(p99).collect()
+}
+
+/// Rows of a tier, or of all, in the lens.
+fn rows(scope: &Scope<'_>, tier: Option<u32>) -> impl Iterator<Item = TierRow> {
+    let rows = scope.source.rollup().tiers().into_iter();
+    let names = scope.source.rollup().tier_names();
+    let chosen = scope.lens.workloads.as_slice();
+    // What is seen of a disk and its part of a tier have one name.
+    let is_all = chosen.is_empty() || !scope.source.is_observed();
+    rows.filter(move |row| tier.is_none_or(|tier| row.tier == tier))
+        .filter(move |row| is_all || chosen.contains(&names[row.tier as usize].name))
+        .filter(|row| scope.frame.flat(row.span, row.bucket).is_some())
+}
+
+fn steps(source: &Source, lens: &Lens) -> Vec<TierSteps> {
+    let steps = source.steps().iter();
+    steps
+        .filter(|step| lens.step.is_none_or(|number| step.step == number))
+        .filter_map(|step| {
+            let tiers = step.model.as_ref()?.tiers.clone();
+            let shares = tiers.iter().map(|tier| step_shares(&tier.counts)).collect();
+            (!tiers.is_empty()).then_some(TierSteps {
+                step: step.step,
+                repeat: step.repeat,
+                tiles: step.tiles,
+                tiers,
+                shares,
+            })
+        })
+        .collect()
+}
+
+fn step_shares(counts: &TierCounts) -> TierShares {
+    let share = |part, whole| (whole > 0).then(|| ratio(part, whole));
+    TierShares {
+        read_hit: share(counts.read_hits, counts.reads),
+        writes_absorbed: share(counts.writes_absorbed, counts.writes),
+    }
+}
+
+/// What all tiers did in the measured time of the lens.
+#[derive(Default)]
+struct Totals {
+    counts: TierCounts,
+    backing: Packed,
+    observed: Sum,
+    hits: Vec<u64>,
+    absorbed: Vec<u64>,
+    reads: Vec<u64>,
+    writes: Vec<u64>,
+    saved_bytes: Vec<u64>,
+}
+
+impl Totals {
+    fn of(scope: &Scope<'_>) -> Self {
+        let points = scope.frame.points(SPARK);
+        let mut by_point = vec![TierCounts::default(); points.len()];
+        let mut totals = Self::default();
+        for row in rows(scope, None) {
+            totals.counts = totals.counts.and_then(row.counts);
+            totals.backing.merge(&row.backing_read);
+            if let Some(bucket) = scope.frame.flat(row.span, row.bucket) {
+                let point = &mut by_point[points.of[bucket]];
+                *point = point.and_then(row.counts);
+            }
+        }
+        if !totals.backing.is_empty() {
+            let reads = scope.rows().filter(|(_, row)| row.direction == Direction::Read);
+            reads.for_each(|(_, row)| totals.observed.add(row));
+        }
+        let of = |pick: fn(&TierCounts) -> u64| by_point.iter().map(pick).collect::<Vec<u64>>();
+        totals.hits = of(|c| c.read_hits);
+        totals.absorbed = of(|c| c.writes_absorbed);
+        totals.reads = of(|c| c.reads);
+        totals.writes = of(|c| c.writes);
+        totals.saved_bytes = of(|c| c.read_hit_bytes);
+        totals
+    }
+
+    /// The counters; of a run that has no course of them, those of its steps together.
+    fn or_steps(&self, steps: &[TierSteps]) -> TierCounts {
+        if self.counts.reads + self.counts.writes > 0 {
+            return self.counts;
+        }
+        let facts = steps.iter().flat_map(|step| &step.tiers);
+        facts.fold(TierCounts::default(), |sum, facts| sum.and_then(facts.counts))
+    }
+}
+
+/// Reads served, bytes kept off the backing store, writes accelerated, latency saved.
+fn heroes(source: &Source, lens: &Lens, totals: &Totals, steps: &[TierSteps]) -> Vec<TierHero> {
+    let counts = totals.or_steps(steps);
+    let note = match (lens.time, lens.step) {
+        (Some(_), _) => "in the chosen time",
+        (None, Some(_)) => "in the measured time of the step",
+        (None, None) => "in all measured time",
+    };
+    vec![
+        served(&counts, totals, note),
+        kept_off(&counts, totals, note),
+        accelerated(source, &counts, totals, note),
+        saved(totals, note),
+    ]
+}
+
+fn few(number: u64, noun: &str) -> String {
+    match number {
+        0 => format!("no {noun}s met it"),
+        _ => format!("too few {noun}s ({number})"),
+    }
+}
+
+fn shares(parts: &[u64], wholes: &[u64]) -> Vec<Option<f64>> {
+    let pairs = parts.iter().zip(wholes);
+    pairs.map(|(part, whole)| (*whole > 0).then(|| ratio(*part, *whole))).collect()
+}
+
+fn served(counts: &TierCounts, totals: &Totals, note: &str) -> TierHero {
+    let share = ratio(counts.read_hits, counts.reads);
+    let is_enough = counts.reads >= ENOUGH;
+    TierHero {
+        label: "reads served by the tier".to_owned(),
+        text: match is_enough {
+            true => format!("{} ({})", percent(share), count(counts.read_hits, "read")),
+            false => few(counts.reads, "read"),
+        },
+        value: is_enough.then_some(share),
+        unit: "share".to_owned(),
+        samples: Some(counts.reads),
+        note: format!("of {}, {note}", count(counts.reads, "read")),
+        spark: shares(&totals.hits, &totals.reads),
+    }
+}
+
+fn kept_off(counts: &TierCounts, totals: &Totals, note: &str) -> TierHero {
+    let bytes = Bytes::new(counts.read_hit_bytes);
+    TierHero {
+        label: "bytes kept off the backing store".to_owned(),
+        text: bytes.to_string(),
+        value: Some(bytes.as_f64()),
+        unit: "bytes".to_owned(),
+        samples: Some(counts.reads),
+        note: format!("read from the tier, of {} read, {note}", Bytes::new(counts.read_bytes)),
+        spark: totals.saved_bytes.iter().map(|bytes| Some(Bytes::new(*bytes).as_f64())).collect(),
+    }
+}
+
+/// Writes count only where the tier answers them before the backing store has them.
+fn accelerated(source: &Source, counts: &TierCounts, totals: &Totals, note: &str) -> TierHero {
+    let policies = &source.files().policies;
+    let by_design = counts.writes_absorbed == 0
+        && !policies.is_empty()
+        && policies.iter().all(|(_, policy)| *policy != WritePolicy::WriteBack);
+    let share = ratio(counts.writes_absorbed, counts.writes);
+    let is_enough = counts.writes >= ENOUGH && !by_design;
+    TierHero {
+        label: "writes accelerated".to_owned(),
+        text: if by_design {
+            format!("{}: not accelerated by design", policies[0].1.name())
+        } else if is_enough {
+            format!("{} ({})", percent(share), count(counts.writes_absorbed, "write"))
+        } else {
+            few(counts.writes, "write")
+        },
+        value: is_enough.then_some(share),
+        unit: "share".to_owned(),
+        samples: Some(counts.writes),
+        note: format!("answered by the tier alone, of {}, {note}", count(counts.writes, "write")),
+        spark: if by_design { Vec::new() } else { shares(&totals.absorbed, &totals.writes) },
+    }
+}
+
+/// The backing store's p99 of reads less the application's. What the tier answered never went
+/// to the backing store, so this is a comparison of two populations, and says so.
+#[expect(clippy::cast_precision_loss, reason = "printed, to a few digits")]
+fn saved(totals: &Totals, note: &str) -> TierHero {
+    let backing = totals.backing.percentile(Ratio::new(0.99));
+    let observed = totals.observed.percentile(0.99).map(Nanos);
+    let known = backing.zip(observed).filter(|_| totals.backing.count() >= ENOUGH);
+    let text = match known {
+        Some((behind, seen)) if behind >= seen => (behind - seen).to_string(),
+        Some((behind, seen)) => format!("none: {} longer than behind it", seen - behind),
+        None => "not recorded".to_owned(),
+    };
+    TierHero {
+        label: "read latency saved".to_owned(),
+        text,
+        value: known.map(|(behind, seen)| behind.0 as f64 - seen.0 as f64),
+        unit: "ns".to_owned(),
+        samples: known.map(|_| totals.backing.count()),
+        note: match known {
+            Some((behind, seen)) => format!(
+                "p99 behind the tier {behind}, p99 that the application sees {seen}, {note}"
+            ),
+            None => "this run does not have the latency behind its tier".to_owned(),
+        },
+        spark: Vec::new(),
+    }
+}
+
+fn sentence(is_present: bool, totals: &Totals, steps: &[TierSteps]) -> String {
+    if !is_present {
+        return "No acceleration tier took part in this run.".to_owned();
+    }
+    let counts = totals.or_steps(steps);
+    if counts.reads + counts.writes < ENOUGH {
+        return words::too_few(counts.reads + counts.writes);
+    }
+    let reads = match counts.reads {
+        0 => "No reads met the tier".to_owned(),
+        reads => format!(
+            "{} of {} came from the tier",
+            percent(ratio(counts.read_hits, reads)),
+            count(reads, "read")
+        ),
+    };
+    let writes = match (counts.writes, counts.writes_absorbed) {
+        (0, _) => "there were no writes".to_owned(),
+        (writes, 0) => format!("none of {} was answered by it alone", count(writes, "write")),
+        (writes, absorbed) => {
+            format!(
+                "it answered {} of {}",
+                percent(ratio(absorbed, writes)),
+                count(writes, "write")
+            )
+        }
+    };
+    let evicted = Bytes::new(counts.evicted_bytes);
+    let room = match counts.evicted_bytes {
+        0 => "nothing was evicted in measured time".to_owned(),
+        _ => format!("{evicted} were evicted in measured time"),
+    };
+    format!("{reads}, {writes}, and {room}.")
+}

@@ -1,0 +1,26 @@
+//! Plans, resolved: every value known, and where it came from.
+
+mod climb;
+pub(crate) mod endpoints;
+mod ladder;
+mod layer;
+mod output;
+mod periods;
+mod profile;
+mod resolve;
+mod setting;
+#[cfg(test)]
+mod tests;
+mod traces;
+
+pub(crate) use ladder::ladder_options;
+pub use layer::{Layer, Values};
+pub(crate) use periods::longest_period;
+pub use periods::{whole_periods, workloads_of};
+pub use profile::{ProfileValues, profile_values, simulated_values};
+pub use resolve::{ARRAY_PREFIX, ResolvedPlan, Surroundings, resolve, resolve_simulated};
+pub use run_store::run::Origin;
+pub use setting::Setting;
+pub(crate) use traces::{store_tile, with_traces};
+
+pub use crate::error::PlanError;

@@ -1,0 +1,124 @@
+use proptest::prelude::*;
+use run_store::run::Origin;
+use spec::plan::{Plan, Profile};
+use units::Nanos;
+
+use super::*;
+use fixtures::tile_with_periods;
+
+fn layer(origin: Origin, values: Values) -> Layer {
+    Layer { origin, values }
+}
+
+fn plan_file() -> Plan {
+    toml::from_str("datastore = \"/mnt/array\"\ntile = \"general\"\n[measure]\nduration = \"20s\"")
+        .expect("a valid plan")
+}
+
+const HERE: Surroundings = Surroundings { entropy: u64::MAX, cores: 64 };
+
+fn resolved(layers: &[Layer]) -> ResolvedPlan {
+    resolve(layers, tile_with_periods(&[]), HERE).expect("a plan that resolves")
+}
+
+#[test]
+fn a_flag_beats_the_environment_beats_the_plan_beats_the_profile() {
+    let flag = Values { repeats: Some(5), ..Values::default() };
+    let env = Values { repeats: Some(4), footprint: Some(0.5), ..Values::default() };
+    let plan = resolved(&[
+        layer(Origin::Flag, flag),
+        layer(Origin::Env, env),
+        Layer::of_plan(&plan_file()),
+    ]);
+    assert_eq!(plan.repeats, Setting { value: 5, origin: Origin::Flag });
+    assert_eq!(plan.footprint, Setting { value: 0.5, origin: Origin::Env });
+    assert_eq!(plan.duration, Setting { value: Nanos::from_secs(20), origin: Origin::Plan });
+    assert_eq!(plan.slice, Setting { value: Nanos::SECOND, origin: Origin::Profile });
+    assert_eq!(plan.workers, Setting { value: 8, origin: Origin::Default });
+    assert_eq!(plan.profile, Setting { value: Profile::Standard, origin: Origin::Default });
+}
+
+#[test]
+fn a_drawn_seed_survives_a_json_reader_and_a_given_one_is_kept() {
+    let drawn = resolved(&[Layer::of_plan(&plan_file())]).seed;
+    assert_eq!(drawn, Setting { value: (1 << 53) - 1, origin: Origin::Default });
+    let flag = layer(Origin::Flag, Values { seed: Some(7), ..Values::default() });
+    assert_eq!(resolved(&[flag, Layer::of_plan(&plan_file())]).seed.value, 7);
+}
+
+#[test]
+fn the_resolved_plan_resolves_to_itself() {
+    let quick = Values { profile: Some(Profile::Quick), ..Values::default() };
+    let flag = layer(Origin::Flag, quick);
+    let tile = || tile_with_periods(&["5m"]);
+    let first = resolve(&[flag, Layer::of_plan(&plan_file())], tile(), HERE).expect("resolves");
+    let text = first.to_toml().expect("writes");
+    let again: Plan = toml::from_str(&text).expect("its own text");
+    let other = Surroundings { entropy: 0, cores: 1 };
+    let second = resolve(&[Layer::of_plan(&again)], tile(), other).expect("resolves");
+    assert_eq!(second.to_toml().expect("writes"), text);
+    assert_eq!(second.seed.value, first.seed.value);
+    assert_eq!(second.method, first.method);
+}
+
+#[test]
+fn an_analyser_has_time_for_its_first_pass_unless_somebody_chose_another() {
+    let meter = || Some(vec!["ptdaemon:lab".parse().expect("a meter")]);
+    let quick = || Values { profile: Some(Profile::Quick), meters: meter(), ..Values::default() };
+    let warm_up = |values: Values| {
+        let plan = resolved(&[layer(Origin::Flag, values), Layer::of_plan(&plan_file())]);
+        (plan.warm_up_min.value, plan.warm_up_max.value)
+    };
+    let without = warm_up(Values { meters: None, ..quick() });
+    assert!(without.0 < Nanos::from_secs(10), "{without:?}");
+    assert_eq!(warm_up(quick()).0, Nanos::from_secs(10));
+    let (short, long) = (Nanos::from_secs(1), Nanos::from_secs(4));
+    let chosen = Values { warm_up_min: Some(short), warm_up_max: Some(long), ..quick() };
+    assert_eq!(warm_up(chosen), (short, long));
+    assert_eq!(warm_up(Values { warm_up_max: Some(long), ..quick() }), (long, long));
+}
+
+#[test]
+fn a_simulation_has_no_meters() {
+    let meters = Some(vec!["shelly:plug".parse().expect("a meter")]);
+    let array = Some("array:nvme-local".to_owned());
+    let values = Values { meters, datastore: array, ..Values::default() };
+    let layers = [layer(Origin::Flag, values), Layer::of_plan(&plan_file())];
+    let plan = resolve_simulated(&layers, tile_with_periods(&[]), HERE).expect("resolves");
+    assert_eq!(plan.meters.value, []);
+}
+
+#[test]
+fn measured_time_covers_whole_burst_periods() {
+    let rounded = |asked: &str, scale: f64, periods: &[&str]| {
+        let tile = tile_with_periods(periods);
+        whole_periods(asked.parse().expect("a time"), scale, workloads_of(&tile)).to_string()
+    };
+    assert_eq!(rounded("8s", 1.0 / 60.0, &["5m"]), "10 s");
+    assert_eq!(rounded("10s", 1.0 / 60.0, &["5m"]), "10 s");
+    assert_eq!(rounded("120s", 0.2, &["5m"]), "2m");
+    assert_eq!(rounded("100s", 1.0, &["40s", "60s"]), "2m", "their common multiple");
+    assert_eq!(rounded("100s", 1.0, &["70s", "90s"]), "3m", "no common one: the longest");
+    assert_eq!(rounded("8s", 1.0, &["1h"]), "8 s", "too long to wait for");
+    assert_eq!(rounded("8s", 1.0, &[]), "8 s");
+}
+
+#[test]
+fn a_value_out_of_range_is_named_with_what_is_allowed() {
+    let zero = layer(Origin::Flag, Values { footprint: Some(0.0), ..Values::default() });
+    let error = resolve(&[zero, Layer::of_plan(&plan_file())], tile_with_periods(&[]), HERE)
+        .expect_err("nothing to measure");
+    assert_eq!(error.to_string(), "scale.footprint is 0, and must be above 0 and at most 1");
+}
+
+proptest! {
+    #[test]
+    fn rounding_to_whole_periods_is_stable(
+        asked in 1_u64..10_000, first in 1_u64..10_000, second in 1_u64..10_000,
+    ) {
+        let tile = tile_with_periods(&[&format!("{first}ms"), &format!("{second}ms")]);
+        let once = whole_periods(Nanos::from_millis(asked), 1.0, workloads_of(&tile));
+        prop_assert!(once >= Nanos::from_millis(asked));
+        prop_assert_eq!(whole_periods(once, 1.0, workloads_of(&tile)), once);
+    }
+}

@@ -1,0 +1,175 @@
+use std::path::{Path, PathBuf};
+
+use datastore::{Datastore, Target};
+use jiff::Timestamp;
+use run_store::run::{Origin, Step};
+use run_store::rundir::RunId;
+use spec::ResolvedTile;
+use spec::plan::Profile;
+use spec::study::Limits;
+use units::Nanos;
+
+use super::watcher::Watcher;
+use crate::error::BenchError;
+use crate::fleet::{DiskNeed, StepOrder, fleet, round};
+use crate::plan::{Layer, ResolvedPlan, Surroundings, Values, resolve, with_traces};
+use crate::progress::{Control, NoObserver};
+use crate::rig::RealRig;
+use crate::run::fill;
+use crate::score::References;
+use crate::step::runner::{StepBench, place_now};
+use crate::step::sink::Nowhere;
+use bystanders::throttle::{Throttle, ThrottleRefusal};
+
+/// Where, and what is allowed there.
+#[derive(Debug, Clone, Copy)]
+pub struct RealPlace<'a> {
+    /// The directory that the virtual disks are made in.
+    pub directory: &'a Path,
+    /// Whether it may be on a root, memory or overlay file system.
+    pub allow_root_fs: bool,
+}
+
+/// How a step is scaled, slowed down and measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RealSettings {
+    /// Shortest warm-up.
+    pub warm_up_min: Nanos,
+    /// Longest warm-up; what is not steady by then is marked.
+    pub warm_up_max: Nanos,
+    /// Measured time, before rounding to whole burst periods.
+    pub duration: Nanos,
+    /// Width of a slice, 100 ms or more. Figures of processors are of slices, so it should be
+    /// 1 s where they are wanted.
+    pub slice: Nanos,
+    /// Disk sizes are multiplied by this, above 0 and at most 1.
+    pub footprint: f64,
+    /// Schedule times are multiplied by this, above 0.
+    pub time: f64,
+    /// Threads that make the load, each of which burns CPU steps like a virtual CPU; at
+    /// least 1.
+    pub workers: u32,
+    /// Whether I/O goes through the page cache.
+    pub buffered: bool,
+    /// How slow the storage is made while the load runs.
+    pub limits: Limits,
+    /// Seed of every random stream.
+    pub seed: u64,
+}
+
+/// Why there is no step.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RealError {
+    /// The storage cannot be slowed down here.
+    #[error("the storage cannot be slowed down here: {}", .0.reason())]
+    Throttle(ThrottleRefusal),
+    /// All else.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+}
+
+impl From<ThrottleRefusal> for RealError {
+    fn from(refusal: ThrottleRefusal) -> Self {
+        Self::Throttle(refusal)
+    }
+}
+
+/// Measures `tiles` tiles on new virtual disks in a directory, which are gone afterwards.
+/// `repeat` is counted from 0. [`Step::model`] has what this machine's processors did.
+///
+/// # Errors
+///
+/// When the directory is refused, too small or fails, when it cannot be slowed down, or when
+/// `control` asks to stop.
+pub fn step(
+    tile: &ResolvedTile,
+    (tiles, repeat): (u32, u32),
+    settings: &RealSettings,
+    place: RealPlace<'_>,
+    control: &Control,
+) -> Result<Step, RealError> {
+    let plan = with_traces(&plan(tile, tiles, settings, place)?)?.into_owned();
+    let references = References::of(&plan).map_err(BenchError::from)?;
+    let fleet = fleet(&plan, StepOrder::whole(&plan, tiles, round(tiles, repeat)))?;
+    let disks: Vec<DiskNeed> = fleet.disks().cloned().collect();
+    // Nothing is verified, so there is no state to keep anywhere.
+    let state_dir = PathBuf::new();
+    let mut rig = RealRig::new(open(&plan, &disks, place)?, &plan, false, state_dir)?;
+    fill(&mut rig, &disks, control, &mut NoObserver)?;
+    let mut watcher = Watcher::default();
+    let throttle = settings.limits.is_any();
+    let throttle = throttle.then(|| Throttle::begin(place.directory, &settings.limits));
+    let throttle = throttle.transpose()?;
+    let mut bench = StepBench {
+        plan: &plan,
+        references: &references,
+        rig: &mut rig,
+        control,
+        observer: &mut watcher,
+        series: &mut Nowhere,
+    };
+    let measured = bench.alone(&fleet, &place_now(1, repeat + 1, 1, tiles));
+    drop(throttle);
+    let (facts, removed) = (watcher.facts(&plan), rig.remove());
+    let measured = measured?;
+    removed?;
+    Ok(Step { model: facts, ..measured })
+}
+
+fn open(
+    plan: &ResolvedPlan,
+    disks: &[DiskNeed],
+    place: RealPlace<'_>,
+) -> Result<Datastore, BenchError> {
+    let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
+        .map_err(|source| BenchError::Random { source })?;
+    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let options = datastore::Options {
+        buffered: plan.buffered.value,
+        write: true,
+        space_max: None,
+        destroy_data: None,
+        overwrite_file: false,
+        allow_root_fs: place.allow_root_fs,
+        run_id: id.as_str().to_owned(),
+        adopt: None,
+    };
+    let needed = disks.iter().map(|disk| disk.size).sum();
+    let store = Datastore::open(&target, needed, &options)?;
+    let capacity = store.capacity();
+    if needed > capacity {
+        return Err(BenchError::TooLarge { tiles: 1, per_tile: needed, capacity });
+    }
+    Ok(store)
+}
+
+fn plan(
+    tile: &ResolvedTile,
+    tiles: u32,
+    settings: &RealSettings,
+    place: RealPlace<'_>,
+) -> Result<ResolvedPlan, BenchError> {
+    let values = Values {
+        datastore: Some(format!("dir:{}", place.directory.display())),
+        tile: Some(tile.tile.name.clone()),
+        profile: Some(Profile::Quick),
+        tiles: Some(tiles.to_string()),
+        repeats: Some(1),
+        warm_up_min: Some(settings.warm_up_min),
+        warm_up_max: Some(settings.warm_up_max.max(settings.warm_up_min)),
+        duration: Some(settings.duration),
+        slice: Some(settings.slice),
+        footprint: Some(settings.footprint),
+        time: Some(settings.time),
+        workers: Some(settings.workers),
+        buffered: Some(settings.buffered),
+        seed: Some(settings.seed),
+        ..Values::default()
+    };
+    let layers = [Layer { origin: Origin::Plan, values }];
+    let mut plan = resolve(&layers, tile.clone(), Surroundings { entropy: 0, cores: 1 })?;
+    // Configurations are compared with one another, so each is measured equally long.
+    plan.method.lengthen_max = 1;
+    Ok(plan)
+}

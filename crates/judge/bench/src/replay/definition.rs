@@ -1,0 +1,131 @@
+use spec::ResolvedTile;
+use spec::replay::{Replay, Speed};
+use spec::tile::{Tile, TileWorkload};
+use spec::workload::{Counted, CpuMode, DataPattern, Disk, Limit, Metric, On, Role, Vm, Workload};
+use units::{Bytes, Nanos};
+use workload::replay::Waits;
+
+use crate::replay::Recording;
+
+/// What is asked of a trace beside [`Replay`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Asked {
+    /// Disks are no larger than this; larger offsets are folded into them.
+    pub size_max: Option<Bytes>,
+    /// Limits on the kinds `read`, `write` and `flush`.
+    pub limits: Vec<Limit>,
+    /// How the contents of writes compress.
+    pub data: DataPattern,
+    /// Width of a slice, if someone said so.
+    pub slice: Option<Nanos>,
+}
+
+/// A tile made around a trace, and how it is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    /// The tile: one virtual machine with a disk for each device of the trace.
+    pub tile: ResolvedTile,
+    /// A replay ends with its trace, and after this time at the latest.
+    pub duration: Nanos,
+    /// Width of a slice.
+    pub slice: Nanos,
+}
+
+/// A trace that waits for answers has no end of its own: a storage may be as slow as it likes.
+const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
+
+/// How long the last answers of a trace are waited for that follows the clock.
+const LAST_ANSWERS: Nanos = Nanos::from_secs(10);
+
+/// A shorter replay is shown in tenths of a second.
+const SHORT: Nanos = Nanos::from_secs(30);
+
+/// The tile that plays a trace, every disk as small as holds all that the trace touches.
+pub fn definition(replay: Replay, recording: &Recording, asked: Asked) -> Definition {
+    let schedule = &recording.schedule;
+    let span = match (schedule.waits(), replay.speed) {
+        (Waits::ForAnswers, Speed::Max) => Nanos::ZERO,
+        (_, Speed::Max) => schedule.span(),
+        (_, Speed::Times(times)) => schedule.trace_span().scale(1.0 / times),
+    };
+    let is_short = span < SHORT;
+    let slice =
+        asked.slice.unwrap_or(if is_short { Nanos::from_millis(100) } else { Nanos::SECOND });
+    let longest = match schedule.waits() {
+        Waits::ForTheClock => span.saturating_add(LAST_ANSWERS),
+        Waits::ForAnswers => LONGEST.max(Nanos(span.0.saturating_mul(4))),
+    };
+    let slices = longest.0.div_ceil(slice.0.max(1));
+    Definition {
+        duration: Nanos(slices.saturating_mul(slice.0)),
+        slice,
+        tile: tile(workload_of(replay, recording, asked)),
+    }
+}
+
+fn workload_of(replay: Replay, recording: &Recording, asked: Asked) -> Workload {
+    let file = std::path::Path::new(&replay.trace).file_name();
+    let file = file.map_or_else(|| replay.trace.clone(), |name| name.to_string_lossy().into());
+    let most = asked.size_max.unwrap_or(Bytes::new(u64::MAX >> 1));
+    let disks = recording.devices.iter().zip(recording.schedule.ends()).enumerate();
+    let disk = |(place, (device, end)): (usize, (&String, &u64))| Disk {
+        name: format!("disk-{}", place + 1),
+        // What no device can have is folded, as is what a disk is too small for.
+        size: Bytes::new((*end).min(most.get())).max(Bytes::MIB).round_up(Bytes::MIB),
+        role: Role::Data,
+        on: On::First,
+        source: Some(format!("what the trace touches of its device {device}")),
+    };
+    let whose = replay.vm.as_ref().map_or_else(String::new, |vm| format!(", VM {vm}"));
+    Workload {
+        endpoints: Vec::new(),
+        name: "replay".to_owned(),
+        title: format!("{file}{whose}, played back"),
+        source: format!("recorded ({}); played by tilemark replay", recording.format),
+        metric: metric(&replay, recording),
+        cpu: CpuMode::Delay,
+        data: asked.data,
+        vms: vec![Vm { name: "vm".to_owned(), vcpus: 1, disks: disks.map(disk).collect() }],
+        groups: Vec::new(),
+        actions: Vec::new(),
+        limits: asked.limits,
+        replay: Some(replay),
+    }
+}
+
+/// One tile's worth is the rate at which the trace was recorded, times the speed; without
+/// times, one I/O per millisecond, our choice.
+fn metric(replay: &Replay, recording: &Recording) -> Metric {
+    let span = recording.schedule.trace_span();
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    let ios = recording.schedule.len() as f64;
+    let has_rate = span >= Nanos::from_millis(1) && !recording.one_at_a_time;
+    let speed = match replay.speed {
+        Speed::Times(times) => times,
+        Speed::Max => 1.0,
+    };
+    let rate = if has_rate { ios / span.as_secs_f64() * speed } else { 1000.0 };
+    Metric {
+        unit: "I/Os/s".to_owned(),
+        count: Counted::Io,
+        of: None,
+        per: Nanos::SECOND,
+        divide_by: 1.0,
+        // Three digits are plenty for a yardstick that people read.
+        reference: Some((rate * 1000.0).round().max(1.0) / 1000.0),
+    }
+}
+
+fn tile(workload: Workload) -> ResolvedTile {
+    let tile = Tile {
+        name: "replay".to_owned(),
+        title: workload.title.clone(),
+        source: workload.source.clone(),
+        estate: None,
+        workloads: vec![TileWorkload {
+            workload: run_store::rundir::files::WORKLOAD.to_owned(),
+            count: 1,
+        }],
+    };
+    ResolvedTile::new(tile, vec![(workload, 1)])
+}

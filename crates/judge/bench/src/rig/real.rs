@@ -1,0 +1,770 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use datastore::{
+    Datastore, DiskRequest, Fill, HeldDir, Lent, OwnDir, Removed, Target, VirtualDisk,
+};
+use engine::client::Service;
+use engine::prefill::{self, RateStats};
+use engine::verify::{self, CheckError, DiskReport, Elsewhere, Setup};
+use engine::{BackendChoice, EngineInstance, Guest};
+use meter::Panel;
+use run_store::gauge::GaugeSource;
+use rustix::time::{ClockId, clock_gettime};
+use units::{Bytes, Nanos, Ratio};
+
+use crate::error::BenchError;
+use crate::fleet::{DiskNeed, Driven, FleetInstance, StepOrder, driven, whole_disks};
+use crate::plan::{ResolvedPlan, endpoints};
+use crate::rig::holding::Holding;
+use crate::rig::machines::MachineSet;
+use crate::rig::through::{ServedLoad, Through};
+use crate::rig::{Clocks, Drives, Machines, PrefillSoFar, Prefilled, RealLoad, Rig};
+use crate::tile_load::TileLoad;
+use bystanders::{HostWatch, Watched};
+
+/// Bounds of the I/Os each worker can have in flight. Within them it is as many as the step
+/// has users, shared out over the workers: what waits for a slot of ours is a queue that the
+/// storage did not make. Our choice: no array takes more than a few thousand from a host.
+const DEPTH_MIN: u32 = 256;
+const DEPTH_MAX: u32 = 8192;
+
+/// Most buffer memory per worker; taken only as it is needed. 8192 I/Os of 64 KiB.
+const BUFFERS_MAX: Bytes = Bytes::new(512 << 20);
+
+/// The engine on a datastore. Dropping it removes what the datastore made, unless it is to
+/// be kept.
+#[derive(Debug)]
+pub struct RealRig {
+    first: Option<Holding>,
+    /// Between it and the first, disks move.
+    second: Option<Holding>,
+    /// Whether both lie on one file system or device.
+    shares: bool,
+    /// The names of the disks on it.
+    on_second: Arc<BTreeSet<String>>,
+    keep: bool,
+    filled: Vec<String>,
+    is_rewrite_known: bool,
+    seed: u64,
+    /// Of the stamps: as on the disks, where an earlier run stamped them.
+    stamp_seed: u64,
+    options: engine::Options,
+    /// What answers endpoints, by name.
+    services: Services,
+    /// What carries infrastructure operations out on real machines.
+    machines: Machines,
+    power: Option<Arc<Panel>>,
+    /// The tier that disks of the first datastore are reached through.
+    through: Option<Through>,
+    /// Disks of tiles that may come, by the name of an instance's first.
+    lent: BTreeMap<String, Lent>,
+    /// How the first datastore is claimed again.
+    reopen: Option<Reopen>,
+}
+
+/// Target of a datastore and what it was opened with, to open it again.
+#[derive(Debug, Clone)]
+pub struct Reopen {
+    /// The target.
+    pub target: Target,
+    /// Bytes that its first step needs.
+    pub needed: Bytes,
+    /// Options of the first opening.
+    pub options: datastore::Options,
+}
+
+/// An open second datastore.
+#[derive(Debug)]
+pub struct SecondStore {
+    /// The datastore.
+    pub store: Datastore,
+    /// Whether it lies on the file system or device of the first, whose room it takes.
+    pub shares: bool,
+}
+
+/// Services that are there, by the names of the endpoints that they answer.
+pub type Services = BTreeMap<String, Arc<Service>>;
+
+/// How long a service may take to accept the connection that shows that it is there. Our choice:
+/// two repeats of a lost first packet (RFC 6298: 1 s, then 2 s) and time to answer.
+const REACH_MAX: Duration = Duration::from_secs(5);
+
+/// Resolves the names in a plan's addresses, and sees that somebody accepts a connection at each.
+///
+/// # Errors
+///
+/// When an address means nothing, or nobody is there.
+pub fn reach(plan: &ResolvedPlan) -> Result<Services, BenchError> {
+    let reached = endpoints::addresses(&plan.endpoints, &plan.tile_set)?
+        .into_iter()
+        .map(|(name, address)| Ok((name.clone(), Arc::new(Service::reach(address, REACH_MAX)?))));
+    reached.collect()
+}
+
+/// The clocks of this machine.
+pub fn clocks() -> Clocks {
+    let read = |clock| {
+        let now = clock_gettime(clock);
+        i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec)
+    };
+    Clocks { monotonic_ns: read(ClockId::Monotonic), realtime_ns: read(ClockId::Realtime) }
+}
+
+impl RealRig {
+    /// A rig on an open datastore.
+    ///
+    /// Verification keeps its state beside the disks; where only disks fit (a file, a
+    /// device), in `state_dir`, which is made and removed.
+    pub fn new(
+        datastore: Datastore,
+        plan: &ResolvedPlan,
+        keep: bool,
+        state_dir: PathBuf,
+    ) -> Result<Self, BenchError> {
+        let options = engine::Options {
+            workers: usize::try_from(plan.workers.value).unwrap_or(1),
+            depth: DEPTH_MIN,
+            buffers_max: BUFFERS_MAX,
+            slice: plan.slice.value,
+            backend: BackendChoice::Auto,
+            pin: false,
+            ..engine::Options::default()
+        };
+        let seed = plan.seed.value;
+        let stamp_seed =
+            if datastore.is_taken_over() { stamp_seed(datastore.state_dir(), plan)? } else { seed };
+        let first = match plan.verify.value {
+            true => Holding::verified(datastore, state_dir)?,
+            false => Holding::plain(datastore),
+        };
+        Ok(Self {
+            first: Some(first),
+            second: None,
+            shares: false,
+            on_second: Arc::default(),
+            keep,
+            filled: Vec::new(),
+            is_rewrite_known: false,
+            seed,
+            stamp_seed,
+            options,
+            services: Services::new(),
+            machines: Machines::default(),
+            power: None,
+            through: None,
+            lent: BTreeMap::new(),
+            reopen: None,
+        })
+    }
+
+    /// Disks that are meant for a second datastore lie on this one. It is verified as the first is,
+    /// removed with it, and kept with it.
+    ///
+    /// # Errors
+    ///
+    /// When state of its verification cannot be kept in `state_dir`; nothing of ours is left then.
+    pub fn with_second(
+        mut self,
+        second: Option<SecondStore>,
+        state_dir: PathBuf,
+    ) -> Result<Self, BenchError> {
+        let Some(SecondStore { store, shares }) = second else { return Ok(self) };
+        let is_verified = self.first.as_ref().is_some_and(|first| first.state_dir().is_some());
+        self.shares = shares;
+        self.second = Some(match is_verified {
+            true => Holding::verified(store, state_dir)?,
+            false => Holding::plain(store),
+        });
+        Ok(self)
+    }
+
+    /// Calls go to these.
+    #[must_use]
+    pub fn with_services(mut self, services: Services) -> Self {
+        self.services = services;
+        self
+    }
+
+    /// Machines that are started are this run's.
+    #[must_use]
+    pub fn with_machines(mut self, machines: Machines) -> Self {
+        self.machines = machines;
+        self
+    }
+
+    /// These meters are read beside every step.
+    #[must_use]
+    pub fn with_power(mut self, power: Option<Arc<Panel>>) -> Self {
+        self.power = power;
+        self
+    }
+
+    /// Disks of the first datastore are reached through this tier.
+    #[must_use]
+    pub fn with_tier(mut self, through: Option<Through>) -> Self {
+        self.through = through;
+        self
+    }
+
+    /// The first datastore may be cleared and claimed again during the run.
+    #[must_use]
+    pub fn with_reopen(mut self, reopen: Reopen) -> Self {
+        self.reopen = Some(reopen);
+        self
+    }
+
+    /// A rig for single loads on an open datastore: one worker, no verification. Dropping or
+    /// removing it removes what the datastore made.
+    pub fn over(datastore: Datastore, seed: u64, slice: Nanos) -> Self {
+        let options = engine::Options {
+            depth: DEPTH_MIN,
+            buffers_max: BUFFERS_MAX,
+            slice,
+            ..engine::Options::default()
+        };
+        Self {
+            first: Some(Holding::plain(datastore)),
+            second: None,
+            shares: false,
+            on_second: Arc::default(),
+            keep: false,
+            filled: Vec::new(),
+            is_rewrite_known: true,
+            seed,
+            stamp_seed: seed,
+            options,
+            services: Services::new(),
+            machines: Machines::default(),
+            power: None,
+            through: None,
+            lent: BTreeMap::new(),
+            reopen: None,
+        }
+    }
+
+    /// The next load begins at this moment of the monotonic clock, not as soon as it is set up.
+    pub const fn begin_at(&mut self, at: Nanos) {
+        self.options.begin_at = Some(at);
+    }
+
+    /// Whether the disks stay in place when the rig is given up.
+    pub const fn set_keep(&mut self, keep: bool) {
+        self.keep = keep;
+    }
+
+    /// Gives later loads slices of this width.
+    pub const fn set_slice(&mut self, slice: Nanos) {
+        self.options.slice = slice;
+    }
+
+    /// Leaves the disks in place, whatever was to become of them, and where they are.
+    pub fn keep(mut self) {
+        self.keep = true;
+        // What stays is a few megabytes among the runs, where `runs` shows it.
+        let mut removed = Removed::default();
+        self.holdings_mut().for_each(|own| own.remove_state(&mut removed));
+    }
+
+    fn holdings(&self) -> impl Iterator<Item = &Holding> {
+        self.first.iter().chain(&self.second)
+    }
+
+    fn holdings_mut(&mut self) -> impl Iterator<Item = &mut Holding> {
+        self.first.iter_mut().chain(&mut self.second)
+    }
+
+    /// How this moment's writes are followed, if they are.
+    fn verification(&self) -> Option<Setup> {
+        let state_dir = self.first.as_ref()?.state_dir()?.clone();
+        let now = u64::try_from(self.clocks().realtime_ns).unwrap_or(0);
+        let elsewhere = self.second.as_ref().and_then(Holding::state_dir);
+        let elsewhere = elsewhere.map(|state_dir| Elsewhere {
+            disks: Arc::clone(&self.on_second),
+            state_dir: state_dir.clone(),
+        });
+        Some(Setup { state_dir, seed: self.stamp_seed, epoch_unix_ns: now, elsewhere })
+    }
+
+    /// The datastore.
+    pub fn datastore(&self) -> &Datastore {
+        &self.first.as_ref().expect("it is taken only when the rig is given up").store
+    }
+
+    /// The second datastore, if there is one.
+    pub fn second(&self) -> Option<&Datastore> {
+        self.second.as_ref().map(|own| &own.store)
+    }
+
+    /// The datastore that holds a disk.
+    fn holder_of(&self, disk: &str) -> &Datastore {
+        self.second().filter(|_| self.on_second.contains(disk)).unwrap_or(self.datastore())
+    }
+
+    /// Leaves disks and state in place when the rig is given up: they are evidence. Where the
+    /// disks are, and the state if that is elsewhere.
+    pub fn keep_evidence(&mut self) -> Vec<PathBuf> {
+        self.keep = true;
+        self.holdings().flat_map(Holding::evidence).collect()
+    }
+
+    /// Removes what was made, unless it is to be kept.
+    pub fn clear(mut self) -> Removed {
+        self.give_up()
+    }
+
+    /// As [`RealRig::clear`]; the first thing that could not be removed is the error. Paths
+    /// that stayed.
+    pub fn remove(self) -> Result<Vec<PathBuf>, BenchError> {
+        let mut removed = self.clear();
+        match removed.failed.is_empty() {
+            true => Ok(removed.kept),
+            false => Err(removed.failed.remove(0).into()),
+        }
+    }
+
+    fn give_up(&mut self) -> Removed {
+        // They use the disks.
+        self.machines = Machines::default();
+        let mut removed = Removed::default();
+        // Nothing that a disk lacks is in it between loads.
+        if let Some(through) = self.through.take() {
+            removed.and(through.into_store().clear());
+        }
+        for own in [self.second.take(), self.first.take()].into_iter().flatten() {
+            if !self.keep {
+                removed.and(own.clear());
+            }
+        }
+        removed
+    }
+
+    fn fill(&self, need: &DiskNeed) -> Fill {
+        Fill {
+            seed: self.seed,
+            compressible_percent: percent(need.data.compressible),
+            dedupable_percent: percent(need.data.dedupable),
+        }
+    }
+
+    /// Finds among new-found disks those that an earlier run filled. Their bytes.
+    fn recognise<'a>(
+        &mut self,
+        disks: impl Iterator<Item = (&'a VirtualDisk, &'a DiskNeed)>,
+    ) -> Bytes {
+        let mut bytes = Bytes::ZERO;
+        for (disk, need) in disks {
+            let store = self.holder_of(&disk.name);
+            let is_new = store.is_adopted(&disk.name) && !self.filled.contains(&disk.name);
+            if is_new && store.is_filled(disk, &self.fill(need)) {
+                self.filled.push(disk.name.clone());
+                bytes = bytes + disk.size;
+            }
+        }
+        bytes
+    }
+
+    /// Remembers disks that are filled and synced, in the datastore too.
+    fn record(&mut self, filled: &[String], plans: &[prefill::Plan]) -> Result<(), BenchError> {
+        for plan in plans.iter().filter(|plan| filled.contains(&plan.disk.name)) {
+            let fill = Fill {
+                seed: plan.seed,
+                compressible_percent: plan.compressible_percent,
+                dedupable_percent: plan.dedupable_percent,
+            };
+            self.holder_of(&plan.disk.name).record_filled(&plan.disk, &fill)?;
+        }
+        self.filled.extend(filled.iter().cloned());
+        Ok(())
+    }
+
+    fn provision(&mut self, disks: &[DiskNeed]) -> Result<Vec<VirtualDisk>, BenchError> {
+        let (first, second): (Vec<_>, Vec<_>) = disks.iter().partition(|disk| disk.on.is_first());
+        let names = second.iter().map(|disk| &disk.name);
+        let names: Vec<_> = names.filter(|name| !self.on_second.contains(*name)).collect();
+        if !names.is_empty() {
+            Arc::make_mut(&mut self.on_second).extend(names.into_iter().cloned());
+        }
+        let of = |own: &mut Option<Holding>, needs: Vec<&DiskNeed>| match own {
+            Some(own) if !needs.is_empty() => own.provision(&requests(needs)),
+            _ => Ok(Vec::new()),
+        };
+        let mut second = of(&mut self.second, second)?.into_iter();
+        let mut first = of(&mut self.first, first)?.into_iter();
+        // As they were asked for.
+        let next = |disk: &DiskNeed| if disk.on.is_first() { first.next() } else { second.next() };
+        Ok(disks.iter().filter_map(next).collect())
+    }
+}
+
+impl RealRig {
+    /// That its datastores can do what operations ask of whole disks: tried, before any load.
+    ///
+    /// # Errors
+    ///
+    /// [`datastore::DatastoreError::NoReflink`] where disks are to share blocks and cannot, or are
+    /// to be given back and are no files.
+    pub fn check_operations(&self, plan: &ResolvedPlan) -> Result<(), BenchError> {
+        for disk in whole_disks(&plan.tile_set) {
+            let second = self.second().filter(|_| !disk.on.is_first());
+            let store = second.unwrap_or(self.datastore());
+            let is_file = store.state_dir().is_some();
+            if disk.shares {
+                store.try_link()?;
+            } else if !is_file {
+                return Err(datastore::DatastoreError::no_reflink(store.path()).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for RealRig {
+    fn drop(&mut self) {
+        // A panic or an early return: nobody is left to tell, and `cleanup` finds the rest.
+        let _ = self.give_up();
+    }
+}
+
+impl Rig for RealRig {
+    type Load = RealLoad;
+
+    fn clocks(&self) -> Clocks {
+        clocks()
+    }
+
+    fn capacity(&self) -> Bytes {
+        self.datastore().capacity()
+    }
+
+    fn tiles_that_fit(&self, load: &TileLoad) -> u32 {
+        let second = self.second().filter(|_| !self.shares).map(Datastore::capacity);
+        load.fits(self.capacity(), second)
+    }
+
+    fn watch(&self) -> Option<HostWatch> {
+        let device = self.datastore().preflight().device.as_ref();
+        Some(HostWatch::of_device(device.and_then(|device| {
+            let (major, minor) = device.number.split_once(':')?;
+            let number = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
+            Some(Watched { number, name: device.name.clone() })
+        })))
+    }
+
+    fn meters(&self) -> Vec<Box<dyn GaugeSource>> {
+        bystanders::meters()
+    }
+
+    fn power(&self) -> Option<Arc<Panel>> {
+        self.power.clone()
+    }
+
+    fn can_rest(&self) -> bool {
+        true
+    }
+
+    fn prepare(
+        &mut self,
+        disks: &[DiskNeed],
+        progress: &mut dyn FnMut(PrefillSoFar) -> bool,
+    ) -> Result<Option<Prefilled>, BenchError> {
+        let open = self.provision(disks)?;
+        let prepared_before_bytes = self.recognise(open.iter().zip(disks)).get();
+        let plan = |(disk, need): (VirtualDisk, &DiskNeed)| {
+            let fill = self.fill(need);
+            prefill::Plan {
+                filled: self.filled.contains(&disk.name),
+                disk,
+                compressible_percent: fill.compressible_percent,
+                dedupable_percent: fill.dedupable_percent,
+                seed: fill.seed,
+            }
+        };
+        let plans: Vec<prefill::Plan> = open.into_iter().zip(disks).map(plan).collect();
+        if plans.iter().all(|plan| plan.filled) {
+            return Ok((prepared_before_bytes > 0).then(|| Prefilled {
+                prepared_before_bytes,
+                first_write_absent: Some(PREPARED_BEFORE.to_owned()),
+                ..Prefilled::default()
+            }));
+        }
+        // The rewrite figure is a fact about the storage, taken once.
+        let rewrite_max = if self.is_rewrite_known { Bytes::ZERO } else { REWRITE_MAX };
+        let verify = self.verification();
+        let options = prefill::Options { rewrite_max, verify, ..prefill::Options::default() };
+        let cancel = AtomicBool::new(false);
+        let mut speed = Speed::new(self.clocks().monotonic_ns);
+        let report = prefill::run(&plans, &options, &cancel, &mut |so_far| {
+            let now = clock_gettime(ClockId::Monotonic);
+            let now = i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec);
+            let bytes_per_s = speed.at(now, so_far.done);
+            let seen = PrefillSoFar { done: so_far.done, total: so_far.total, bytes_per_s };
+            if !progress(seen) {
+                cancel.store(true, Ordering::Relaxed);
+            }
+        })?;
+        self.is_rewrite_known = true;
+        self.record(&report.filled, &plans)?;
+        // What is there may have been written before it was left, in part or as a whole.
+        let is_first = !report.filled.iter().any(|disk| self.holder_of(disk).is_adopted(disk));
+        Ok(Some(Prefilled {
+            bytes: report.first_write.bytes.get(),
+            first_write: if is_first { report.first_write } else { RateStats::default() },
+            rewrite: report.rewrite,
+            prepared_before_bytes,
+            first_write_absent: (!is_first).then(|| PREPARED_BEFORE.to_owned()),
+        }))
+    }
+
+    fn renew_disks(&mut self) -> Result<bool, BenchError> {
+        let Some(Reopen { target, needed, options }) = self.reopen.clone() else {
+            return Ok(false);
+        };
+        let Some(first) = self.first.take() else { return Ok(false) };
+        let mut removed = first.clear();
+        self.filled.clear();
+        if !removed.failed.is_empty() {
+            return Err(removed.failed.remove(0).into());
+        }
+        // Checked as at the start: what changed meanwhile is refused.
+        self.first = Some(Holding::plain(Datastore::open(&target, needed, &options)?));
+        Ok(true)
+    }
+
+    fn check_written(&mut self) -> Result<Option<String>, BenchError> {
+        let mut found = Vec::new();
+        for own in self.holdings() {
+            let Some(state_dir) = own.state_dir() else { continue };
+            found.extend(self.read_back(&own.store, own.store.disks(), state_dir)?);
+        }
+        Ok((!found.is_empty()).then(|| found.join("; on the second datastore ")))
+    }
+
+    fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<RealLoad, BenchError> {
+        self.drive(driven(plan, order)?)
+    }
+}
+
+impl RealRig {
+    /// Reads back what was written to disks that another part of the run made, as
+    /// [`Rig::check_written`].
+    ///
+    /// # Errors
+    ///
+    /// When they are not seen here, cannot be read, or blocks are wrong.
+    pub fn check_lent(
+        &self,
+        run_id: &str,
+        disks: &[DiskNeed],
+    ) -> Result<Option<String>, BenchError> {
+        if self.first.as_ref().is_none_or(|own| own.state_dir().is_none()) {
+            return Ok(None);
+        }
+        let Lent { state_dir, disks } = self.datastore().lent(run_id, &requests(disks))?;
+        self.read_back(self.datastore(), &disks, &state_dir)
+    }
+
+    fn read_back(
+        &self,
+        store: &Datastore,
+        disks: &[VirtualDisk],
+        state_dir: &HeldDir,
+    ) -> Result<Option<String>, BenchError> {
+        let report = verify::check_all(disks, state_dir)?;
+        let mut wrong: Vec<String> = report.disks.iter().flat_map(DiskReport::bad).collect();
+        let total: u64 = report.disks.iter().map(DiskReport::bad_total).sum();
+        match total.saturating_sub(wrong.len() as u64) {
+            0 => {}
+            more => wrong.push(format!("and {more} more blocks")),
+        }
+        // What an earlier run left and this one did not use is not gone.
+        let gone = report.missing.iter().filter(|disk| !store.has_disk(disk));
+        wrong.extend(gone.map(|disk| format!("disk \"{disk}\" is gone")));
+        if !wrong.is_empty() {
+            return Err(BenchError::Mismatch(wrong));
+        }
+        let bytes = Bytes::new(report.disks.iter().map(|disk| disk.bytes_judged).sum());
+        Ok(Some(format!("{bytes} were read back; every block holds what was written to it")))
+    }
+}
+
+impl Drives for RealRig {
+    fn drive(&mut self, load: Vec<Driven>) -> Result<RealLoad, BenchError> {
+        self.drive_with(load, &BTreeMap::new())
+    }
+}
+
+impl RealRig {
+    /// Drives a load of which some tiles are driven elsewhere until they move here: each by the run of
+    /// whoever made its disks ([`Datastore::lent`]).
+    ///
+    /// # Errors
+    ///
+    /// As [`Drives::drive`], and when disks that others made are not seen here.
+    pub fn drive_with(
+        &mut self,
+        load: Vec<Driven>,
+        guests: &BTreeMap<u32, String>,
+    ) -> Result<RealLoad, BenchError> {
+        let users: u32 = load.iter().map(|driven| driven.instance.users).sum();
+        let workers = u32::try_from(self.options.workers).unwrap_or(1).max(1);
+        let depth = users.div_ceil(workers).clamp(DEPTH_MIN, DEPTH_MAX);
+        let mut ready = Vec::with_capacity(load.len());
+        let mut most = 512;
+        let mut machines = Vec::new();
+        for Driven { instance, mut machine } in load {
+            let (disks, guest) = match instance.member.tile.and_then(|tile| guests.get(&tile)) {
+                None => (self.provision(&instance.disks)?, None),
+                Some(run_id) => {
+                    let Lent { state_dir, disks } = self.lent(run_id, &instance.disks)?;
+                    (disks, Some(Guest { state_dir: Some(state_dir) }))
+                }
+            };
+            let unit = disks.iter().map(|disk| disk.alignment).max().unwrap_or(512);
+            most = most.max(unit);
+            machine.align_to(Bytes::new(u64::from(unit)));
+            let services = self.answering(&instance, &disks, &mut machines)?;
+            ready.push(EngineInstance { machine, shape: instance.shape, disks, services, guest });
+        }
+        let verify = self.verification();
+        let begin_at = self.options.begin_at.take();
+        let tier = self.serve(&ready)?;
+        let served = tier.as_ref().map(ServedLoad::way);
+        let options = engine::Options { depth, verify, begin_at, served, ..self.options.clone() };
+        let unit = Bytes::new(u64::from(most));
+        let running = engine::start(ready, options)?;
+        Ok(RealLoad { running, depth, unit, began: meter::monotonic(), machines, tier })
+    }
+
+    /// Serves a load's disks on the first datastore through the tier, if there is one.
+    fn serve<M>(&mut self, load: &[EngineInstance<M>]) -> Result<Option<ServedLoad>, BenchError> {
+        let Some(through) = &mut self.through else { return Ok(None) };
+        let disks = load.iter().flat_map(|own| &own.disks);
+        let first = disks.filter(|disk| !self.on_second.contains(&disk.name));
+        through.serve(first).map(Some)
+    }
+
+    /// What answers the endpoints of an instance, in their order: services somewhere, or machines here.
+    fn answering(
+        &mut self,
+        instance: &FleetInstance,
+        disks: &[VirtualDisk],
+        machines: &mut Vec<Arc<MachineSet>>,
+    ) -> Result<Vec<Arc<Service>>, BenchError> {
+        let known: Vec<_> = instance.endpoints.iter().map(|name| self.services.get(name)).collect();
+        if known.iter().all(Option::is_some) {
+            return Ok(known.into_iter().flatten().cloned().collect());
+        }
+        let set = self.machines.of_instance(instance, disks)?;
+        let answering = instance.endpoints.iter().map(|name| Arc::new(set.answering(name)));
+        let answering = answering.collect();
+        machines.push(set);
+        Ok(answering)
+    }
+}
+
+impl RealRig {
+    /// Opens the disks of tiles that may come ([`RealRig::drive_with`]), so that the next load begins in
+    /// time however many they are. They are closed with it.
+    ///
+    /// # Errors
+    ///
+    /// When disks that others made are not seen here.
+    pub fn open_guests(
+        &mut self,
+        plan: &ResolvedPlan,
+        load: &[Driven],
+        guests: &BTreeMap<u32, String>,
+    ) -> Result<(), BenchError> {
+        // One that comes back to where it was at first may have to begin anew there.
+        self.options.begins_anew = plan.may_move();
+        self.lent.clear();
+        for Driven { instance, .. } in load {
+            let (Some(run_id), Some(first)) =
+                (instance.member.tile.and_then(|tile| guests.get(&tile)), instance.disks.first())
+            else {
+                continue;
+            };
+            let lent = self.datastore().lent(run_id, &requests(&instance.disks))?;
+            self.lent.insert(first.name.clone(), lent);
+        }
+        Ok(())
+    }
+
+    /// Disks of one instance that another part of the run made.
+    fn lent(&mut self, run_id: &str, disks: &[DiskNeed]) -> Result<Lent, BenchError> {
+        let open = disks.first().and_then(|first| self.lent.remove(&first.name));
+        match open {
+            Some(lent) => Ok(lent),
+            None => Ok(self.datastore().lent(run_id, &requests(disks))?),
+        }
+    }
+}
+
+fn requests<'a>(disks: impl IntoIterator<Item = &'a DiskNeed>) -> Vec<DiskRequest> {
+    let request = |disk: &DiskNeed| DiskRequest { name: disk.name.clone(), size: disk.size };
+    disks.into_iter().map(request).collect()
+}
+
+/// Why there is no speed of the first write.
+const PREPARED_BEFORE: &str = "prepared before";
+
+/// The seed of stamps on disks that were taken over. Where they are followed, it goes on with
+/// that of the earlier run. Where they are not, what is known of them is given up. Where nothing
+/// is known, stamps of an earlier run with the same seed must not pass for ours.
+fn stamp_seed(state_dir: Option<&OwnDir>, plan: &ResolvedPlan) -> Result<u64, BenchError> {
+    let seed = plan.seed.value;
+    let Some(state_dir) = state_dir else { return Ok(seed) };
+    if !plan.verify.value {
+        verify::forget(state_dir).map_err(CheckError::State)?;
+        return Ok(seed);
+    }
+    let kept = verify::kept_seed(state_dir).map_err(CheckError::State)?;
+    let now = clock_gettime(ClockId::Realtime);
+    Ok(kept.unwrap_or_else(|| {
+        state_machine::mix(
+            seed ^ state_machine::mix(now.tv_nsec.unsigned_abs() ^ now.tv_sec.unsigned_abs()),
+        )
+    }))
+}
+
+/// At most so much is written again for the rewrite figure: seconds on an ordinary disk.
+const REWRITE_MAX: Bytes = Bytes::new(128 << 20);
+
+fn percent(ratio: Ratio) -> u8 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
+    let percent = (ratio.get() * 100.0).round() as u8;
+    percent
+}
+
+/// Speed over at least half a second; until then, since the beginning.
+struct Speed {
+    since_ns: i128,
+    bytes: Bytes,
+    last: f64,
+    is_known: bool,
+}
+
+impl Speed {
+    const fn new(now_ns: i128) -> Self {
+        Self { since_ns: now_ns, bytes: Bytes::ZERO, last: 0.0, is_known: false }
+    }
+
+    fn at(&mut self, now_ns: i128, done: Bytes) -> f64 {
+        let elapsed = now_ns - self.since_ns;
+        if elapsed >= 500_000_000 {
+            #[expect(clippy::cast_precision_loss, reason = "only shown")]
+            let seconds = elapsed as f64 / 1e9;
+            self.last = done.saturating_sub(self.bytes).as_f64() / seconds;
+            (self.since_ns, self.bytes, self.is_known) = (now_ns, done, true);
+        } else if !self.is_known && elapsed > 0 {
+            #[expect(clippy::cast_precision_loss, reason = "only shown")]
+            let seconds = elapsed as f64 / 1e9;
+            return done.as_f64() / seconds;
+        }
+        self.last
+    }
+}

@@ -1,0 +1,116 @@
+use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use engine::{Orders, Running};
+use run_store::gauge::{GaugeSource, Readings};
+use run_store::run::Warning;
+use units::{Bytes, Nanos};
+
+use crate::error::BenchError;
+use crate::rig::machines::MachineSet;
+use crate::rig::through::ServedLoad;
+use crate::rig::{Failure, Load, LoadOutcome, Received};
+
+/// A load of the engine.
+#[derive(Debug)]
+pub struct RealLoad {
+    pub(super) running: Running,
+    pub(super) depth: u32,
+    pub(super) unit: Bytes,
+    /// The workers' clock is set when all is ready, microseconds before they are told to go.
+    pub(super) began: Nanos,
+    /// What carries operations out on real machines.
+    pub(super) machines: Vec<Arc<MachineSet>>,
+    /// What its disks are served through.
+    pub(super) tier: Option<ServedLoad>,
+}
+
+impl RealLoad {
+    /// Tells it what to do with its instances.
+    pub fn orders(&self) -> Orders {
+        self.running.orders()
+    }
+
+    /// How long after the moment it was to begin at it began.
+    pub const fn began_late(&self) -> Nanos {
+        self.running.began_late()
+    }
+}
+
+impl GaugeSource for RealLoad {
+    fn read(&mut self) -> Readings {
+        self.tier.as_mut().map(ServedLoad::readings).unwrap_or_default()
+    }
+}
+
+impl Load for RealLoad {
+    fn next(&mut self, wait: Duration) -> Received {
+        match self.running.slices().recv_timeout(wait) {
+            Ok(slice) => Received::Slice(slice),
+            Err(RecvTimeoutError::Timeout) => Received::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Received::Ended,
+        }
+    }
+
+    fn began(&self) -> Option<Nanos> {
+        Some(self.began)
+    }
+
+    fn unit(&self) -> Bytes {
+        self.unit
+    }
+
+    fn stop(&mut self) {
+        self.running.stop();
+    }
+
+    fn finish(self) -> Result<LoadOutcome, BenchError> {
+        let outcome = self.running.join()?;
+        self.tier.map_or(Ok(()), ServedLoad::end)?;
+        let warning = |warning: engine::Warning| Warning {
+            id: warning.id.to_owned(),
+            text: warning.text,
+            value: None,
+            limit: None,
+            hint: None,
+        };
+        let told = self.machines.iter().flat_map(|set| set.told());
+        let warnings = outcome.warnings.into_iter().map(warning).chain(told).collect();
+        Ok(LoadOutcome {
+            submitted: outcome.submitted,
+            completed: outcome.completed,
+            depth: self.depth,
+            mismatches: outcome.mismatches.iter().map(ToString::to_string).collect(),
+            failures: outcome.errors.into_iter().map(failure).collect(),
+            warnings,
+            backend: outcome.backend.to_owned(),
+            elapsed: outcome.elapsed,
+            handed_over_late: outcome.handed_over_late,
+            cpu_s: Some((outcome.cpu_seconds_user, outcome.cpu_seconds_system)),
+            disturbances: Vec::new(),
+        })
+    }
+
+    fn abandon(self) {
+        // Its drop would wait for requests that may never be answered.
+        std::mem::forget(self.running);
+    }
+}
+
+fn failure(errors: engine::FirstErrors) -> Failure {
+    Failure {
+        of: (errors.instance.0, errors.kind.0),
+        during: None,
+        disk: errors.disk,
+        offset: errors.offset,
+        operation: match errors.operation {
+            state_machine::Operation::Read => "read",
+            state_machine::Operation::Write => "write",
+            state_machine::Operation::Flush => "flush",
+        }
+        .to_owned(),
+        error: errors.error.to_string(),
+        count: errors.count,
+    }
+}

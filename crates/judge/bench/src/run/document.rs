@@ -1,0 +1,416 @@
+use std::sync::Arc;
+
+use datastore::{Preflight, Target};
+use jiff::Timestamp;
+use run_store::run::{
+    Answer, CANNOT_ANSWER, Capacity, Edge, EngineFacts, EstateFacts, Known, LoadHost,
+    OperationsFacts, Prefill, Run, SCHEMA, ScaleFacts, Status, Step, TargetFacts, TileFacts,
+    TilesInterval, ToolFacts, Warning,
+};
+use run_store::rundir::{RunId, sha256_hex};
+use spec::ResolvedTile;
+use spec::array::Calibrated;
+use spec::plan::Profile;
+use state_machine::GENERATOR;
+use units::{Bytes, Nanos};
+
+use crate::error::BenchError;
+use crate::plan::ResolvedPlan;
+use crate::run::larger::{Larger, Reason};
+use crate::run::{End, Reporter, TileLoad};
+use crate::score::References;
+
+/// What is known of a run before its first step.
+#[derive(Debug, Clone)]
+pub struct RunFacts<'a> {
+    /// The run's id.
+    pub id: String,
+    /// What counts as one tile's worth.
+    pub references: &'a References,
+    /// One tile's load.
+    pub load: TileLoad,
+    /// Tiles that fit the datastore.
+    pub fits: u32,
+    /// Bytes of one tile's disks at full size, if they are smaller now.
+    pub full_bytes: Option<Bytes>,
+    /// The target.
+    pub target: TargetFacts,
+    /// When it started.
+    pub started: Timestamp,
+    tool: ToolFacts,
+    plan_sha256: String,
+    warnings: Vec<Warning>,
+    /// What is seen of caches on the way to real storage.
+    pub caches: Option<String>,
+    /// How far the array is off, if it was fitted to storage.
+    pub calibration: Option<Calibrated>,
+    /// The hosts that drive, if that is not this one.
+    pub hosts: Vec<LoadHost>,
+    /// Whether the machine's power policies are read before and after.
+    pub power_policies: bool,
+    /// What makes the report.
+    pub reporter: Option<Arc<dyn Reporter>>,
+    /// Why a quick search does not make its disks larger.
+    pub kept_small: Option<Reason>,
+    /// Bytes of a tile's disks in the search that these disks confirm, with the tiles that held and failed there.
+    pub search: Option<(Bytes, u32, u32)>,
+    /// Real time that a simulation may take, if that is bounded.
+    pub within: Option<Nanos>,
+}
+
+impl<'a> RunFacts<'a> {
+    /// The facts of a run that starts now.
+    pub fn new(
+        plan: &ResolvedPlan,
+        references: &'a References,
+        load: TileLoad,
+        tool: &ToolFacts,
+        id: &RunId,
+        target: TargetFacts,
+    ) -> Result<Self, BenchError> {
+        Ok(Self {
+            id: id.to_string(),
+            references,
+            load,
+            fits: u32::MAX,
+            full_bytes: full_bytes(plan)?,
+            target,
+            started: Timestamp::now(),
+            tool: tool.clone(),
+            plan_sha256: sha256_hex(plan.to_toml()?.as_bytes()),
+            warnings: Vec::new(),
+            caches: None,
+            calibration: None,
+            hosts: Vec::new(),
+            power_policies: false,
+            reporter: None,
+            kept_small: None,
+            search: None,
+            within: None,
+        })
+    }
+
+    /// Goes on with disks of another size: what one tile needs now, and how many fit.
+    ///
+    /// # Errors
+    ///
+    /// When the plan cannot be written down.
+    pub fn resize(&mut self, larger: &Larger) -> Result<(), BenchError> {
+        self.plan_sha256 = sha256_hex(larger.plan.to_toml()?.as_bytes());
+        (self.load, self.fits) = (larger.load, larger.fits);
+        Ok(())
+    }
+
+    /// Room for tiles of full size; nothing where disks have it, or nobody knows the room.
+    pub fn room(&self) -> Option<Capacity> {
+        let (tile, bytes) = (self.full_bytes?.get(), self.target.capacity_bytes?);
+        let tiles = bytes.checked_div(tile)?;
+        let tiles = u32::try_from(tiles).unwrap_or(u32::MAX);
+        Some(Capacity { tiles, tile_bytes: tile, bytes })
+    }
+
+    /// Notes what a reader should know.
+    pub fn note(&mut self, warnings: impl IntoIterator<Item = Warning>) {
+        self.warnings.extend(warnings);
+    }
+
+    /// Notes that the disks of an earlier run are used.
+    pub fn note_reuse(&mut self, run_id: &str) {
+        self.warnings.push(Warning {
+            id: "reused".to_owned(),
+            text: format!(
+                "the disks that run {run_id} left are used again, with what it and the runs since \
+                 wrote to them"
+            ),
+            value: None,
+            limit: None,
+            hint: None,
+        });
+    }
+
+    /// The document, but for what is known only at its end: what moved the data, how deep,
+    /// and how much was provisioned.
+    pub fn run(
+        &self,
+        plan: &ResolvedPlan,
+        answer: Answer,
+        steps: Vec<Step>,
+        prefill: Option<Prefill>,
+        end: &End,
+    ) -> Run {
+        Run {
+            schema: SCHEMA.to_owned(),
+            id: self.id.clone(),
+            labels: plan.labels.clone(),
+            started: self.started,
+            ended: None,
+            tool: self.tool.clone(),
+            seed: plan.seed.value,
+            random_generator: GENERATOR.to_owned(),
+            profile: profile_name(plan.profile.value).to_owned(),
+            target: self.target.clone(),
+            tile: self.tile(plan),
+            scale: ScaleFacts { footprint: plan.footprint.value, time: plan.time.value },
+            engine: EngineFacts {
+                backend: "none".to_owned(),
+                workers: plan.workers.value,
+                depth: 0,
+                buffered: plan.buffered.value,
+                verify: plan.verify.value,
+                slice_ns: plan.slice.value.0,
+            },
+            hosts: self.hosts.clone(),
+            meters: Vec::new(),
+            power_policies: None,
+            plan_sha256: self.plan_sha256.clone(),
+            plan: plan.values(),
+            prefill,
+            steps,
+            resized: None,
+            answer: match &self.calibration {
+                Some(known) => widened(answer, known),
+                None => answer,
+            },
+            expectations: Vec::new(),
+            warnings: self.warnings(plan, end),
+        }
+    }
+
+    /// A footprint below full size is said in every result: caches hold more of it.
+    fn scaled(&self, plan: &ResolvedPlan) -> Option<Warning> {
+        let footprint = plan.footprint.value;
+        let caches = self.caches.as_ref().map_or_else(String::new, |seen| format!(" ({seen})"));
+        let kept = |reason: &Reason| format!("; they were not made larger: {reason}");
+        let kept = self.kept_small.as_ref().map_or_else(String::new, kept);
+        (footprint < 1.0).then(|| Warning {
+            id: Known::ScaledFootprint.id().to_owned(),
+            text: format!(
+                "disks have 1/{:.0} of their full size, so caches of the storage hold more of them \
+                 than they would{caches}{kept}",
+                1.0 / footprint
+            ),
+            value: Some(format!("{footprint:.6}")),
+            limit: Some("1".to_owned()),
+            hint: Some(match self.target.is_simulated() {
+                true => "a simulation without --footprint has the full size".to_owned(),
+                false => "--full-size, --standard and --full use larger disks".to_owned(),
+            }),
+        })
+    }
+
+    fn tile(&self, plan: &ResolvedPlan) -> TileFacts {
+        TileFacts {
+            name: plan.tile_set.tile.name.clone(),
+            sha256: tile_sha256(&plan.traces.identify(&plan.tile_set)),
+            vms: self.load.vms,
+            workloads: self.load.workloads,
+            disk_bytes: self.load.bytes.get(),
+            operations: plan.operations.value.clone().map(|name| OperationsFacts {
+                name,
+                sha256: operations_sha256(&plan.tile_set),
+                disk_bytes: self.load.beside.get(),
+            }),
+            endpoints: plan.endpoints.keys().cloned().collect(),
+            estate: plan.tile_set.tile.estate.map(|own| EstateFacts {
+                vms: own.vms,
+                tiles: own.tiles,
+                capacity_bytes: own.capacity.get(),
+                measured: own.measured.get(),
+            }),
+        }
+    }
+
+    fn warnings(&self, plan: &ResolvedPlan, end: &End) -> Vec<Warning> {
+        let mut warnings = self.warnings.clone();
+        warnings.extend(self.scaled(plan));
+        warnings.extend(plan.traces.all().flat_map(|(_, trace)| trace.warnings.clone()));
+        if let End::Failed(error) = end {
+            warnings.push(Warning {
+                id: error.id().to_owned(),
+                text: error.to_string(),
+                value: None,
+                limit: None,
+                hint: error.hint(),
+            });
+        }
+        warnings
+    }
+}
+
+/// The answer of a model with the model's own error beside it.
+fn widened(mut answer: Answer, known: &Calibrated) -> Answer {
+    let mut by = String::new();
+    if let Some((held, (low, high))) = answer.tiles_held.zip(known.factors()) {
+        let is_edge = matches!(answer.edge, Edge::LimitBroken | Edge::ThroughputFlat);
+        let high_alone = is_edge.then_some(held);
+        let alone =
+            TilesInterval { low: held, high: high_alone, most_likely: None, confidence: 0.95 };
+        let own = answer.tiles_interval.unwrap_or(alone);
+        let (low, high) =
+            (times(own.low, low, f64::floor), own.high.map(|own| times(own, high, f64::ceil)));
+        answer.tiles_interval = Some(TilesInterval { low, high, ..own });
+        by = match high {
+            Some(high) => format!("; with the error of the model {low} to {high} tiles"),
+            None => format!("; with the error of the model at least {low} tiles"),
+        };
+    }
+    let said =
+        format!("{}{by}; the array is a calibrated one: {}", answer.sentence, known.sentence());
+    answer.sentence = said;
+    if known.is_too_far_off() {
+        answer.sentence = format!("{CANNOT_ANSWER}{}", answer.sentence);
+        if answer.status == Status::Complete {
+            answer.status = Status::Inconclusive;
+        }
+    }
+    answer
+}
+
+fn full_bytes(plan: &ResolvedPlan) -> Result<Option<Bytes>, BenchError> {
+    if plan.footprint.value >= 1.0 || plan.traces.all().next().is_some() {
+        return Ok(None);
+    }
+    let mut full = plan.clone();
+    full.footprint.value = 1.0;
+    Ok(Some(TileLoad::of(&full)?.bytes))
+}
+
+/// Tiles times a factor, rounded away from the prediction; whole products stay.
+pub fn times(tiles: u32, factor: f64, round: fn(f64) -> f64) -> u32 {
+    const EXACT: f64 = 1e-9;
+    let product = f64::from(tiles) * factor;
+    let whole = product.round();
+    let tiles = if (product - whole).abs() < EXACT { whole } else { round(product) };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let tiles = tiles as u32;
+    tiles
+}
+
+/// What tells tiles apart: equal hashes are equal loads. What runs beside them has a hash of its
+/// own ([`operations_sha256`]).
+pub fn tile_sha256(tile: &ResolvedTile) -> String {
+    let alone = ResolvedTile { operations: Vec::new(), ..tile.clone() };
+    sha256_hex(&serde_json::to_vec(&alone).unwrap_or_default())
+}
+
+/// What tells infrastructure operations apart.
+pub fn operations_sha256(tile: &ResolvedTile) -> String {
+    sha256_hex(&serde_json::to_vec(&tile.operations).unwrap_or_default())
+}
+
+/// Why what is measured is memory, if it is: direct I/O is refused, or the file system has
+/// nothing but memory, whatever it says.
+pub fn page_cache(found: &Preflight) -> Option<String> {
+    let memory = found.file_system.as_ref().map(|facts| facts.fs_type.as_str());
+    let memory = memory.filter(|kind| ["tmpfs", "ramfs"].contains(kind));
+    let words = |kind| format!("it is on {kind}, which is memory");
+    found.direct_refused().map(str::to_owned).or_else(|| memory.map(words))
+}
+
+/// What is seen of caches on the way: a size of disks that misses them cannot be chosen without.
+pub fn caches(plan: &ResolvedPlan, preflight: &Preflight) -> String {
+    let is_cached = plan.buffered.value || page_cache(preflight).is_some();
+    let page_cache =
+        if is_cached { "the page cache answers" } else { "the page cache is bypassed" };
+    let device = preflight.device.as_ref();
+    let device = device.and_then(|device| Some((&device.name, device.write_cache.as_ref()?)));
+    let device = device.map_or_else(String::new, |(name, cache)| format!("{name} says {cache}, "));
+    format!("{page_cache}, {device}and what lies behind cannot be seen")
+}
+
+pub(crate) const fn profile_name(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Quick => "quick",
+        Profile::Standard => "standard",
+        Profile::Full => "full",
+    }
+}
+
+/// What is known of a real target when it has been examined.
+pub fn target_facts(plan: &ResolvedPlan, target: &Target, preflight: &Preflight) -> TargetFacts {
+    TargetFacts {
+        datastore: plan.datastore.value.clone(),
+        kind: kind(target),
+        summary: summary(preflight),
+        capacity_bytes: Some(preflight.capacity_bytes),
+        provisioned_bytes: None,
+        array_sha256: None,
+        second: None,
+        tier: None,
+    }
+}
+
+/// What the examination of a target warned of.
+pub fn warnings(preflight: &Preflight) -> impl Iterator<Item = Warning> + '_ {
+    preflight.warnings.iter().map(|warning| Warning {
+        id: warning.id.clone(),
+        text: warning.text.clone(),
+        value: None,
+        limit: None,
+        hint: None,
+    })
+}
+
+/// What kind of target it is, as one word.
+fn kind(target: &Target) -> String {
+    target.facts().noun.replace(' ', "-")
+}
+
+/// `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`.
+pub fn summary(preflight: &Preflight) -> String {
+    let device = preflight.device.as_ref().map(|device| {
+        let size = units::Bytes::new(device.size_bytes);
+        match &device.model {
+            Some(model) => format!("{} ({}, {size})", device.name, model.trim()),
+            None => format!("{} ({size})", device.name),
+        }
+    });
+    match (&preflight.file_system, device) {
+        (Some(file_system), Some(device)) => format!("{} on {device}", file_system.fs_type),
+        (Some(file_system), None) => format!("{} on {}", file_system.fs_type, file_system.source),
+        (None, Some(device)) => device,
+        (None, None) => preflight.resolved.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spec::array::TileCheck;
+
+    fn answered(modelled_us: u64, buffered: bool) -> Answer {
+        let mut answer = fixtures::run(1, Vec::new()).answer;
+        let interval =
+            TilesInterval { low: 18, high: Some(20), most_likely: None, confidence: 0.95 };
+        (answer.tiles_held, answer.tiles_interval) = (Some(19), Some(interval));
+        answer.sentence = "the array holds 19 tiles".to_owned();
+        let check = TileCheck {
+            tile: "general".to_owned(),
+            measured_rate: 1000.0,
+            modelled_rate: 1000.0,
+            measured_time: Nanos::from_micros(800),
+            modelled_time: Nanos::from_micros(modelled_us),
+        };
+        widened(answer, &Calibrated { buffered, check: Some(check) })
+    }
+
+    /// Predicted 19, measured 6, 7 and 12, and no word of doubt.
+    #[test]
+    fn a_calibrated_array_answers_with_its_error() {
+        let found = answered(600, true);
+        assert_eq!(found.tiles_interval.map(|i| (i.low, i.high)), Some((13, Some(20))));
+        assert!(
+            found.sentence.contains("; with the error of the model 13 to 20 tiles"),
+            "{found:?}"
+        );
+        assert!(found.sentence.contains("through the page cache"), "{found:?}");
+        assert_eq!(found.status, Status::Complete);
+    }
+
+    #[test]
+    fn an_array_that_is_too_far_off_does_not_answer() {
+        let found = answered(35, false);
+        assert_eq!(found.status, Status::Inconclusive);
+        assert!(found.sentence.starts_with("this model cannot answer: "), "{found:?}");
+    }
+}

@@ -1,0 +1,53 @@
+use std::path::Path;
+
+use run_store::gauge::Readings;
+use run_store::rollup::Rollup;
+use run_store::series::{StepKey, Writer};
+use run_store::slice::{Slice, Topology};
+
+use crate::error::BenchError;
+use crate::step::sink::Sink;
+
+/// The slices of a run as they are stored: every one in the series, and folded in the rollup.
+#[derive(Debug)]
+pub struct Kept {
+    series: Writer,
+    rollup: Rollup,
+}
+
+impl Kept {
+    /// Nothing yet.
+    pub fn new(series: Writer) -> Self {
+        Self { series, rollup: Rollup::new() }
+    }
+
+    /// Completes the series and writes the rollup into the run's directory.
+    pub fn finish(self, directory: &Path) -> Result<(), BenchError> {
+        self.series.finish()?;
+        Ok(self.rollup.write(directory)?)
+    }
+}
+
+impl Sink for Kept {
+    fn append(
+        &mut self,
+        key: StepKey,
+        topology: &Topology,
+        slice: &Slice,
+    ) -> Result<(), BenchError> {
+        self.series.append(key, topology, slice)?;
+        self.rollup.slice(key, topology, slice);
+        Ok(())
+    }
+
+    fn readings(
+        &mut self,
+        key: StepKey,
+        slice: &Slice,
+        readings: &Readings,
+    ) -> Result<(), BenchError> {
+        self.series.gauges(key, slice, &readings.gauges)?;
+        self.rollup.readings(slice.width, readings);
+        Ok(())
+    }
+}

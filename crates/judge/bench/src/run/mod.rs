@@ -1,0 +1,480 @@
+//! A whole run: preflight, disks, ladder, answer, run directory, and nothing left behind.
+
+mod ahead;
+mod answer;
+mod climber;
+mod confirm;
+#[cfg(test)]
+mod confirm_tests;
+mod document;
+mod kept;
+mod larger;
+mod power;
+mod prepare;
+mod preview;
+mod report;
+mod reuse;
+mod sample;
+mod second;
+mod simulate;
+#[cfg(test)]
+mod tests;
+mod through;
+
+pub use ahead::{Foresee, Here};
+pub use answer::broken_limit;
+pub(crate) use answer::{held_of, interval_of, score as score_of};
+pub use document::{
+    caches, operations_sha256, page_cache, summary, target_facts, tile_sha256, times, warnings,
+};
+pub use power::meters;
+pub use prepare::{Prepared, prepare};
+pub use preview::{Outline, Preview, outline, plan_preview};
+pub use report::Reporter;
+pub use reuse::{Kept as KeptRun, Part as RunPart, Reuse, kept, nothing as nothing_to_reuse};
+pub use sample::sample;
+pub use simulate::{SimulateOptions, simulate, simulate_ahead};
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use datastore::{Datastore, Removed, Target};
+use jiff::Timestamp;
+use run_store::run::{LoadHost, Origin, Run, TargetFacts, ToolFacts, Warning};
+use run_store::rundir::{RunDir, RunId, SameDevice, files, refuse_device_under_test};
+use spec::plan::Profile;
+use units::{Bytes, Nanos};
+
+use crate::error::BenchError;
+use crate::expect;
+use crate::ladder::{Climb, Ladder};
+use crate::plan::{ResolvedPlan, ladder_options, store_tile, with_traces};
+use crate::progress::{Control, Observer, Overview, Progress, Whole};
+use crate::rig::{Machines, RealRig, Reopen, Rig, TierSpec, check_machines, reach};
+pub use crate::run::answer::work_of;
+use crate::run::climber::Climber;
+pub use crate::run::climber::fill;
+use crate::run::document::RunFacts;
+use crate::run::second::{Second, device_of};
+use crate::run::through::Before;
+use crate::score::References;
+use crate::step::runner::step_at_most;
+pub use crate::tile_load::TileLoad;
+pub(super) use crate::tile_load::USERS_MAX;
+
+/// What a run is allowed, and where it leaves its results.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// The run directory is made in here.
+    pub base: PathBuf,
+    /// Whether `base` may be on the device under test.
+    pub same_device: SameDevice,
+    /// Identity of the block device whose content may be lost.
+    pub destroy_data: Option<String>,
+    /// The same of the second datastore.
+    pub second_destroy_data: Option<String>,
+    /// An existing file that is not ours may be overwritten.
+    pub overwrite_file: bool,
+    /// A directory on a memory, overlay or root file system may be used.
+    pub allow_root_fs: bool,
+    /// The disks stay after the run.
+    pub keep: bool,
+    /// The disks that an earlier run left in the directory are used instead of new ones.
+    pub reuse: Option<Reuse>,
+    /// The disks are reached through a tier on this machine.
+    pub through: Option<TierSpec>,
+    /// The program.
+    pub tool: ToolFacts,
+    /// The power policies of this machine are read before and after, and never changed.
+    pub power_policies: bool,
+    /// What makes the report for people, if one is wanted.
+    pub reporter: Option<Arc<dyn Reporter>>,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum End {
+    /// The ladder was climbed as far as the plan says.
+    Complete,
+    /// Someone asked it to stop; what was measured until then is stored.
+    Interrupted,
+    /// Something ended it; what was measured until then is stored.
+    Failed(BenchError),
+    /// It has not: what was measured until now is stored meanwhile, and no [`FinishedRun`] has it.
+    NotYet,
+}
+
+/// A run that is over and stored.
+#[derive(Debug)]
+pub struct FinishedRun {
+    /// Its directory; its name ends in `.partial` if it could not be completed.
+    pub directory: PathBuf,
+    /// What it found.
+    pub run: Run,
+    /// How it ended.
+    pub end: End,
+    /// What was kept because blocks on it are wrong: the disks, and the state of their
+    /// verification where that is elsewhere.
+    pub evidence: Vec<PathBuf>,
+    /// What is still on the target.
+    rig: Option<RealRig>,
+}
+
+impl FinishedRun {
+    /// Removes from the target what was made there, unless it is to be kept; dropping does the
+    /// same in silence. The result is stored by then, and told, if the caller did: nothing that
+    /// goes wrong here can take it back.
+    pub fn clear(&mut self) -> Removed {
+        self.rig.take().map(RealRig::clear).unwrap_or_default()
+    }
+}
+
+/// Runs a plan on its datastore.
+///
+/// # Errors
+///
+/// When it cannot begin: the plan does not fit, the target is refused, the run directory
+/// cannot be made. Once the ladder is begun, whatever ends it is in the [`FinishedRun`].
+/// Either way nothing of ours is left on the target once the [`FinishedRun`] is cleared or
+/// dropped, unless `keep` is set, wrong blocks were found, or it cannot be removed.
+pub fn run(
+    plan: &ResolvedPlan,
+    options: &RunOptions,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<FinishedRun, BenchError> {
+    let plan = &*with_traces(plan)?;
+    let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
+        .map_err(|source| BenchError::Random { source })?;
+    let options = &reuse::resolved(plan, options)?;
+    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let store_options = datastore_options(plan, options, id.as_str());
+    let plan = &*with_room(plan, &target, &store_options)?;
+    // A load without a reference is refused before anything is touched.
+    References::of(plan)?;
+    let load = TileLoad::of(plan)?;
+    let needed = load.needed_first(first_step(plan));
+    let second = Second::of(plan, options, (&target, &load, first_step(plan)), id.as_str())?;
+    let before = Before::of(plan, options, &target, id.as_str())?;
+    // A target that is not there is the first thing to say; where results go comes after it.
+    datastore::preflight(&target, needed, &store_options)?;
+    second.as_ref().map_or(Ok(()), Second::preflight)?;
+    before.as_ref().map_or(Ok(()), Before::preflight)?;
+    let services = reach(plan)?;
+    check_machines(plan)?;
+    let power = meters(plan)?;
+    let targets = std::iter::once(&target).chain(second.as_ref().map(|second| &second.target));
+    for device in targets.filter_map(device_of) {
+        refuse_device_under_test(&options.base, device, options.same_device)?;
+    }
+    let store = Datastore::open(&target, needed, &store_options)?;
+    let (store, other) = second::open(second.as_ref(), store)?;
+    // Whatever fails from here on, a datastore that is dropped is cleared.
+    let through = before.as_ref().map(Before::open).transpose()?;
+    let preflight = store.preflight().clone();
+    let mut site = Site {
+        id,
+        target: target_facts(plan, &target, &preflight),
+        warnings: warnings(&preflight).collect(),
+        caches: caches(plan, &preflight),
+        preflight: json_of(&preflight),
+        environment: json_of(&run_store::env::capture(target.path(), options.tool.clone())),
+        hosts: Vec::new(),
+    };
+    if let (Some(second), Some(other)) = (&second, &other) {
+        second::describe(&mut site, plan, (&second.target, other), &options.tool);
+    }
+    if let (Some(before), Some(through)) = (&before, &through) {
+        before.describe(&mut site, through);
+    }
+    let state = options.base.join(format!("{}.verify", site.id));
+    let second_state = options.base.join(format!("{}.verify-second", site.id));
+    // Until it is known that operations can run there, only what an earlier run left is to stay.
+    let mut rig = RealRig::new(store, plan, options.reuse.is_some(), state)?
+        .with_second(other, second_state)?
+        .with_services(services)
+        .with_machines(Machines::of_run(site.id.to_string(), plan))
+        .with_tier(through)
+        .with_power(power);
+    if confirm::obstacle(plan, options).is_none() {
+        rig = rig.with_reopen(Reopen { target, needed, options: store_options });
+    }
+    rig.check_operations(plan)?;
+    rig.set_keep(options.keep);
+    let mut finished = run_over(plan, site, options, &mut rig, control, observer)?;
+    if matches!(finished.end, End::Failed(BenchError::Mismatch(_) | BenchError::Check(_))) {
+        finished.evidence = rig.keep_evidence();
+    }
+    finished.rig = Some(rig);
+    Ok(finished)
+}
+
+/// What is known of a run's target and of whoever drives it, before its first step.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// The run's id.
+    pub id: RunId,
+    /// The target.
+    pub target: TargetFacts,
+    /// What its examination warned of.
+    pub warnings: Vec<Warning>,
+    /// What is seen of caches on the way.
+    pub caches: String,
+    /// The examination, for `preflight.json`.
+    pub preflight: serde_json::Value,
+    /// The machine, for `env.json`.
+    pub environment: serde_json::Value,
+    /// The hosts that drive, if that is not this one.
+    pub hosts: Vec<LoadHost>,
+}
+
+/// Runs a plan on a rig that somebody opened for it; its traces are read.
+///
+/// # Errors
+///
+/// When it cannot begin. Once the ladder is begun, whatever ends it is in the [`FinishedRun`].
+pub fn run_over<R: Rig>(
+    plan: &ResolvedPlan,
+    site: Site,
+    options: &RunOptions,
+    rig: &mut R,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<FinishedRun, BenchError> {
+    let references = References::of(plan)?;
+    let load = TileLoad::of(plan)?;
+    let directory = RunDir::create(&options.base, &site.id)?;
+    directory.write_text(files::PLAN, &plan.to_toml()?)?;
+    store_tile(plan, &directory)?;
+    directory.write_json(files::PREFLIGHT, &site.preflight)?;
+    directory.write_json(files::ENV, &site.environment)?;
+    let mut facts = RunFacts::new(plan, &references, load, &options.tool, &site.id, site.target)?;
+    facts.note(site.warnings);
+    facts.caches = Some(site.caches);
+    facts.hosts = site.hosts;
+    // Those of a machine that drives nothing would say nothing.
+    facts.power_policies = options.power_policies && facts.hosts.is_empty();
+    if let Some(reuse) = &options.reuse {
+        facts.note_reuse(&reuse.to_string());
+    }
+    facts.reporter.clone_from(&options.reporter);
+    facts.kept_small = confirm::obstacle(plan, options);
+    run_on(plan, facts, rig, directory, control, observer)
+}
+
+fn json_of<T: serde::Serialize>(document: &T) -> serde_json::Value {
+    serde_json::to_value(document).unwrap_or_default()
+}
+
+/// A quick search wants room for at least so many tiles, so that it ends at a limit that breaks
+/// and not at a full datastore: several times what a disk of today holds.
+const QUICK_TILES: u64 = 256;
+/// Disks are not made smaller than this share of their size; our choice. A data-centre tile has
+/// 64 MiB then, eight a machine, of which caches on the way hold even more: the result says so.
+const FOOTPRINT_MIN: f64 = 1.0 / 4096.0;
+
+/// The plan with disks small enough that a quick search has room, where nobody chose their size.
+/// A target that is refused changes nothing: it is refused with the sizes of the profile.
+pub(crate) fn with_room<'a>(
+    plan: &'a ResolvedPlan,
+    target: &Target,
+    options: &datastore::Options,
+) -> Result<Cow<'a, ResolvedPlan>, BenchError> {
+    let mut roomy = Cow::Borrowed(plan);
+    if !is_open(plan) {
+        return Ok(roomy);
+    }
+    let Ok(found) = datastore::preflight(target, Bytes::ZERO, options) else { return Ok(roomy) };
+    fit(&mut roomy, found.capacity_bytes)?;
+    Ok(roomy)
+}
+
+fn fit(plan: &mut Cow<'_, ResolvedPlan>, capacity: u64) -> Result<(), BenchError> {
+    while plan.footprint.value / 2.0 >= FOOTPRINT_MIN
+        && TileLoad::of(plan)?.bytes.get().saturating_mul(QUICK_TILES) > capacity
+    {
+        plan.to_mut().footprint.value /= 2.0;
+    }
+    Ok(())
+}
+
+/// The plan as it is run where so many bytes may be used: with disks small enough that a quick search has
+/// room, where nobody chose their size.
+///
+/// # Errors
+///
+/// When its tile cannot be built at such a scale.
+pub fn fitted(plan: &ResolvedPlan, capacity: Bytes) -> Result<Cow<'_, ResolvedPlan>, BenchError> {
+    let mut fitted = Cow::Borrowed(plan);
+    if is_open(plan) {
+        fit(&mut fitted, capacity.get())?;
+    }
+    Ok(fitted)
+}
+
+/// Whether a quick search may choose the size of disks.
+fn is_open(plan: &ResolvedPlan) -> bool {
+    plan.profile.value == Profile::Quick
+        && plan.footprint.origin == Origin::Profile
+        && plan.climb.value == Climb::Search
+}
+
+/// Tiles of the first step.
+pub(crate) fn first_step(plan: &ResolvedPlan) -> u32 {
+    plan.climb.value.range().map_or(1, |(first, _)| first)
+}
+
+pub(crate) fn datastore_options(
+    plan: &ResolvedPlan,
+    options: &RunOptions,
+    run_id: &str,
+) -> datastore::Options {
+    datastore::Options {
+        buffered: plan.buffered.value,
+        write: true,
+        space_max: plan.space_max.value,
+        destroy_data: options.destroy_data.clone(),
+        overwrite_file: options.overwrite_file,
+        allow_root_fs: options.allow_root_fs,
+        run_id: run_id.to_owned(),
+        adopt: options.reuse.as_ref().map(ToString::to_string),
+    }
+}
+
+/// Climbs the ladder on a rig and stores what comes of it.
+fn run_on<R: Rig>(
+    plan: &ResolvedPlan,
+    mut facts: RunFacts<'_>,
+    rig: &mut R,
+    directory: RunDir,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<FinishedRun, BenchError> {
+    let fits = rig.tiles_that_fit(&facts.load);
+    first_step_fits(plan, facts.load, fits, rig.capacity())?;
+    facts.fits = fits;
+    let tiles_max = facts.load.tiles_max(plan.tiles_max.value, fits);
+    let overview = overview(plan, &facts, &directory, tiles_max);
+    observer.event(&Progress::Planned(&overview));
+    let mut ladder = Ladder::new(ladder_options(plan, tiles_max, rig.can_rest()));
+    let reporter = facts.reporter.take();
+    let larger = OnceCell::new();
+    let mut climber = Climber::new(plan, facts, rig, &directory, control, &mut *observer)?;
+    let climbed = confirm::climb(&mut climber, &mut ladder, plan, &larger);
+    let climbed = climber.verified(climbed);
+    let end = match climbed {
+        Ok(()) => End::Complete,
+        Err(BenchError::Interrupted) if control.is_out_of_time() => {
+            ladder.end_for_time();
+            End::Complete
+        }
+        Err(BenchError::Interrupted | BenchError::Aborted) => End::Interrupted,
+        Err(error) => End::Failed(error),
+    };
+    let (mut run, stored) = climber.finish(&ladder, &end);
+    let stored = stored.and_then(|()| {
+        if plan.expect.value.is_empty() {
+            return Ok(());
+        }
+        run.expectations = {
+            let base = directory.path().parent().unwrap_or(directory.at());
+            expect::judged(plan, &run, directory.at(), base)?
+        };
+        Ok(directory.write_run(&run)?)
+    });
+    let stored = stored.and_then(|()| match &reporter {
+        Some(reporter) => report::add(reporter.as_ref(), &directory, &mut run, observer),
+        None => Ok(()),
+    });
+    let partial = directory.path().to_owned();
+    let (directory, end) = match stored.and_then(|()| Ok(directory.finish()?)) {
+        Ok(directory) => {
+            observer.event(&Progress::Finished { directory: directory.clone() });
+            (directory, end)
+        }
+        // What was measured is not lost because it could not be stored: the caller has it.
+        Err(error) => match end {
+            End::Failed(first) => (partial, End::Failed(first)),
+            _ => (partial, End::Failed(error)),
+        },
+    };
+    Ok(FinishedRun { directory, run, end, evidence: Vec::new(), rig: None })
+}
+
+fn first_step_fits(
+    plan: &ResolvedPlan,
+    load: TileLoad,
+    fits: u32,
+    capacity: Bytes,
+) -> Result<(), BenchError> {
+    let tiles = first_step(plan);
+    if fits >= tiles {
+        return Ok(());
+    }
+    Err(BenchError::TooLarge { tiles, per_tile: load.bytes, capacity })
+}
+
+fn overview(
+    plan: &ResolvedPlan,
+    facts: &RunFacts<'_>,
+    directory: &RunDir,
+    tiles_max: u32,
+) -> Overview {
+    Overview {
+        id: facts.id.clone(),
+        datastore: plan.datastore.value.clone(),
+        target_summary: facts.target.summary.clone(),
+        tile: plan.tile_set.tile.name.clone(),
+        vms_per_tile: facts.load.vms,
+        bytes_per_tile: facts.load.bytes,
+        capacity: facts.target.capacity_bytes.map(Bytes::new),
+        tiles_max,
+        ladder: ladder_words(plan),
+        step_at_most: step_time(plan),
+        whole: facts.within.map_or_else(|| whole(plan), Whole::Time),
+        seed: plan.seed.value,
+        is_simulated: facts.target.is_simulated(),
+        directory: directory.path().to_owned(),
+    }
+}
+
+/// How much the whole run is.
+fn whole(plan: &ResolvedPlan) -> Whole {
+    let repeats = plan.repeats.value;
+    match (plan.climb.value.range(), plan.method.budget) {
+        (Some((first, last)), _) => {
+            Whole::Runs(last.saturating_sub(first).saturating_add(1).saturating_mul(repeats))
+        }
+        (None, Some(time)) => Whole::Time(time),
+        (None, None) => Whole::Search(repeats),
+    }
+}
+
+/// How long one step takes at most, all repeats.
+pub(crate) fn step_time(plan: &ResolvedPlan) -> Nanos {
+    Nanos(step_at_most(plan).0.saturating_mul(u64::from(plan.repeats.value)))
+}
+
+/// What the ladder does, in words.
+pub(crate) fn ladder_words(plan: &ResolvedPlan) -> String {
+    match plan.climb.value {
+        Climb::Search | Climb::Bisect => format!(
+            "grow until a limit breaks, then the steps that tell most about the edge, until it is \
+             known to {:.0} %",
+            plan.method.precision * 100.0
+        ),
+        Climb::Range { first, last } | Climb::Every { first, last } if first == last => {
+            let runs = answer::count(plan.repeats.value, "run");
+            format!("{}, {runs}", answer::count(first, "tile"))
+        }
+        Climb::Range { first, last } => {
+            format!("{first} to {last} tiles, {} each", answer::count(plan.repeats.value, "run"))
+        }
+        Climb::Every { first, last } => {
+            let runs = answer::count(plan.repeats.value, "run");
+            format!("{first} to {last} tiles, beyond the edge too, {runs} each")
+        }
+    }
+}

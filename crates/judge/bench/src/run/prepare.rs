@@ -1,0 +1,103 @@
+use std::path::PathBuf;
+
+use datastore::{Datastore, Target, Warning};
+use jiff::Timestamp;
+use run_store::run::{LoadHost, Prefill};
+use run_store::rundir::RunId;
+use units::Bytes;
+
+use crate::error::BenchError;
+use crate::fleet::{DiskNeed, StepOrder, fleet};
+use crate::plan::{ResolvedPlan, with_traces};
+use crate::progress::{Control, Observer};
+use crate::rig::RealRig;
+use crate::run::climber::fill;
+use crate::run::second::{self, Second};
+use crate::run::{RunOptions, TileLoad, datastore_options, reuse};
+
+/// Disks that are filled and stay.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepared {
+    /// What a later run names to use them.
+    pub run_id: String,
+    /// The sub-directory, the file or the device that holds them; over several hosts that of the first.
+    pub path: PathBuf,
+    /// One line about the target a person recognises.
+    pub target_summary: String,
+    /// The hosts that made them and where, if that was not this one alone.
+    pub hosts: Vec<LoadHost>,
+    /// Tiles.
+    pub tiles: u32,
+    /// Virtual machines of all tiles.
+    pub vms: u32,
+    /// Virtual disks of all tiles.
+    pub disks: usize,
+    /// Bytes of all disks.
+    pub bytes: Bytes,
+    /// What filling them took; nothing if the tile has no disk.
+    pub prefill: Option<Prefill>,
+    /// Whether a later run can use them as they are. Only a directory remembers its disks;
+    /// elsewhere they are filled again, over what is written now.
+    pub can_be_reused: bool,
+    /// What is allowed but worth knowing.
+    pub warnings: Vec<Warning>,
+}
+
+/// Creates and fills the disks of as many tiles as the plan's last step has, and keeps them.
+///
+/// With [`RunOptions::reuse`] it adds what is missing to what an earlier run left.
+/// [`RunOptions::keep`] makes no difference.
+///
+/// # Errors
+///
+/// When the plan searches, does not fit or the target is refused, and when filling fails or is
+/// interrupted. Then nothing is left on the target, unless it was added to what an earlier run
+/// left: all of that stays, and a disk that is not full is filled when it is used.
+pub fn prepare(
+    plan: &ResolvedPlan,
+    options: &RunOptions,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<Prepared, BenchError> {
+    let Some((_, tiles)) = plan.climb.value.range() else {
+        return Err(BenchError::PrepareSearch);
+    };
+    let plan = &*with_traces(plan)?;
+    let options = &reuse::resolved(plan, options)?;
+    let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
+        .map_err(|source| BenchError::Random { source })?;
+    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let load = TileLoad::of(plan)?;
+    let needed = load.needed_first(tiles);
+    let second = Second::of(plan, options, (&target, &load, tiles), id.as_str())?;
+    let store_options = datastore_options(plan, options, id.as_str());
+    datastore::preflight(&target, needed, &store_options)?;
+    second.as_ref().map_or(Ok(()), Second::preflight)?;
+    let disks: Vec<DiskNeed> =
+        fleet(plan, StepOrder::whole(plan, tiles, 0))?.disks().cloned().collect();
+    let store = Datastore::open(&target, needed, &store_options)?;
+    let (store, other) = second::open(second.as_ref(), store)?;
+    let mut prepared = Prepared {
+        run_id: options.reuse.as_ref().map_or_else(|| id.to_string(), ToString::to_string),
+        path: store.path().to_owned(),
+        target_summary: second::both(&store, other.as_ref()),
+        hosts: Vec::new(),
+        tiles,
+        vms: load.vms.saturating_mul(tiles),
+        disks: disks.len(),
+        bytes: disks.iter().map(|disk| disk.size).sum(),
+        prefill: None,
+        can_be_reused: target.facts().remembers_disks,
+        warnings: Vec::new(),
+    };
+    let state = options.base.join(format!("{id}.verify"));
+    // Until all is filled, only what an earlier run left is to stay.
+    let second_state = options.base.join(format!("{id}.verify-second"));
+    let mut rig = RealRig::new(store, plan, options.reuse.is_some(), state)?
+        .with_second(other, second_state)?;
+    rig.check_operations(plan)?;
+    prepared.prefill = fill(&mut rig, &disks, control, observer)?.map(|done| done.document());
+    prepared.warnings = rig.datastore().warnings().to_vec();
+    rig.keep();
+    Ok(prepared)
+}

@@ -1,0 +1,57 @@
+use std::error::Error;
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use run_store::run::{Run, Warning};
+use run_store::rundir::{RunDir, files};
+
+use crate::error::BenchError;
+use crate::progress::{Observer, Progress};
+
+/// Makes the report for people. It is asked when all other files of a run are in its
+/// directory, before the checksums, for every run that is stored, also for an interrupted one.
+pub trait Reporter: Debug + Send + Sync {
+    /// The report as one HTML file.
+    ///
+    /// # Errors
+    ///
+    /// Anything; the run is complete without it.
+    fn report(&self, directory: &Path) -> Result<String, Box<dyn Error>>;
+}
+
+/// Adds the report to a directory whose other files are complete. A report that cannot be made
+/// or written is a warning of the run, which is worth more than its report.
+pub fn add(
+    reporter: &dyn Reporter,
+    directory: &RunDir,
+    run: &mut Run,
+    observer: &mut dyn Observer,
+) -> Result<(), BenchError> {
+    let made = catch_unwind(AssertUnwindSafe(|| reporter.report(directory.path())));
+    let written = match made {
+        Ok(Ok(text)) => {
+            directory.write_optional(files::REPORT, &text).map_err(|error| error.to_string())
+        }
+        Ok(Err(error)) => Err(error.to_string()),
+        // A bug in the report must not cost hours of measuring.
+        Err(payload) => Err(said(payload.as_ref())),
+    };
+    let Err(reason) = written else { return Ok(()) };
+    let warning = Warning {
+        id: "report-failed".to_owned(),
+        text: format!("the report was not written: {reason}"),
+        value: None,
+        limit: None,
+        hint: Some("everything it would show is in the other files of the run".to_owned()),
+    };
+    observer.event(&Progress::Warning(&warning));
+    run.warnings.push(warning);
+    Ok(directory.write_run(run)?)
+}
+
+fn said(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "it panicked".to_owned())
+}

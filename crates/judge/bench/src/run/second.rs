@@ -1,0 +1,177 @@
+//! The second datastore of a run: disks that are meant for it lie there, and disks of running
+//! machines move between the two. It is held to the rules of the first, each for itself: its own
+//! marker, examination, room and removal, under the same run id.
+
+use datastore::{Datastore, Examination, Target};
+use run_store::run::{SIMULATED, TargetFacts, ToolFacts, Warning};
+use rustix::fs::FileType;
+use spec::array::Array;
+use units::Bytes;
+
+use crate::error::BenchError;
+use crate::plan::{PlanError, ResolvedPlan};
+use crate::rig::SecondStore;
+use crate::run::document::{caches, summary, target_facts, warnings};
+use crate::run::{RunOptions, Site, TileLoad, datastore_options, json_of};
+
+/// A second datastore that is known and not yet opened.
+#[derive(Debug)]
+pub(super) struct Second {
+    pub target: Target,
+    options: datastore::Options,
+    needed: Bytes,
+    /// What the first takes of the same file system.
+    beside: Bytes,
+}
+
+impl Second {
+    /// That of a plan, for so many tiles; none if it has no other.
+    pub fn of(
+        plan: &ResolvedPlan,
+        options: &RunOptions,
+        (first, load, tiles): (&Target, &TileLoad, u32),
+        run_id: &str,
+    ) -> Result<Option<Self>, BenchError> {
+        let Some(text) = &plan.second.value else { return Ok(None) };
+        is_used(plan, load)?;
+        let target: Target = text.parse().map_err(BenchError::Target)?;
+        if is_same(first, &target) {
+            return Err(PlanError::SecondIsFirst { second: text.clone() }.into());
+        }
+        let shares = device_of(first).is_some_and(|device| device_of(&target) == Some(device));
+        let beside = if shares { load.needed_first(tiles) } else { Bytes::ZERO };
+        let options = datastore::Options {
+            destroy_data: options.second_destroy_data.clone(),
+            ..datastore_options(plan, options, run_id)
+        };
+        Ok(Some(Self { target, options, needed: load.needed_second(tiles), beside }))
+    }
+
+    /// Whether both lie on one file system or device.
+    pub fn shares(&self) -> bool {
+        self.beside > Bytes::ZERO
+    }
+
+    /// Every rule, with what the first takes of the same room. Reads only.
+    pub fn examine(&self) -> Examination {
+        datastore::examine(&self.target, self.needed + self.beside, &self.options)
+    }
+
+    /// As [`Second::examine`], and the first broken rule is the error.
+    pub fn preflight(&self) -> Result<(), BenchError> {
+        self.examine().into_result()?;
+        Ok(())
+    }
+
+    /// Opens it.
+    fn open(&self) -> Result<SecondStore, BenchError> {
+        let store = Datastore::open(&self.target, self.needed, &self.options)?;
+        Ok(SecondStore { store, shares: self.shares() })
+    }
+}
+
+/// Opens it beside the first, of which nothing is left if it cannot be opened.
+pub(super) fn open(
+    second: Option<&Second>,
+    first: Datastore,
+) -> Result<(Datastore, Option<SecondStore>), BenchError> {
+    match second.map(Second::open).transpose() {
+        Ok(second) => Ok((first, second)),
+        Err(error) => {
+            first.clear();
+            Err(error)
+        }
+    }
+}
+
+/// Adds what is known of it to what is known of the first.
+pub(super) fn describe(
+    site: &mut Site,
+    plan: &ResolvedPlan,
+    (target, own): (&Target, &SecondStore),
+    tool: &ToolFacts,
+) {
+    let preflight = own.store.preflight();
+    let facts = target_facts(plan, target, preflight);
+    let datastore = target.to_string();
+    site.target.second = Some(Box::new(TargetFacts { datastore, ..facts }));
+    site.warnings.extend(
+        warnings(preflight).map(|warning| Warning {
+            text: format!("second datastore: {}", warning.text),
+            ..warning
+        }),
+    );
+    if own.shares {
+        site.warnings.push(Warning {
+            id: "second-shares".to_owned(),
+            text: "both datastores lie on the same file system or device, so a move between them \
+                   reads and writes one storage"
+                .to_owned(),
+            value: None,
+            limit: None,
+            hint: None,
+        });
+    }
+    site.caches = format!("{}; of the second datastore: {}", site.caches, caches(plan, preflight));
+    if let Some(fields) = site.preflight.as_object_mut() {
+        fields.insert("second".to_owned(), json_of(preflight));
+    }
+    let environment = run_store::env::capture(target.path(), tool.clone());
+    if let Some(fields) = site.environment.as_object_mut() {
+        fields.insert("second".to_owned(), json_of(&environment));
+    }
+}
+
+/// What is known of the pool that stands for it in a simulation.
+pub(super) fn modelled(plan: &ResolvedPlan, array: &Array) -> Option<TargetFacts> {
+    let datastore = plan.second.value.clone()?;
+    Some(TargetFacts {
+        summary: format!("{SIMULATED}: a pool of {}", array.name),
+        datastore,
+        kind: SIMULATED.to_owned(),
+        capacity_bytes: None,
+        provisioned_bytes: None,
+        array_sha256: None,
+        second: None,
+        tier: None,
+    })
+}
+
+/// Refuses a second datastore on which nothing would lie.
+pub(super) fn is_used(plan: &ResolvedPlan, load: &TileLoad) -> Result<(), PlanError> {
+    match plan.second.value.is_some() && load.needed_second(1) == Bytes::ZERO {
+        true => Err(PlanError::SecondUnused),
+        false => Ok(()),
+    }
+}
+
+/// One line about both.
+pub(super) fn both(first: &Datastore, second: Option<&SecondStore>) -> String {
+    let first = summary(first.preflight());
+    second.map_or_else(
+        || first.clone(),
+        |own| format!("{first}; second: {}", summary(own.store.preflight())),
+    )
+}
+
+/// Whether both are one directory, file or device, whatever they are called.
+fn is_same(first: &Target, second: &Target) -> bool {
+    let identity = |target: &Target| {
+        let found = rustix::fs::stat(target.facts().is_path.then(|| target.path())?).ok()?;
+        let is_block = FileType::from_raw_mode(found.st_mode).is_block_device();
+        Some(if is_block { (found.st_rdev, 0) } else { (found.st_dev, found.st_ino) })
+    };
+    first.absolute() == second.absolute()
+        || identity(first).is_some_and(|one| identity(second) == Some(one))
+}
+
+/// The device a target is on, if it can be told before it is opened.
+pub(super) fn device_of(target: &Target) -> Option<u64> {
+    let path = target.facts().is_path.then(|| target.path())?;
+    match rustix::fs::stat(path) {
+        Ok(found) if FileType::from_raw_mode(found.st_mode).is_block_device() => {
+            Some(found.st_rdev)
+        }
+        _ => run_store::rundir::device_of(path).ok(),
+    }
+}

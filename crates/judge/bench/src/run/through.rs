@@ -1,0 +1,106 @@
+//! The tier that a run's disks are reached through: its datastore is held to the rules of every other,
+//! with its own marker, examination, room and removal, under the same run id.
+
+use datastore::{Datastore, Target};
+use run_store::run::{ServedTier, Warning};
+
+use crate::error::BenchError;
+use crate::plan::ResolvedPlan;
+use crate::rig::{Through, TierSpec};
+use crate::run::document::summary;
+use crate::run::second::device_of;
+use crate::run::{RunOptions, Site, datastore_options, json_of};
+
+/// A tier that is known and not yet made.
+#[derive(Debug)]
+pub(super) struct Before<'a> {
+    spec: &'a TierSpec,
+    target: Target,
+    options: datastore::Options,
+    /// Whether it lies on the file system or device of the datastore.
+    shares: bool,
+}
+
+impl<'a> Before<'a> {
+    /// That of a run; none if nobody asked for one.
+    pub fn of(
+        plan: &ResolvedPlan,
+        options: &'a RunOptions,
+        first: &Target,
+        run_id: &str,
+    ) -> Result<Option<Self>, BenchError> {
+        let Some(spec) = &options.through else { return Ok(None) };
+        if !plan.tile_set.operations.is_empty() {
+            let what = "operations use them beside the load";
+            return Err(BenchError::TierAlone { what });
+        }
+        let target: Target = spec.target.parse().map_err(BenchError::Target)?;
+        let shares = device_of(first).is_some_and(|device| device_of(&target) == Some(device));
+        let options =
+            datastore::Options { adopt: None, ..datastore_options(plan, options, run_id) };
+        Ok(Some(Self { spec, target, options, shares }))
+    }
+
+    /// Every rule. Reads only.
+    pub fn preflight(&self) -> Result<(), BenchError> {
+        datastore::preflight(&self.target, self.spec.needed(), &self.options)?;
+        Ok(())
+    }
+
+    /// Makes it.
+    pub fn open(&self) -> Result<Through, BenchError> {
+        let store = Datastore::open(&self.target, self.spec.needed(), &self.options)?;
+        Through::make(self.spec.clone(), store)
+    }
+
+    /// Says of a run that it was there.
+    pub fn describe(&self, site: &mut Site, through: &Through) {
+        let spec = self.spec;
+        let preflight = through.store().preflight();
+        site.target.tier = Some(ServedTier {
+            datastore: self.target.to_string(),
+            summary: summary(preflight),
+            mode: if spec.is_back { "back" } else { "through" }.to_owned(),
+            size_bytes: spec.size.get(),
+            page_bytes: spec.page.get(),
+            log_percent: spec.log_percent,
+            policy: spec.policy.name().to_owned(),
+            admission: spec.admission,
+        });
+        site.target.summary = format!("{}; through a tier: {spec}", site.target.summary);
+        if let Some(fields) = site.preflight.as_object_mut() {
+            fields.insert("tier".to_owned(), json_of(preflight));
+        }
+        let note = |id: &str, text: &str| Warning {
+            id: id.to_owned(),
+            text: text.to_owned(),
+            value: None,
+            limit: None,
+            hint: None,
+        };
+        site.warnings.push(note(
+            "tier-in-process",
+            "the tier is served by a thread of this program over a socket, so the processor time of \
+             the load is that of load and tier together",
+        ));
+        site.warnings.push(note(
+            "tier-begins-empty",
+            "the tier begins empty and stays from step to step, so steps that ran earlier had a colder \
+             one: its hits are beside each step",
+        ));
+        if spec.is_back {
+            site.warnings.push(note(
+                "tier-owes",
+                "what the log still holds when a step ends reaches the datastore after the measured \
+                 time (tier.dirty_bytes): a load that goes on for longer than the log lasts is slower",
+            ));
+        }
+        if self.shares {
+            site.warnings.push(note(
+                "tier-shares",
+                "the tier lies on the file system or device of the datastore, so both take turns \
+                 at one storage",
+            ));
+        }
+    }
+}

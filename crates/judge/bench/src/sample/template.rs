@@ -1,0 +1,48 @@
+use run_store::slice::{InstanceId, Slice};
+use sim::{Instant, SimInstance};
+use units::Nanos;
+use workload::InstancePlan;
+
+use crate::error::BenchError;
+use crate::fleet::shape;
+use crate::plan::ResolvedPlan;
+
+/// How long a workload is watched: twice the burst period of the shipped tiles at 1/5 of the
+/// time.
+const WATCHED: Nanos = Nanos::from_secs(120);
+
+/// Slices of each workload of one tile on storage that answers at once, by position: who does
+/// how much of what.
+pub fn templates(plan: &ResolvedPlan) -> Result<Vec<Vec<Slice>>, BenchError> {
+    (0..plan.tile_set.workloads.len()).map(|position| template(plan, position)).collect()
+}
+
+fn template(plan: &ResolvedPlan, position: usize) -> Result<Vec<Slice>, BenchError> {
+    let (workload, _) = &plan.tile_set.workloads[position];
+    let built = workload::build(&InstancePlan {
+        workload,
+        seed: plan.seed.value,
+        round: 0,
+        tile: 0,
+        position: 0,
+        copy: 0,
+        footprint: plan.footprint.value,
+        time_scale: plan.time.value,
+        cpu: None,
+        schedule: plan.traces.schedule(position),
+    })
+    .map_err(|source| BenchError::Build { tile: workload.name.clone(), source })?;
+    let shape = shape(InstanceId(0), 0, &built);
+    let mut instances = [SimInstance { machine: built.machine, shape }];
+    let slice = plan.slice.value;
+    let options =
+        sim::Options { until: WATCHED.max(Nanos(slice.0 * 2)), slice, ..sim::Options::default() };
+    let mut slices = Vec::new();
+    sim::run(&mut instances, &mut Instant, &options, &mut |slice| slices.push(slice))?;
+    // Users do not all begin at once in the first slice; the last one may be cut short.
+    slices.retain(|own: &Slice| own.start > Nanos::ZERO && own.width == slice);
+    if slices.is_empty() {
+        slices.push(Slice { width: slice, ..Slice::default() });
+    }
+    Ok(slices)
+}

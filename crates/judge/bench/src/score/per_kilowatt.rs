@@ -1,0 +1,183 @@
+//! A score by the power of what did the work, in the three categories in which the field publishes
+//! (VMmark: performance only, performance with server power, performance with server and storage
+//! power).
+//!
+//! A category exists only where every part of it was measured: nothing is assumed of a server without
+//! a meter, and a meter of processors is never one of a server.
+
+use run_store::run::{Figure, MeterScope, PerKilowatt, PowerCategory};
+
+/// A meter of a step.
+#[derive(Debug, Clone, Copy)]
+pub struct Metered<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Which part of the system it sees.
+    pub scope: MeterScope,
+    /// The hosts that it is of, by name; none where there is only one.
+    pub of: &'a [String],
+    /// Its mean watts of the time.
+    pub watts: &'a Figure,
+}
+
+/// A score in each category. `hosts` are those that drive the tiles; none is this machine alone.
+pub fn per_kilowatt(
+    score: Option<f64>,
+    meters: &[Metered<'_>],
+    hosts: &[String],
+) -> Vec<PerKilowatt> {
+    let of = |category, watts: Result<f64, String>| PerKilowatt {
+        category,
+        score_per_kilowatt: match (&watts, score) {
+            (Err(why), _) => Figure::absent(why.clone()),
+            (Ok(_), None) => Figure::absent("there is no score"),
+            (Ok(watts), Some(_)) if *watts <= 0.0 => Figure::absent("its meters show 0 W"),
+            (Ok(watts), Some(score)) => Figure::of(score / (watts / 1000.0)),
+        },
+        mean_watts: watts.map_or_else(Figure::absent, Figure::of),
+    };
+    let servers = servers(meters, hosts);
+    let all = all(meters, servers.clone());
+    vec![
+        of(PowerCategory::PerformanceOnly, Err("power is no part of this category".to_owned())),
+        of(PowerCategory::Server, servers),
+        of(PowerCategory::ServerAndStorage, all),
+    ]
+}
+
+fn servers(meters: &[Metered<'_>], hosts: &[String]) -> Result<f64, String> {
+    let own = || meters.iter().filter(|meter| meter.scope == MeterScope::Host);
+    if own().next().is_none() {
+        return Err(match of_scope(meters, MeterScope::Rack).next() {
+            Some(rack) => format!("the meter {} sees servers and storage as one", rack.name),
+            None => "no meter has the scope host".to_owned(),
+        });
+    }
+    if hosts.len() > 1 {
+        if let Some(meter) = own().find(|meter| meter.of.is_empty()) {
+            return Err(format!("the meter {} does not say which host it is of", meter.name));
+        }
+        let is_seen = |host: &&String| own().any(|meter| meter.of.contains(host));
+        if let Some(host) = hosts.iter().find(|host| !is_seen(host)) {
+            return Err(format!("no meter of the scope host is of {host}"));
+        }
+    }
+    sum(own())
+}
+
+/// A rack has all of it; else servers and storage are added up.
+fn all(meters: &[Metered<'_>], servers: Result<f64, String>) -> Result<f64, String> {
+    if of_scope(meters, MeterScope::Rack).next().is_some() {
+        return sum(of_scope(meters, MeterScope::Rack));
+    }
+    let servers = servers?;
+    if of_scope(meters, MeterScope::Storage).next().is_none() {
+        return Err("no meter has the scope storage or rack".to_owned());
+    }
+    Ok(servers + sum(of_scope(meters, MeterScope::Storage))?)
+}
+
+fn of_scope<'a>(
+    meters: &'a [Metered<'a>],
+    scope: MeterScope,
+) -> impl Iterator<Item = &'a Metered<'a>> {
+    meters.iter().filter(move |meter| meter.scope == scope)
+}
+
+fn sum<'a>(mut meters: impl Iterator<Item = &'a Metered<'a>>) -> Result<f64, String> {
+    meters.try_fold(0.0, |sum, meter| match meter.watts.value {
+        Some(watts) => Ok(sum + watts),
+        None => {
+            let why = meter.watts.reason.as_deref().unwrap_or("it showed nothing");
+            Err(format!("the meter {}: {why}", meter.name))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(meters: &[(&str, MeterScope, &[&str], f64)], hosts: &[&str]) -> [Figure; 3] {
+        let owned = |names: &[&str]| names.iter().map(|own| (*own).to_owned()).collect::<Vec<_>>();
+        let parts: Vec<(Vec<String>, Figure)> =
+            meters.iter().map(|own| (owned(own.2), Figure::of(own.3))).collect();
+        let meters: Vec<Metered<'_>> = meters
+            .iter()
+            .zip(&parts)
+            .map(|(own, (of, watts))| Metered { name: own.0, scope: own.1, of, watts })
+            .collect();
+        let found = per_kilowatt(Some(12.0), &meters, &owned(hosts));
+        let found: Vec<Figure> = found.into_iter().map(|own| own.score_per_kilowatt).collect();
+        found.try_into().expect("three categories")
+    }
+
+    fn why(figure: &Figure) -> &str {
+        assert_eq!(figure.value, None, "{figure:?}");
+        figure.reason.as_deref().expect("a reason")
+    }
+
+    #[test]
+    fn servers_alone_say_nothing_of_servers_and_storage() {
+        let [alone, servers, all] = told(&[("plug", MeterScope::Host, &[], 400.0)], &[]);
+        assert_eq!(servers.value, Some(30.0));
+        assert_eq!(why(&all), "no meter has the scope storage or rack");
+        assert_eq!(why(&alone), "power is no part of this category");
+    }
+
+    #[test]
+    fn two_supplies_and_the_storage_are_added_up() {
+        let meters = [
+            ("left", MeterScope::Host, &[][..], 150.0),
+            ("right", MeterScope::Host, &[][..], 150.0),
+            ("array", MeterScope::Storage, &[][..], 300.0),
+        ];
+        let [_, servers, all] = told(&meters, &[]);
+        assert_eq!((servers.value, all.value), (Some(40.0), Some(20.0)));
+    }
+
+    #[test]
+    fn a_rack_is_servers_and_storage_and_never_servers_alone() {
+        let [_, servers, all] = told(&[("strip", MeterScope::Rack, &[], 600.0)], &[]);
+        assert_eq!(why(&servers), "the meter strip sees servers and storage as one");
+        assert_eq!(all.value, Some(20.0));
+        let both =
+            [("plug", MeterScope::Host, &[][..], 400.0), ("strip", MeterScope::Rack, &[], 600.0)];
+        let [_, servers, all] = told(&both, &[]);
+        assert_eq!((servers.value, all.value), (Some(30.0), Some(20.0)), "not counted twice");
+    }
+
+    #[test]
+    fn processors_are_no_server_and_no_storage() {
+        let [_, servers, all] = told(&[("rapl", MeterScope::Processor, &[], 60.0)], &[]);
+        assert_eq!(why(&servers), "no meter has the scope host");
+        assert_eq!(why(&all), "no meter has the scope host");
+    }
+
+    #[test]
+    fn every_host_that_drives_needs_a_meter_of_its_own() {
+        let one = [("plug", MeterScope::Host, &["a"][..], 400.0)];
+        assert_eq!(why(&told(&one, &["a", "b"])[1]), "no meter of the scope host is of b");
+        let both = [one[0], ("other", MeterScope::Host, &["b"][..], 200.0)];
+        assert_eq!(told(&both, &["a", "b"])[1].value, Some(20.0));
+        let strip = [("strip", MeterScope::Host, &["a", "b"][..], 600.0)];
+        assert_eq!(told(&strip, &["a", "b"])[1].value, Some(20.0));
+        let nobody = [("plug", MeterScope::Host, &[][..], 400.0)];
+        let told = told(&nobody, &["a", "b"]);
+        assert_eq!(why(&told[1]), "the meter plug does not say which host it is of");
+    }
+
+    #[test]
+    fn a_meter_without_energy_takes_its_category_with_it() {
+        let void = Figure::absent("no sample came for 5 s");
+        let meter = Metered { name: "plug", scope: MeterScope::Host, of: &[], watts: &void };
+        let found = per_kilowatt(Some(12.0), &[meter], &[]);
+        assert_eq!(why(&found[1].mean_watts), "the meter plug: no sample came for 5 s");
+        let watts = Figure::of(0.0);
+        let none = per_kilowatt(Some(12.0), &[Metered { watts: &watts, ..meter }], &[]);
+        assert_eq!(why(&none[1].score_per_kilowatt), "its meters show 0 W");
+        let watts = Figure::of(100.0);
+        let none = per_kilowatt(None, &[Metered { watts: &watts, ..meter }], &[]);
+        assert_eq!(why(&none[1].score_per_kilowatt), "there is no score");
+    }
+}

@@ -1,0 +1,86 @@
+use run_store::run::Origin;
+use spec::ResolvedTile;
+use spec::plan::Profile;
+use units::Nanos;
+
+use crate::plan::{
+    Layer, PlanError, ResolvedPlan, Surroundings, Values, resolve_simulated, simulated_values,
+};
+
+/// How a step is scaled, warmed up and measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Shortest warm-up, after the tiers were filled without timing.
+    pub warm_up_min: Nanos,
+    /// Longest warm-up; what is not steady by then is marked.
+    pub warm_up_max: Nanos,
+    /// Measured time, before rounding to whole burst periods.
+    pub duration: Nanos,
+    /// Measured time may grow to this many times itself while a limit has too few samples,
+    /// at least 1.
+    pub lengthen_max: u32,
+    /// Width of a slice, 100 ms to 1 s.
+    pub slice: Nanos,
+    /// Disk sizes are multiplied by this, above 0 and at most 1.
+    pub footprint: f64,
+    /// Schedule times are multiplied by this, above 0.
+    pub time: f64,
+}
+
+impl Settings {
+    /// What `tilemark simulate` takes with a profile.
+    pub const fn of(profile: Profile) -> Self {
+        let values = simulated_values(profile);
+        Self {
+            warm_up_min: values.warm_up_min,
+            warm_up_max: values.warm_up_max,
+            duration: values.duration,
+            lengthen_max: values.lengthen_max,
+            slice: values.slice,
+            footprint: values.footprint,
+            time: values.time,
+        }
+    }
+
+    /// What a plan says.
+    pub fn of_plan(plan: &ResolvedPlan) -> Self {
+        Self {
+            warm_up_min: plan.warm_up_min.value,
+            warm_up_max: plan.warm_up_max.value,
+            duration: plan.duration_asked,
+            lengthen_max: plan.method.lengthen_max,
+            slice: plan.slice.value,
+            footprint: plan.footprint.value,
+            time: plan.time.value,
+        }
+    }
+
+    /// A plan of one step, on the array of this name.
+    pub fn plan(&self, array: &str, tile: &ResolvedTile) -> Result<ResolvedPlan, PlanError> {
+        let values = Values {
+            datastore: Some(format!("array:{array}")),
+            tile: Some(tile.tile.name.clone()),
+            repeats: Some(1),
+            warm_up_min: Some(self.warm_up_min),
+            warm_up_max: Some(self.warm_up_max),
+            duration: Some(self.duration),
+            slice: Some(self.slice),
+            footprint: Some(self.footprint),
+            time: Some(self.time),
+            seed: Some(0),
+            ..Values::default()
+        };
+        let layers = [Layer { origin: Origin::Plan, values }];
+        let here = Surroundings { entropy: 0, cores: 1 };
+        let mut plan = resolve_simulated(&layers, tile.clone(), here)?;
+        plan.method.lengthen_max = self.lengthen_max.max(1);
+        Ok(plan)
+    }
+}
+
+impl Default for Settings {
+    /// Those of the standard profile.
+    fn default() -> Self {
+        Self::of(Profile::Standard)
+    }
+}

@@ -1,0 +1,160 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use jiff::Timestamp;
+use run_store::run::Step;
+use spec::ResolvedTile;
+use spec::array::Array;
+
+use crate::error::BenchError;
+use crate::fleet::{StepOrder, fleet, round};
+use crate::plan::{ResolvedPlan, with_traces};
+use crate::progress::{Control, NoObserver};
+use crate::rig::{Foreseen, SharedState, SimRig, WarmKey, Warmed};
+use crate::score::References;
+use crate::simulate::Settings;
+use crate::step::report::StepPlace;
+use crate::step::runner::StepBench;
+use crate::step::sink::Nowhere;
+
+/// A tile, ready to be simulated on one array after another: what does not depend on the array
+/// is computed once.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    pub(super) plan: ResolvedPlan,
+    references: References,
+}
+
+impl Stage {
+    /// A tile with these settings.
+    ///
+    /// # Errors
+    ///
+    /// When a setting is out of its range, or a workload has no reference.
+    pub fn new(tile: &ResolvedTile, settings: &Settings) -> Result<Self, BenchError> {
+        Self::of(&settings.plan("any", tile)?)
+    }
+
+    /// The tile of a plan, as the plan measures it.
+    ///
+    /// # Errors
+    ///
+    /// When a workload has no reference, or a trace cannot be read.
+    pub fn of(plan: &ResolvedPlan) -> Result<Self, BenchError> {
+        let plan = with_traces(plan)?.into_owned();
+        let references = References::of(&plan)?;
+        Ok(Self { plan, references })
+    }
+
+    /// The same with a second place for the operations beside it: `pool:NAME`, a pool of every
+    /// array that it is tried on.
+    #[must_use]
+    pub fn with_second(mut self, second: Option<String>) -> Self {
+        self.plan.second.value = second;
+        self
+    }
+
+    /// The plan of its steps.
+    pub const fn plan(&self) -> &ResolvedPlan {
+        &self.plan
+    }
+
+    /// What counts as one tile's worth of each workload.
+    pub fn references(&self) -> &References {
+        &self.references
+    }
+
+    /// Simulates `tiles` tiles on an array. The same array, stage, tiles, repeat (from 0) and
+    /// seed give the same step, bit for bit, and the same step as `tilemark simulate` measures;
+    /// one seed and repeat give every array the same arrivals and addresses.
+    ///
+    /// # Errors
+    ///
+    /// When the array cannot hold the tiles, when time stands still, or when `control` asks
+    /// to stop, which is looked at between slices.
+    pub fn step(
+        &self,
+        array: &Array,
+        (tiles, repeat): (u32, u32),
+        seed: u64,
+        control: &Control,
+    ) -> Result<Step, BenchError> {
+        self.step_warmed(array, (tiles, repeat), seed, control, None)
+    }
+
+    /// The same, beginning with a state of warmed tiers that other steps of as many tiles share.
+    pub fn step_warmed(
+        &self,
+        array: &Array,
+        (tiles, repeat): (u32, u32),
+        seed: u64,
+        control: &Control,
+        warmed: Option<SharedState>,
+    ) -> Result<Step, BenchError> {
+        let mut plan = self.plan.clone();
+        plan.seed.value = seed;
+        let rig = SimRig::new(array, &plan);
+        let rig = match warmed {
+            Some(state) => rig.sharing(state),
+            None => rig,
+        };
+        self.measured(&plan, rig, (tiles, repeat), control)
+    }
+
+    /// What the load of such a step says, with the plan's own seed. Warmed tiers are shared with other steps
+    /// of as many tiles.
+    pub(crate) fn foresee(
+        &self,
+        array: &Array,
+        (tiles, repeat): (u32, u32),
+        control: &Control,
+        warmed: &Warmed,
+    ) -> Result<Foreseen, BenchError> {
+        let told = Rc::new(RefCell::default());
+        let state = warmed.state(WarmKey::new(array, tiles, self.plan.seed.value, 0));
+        let rig = SimRig::new(array, &self.plan).sharing(state).telling(Rc::clone(&told));
+        self.measured(&self.plan, rig, (tiles, repeat), control)?;
+        Ok(told.take())
+    }
+
+    fn measured(
+        &self,
+        plan: &ResolvedPlan,
+        mut rig: SimRig<'_>,
+        (tiles, repeat): (u32, u32),
+        control: &Control,
+    ) -> Result<Step, BenchError> {
+        let fleet = fleet(plan, StepOrder::whole(plan, tiles, round(tiles, repeat)))?;
+        let mut bench = StepBench {
+            plan,
+            references: &self.references,
+            rig: &mut rig,
+            control,
+            observer: &mut NoObserver,
+            series: &mut Nowhere,
+        };
+        let place = StepPlace {
+            step: 1,
+            repeat: repeat + 1,
+            order: 1,
+            tiles,
+            started: Timestamp::UNIX_EPOCH,
+        };
+        bench.alone(&fleet, &place)
+    }
+}
+
+/// [`Stage::step`] for one step alone, the first repeat of it.
+///
+/// # Errors
+///
+/// As [`Stage::new`] and [`Stage::step`].
+pub fn step(
+    array: &Array,
+    tile: &ResolvedTile,
+    tiles: u32,
+    settings: &Settings,
+    seed: u64,
+) -> Result<Step, BenchError> {
+    Stage::new(tile, settings)?.step(array, (tiles, 0), seed, &Control::default())
+}

@@ -1,0 +1,77 @@
+use cache::PageId;
+use cache::mrc::{MissRatioCurve, Shards};
+use sim::{Completion, Device, SimInstance};
+use state_machine::{IoRequest, Operation};
+use units::{Bytes, Nanos};
+
+use super::Stage;
+use crate::error::BenchError;
+use crate::fleet::{DiskNeed, Driven, StepOrder, driven, round};
+
+/// Pages of the curve: those of the acceleration tiers that the studies are about.
+pub const WORKING_SET_PAGE: Bytes = Bytes::new(64 << 10);
+
+/// What every I/O takes while requests are collected: between flash and disks. The mix of closed
+/// loops and paced work, and so the curve, depends on it a little.
+const LATENCY: Nanos = Nanos::from_millis(1);
+
+/// How much load is looked at: long enough that what is hot is met many times.
+const TIME: Nanos = Nanos::from_secs(3600);
+
+/// Pages looked at, at most: four times what the paper finds enough for errors near 0.01.
+const SAMPLE: usize = 32_768;
+
+impl Stage {
+    /// The LRU miss-ratio curve of one tile's reads and writes over pages of
+    /// [`WORKING_SET_PAGE`], from an hour of virtual time on storage that answers every I/O after
+    /// 1 ms, by SHARDS with a fixed number of pages. It does not depend on an array, and operations
+    /// beside the tile are left out: they belong to none.
+    ///
+    /// # Errors
+    ///
+    /// When the tile cannot be built or its time stands still.
+    pub fn miss_ratio_curve(&self, seed: u64) -> Result<MissRatioCurve, BenchError> {
+        let mut plan = self.plan.clone();
+        plan.seed.value = seed;
+        plan.tile_set.operations.clear();
+        let driven = driven(&plan, &StepOrder::whole(&plan, 1, round(1, 0)))?;
+        let mut device = Collector { shards: Shards::fixed_size(SAMPLE), bases: Vec::new() };
+        let mut next = 0;
+        for Driven { instance, .. } in &driven {
+            let base = |disk: &DiskNeed| {
+                let base = next;
+                next += disk.size.get().div_ceil(WORKING_SET_PAGE.get());
+                base
+            };
+            device.bases.push(instance.disks.iter().map(base).collect());
+        }
+        let mut instances: Vec<_> = driven
+            .into_iter()
+            .map(|one| SimInstance { machine: one.machine, shape: one.instance.shape })
+            .collect();
+        let options = sim::Options { until: TIME, slice: TIME, ..sim::Options::default() };
+        sim::run(&mut instances, &mut device, &options, &mut |_| {})?;
+        Ok(device.shards.curve())
+    }
+}
+
+/// Answers after the same time and notes the pages.
+struct Collector {
+    shards: Shards,
+    /// First page of every disk of every instance.
+    bases: Vec<Vec<u64>>,
+}
+
+impl Device for Collector {
+    fn submit(&mut self, now: Nanos, instance: usize, request: &IoRequest) -> Completion {
+        if request.operation != Operation::Flush && request.length > 0 {
+            let base = self.bases[instance][usize::from(request.disk.0)];
+            let first = request.offset / WORKING_SET_PAGE.get();
+            let end = request.offset + u64::from(request.length) - 1;
+            for page in first..=end / WORKING_SET_PAGE.get() {
+                self.shards.reference(PageId(base + page));
+            }
+        }
+        Completion { at: now.saturating_add(LATENCY), result: Ok(()) }
+    }
+}

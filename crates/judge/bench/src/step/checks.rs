@@ -1,0 +1,199 @@
+use run_store::run::{Check, Figure, Warning};
+use run_store::slice::Slice;
+use stats::{Compact, REPEAT_CHANGE_MAX, repeats_agree};
+
+use crate::rig::{Clocks, LoadOutcome};
+
+/// Largest error of Little's law that is not a bug of the measurement: 0.5 %, our choice
+/// (ends of the interval count once in a few hundred).
+const LITTLE_TOLERANCE: f64 = 0.005;
+
+/// Both sides of Little's law over all slices of a step, from its first I/O to its last
+/// answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LittleSums {
+    seconds: f64,
+    service_seconds: f64,
+    in_flight_seconds: f64,
+    longest_seconds: f64,
+    in_flight: u64,
+    /// Whether hosts drive, of which one may be lost.
+    may_lose: bool,
+    /// Of requests that nobody answers any more: the host that made them is lost.
+    abandoned: u64,
+    has_errors: bool,
+}
+
+impl LittleSums {
+    /// Nothing yet, of a load that hosts drive together or this machine alone, which loses nothing.
+    pub fn new(may_lose: bool) -> Self {
+        Self { may_lose, ..Self::default() }
+    }
+
+    /// Adds a slice.
+    pub fn add(&mut self, slice: &Slice) {
+        self.seconds += slice.width.as_secs_f64();
+        self.in_flight_seconds += slice.generator.in_flight_seconds;
+        #[expect(clippy::cast_precision_loss, reason = "only compared within per cents")]
+        for service in services(slice) {
+            self.service_seconds += service.sum_ns as f64 / 1e9;
+            let longest = service.buckets.last().map_or(0.0, |(value, _)| value.as_secs_f64());
+            self.longest_seconds = self.longest_seconds.max(longest);
+        }
+        self.has_errors |= slice.io.iter().any(|row| row.errors > 0)
+            || slice.calls.iter().any(|row| row.failed() > 0);
+        let generator = &slice.generator;
+        let left = (self.in_flight + generator.submitted).saturating_sub(generator.completed);
+        if self.may_lose {
+            self.abandoned += left.saturating_sub(generator.in_flight);
+        }
+        self.in_flight = generator.in_flight;
+    }
+
+    /// Little's law: mean I/Os (and calls) in flight = I/Os per second x mean service time (Little
+    /// 1961; as an operational law Lazowska et al. 1984, section 3.3). It
+    /// holds for every system, so a violation is a bug of the measurement. Nothing without time.
+    ///
+    /// I/Os still in flight when the slices end, or when the host that made them was lost, are
+    /// counted by one side only; each was there no longer than about the longest service time, which is
+    /// added to the 0.5 %.
+    pub fn check(&self) -> Option<Check> {
+        if self.seconds <= 0.0 || self.service_seconds <= 0.0 {
+            return None;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "thousands at most")]
+        let open = (self.in_flight + self.abandoned) as f64;
+        let open = open * self.longest_seconds / self.service_seconds;
+        let tolerance = LITTLE_TOLERANCE + open;
+        let expected = self.service_seconds / self.seconds;
+        let found = self.in_flight_seconds / self.seconds;
+        Some(Check {
+            id: "littles-law".to_owned(),
+            expected: Figure::of(expected),
+            found: Figure::of(found),
+            unit: "requests in flight".to_owned(),
+            tolerance,
+            // Failed I/Os and calls have no service time in the histograms, so there is no law for them.
+            passed: self.has_errors || (found - expected).abs() <= tolerance * expected,
+        })
+    }
+}
+
+/// Service times of everything that was answered well, I/Os first.
+pub fn services(slice: &Slice) -> impl Iterator<Item = &Compact> {
+    let io = slice.io.iter().map(|row| &row.service);
+    io.chain(slice.calls.iter().map(|row| &row.service))
+}
+
+/// Id of [`submitted_is_completed`].
+pub const SUBMITTED_IS_COMPLETED: &str = "submitted-is-completed";
+
+/// Everything handed to the storage was answered.
+pub fn submitted_is_completed(outcome: &LoadOutcome) -> Check {
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    let count = |value: u64| Figure::of(value as f64);
+    Check {
+        id: SUBMITTED_IS_COMPLETED.to_owned(),
+        expected: count(outcome.submitted),
+        found: count(outcome.completed),
+        unit: "requests".to_owned(),
+        tolerance: 0.0,
+        passed: outcome.submitted == outcome.completed,
+    }
+}
+
+/// The field's rule that repeats agree within 3 %; nothing below two repeats.
+pub fn repeats_within_3_percent(scores: &[f64]) -> Option<Check> {
+    let [.., previous, last] = scores else { return None };
+    let agreement = repeats_agree(scores, REPEAT_CHANGE_MAX)?;
+    Some(Check {
+        id: "repeats-agree".to_owned(),
+        expected: Figure::of(*previous),
+        found: Figure::of(*last),
+        unit: "tiles' worth of work".to_owned(),
+        tolerance: REPEAT_CHANGE_MAX,
+        passed: agreement.agree,
+    })
+}
+
+/// A wall clock that moved against the steady one by more than slewing can explain.
+///
+/// NTP slews by at most 500 parts per million; 50 ms on top is far above the time between
+/// reading the two clocks, and far below a step that a person or `ntpd` makes (128 ms up).
+pub fn clock_step(before: Clocks, after: Clocks) -> Option<Warning> {
+    let elapsed = after.monotonic_ns - before.monotonic_ns;
+    let moved = (after.realtime_ns - before.realtime_ns) - elapsed;
+    let allowed = 50_000_000 + elapsed / 2000;
+    #[expect(clippy::cast_precision_loss, reason = "only shown")]
+    let seconds = |ns: i128| format!("{:.3} s", ns as f64 / 1e9);
+    (moved.abs() > allowed).then(|| Warning {
+        id: "clock-step".to_owned(),
+        text: "the wall clock was set while the step ran; times of day in this result are off, \
+               measured times are not"
+            .to_owned(),
+        value: Some(seconds(moved)),
+        limit: Some(seconds(allowed)),
+        hint: Some("let the clock settle before a run (chronyc makestep)".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use run_store::slice::{CallRow, GeneratorRow, InstanceId};
+    use stats::Histogram;
+    use units::{Bytes, Nanos};
+
+    use super::*;
+
+    /// A second in which so many were handed over and answered, each after 100 ms, and so many are left.
+    fn second(submitted: u64, completed: u64, in_flight: u64, in_flight_seconds: f64) -> Slice {
+        let mut slice = Slice { width: Nanos::SECOND, ..Slice::default() };
+        let mut service = Histogram::new();
+        (0..completed).for_each(|_| service.record(Nanos::from_millis(100)));
+        slice.calls.push(CallRow {
+            instance: InstanceId(0),
+            kind: 0,
+            bytes: Bytes::ZERO,
+            errors: [0; 5],
+            response: service.compact(),
+            service: service.compact(),
+        });
+        slice.generator = GeneratorRow {
+            submitted,
+            completed,
+            in_flight,
+            in_flight_seconds,
+            ..GeneratorRow::default()
+        };
+        slice
+    }
+
+    #[test]
+    fn what_a_lost_host_had_under_way_breaks_no_law_and_time_that_is_lost_does() {
+        let judged = |may_lose, last: Slice| {
+            let mut sums = LittleSums::new(may_lose);
+            sums.add(&second(104, 100, 4, 10.2));
+            sums.add(&last);
+            sums.check().expect("it has time").passed
+        };
+        assert!(judged(true, second(100, 100, 0, 10.2)), "four are gone with their host");
+        assert!(!judged(false, second(100, 100, 0, 10.2)), "nobody else took them along");
+        assert!(!judged(true, second(96, 100, 0, 10.6)), "all were answered: who waited?");
+    }
+
+    #[test]
+    fn a_clock_that_jumps_is_told_from_one_that_is_slewed() {
+        let at = |monotonic_ns, realtime_ns| Clocks { monotonic_ns, realtime_ns };
+        let minute = 60_000_000_000;
+        assert_eq!(clock_step(at(0, 5), at(minute, minute + 30_000_000)), None);
+        let found = clock_step(at(0, 0), at(minute, minute - 1_000_000_000)).expect("a step");
+        assert_eq!(found.value.as_deref(), Some("-1.000 s"));
+    }
+
+    #[test]
+    fn repeats_three_per_cent_apart_are_marked() {
+        assert!(repeats_within_3_percent(&[1.0]).is_none());
+        assert!(repeats_within_3_percent(&[1.0, 1.02]).expect("two").passed);
+        assert!(!repeats_within_3_percent(&[1.0, 1.04]).expect("two").passed);
+    }
+}

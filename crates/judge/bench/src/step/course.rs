@@ -1,0 +1,319 @@
+//! A step while it runs: where it is, and what its slices add up to so far.
+
+use std::time::Duration;
+
+use bystanders::HostWatch;
+use bystanders::disturbance::{Seen, seen};
+use run_store::gauge::{Gauge, GaugeSource, Gauges, Readings};
+use run_store::run::{Disturbance, HostStep, Phase, Steady, StepEvent, Verdict, WarmUp};
+use run_store::slice::{Slice, Topology};
+use spec::ResolvedTile;
+use units::Nanos;
+
+use crate::placed::Placed;
+use crate::plan::{ResolvedPlan, longest_period, workloads_of};
+use crate::rig::{HostEvent, HostLoad};
+use crate::score::{SliceWork, slice_work};
+use crate::step::against::Sums;
+use crate::step::checks::LittleSums;
+use crate::step::felt::Felt;
+use crate::step::hosts::HostParts;
+use crate::step::playing::Playing;
+use crate::step::{Rounds, WarmUpBounds, WarmUpRule};
+use crate::verdict::{Judged, LimitSamples, StepJudge};
+use crate::window::Window;
+
+/// How often a stop request is looked at while no slice arrives.
+pub const POLL: Duration = Duration::from_millis(100);
+
+/// How far a step is: warm-up, then the window.
+pub struct Course<'a> {
+    /// Holds the window against the limits.
+    pub judge: StepJudge<'a>,
+    /// The measured window.
+    pub window: Window,
+    /// Since the start of the step.
+    pub elapsed: Nanos,
+    /// How it warmed up, once it has.
+    pub warm_up: Option<WarmUp>,
+    /// The window's length as of now; it grows while samples are too few.
+    pub target: Nanos,
+    asked: Nanos,
+    rule: WarmUpRule,
+    extension: Nanos,
+    target_max: Nanos,
+    /// What the window's limits are held against.
+    pub samples: LimitSamples,
+    pub rounds: Rounds,
+    pub watch: Option<HostWatch>,
+    pub meters: Vec<Box<dyn GaugeSource>>,
+    gauges: Gauges,
+    pub work: Vec<SliceWork>,
+    pub slices_per_block: usize,
+    tile: &'a ResolvedTile,
+    pub little: LittleSums,
+    pub playing: Playing,
+    pub host_sums: Sums,
+    pub operation_sums: Sums,
+    /// Who drives which tile now.
+    pub placed: Placed,
+    /// Names, with the hosts of now.
+    pub topology: Topology,
+    /// Whether hosts are stopped or tiles moved.
+    is_moved: bool,
+    /// Kept where something happens to hosts.
+    pub felt: Option<Felt>,
+    /// Whose work was in the way when it was last looked at.
+    in_the_way: Vec<Disturbance>,
+}
+
+/// Seconds of a window up to which others are looked at in each.
+const LOOKED_AT_EACH: usize = 120;
+
+impl<'a> Course<'a> {
+    pub fn new(
+        plan: &'a ResolvedPlan,
+        judge: StepJudge<'a>,
+        playing: Playing,
+        watch: Option<HostWatch>,
+    ) -> Self {
+        let (slice, target) = (plan.slice.value, plan.duration.value);
+        let period = longest_period(target, plan.time.value, workloads_of(&plan.tile_set));
+        let quarter = Nanos(target.0 / 4).max(slice);
+        Self {
+            judge,
+            samples: LimitSamples::new(&judge, slices_per_block(plan)),
+            rounds: Rounds::new(slices_per_block(plan)),
+            watch,
+            meters: Vec::new(),
+            gauges: Gauges::default(),
+            window: Window::new(judge.topology, Nanos::ZERO, 0),
+            elapsed: Nanos::ZERO,
+            warm_up: (playing.is_any() && plan.warm_up_max.value == Nanos::ZERO).then(no_warm_up),
+            target,
+            asked: target,
+            rule: WarmUpRule::new(WarmUpBounds {
+                shortest: plan.warm_up_min.value,
+                longest: plan.warm_up_max.value,
+                slice,
+                burst_period: period,
+            }),
+            extension: if period > Nanos::ZERO { period } else { quarter },
+            // A trace is as long as it is.
+            target_max: Nanos(target.0.saturating_mul(u64::from(match playing.is_any() {
+                true => 1,
+                false => plan.method.lengthen_max,
+            }))),
+            work: Vec::new(),
+            slices_per_block: slices_per_block(plan),
+            tile: &plan.tile_set,
+            little: LittleSums::new(!judge.placed.names().is_empty()),
+            playing,
+            host_sums: Sums::of_hosts(&judge),
+            operation_sums: Sums::of_operations(&judge),
+            placed: judge.placed.clone(),
+            topology: judge.topology.clone(),
+            is_moved: !plan.events.value.is_empty(),
+            felt: is_eventful(plan).then(|| Felt::new(&judge)),
+            in_the_way: Vec::new(),
+        }
+    }
+
+    /// Tiles are driven by others from now on.
+    pub fn place(&mut self, by_tile: Vec<usize>) {
+        self.placed.moved(by_tile);
+        self.is_moved = true;
+        for entry in &mut self.topology.instances {
+            let name = entry.tile.and_then(|tile| self.placed.name_of(tile));
+            entry.host = name.map(str::to_owned);
+        }
+    }
+
+    /// Which phase the next slice belongs to.
+    pub fn phase(&self) -> Phase {
+        if self.warm_up.is_some() { Phase::Measured } else { Phase::WarmUp }
+    }
+
+    /// Time left of the warm-up's cap, or of the window.
+    pub fn left(&self) -> Nanos {
+        match self.warm_up {
+            None => self.rule.left(),
+            Some(_) => self.target.saturating_sub(self.window.duration),
+        }
+    }
+
+    /// Whether the window was made longer than the plan asked for.
+    pub fn is_longer(&self) -> bool {
+        self.target > self.asked
+    }
+
+    pub fn take(&mut self, slice: &Slice, readings: &Readings) {
+        self.elapsed += slice.width;
+        self.little.add(slice);
+        self.playing.see(slice);
+        if self.warm_up.is_none() {
+            self.warm_up = self.rule.push(slice);
+            if self.warm_up.is_some() {
+                let in_flight = slice.generator.in_flight;
+                self.window = Window::new(self.judge.topology, self.elapsed, in_flight);
+                // The measured time begins where the last slice of the warm-up ended.
+                if let Some(watch) = &mut self.watch {
+                    watch.restart();
+                }
+            }
+            return;
+        }
+        readings.gauges.iter().for_each(|gauge| self.gauges.add(slice.width, gauge));
+        self.window.add(slice);
+        self.samples.add(&self.judge, slice);
+        self.rounds.add(slice);
+        self.host_sums.add_hosts(&self.judge, &self.placed, slice);
+        self.operation_sums.add_operations(&self.judge, slice);
+        if let Some(felt) = &mut self.felt {
+            felt.add(&self.judge, slice);
+        }
+        self.work.push(slice_work(self.tile, self.judge.members, self.judge.topology, slice));
+        self.lengthen();
+    }
+
+    /// Samples that do not decide and rounds that drift near a limit are answered with time, a
+    /// burst period (or a quarter of the window) at once, up to the profile's bound.
+    fn lengthen(&mut self) {
+        let longer = self.target.saturating_add(self.extension);
+        if self.window.duration >= self.target && longer <= self.target_max && self.wants_more() {
+            self.target = longer;
+        }
+    }
+
+    fn wants_more(&self) -> bool {
+        let judged = self.judged();
+        self.judge.wants_more_samples(&judged)
+            || drifts_towards_a_limit(&judged, &steady_of(&self.rounds, self.is_moved))
+    }
+
+    /// What happened to hosts, with what the others felt.
+    pub fn events(&self, events: &[HostEvent], seed: u64) -> Vec<StepEvent> {
+        let felt = |at| self.felt.as_ref()?.survivors(&self.judge, events, at, seed);
+        let told =
+            |(at, own): (usize, &HostEvent)| StepEvent { survivors: felt(at), ..own.event.clone() };
+        events.iter().enumerate().map(told).collect()
+    }
+
+    pub fn is_complete(&self) -> bool {
+        let is_over = self.window.duration >= self.target || self.playing.is_over();
+        self.warm_up.is_some() && is_over
+    }
+
+    pub fn judged(&self) -> Judged {
+        self.judge.judge(&self.window, &self.samples)
+    }
+
+    /// What the machine and meters show since they were last asked.
+    pub fn read(&mut self) -> Readings {
+        let mut all = self.watch.as_mut().map(HostWatch::read).unwrap_or_default();
+        self.meters.iter_mut().for_each(|meter| all.add(meter.read()));
+        all
+    }
+
+    /// Notes how long a slice was waited for.
+    pub fn waited(&mut self, took: Duration) {
+        if let Some(watch) = &mut self.watch {
+            watch.waited(POLL.into(), took.into());
+        }
+    }
+
+    pub fn gauges(&self) -> Vec<Gauge> {
+        self.gauges.iter().map(|(gauge, _)| gauge).collect()
+    }
+
+    /// What each host's part came to.
+    pub fn hosts(
+        &self,
+        judged: &Judged,
+        loads: &[HostLoad],
+        (tiles, seed): (u32, u64),
+    ) -> Vec<HostStep> {
+        let parts = HostParts {
+            placed: self.judge.placed,
+            tiles,
+            judge: &self.judge,
+            window: &self.window,
+            limits: &judged.hosts,
+            sums: &self.host_sums,
+            loads,
+            seed,
+        };
+        parts.steps()
+    }
+
+    /// Whose work is in the way so far, for a live view. All seconds are added up again, which
+    /// after some minutes is done in every tenth only.
+    pub fn disturbances_so_far(&mut self) -> Vec<Disturbance> {
+        let seconds = self.watch.as_ref().map_or(0, |watch| watch.seconds().len());
+        let is_due = seconds < LOOKED_AT_EACH || seconds.is_multiple_of(10);
+        // Before the window nothing of ours is counted, so that all bytes would be of others.
+        if self.window.duration == Nanos::ZERO {
+            self.in_the_way.clear();
+        } else if is_due {
+            self.in_the_way = seen(self.disturbances());
+        }
+        self.in_the_way.clone()
+    }
+
+    pub fn disturbances(&self) -> Vec<Disturbance> {
+        let bytes: u64 = self.window.directions.iter().map(|direction| direction.bytes).sum();
+        #[expect(clippy::cast_precision_loss, reason = "bytes of a window are far below 2^53")]
+        let own = bytes as f64;
+        let watch = self.watch.as_ref();
+        watch.map_or_else(Vec::new, |watch| {
+            Seen::of(watch.seconds(), watch.device()).disturbances(own)
+        })
+    }
+}
+
+/// A closest limit with less room than this could break if what drifts went on: rounds that
+/// are not steady have moved by a fifth, and answers near a full device move by more than rates.
+const ROOM_FOR_DRIFT: f64 = 0.5;
+
+/// Whether a window that passed was not steady, with a limit near enough to matter.
+pub fn drifts_towards_a_limit(judged: &Judged, steady: &Steady) -> bool {
+    let decide = judged.pooled.iter().map(|pooled| &pooled.result).filter(|own| own.decides());
+    let room = decide.filter_map(|limit| limit.margin.value).reduce(f64::min);
+    judged.verdict == Verdict::Passed
+        && steady.reached == Some(false)
+        && room.is_some_and(|room| room < ROOM_FOR_DRIFT)
+}
+
+/// Whether a window was steady; where something happened to hosts it is not asked.
+pub fn steady_of(rounds: &Rounds, is_eventful: bool) -> Steady {
+    let steady = rounds.steady();
+    match is_eventful {
+        false => steady,
+        true => Steady { reached: None, detail: EVENTFUL.to_owned(), ..steady },
+    }
+}
+
+const EVENTFUL: &str = "not tested: hosts were stopped or tiles moved meanwhile";
+
+/// Whether something may happen to hosts.
+fn is_eventful(plan: &ResolvedPlan) -> bool {
+    !plan.events.value.is_empty() || plan.restart.value.is_some()
+}
+
+/// A recorded load that nobody asked to be warmed up is measured from its first I/O.
+fn no_warm_up() -> WarmUp {
+    WarmUp {
+        rule: "none".to_owned(),
+        reached: true,
+        duration_ns: 0,
+        detail: "a trace is measured from its first I/O".to_owned(),
+    }
+}
+
+/// Slices in the longest burst period of a plan's window, at least 1: the score's interval is
+/// resampled in blocks of so many.
+pub fn slices_per_block(plan: &ResolvedPlan) -> usize {
+    let (slice, window) = (plan.slice.value, plan.duration.value);
+    let period = longest_period(window, plan.time.value, workloads_of(&plan.tile_set));
+    usize::try_from(period.0 / slice.0.max(1)).unwrap_or(1).max(1)
+}

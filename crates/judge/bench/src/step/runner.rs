@@ -1,0 +1,605 @@
+use std::time::Instant;
+
+use jiff::Timestamp;
+use run_store::gauge::{GaugeName, GaugeSource, Readings};
+use run_store::run::{
+    Cause, Check, Disturbance, Figure, HostStep, Phase, Steady, Step, StepEvent, Verdict, WarmUp,
+    Warning,
+};
+use run_store::series::StepKey;
+use run_store::slice::{Slice, Topology};
+use spec::workload::{MOVE_STAGES, SNAPSHOT_STAGES};
+use units::Nanos;
+
+use crate::error::BenchError;
+use crate::fleet::Fleet;
+use crate::placed::Placed;
+use crate::plan::ResolvedPlan;
+use crate::progress::{Control, Observer, Progress, Request};
+use crate::rig::{Clocks, HostEvent, HostLoad, Load, LoadOutcome, Received, Rig};
+use crate::score::References;
+use crate::step::checks::{clock_step, submitted_is_completed};
+use crate::step::course::{Course, POLL, drifts_towards_a_limit, steady_of};
+use crate::step::hosts::{SLOW_MIN, slow_hosts};
+use crate::step::playing::Playing;
+use crate::step::power::StepWatts;
+use crate::step::report::{StepFacts, StepPlace, unsure_limits, untested_limits};
+use crate::step::sink::Sink;
+use crate::step::tick::tick;
+use crate::step::{bottleneck, power, waits};
+use crate::verdict::{Judged, StepJudge};
+use bystanders::disturbance::{Seen, seen};
+
+/// How long the machine is looked at without load to see who was in the way: a second is what
+/// counts of a hundredth of a second tell a twentieth of.
+const QUIET: Nanos = Nanos::from_millis(1500);
+
+/// A load that reports nothing for this long is given up: slices come at most every few
+/// seconds, and a worker that hangs that long in the kernel is not coming back soon.
+const SILENCE_MAX: Nanos = Nanos::from_secs(60);
+
+/// What a step is run with.
+pub struct StepBench<'a, R> {
+    /// The plan.
+    pub plan: &'a ResolvedPlan,
+    /// What counts as one tile's worth.
+    pub references: &'a References,
+    /// What carries the load out.
+    pub rig: &'a mut R,
+    /// Asked to stop?
+    pub control: &'a Control,
+    /// Whom to tell.
+    pub observer: &'a mut dyn Observer,
+    /// Where slices go.
+    pub series: &'a mut dyn Sink,
+}
+
+/// A step that was measured, wholly or in part.
+#[derive(Debug)]
+pub struct Measured {
+    /// Its entry; marked interrupted if it did not come to its end.
+    pub step: Step,
+    /// What moved the data.
+    pub backend: String,
+    /// I/Os each worker could have in flight.
+    pub depth: u32,
+    /// Why it did not come to its end.
+    pub error: Option<BenchError>,
+}
+
+impl<R: Rig> StepBench<'_, R> {
+    /// The step for itself: what ended it early is an error.
+    pub fn alone(&mut self, fleet: &Fleet, place: &StepPlace) -> Result<Step, BenchError> {
+        let measured = self.measure(fleet, place)?;
+        match measured.error {
+            Some(error) => Err(error),
+            None => Ok(complete(measured.step)),
+        }
+    }
+
+    /// Drives `fleet`, whose disks are prepared, through warm-up and window.
+    pub fn measure(&mut self, fleet: &Fleet, place: &StepPlace) -> Result<Measured, BenchError> {
+        let before = self.rig.clocks();
+        let placed = Placed::of(self.plan, place.tiles)?;
+        let playing = Playing::of(self.plan, &fleet.instances);
+        let mut load = self.rig.start(self.plan, &fleet.order)?;
+        let (members, topology) = (&fleet.order.members, &fleet.topology);
+        let judge = StepJudge { tile: &self.plan.tile_set, members, topology, placed: &placed };
+        let mut course = Course::new(self.plan, judge, playing, self.rig.watch());
+        course.meters = self.rig.meters();
+        let watts = StepWatts::begin(self.rig.power(), &mut course.meters);
+        if course.phase() == Phase::Measured {
+            load.mark();
+            watts.measured();
+        }
+        let error = self.drive(&mut load, &mut course, place, &watts).err();
+        let model = course.warm_up.is_some().then(|| load.model()).flatten();
+        let modelled = if course.warm_up.is_some() { load.energy() } else { Vec::new() };
+        let hosts = load.hosts();
+        let events = load.events();
+        load.stop();
+        // Waiting for a load that hangs would hang us; it is left to the end of the program.
+        let ended = match error {
+            Some(BenchError::Aborted | BenchError::Silent(_)) => Err(error),
+            // The first error is the cause; what comes after it, its consequence.
+            error => match self.drain(&mut load, &mut course, place) {
+                Ok(later) => Ok(error.or(later)),
+                Err(stuck) => Err(Some(stuck)),
+            },
+        };
+        let error = match ended {
+            Ok(error) => error,
+            Err(reason) => {
+                load.abandon();
+                return Err(reason.unwrap_or(BenchError::Aborted));
+            }
+        };
+        let (unit, span) = (load.unit(), StepWatts::span(load.began(), &course.window));
+        let outcome = load.finish()?;
+        let after = self.rig.clocks();
+        let replay = course.playing.facts(self.plan, unit, &outcome);
+        let beside = (hosts, events, before, after);
+        let mut measured = self.conclude(course, place, error, &outcome, beside);
+        let step = &mut measured.step;
+        (step.model, step.replay) = (model, replay);
+        step.bottleneck = Some(bottleneck::of(step, &[]));
+        waits::tell(step);
+        watts.tell(step, span, &self.plan.host_names(), self.control);
+        power::tell_modelled(step, modelled);
+        Ok(measured)
+    }
+
+    /// Takes slices until the window is complete.
+    fn drive(
+        &mut self,
+        load: &mut R::Load,
+        course: &mut Course<'_>,
+        place: &StepPlace,
+        watts: &StepWatts,
+    ) -> Result<(), BenchError> {
+        let mut silent = Nanos::ZERO;
+        while !course.is_complete() {
+            match self.control.request() {
+                Request::GoOn => {}
+                Request::Stop => return Err(BenchError::Interrupted),
+                Request::Abort => return Err(BenchError::Aborted),
+            }
+            let asked = Instant::now();
+            let received = load.next(POLL);
+            course.waited(asked.elapsed());
+            let slice = match received {
+                Received::Slice(slice) => slice,
+                Received::Nothing => {
+                    silent = silent.saturating_add(POLL.into());
+                    if silent > SILENCE_MAX.max(Nanos(self.plan.slice.value.0.saturating_mul(4))) {
+                        return Err(BenchError::Silent(silent));
+                    }
+                    continue;
+                }
+                Received::Ended => return Err(BenchError::Silent(silent)),
+                Received::Failed(error) => return Err(error),
+            };
+            silent = Nanos::ZERO;
+            if let Some(by_tile) = load.driven_by() {
+                course.place(by_tile);
+            }
+            let phase = course.phase();
+            let mut readings = course.read();
+            readings.add(load.read());
+            self.keep(&readings, key(place, phase), &course.topology, &slice)?;
+            course.take(&slice, &readings);
+            if phase != course.phase() {
+                load.mark();
+                watts.measured();
+            }
+            self.observer.event(&Progress::Tick(&tick(self.plan, course, &slice)));
+            if slice.io.iter().any(|row| row.errors > 0) {
+                // Named when the load has ended and its failures are known.
+                return Err(BenchError::Storage { tiles: place.tiles, failures: Vec::new() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores what was still under way; it belongs to no window. That it could not be stored
+    /// is no reason to leave the load: it is returned when the load has ended.
+    fn drain(
+        &mut self,
+        load: &mut R::Load,
+        course: &mut Course<'_>,
+        place: &StepPlace,
+    ) -> Result<Option<BenchError>, BenchError> {
+        let (mut silent, mut unstored) = (Nanos::ZERO, None);
+        loop {
+            match load.next(POLL) {
+                Received::Ended => return Ok(unstored),
+                Received::Failed(error) => return Ok(unstored.or(Some(error))),
+                Received::Slice(slice) => {
+                    course.little.add(&slice);
+                    course.playing.see(&slice);
+                    let key = key(place, Phase::RampDown);
+                    let stored = self.keep(&load.read(), key, &course.topology, &slice);
+                    unstored = unstored.or(stored.err());
+                }
+                Received::Nothing if self.control.request() == Request::Abort => {
+                    return Err(BenchError::Aborted);
+                }
+                Received::Nothing => {
+                    silent = silent.saturating_add(POLL.into());
+                    if silent > SILENCE_MAX {
+                        return Err(BenchError::Silent(silent));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stores a slice, and shows it.
+    fn keep(
+        &mut self,
+        readings: &Readings,
+        key: StepKey,
+        topology: &Topology,
+        slice: &Slice,
+    ) -> Result<(), BenchError> {
+        self.series.append(key, topology, slice)?;
+        self.series.readings(key, slice, readings)?;
+        self.observer.event(&Progress::Slice { key, topology, slice, readings });
+        Ok(())
+    }
+
+    fn conclude(
+        &mut self,
+        mut course: Course<'_>,
+        place: &StepPlace,
+        error: Option<BenchError>,
+        outcome: &LoadOutcome,
+        (hosts, events, before, after): (Vec<HostLoad>, Vec<HostEvent>, Clocks, Clocks),
+    ) -> Measured {
+        let error = name_failures(error, (self.plan, &course.topology, place.tiles), outcome);
+        let mut judged = course.judged();
+        let steady = steady_of(&course.rounds, !events.is_empty());
+        let mut checks = Vec::from_iter(course.little.check());
+        checks.push(submitted_is_completed(outcome));
+        let (disturbances, gauges) = (course.disturbances(), course.gauges());
+        // What is written through a cache reaches the device long after it was asked for.
+        let is_direct = !self.plan.buffered.value;
+        let disturbances = if is_direct { disturbances } else { seen(disturbances) };
+        let disturbances = match judged.verdict {
+            // Whoever works on while nothing is asked of the storage does not work for it.
+            Verdict::Failed | Verdict::Inconclusive
+                if error.is_none() && !disturbances.is_empty() =>
+            {
+                self.confirmed(&mut course, disturbances)
+            }
+            _ => seen(disturbances),
+        };
+        let disturbances = [disturbances, outcome.disturbances.clone()].concat();
+        let hosts = course.hosts(&judged, &hosts, (place.tiles, self.plan.seed.value));
+        if let Some(error) = &error {
+            judged.verdict = Verdict::Interrupted;
+            judged.cause = Cause::Unfinished;
+            judged.reason = format!("the step was not finished: {error}");
+        } else {
+            excuse(&mut judged, &checks, &steady, &Beside::of(&disturbances, &hosts));
+        }
+        let mut warnings = outcome.warnings.clone();
+        warnings.extend(untested_limits(&judged));
+        warnings.extend(unsure_limits(&course.judge, &judged));
+        warnings.extend(clock_step(before, after));
+        let told = course.events(&events, self.plan.seed.value);
+        warnings.extend(tiles_moved(&told));
+        warnings.extend(slow_hosts(&hosts).into_iter().map(|text| Warning {
+            id: "slow-host".to_owned(),
+            text,
+            value: None,
+            limit: Some(format!("{SLOW_MIN} times")),
+            hint: Some("look at its path to the storage: link, switch, multipath".to_owned()),
+        }));
+        let facts = StepFacts {
+            gauges,
+            tile: &self.plan.tile_set,
+            references: self.references,
+            members: course.judge.members,
+            topology: course.judge.topology,
+            window: &course.window,
+            judged,
+            disturbances,
+            hosts,
+            under_operations: course.operation_sums.under_operations(self.plan.seed.value),
+            events: told,
+            steady,
+            work: &course.work,
+            slices_per_block: course.slices_per_block,
+            seed: self.plan.seed.value,
+        };
+        let warm_up = course.warm_up.unwrap_or_else(|| WarmUp {
+            rule: "none".to_owned(),
+            reached: false,
+            duration_ns: course.elapsed.0,
+            detail: "the step ended while it warmed up".to_owned(),
+        });
+        let mut step = facts.step(place, warm_up, checks, warnings);
+        (step.generator.cpu_user_us_per_io, step.generator.cpu_system_us_per_io) =
+            cpu_per_io(outcome);
+        Measured { step, backend: outcome.backend.clone(), depth: outcome.depth, error }
+    }
+}
+
+impl<R: Rig> StepBench<'_, R> {
+    fn confirmed(&self, course: &mut Course<'_>, found: Vec<Disturbance>) -> Vec<Disturbance> {
+        let Some(watch) = &mut course.watch else { return found };
+        let load = Seen::of(watch.seconds(), watch.device());
+        watch.restart();
+        if watch.look().is_err() {
+            return seen(found);
+        }
+        watch.restart();
+        self.rig.rest(QUIET, self.control);
+        match watch.look() {
+            Ok(()) => Seen::of(watch.seconds(), watch.device()).confirms(found, &load),
+            Err(_) => seen(found),
+        }
+    }
+}
+
+/// What was beside the storage.
+pub struct Beside<'a> {
+    disturbances: &'a [Disturbance],
+    hosts: &'a [HostStep],
+}
+
+impl<'a> Beside<'a> {
+    /// Whose work was in the way, and how each host fared.
+    pub const fn of(disturbances: &'a [Disturbance], hosts: &'a [HostStep]) -> Self {
+        Self { disturbances, hosts }
+    }
+
+    /// The host that says nothing about the storage: its slices did not arrive in time, or its
+    /// generator was the limit, by itself or of a step that did not pass.
+    fn unfit_host(&self, verdict: Verdict) -> Option<String> {
+        self.hosts.iter().find_map(|host| {
+            let late = Nanos(host.slice_late_max_ns);
+            if late > SLICE_LATE_MAX {
+                return Some(format!(
+                    "host {} was {late} late with what it had done (limit {SLICE_LATE_MAX})",
+                    host.host
+                ));
+            }
+            let began = Nanos(host.began_late_ns);
+            if began > BEGAN_LATE_MAX {
+                return Some(format!(
+                    "host {} began {began} after the common moment (limit {BEGAN_LATE_MAX})",
+                    host.host
+                ));
+            }
+            let why = host.generator.reason.as_ref()?;
+            (host.generator.saturated || verdict != Verdict::Passed)
+                .then(|| format!("the generator on host {} was the limit: {why}", host.host))
+        })
+    }
+}
+
+/// A host that tells later than this what it did was stopped, or its link was full. Our choice: the
+/// lease, after which it would have been lost.
+pub const SLICE_LATE_MAX: Nanos = Nanos::from_secs(2);
+
+/// A host that begins later than this was busy with something else. Our choice: a tenth of a slice.
+pub const BEGAN_LATE_MAX: Nanos = Nanos::from_millis(100);
+
+/// A verdict that something else than the storage explains is none.
+pub fn excuse(judged: &mut Judged, checks: &[Check], steady: &Steady, beside: &Beside<'_>) {
+    let disturbances = beside.disturbances;
+    if let Some(check) = checks.iter().find(|check| !check.passed) {
+        let figure =
+            |figure: &Figure| figure.value.map_or_else(String::new, |v| format!("{v:.3} "));
+        judged.reason = format!(
+            "nothing is decided: the step's own figures contradict each other ({}: found {}where \
+             {}{} are expected)",
+            check.id,
+            figure(&check.found),
+            figure(&check.expected),
+            check.unit
+        );
+        (judged.verdict, judged.cause) = (Verdict::Inconclusive, Cause::Inconsistent);
+    } else if let Some(reason) = beside.unfit_host(judged.verdict) {
+        judged.reason = reason;
+        (judged.verdict, judged.cause) = (Verdict::Inconclusive, Cause::Generator);
+    } else if let Some(worst) = disturbances.iter().find(|own| excuses(own, judged.verdict))
+        && judged.cause != Cause::Generator
+    {
+        judged.reason = worst.to_string();
+        (judged.verdict, judged.cause) = (Verdict::Inconclusive, Cause::Disturbed);
+    } else if drifts_towards_a_limit(judged, steady) {
+        judged.reason = format!("it was not steady while measured: {}", steady.detail);
+        (judged.verdict, judged.cause) = (Verdict::Inconclusive, Cause::NotSteady);
+    }
+}
+
+/// Others make answers longer, never shorter: what passed beside them has passed. A program that
+/// did not run asked for less, so that nothing passed.
+fn excuses(disturbance: &Disturbance, verdict: Verdict) -> bool {
+    verdict != Verdict::Passed || disturbance.gauge == GaugeName::Paused
+}
+
+/// That a look at the run by host would lie.
+fn tiles_moved(events: &[StepEvent]) -> Option<Warning> {
+    let all = events.iter().flat_map(|event| &event.tiles);
+    let count = all.filter(|tile| tile.to.as_ref() != Some(&tile.from)).count();
+    (count > 0).then(|| Warning {
+        id: "tiles-moved".to_owned(),
+        text:
+            "tiles went from one host to another while they were measured: this run is not looked \
+               at by host, and each of its slices is the host's that drove it at its end"
+                .to_owned(),
+        value: Some(format!("{count} times")),
+        limit: None,
+        hint: Some("the column host of the series says who drove what".to_owned()),
+    })
+}
+
+fn key(place: &StepPlace, phase: Phase) -> StepKey {
+    StepKey { step: place.step, tiles: place.tiles, repeat: place.repeat, phase }
+}
+
+/// Failures are known only at the end of a load; they are the reason whatever ended it.
+fn name_failures(
+    error: Option<BenchError>,
+    (plan, topology, tiles): (&ResolvedPlan, &Topology, u32),
+    outcome: &LoadOutcome,
+) -> Option<BenchError> {
+    if !outcome.mismatches.is_empty() {
+        return Some(BenchError::Mismatch(outcome.mismatches.clone()));
+    }
+    if outcome.failures.is_empty() {
+        return error;
+    }
+    let mut failures = outcome.failures.clone();
+    for failure in &mut failures {
+        failure.during = during(plan, topology, failure.of);
+    }
+    Some(BenchError::Storage { tiles, failures })
+}
+
+/// Which operation had a failed I/O, and in which of its stages.
+fn during(
+    plan: &ResolvedPlan,
+    topology: &Topology,
+    (instance, kind): (u32, u16),
+) -> Option<String> {
+    let entry = topology.instances.get(instance as usize)?;
+    let kind = entry.kinds.get(usize::from(kind))?;
+    let (action, stage) = match entry.tile {
+        Some(_) => carried_stage(kind)?,
+        None => {
+            let operations = &plan.tile_set.operations;
+            let (workload, _) = operations.iter().find(|(own, _)| own.name == entry.workload)?;
+            workload.stage_of_kind(kind)?
+        }
+    };
+    Some(format!("the operation {action} failed in its stage {stage}"))
+}
+
+/// What is done to the disk of a machine of a tile is in its rows, under kinds of its own.
+fn carried_stage(kind: &str) -> Option<(&'static str, &'static str)> {
+    let [copying, switching, checking] = MOVE_STAGES;
+    let [creating, _, deleting] = SNAPSHOT_STAGES;
+    Some(match kind {
+        "move-read" | "move-write" | "mirrored-write" => ("move", copying),
+        "move-flush" => ("move", switching),
+        "move-check" => ("move", checking),
+        "snapshot-link" => ("snapshot", creating),
+        "snapshot-delete" => ("snapshot", deleting),
+        _ => return None,
+    })
+}
+
+/// User and kernel CPU time per finished I/O, in microseconds.
+fn cpu_per_io(outcome: &LoadOutcome) -> (Figure, Figure) {
+    let absent = || Figure::absent("no process was driven, or nothing finished");
+    match outcome.cpu_s {
+        Some((user, system)) if outcome.completed > 0 => {
+            #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+            let each = |seconds: f64| Figure::of(seconds * 1e6 / outcome.completed as f64);
+            (each(user), each(system))
+        }
+        _ => (absent(), absent()),
+    }
+}
+
+/// The longest a step takes, without preparing its disks.
+pub fn step_at_most(plan: &ResolvedPlan) -> Nanos {
+    let measured = plan.duration.value.0.saturating_mul(u64::from(plan.method.lengthen_max));
+    plan.warm_up_max.value.saturating_add(Nanos(measured))
+}
+
+/// A place for a step that starts now.
+pub fn place_now(step: u32, repeat: u32, order: u32, tiles: u32) -> StepPlace {
+    StepPlace { step, repeat, order, tiles, started: Timestamp::now() }
+}
+
+/// A window that was not steady, whatever it came to.
+fn unsteady(step: &Step) -> Option<Warning> {
+    let steady = step.steady.as_ref().filter(|steady| steady.reached == Some(false))?;
+    Some(Warning {
+        id: "not-steady".to_owned(),
+        text: "rates or service times drifted while they were measured".to_owned(),
+        value: Some(steady.detail.clone()),
+        limit: Some(steady.rule.clone()),
+        hint: Some("a longer measure.warm-up-max (or --standard) lets it settle".to_owned()),
+    })
+}
+
+/// A measured step with what its own figures warn of.
+pub fn complete(mut step: Step) -> Step {
+    step.warnings.extend(unsteady(&step));
+    step.warnings.extend(step.checks.iter().filter(|check| !check.passed).map(broken_check));
+    step
+}
+
+fn broken_check(check: &Check) -> Warning {
+    let text = |figure: &Figure| {
+        figure.value.map_or_else(|| "nothing".to_owned(), |value| format!("{value:.4}"))
+    };
+    Warning {
+        id: format!("check-{}", check.id),
+        text: format!(
+            "the step's own figures contradict each other ({}): found {}, expected {} {}",
+            check.id,
+            text(&check.found),
+            text(&check.expected),
+            check.unit
+        ),
+        value: Some(text(&check.found)),
+        limit: Some(format!("{} within {:.2} %", text(&check.expected), check.tolerance * 100.0)),
+        hint: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run_store::gauge::GaugeName;
+    use run_store::run::GeneratorHealth;
+
+    use super::*;
+
+    fn judged(verdict: Verdict, cause: Cause) -> Judged {
+        let generator = GeneratorHealth {
+            lateness_p99_ns: None,
+            lateness_max_ns: None,
+            worker_cpu_max: Figure::of(0.1),
+            cpu_user_us_per_io: Figure::of(1.0),
+            cpu_system_us_per_io: Figure::of(1.0),
+            queued: 0,
+            in_flight_mean: Figure::of(1.0),
+            saturated: false,
+            reason: None,
+        };
+        let (pooled, instances, hosts) = (Vec::new(), Vec::new(), Vec::new());
+        let reason = "the shop's orders reach 2 s".to_owned();
+        Judged { verdict, cause, reason, pooled, instances, hosts, broken: None, generator }
+    }
+
+    fn calm() -> Steady {
+        Steady { rule: String::new(), reached: Some(true), detail: String::new() }
+    }
+
+    fn compiler() -> Disturbance {
+        let (by, value, limit) = ("cc1plus".to_owned(), 0.83, 0.1);
+        Disturbance { gauge: GaugeName::CpuOthers, by, value, limit }
+    }
+
+    #[test]
+    fn a_limit_broken_beside_a_compiler_is_not_blamed_on_the_storage() {
+        let mut failed = judged(Verdict::Failed, Cause::LimitBroken);
+        excuse(&mut failed, &[], &calm(), &Beside::of(&[compiler()], &[]));
+        assert_eq!((failed.verdict, failed.cause), (Verdict::Inconclusive, Cause::Disturbed));
+        assert_eq!(
+            failed.reason,
+            "other processes used 83 % of the processors (limit 10 %), most of it cc1plus"
+        );
+        let mut passed = judged(Verdict::Passed, Cause::LimitsHeld);
+        excuse(&mut passed, &[], &calm(), &Beside::of(&[compiler()], &[]));
+        assert_eq!(passed.verdict, Verdict::Passed, "others only make answers longer");
+    }
+
+    #[test]
+    fn step_whose_figures_contradict_each_other_says_nothing() {
+        let check = Check {
+            id: "littles-law".to_owned(),
+            expected: Figure::of(4.0),
+            found: Figure::of(8.0),
+            unit: "requests in flight".to_owned(),
+            tolerance: 0.005,
+            passed: false,
+        };
+        let mut passed = judged(Verdict::Passed, Cause::LimitsHeld);
+        excuse(&mut passed, &[check], &calm(), &Beside::of(&[], &[]));
+        assert_eq!((passed.verdict, passed.cause), (Verdict::Inconclusive, Cause::Inconsistent));
+        assert!(
+            passed.reason.contains("found 8.000 where 4.000 requests in flight are expected"),
+            "{}",
+            passed.reason
+        );
+    }
+}

@@ -1,0 +1,127 @@
+use bystanders::disturbance::PAUSE_SHARE_MAX;
+use run_store::run::{Figure, GeneratorHealth};
+use units::{Nanos, Ratio};
+
+use crate::window::GeneratorTotals;
+
+/// A worker busier than this share of its core has no time to be punctual. Our choice:
+/// beyond 90 % utilisation waiting in any queue grows tenfold (M/M/1: 1/(1 - 0.9)).
+pub const WORKER_CPU_MAX: f64 = 0.90;
+
+/// Lateness at the 99th percentile above this, and above a twentieth of the tightest limit,
+/// moves what is measured, whatever made the generator late. 1 ms is a tenth of the tightest
+/// limit the field uses (10 ms log writes); a twentieth is below what repeats agree to (3 %)
+/// plus the histogram's precision.
+pub const LATENESS_MAX: Nanos = Nanos::from_millis(1);
+
+/// More requests than this share waiting for a slot of the generator's own, while the storage
+/// had few to answer, are a queue that the storage did not make.
+pub const QUEUED_SHARE_MAX: f64 = 0.01;
+
+/// How the generator fared in a window, and whether it, not the storage, was the limit.
+pub fn generator_health(
+    totals: &GeneratorTotals,
+    duration: Nanos,
+    tightest_limit: Option<Nanos>,
+) -> GeneratorHealth {
+    let seconds = duration.as_secs_f64();
+    let lateness = totals.lateness.percentile(Ratio::new(0.99));
+    let busiest = totals.busiest_worker(duration);
+    let longest = totals.lateness.percentile(Ratio::ONE);
+    let bound = bound(tightest_limit);
+    let is_late = lateness.is_some_and(|lateness| lateness > bound);
+    let full = is_late && busiest.is_some_and(|busiest| busiest > WORKER_CPU_MAX);
+    let queueing = queueing(totals);
+    let saturated = full || queueing.is_some();
+    let late = || late(busiest, lateness, bound);
+    let reason = queueing.or_else(|| paused(longest, bound, duration)).or_else(late);
+    GeneratorHealth {
+        lateness_p99_ns: lateness.map(|lateness| lateness.0),
+        lateness_max_ns: longest.map(|longest| longest.0),
+        worker_cpu_max: busiest
+            .map_or_else(|| Figure::absent("the driver reported no workers"), Figure::of),
+        cpu_user_us_per_io: Figure::absent("the step has not ended"),
+        cpu_system_us_per_io: Figure::absent("the step has not ended"),
+        queued: totals.queued,
+        in_flight_mean: if seconds > 0.0 {
+            Figure::of(totals.in_flight_seconds / seconds)
+        } else {
+            Figure::absent("nothing was measured")
+        },
+        saturated,
+        reason,
+    }
+}
+
+/// A generator that comes later than this to one in twenty of its starts is stopped again and again. Our
+/// choice: many times what a busy machine's scheduler takes, and what a p95 leaves.
+const STOPS_MIN: Nanos = Nanos::from_millis(10);
+
+/// A standstill of a passed step counts from this length on: 1 % of the shortest window of a profile, 10 s. On a
+/// busy host the scheduler takes some 30 ms now and then, which in a window of a second is no sign of a stop.
+const PAUSE_MIN: Nanos = Nanos::from_millis(100);
+
+/// For how long the generator stood still: it was stopped, or the kernel kept it. Whatever was due
+/// meanwhile was not asked of the storage, or not in time, so that answers say too little.
+pub(super) fn standstill(
+    totals: &GeneratorTotals,
+    duration: Nanos,
+    tightest_limit: Option<Nanos>,
+) -> Option<String> {
+    let at = |share| totals.lateness.percentile(share);
+    let least = bound(tightest_limit).max(PAUSE_MIN);
+    let paused = paused(at(Ratio::ONE), least, duration).or_else(|| {
+        let late =
+            at(Ratio::new(0.95)).filter(|late| *late > STOPS_MIN.max(bound(tightest_limit)))?;
+        Some(format!("one in twenty of its starts was {late} late or more (limit {STOPS_MIN})"))
+    });
+    paused.or_else(|| {
+        let share = totals.away.as_secs_f64() / duration.as_secs_f64().max(f64::MIN_POSITIVE);
+        (share > PAUSE_SHARE_MAX && totals.away >= PAUSE_MIN).then(|| {
+            format!(
+                "it was stopped, or kept by the kernel, for {} in all, {:.0} % of the time \
+                 measured (limit {:.0} %)",
+                totals.away,
+                share * 100.0,
+                PAUSE_SHARE_MAX * 100.0
+            )
+        })
+    })
+}
+
+fn bound(tightest_limit: Option<Nanos>) -> Nanos {
+    tightest_limit.map_or(LATENESS_MAX, |limit| LATENESS_MAX.max(Nanos(limit.0 / 20)))
+}
+
+fn paused(longest: Option<Nanos>, bound: Nanos, duration: Nanos) -> Option<String> {
+    let longest = longest?;
+    let share = longest.as_secs_f64() / duration.as_secs_f64().max(f64::MIN_POSITIVE);
+    (longest > bound && share > PAUSE_SHARE_MAX).then(|| {
+        format!(
+            "it did not run for {longest}, {:.0} % of the time measured (limit {:.0} %)",
+            share * 100.0,
+            PAUSE_SHARE_MAX * 100.0
+        )
+    })
+}
+
+fn late(busiest: Option<f64>, lateness: Option<Nanos>, bound: Nanos) -> Option<String> {
+    let lateness = lateness.filter(|lateness| *lateness > bound)?;
+    let cpu = busiest.map_or_else(String::new, |busiest| {
+        format!("; its busiest worker used {:.0} % of a core", busiest * 100.0)
+    });
+    Some(format!("it was {lateness} late at p99 (limit {bound}){cpu}"))
+}
+
+fn queueing(totals: &GeneratorTotals) -> Option<String> {
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    let share = totals.queued_early as f64 / totals.submitted.max(1) as f64;
+    (share > QUEUED_SHARE_MAX).then(|| {
+        format!(
+            "{:.1} % of its requests waited for one of its own slots while the storage had few to \
+             answer (limit {:.0} %)",
+            share * 100.0,
+            QUEUED_SHARE_MAX * 100.0
+        )
+    })
+}

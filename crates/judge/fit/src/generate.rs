@@ -1,0 +1,115 @@
+use run_store::recorder::InstanceShape;
+use run_store::slice::{InstanceId, VmId};
+use sim::{Completion, Device, Options, SimInstance};
+use spec::workload::Workload;
+use state_machine::{IoRequest, Operation as Asked, Purpose, Stream};
+use trace::{DeviceIndex, Flags, IoRecord, Operation};
+use units::Nanos;
+use workload::InstancePlan;
+
+use super::error::FitError;
+use super::gather::Observed;
+
+/// Latencies of each direction that are kept to draw from.
+const KEPT: usize = 4096;
+
+/// What answers a workload that is tried in virtual time.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Storage {
+    /// Answers take no time, and have none in the records.
+    Ideal,
+    /// Latencies are drawn from these: of reads, of writes, of flushes. An empty list answers at
+    /// once.
+    Latencies([Vec<Nanos>; 3]),
+}
+
+impl Storage {
+    /// As slow as the observed one, each I/O on its own; ideal where nothing is known.
+    pub(crate) fn like(observed: &Observed) -> Self {
+        let of = |operation: Operation| -> Vec<Nanos> {
+            let own = observed.records.iter().filter(|record| record.operation == operation);
+            let all: Vec<Nanos> = own.filter_map(IoRecord::latency).collect();
+            all.iter().step_by(all.len().div_ceil(KEPT).max(1)).copied().collect()
+        };
+        if !observed.info.has_latency {
+            return Self::Ideal;
+        }
+        Self::Latencies([of(Operation::Read), of(Operation::Write), of(Operation::Flush)])
+    }
+}
+
+/// Runs a workload in virtual time and returns its I/O in order of issue, disks as devices.
+///
+/// # Errors
+/// Where it cannot be built, or lets no time pass.
+pub fn generate(
+    workload: &Workload,
+    seed: u64,
+    until: Nanos,
+    storage: &Storage,
+) -> Result<Vec<IoRecord>, FitError> {
+    let plan = InstancePlan {
+        workload,
+        seed,
+        round: 0,
+        tile: 0,
+        position: 0,
+        copy: 0,
+        footprint: 1.0,
+        time_scale: 1.0,
+        cpu: None,
+        schedule: None,
+    };
+    let built = workload::build(&plan)?;
+    let id = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+    let shape = InstanceShape {
+        instance: InstanceId(0),
+        disk_vms: built.disks.iter().map(|disk| VmId(id(disk.vm).into())).collect(),
+        kinds: id(built.kinds.len()),
+        actions: id(built.actions.len()),
+        groups: id(built.groups.len()),
+    };
+    let stream = Stream::derive(seed, &[], Purpose::Device);
+    let mut tape = Tape { storage, stream, records: Vec::new() };
+    // Slices are not looked at; few of them are enough.
+    let slice = Nanos((until.0 / 16).max(1));
+    let options = Options { until, slice, ..Options::default() };
+    let mut instances = [SimInstance { machine: built.machine, shape }];
+    sim::run(&mut instances, &mut tape, &options, &mut |_| {})?;
+    Ok(tape.records)
+}
+
+/// Writes down what it is asked for.
+struct Tape<'a> {
+    storage: &'a Storage,
+    stream: Stream,
+    records: Vec<IoRecord>,
+}
+
+impl Device for Tape<'_> {
+    fn submit(&mut self, now: Nanos, _instance: usize, request: &IoRequest) -> Completion {
+        let (operation, at) = match request.operation {
+            Asked::Read => (Operation::Read, 0),
+            Asked::Write => (Operation::Write, 1),
+            Asked::Flush => (Operation::Flush, 2),
+        };
+        let latency = match self.storage {
+            Storage::Ideal => None,
+            Storage::Latencies(known) => Some(draw(&known[at], &mut self.stream)),
+        };
+        self.records.push(IoRecord {
+            flags: if request.durable { Flags::FUA } else { Flags::NONE },
+            device: DeviceIndex(request.disk.0),
+            device_time: latency,
+            ..IoRecord::new(now, operation, request.offset, request.length)
+        });
+        Completion { at: now.saturating_add(latency.unwrap_or_default()), result: Ok(()) }
+    }
+}
+
+/// One of them, at least a nanosecond so that loops let time pass.
+fn draw(latencies: &[Nanos], stream: &mut Stream) -> Nanos {
+    let at = stream.below(latencies.len().max(1) as u64);
+    let found = usize::try_from(at).ok().and_then(|at| latencies.get(at).copied());
+    found.unwrap_or(Nanos(1)).max(Nanos(1))
+}

@@ -1,0 +1,426 @@
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::Child;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bench::BenchError;
+use bench::plan::ResolvedPlan;
+use bench::progress::{Control, Request};
+use bench::run::{KeptRun, Outline, Reuse, RunOptions, TileLoad, nothing_to_reuse};
+use cluster::{ClockOffset, Hub, HubOptions, Invitation, Name};
+use run_store::rundir::RunId;
+use units::Bytes;
+
+use crate::launch::{By, Launch, Remote};
+use crate::link::{Link, SOON, host_error_with};
+use crate::opening::{TILES_MAX, questions};
+use crate::wire::{Examined, Hello, Order, Reusable, Said, topic};
+
+/// Whether hosts see one storage or each its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sharing {
+    /// What one writes the others see: a cluster's file system.
+    #[default]
+    Shared,
+    /// Each has its own.
+    Local,
+}
+
+/// How hosts are gathered.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Who they are.
+    pub hosts: Vec<Launch>,
+    /// Where this machine is reached; found by the way to the first ssh host if absent, loopback without
+    /// one.
+    pub listen: Option<SocketAddr>,
+    /// The program on the other side of ssh.
+    pub program: String,
+    /// Whether they see one storage.
+    pub sharing: Sharing,
+    /// How long they may take to join.
+    pub join_within: Duration,
+    /// A host that is silent for so long is lost.
+    pub lease: Duration,
+    /// A root, memory or overlay file system may be used.
+    pub allow_root_fs: bool,
+    /// The target that agents over ssh are started for.
+    pub target: Option<String>,
+}
+
+/// A host, or a controller, that is silent for so long is gone.
+pub const LEASE: Duration = Duration::from_secs(2);
+
+impl Options {
+    /// 30 s to join, a lease of 2 s: what a busy host's own thread for the network is never late by, and
+    /// soon enough that a step is not measured to its end without a host.
+    pub fn new(hosts: Vec<Launch>) -> Self {
+        Self {
+            hosts,
+            listen: None,
+            program: "tilemark".to_owned(),
+            sharing: Sharing::Shared,
+            join_within: Duration::from_secs(30),
+            lease: LEASE,
+            allow_root_fs: false,
+            target: None,
+        }
+    }
+}
+
+/// Looking after a host takes seconds; removing terabytes of files takes longer.
+const COMMAND_WITHIN: Duration = Duration::from_secs(600);
+
+/// A host that is there.
+#[derive(Debug, Clone)]
+pub struct Present {
+    /// Its name.
+    pub name: String,
+    /// How it was reached, as `--host` has it.
+    pub reached: String,
+    /// What it said.
+    pub hello: Hello,
+    /// How far its clock is from ours.
+    pub clock: ClockOffset,
+}
+
+/// Round trips that a clock is found by: the quickest of twenty is within a tenth of the quickest of
+/// thousands (measured on loopback and over veth).
+pub(crate) const PROBES: u32 = 20;
+/// Examining looks at every device.
+const EXAMINE_WITHIN: Duration = Duration::from_secs(60);
+
+/// Hosts that have joined.
+#[derive(Debug)]
+pub struct Controller {
+    pub(crate) link: Arc<Link>,
+    present: Vec<Present>,
+    children: Vec<Option<Child>>,
+    pub(crate) sharing: Sharing,
+    /// Bytes that disks which are used again hold on each host.
+    held: Vec<u64>,
+}
+
+impl Controller {
+    /// Starts the agents and waits until all have joined. `tell` hands out the invitations of those
+    /// that somebody else starts.
+    ///
+    /// # Errors
+    ///
+    /// When one does not join in time, is of another version, works for somebody else, or its clock cannot
+    /// be found.
+    pub fn gather(
+        cluster: &str,
+        options: &Options,
+        tool: &run_store::run::ToolFacts,
+        control: &Control,
+        tell: &mut dyn FnMut(&Invitation) -> Result<(), BenchError>,
+    ) -> Result<Self, BenchError> {
+        let members: Vec<Name> = options.hosts.iter().map(|host| host.name.clone()).collect();
+        let twice = members.iter().enumerate().find(|(at, name)| members[..*at].contains(name));
+        if let Some((_, name)) = twice {
+            let what = format!("host {name} is named twice");
+            let hint =
+                "name each host once: every host drives its part of the tiles from one agent";
+            return Err(BenchError::HostsRefused { what, hint });
+        }
+        let hosts_error = |error: cluster::ClusterError| BenchError::Hosts(error.to_string());
+        let cluster = cluster.to_ascii_lowercase();
+        let listen = listen(options);
+        if listen.ip().is_unspecified() {
+            let what = format!("hosts cannot connect to {}", listen.ip());
+            let hint = "name an address of this machine with --listen, as the hosts reach it";
+            return Err(BenchError::HostsRefused { what, hint });
+        }
+        let (hub, events) = Hub::open(&HubOptions {
+            cluster: cluster.parse().map_err(|error| BenchError::Hosts(format!("{error}")))?,
+            members: members.clone(),
+            listen: vec![listen],
+            known_as: Vec::new(),
+            lease: options.lease,
+            valid_for: VALID_FOR,
+        })
+        .map_err(hosts_error)?;
+        let names = members.iter().map(ToString::to_string).collect();
+        let events = Mutex::new(events);
+        let held = vec![0; members.len()];
+        let link = Arc::new(Link {
+            hub,
+            events,
+            members,
+            names,
+            lease: options.lease,
+            away: Mutex::default(),
+        });
+        let mut controller = Self {
+            link,
+            present: Vec::new(),
+            children: Vec::new(),
+            sharing: options.sharing,
+            held,
+        };
+        let remote = Remote {
+            program: options.program.clone(),
+            allow: options.target.clone(),
+            allow_root_fs: options.allow_root_fs,
+        };
+        for host in &options.hosts {
+            let invitation = controller.link.hub.invitation(&host.name).map_err(hosts_error)?;
+            let child = host
+                .start(&invitation, &remote)
+                .map_err(|error| BenchError::Hosts(error.to_string()))?;
+            if host.by == By::Nobody {
+                tell(&invitation)?;
+            }
+            controller.children.push(child);
+        }
+        controller.wait(options, control)?;
+        controller.meet(options, tool)?;
+        Ok(controller)
+    }
+
+    /// Waits until all are there.
+    fn wait(&mut self, options: &Options, control: &Control) -> Result<(), BenchError> {
+        let until = Instant::now() + options.join_within;
+        let mut is_last = false;
+        loop {
+            let missing = self.link.hub.wait_for(&self.link.members, Duration::from_millis(50));
+            let Some(first) = missing.first() else { return Ok(()) };
+            if control.request() != Request::GoOn {
+                return Err(BenchError::Interrupted);
+            }
+            for (child, name) in self.children.iter_mut().zip(&self.link.names) {
+                let ended = child.as_mut().and_then(|child| child.try_wait().ok().flatten());
+                // One that ended at the last moment may have joined before.
+                if let Some(status) = ended
+                    && missing.iter().any(|missing| missing.as_str() == name)
+                    && std::mem::replace(&mut is_last, true)
+                {
+                    let what = format!("its agent ended before it joined ({status})");
+                    let hint = "what it said is above; over ssh, `ssh HOST tilemark version` must work without a \
+                                password, or --host-program names the program there";
+                    return Err(host_error_with(name, what, hint));
+                }
+            }
+            if Instant::now() > until {
+                let what = format!("did not join within {} s", options.join_within.as_secs());
+                let hint = "it must reach this machine: --listen ADDRESS:0 names an address that it does, and \
+                            --join-within gives it more time";
+                return Err(host_error_with(first.as_str(), what, hint));
+            }
+        }
+    }
+
+    /// Finds out who they are.
+    fn meet(
+        &mut self,
+        options: &Options,
+        tool: &run_store::run::ToolFacts,
+    ) -> Result<(), BenchError> {
+        let everyone: Vec<(usize, ())> = (0..self.link.names.len()).map(|at| (at, ())).collect();
+        let hellos: Vec<Hello> = self.link.ask_all(topic::HELLO, &everyone, SOON)?;
+        for ((at, hello), host) in hellos.into_iter().enumerate().zip(&options.hosts) {
+            let name = self.link.names[at].clone();
+            let differs = hello.tool.version != tool.version
+                || hello
+                    .tool
+                    .commit
+                    .as_ref()
+                    .zip(tool.commit.as_ref())
+                    .is_some_and(|(a, b)| a != b);
+            if differs {
+                let what =
+                    format!("has tilemark {}, and this is {}", said(&hello.tool), said(tool));
+                let hint = "install one version on all hosts and on this machine";
+                return Err(host_error_with(&name, what, hint));
+            }
+            if let Some(by) = &hello.held_by {
+                let hint = "a host works for one controller at a time: wait for that run, or end it, and \
+                            name each host once";
+                return Err(host_error_with(&name, format!("held by {by}"), hint));
+            }
+            let clock = self.link.clock(at, PROBES)?;
+            self.present.push(Present { name, reached: host.to_string(), hello, clock });
+        }
+        Ok(())
+    }
+
+    /// Who is there, in the order in which they were named.
+    pub fn present(&self) -> &[Present] {
+        &self.present
+    }
+
+    /// What every host says of the target; nothing is touched.
+    ///
+    /// # Errors
+    ///
+    /// When one does not answer, or its owner does not allow the target.
+    pub fn examine(
+        &self,
+        plan: &ResolvedPlan,
+        options: &RunOptions,
+        id: &RunId,
+    ) -> Result<Vec<Examined>, BenchError> {
+        let names = self.link.names();
+        let placed = plan.placement.value.of(names, TILES_MAX);
+        let placed = placed.map_err(bench::plan::PlanError::from)?;
+        let questions = questions(plan, options, id, names, &placed)?;
+        self.link.ask_all(topic::EXAMINE, &questions, EXAMINE_WITHIN)
+    }
+
+    /// What a plan does with the room that was found on every host.
+    ///
+    /// # Errors
+    ///
+    /// When the placement names another host, or a tile has too many users.
+    pub fn outline(&self, plan: &ResolvedPlan, found: &[Examined]) -> Result<Outline, BenchError> {
+        let rooms: Vec<u64> = found.iter().map(|own| own.preflight.capacity_bytes).collect();
+        let room = self.room_of(rooms.iter().copied());
+        let plan = &*bench::run::fitted(plan, room)?;
+        let placed = plan.placement.value.of(self.link.names(), TILES_MAX);
+        let placed = placed.map_err(bench::plan::PlanError::from)?;
+        let load = TileLoad::of(plan)?;
+        let fits = self.tiles_that_fit(&load, &placed, &rooms);
+        bench::run::outline(plan, &load, (fits, room))
+    }
+
+    /// The most tiles whose disks fit where each host may use so much, and drives these.
+    pub(crate) fn tiles_that_fit(&self, load: &TileLoad, placed: &[usize], rooms: &[u64]) -> u32 {
+        let per_tile = load.bytes;
+        if self.sharing == Sharing::Shared {
+            let fits = self.room_of(rooms.iter().copied()).get().checked_div(per_tile.get());
+            return fits
+                .map_or(TILES_MAX, |fits| u32::try_from(fits).unwrap_or(u32::MAX))
+                .min(TILES_MAX);
+        }
+        let (mut left, mut fits) = (rooms.to_vec(), 0);
+        for host in placed {
+            let Some(less) = left[*host].checked_sub(per_tile.get()) else { break };
+            (left[*host], fits) = (less, fits + 1);
+        }
+        fits
+    }
+
+    /// What a command of the program says on every host, in their order.
+    ///
+    /// # Errors
+    ///
+    /// When one does not answer, its owner does not allow the target, or it cannot be done there.
+    pub fn command(&self, order: &Order) -> Result<Vec<Said>, BenchError> {
+        let everyone: Vec<(usize, &Order)> =
+            (0..self.link.names.len()).map(|host| (host, order)).collect();
+        self.link.ask_all(topic::COMMAND, &everyone, COMMAND_WITHIN)
+    }
+
+    /// Bytes that a run over these hosts may use, if none refuses.
+    pub(crate) fn room(
+        &self,
+        plan: &ResolvedPlan,
+        options: &RunOptions,
+        id: &RunId,
+    ) -> Result<Bytes, BenchError> {
+        let found = self.examine(plan, options, id)?;
+        for (found, host) in found.iter().zip(self.link.names()) {
+            if let Some(refused) = found.refusals.first() {
+                return Err(BenchError::HostRefused {
+                    host: host.clone(),
+                    what: refused.text.clone(),
+                    hint: refused.hint.clone(),
+                });
+            }
+        }
+        let rooms = found.iter().map(|found| found.preflight.capacity_bytes);
+        Ok(self.room_of(rooms))
+    }
+
+    /// Of storage that all see what the host with the least may use, and what all of them have there; of
+    /// others what all may.
+    pub(crate) fn room_of(&self, rooms: impl Iterator<Item = u64>) -> Bytes {
+        let rooms = rooms.map(Bytes::new);
+        let held = self.held.iter().copied().map(Bytes::new);
+        match self.sharing {
+            Sharing::Shared => {
+                let beside = rooms.zip(held.clone()).map(|(room, held)| room.saturating_sub(held));
+                beside.min().unwrap_or(Bytes::ZERO) + held.sum()
+            }
+            Sharing::Local => rooms.sum(),
+        }
+    }
+
+    /// The options with the id of a run instead of "the latest" or a part of an id, of which every host has its part.
+    pub(crate) fn reusing(
+        &mut self,
+        plan: &ResolvedPlan,
+        options: &RunOptions,
+        id: &RunId,
+    ) -> Result<RunOptions, BenchError> {
+        let Some(reuse) = &options.reuse else { return Ok(options.clone()) };
+        let names = self.link.names();
+        let placed = plan.placement.value.of(names, TILES_MAX);
+        let placed = placed.map_err(bench::plan::PlanError::from)?;
+        let ask = |(at, open)| (at, Reusable { open, reuse: reuse.to_string() });
+        let all = questions(plan, options, id, names, &placed)?.into_iter().map(ask);
+        let found: Vec<Vec<KeptRun>> =
+            self.link.ask_all(topic::KEPT, &all.collect::<Vec<_>>(), EXAMINE_WITHIN)?;
+        let of = |all: &[KeptRun], run_id: &str| {
+            all.iter().find(|kept| kept.run_id == run_id).map(|kept| kept.held)
+        };
+        let mut whole: Vec<&KeptRun> = found.first().into_iter().flatten().collect();
+        whole.retain(|kept| found.iter().all(|all| of(all, &kept.run_id).is_some()));
+        let run_id = match (reuse.chosen(whole)?, reuse) {
+            (Some(run_id), _) => run_id,
+            (None, Reuse::Run(named)) => named.clone(),
+            (None, Reuse::Back(_)) => {
+                let looked_at = found.iter().map(Vec::len).max().unwrap_or(0);
+                return Err(nothing_to_reuse(plan, reuse, looked_at));
+            }
+        };
+        self.held = found.iter().map(|all| of(all, &run_id).unwrap_or(0)).collect();
+        Ok(RunOptions { reuse: Some(Reuse::Run(run_id)), ..options.clone() })
+    }
+
+    /// The way to them, for whoever leaves at the end.
+    fn leave(&mut self) {
+        let everyone = 0..self.link.names.len();
+        for host in everyone {
+            let _ = self.link.ask::<_, ()>(host, topic::LEAVE, &(), Duration::from_secs(1));
+        }
+        let until = Instant::now() + CHILD_WAIT;
+        for child in self.children.iter_mut().flatten() {
+            while child.try_wait().is_ok_and(|ended| ended.is_none()) {
+                if Instant::now() > until {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// How long agents that were started from here may take to end.
+const CHILD_WAIT: Duration = Duration::from_secs(12);
+/// Certificates outlive the longest run: a full one takes a day.
+const VALID_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
+
+fn said(tool: &run_store::run::ToolFacts) -> String {
+    match &tool.commit {
+        Some(commit) => format!("{} ({commit})", tool.version),
+        None => tool.version.clone(),
+    }
+}
+
+/// Where the hub listens.
+fn listen(options: &Options) -> SocketAddr {
+    let seen = || options.hosts.iter().find_map(Launch::seen_from);
+    options
+        .listen
+        .unwrap_or_else(|| SocketAddr::new(seen().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), 0))
+}

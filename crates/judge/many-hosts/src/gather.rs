@@ -1,0 +1,315 @@
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use run_store::gauge::Gauge;
+use run_store::slice::Slice;
+use units::Nanos;
+
+/// Puts the slices of several hosts together: those of one time are one slice of the whole, handed out when
+/// everyone's is there, in order.
+///
+/// Clocks begin at one moment and slices end at its multiples, so most often those of one number are of one
+/// time. A host that was held up makes one slice of two, and its numbers are others from then on: so it is time
+/// that counts, and the whole is as wide as the widest of them.
+#[derive(Debug)]
+pub(crate) struct Gather {
+    hosts: Vec<Queue>,
+    /// When the first of what is next was there.
+    first_at: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: BTreeMap<u64, (Slice, Vec<Gauge>)>,
+    /// The number of its own that is handed out next.
+    next: u64,
+    /// How many there are altogether, once that is known.
+    slices: Option<u64>,
+    late_max: Duration,
+    fetched: u64,
+}
+
+/// One slice of the whole.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    /// Each host's own, where it has one.
+    pub parts: Vec<Option<(Slice, Vec<Gauge>)>>,
+}
+
+impl Queue {
+    /// Its slices that can be handed out, in order: up to the first that is missing.
+    fn ready(&self) -> impl Iterator<Item = &Slice> {
+        (self.next..).map_while(|number| self.waiting.get(&number)).map(|(slice, _)| slice)
+    }
+
+    /// The number of the first that is missing.
+    fn missing(&self) -> u64 {
+        self.next + self.ready().count() as u64
+    }
+
+    /// Whether none comes after so many.
+    fn ends_at(&self, count: u64) -> bool {
+        self.slices.is_some_and(|slices| slices <= count)
+    }
+
+    /// Whether it has told all that it did until then.
+    fn covers(&self, end: Nanos) -> bool {
+        self.ends_at(self.missing()) || self.ready().any(|slice| slice.end() >= end)
+    }
+
+    /// The end of its slice that a moment is within.
+    fn around(&self, moment: Nanos) -> Option<Nanos> {
+        let mut ready = self.ready();
+        ready.find(|slice| slice.start < moment && moment < slice.end()).map(Slice::end)
+    }
+
+    /// Takes all that it did until then, as one.
+    fn take_until(&mut self, end: Nanos) -> Option<(Slice, Vec<Gauge>)> {
+        let mut whole: Option<(Slice, Vec<Gauge>)> = None;
+        while self.waiting.get(&self.next).is_some_and(|(slice, _)| slice.end() <= end) {
+            let Some((slice, gauges)) = self.waiting.remove(&self.next) else { break };
+            self.next += 1;
+            whole = Some(match whole {
+                None => (slice, gauges),
+                Some((before, mut all)) => {
+                    all.extend(gauges);
+                    (before.followed_by(slice), all)
+                }
+            });
+        }
+        whole
+    }
+}
+
+impl Gather {
+    pub fn new(hosts: usize) -> Self {
+        Self { hosts: (0..hosts).map(|_| Queue::default()).collect(), first_at: None }
+    }
+
+    /// Takes what arrived, however often and in whatever order; whether it was new.
+    pub fn put(
+        &mut self,
+        host: usize,
+        number: u64,
+        part: (Slice, Vec<Gauge>),
+        now: Instant,
+    ) -> bool {
+        let queue = &mut self.hosts[host];
+        if number < queue.next || queue.waiting.contains_key(&number) {
+            return false;
+        }
+        queue.waiting.insert(number, part);
+        if number == queue.next {
+            let late = self.first_at.map_or(Duration::ZERO, |first| now.duration_since(first));
+            queue.late_max = queue.late_max.max(late);
+            self.first_at.get_or_insert(now);
+        }
+        true
+    }
+
+    /// A host's load has ended after so many.
+    pub fn ended(&mut self, host: usize, slices: u64) {
+        self.hosts[host].slices = Some(slices);
+    }
+
+    /// Nothing more comes from a host.
+    pub fn gone(&mut self, host: usize) {
+        self.hosts[host].slices = Some(0);
+        self.hosts[host].waiting.clear();
+    }
+
+    /// Nothing more comes from a host that is lost; what it told before counts, as far as nothing is
+    /// missing.
+    pub fn lost_host(&mut self, host: usize) {
+        let queue = &mut self.hosts[host];
+        let told = queue.missing();
+        let slices = queue.slices.map_or(told, |count| count.min(told));
+        queue.slices = Some(slices);
+        queue.waiting.retain(|number, _| *number < slices);
+    }
+
+    /// The next one, if everyone's is there who still has one.
+    pub fn take(&mut self, now: Instant) -> Option<Gathered> {
+        let end = self.end()?;
+        if !self.hosts.iter().all(|queue| queue.covers(end)) {
+            return None;
+        }
+        let parts = self.hosts.iter_mut().map(|queue| queue.take_until(end)).collect();
+        // Those of the next that came before were early, not the others late.
+        let is_there = self.hosts.iter().any(|queue| queue.ready().next().is_some());
+        self.first_at = is_there.then_some(now);
+        Some(Gathered { parts })
+    }
+
+    /// Where the next one ends; nothing as long as somebody's is not there.
+    fn end(&self) -> Option<Nanos> {
+        let lacks = |queue: &Queue| queue.ready().next().is_none() && !queue.ends_at(queue.next);
+        if self.hosts.iter().any(lacks) {
+            return None;
+        }
+        let mut end =
+            self.hosts.iter().filter_map(|queue| queue.ready().next()).map(Slice::end).max()?;
+        // One that was held up may end later, and another one in its middle.
+        while let Some(later) = self.hosts.iter().filter_map(|queue| queue.around(end)).max() {
+            end = later;
+        }
+        Some(end)
+    }
+
+    /// Whether the next one waits for this host.
+    fn is_awaited(&self, queue: &Queue) -> bool {
+        match self.end() {
+            Some(end) => !queue.covers(end),
+            None => queue.ready().next().is_none() && !queue.ends_at(queue.next),
+        }
+    }
+
+    /// Whether all have ended and all was handed out.
+    pub fn is_over(&self) -> bool {
+        self.hosts.iter().all(|queue| queue.ends_at(queue.next))
+    }
+
+    /// Whose next one is surely lost, or has been waited for longer than `patience` after another's; and
+    /// its number.
+    pub fn lost(&self, now: Instant, patience: Duration) -> Vec<(usize, u64)> {
+        let waited = self.first_at.map_or(Duration::ZERO, |first| now.duration_since(first));
+        let is_lost = |queue: &Queue| {
+            let missing = queue.missing();
+            let has_later = queue.waiting.range(missing..).next().is_some();
+            let is_known = queue.slices.is_some_and(|count| count > missing);
+            let is_long = waited > patience && self.is_awaited(queue);
+            !queue.ends_at(missing) && (has_later || is_known || is_long)
+        };
+        let all = self.hosts.iter().enumerate();
+        all.filter(|(_, queue)| is_lost(queue))
+            .map(|(host, queue)| (host, queue.missing()))
+            .collect()
+    }
+
+    /// Notes that one was asked for again and came.
+    pub fn fetched(&mut self, host: usize) {
+        self.hosts[host].fetched += 1;
+    }
+
+    /// How long the next one of this host is waited for, after another's.
+    pub fn waited_for(&self, host: usize, now: Instant) -> Duration {
+        match self.first_at {
+            Some(first) if self.is_awaited(&self.hosts[host]) => now.duration_since(first),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// The longest wait for a host's slices after those of others, and how many were fetched; since
+    /// this was last asked.
+    pub fn punctuality(&mut self, host: usize) -> (Duration, u64) {
+        let queue = &mut self.hosts[host];
+        (std::mem::take(&mut queue.late_max), std::mem::take(&mut queue.fetched))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The slice of so many seconds; what it did is told by its number.
+    fn wide(number: u64, seconds: u64, submitted: u64) -> (Slice, Vec<Gauge>) {
+        let (start, width) = (Nanos::from_secs(number), Nanos::from_secs(seconds));
+        let generator = run_store::slice::GeneratorRow { submitted, ..Default::default() };
+        (Slice { start, width, generator, ..Slice::default() }, Vec::new())
+    }
+
+    fn part(number: u64, submitted: u64) -> (Slice, Vec<Gauge>) {
+        wide(number, 1, submitted)
+    }
+
+    fn did(gathered: &Gathered) -> Vec<Option<u64>> {
+        let part = |part: &Option<(Slice, Vec<Gauge>)>| Some(part.as_ref()?.0.generator.submitted);
+        gathered.parts.iter().map(part).collect()
+    }
+
+    #[test]
+    fn a_slice_of_the_whole_is_there_when_everyones_is_and_never_twice() {
+        let (mut gather, now) = (Gather::new(2), Instant::now());
+        assert!(gather.put(0, 0, part(0, 10), now));
+        assert!(gather.put(0, 1, part(1, 11), now));
+        assert!(gather.take(now).is_none(), "the other's is missing");
+        assert!(gather.put(1, 0, part(0, 20), now));
+        assert!(!gather.put(1, 0, part(0, 99), now), "once is enough");
+        assert_eq!(did(&gather.take(now).expect("both")), [Some(10), Some(20)]);
+        assert!(!gather.put(1, 0, part(0, 99), now), "it was handed out");
+        assert!(gather.take(now).is_none());
+    }
+
+    #[test]
+    fn what_is_lost_is_asked_for_and_what_is_only_not_there_yet_is_not() {
+        let (mut gather, now) = (Gather::new(2), Instant::now());
+        let patience = Duration::from_secs(1);
+        gather.put(0, 0, part(0, 0), now);
+        assert_eq!(gather.lost(now, patience), []);
+        assert_eq!(gather.lost(now + patience * 2, patience), [(1, 0)], "waited for too long");
+        gather.put(1, 1, part(1, 1), now);
+        assert_eq!(gather.lost(now, patience), [(1, 0)], "a later one is there");
+        gather.put(1, 0, part(0, 0), now + patience);
+        gather.take(now).expect("both");
+        assert_eq!(gather.punctuality(1), (patience, 0));
+        gather.ended(0, 1);
+        assert_eq!(did(&gather.take(now).expect("the other goes on")), [None, Some(1)]);
+        gather.ended(1, 3);
+        assert_eq!(gather.lost(now, patience), [(1, 2)], "it says that there is one more");
+        assert!(!gather.is_over());
+        gather.gone(1);
+        assert!(gather.is_over());
+    }
+
+    #[test]
+    fn what_a_lost_host_told_counts_up_to_the_first_that_is_missing() {
+        let (mut gather, now) = (Gather::new(2), Instant::now());
+        for number in [0, 1, 3] {
+            gather.put(1, number, part(number, number), now);
+        }
+        gather.lost_host(1);
+        for number in 0..4 {
+            gather.put(0, number, part(number, number), now);
+        }
+        let all = std::iter::from_fn(|| gather.take(now));
+        let own: Vec<Option<u64>> = all.map(|gathered| did(&gathered)[1]).collect();
+        assert_eq!(own, [Some(0), Some(1), None, None]);
+        assert!(!gather.is_over(), "the other goes on");
+    }
+
+    /// Numbers went on as if nothing had been: every slice of the whole was two seconds wide from then on,
+    /// and a step of ten seconds was over after five.
+    #[test]
+    fn a_host_that_makes_one_slice_of_two_is_put_together_by_time() {
+        let (mut gather, now) = (Gather::new(2), Instant::now());
+        for number in 0..5 {
+            gather.put(0, number, part(number, 1), now);
+        }
+        gather.put(1, 0, part(0, 10), now);
+        gather.put(1, 1, wide(1, 2, 20), now);
+        gather.put(1, 2, part(3, 30), now);
+        let all: Vec<Gathered> = std::iter::from_fn(|| gather.take(now)).collect();
+        let told: Vec<Vec<Option<u64>>> = all.iter().map(did).collect();
+        assert_eq!(told, [[Some(1), Some(10)], [Some(2), Some(20)], [Some(1), Some(30)]]);
+        let spans: Vec<(u64, u64)> = all
+            .iter()
+            .filter_map(|gathered| gathered.parts[0].as_ref())
+            .map(|(slice, _)| (slice.start.0 / 1_000_000_000, slice.width.0 / 1_000_000_000))
+            .collect();
+        assert_eq!(spans, [(0, 1), (1, 2), (3, 1)]);
+        assert_eq!(gather.lost(now, Duration::ZERO), [], "the other's is not due yet");
+        gather.put(1, 3, part(4, 40), now);
+        assert!(gather.take(now).is_some() && gather.take(now).is_none());
+    }
+
+    #[test]
+    fn two_that_are_held_up_at_different_times_make_one_as_wide_as_both() {
+        let (mut gather, now) = (Gather::new(2), Instant::now());
+        gather.put(0, 0, part(0, 1), now);
+        gather.put(0, 1, wide(1, 2, 2), now);
+        gather.put(1, 0, wide(0, 2, 3), now);
+        assert!(gather.take(now).is_none(), "one ends within the other");
+        gather.put(1, 1, part(2, 4), now);
+        assert_eq!(did(&gather.take(now).expect("three seconds")), [Some(3), Some(7)]);
+    }
+}

@@ -1,0 +1,249 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bench::BenchError;
+use bench::rig::{Carried, Load, LoadOutcome, MoveError, Orders, RealLoad, Received};
+use bystanders::HostWatch;
+use bystanders::disturbance::Seen;
+use run_store::gauge::GaugeSource;
+use run_store::run::Disturbance;
+use units::Nanos;
+
+use crate::wire::{Came, Finished, Sent, Stands, Taken};
+
+/// How long a slice is waited for at a time.
+const POLL: Duration = Duration::from_millis(100);
+/// How long the machine is looked at without load to see who was in the way, as `bench` does.
+const QUIET: Duration = Duration::from_millis(1500);
+
+/// Where slices go: to the controller, who may miss some.
+pub(crate) type Send = Box<dyn Fn(&[u8]) + std::marker::Send>;
+
+/// A load under way on this host: a thread of its own takes its slices, keeps them and sends them.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    epoch: u64,
+    stop: AtomicBool,
+    marked: AtomicBool,
+    orders: Orders,
+    /// By instance, its tile.
+    tiles: Vec<u32>,
+    /// Nobody is told anything any more.
+    is_lost: AtomicBool,
+    /// Every slice as it was sent.
+    kept: Mutex<Vec<Arc<Vec<u8>>>>,
+    ended: (Mutex<Option<Finished>>, Condvar),
+}
+
+/// Who looks at the machine meanwhile.
+pub(crate) struct Eyes {
+    pub watch: Option<HostWatch>,
+    pub meters: Vec<Box<dyn GaugeSource>>,
+}
+
+impl UnderWay {
+    /// Takes a load that has begun.
+    pub fn start(
+        (epoch, tiles): (u64, Vec<u32>),
+        load: RealLoad,
+        eyes: impl FnOnce() -> Eyes + std::marker::Send + 'static,
+        send: Send,
+    ) -> std::io::Result<Arc<Self>> {
+        let own = Arc::new(Self {
+            epoch,
+            stop: AtomicBool::new(false),
+            marked: AtomicBool::new(false),
+            orders: load.orders(),
+            tiles,
+            is_lost: AtomicBool::new(false),
+            kept: Mutex::default(),
+            ended: (Mutex::default(), Condvar::new()),
+        });
+        let of_thread = Arc::clone(&own);
+        std::thread::Builder::new()
+            .name("slices".to_owned())
+            .spawn(move || of_thread.pump(load, eyes(), &send))?;
+        Ok(own)
+    }
+
+    /// Which load it is.
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Asks it to end.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+
+    /// Takes a tile out: all of it at the same time.
+    pub fn take(&self, tile: u32) -> Result<Taken, String> {
+        let (own, orders) = (self.instances_of(tile)?, &self.orders);
+        let taken: Result<Vec<Carried>, MoveError> = std::thread::scope(|scope| {
+            let take = |instance: &u32| {
+                let instance = *instance;
+                scope.spawn(move || orders.take(instance))
+            };
+            let all: Vec<_> = own.iter().map(take).collect();
+            all.into_iter().map(|one| one.join().unwrap_or(Err(MoveError::Ended))).collect()
+        });
+        Ok(Taken { instances: taken.map_err(told_of)? })
+    }
+
+    /// Puts a tile in, or lets its users begin anew here.
+    pub fn put(&self, tile: u32, taken: Option<Taken>) -> Result<Came, String> {
+        let (own, orders) = (self.instances_of(tile)?, &self.orders);
+        let mut carried: Vec<Option<Carried>> = match taken {
+            Some(taken) => taken.instances.into_iter().map(Some).collect(),
+            None => vec![None; own.len()],
+        };
+        if carried.len() != own.len() {
+            return Err(format!("{} of {} instances came", carried.len(), own.len()));
+        }
+        let came: Result<Vec<Nanos>, MoveError> = std::thread::scope(|scope| {
+            let put = |(instance, carried): (&u32, Option<Carried>)| {
+                let instance = *instance;
+                scope.spawn(move || orders.put(instance, carried))
+            };
+            let all: Vec<_> = own.iter().zip(carried.drain(..)).map(put).collect();
+            all.into_iter().map(|one| one.join().unwrap_or(Err(MoveError::Ended))).collect()
+        });
+        let last = came.map_err(told_of)?.into_iter().max().unwrap_or_default();
+        Ok(Came { goes_on_ns: last.0 })
+    }
+
+    /// Stands still for so long.
+    pub fn stand_still(&self, time: Nanos) -> Result<Stands, String> {
+        let from = self.orders.now();
+        let until = from.saturating_add(time);
+        self.orders.stand_still(until).map_err(told_of)?;
+        Ok(Stands { from_ns: from.0, until_ns: until.0 })
+    }
+
+    /// Ends as at a power cut.
+    pub fn lose(&self) {
+        self.is_lost.store(true, Ordering::Release);
+        self.orders.lose();
+        self.stop();
+    }
+
+    fn instances_of(&self, tile: u32) -> Result<Vec<u32>, String> {
+        let all = (0..).zip(&self.tiles);
+        let own: Vec<u32> = all.filter(|(_, own)| **own == tile).map(|(at, _)| at).collect();
+        if own.is_empty() { Err(format!("tile {} is not known here", tile + 1)) } else { Ok(own) }
+    }
+
+    /// The measured time begins now.
+    pub fn mark(&self) {
+        self.marked.store(true, Ordering::Release);
+    }
+
+    /// A slice as it was sent.
+    pub fn slice(&self, number: u64) -> Option<Arc<Vec<u8>>> {
+        held(&self.kept).get(usize::try_from(number).ok()?).cloned()
+    }
+
+    /// What it came to; waits so long for it.
+    pub fn finished(&self, within: Duration) -> Option<Finished> {
+        let (ended, changed) = &self.ended;
+        let waited = changed.wait_timeout_while(held(ended), within, |ended| ended.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+
+    fn pump(&self, mut load: RealLoad, mut eyes: Eyes, send: &Send) {
+        let (mut own_bytes, mut is_stopping, mut number) = (0.0, false, 0);
+        if let Some(watch) = &mut eyes.watch {
+            let _ = watch.look();
+        }
+        let failure = loop {
+            if self.stop.load(Ordering::Acquire) && !is_stopping {
+                load.stop();
+                is_stopping = true;
+            }
+            let asked = Instant::now();
+            let received = load.next(POLL);
+            if let Some(watch) = &mut eyes.watch {
+                watch.waited(POLL.into(), asked.elapsed().into());
+            }
+            let slice = match received {
+                Received::Slice(slice) => slice,
+                Received::Nothing => continue,
+                Received::Ended => break None,
+                Received::Failed(error) => break Some(error),
+            };
+            if self.marked.swap(false, Ordering::AcqRel) {
+                own_bytes = 0.0;
+                if let Some(watch) = &mut eyes.watch {
+                    watch.restart();
+                }
+            }
+            own_bytes += slice.io.iter().map(|row| row.bytes.as_f64()).sum::<f64>();
+            let sent = Sent { epoch: self.epoch, number, slice: Some(slice), gauges: eyes.read() };
+            let bytes = sent.write();
+            if self.is_lost.load(Ordering::Acquire) {
+                continue;
+            }
+            send(&bytes);
+            held(&self.kept).push(Arc::new(bytes));
+            number += 1;
+        };
+        let outcome = match failure {
+            Some(error) => Err(told(&error)),
+            None => load.finish().map_err(|error| told(&error)),
+        };
+        let is_lost = self.is_lost.load(Ordering::Acquire);
+        let disturbances = if is_lost { Vec::new() } else { eyes.disturbances(own_bytes) };
+        let outcome = outcome.map(|outcome| LoadOutcome { disturbances, ..outcome });
+        let end = Sent { epoch: self.epoch, number, slice: None, gauges: Vec::new() };
+        *held(&self.ended.0) = Some(Finished { slices: number, outcome });
+        self.ended.1.notify_all();
+        if !self.is_lost.load(Ordering::Acquire) {
+            send(&end.write());
+        }
+    }
+}
+
+impl Eyes {
+    fn read(&mut self) -> Vec<run_store::gauge::Gauge> {
+        let mut all = self.watch.as_mut().map(HostWatch::read).unwrap_or_default();
+        self.meters.iter_mut().for_each(|meter| all.add(meter.read()));
+        all.gauges
+    }
+
+    /// Whose work was in the way since the mark, and goes on now that there is no load.
+    fn disturbances(&mut self, own_bytes: f64) -> Vec<Disturbance> {
+        let Some(watch) = &mut self.watch else { return Vec::new() };
+        let load = Seen::of(watch.seconds(), watch.device());
+        let found = load.disturbances(own_bytes);
+        watch.restart();
+        if found.is_empty() || watch.look().is_err() {
+            return bystanders::disturbance::seen(found);
+        }
+        watch.restart();
+        std::thread::sleep(QUIET);
+        match watch.look() {
+            Ok(()) => Seen::of(watch.seconds(), watch.device()).confirms(found, &load),
+            Err(_) => bystanders::disturbance::seen(found),
+        }
+    }
+}
+
+fn told_of(error: MoveError) -> String {
+    error.to_string()
+}
+
+/// An error with its causes.
+pub(crate) fn told(error: &BenchError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+pub(crate) fn held<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

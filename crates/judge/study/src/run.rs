@@ -1,0 +1,239 @@
+use std::num::NonZeroUsize;
+
+use parallel::Heard;
+use run_store::run::Step;
+use spec::study::ResolvedStudy;
+
+use super::evaluate::{Bound, Results};
+use super::needs::{Steps, needs};
+use super::options::Options;
+use super::point::{Point, PointError, Simulate};
+use super::real::{Measured, with_reals};
+use super::report::Report;
+use bench::progress::{Control, Request};
+use findings::StudyResult;
+
+/// Why a study could not be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StudyError {
+    /// There is no such claim.
+    #[error("the study \"{study}\" has no claim \"{claim}\"")]
+    NoClaim {
+        /// The study.
+        study: String,
+        /// The claim as given.
+        claim: String,
+        /// The nearest one, and all.
+        hint: String,
+    },
+}
+
+impl StudyError {
+    /// The way out.
+    pub fn hint(&self) -> &str {
+        let Self::NoClaim { hint, .. } = self;
+        hint
+    }
+}
+
+/// What is told while a study runs.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// So many runs are to be done, on so many threads.
+    Begins {
+        /// Runs.
+        runs: usize,
+        /// Threads.
+        threads: usize,
+    },
+    /// A run is done.
+    Done {
+        /// How many are done with it.
+        done: usize,
+        /// Of how many.
+        runs: usize,
+        /// Which.
+        point: &'a Point<'a>,
+        /// Its step.
+        result: &'a Result<Step, PointError>,
+    },
+}
+
+/// Runs a study.
+///
+/// When `control` asks to stop, no further run begins, those under way end as soon as they
+/// can, and the result says of the rest that it was not measured.
+///
+/// # Errors
+///
+/// When there is no such claim.
+pub fn run(
+    study: &ResolvedStudy,
+    simulate: &dyn Simulate,
+    options: &Options,
+    control: &Control,
+    observe: &mut dyn FnMut(&Progress<'_>),
+) -> Result<StudyResult, StudyError> {
+    let (reals, modelled) = (&study.reals, study.configurations.len());
+    let extended = options.real.is_some().then(|| with_reals(study));
+    let work = Work::new(extended.as_ref().unwrap_or(study), options)?;
+    // Points are in the study's order, and what is real comes last, when nothing else runs.
+    let split = work.points.partition_point(|point| point.index < modelled);
+    let (simulated, real) = work.points.split_at(split);
+    let (runs, threads) = (work.points.len(), threads(options, simulated.len()));
+    observe(&Progress::Begins { runs, threads });
+    let mut told = |told: &Told<'_>| observe(&told.of(0, runs));
+    let mut results = all(simulated, simulate, threads, control, &mut told);
+    if let Some(storage) = &options.real {
+        let measured = Measured { reals, modelled, storage };
+        let mut told = |told: &Told<'_>| observe(&told.of(split, runs));
+        results.extend(all(real, &measured, 1, control, &mut told));
+    }
+    Ok(work.result(options, simulate, results))
+}
+
+/// All that a study's options ask for.
+pub(super) struct Work<'a> {
+    study: &'a ResolvedStudy,
+    /// Runs of every step.
+    pub repeats: u32,
+    /// Where random numbers start.
+    pub seed: u64,
+    /// Every repeat of every step, in the order of the study.
+    pub points: Vec<Point<'a>>,
+}
+
+impl<'a> Work<'a> {
+    pub fn new(study: &'a ResolvedStudy, options: &Options) -> Result<Self, StudyError> {
+        check_only(study, &options.only)?;
+        let repeats = options.repeats.unwrap_or(study.study.repeats).max(1);
+        let seed = options.seed.unwrap_or(study.study.seed);
+        let points = points(study, &wanted(study, options), (repeats, seed));
+        Ok(Self { study, repeats, seed, points })
+    }
+
+    /// What the results of its points, in their order, come to.
+    pub fn result(
+        &self,
+        options: &Options,
+        simulate: &dyn Simulate,
+        results: Vec<Result<Step, PointError>>,
+    ) -> StudyResult {
+        let Self { study, repeats, seed, ref points } = *self;
+        let mut by_step = Results::new();
+        for (point, result) in points.iter().zip(results) {
+            by_step.entry((point.index, point.tiles)).or_default().push(result);
+        }
+        Report { study, options, results: &by_step, simulate, repeats, seed }.result()
+    }
+}
+
+fn check_only(study: &ResolvedStudy, only: &[String]) -> Result<(), StudyError> {
+    let known: Vec<&str> = study.study.claims.iter().map(|claim| claim.id.as_str()).collect();
+    match only.iter().find(|id| !known.contains(&id.as_str())) {
+        None => Ok(()),
+        Some(id) => Err(StudyError::NoClaim {
+            study: study.study.name.clone(),
+            claim: id.clone(),
+            hint: spec::did_you_mean(id, &known, "claims"),
+        }),
+    }
+}
+
+/// The steps that what was asked for needs.
+fn wanted(study: &ResolvedStudy, options: &Options) -> Steps {
+    let mut steps = Steps::new();
+    if options.all {
+        for (index, each) in study.configurations.iter().enumerate() {
+            steps.extend(each.tiles.iter().map(|tiles| (index, *tiles)));
+        }
+    }
+    for (claim, formula) in study.study.claims.iter().zip(&study.claims) {
+        if let Some(formula) = formula
+            && (options.only.is_empty() || options.only.contains(&claim.id))
+        {
+            needs(study, &formula.root, Bound::default(), &mut steps);
+        }
+    }
+    if options.only.is_empty() {
+        for (table, formula) in study.study.tables.iter().zip(&study.tables) {
+            for (configuration, tiles) in super::report::cells(study, table) {
+                let bound = Bound { configuration: Some(configuration), tiles: Some(tiles) };
+                needs(study, &formula.root, bound, &mut steps);
+            }
+        }
+    }
+    steps
+}
+
+/// Every repeat of every step, in the order of the study.
+fn points<'a>(
+    study: &'a ResolvedStudy,
+    steps: &Steps,
+    (repeats, seed): (u32, u64),
+) -> Vec<Point<'a>> {
+    steps
+        .iter()
+        .flat_map(|(index, tiles)| {
+            let configuration = &study.configurations[*index];
+            let point =
+                |repeat| Point { index: *index, configuration, tiles: *tiles, repeat, seed };
+            (1..=repeats).map(point)
+        })
+        .collect()
+}
+
+pub(super) fn threads(options: &Options, runs: usize) -> usize {
+    let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    options.threads.unwrap_or_else(cores).get().min(runs).max(1)
+}
+
+/// A run that is done.
+pub(super) struct Told<'a> {
+    /// How many are done with it.
+    done: usize,
+    point: &'a Point<'a>,
+    result: &'a Result<Step, PointError>,
+}
+
+impl<'a> Told<'a> {
+    /// As one of so many runs, some of which were done before.
+    pub fn of(&self, before: usize, runs: usize) -> Progress<'a> {
+        let &Self { done, point, result } = self;
+        Progress::Done { done: before + done, runs, point, result }
+    }
+}
+
+/// Points with most tiles are begun first, so that no thread is left alone with a long one at the
+/// end: their places in that order.
+pub(super) fn begun_first(points: &[Point<'_>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..points.len()).collect();
+    order.sort_by_key(|index| std::cmp::Reverse(points[*index].tiles));
+    order
+}
+
+/// The results in the order of the points.
+pub(super) fn all(
+    points: &[Point<'_>],
+    simulate: &dyn Simulate,
+    threads: usize,
+    control: &Control,
+    observe: &mut dyn FnMut(&Told<'_>),
+) -> Vec<Result<Step, PointError>> {
+    let order = begun_first(points);
+    let goes_on = || control.request() == Request::GoOn;
+    let mut done = 0;
+    let work = |index: &usize, _: &dyn Fn(())| simulate.step(&points[*index], control);
+    let found = parallel::run(&order, threads, &goes_on, work, |heard: Heard<'_, (), _>| {
+        if let Heard::Ended(place, result) = heard {
+            done += 1;
+            observe(&Told { done, point: &points[order[place]], result });
+        }
+    });
+    let mut results: Vec<Result<Step, PointError>> =
+        points.iter().map(|_| Err(PointError::Interrupted)).collect();
+    for (index, result) in order.iter().zip(found) {
+        results[*index] = result.unwrap_or(Err(PointError::Interrupted));
+    }
+    results
+}

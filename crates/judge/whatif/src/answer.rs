@@ -1,0 +1,309 @@
+use std::collections::BTreeMap;
+
+use run_store::run::{Step, Verdict};
+use spec::array::Array;
+
+use super::climb::Climbed;
+use super::document::{
+    Bottleneck, Broken, ModelError, ModelKind, Point, SCHEMA, SeedEdge, Side, Stopped, WhatIf,
+};
+use super::model_error::model_error;
+use super::options::Options;
+use super::utilisation::bottleneck;
+use super::{Changed, Subject};
+use bench::run::{TileLoad, broken_limit, times, work_of};
+
+/// A part that is busy less than this is no bottleneck; our choice.
+const HALF: f64 = 0.5;
+
+/// Everything that was computed for an answer.
+pub(super) struct Answered<'a> {
+    pub subject: &'a Subject,
+    pub changed: &'a Changed,
+    pub options: &'a Options,
+    pub load: TileLoad,
+    /// Those of which both sides were searched.
+    pub seeds: Vec<u64>,
+    pub sides: [Vec<Climbed>; 2],
+    pub tiles_max: [u32; 2],
+    /// Measured tile counts on the unchanged array.
+    pub modelled: BTreeMap<u32, Step>,
+}
+
+impl Answered<'_> {
+    pub fn document(&self) -> WhatIf {
+        let Subject { run, array, model, .. } = self.subject;
+        let error = (!run.target.is_simulated()).then(|| {
+            let edges: Vec<SeedEdge> = self.sides[0].iter().map(Climbed::seed_edge).collect();
+            model_error(run, &self.modelled, &edges)
+        });
+        let calibrated = || array.calibration.as_ref()?.factors();
+        let measured = error.as_ref().map(|error| (error.low_factor, error.high_factor));
+        let factors = measured.or_else(calibrated).unwrap_or((1.0, 1.0));
+        let base = side(&self.sides[0], array, self.tiles_max[0], factors);
+        let changed = side(&self.sides[1], &self.changed.array, self.tiles_max[1], factors);
+        let refused = error.as_ref().and_then(|error| error.refused.clone());
+        let refused = refused.or_else(|| undecided(&base, &changed, self.options.lengthen_max));
+        let known = array.calibration.as_ref().filter(|_| error.is_none());
+        let too_far = known.filter(|known| known.is_too_far_off());
+        let refused = refused.or_else(|| too_far.map(|known| known.sentence()));
+        WhatIf {
+            schema: SCHEMA.to_owned(),
+            tool: self.options.tool.clone(),
+            run: run.id.clone(),
+            run_said: run.answer.sentence.clone(),
+            run_simulated: run.target.is_simulated(),
+            tile: run.tile.name.clone(),
+            vms_per_tile: self.load.vms,
+            model: *model,
+            array: array.title.clone(),
+            changes: self.changed.changes.iter().map(|change| change.words.clone()).collect(),
+            conclusive: refused.is_none(),
+            estate: run.tile.estate.filter(|_| refused.is_none()).map(|own| {
+                let carries =
+                    |side: &Side| own.machines(side.low, (!side.at_least).then_some(side.high));
+                format!(
+                    "of the estate it would carry {} instead of {}",
+                    carries(&changed),
+                    carries(&base)
+                )
+            }),
+            sentence: match refused {
+                Some(why) => format!("this model cannot answer: {why}"),
+                None => self.sentence(&base, &changed, error.as_ref()),
+            },
+            assumptions: self.assumptions(&base),
+            base,
+            changed,
+            model_error: error,
+            seeds: self.seeds.clone(),
+        }
+    }
+
+    fn sentence(&self, base: &Side, changed: &Side, error: Option<&ModelError>) -> String {
+        let words: Vec<String> =
+            self.changed.changes.iter().map(|change| change.words.clone()).collect();
+        let subject = match self.subject.model {
+            ModelKind::Own | ModelKind::Other => "this array",
+            ModelKind::Given | ModelKind::Fitted => "this storage",
+        };
+        let instead = match error.and_then(|error| Some((error, error.measured_tiles?))) {
+            Some((error, measured)) if error.reproduced && !error.measured_at_least => {
+                format!("the measured {measured}")
+            }
+            Some((_, measured)) => {
+                format!("the measured {measured} (the model says {})", range(base))
+            }
+            None => range(base),
+        };
+        format!(
+            "with {} {subject} would hold {} ({}) instead of {instead}; {}; {}{}",
+            listed(&words),
+            held(changed),
+            interval(changed),
+            breaks(changed),
+            busiest(changed.bottleneck.as_ref()),
+            self.left_out()
+        )
+    }
+
+    /// What time did not allow.
+    fn left_out(&self) -> String {
+        let (done, all) = (self.seeds.len(), self.options.repeats);
+        match self.options.within {
+            Some(within) if done < all as usize => {
+                format!("; the time of {within} ended after {done} of {all} seeds")
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn assumptions(&self, base: &Side) -> Vec<String> {
+        let Subject { run, array, model, .. } = self.subject;
+        let mut assumed: Vec<String> =
+            self.changed.changes.iter().flat_map(|change| change.assumed.clone()).collect();
+        assumed.push(match model {
+            ModelKind::Own => "the array is that of the run, every key of it".to_owned(),
+            ModelKind::Other => {
+                format!("the array is \"{}\", not that of the run", array.name)
+            }
+            ModelKind::Given => format!(
+                "the array \"{}\" stands for what was measured; its calibration is taken as it is",
+                array.name
+            ),
+            ModelKind::Fitted => "what was measured is one disk of equal servers, fitted to \
+                                  latency and throughput of the run's steps, without caches and \
+                                  whatever the size of an I/O; more disks are more of it"
+                .to_owned(),
+        });
+        if let Some(known) = &array.calibration {
+            assumed.push(format!("the array is a calibrated one: {}", known.sentence()));
+        }
+        if matches!(model, ModelKind::Given | ModelKind::Fitted) && array.hosts.is_none() {
+            assumed.push(
+                "processors of the hosts are never short: CPU steps take their own time".to_owned(),
+            );
+        }
+        assumed.push(
+            "users arrive, think and pick addresses as the tile says; its locality decides what a \
+             cache holds"
+                .to_owned(),
+        );
+        assumed.push("caches are warm when measuring begins, and nothing fails".to_owned());
+        let scale = &run.scale;
+        if scale.footprint < 1.0 {
+            assumed.push(format!(
+                "disks have {:.4} of their full size, as in the run: a cache holds more of them \
+                 than it would",
+                scale.footprint
+            ));
+        }
+        let spread = match self.seeds.len() {
+            1 => "one seed ran, so how far others are apart is not known".to_owned(),
+            many => format!(
+                "the interval is the least and the most of {many} seeds, the same for both arrays"
+            ),
+        };
+        assumed.push(format!(
+            "{spread}{}",
+            if run.target.is_simulated() && array.calibration.is_none() {
+                ""
+            } else {
+                ", widened by the error of the model"
+            }
+        ));
+        if *model == ModelKind::Own && run.answer.tiles_held.is_some_and(|held| held != base.tiles)
+        {
+            assumed.push(format!(
+                "the run itself held {}: its steps pass only if all its repeats do",
+                run.answer.tiles_held.unwrap_or(0)
+            ));
+        }
+        assumed
+    }
+}
+
+/// Why nothing is known although every step was simulated for as long as it may be.
+fn undecided(base: &Side, changed: &Side, lengthen_max: u32) -> Option<String> {
+    let open = |side: &Side| {
+        let edges = side.edges.iter();
+        edges.filter(|edge| edge.stopped == Stopped::Inconclusive).count()
+    };
+    let (open, all) = (open(base) + open(changed), base.edges.len() + changed.edges.len());
+    (open > 0).then(|| {
+        format!(
+            "{open} of {all} searches ended at a step that says nothing, even measured for \
+             {lengthen_max} times as long"
+        )
+    })
+}
+
+fn side(climbs: &[Climbed], array: &Array, tiles_max: u32, factors: (f64, f64)) -> Side {
+    let edges: Vec<SeedEdge> = climbs.iter().map(Climbed::seed_edge).collect();
+    let mut held: Vec<u32> = edges.iter().map(|edge| edge.tiles).collect();
+    held.sort_unstable();
+    let tiles = held.get(held.len().saturating_sub(1) / 2).copied().unwrap_or(0);
+    let (low, high) = (held.first().copied().unwrap_or(0), held.last().copied().unwrap_or(0));
+    let typical = climbs.iter().find(|climb| climb.edge.held == tiles);
+    let last = typical.and_then(Climbed::last_step);
+    Side {
+        tiles,
+        low: times(low, factors.0, f64::floor),
+        high: times(high, factors.1, f64::ceil).min(tiles_max.max(high)),
+        at_least: typical.is_some_and(|climb| climb.edge.stop.is_none()),
+        tiles_max,
+        breaks: last.filter(|step| step.tiles > tiles).map(|step| Broken {
+            tiles: step.tiles,
+            reason: reason(step),
+            limit: broken_limit(step),
+        }),
+        bottleneck: last.and_then(|step| bottleneck(step, array)),
+        points: points(climbs),
+        edges,
+    }
+}
+
+fn reason(step: &Step) -> String {
+    match step.verdict {
+        Verdict::Passed => "the last tile adds no work".to_owned(),
+        _ => step.reason.clone(),
+    }
+}
+
+fn points(climbs: &[Climbed]) -> Vec<Point> {
+    let mut points: Vec<Point> = climbs
+        .iter()
+        .flat_map(|climb| climb.steps.values().map(|step| (climb.seed, step)))
+        .map(|(seed, step)| Point {
+            tiles: step.tiles,
+            seed,
+            verdict: step.verdict,
+            reason: step.reason.clone(),
+            work: work_of(step),
+            operations_per_s: step.throughput.operations_per_s,
+        })
+        .collect();
+    // Stable, so that the seeds stay in their order.
+    points.sort_by_key(|point| point.tiles);
+    points
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn held(side: &Side) -> String {
+    let least = if side.at_least { "at least " } else { "" };
+    format!("{least}{} tile{}", side.tiles, if side.tiles == 1 { "" } else { "s" })
+}
+
+fn range(side: &Side) -> String {
+    let least = if side.at_least { "at least " } else { "" };
+    let lowest = side.edges.iter().map(|edge| edge.tiles).min().unwrap_or(0);
+    let highest = side.edges.iter().map(|edge| edge.tiles).max().unwrap_or(0);
+    if lowest == highest {
+        format!("{least}{}", side.tiles)
+    } else {
+        format!("{least}{} ({lowest} to {highest})", side.tiles)
+    }
+}
+
+/// `interval 4 to 6`; one seed has none, but for the error of the model.
+fn interval(side: &Side) -> String {
+    match side.edges.len() {
+        1 if side.low == side.high => "one seed, so without an interval".to_owned(),
+        _ => format!("interval {} to {}", side.low, side.high),
+    }
+}
+
+fn breaks(side: &Side) -> String {
+    match &side.breaks {
+        Some(broken) => format!("what breaks then, with {}, is: {}", broken.tiles, broken.reason),
+        None => format!("nothing breaks up to the {} that were tried", side.tiles_max),
+    }
+}
+
+fn busiest(part: Option<&Bottleneck>) -> String {
+    let Some(part) = part else { return "no part of it says how busy it was".to_owned() };
+    if part.utilisation < HALF {
+        return format!(
+            "no part is busy more than {:.0} % ({}), so waiting is not what decides",
+            part.utilisation * 100.0,
+            part.part
+        );
+    }
+    format!(
+        "bottleneck by the utilisation law U = X x D: {}, {:.0} % = {:.2} tiles' worth x {:.1} %, \
+         full at {:.1}",
+        part.part,
+        part.utilisation * 100.0,
+        part.work,
+        part.demand * 100.0,
+        part.tiles_full
+    )
+}

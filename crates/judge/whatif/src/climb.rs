@@ -1,0 +1,93 @@
+use std::collections::BTreeMap;
+
+use run_store::run::Step;
+use spec::array::Array;
+use units::Nanos;
+
+use super::document::{SeedEdge, Stopped};
+use bench::BenchError;
+use bench::ladder::{Climb, Edge, Ladder, LadderOptions, StepResult, Stop};
+use bench::progress::Control;
+use bench::simulate::Stage;
+
+/// One seed's way to the edge.
+#[derive(Debug)]
+pub(super) struct Climbed {
+    pub seed: u64,
+    pub edge: Edge,
+    pub steps: BTreeMap<u32, Step>,
+}
+
+impl Climbed {
+    pub fn seed_edge(&self) -> SeedEdge {
+        let stopped = match self.edge.stop {
+            Some(Stop::Limit { .. }) => Stopped::Limit,
+            Some(Stop::Flat { .. }) => Stopped::Flat,
+            Some(Stop::Inconclusive { .. }) => Stopped::Inconclusive,
+            None => Stopped::TilesMax,
+        };
+        SeedEdge { seed: self.seed, tiles: self.edge.held, stopped }
+    }
+
+    /// The step that ended it, else the last that held.
+    pub fn last_step(&self) -> Option<&Step> {
+        let tiles = self.edge.stop.map_or(self.edge.held, Stop::tiles);
+        self.steps.get(&tiles)
+    }
+}
+
+/// What all climbs of a side share.
+pub(super) struct Way<'a> {
+    pub stage: &'a Stage,
+    pub array: &'a Array,
+    pub tiles_max: u32,
+    pub control: &'a Control,
+}
+
+impl Way<'_> {
+    /// Searches the edge with a seed: doubling and halving, or from a guess down to what holds
+    /// and up to what does not. Each step runs once; the seeds are its repeats.
+    pub fn climb(
+        &self,
+        seed: u64,
+        guess: Option<u32>,
+        observe: &dyn Fn(&Step),
+    ) -> Result<Climbed, BenchError> {
+        let mut ladder = Ladder::new(LadderOptions {
+            climb: Climb::Bisect,
+            repeats: 1,
+            precision: 0.0,
+            in_real_time: false,
+            first: 1,
+            tiles_max: self.tiles_max,
+            gain_min: LadderOptions::GAIN_MIN,
+            budget: None,
+        });
+        let mut steps = BTreeMap::new();
+        while let Some(tiles) = self.next(&ladder, guess) {
+            let step = self.step(tiles, seed)?;
+            observe(&step);
+            ladder.record(tiles, StepResult::of(&step, Nanos::ZERO));
+            steps.insert(tiles, step);
+        }
+        Ok(Climbed { seed, edge: ladder.edge(), steps })
+    }
+
+    /// One step with a seed.
+    pub fn step(&self, tiles: u32, seed: u64) -> Result<Step, BenchError> {
+        self.stage.step(self.array, (tiles, 0), seed, self.control)
+    }
+
+    fn next(&self, ladder: &Ladder, guess: Option<u32>) -> Option<u32> {
+        let Some(guess) = guess else { return ladder.next_step().map(|next| next.tiles) };
+        if ladder.rungs().is_empty() {
+            return Some(guess.clamp(1, self.tiles_max));
+        }
+        let edge = ladder.edge();
+        match edge.stop {
+            None if edge.held >= self.tiles_max => None,
+            None => Some(edge.held + 1),
+            Some(stop) => (stop.tiles() > edge.held + 1).then(|| stop.tiles() - 1),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use parallel::Heard;
+use run_store::run::{Step, Verdict};
+use spec::array::Array;
+
+use super::answer::Answered;
+use super::climb::{Climbed, Way};
+use super::document::{ModelKind, WhatIf};
+use super::model_error;
+use super::options::Options;
+use super::work::{Cost, Far, Work};
+use super::{Changed, Subject};
+use bench::BenchError;
+use bench::progress::{Control, Request};
+use bench::rig::{Rig, SimRig};
+use bench::run::TileLoad;
+use bench::simulate::Stage;
+
+/// What is told while an answer is looked for.
+#[derive(Debug)]
+pub enum Progress {
+    /// So many climbs and steps begin, on so many threads.
+    Begins {
+        /// Seeds of each side.
+        seeds: u32,
+        /// Threads.
+        threads: usize,
+    },
+    /// A step is over.
+    Step {
+        /// `as it is` or `changed`.
+        side: &'static str,
+        /// Number of the seed, from 1.
+        seed: usize,
+        /// Tiles.
+        tiles: u32,
+        /// What it came to.
+        verdict: Verdict,
+        /// How far the whole is.
+        far: Far,
+    },
+}
+
+/// The names of the two sides.
+const SIDES: [&str; 2] = ["as it is", "changed"];
+
+/// Something to compute.
+#[derive(Debug, Clone, Copy)]
+enum Job {
+    /// The edge of a side with a seed, from a guess if there is one.
+    Climb { side: usize, seed: usize, guess: Option<u32> },
+    /// A step of the unchanged array with the run's own seed.
+    Step { tiles: u32 },
+}
+
+/// A step that is over, as a thread tells it.
+struct Told {
+    side: usize,
+    seed: usize,
+    tiles: u32,
+    verdict: Verdict,
+}
+
+#[derive(Debug)]
+enum Done {
+    Climbed(Box<Climbed>),
+    Step(Box<Step>),
+}
+
+/// Searches how many tiles an array holds as it is and with changes, with the same seeds.
+///
+/// The run's own seed is the first. It is climbed as a run climbs; the others begin where its
+/// edge is. The same subject, changes and options give the same answer, on any number of
+/// threads. Where time ends it, seeds are left out of which not both sides were searched.
+///
+/// # Errors
+///
+/// When an array cannot hold one tile, when a simulation cannot go on, when `control` asks to
+/// stop, or when time ends it before there is an answer.
+pub fn what_if(
+    subject: &Subject,
+    changed: &Changed,
+    options: &Options,
+    control: &Control,
+    observe: &mut dyn FnMut(&Progress),
+) -> Result<WhatIf, BenchError> {
+    let plan = &subject.plan;
+    let stage = Stage::new(&plan.tile_set, &options.settings(plan))?;
+    let load = TileLoad::of(plan)?;
+    let arrays = [&subject.array, &changed.array];
+    let most = |array: &Array| -> Result<u32, BenchError> {
+        let rig = SimRig::new(array, plan);
+        match rig.tiles_that_fit(&load) {
+            0 => rig.has_room(1, load.bytes).map(|()| 1),
+            fits => Ok(load.tiles_max(options.tiles_max, fits).max(1)),
+        }
+    };
+    let tiles_max = [most(arrays[0])?, most(arrays[1])?];
+    let seeds = seeds(plan.seed.value, options.repeats);
+    let ways = [0, 1].map(|side| Way {
+        stage: &stage,
+        array: arrays[side],
+        tiles_max: tiles_max[side],
+        control,
+    });
+    let threads = options.threads.or_else(|| std::thread::available_parallelism().ok());
+    let pool = Pool { ways: &ways, seeds: &seeds, threads: threads.map_or(1, NonZeroUsize::get) };
+    observe(&Progress::Begins { seeds: options.repeats, threads: pool.threads });
+
+    let counts = measured_counts(subject, tiles_max[0]);
+    let guess = subject.run.answer.tiles_held;
+    let first = [0, 1].map(|side| Job::Climb { side, seed: 0, guess: None });
+    let mut work = Work::new(guess, options.repeats, &counts);
+    let mut done = Collected::default();
+    done.add(&first, pool.all(&first, control, (&mut *observe, &mut work))?);
+    let Some(guesses) = done.first_edges() else { return Err(BenchError::Interrupted) };
+    let known = |tiles: &u32| done.climbed[&(0, 0)].steps.contains_key(tiles);
+    let missing = counts.iter().filter(|tiles| !known(tiles));
+    // What the model's error is made of comes first: without it there is no answer.
+    let steps = missing.map(|tiles| Job::Step { tiles: *tiles });
+    let later = (1..seeds.len())
+        .flat_map(|seed| [0, 1].map(|side| Job::Climb { side, seed, guess: Some(guesses[side]) }));
+    let jobs: Vec<Job> = steps.chain(later).collect();
+    work.left(jobs.iter().map(|job| match job {
+        Job::Climb { guess, .. } => Cost::of_climb_from(guess.unwrap_or(0)),
+        Job::Step { tiles } => Cost::of_step(*tiles),
+    }));
+    done.add(&jobs, pool.all(&jobs, control, (observe, &mut work))?);
+    let modelled = done.modelled(&counts).ok_or(BenchError::Interrupted)?;
+    let (seeds, sides) = done.pairs(&seeds);
+    let answered = Answered { subject, changed, options, load, seeds, sides, tiles_max, modelled };
+    Ok(answered.document())
+}
+
+/// What has come of the jobs so far.
+#[derive(Debug, Default)]
+struct Collected {
+    /// By seed and side.
+    climbed: BTreeMap<(usize, usize), Climbed>,
+    steps: BTreeMap<u32, Step>,
+}
+
+impl Collected {
+    /// Adds what ended in time.
+    fn add(&mut self, jobs: &[Job], done: Vec<Option<Done>>) {
+        for (job, done) in jobs.iter().zip(done) {
+            match (job, done) {
+                (Job::Climb { side, seed, .. }, Some(Done::Climbed(climbed))) => {
+                    self.climbed.insert((*seed, *side), *climbed);
+                }
+                (Job::Step { tiles }, Some(Done::Step(step))) => {
+                    self.steps.insert(*tiles, *step);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The edges of both sides with the run's own seed.
+    fn first_edges(&self) -> Option<[u32; 2]> {
+        let held = |side| self.climbed.get(&(0, side)).map(|one| one.edge.held);
+        Some([held(0)?, held(1)?])
+    }
+
+    /// The unchanged array's steps of these counts; nothing if one of them did not end.
+    fn modelled(&self, counts: &[u32]) -> Option<BTreeMap<u32, Step>> {
+        let first = self.climbed.get(&(0, 0))?;
+        let step = |tiles: &u32| {
+            let found = first.steps.get(tiles).or_else(|| self.steps.get(tiles));
+            Some((*tiles, found?.clone()))
+        };
+        counts.iter().map(step).collect()
+    }
+
+    /// The seeds of which both sides ended, and these.
+    fn pairs(mut self, seeds: &[u64]) -> (Vec<u64>, [Vec<Climbed>; 2]) {
+        let (mut own, mut sides) = (Vec::new(), [Vec::new(), Vec::new()]);
+        for (at, seed) in seeds.iter().enumerate() {
+            let both = (self.climbed.remove(&(at, 0)), self.climbed.remove(&(at, 1)));
+            if let (Some(base), Some(changed)) = both {
+                own.push(*seed);
+                sides[0].push(base);
+                sides[1].push(changed);
+            }
+        }
+        (own, sides)
+    }
+}
+
+/// Tile counts at which a model is held against what was measured.
+fn measured_counts(subject: &Subject, tiles_max: u32) -> Vec<u32> {
+    if matches!(subject.model, ModelKind::Own | ModelKind::Other) {
+        return Vec::new();
+    }
+    let counts = model_error::counts(&subject.run).into_iter();
+    counts.filter(|tiles| *tiles <= tiles_max).collect()
+}
+
+/// The run's own seed and others of 53 bits.
+fn seeds(own: u64, count: u32) -> Vec<u64> {
+    let others = state_machine::SplitMix(own).map(|number| number >> 11);
+    std::iter::once(own).chain(others).take(count.max(1) as usize).collect()
+}
+
+/// Threads over which jobs are spread.
+struct Pool<'a> {
+    ways: &'a [Way<'a>; 2],
+    seeds: &'a [u64],
+    threads: usize,
+}
+
+impl Pool<'_> {
+    /// The results in the order of the jobs, nothing for those that did not end in time; the first
+    /// error of them if there is one.
+    fn all(
+        &self,
+        jobs: &[Job],
+        control: &Control,
+        (observe, far): (&mut dyn FnMut(&Progress), &mut Work),
+    ) -> Result<Vec<Option<Done>>, BenchError> {
+        let goes_on = || control.request() == Request::GoOn;
+        let work = |job: &Job, tell: &dyn Fn(Told)| self.one(*job, tell);
+        let results = parallel::run(jobs, self.threads, &goes_on, work, |heard| match heard {
+            Heard::Ended(..) => far.job_is_done(),
+            Heard::Said(Told { side, seed, tiles, verdict }) => {
+                let (side, far) = (SIDES[side], far.step_is_done(tiles));
+                observe(&Progress::Step { side, seed: seed + 1, tiles, verdict, far });
+            }
+        });
+        let in_time = |result: Option<Result<Done, BenchError>>| match result {
+            Some(Ok(done)) => Ok(Some(done)),
+            Some(Err(BenchError::Interrupted)) | None if control.is_out_of_time() => Ok(None),
+            Some(Err(error)) => Err(error),
+            None => Err(BenchError::Interrupted),
+        };
+        results.into_iter().map(in_time).collect()
+    }
+
+    fn one(&self, job: Job, say: &dyn Fn(Told)) -> Result<Done, BenchError> {
+        let tell = |side: usize, seed: usize, step: &Step| {
+            say(Told { side, seed, tiles: step.tiles, verdict: step.verdict });
+        };
+        match job {
+            Job::Climb { side, seed, guess } => self.ways[side]
+                .climb(self.seeds[seed], guess, &|step| tell(side, seed, step))
+                .map(|climbed| Done::Climbed(Box::new(climbed))),
+            Job::Step { tiles } => {
+                let step = self.ways[0].step(tiles, self.seeds[0])?;
+                tell(0, 0, &step);
+                Ok(Done::Step(Box::new(step)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_seed_is_the_run_s_own_and_no_two_are_equal() {
+        let seeds = seeds(7, 50);
+        assert_eq!((seeds[0], seeds.len()), (7, 50));
+        let mut different = seeds.clone();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), seeds.len());
+        assert!(seeds.iter().all(|seed| *seed < 1 << 53), "JSON readers keep 53 bits");
+    }
+}

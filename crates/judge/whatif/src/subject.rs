@@ -1,0 +1,185 @@
+use std::path::Path;
+
+use run_store::run::Run;
+use run_store::rundir::{RunDirError, StoredRun, files, sha256_hex};
+use spec::array::Array;
+use spec::{ResolvedTile, SpecError};
+
+use super::document::ModelKind;
+use super::fit::{FitError, fit, is_finished};
+use bench::plan::{Layer, PlanError, ResolvedPlan, Surroundings, resolve_simulated};
+use bench::replay::Traces;
+use bench::run::tile_sha256;
+
+/// What is asked about: a run with the array that stands for its storage.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The run.
+    pub run: Run,
+    /// Its plan, as a simulation takes it.
+    pub plan: ResolvedPlan,
+    /// Its array, or the model of what it measured.
+    pub array: Array,
+    /// Where that is from.
+    pub model: ModelKind,
+}
+
+/// Why a run cannot be asked about.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubjectError {
+    /// The run directory.
+    #[error(transparent)]
+    RunDir(#[from] RunDirError),
+    /// Its plan is not there, or not as this version writes it.
+    #[error("the run {run} has no plan that this version reads")]
+    NoPlan {
+        /// The run.
+        run: String,
+        /// Why.
+        #[source]
+        source: Box<SpecError>,
+    },
+    /// It is a simulation without its array.
+    #[error("the simulated run {run} has no array that this version reads")]
+    NoArray {
+        /// The run.
+        run: String,
+        /// Why.
+        #[source]
+        source: Box<SpecError>,
+    },
+    /// Its array is not what it ran on.
+    #[error("array.toml of run {run} was changed after the run")]
+    OtherArray {
+        /// The run.
+        run: String,
+    },
+    /// Its tile.
+    #[error("the tile \"{tile}\" of run {run} cannot be had")]
+    NoTile {
+        /// The run.
+        run: String,
+        /// The tile.
+        tile: String,
+        /// Why.
+        #[source]
+        source: Box<SpecError>,
+    },
+    /// Its tile is another one now.
+    #[error("the tile \"{tile}\" is not what it was when run {run} used it")]
+    OtherTile {
+        /// The run.
+        run: String,
+        /// The tile.
+        tile: String,
+    },
+    /// The plan has values that no simulation takes.
+    #[error("the plan of run {run} cannot be simulated")]
+    Plan {
+        /// The run.
+        run: String,
+        /// Why.
+        #[source]
+        source: PlanError,
+    },
+    /// No model.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// It measured nothing.
+    #[error("the run {run} has no finished step to compare a model with")]
+    NoSteps {
+        /// The run.
+        run: String,
+    },
+}
+
+impl SubjectError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::RunDir(RunDirError::Content { .. })
+            | Self::NoPlan { .. }
+            | Self::NoArray { .. } => {
+                "ask about a run of this version; `tilemark runs` lists them".to_owned()
+            }
+            Self::RunDir(error) => return error.hint().map(str::to_owned),
+            Self::OtherArray { .. } => {
+                "simulate it again, or name the array with --array FILE".to_owned()
+            }
+            Self::NoTile { .. } => "ask from the directory the run was started in".to_owned(),
+            Self::OtherTile { .. } => "restore its file, or run it again as it is now".to_owned(),
+            Self::Plan { .. } => return None,
+            Self::Fit(_) | Self::NoSteps { .. } => {
+                "ask about a run with at least one whole step".to_owned()
+            }
+        })
+    }
+}
+
+/// Reads what is asked about. `array` stands for the run's storage; without one it is the array
+/// of a simulated run itself, and a fitted one for a measured run.
+///
+/// # Errors
+///
+/// When the run, its plan, its tile or its array cannot be read, or are not those of the run.
+pub fn subject(stored: &StoredRun, array: Option<Array>) -> Result<Subject, SubjectError> {
+    let run = stored.run()?.clone();
+    let plan = plan(stored.path(), &run)?;
+    let (array, model) = match array {
+        Some(array) if run.target.is_simulated() => (array, ModelKind::Other),
+        Some(array) => (array, ModelKind::Given),
+        None if run.target.is_simulated() => (own_array(stored.path(), &run)?, ModelKind::Own),
+        None => (fit(&run)?, ModelKind::Fitted),
+    };
+    if model == ModelKind::Given && !run.steps.iter().any(is_finished) {
+        return Err(SubjectError::NoSteps { run: run.id });
+    }
+    Ok(Subject { run, plan, array, model })
+}
+
+fn plan(directory: &Path, run: &Run) -> Result<ResolvedPlan, SubjectError> {
+    let no_plan = |source| SubjectError::NoPlan { run: run.id.clone(), source: Box::new(source) };
+    let plan = spec::read_plan(&directory.join(files::PLAN)).map_err(no_plan)?;
+    let tile = tile(directory, run, &plan.tile)?;
+    let tile = match &plan.operations {
+        Some(group) => spec::with_operations(tile, group, directory).map_err(no_plan)?,
+        None => tile,
+    };
+    let layers = [Layer::of_plan(&plan)];
+    let here = Surroundings { entropy: run.seed, cores: 1 };
+    let traces = Traces::of(&tile).unwrap_or_default();
+    let mut resolved = resolve_simulated(&layers, tile, here)
+        .map_err(|source| SubjectError::Plan { run: run.id.clone(), source })?;
+    resolved.traces = traces;
+    resolved.seed.value = run.seed;
+    Ok(resolved)
+}
+
+/// The run's tile: a shipped one, or a file found from here or from the run's directory.
+fn tile(directory: &Path, run: &Run, name: &str) -> Result<ResolvedTile, SubjectError> {
+    let found = spec::resolve_tile(name, Path::new(""))
+        .or_else(|error| spec::resolve_tile(name, directory).map_err(|_| error));
+    let tile = found.map_err(|source| SubjectError::NoTile {
+        run: run.id.clone(),
+        tile: name.to_owned(),
+        source: Box::new(source),
+    })?;
+    // A trace that cannot be read any more is not the run's.
+    let traces = Traces::of(&tile).unwrap_or_default();
+    if tile_sha256(&traces.identify(&tile)) != run.tile.sha256 {
+        return Err(SubjectError::OtherTile { run: run.id.clone(), tile: name.to_owned() });
+    }
+    Ok(tile)
+}
+
+fn own_array(directory: &Path, run: &Run) -> Result<Array, SubjectError> {
+    let path = directory.join(files::ARRAY);
+    let array = spec::read_array(&path).map_err(|source| SubjectError::NoArray {
+        run: run.id.clone(),
+        source: Box::new(source),
+    })?;
+    let text = std::fs::read(&path).unwrap_or_default();
+    let is_it = run.target.array_sha256.as_ref().is_none_or(|known| *known == sha256_hex(&text));
+    if is_it { Ok(array) } else { Err(SubjectError::OtherArray { run: run.id.clone() }) }
+}

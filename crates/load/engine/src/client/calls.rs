@@ -1,0 +1,315 @@
+use std::collections::VecDeque;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use state_machine::{Call, CallError};
+use units::Nanos;
+
+use super::Service;
+use super::connection::{Connection, Look, NoConnection};
+use super::slab::{Key, Slab};
+use crate::Options;
+
+/// Most connections looked at between two looks at the ring.
+const EVENTS_MAX: usize = 32;
+/// Bytes read at once.
+const READ_MAX: usize = 64 << 10;
+/// How often calls are looked at that take too long, so this is how late their end may be seen.
+const DEADLINE_LOOK: Nanos = Nanos::from_millis(20);
+
+/// The calls of one worker, and their connections. Everything happens on the worker's own thread
+/// when it looks; the kernel tells when that is worth while ([`Self::set`]).
+#[derive(Debug)]
+pub(crate) struct Calls {
+    set: Arc<OwnedFd>,
+    /// For each instance the positions of its services.
+    of_instances: Vec<Vec<usize>>,
+    pools: Vec<Pool>,
+    connections: Slab<Connection>,
+    open: Slab<Open>,
+    done: Vec<Called>,
+    timeout: Nanos,
+    connections_max: usize,
+    next_look: Nanos,
+    buffer: Box<[u8]>,
+}
+
+/// A service and the connections to it.
+#[derive(Debug)]
+struct Pool {
+    service: Arc<Service>,
+    connections: usize,
+    /// Without a call, the last used last.
+    resting: Vec<Key>,
+    /// Calls that wait for a connection.
+    waiting: VecDeque<Key>,
+}
+
+/// A call that has no answer yet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Open {
+    pub(crate) instance: u32,
+    pub(crate) call: Call,
+    /// When the client was given it.
+    pub(crate) made: Nanos,
+    connection: Option<Key>,
+    /// When it has taken too long.
+    until: Nanos,
+}
+
+/// A call that has its answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Called {
+    pub(crate) open: Open,
+    /// Bytes of the answer, or why there is none.
+    pub(crate) result: Result<u64, CallError>,
+    /// When that was known.
+    pub(crate) at: Nanos,
+}
+
+impl Calls {
+    /// The clients of instances with these services; nothing if none has any.
+    pub(crate) fn of<'a>(
+        instances: impl Iterator<Item = &'a [Arc<Service>]>,
+        options: &Options,
+    ) -> io::Result<Option<Self>> {
+        let mut pools: Vec<Pool> = Vec::new();
+        let mut position = |service: &Arc<Service>| {
+            let known = pools.iter().position(|pool| Arc::ptr_eq(&pool.service, service));
+            known.unwrap_or_else(|| {
+                pools.push(Pool::new(Arc::clone(service)));
+                pools.len() - 1
+            })
+        };
+        let of_instances: Vec<Vec<usize>> =
+            instances.map(|services| services.iter().map(&mut position).collect()).collect();
+        if pools.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            set: Arc::new(epoll::create(CreateFlags::CLOEXEC)?),
+            of_instances,
+            pools,
+            connections: Slab::default(),
+            open: Slab::default(),
+            done: Vec::new(),
+            timeout: options.call_timeout,
+            connections_max: options.connections,
+            next_look: Nanos::ZERO,
+            buffer: vec![0; READ_MAX].into(),
+        }))
+    }
+
+    /// Readable when [`Self::work`] has something to do, but for deadlines.
+    pub(crate) fn set(&self) -> &Arc<OwnedFd> {
+        &self.set
+    }
+
+    /// Whether answers wait to be taken that the set does not tell of.
+    pub(crate) fn has_answers(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    /// Calls without an answer.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &Open> {
+        self.open.iter().map(|(_, open)| open)
+    }
+
+    pub(crate) fn open_count(&self) -> usize {
+        self.open.len() + self.done.len()
+    }
+
+    /// Makes a call. Whether it went to a connection; else it waits for one.
+    ///
+    /// # Errors
+    /// When this machine, not the service, cannot.
+    pub(crate) fn make(&mut self, instance: u32, call: Call, now: Nanos) -> io::Result<bool> {
+        let services = &self.of_instances[instance as usize];
+        let service = services.get(usize::from(call.endpoint.0)).copied();
+        let within = service.and_then(|at| self.pools[at].service.within);
+        let until = now + within.unwrap_or(self.timeout);
+        let open = Open { instance, call, made: now, connection: None, until };
+        let Some(service) = service else {
+            self.done.push(Called { open, result: Err(CallError::Refused), at: now });
+            return Ok(true);
+        };
+        let key = self.open.insert(open);
+        self.place(service, key, now)
+    }
+
+    /// Moves all calls on as far as they go without waiting, and hands over those that are
+    /// answered.
+    ///
+    /// # Errors
+    /// As [`Self::make`].
+    pub(crate) fn work(
+        &mut self,
+        clock: &mut dyn FnMut() -> Nanos,
+        answered: &mut Vec<Called>,
+    ) -> io::Result<()> {
+        let mut events = [const { MaybeUninit::uninit() }; EVENTS_MAX];
+        let (events, _) = epoll::wait(&self.set, &mut events, Some(&Timespec::default()))?;
+        for event in events {
+            self.look(Key::of(event.data.u64()), clock)?;
+        }
+        let now = clock();
+        if now >= self.next_look {
+            self.next_look = now + DEADLINE_LOOK;
+            self.time_out(now)?;
+        }
+        answered.append(&mut self.done);
+        Ok(())
+    }
+
+    fn look(&mut self, key: Key, clock: &mut dyn FnMut() -> Nanos) -> io::Result<()> {
+        // It may have been closed by an event before this one.
+        let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
+        let look = connection.look(&mut self.buffer)?;
+        self.after(key, look, clock())
+    }
+
+    /// Does what follows from how a connection was found.
+    fn after(&mut self, key: Key, look: Look, now: Nanos) -> io::Result<()> {
+        match look {
+            Look::Waits => self.listen(key),
+            Look::Ended => {
+                let closed = self.close(key);
+                if let Some(Connection { service, .. }) = closed {
+                    self.pools[service].resting.retain(|own| *own != key);
+                }
+                Ok(())
+            }
+            Look::WentStale => {
+                let closed = self.close(key);
+                match closed.and_then(|own| Some((own.service, own.call?))) {
+                    Some((service, call)) => self.connect(service, call, now),
+                    None => Ok(()),
+                }
+            }
+            Look::Answered(answer) => {
+                let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
+                let (service, call) = (connection.service, connection.call);
+                connection.rest();
+                if answer.can_go_on {
+                    self.listen(key)?;
+                    self.pools[service].resting.push(key);
+                } else {
+                    self.close(key);
+                }
+                self.end(call, answer.result, now);
+                self.place_waiting(service, now)
+            }
+        }
+    }
+
+    fn end(&mut self, call: Option<Key>, result: Result<u64, CallError>, at: Nanos) {
+        if let Some(open) = call.and_then(|call| self.open.remove(call)) {
+            self.done.push(Called { open, result, at });
+        }
+    }
+
+    /// Puts a call on a connection to its service; false if it has to wait for one.
+    fn place(&mut self, service: usize, call: Key, now: Nanos) -> io::Result<bool> {
+        let pool = &mut self.pools[service];
+        if let Some(key) = pool.resting.pop() {
+            self.begin(key, call, now)?;
+        } else if pool.connections < self.connections_max {
+            self.connect(service, call, now)?;
+        } else {
+            pool.waiting.push_back(call);
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn place_waiting(&mut self, service: usize, now: Nanos) -> io::Result<()> {
+        loop {
+            let pool = &mut self.pools[service];
+            if pool.resting.is_empty() && pool.connections >= self.connections_max {
+                return Ok(());
+            }
+            let Some(call) = pool.waiting.pop_front() else { return Ok(()) };
+            // It may have run out of time meanwhile.
+            if self.open.get_mut(call).is_some() {
+                self.place(service, call, now)?;
+            }
+        }
+    }
+
+    /// Opens a connection for a call.
+    fn connect(&mut self, service: usize, call: Key, now: Nanos) -> io::Result<()> {
+        let Service { address, peer, .. } = &*self.pools[service].service;
+        let client = (address.protocol.client)(address);
+        let connection = match Connection::open(peer, service, client) {
+            Ok(connection) => connection,
+            Err(NoConnection::Here(error)) => return Err(error),
+            Err(NoConnection::There(error)) => {
+                self.end(Some(call), Err(error), now);
+                return Ok(());
+            }
+        };
+        let key = self.connections.insert(connection);
+        self.pools[service].connections += 1;
+        if let Some(connection) = self.connections.get_mut(key) {
+            epoll::add(&self.set, &connection.stream, EventData::new_u64(key.number()), BOTH)?;
+        }
+        self.begin(key, call, now)
+    }
+
+    fn begin(&mut self, key: Key, call: Key, now: Nanos) -> io::Result<()> {
+        let (Some(connection), Some(open)) =
+            (self.connections.get_mut(key), self.open.get_mut(call))
+        else {
+            return Ok(());
+        };
+        open.connection = Some(key);
+        let look = connection.begin(call, open.call.size);
+        self.after(key, look, now)
+    }
+
+    /// Tells the kernel what to wake the worker for.
+    fn listen(&mut self, key: Key) -> io::Result<()> {
+        let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
+        let wants = connection.wants_to_write();
+        if wants != connection.is_heard_both_ways {
+            connection.is_heard_both_ways = wants;
+            let flags = if wants { BOTH } else { EventFlags::IN };
+            epoll::modify(&self.set, &connection.stream, EventData::new_u64(key.number()), flags)?;
+        }
+        Ok(())
+    }
+
+    /// Closes a connection; the kernel takes it out of the set with it.
+    fn close(&mut self, key: Key) -> Option<Connection> {
+        let connection = self.connections.remove(key)?;
+        self.pools[connection.service].connections -= 1;
+        Some(connection)
+    }
+
+    /// Ends the calls that take too long.
+    fn time_out(&mut self, now: Nanos) -> io::Result<()> {
+        let late =
+            |(key, open): (Key, &Open)| (now >= open.until).then_some((key, open.connection));
+        let late: Vec<(Key, Option<Key>)> = self.open.iter().filter_map(late).collect();
+        for (call, connection) in late {
+            let closed = connection.and_then(|key| self.close(key));
+            self.end(Some(call), Err(CallError::TimedOut), now);
+            if let Some(Connection { service, .. }) = closed {
+                self.place_waiting(service, now)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+const BOTH: EventFlags = EventFlags::IN.union(EventFlags::OUT);
+
+impl Pool {
+    const fn new(service: Arc<Service>) -> Self {
+        Self { service, connections: 0, resting: Vec::new(), waiting: VecDeque::new() }
+    }
+}

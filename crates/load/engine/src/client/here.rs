@@ -1,0 +1,83 @@
+//! A service of this process (virtual machines on which operations are carried out): its name is asked for
+//! in a line, and `done` or `failed` comes back in one. No address leads to it.
+
+use std::sync::Arc;
+
+use state_machine::CallError;
+use units::Nanos;
+
+use super::address::{Address, Here, Peer, Service};
+use super::{Answer, Client, Protocol};
+
+/// It is not in the list of protocols that addresses are read with.
+static HERE: Protocol =
+    Protocol { name: "vm", port: 0, client: |address| Box::new(Line::new(address)) };
+
+impl Service {
+    /// What a part of this process answers under a name, within a time of its own.
+    pub fn here(name: &str, within: Nanos, here: Arc<dyn Here>) -> Self {
+        let address = Address::within(&HERE, name);
+        Self { address, peer: Peer::Here(here), within: Some(within) }
+    }
+}
+
+const DONE: &[u8] = b"done\n";
+const FAILED: &[u8] = b"failed\n";
+
+/// One connection's side of it.
+#[derive(Debug)]
+struct Line {
+    request: Vec<u8>,
+    held: Vec<u8>,
+}
+
+impl Line {
+    fn new(address: &Address) -> Self {
+        let name = address.path().trim_start_matches('/');
+        Self { request: format!("{name}\n").into_bytes(), held: Vec::new() }
+    }
+}
+
+impl Client for Line {
+    fn call(&mut self, _: u32, out: &mut Vec<u8>) {
+        self.held.clear();
+        out.extend_from_slice(&self.request);
+    }
+
+    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Option<Answer> {
+        let room = (FAILED.len() + 1).saturating_sub(self.held.len());
+        self.held.extend_from_slice(&bytes[..room.min(bytes.len())]);
+        let failed = |error, can_go_on| Some(Answer { result: Err(error), can_go_on });
+        match &self.held[..] {
+            DONE => Some(Answer { result: Ok(DONE.len() as u64), can_go_on: true }),
+            FAILED => failed(CallError::Status, true),
+            held if DONE.starts_with(held) || FAILED.starts_with(held) => None,
+            _ => failed(CallError::Protocol, false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(pieces: &[&[u8]]) -> Option<Answer> {
+        let mut line = Line { request: b"a\n".to_vec(), held: Vec::new() };
+        let mut out = Vec::new();
+        line.call(1, &mut out);
+        assert_eq!(out, b"a\n");
+        pieces.iter().find_map(|piece| line.take(piece, &mut out))
+    }
+
+    #[test]
+    fn an_answer_is_one_of_two_lines_however_it_is_cut() {
+        let done = Answer { result: Ok(5), can_go_on: true };
+        assert_eq!(taken(&[b"do", b"ne", b"\n"]), Some(done));
+        assert_eq!(taken(&[b"done\n"]), Some(done));
+        let failed = taken(&[b"fail", b"ed\n"]).expect("whole");
+        assert_eq!((failed.result, failed.can_go_on), (Err(CallError::Status), true));
+        assert_eq!(taken(&[b"done"]), None);
+        assert_eq!(taken(&[b"donner\n"]), Some(Answer::failed(CallError::Protocol)));
+        assert_eq!(taken(&[b"failed\nmore"]), Some(Answer::failed(CallError::Protocol)));
+    }
+}

@@ -1,0 +1,146 @@
+//! Where payload and verification meet the worker: called with the bytes of a write before
+//! it is submitted and with the answer of every request.
+
+use std::ops::Range;
+
+use datastore::VirtualDisk;
+use state_machine::{Content as Source, IoError, IoRequest, Operation};
+use units::Nanos;
+
+use crate::arena::Buffer;
+use crate::payload::{self, Freshness, SECTOR};
+use crate::verify::{
+    Mismatch, ReadTicket, SECTOR_HEADER_BYTES, Setup, StateError, Tracker, WriteTicket, Written,
+};
+
+/// Most mismatches one worker keeps in full; all are counted as errors.
+const MISMATCHES_MAX: usize = 100;
+
+/// What verification remembers of a request in flight.
+#[derive(Debug)]
+pub(crate) enum Ticket {
+    Write(WriteTicket),
+    Read(ReadTicket),
+}
+
+/// Fills writes and judges answers for the disks of one worker.
+#[derive(Debug, Default)]
+pub(crate) struct Content {
+    /// By the worker's disks; empty without verification, none where somebody else drives.
+    trackers: Vec<Option<Tracker>>,
+    pub(crate) mismatches: Vec<Mismatch>,
+    /// Why answers cannot be judged any more.
+    pub(crate) broken: Option<StateError>,
+}
+
+/// A request about to be submitted.
+pub(crate) struct Departure<'a> {
+    pub(crate) now: Nanos,
+    pub(crate) disk: u32,
+    pub(crate) request: &'a IoRequest,
+    pub(crate) buffer: &'a mut Buffer,
+}
+
+impl Content {
+    /// Opens the verification state of these disks, if verification is asked for; of those that are
+    /// driven here.
+    pub(crate) fn open<'a>(
+        setup: Option<&Setup>,
+        disks: impl Iterator<Item = (&'a VirtualDisk, bool)>,
+    ) -> Result<Self, StateError> {
+        let Some(setup) = setup else { return Ok(Self::default()) };
+        let trackers =
+            disks.map(|(disk, is_here)| is_here.then(|| Tracker::open(setup, disk)).transpose());
+        Ok(Self { trackers: trackers.collect::<Result<_, _>>()?, ..Self::default() })
+    }
+
+    /// Follows these disks no more; none of them has anything in flight.
+    pub(crate) fn give_up(&mut self, disks: Range<u32>) -> Vec<Tracker> {
+        let trackers = &mut self.trackers;
+        disks.filter_map(|disk| trackers.get_mut(disk as usize)?.take()).collect()
+    }
+
+    /// Follows the disks from this one on again.
+    pub(crate) fn follow_again(&mut self, first_disk: u32, trackers: Vec<Tracker>) {
+        let places = self.trackers.iter_mut().skip(first_disk as usize);
+        places.zip(trackers).for_each(|(place, tracker)| *place = Some(tracker));
+    }
+
+    /// Makes the bytes of a write and starts following the request.
+    #[inline]
+    pub(crate) fn depart(
+        &mut self,
+        departure: Departure<'_>,
+    ) -> Result<Option<Ticket>, StateError> {
+        let Departure { now, disk, request, buffer } = departure;
+        if request.operation == Operation::Write && request.pattern.content == Source::Made {
+            let (bytes, resident) = buffer.content_mut(request.length);
+            payload::make(bytes, resident, request.pattern, Freshness::Stamped);
+        }
+        let Some(Some(tracker)) = self.trackers.get_mut(disk as usize) else { return Ok(None) };
+        let bytes = buffer.bytes_mut(request.length);
+        tracker.check()?;
+        Ok(Some(match request.operation {
+            Operation::Write => {
+                Ticket::Write(tracker.on_submit_write(now, request.offset, bytes)?)
+            }
+            _ => Ticket::Read(tracker.on_submit_read(request.offset, bytes.len())),
+        }))
+    }
+
+    /// Nothing is expected of a disk any more until it is written again.
+    pub(crate) fn forget(&mut self, disk: u32) {
+        if let Some(Some(tracker)) = self.trackers.get_mut(disk as usize) {
+            match tracker.check() {
+                Ok(()) => tracker.forget(),
+                Err(error) => {
+                    self.broken.get_or_insert(error);
+                }
+            }
+        }
+    }
+
+    /// Whether two blocks hold the same. Where blocks are stamped, the stamps of two disks differ:
+    /// what lies between them must not.
+    pub(crate) fn are_alike(&self, one: &[u8], other: &[u8]) -> bool {
+        if self.trackers.is_empty() {
+            return one == other;
+        }
+        let mut sectors = one.chunks_exact(SECTOR).zip(other.chunks_exact(SECTOR));
+        one.len() == other.len()
+            && sectors.all(|(a, b)| a[SECTOR_HEADER_BYTES..] == b[SECTOR_HEADER_BYTES..])
+    }
+
+    /// Judges an answer; may turn a success into [`IoError::Mismatch`].
+    #[inline]
+    pub(crate) fn arrive(
+        &mut self,
+        disk: u32,
+        ticket: Option<Ticket>,
+        bytes: &[u8],
+        result: Result<(), IoError>,
+    ) -> Result<(), IoError> {
+        let Some(ticket) = ticket else { return result };
+        let Some(tracker) = &mut self.trackers[disk as usize] else { return result };
+        if let Err(error) = tracker.check() {
+            self.broken.get_or_insert(error);
+            return result;
+        }
+        match (ticket, result) {
+            (Ticket::Write(ticket), Ok(())) => {
+                tracker.on_write_done(ticket, Written::Acknowledged);
+            }
+            (Ticket::Write(ticket), Err(_)) => tracker.on_write_done(ticket, Written::Failed),
+            (Ticket::Read(ticket), Err(_)) => tracker.on_read_failed(ticket),
+            (Ticket::Read(ticket), Ok(())) => {
+                if let Err(mismatch) = tracker.on_read_done(ticket, bytes) {
+                    if self.mismatches.len() < MISMATCHES_MAX {
+                        self.mismatches.push(*mismatch);
+                    }
+                    return Err(IoError::Mismatch);
+                }
+            }
+        }
+        result
+    }
+}

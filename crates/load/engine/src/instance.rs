@@ -1,0 +1,87 @@
+use std::sync::Arc;
+
+use datastore::{OwnDir, VirtualDisk};
+use run_store::recorder::{InstanceShape, Recorder};
+use stats::Histogram;
+
+use crate::client::{Calls, Service};
+use crate::content::Content;
+use crate::disks::DiskTable;
+use crate::telemetry::Telemetry;
+use crate::{EngineError, Options};
+
+/// A machine, the disks it may use and the services it may call.
+#[derive(Debug)]
+pub struct EngineInstance<M> {
+    /// What decides.
+    pub machine: M,
+    /// What the recorder must know of it.
+    pub shape: InstanceShape,
+    /// Its disks, by `state_machine::DiskId`.
+    pub disks: Vec<VirtualDisk>,
+    /// What answers its calls, by `state_machine::EndpointId`. One service has one `Arc`, whoever calls
+    /// it.
+    pub services: Vec<Arc<Service>>,
+    /// Whether it is driven elsewhere until it moves here ([`crate::Orders::put`]).
+    pub guest: Option<Guest>,
+}
+
+/// What only an instance has that is driven elsewhere at first.
+#[derive(Debug, Clone, Default)]
+pub struct Guest {
+    /// Where verification keeps what it knows of its disks, if that is not where it is of all others.
+    pub state_dir: Option<OwnDir>,
+}
+
+impl<M> EngineInstance<M> {
+    /// One that calls nobody.
+    pub const fn new(machine: M, shape: InstanceShape, disks: Vec<VirtualDisk>) -> Self {
+        Self { machine, shape, disks, services: Vec::new(), guest: None }
+    }
+}
+
+/// The disks of all instances, in order.
+pub(crate) fn table_of<M>(instances: &[EngineInstance<M>]) -> DiskTable {
+    let mut table = DiskTable::default();
+    for disk in instances.iter().flat_map(|instance| &instance.disks) {
+        table.add(disk);
+    }
+    table
+}
+
+/// Payload and verification for the disks of all instances.
+pub(crate) fn open_content<M>(
+    options: &Options,
+    instances: &[EngineInstance<M>],
+) -> Result<Content, EngineError> {
+    let disks = instances
+        .iter()
+        .flat_map(|instance| instance.disks.iter().map(|disk| (disk, instance.guest.is_none())));
+    Ok(Content::open(options.verify.as_ref(), disks)?)
+}
+
+/// What makes the calls of all instances, if any has endpoints.
+pub(crate) fn calls_of<M>(
+    options: &Options,
+    instances: &[EngineInstance<M>],
+) -> Result<Option<Box<Calls>>, EngineError> {
+    let services = instances.iter().map(|instance| &instance.services[..]);
+    let calls = Calls::of(services, options);
+    Ok(calls.map_err(|source| EngineError::Call { source })?.map(Box::new))
+}
+
+/// Empty telemetry for these instances.
+pub(crate) fn telemetry_of<M>(instances: &[EngineInstance<M>]) -> Box<Telemetry> {
+    let shapes = instances.iter().map(|instance| instance.shape.clone()).collect();
+    Box::new(Telemetry { recorder: Recorder::new(shapes), lateness: Histogram::new() })
+}
+
+pub(crate) fn check_shapes<M>(instances: &[EngineInstance<M>]) -> Result<(), EngineError> {
+    for (position, instance) in instances.iter().enumerate() {
+        let (shape, disks) = (instance.shape.disk_vms.len(), instance.disks.len());
+        if shape != disks {
+            return Err(EngineError::Shape { instance: position, shape, disks });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,221 @@
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use nbd::client::{Handshake, Next, Operation as Asked, Received, Requests, Wish};
+use state_machine::Operation;
+
+use crate::backend::Submission;
+use crate::blocking::with_bytes;
+
+/// How long the server may take to shake hands.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How much is read at once.
+const READ_BYTES: usize = 256 << 10;
+
+/// A connection, and what was asked over it.
+pub(super) struct Link {
+    stream: UnixStream,
+    requests: Requests,
+    out: Vec<u8>,
+    sent: usize,
+    input: Vec<u8>,
+    /// By slot.
+    open: BTreeMap<u32, Open>,
+    /// By the protocol's name: its slot, and where its bytes begin in the request's.
+    parts: BTreeMap<u64, (u32, u32)>,
+    /// Bytes that belong to a read: slot, where, how many are still to come.
+    taking: Option<(u32, u32, u32)>,
+    is_gone: bool,
+}
+
+/// A request, which may be longer than the server takes at once.
+struct Open {
+    submission: Submission,
+    left: u32,
+    result: i32,
+}
+
+impl Link {
+    /// Connects and shakes hands.
+    pub(super) fn connect(socket: &Path, export: &str) -> io::Result<Self> {
+        let mut stream = UnixStream::connect(socket)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let wish = Wish { export: export.to_owned(), tls: false, structured: true };
+        let mut handshake = Handshake::new(wish);
+        let (mut input, mut out) = (Vec::new(), Vec::new());
+        let requests = loop {
+            let progress = handshake.feed(&input, &mut out).map_err(io::Error::other)?;
+            input.drain(..progress.consumed);
+            stream.write_all(&out)?;
+            out.clear();
+            if let Next::Ready(requests) = progress.next {
+                break requests;
+            }
+            let mut more = [0; 4096];
+            match stream.read(&mut more)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => input.extend_from_slice(&more[..read]),
+            }
+        };
+        stream.set_nonblocking(true)?;
+        Ok(Self {
+            stream,
+            requests: *requests,
+            out,
+            sent: 0,
+            input,
+            open: BTreeMap::new(),
+            parts: BTreeMap::new(),
+            taking: None,
+            is_gone: false,
+        })
+    }
+
+    pub(super) fn stream(&self) -> &UnixStream {
+        &self.stream
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
+    /// Whether something could not be sent yet.
+    pub(super) fn is_full(&self) -> bool {
+        self.sent < self.out.len()
+    }
+
+    /// Writes a request down; [`Link::send`] sends it.
+    pub(super) fn push(&mut self, submission: &Submission, done: &mut VecDeque<(u32, i32)>) {
+        let Submission { slot, operation, offset, length, durable, .. } = *submission;
+        if self.is_gone {
+            return done.push_back((slot, -libc::EIO));
+        }
+        let asked = match operation {
+            Operation::Read => Asked::Read,
+            Operation::Write => Asked::Write { fua: durable },
+            Operation::Flush => Asked::Flush,
+        };
+        let result = i32::try_from(length).unwrap_or(i32::MAX);
+        let mut open = Open { submission: *submission, left: 0, result };
+        let most = self.requests.agreed().blocks.maximum();
+        for part in 0..length.div_ceil(most).max(1) {
+            let at = part * most;
+            let bytes = (length - at).min(most);
+            let offset = if asked == Asked::Flush { 0 } else { offset + u64::from(at) };
+            match self.requests.submit(asked, offset, bytes, &mut self.out) {
+                Ok(cookie) => {
+                    self.parts.insert(cookie, (slot, at));
+                    open.left += 1;
+                }
+                Err(_) => {
+                    open.result = -libc::EINVAL;
+                    break;
+                }
+            }
+            if operation == Operation::Write {
+                let range = at as usize..(at + bytes) as usize;
+                with_bytes(submission, |data| self.out.extend_from_slice(&data[range]));
+            }
+        }
+        match open.left {
+            0 => done.push_back((slot, open.result)),
+            _ => drop(self.open.insert(slot, open)),
+        }
+    }
+
+    /// Sends what there is room for.
+    pub(super) fn send(&mut self) {
+        while self.is_full() && !self.is_gone {
+            match self.stream.write(&self.out[self.sent..]) {
+                Ok(sent) if sent > 0 => self.sent += sent,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                _ => self.is_gone = true,
+            }
+        }
+        self.out.clear();
+        self.sent = 0;
+    }
+
+    /// Takes what has come. Once the server is gone, everything ends.
+    pub(super) fn receive(&mut self, done: &mut VecDeque<(u32, i32)>) {
+        while !self.is_gone {
+            if self.understand(done).is_err() {
+                self.is_gone = true;
+                break;
+            }
+            let before = self.input.len();
+            self.input.resize(before + READ_BYTES, 0);
+            let read = self.stream.read(&mut self.input[before..]);
+            self.input.truncate(before + *read.as_ref().unwrap_or(&0));
+            match read {
+                Ok(1..) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                _ => self.is_gone = true,
+            }
+        }
+        self.parts.clear();
+        done.extend(std::mem::take(&mut self.open).into_keys().map(|slot| (slot, -libc::EIO)));
+    }
+
+    /// Takes apart what was read.
+    fn understand(&mut self, done: &mut VecDeque<(u32, i32)>) -> Result<(), nbd::Violation> {
+        let mut from = 0;
+        loop {
+            if let Some((slot, at, left)) = self.taking.take() {
+                let here = (self.input.len() - from).min(left as usize);
+                let bytes = &self.input[from..from + here];
+                self.fill(slot, at, |into| into.copy_from_slice(bytes), here);
+                from += here;
+                let here = u32::try_from(here).unwrap_or(left);
+                if here < left {
+                    self.taking = Some((slot, at + here, left - here));
+                    break;
+                }
+            }
+            let progress = self.requests.receive(&self.input[from..])?;
+            from += progress.consumed;
+            match progress.next {
+                Received::More => break,
+                Received::Data { cookie, at, length } => {
+                    let (slot, start) = self.parts.get(&cookie).copied().unwrap_or_default();
+                    self.taking = Some((slot, start + at, length));
+                }
+                Received::Zeroes { cookie, at, length } => {
+                    let (slot, start) = self.parts.get(&cookie).copied().unwrap_or_default();
+                    self.fill(slot, start + at, |into| into.fill(0), length as usize);
+                }
+                Received::Done { cookie, result } => {
+                    let failed = result.err().map(|failure| failure.code.to_wire());
+                    self.end(cookie, failed.map(|code| -i32::try_from(code).unwrap_or(5)), done);
+                }
+            }
+        }
+        self.input.drain(..from);
+        Ok(())
+    }
+
+    /// Lets bytes of a read be written.
+    fn fill(&self, slot: u32, at: u32, write: impl FnOnce(&mut [u8]), bytes: usize) {
+        if let Some(open) = self.open.get(&slot) {
+            let range = at as usize..at as usize + bytes;
+            with_bytes(&open.submission, |data| write(&mut data[range]));
+        }
+    }
+
+    /// A part has ended, and with the last one its request.
+    fn end(&mut self, cookie: u64, failed: Option<i32>, done: &mut VecDeque<(u32, i32)>) {
+        let Some((slot, _)) = self.parts.remove(&cookie) else { return };
+        let Some(open) = self.open.get_mut(&slot) else { return };
+        open.left -= 1;
+        open.result = failed.unwrap_or(open.result);
+        if open.left == 0 {
+            done.push_back((slot, open.result));
+            self.open.remove(&slot);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+use run_store::recorder::Recorder;
+use run_store::slice::{GeneratorRow, Slice};
+use stats::Histogram;
+use units::Nanos;
+
+/// What one worker collects in one slice.
+#[derive(Debug)]
+pub(crate) struct Telemetry {
+    pub(crate) recorder: Recorder,
+    pub(crate) lateness: Histogram,
+}
+
+impl Telemetry {
+    /// Turns it into a slice and empties it. Walks every histogram that was used, which is
+    /// why workers leave it to another thread.
+    pub(crate) fn take(&mut self, span: Span, mut generator: GeneratorRow) -> Slice {
+        generator.lateness = self.lateness.compact();
+        self.lateness.clear();
+        self.recorder.take(span.start, span.end.saturating_sub(span.start), generator)
+    }
+}
+
+/// From one time to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: Nanos,
+    pub(crate) end: Nanos,
+}
+
+/// Where a worker puts its telemetry at the end of a slice.
+pub(crate) trait Outlet {
+    /// Takes the telemetry and leaves an empty one. Returns whether it could; if not, the
+    /// worker goes on with the same one and its slice becomes wider. Never blocks, except for
+    /// the `last` one.
+    fn pass(
+        &mut self,
+        telemetry: &mut Box<Telemetry>,
+        span: Span,
+        row: GeneratorRow,
+        last: bool,
+    ) -> bool;
+}
+
+/// An outlet that makes slices at once, for runs on the calling thread.
+#[derive(Debug, Default)]
+pub(crate) struct Here {
+    pub(crate) slices: Vec<Slice>,
+}
+
+impl Outlet for Here {
+    fn pass(
+        &mut self,
+        telemetry: &mut Box<Telemetry>,
+        span: Span,
+        row: GeneratorRow,
+        _last: bool,
+    ) -> bool {
+        self.slices.push(telemetry.take(span, row));
+        true
+    }
+}

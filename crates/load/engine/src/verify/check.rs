@@ -1,0 +1,200 @@
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use datastore::{HeldDir, VirtualDisk};
+
+use super::error::StateError;
+use super::layout::BLOCK;
+use super::mismatch::Mismatch;
+use super::sector::SECTOR;
+use super::state::State;
+use super::tracker::{judge_quiet, neighbours};
+use crate::aligned::AlignedBuffer;
+
+/// Bytes per read.
+const PIECE: usize = 1 << 20;
+/// Disks read at once.
+const THREADS: usize = 4;
+/// Mismatches kept word for word, per disk; all are counted.
+const KEPT_MAX: usize = 1000;
+
+/// What re-reading everything written has found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// One entry per disk with verification state, by name.
+    pub disks: Vec<DiskReport>,
+    /// Disks that were given but never written with verification.
+    pub unverified: Vec<String>,
+    /// Disks that have verification state but were not given.
+    pub missing: Vec<String>,
+}
+
+/// One disk's part of a [`Report`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DiskReport {
+    /// The disk's name.
+    pub name: String,
+    /// Bytes whose writing was acknowledged, all of them re-read and judged.
+    pub bytes_judged: u64,
+    /// Wrong 4 KiB blocks.
+    pub mismatches_total: u64,
+    /// The first 1000 of them.
+    pub mismatches: Vec<Mismatch>,
+    /// 4 KiB blocks with something acknowledged in them that cannot be read at all.
+    pub unreadable_total: u64,
+    /// The first 1000 of them.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A block that the storage does not give back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The disk's name.
+    pub disk: String,
+    /// Its first byte on the disk.
+    pub offset: u64,
+    /// The system's answer.
+    pub error: String,
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { disk, offset, error } = self;
+        write!(f, "disk \"{disk}\", byte {offset}: {BLOCK} B cannot be read: {error}")
+    }
+}
+
+impl DiskReport {
+    /// Blocks that are wrong or cannot be read.
+    pub fn bad_total(&self) -> u64 {
+        self.mismatches_total + self.unreadable_total
+    }
+
+    /// What is known of each of them, as far as it was kept.
+    pub fn bad(&self) -> impl Iterator<Item = String> {
+        let wrong = self.mismatches.iter().map(ToString::to_string);
+        wrong.chain(self.unreadable.iter().map(ToString::to_string))
+    }
+}
+
+impl Report {
+    /// Whether everything acknowledged is there, and every written disk was looked at.
+    pub fn passed(&self) -> bool {
+        self.missing.is_empty() && self.disks.iter().all(|disk| disk.bad_total() == 0)
+    }
+}
+
+/// Why a check could not finish.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The state of a disk cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The disk is smaller than its state says, or was replaced.
+    #[error("disk \"{disk}\" has {size} B, but its verification state is of {expected} B")]
+    Size {
+        /// The disk's name.
+        disk: String,
+        /// Its size.
+        size: u64,
+        /// The size its state says, in bytes.
+        expected: u64,
+    },
+}
+
+/// Reads again everything that was ever acknowledged on these disks and judges it by the state
+/// that a run, or a killed run, left in `state_dir`. Nothing else may use the disks meanwhile.
+///
+/// Disks without state are listed, not read.
+pub fn check_all(disks: &[VirtualDisk], state_dir: &HeldDir) -> Result<Report, CheckError> {
+    let mut missing = neighbours(state_dir);
+    let (known, unverified): (Vec<_>, Vec<_>) =
+        disks.iter().partition(|disk| missing.contains(&disk.name));
+    let given: HashSet<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
+    missing.retain(|name| !given.contains(name.as_str()));
+    missing.sort();
+    Ok(Report {
+        disks: check_several(&known, state_dir)?,
+        unverified: unverified.iter().map(|disk| disk.name.clone()).collect(),
+        missing,
+    })
+}
+
+fn check_several(
+    disks: &[&VirtualDisk],
+    state_dir: &HeldDir,
+) -> Result<Vec<DiskReport>, CheckError> {
+    let results = parallel::map(disks, THREADS, |disk| check(disk, state_dir));
+    let mut reports = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+    reports.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(reports)
+}
+
+fn check(disk: &VirtualDisk, state_dir: &HeldDir) -> Result<DiskReport, CheckError> {
+    let mut buffer = AlignedBuffer::new(PIECE);
+    let state = State::open(state_dir, &disk.name)?;
+    let (size, expected) = (disk.size.get(), state.owner().size.get());
+    if size != expected {
+        return Err(CheckError::Size { disk: disk.name.clone(), size, expected });
+    }
+    let mut report = DiskReport { name: disk.name.clone(), ..DiskReport::default() };
+    for offset in (0..size).step_by(PIECE) {
+        let length = (size - offset).min(PIECE as u64);
+        state.check_length()?;
+        let judged = acknowledged_bytes(&state, offset, length);
+        if judged > 0 {
+            let bytes = &mut buffer[..usize::try_from(length).expect("at most one piece")];
+            report.piece((disk, &state), (offset, judged), bytes);
+        }
+    }
+    Ok(report)
+}
+
+impl DiskReport {
+    /// Judges a piece; where it cannot be read as a whole, block by block, so that what can be
+    /// read is judged.
+    fn piece(
+        &mut self,
+        (disk, state): (&VirtualDisk, &State),
+        (offset, judged): (u64, u64),
+        bytes: &mut [u8],
+    ) {
+        let Err(error) = disk.file.read_exact_at(bytes, disk.base + offset) else {
+            self.bytes_judged += judged;
+            return self.judge(state, offset, bytes);
+        };
+        if bytes.len() <= BLOCK {
+            return self.unreadable(disk, offset, &error);
+        }
+        for (offset, block) in (offset..).step_by(BLOCK).zip(bytes.chunks_mut(BLOCK)) {
+            let judged = acknowledged_bytes(state, offset, block.len() as u64);
+            if judged > 0 {
+                self.piece((disk, state), (offset, judged), block);
+            }
+        }
+    }
+
+    fn judge(&mut self, state: &State, offset: u64, bytes: &[u8]) {
+        for mismatch in judge_quiet(state, offset, bytes) {
+            self.mismatches_total += 1;
+            if self.mismatches.len() < KEPT_MAX {
+                self.mismatches.push(mismatch);
+            }
+        }
+    }
+
+    fn unreadable(&mut self, disk: &VirtualDisk, offset: u64, error: &io::Error) {
+        self.unreadable_total += 1;
+        if self.unreadable.len() < KEPT_MAX {
+            let (disk, error) = (disk.name.clone(), error.to_string());
+            self.unreadable.push(Unreadable { disk, offset, error });
+        }
+    }
+}
+
+fn acknowledged_bytes(state: &State, offset: u64, length: u64) -> u64 {
+    const UNIT: u64 = SECTOR as u64;
+    let sectors = offset / UNIT..(offset + length) / UNIT;
+    sectors.filter(|sector| state.window(*sector).acknowledged != 0).count() as u64 * UNIT
+}

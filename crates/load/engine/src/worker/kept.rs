@@ -1,0 +1,66 @@
+//! Bytes that a read brought for the request that follows it: a copy writes the very buffer that was
+//! read, and a comparison holds it against what is read elsewhere.
+
+use std::collections::BTreeMap;
+
+use state_machine::{Content, IoError, IoRequest, Machine, Operation};
+
+use super::Worker;
+use crate::arena::Buffer;
+use crate::backend::Backend;
+use crate::telemetry::Outlet;
+
+/// By instance and token, with the length of what is kept. As many as a machine has copies under
+/// way; one that is not asked for is replaced by the next of its token.
+pub(super) type Kept = BTreeMap<(u32, u32), (Buffer, u32)>;
+
+impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
+    /// The buffer of a request: that of the read before, or one on loan.
+    #[inline]
+    pub(super) fn buffer_of(&mut self, instance: u32, request: &IoRequest) -> Option<Buffer> {
+        let is_copy =
+            request.operation == Operation::Write && request.pattern.content == Content::Kept;
+        if !is_copy {
+            return self.lend(request);
+        }
+        let kept = self.kept.remove(&(instance, request.token.0));
+        let (buffer, length) = kept.expect("a machine writes what a read of the same token kept");
+        assert_eq!(length, request.length, "a machine writes all that it kept");
+        Some(buffer)
+    }
+
+    /// Keeps, compares or gives back the buffer of an answer, which may so become a failure.
+    #[inline]
+    pub(super) fn settle_buffer(
+        &mut self,
+        instance: u32,
+        request: &IoRequest,
+        mut buffer: Buffer,
+        result: Result<(), IoError>,
+    ) -> Result<(), IoError> {
+        let place = (instance, request.token.0);
+        let mut result = result;
+        match (request.operation, request.pattern.content) {
+            (Operation::Read, Content::Keep) if result.is_ok() => {
+                if let Some((before, _)) = self.kept.insert(place, (buffer, request.length)) {
+                    self.arena.give_back(before);
+                }
+                return result;
+            }
+            (Operation::Read, Content::Kept) => {
+                if let Some((mut before, length)) = self.kept.remove(&place) {
+                    let alike = self
+                        .content
+                        .are_alike(before.bytes_mut(length), buffer.bytes_mut(request.length));
+                    self.arena.give_back(before);
+                    if result.is_ok() && !alike {
+                        result = Err(IoError::Mismatch);
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.arena.give_back(buffer);
+        result
+    }
+}

@@ -1,0 +1,328 @@
+//! What was made on a platform and is not gone yet, on this host's disk.
+//!
+//! It is a directory `<16 hex digits>` below `$XDG_STATE_HOME/tilemark/machines` (or `~/.local/state/...`), open to nobody
+//! else, which outlives a restart of the host as snapshots on a platform do. In it: the marker of its owner, the
+//! machine as it was named (where its credentials are, never what they are), and a line for each thing, written
+//! before the thing is asked for. Without lines it goes with its owner.
+
+use std::fmt;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use datastore::{Mark, Marker, Owned, OwnerState};
+use serde::{Deserialize, Serialize};
+use spec::named::NamedMachine;
+use units::Bytes;
+
+use super::{Limits, take_back};
+use crate::VmError;
+
+const MARKER: &str = "owner.json";
+const MACHINE: &str = "machine";
+const MADE: &str = "made";
+
+/// Something that was made, or is under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Made {
+    /// A snapshot of the machine.
+    Snapshot {
+        /// Its name.
+        name: String,
+    },
+    /// A machine that was cloned from it.
+    Clone {
+        /// Its name.
+        name: String,
+        /// Its number, where machines have one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<u64>,
+    },
+    /// A volume in a storage.
+    Volume {
+        /// The storage.
+        storage: String,
+        /// Its name there.
+        name: String,
+    },
+    /// The machine's disk is on a volume of ours, and belongs elsewhere.
+    Away {
+        /// Which disk.
+        disk: String,
+        /// Where it belongs.
+        home: String,
+        /// Where the volume is.
+        storage: String,
+        /// Its name there.
+        name: String,
+    },
+    /// A move under way.
+    Moving {
+        /// By which it is called off.
+        job: String,
+    },
+}
+
+impl Made {
+    /// Of a clone its name.
+    pub fn clone_name(&self) -> Option<&str> {
+        if let Self::Clone { name, .. } = self { Some(name) } else { None }
+    }
+}
+
+impl fmt::Display for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Snapshot { name } => write!(f, "snapshot {name}"),
+            Self::Clone { name, id: Some(id) } => write!(f, "clone {name} ({id})"),
+            Self::Clone { name, id: None } => write!(f, "clone {name}"),
+            Self::Volume { storage, name } => write!(f, "volume {name} in {storage}"),
+            Self::Away { disk, home, .. } => write!(f, "disk {disk}, which belongs to {home}"),
+            Self::Moving { job } => write!(f, "move under way ({job})"),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Line {
+    Made(Made),
+    Gone(Made),
+}
+
+/// The ledger of one machine in one run.
+#[derive(Debug)]
+pub struct Ledger {
+    path: PathBuf,
+    tag: String,
+    file: File,
+    made: Vec<Made>,
+    noted: u64,
+    mark: Option<Mark>,
+}
+
+fn failed(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> VmError + use<> {
+    let path = path.display().to_string();
+    move |source| VmError::Home { attempt, path, source }
+}
+
+/// Where ledgers are, as the environment has it.
+///
+/// # Errors
+/// When it names neither a directory for state nor a home.
+pub fn usual_state() -> Result<PathBuf, VmError> {
+    let named = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = named("XDG_STATE_HOME").or_else(|| Some(named("HOME")?.join(".local/state")));
+    let text = "what is made on machines of yours is written down below $XDG_STATE_HOME or $HOME, and neither is set";
+    Ok(state.ok_or_else(|| VmError::Unsupported(text.to_owned()))?.join("tilemark/machines"))
+}
+
+impl Ledger {
+    pub(super) fn make(
+        state: &Path,
+        run_id: &str,
+        machine: &NamedMachine,
+    ) -> Result<Self, VmError> {
+        let mut bytes = [0; 8];
+        let random = Path::new("/dev/urandom");
+        File::open(random)
+            .and_then(|mut file| file.read_exact(&mut bytes))
+            .map_err(failed("read", random))?;
+        let name = format!("{:016x}", u64::from_ne_bytes(bytes));
+        let path = state.join(&name);
+        let mut builder = DirBuilder::new();
+        builder.mode(0o700).recursive(true).create(state).map_err(failed("make", state))?;
+        builder.recursive(false).create(&path).map_err(failed("make", &path))?;
+        let create = |name: &str| {
+            OpenOptions::new().append(true).create_new(true).mode(0o600).open(path.join(name))
+        };
+        let mark =
+            create(MARKER).and_then(|file| Mark::write(file, &Marker::new(run_id, Bytes::ZERO)));
+        let mark = Some(mark.map_err(failed("mark", &path))?);
+        let said = create(MACHINE).and_then(|mut file| {
+            file.write_all(machine.to_string().as_bytes())?;
+            file.sync_all()
+        });
+        said.map_err(failed("write in", &path))?;
+        let file = create(MADE).map_err(failed("write in", &path))?;
+        let held = File::open(&path).and_then(|own| own.sync_all());
+        held.map_err(failed("sync", &path))?;
+        Ok(Self { path, tag: name[..8].to_owned(), file, made: Vec::new(), noted: 0, mark })
+    }
+
+    /// Eight digits that are in the name of all that is made.
+    pub(super) fn tag(&self) -> &str {
+        &self.tag
+    }
+
+    /// A number that is in no name yet.
+    pub(super) fn next(&self) -> u64 {
+        self.noted + 1
+    }
+
+    /// What is there, oldest first.
+    pub(super) fn made(&self) -> &[Made] {
+        &self.made
+    }
+
+    /// Writes down what is asked for next.
+    pub(super) fn note(&mut self, made: Made) -> Result<(), VmError> {
+        self.write(&Line::Made(made.clone()))?;
+        self.noted += 1;
+        self.made.push(made);
+        Ok(())
+    }
+
+    /// It is gone.
+    pub(super) fn gone(&mut self, made: &Made) -> Result<(), VmError> {
+        self.write(&Line::Gone(made.clone()))?;
+        self.made.retain(|own| own != made);
+        Ok(())
+    }
+
+    fn write(&mut self, line: &Line) -> Result<(), VmError> {
+        let mut text = serde_json::to_string(line).unwrap_or_default();
+        text.push('\n');
+        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
+        written.map_err(failed("write in", &self.path))
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        drop(self.mark.take());
+        if self.made.is_empty() {
+            let _ = remove(&self.path);
+        }
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    // The marker last: without it nobody knows whose it is.
+    for name in [MADE, MACHINE, MARKER] {
+        match fs::remove_file(path.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    fs::remove_dir(path)
+}
+
+/// What a run left on a platform that ended without taking it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The ledger.
+    pub path: PathBuf,
+    /// The run.
+    pub run_id: String,
+    /// The machine, as it was named.
+    pub machine: String,
+    /// What was made, in words.
+    pub made: Vec<String>,
+    /// What could not be taken back, and why; empty if all is gone, or nothing was tried.
+    pub stays: Vec<String>,
+}
+
+/// Takes back what runs left that have ended; with `is_real` false it only looks.
+pub fn sweep(state: &Path, is_real: bool, limits: Limits) -> Vec<Found> {
+    let Ok(all) = fs::read_dir(state) else { return Vec::new() };
+    let paths = all.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut found: Vec<Found> =
+        paths.filter_map(|path| sweep_one(&path, is_real, limits)).collect();
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found
+}
+
+fn sweep_one(path: &Path, is_real: bool, limits: Limits) -> Option<Found> {
+    let mut marker = untrusted::open(&path.join(MARKER)).ok()?;
+    let mut bytes = Vec::new();
+    (&mut marker).take(64 << 10).read_to_end(&mut bytes).ok()?;
+    let owned = Owned::of(&Marker::parse(&bytes)?, &marker, path.to_owned(), Bytes::ZERO);
+    if owned.state != OwnerState::Dead {
+        return None;
+    }
+    let text = |name: &str| untrusted::read_text(&path.join(name)).unwrap_or_default();
+    let (machine, made) = (text(MACHINE), still_there(&text(MADE)));
+    let words = made.iter().map(Made::to_string).collect();
+    let mut found = Found {
+        path: path.to_owned(),
+        run_id: owned.run_id,
+        machine,
+        made: words,
+        stays: Vec::new(),
+    };
+    if !is_real {
+        return Some(found);
+    }
+    // Of one that was killed before it made anything nobody is asked.
+    if !made.is_empty() {
+        let machine = found.machine.parse::<NamedMachine>().map_err(|error| error.to_string());
+        let stays = machine.and_then(|machine| {
+            take_back(&machine, &made, limits).map_err(|error| error.to_string())
+        });
+        match stays {
+            Ok(stays) => {
+                found.stays = stays.iter().map(|(own, error)| format!("{own}: {error}")).collect();
+            }
+            Err(error) => found.stays.push(error),
+        }
+    }
+    if found.stays.is_empty() {
+        let removed = remove(path);
+        found.stays.extend(removed.err().map(|error| format!("{}: {error}", path.display())));
+    }
+    Some(found)
+}
+
+/// Lines up to one that a kill cut off.
+fn still_there(lines: &str) -> Vec<Made> {
+    let mut made = Vec::new();
+    for line in lines.lines().map_while(|line| serde_json::from_str(line).ok()) {
+        match line {
+            Line::Made(own) => made.push(own),
+            Line::Gone(own) => made.retain(|other| *other != own),
+        }
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine() -> NamedMachine {
+        "libvirt:web01,at=test:///default".parse().expect("a machine")
+    }
+
+    fn snapshot(name: &str) -> Made {
+        Made::Snapshot { name: name.to_owned() }
+    }
+
+    #[test]
+    fn a_ledger_without_lines_goes_and_one_with_lines_stays() {
+        let state = tempfile::tempdir().expect("a directory");
+        let mut ledger = Ledger::make(state.path(), "run-1", &machine()).expect("made");
+        ledger.note(snapshot("a")).expect("written");
+        ledger.gone(&snapshot("a")).expect("written");
+        drop(ledger);
+        assert_eq!(fs::read_dir(state.path()).expect("there").count(), 0);
+        let mut ledger = Ledger::make(state.path(), "run-1", &machine()).expect("made");
+        ledger.note(snapshot("b")).expect("written");
+        let path = ledger.path.clone();
+        assert!(sweep(state.path(), true, Limits::default()).is_empty(), "its owner lives");
+        drop(ledger);
+        assert_eq!(
+            still_there(&fs::read_to_string(path.join(MADE)).expect("read")),
+            [snapshot("b")]
+        );
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_by_a_kill_ends_the_ledger() {
+        let own = |made| serde_json::to_string(&Line::Made(made)).expect("text");
+        let text = format!("{}\n{}\n{{\"made\":{{\"snap", own(snapshot("a")), own(snapshot("b")));
+        assert_eq!(still_there(&text), [snapshot("a"), snapshot("b")]);
+    }
+}

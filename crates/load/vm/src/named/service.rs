@@ -1,0 +1,109 @@
+//! A platform behind an API over HTTPS: where it is, who asks, and what its errors are in words.
+
+use std::sync::Arc;
+
+use http_client::{
+    Answer, Identity, Method, Place, Question, RemoteError, Secret, Trust, host_and_port,
+};
+use serde_json::Value;
+use spec::named::NamedMachine;
+
+use super::Limits;
+use crate::VmError;
+
+/// Where questions about one machine go.
+pub(super) struct Api {
+    place: Place,
+    pub at: String,
+    pub machine: String,
+    /// The words of a platform for what is wrong, of an answer that is no success.
+    wrong: fn(&Answer) -> String,
+}
+
+/// How questions are asked.
+pub(super) struct Manner {
+    pub port: u16,
+    /// What is before the token.
+    pub before: &'static str,
+    pub wrong: fn(&Answer) -> String,
+}
+
+/// What is sent with a question.
+pub(super) enum Sent<'a> {
+    Nothing,
+    Form(&'a [(&'a str, &'a str)]),
+    Json(&'a Value),
+}
+
+impl Api {
+    pub fn of(machine: &NamedMachine, manner: &Manner, limits: Limits) -> Result<Self, VmError> {
+        let at = machine.at.clone().unwrap_or_default();
+        let name = machine.name.clone();
+        let failed = |command: &'static str| {
+            let (machine, at) = (name.clone(), at.clone());
+            move |source| VmError::Remote { machine, at, command: command.to_owned(), source }
+        };
+        let authority = at.trim_start_matches("https://").trim_end_matches('/');
+        let (host, port) = host_and_port(authority, manner.port).map_err(failed("address"))?;
+        let named = machine.credentials.as_deref().unwrap_or_default();
+        let secret = Secret::read(named).map_err(failed("credentials"))?;
+        let trust = match &machine.ca {
+            Some(file) => {
+                let pem =
+                    untrusted::read_named_text(std::path::Path::new(file)).map_err(|error| {
+                        failed("certificates")(RemoteError::Trust(format!(
+                            "reading {file}: {error}"
+                        )))
+                    })?;
+                Trust::authority(pem.as_bytes())
+            }
+            None => Trust::of(Some(machine.fingerprint.as_deref().unwrap_or_default())),
+        };
+        let tls = Some(Arc::new(trust.map_err(failed("certificates"))?));
+        let identity = Identity::Token { before: manner.before, secret };
+        let place = Place { host, port, tls, identity, patience: Some(limits.answer) };
+        Ok(Self { place, at, machine: machine.name.clone(), wrong: manner.wrong })
+    }
+
+    /// An answer of any status.
+    pub fn ask(&self, method: Method, path: &str, sent: &Sent<'_>) -> Result<Answer, VmError> {
+        let (kind, bytes) = match sent {
+            Sent::Nothing => ("", Vec::new()),
+            Sent::Form(pairs) => {
+                let own =
+                    |(key, value): &(&str, &str)| format!("{key}={}", http_client::escaped(value));
+                let text = pairs.iter().map(own).collect::<Vec<_>>().join("&");
+                ("application/x-www-form-urlencoded", text.into_bytes())
+            }
+            Sent::Json(value) => ("application/json", value.to_string().into_bytes()),
+        };
+        let body = (!kind.is_empty()).then_some((kind, bytes.as_slice()));
+        self.place.ask(Question { method, path, body }).map_err(|source| {
+            let (machine, at) = (self.machine.clone(), self.at.clone());
+            VmError::Remote { machine, at, command: path.to_owned(), source }
+        })
+    }
+
+    /// What a good answer holds; nothing if it is empty.
+    pub fn told(&self, method: Method, path: &str, sent: &Sent<'_>) -> Result<Value, VmError> {
+        let answer = self.ask(method, path, sent)?;
+        self.good(&answer, path)
+    }
+
+    /// What an answer holds if it is a good one.
+    pub fn good(&self, answer: &Answer, path: &str) -> Result<Value, VmError> {
+        let (machine, command) = (self.machine.clone(), path.to_owned());
+        if !(200..300).contains(&answer.status) {
+            let said = (self.wrong)(answer);
+            return Err(VmError::Refused { machine, command, said });
+        }
+        if answer.body.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(&answer.body).map_err(|error| {
+            let text = format!("what came is no JSON: {error}");
+            let (at, source) = (self.at.clone(), RemoteError::Nonsense(text));
+            VmError::Remote { machine, at, command, source }
+        })
+    }
+}

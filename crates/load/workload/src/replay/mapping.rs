@@ -1,0 +1,94 @@
+use state_machine::Operation;
+use units::Bytes;
+
+use super::schedule::{Schedule, Step};
+
+/// The longest request that is sent; longer I/Os of a trace are cut. What the engine's buffers
+/// hold, 4 MiB, which is also above what Linux makes of one request (`max_sectors_kb`).
+pub const LENGTH_MAX: u32 = 4 << 20;
+
+/// Brings I/Os of a trace onto disks of other sizes.
+///
+/// An offset is taken modulo the disk's size, which is a whole number of MiB, so that its place
+/// in its page of 4 KiB stays and what was hot stays hot. An I/O that would then run over the
+/// end is moved back to end there. Begin and end are rounded outwards to the unit in which the
+/// storage takes requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    /// Sizes by disk.
+    sizes: Box<[u64]>,
+    unit: u64,
+}
+
+/// How many I/Os of a schedule a mapping changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Folded {
+    /// Begin or end was rounded.
+    pub rounded: u64,
+    /// They lay beyond the end of their disk.
+    pub moved: u64,
+    /// They were longer than a request or their disk may be.
+    pub cut: u64,
+}
+
+impl Mapping {
+    /// Onto disks of these sizes, each a whole number of `unit`s, a power of two from 512 B.
+    pub fn new(sizes: impl IntoIterator<Item = Bytes>, unit: Bytes) -> Self {
+        assert!(unit.get().is_power_of_two(), "requests are taken in units of a power of two");
+        Self { sizes: sizes.into_iter().map(Bytes::get).collect(), unit: unit.get() }
+    }
+
+    /// Onto disks of these sizes, in blocks of 512 B, as recorded loads have them.
+    pub fn of_blocks(sizes: impl IntoIterator<Item = Bytes>) -> Self {
+        Self::new(sizes, Bytes::new(512))
+    }
+
+    /// The same disks with another unit.
+    #[must_use]
+    pub fn in_units_of(&self, unit: Bytes) -> Self {
+        Self::new(self.sizes.iter().copied().map(Bytes::new), unit)
+    }
+
+    /// Offset and length of a read or write on its disk.
+    #[inline]
+    pub(crate) fn place(&self, step: &Step) -> (u64, u32) {
+        let (offset, length, _) = self.fold(step);
+        (offset, length)
+    }
+
+    /// How many I/Os of a schedule are not played as they were recorded.
+    pub fn folded(&self, schedule: &Schedule) -> Folded {
+        let mut all = Folded::default();
+        for step in schedule.steps.iter().filter(|step| step.operation != Operation::Flush) {
+            let (.., how) = self.fold(step);
+            all.rounded += how.rounded;
+            all.moved += how.moved;
+            all.cut += how.cut;
+        }
+        all
+    }
+
+    #[inline]
+    fn fold(&self, step: &Step) -> (u64, u32, Folded) {
+        let size = self.sizes[usize::from(step.disk)];
+        let down = |value: u64| value & !(self.unit - 1);
+        let asked_end = step.offset.saturating_add(u64::from(step.length));
+        let offset = if asked_end > size { step.offset % size } else { step.offset };
+        let mut begin = down(offset);
+        let end = offset.saturating_add(u64::from(step.length)).saturating_add(self.unit - 1);
+        let wanted = down(end) - begin;
+        let length = wanted.min(u64::from(LENGTH_MAX)).min(size);
+        if begin + length > size {
+            begin = size - length;
+        }
+        let is_rounded = !(step.offset | u64::from(step.length)).is_multiple_of(self.unit);
+        let how = Folded {
+            rounded: u64::from(is_rounded),
+            moved: u64::from(asked_end > size),
+            cut: u64::from(length < wanted),
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "at most 4 MiB")]
+        let length = length as u32;
+        (begin, length, how)
+    }
+}

@@ -1,0 +1,407 @@
+use cache::PageId;
+use cache::mrc::ReuseStack;
+use serde::{Deserialize, Serialize};
+use state_machine::Stream;
+
+use crate::pick::Pick;
+use crate::region::{Blocks, Region};
+
+/// I/Os of a run that are looked back over at most.
+const RUN_MAX: u64 = 256;
+/// Misaligned places are this side of a multiple of these bytes.
+const PLACES: u64 = 4096;
+
+/// What was touched lately in one part of a disk, shared by the steps that use it.
+///
+/// The stack holds pages by how long ago they were touched, whoever touched them; it grows up to
+/// the largest depth that any step asks for, and forgets what is deeper.
+#[derive(Debug, Clone)]
+pub struct History {
+    stack: ReuseStack,
+    pages: Blocks,
+    /// First byte after the part.
+    end: u64,
+    /// Most pages that are remembered.
+    most: u64,
+    /// Where the next read and the next write are sequential, if they are to be.
+    next: [Option<u64>; 2],
+    /// Length of the blocks of the run of each direction, and its chance to go on, if these are its own.
+    kept: [Option<(u32, f64)>; 2],
+    /// Whether the last jump of each direction went back to what is remembered.
+    is_back: [bool; 2],
+}
+
+/// What changes of a history: its pages, the one touched last at the end, and where runs are.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SavedHistory {
+    pages: Vec<u64>,
+    next: [Option<u64>; 2],
+    kept: [Option<(u32, f64)>; 2],
+    is_back: [bool; 2],
+}
+
+/// One step's habits with a history.
+#[derive(Debug, Clone)]
+pub struct Habit {
+    /// Chance that the I/O after a jump is behind it, and that the one after such an I/O is.
+    enter: f64,
+    stay: f64,
+    /// I/Os of a run, on average, where runs have a length of their own.
+    run: f64,
+    /// Whether all of a run have the length of the first, and this step's chance to go on.
+    is_same_size: bool,
+    /// Which of `depths`; one more is a page anywhere.
+    pub choice: Pick,
+    /// Depths of an entry, pages, first and last.
+    pub depths: Box<[(f64, f64)]>,
+    /// Share of the places up to and with this one, ascending, and how far behind 4 KiB they are.
+    misaligned: Box<[(f64, u64)]>,
+}
+
+impl Habit {
+    /// `again` holds shares of I/Os and depths as shares of the pages, ascending.
+    pub fn new(sequential: f64, again: &[(f64, f64)], pages: &Blocks) -> Self {
+        let mut weights: Vec<f64> = again.iter().map(|(io, _)| *io).collect();
+        weights.push((1.0 - weights.iter().sum::<f64>()).max(0.0));
+        let choice = Pick::new(&weights)
+            .unwrap_or_else(|| Pick::new(&[1.0]).expect("one item has all of the weight"));
+        let mut from = 1.0;
+        let depth = |(_, within): &(f64, f64)| {
+            #[expect(clippy::cast_precision_loss, reason = "disks have fewer than 2^53 pages")]
+            let to = (pages.count as f64 * within).max(from);
+            (std::mem::replace(&mut from, to), to)
+        };
+        let depths = again.iter().map(depth).collect();
+        Self {
+            enter: sequential,
+            stay: sequential,
+            run: 1.0,
+            is_same_size: false,
+            choice,
+            depths,
+            misaligned: Box::default(),
+        }
+    }
+
+    /// With so many sequential I/Os in a row on average: two states, sequential and not, whose
+    /// shares stay what they are.
+    pub fn in_runs(self, run: Option<f64>) -> Self {
+        let Some(run) = run else { return self };
+        let enter = self.enter / ((1.0 - self.enter) * run);
+        Self { enter: if enter < 1.0 { enter } else { 1.0 }, stay: 1.0 - 1.0 / run, run, ..self }
+    }
+}
+
+impl Habit {
+    /// Whether all I/Os of a run that this step begins are as long as its first.
+    pub fn of_same_size(self, is_same_size: bool) -> Self {
+        Self { is_same_size, ..self }
+    }
+
+    /// Shares of places and how many bytes behind a multiple of 4 KiB they are.
+    #[must_use]
+    pub fn misaligned(mut self, by: &[(f64, u32)]) -> Self {
+        let mut sum = 0.0;
+        let up_to = |(share, by): &(f64, u32)| {
+            sum += share;
+            (sum, u64::from(*by))
+        };
+        self.misaligned = by.iter().map(up_to).collect();
+        self
+    }
+
+    /// A place of a page of 4 KiB: always the same, so that coming back to the page is coming back
+    /// to all of what was there.
+    #[expect(clippy::cast_precision_loss, reason = "the upper 53 bits of a hash")]
+    fn place(&self, page: u64) -> u64 {
+        // Another number than the one that chooses the place of a small block.
+        let share = (state_machine::mix(!page) >> 11) as f64 / (1_u64 << 53) as f64;
+        self.misaligned.iter().find(|(up_to, _)| share < *up_to).map_or(0, |(_, by)| *by)
+    }
+}
+
+impl History {
+    /// Nothing touched yet. `page` is a power of two.
+    pub fn new(region: Region, page: u32) -> Self {
+        let pages = region.blocks(page);
+        Self {
+            stack: ReuseStack::new(),
+            pages,
+            end: region.end,
+            most: 0,
+            next: [None; 2],
+            kept: [None; 2],
+            is_back: [false; 2],
+        }
+    }
+
+    /// The pages of the part.
+    pub fn pages(&self) -> &Blocks {
+        &self.pages
+    }
+
+    /// Remembers at least as much as this habit asks for.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "float casts saturate"
+    )]
+    pub fn remember(&mut self, habit: &Habit) {
+        let deepest = habit.depths.last().map_or(0.0, |(_, to)| *to);
+        self.most = self.most.max(deepest.ceil() as u64);
+    }
+
+    /// The first byte and the length of the next block: this length, whose places are `blocks`, or that of
+    /// the run it is in.
+    #[inline]
+    pub fn next(
+        &mut self,
+        habit: &Habit,
+        blocks: &Blocks,
+        (length, is_write): (u32, bool),
+        stream: &mut Stream,
+    ) -> (u64, u32) {
+        let way = usize::from(is_write);
+        let is_exact = !habit.misaligned.is_empty();
+        let behind = self.next[way].map(|at| if is_exact { at } else { align(at, length) });
+        let kept = self.kept[way];
+        let own = length;
+        let length = kept.map_or(own, |(length, _)| length);
+        let behind = behind.filter(|at| at + u64::from(length) <= self.end);
+        let behind = behind.filter(|at| habit.run <= 1.0 || self.may_go_on(way, *at));
+        let (length, chance) = match (behind, kept) {
+            (Some(_), Some((_, stay))) => (length, stay),
+            (Some(_), None) => (length, habit.stay),
+            (None, _) => (own, habit.enter),
+        };
+        let goes_on = chance > 0.0 && stream.chance(chance);
+        let offset = behind.unwrap_or_else(|| {
+            let (offset, is_back) = self.jump(habit, blocks, goes_on, stream);
+            self.is_back[way] = is_back;
+            self.kept[way] = (goes_on && habit.is_same_size).then_some((length, habit.stay));
+            if is_exact { self.misplace(habit, offset, length) } else { offset }
+        });
+        self.next[way] = goes_on.then_some(offset + u64::from(length));
+        if !goes_on {
+            self.kept[way] = None;
+        }
+        self.touch(if is_exact { offset - offset % PLACES } else { offset }, length);
+        (offset, length)
+    }
+
+    /// Away from the multiple of 4 KiB that a block covers or begins at, if it still fits.
+    fn misplace(&self, habit: &Habit, offset: u64, length: u32) -> u64 {
+        let page = offset / PLACES;
+        let moved = page * PLACES + habit.place(page);
+        if moved + u64::from(length) <= self.end { moved } else { offset }
+    }
+
+    /// A run over what was touched ends where that ends.
+    fn may_go_on(&self, way: usize, at: u64) -> bool {
+        let page = (at / self.pages.stride).saturating_sub(self.pages.first);
+        !self.is_back[way] || self.stack.contains(PageId(page))
+    }
+
+    /// Back to a page, or to any.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a depth is a number of pages"
+    )]
+    fn jump(
+        &self,
+        habit: &Habit,
+        blocks: &Blocks,
+        goes_on: bool,
+        stream: &mut Stream,
+    ) -> (u64, bool) {
+        // A run begins where a run that is remembered began, if it is not much longer.
+        let length =
+            if goes_on { blocks.stride * (habit.run as u64).min(RUN_MAX) } else { blocks.stride };
+        let found = habit.depths.get(habit.choice.draw(stream)).and_then(|(from, to)| {
+            // Evenly on a scale of logarithms, as miss-ratio curves are drawn.
+            let ratio = libm::log(to / from);
+            let depth = (from * libm::exp(stream.unit() * ratio)) as u64;
+            Some(self.begin(depth, self.stack.page_at(depth)?.0, length))
+        });
+        if blocks.stride > self.pages.stride
+            && let Some(page) = found
+        {
+            // The last place is further on only where the part ends within a block.
+            let last = blocks.offset(blocks.count - 1);
+            return (self.pages.offset(page).clamp(blocks.offset(0).min(last), last), true);
+        }
+        let page = found.unwrap_or_else(|| stream.below(self.pages.count));
+        let byte = self.pages.offset(page) + self.inside(page, blocks.stride);
+        (blocks.covering(byte), found.is_some())
+    }
+
+    /// The first page of a block or run of this length that holds this page: what was touched
+    /// right before it, page by page, was touched by the same.
+    fn begin(&self, depth: u64, page: u64, length: u64) -> u64 {
+        let more = (length / self.pages.stride).saturating_sub(1);
+        let before = (1..=more.min(page)).take_while(|back| {
+            self.stack.page_at(depth + back).is_some_and(|found| found.0 == page - back)
+        });
+        page - before.count() as u64
+    }
+
+    /// Where in a page its smaller blocks are: always at the same place, so that coming back to
+    /// the page is coming back to the block.
+    fn inside(&self, page: u64, stride: u64) -> u64 {
+        let places = self.pages.stride / stride;
+        if places > 1 { state_machine::mix(page) % places * stride } else { 0 }
+    }
+
+    /// What is remembered, and where runs are.
+    pub fn saved(&self) -> SavedHistory {
+        let Self { stack, pages: _, end: _, most: _, next, kept, is_back } = self;
+        let deepest = stack.pages() as u64;
+        let pages = (1..=deepest).rev().filter_map(|depth| Some(stack.page_at(depth)?.0));
+        SavedHistory { pages: pages.collect(), next: *next, kept: *kept, is_back: *is_back }
+    }
+
+    /// Goes on from there.
+    pub fn go_on_from(&mut self, saved: SavedHistory) {
+        let SavedHistory { pages, next, kept, is_back } = saved;
+        self.stack = ReuseStack::new();
+        for page in pages {
+            self.stack.reference(PageId(page));
+        }
+        (self.next, self.kept, self.is_back) = (next, kept, is_back);
+    }
+
+    /// A misaligned block counts as if it began on the multiple of 4 KiB before: it has as many pages as
+    /// an aligned one, and its neighbours on a disk of such blocks have others.
+    fn touch(&mut self, offset: u64, length: u32) {
+        if self.most == 0 {
+            return;
+        }
+        let first = (offset / self.pages.stride).max(self.pages.first);
+        let last = (offset + u64::from(length) - 1) / self.pages.stride;
+        let last = last.min(self.pages.first + self.pages.count - 1);
+        for page in first..=last {
+            self.stack.reference(PageId(page - self.pages.first));
+        }
+        while self.stack.pages() as u64 > self.most {
+            let Some(oldest) = self.stack.page_at(self.stack.pages() as u64) else { return };
+            self.stack.forget(oldest);
+        }
+    }
+}
+
+/// Whole 4 KiB pages from 4 KiB on, sectors below.
+fn align(at: u64, length: u32) -> u64 {
+    at.next_multiple_of(crate::cursor::alignment(length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use state_machine::Purpose;
+
+    const PAGE: u32 = 4096;
+
+    fn history(pages: u64) -> (History, Stream) {
+        let region = Region::whole(pages * u64::from(PAGE));
+        (History::new(region, PAGE), Stream::derive(11, &[], Purpose::User))
+    }
+
+    /// Shares of I/Os by the distance at which an LRU stack of our own finds them: sequential,
+    /// to each of the limits, and not found up to the last.
+    fn found(habit: &Habit, pages: u64, limits: &[usize]) -> Vec<f64> {
+        let (mut history, mut stream) = history(pages);
+        history.remember(habit);
+        let blocks = Region::whole(pages * u64::from(PAGE)).blocks(PAGE);
+        let mut recent: Vec<u64> = Vec::new();
+        let (mut counts, mut last) = (vec![0_u32; limits.len() + 2], None);
+        for number in 0..60_000 {
+            let (offset, _) = history.next(habit, &blocks, (PAGE, true), &mut stream);
+            let page = offset / u64::from(PAGE);
+            let at = recent.iter().position(|other| *other == page);
+            let class = match at {
+                _ if last == Some(offset) => 0,
+                Some(at) => limits.iter().filter(|limit| at + 1 > **limit).count() + 1,
+                None => limits.len() + 1,
+            };
+            // The first ones find an empty memory.
+            counts[class] += u32::from(number >= 10_000);
+            last = Some(offset + u64::from(PAGE));
+            at.map(|at| recent.remove(at));
+            recent.insert(0, page);
+            recent.truncate(limits[limits.len() - 1]);
+        }
+        counts.iter().map(|count| f64::from(*count) / 50_000.0).collect()
+    }
+
+    #[test]
+    fn blocks_come_back_at_the_depths_that_were_asked_for() {
+        let pages = 1 << 20;
+        let share = |depth: f64| depth / f64::from(1 << 20);
+        let blocks = Region::whole(pages * u64::from(PAGE)).blocks(PAGE);
+        let habit = Habit::new(0.25, &[(0.2, share(50.0)), (0.4, share(500.0))], &blocks);
+        let found = found(&habit, pages, &[50, 500]);
+        // Sequential ones, and of the other three quarters: 20 %, 40 %, and the rest.
+        for (found, wanted) in found.iter().zip([0.25, 0.15, 0.3, 0.3]) {
+            // Five standard errors, and what runs through remembered pages finds by chance.
+            assert!((found - wanted).abs() < 0.02, "{found} for {wanted}");
+        }
+    }
+
+    #[test]
+    fn reads_go_on_where_reads_ended_and_not_writes() {
+        let (mut history, mut stream) = history(1 << 16);
+        let habit = Habit::new(1.0, &[], history.pages());
+        let blocks = *history.pages();
+        let (first, _) = history.next(&habit, &blocks, (PAGE, false), &mut stream);
+        history.next(&habit, &blocks, (PAGE, true), &mut stream);
+        let (second, _) = history.next(&habit, &blocks, (PAGE, false), &mut stream);
+        assert_eq!(second, first + u64::from(PAGE));
+    }
+
+    #[test]
+    fn runs_have_their_length_and_their_share() {
+        let (mut history, mut stream) = history(1 << 20);
+        let habit = Habit::new(0.5, &[], history.pages()).in_runs(Some(20.0));
+        let blocks = *history.pages();
+        let (mut behind, mut runs, mut last, mut was_behind) = (0.0, 0.0, 0, false);
+        for _ in 0..200_000 {
+            let (offset, _) = history.next(&habit, &blocks, (PAGE, false), &mut stream);
+            let is_behind = offset == last;
+            behind += if is_behind { 1.0 } else { 0.0 };
+            runs += if is_behind && !was_behind { 1.0 } else { 0.0 };
+            (last, was_behind) = (offset + u64::from(PAGE), is_behind);
+        }
+        let (share, length): (f64, f64) = (behind / 200_000.0, behind / runs);
+        // 5,000 runs: three standard errors of their mean length are 4 %.
+        assert!((share - 0.5).abs() < 0.03 && (length - 20.0).abs() < 1.0, "{share} {length}");
+    }
+
+    #[test]
+    fn memory_ends_with_the_largest_depth() {
+        let (mut history, mut stream) = history(1 << 16);
+        let blocks = *history.pages();
+        let habit = Habit::new(0.0, &[(0.1, 100.0 / f64::from(1 << 16))], &blocks);
+        history.remember(&habit);
+        for _ in 0..10_000 {
+            history.next(&habit, &blocks, (PAGE, false), &mut stream);
+        }
+        assert_eq!(history.stack.pages(), 100);
+    }
+
+    #[test]
+    fn every_block_is_inside_however_small_the_part() {
+        for (disk, length) in [(1 << 20, 512), (1 << 20, 262_144), (3 << 20, 1 << 20)] {
+            let region = Region::whole(disk).part(0.1, 0.8);
+            let mut history = History::new(region, 65_536);
+            let habit = Habit::new(0.5, &[(0.5, 0.5)], history.pages());
+            history.remember(&habit);
+            let blocks = region.blocks(length);
+            let mut stream = Stream::derive(1, &[], Purpose::User);
+            for _ in 0..2000 {
+                let (offset, _) = history.next(&habit, &blocks, (length, false), &mut stream);
+                assert!(offset + u64::from(length) <= disk);
+            }
+        }
+    }
+}

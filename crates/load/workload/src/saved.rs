@@ -1,0 +1,137 @@
+//! What a machine of users has become since it was built: everything that changes, and nothing that its
+//! definition says. Another one that was built of the same plan goes on from it to the bit.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use state_machine::Stream;
+use units::Nanos;
+
+use crate::address::{Addresses, ReuseState, SharedWalk};
+use crate::group::{Arrivals, Load};
+use crate::instance::{Aside, Strand, User, WorkloadMachine};
+use crate::reuse::SavedHistory;
+
+/// A machine's state.
+#[derive(Debug, Serialize, Deserialize)]
+struct Saved {
+    users: Vec<User>,
+    asides: Vec<Aside>,
+    strands: Vec<Strand>,
+    counters: Vec<u32>,
+    payload: Stream,
+    /// By group; of an open one.
+    arrivals: Vec<Option<SavedArrivals>>,
+    /// Positions and whose turn it is.
+    cursors: Vec<(Vec<u64>, u64)>,
+    /// Leaf, what was read last, and what the next write repeats.
+    walks: Vec<(u64, u64, Option<u64>)>,
+    histories: Vec<SavedHistory>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedArrivals {
+    stream: Stream,
+    /// Of each kind of burst: where it begins, and how many have begun.
+    bursts: Vec<(f64, f64)>,
+    next_active_ns: f64,
+    next: Nanos,
+    made: u64,
+    free: Vec<u32>,
+    waiting: VecDeque<Nanos>,
+}
+
+impl WorkloadMachine {
+    /// What has changed since it was built.
+    pub(crate) fn saved(&self) -> Option<Vec<u8>> {
+        let Self { groups, addresses, payload, users, asides, strands, counters, .. } = self;
+        let Addresses { cursors, ranks: _, walks, reuse } = addresses;
+        let ReuseState { histories, habits: _ } = &**reuse;
+        let saved = Saved {
+            users: users.clone(),
+            asides: asides.clone(),
+            strands: strands.clone(),
+            counters: counters.clone(),
+            payload: payload.stream().clone(),
+            arrivals: groups.iter().map(|group| arrivals(&group.load)).collect(),
+            cursors: cursors.iter().map(crate::cursor::Cursor::saved).collect(),
+            walks: walks.iter().map(|SharedWalk { walk, .. }| walk.saved()).collect(),
+            histories: histories.iter().map(crate::reuse::History::saved).collect(),
+        };
+        postcard::to_stdvec(&saved).ok()
+    }
+
+    /// Goes on from there; whether it was of a machine like this.
+    pub(crate) fn go_on_from(&mut self, saved: &[u8]) -> bool {
+        let Ok(saved) = postcard::from_bytes::<Saved>(saved) else { return false };
+        if !self.is_alike(&saved) {
+            return false;
+        }
+        let Saved { users, asides, strands, counters, .. } = saved;
+        let Saved { payload, arrivals, cursors, walks, histories, .. } = saved;
+        (self.users, self.asides) = (users, asides);
+        (self.strands, self.counters) = (strands, counters);
+        *self.payload.stream_mut() = payload;
+        for (group, saved) in self.groups.iter_mut().zip(arrivals) {
+            if let (Load::Open(own), Some(saved)) = (&mut group.load, saved) {
+                go_on(own, saved);
+            }
+        }
+        let Addresses { cursors: own_cursors, walks: own_walks, reuse, .. } = &mut self.addresses;
+        own_cursors.iter_mut().zip(cursors).for_each(|(own, saved)| own.go_on_from(saved));
+        own_walks.iter_mut().zip(walks).for_each(|(own, saved)| own.walk.go_on_from(saved));
+        reuse.histories.iter_mut().zip(histories).for_each(|(own, saved)| own.go_on_from(saved));
+        true
+    }
+
+    /// Whether that machine has as many of everything, and names nothing that is not here.
+    fn is_alike(&self, saved: &Saved) -> bool {
+        let per_user = (self.program.strands as usize, self.program.counters as usize);
+        let count = saved.users.len();
+        let has_users = saved.asides.len() == count
+            && saved.strands.len() == count * per_user.0
+            && saved.counters.len() == count * per_user.1
+            && saved.users.iter().all(|user| usize::from(user.group) < self.groups.len())
+            && saved.strands.iter().all(|strand| {
+                (strand.user as usize) < count && (strand.op as usize) < self.program.ops.len()
+            });
+        let is_open =
+            |(group, saved): (&crate::group::Group, &Option<SavedArrivals>)| match &group.load {
+                Load::Open(own) => saved.as_ref().is_some_and(|saved| {
+                    own.rhythm.bursts().count() == saved.bursts.len()
+                        && saved.free.iter().all(|user| (*user as usize) < count)
+                }),
+                Load::Closed { .. } | Load::Paced { .. } => saved.is_none(),
+            };
+        let addresses = &self.addresses;
+        has_users
+            && self.groups.len() == saved.arrivals.len()
+            && self.groups.iter().zip(&saved.arrivals).all(is_open)
+            && addresses.cursors.len() == saved.cursors.len()
+            && addresses.walks.len() == saved.walks.len()
+            && addresses.reuse.histories.len() == saved.histories.len()
+    }
+}
+
+fn arrivals(load: &Load) -> Option<SavedArrivals> {
+    let Load::Open(arrivals) = load else { return None };
+    let Arrivals { stream, rhythm, next_active_ns, next, limit: _, made, free, waiting } =
+        &**arrivals;
+    Some(SavedArrivals {
+        stream: stream.clone(),
+        bursts: rhythm.bursts().collect(),
+        next_active_ns: *next_active_ns,
+        next: *next,
+        made: *made as u64,
+        free: free.clone(),
+        waiting: waiting.clone(),
+    })
+}
+
+fn go_on(own: &mut Arrivals, saved: SavedArrivals) {
+    let SavedArrivals { stream, bursts, next_active_ns, next, made, free, waiting } = saved;
+    (own.stream, own.next_active_ns, own.next) = (stream, next_active_ns, next);
+    own.rhythm.go_on_from(&bursts);
+    own.made = usize::try_from(made).unwrap_or(usize::MAX);
+    (own.free, own.waiting) = (free, waiting);
+}

@@ -1,0 +1,66 @@
+//! Every shipped workload runs, and asks for what its definition says on paper.
+
+use crate::support::{Case, Trace, ms, number, secs};
+use spec::{demand, shipped};
+use state_machine::Operation;
+use units::Nanos;
+
+const SERVICE: Nanos = ms(1);
+
+/// Whole periods of all schedules: 5 and 15 minutes, at a sixtieth. Single streams have
+/// none, and very many requests.
+fn until(name: &str) -> Nanos {
+    if name.starts_with(shipped::MICRO) { ms(500) } else { secs(30) }
+}
+
+/// The mean demand is computed from the definition by other code, without running it.
+#[test]
+fn every_shipped_workload_stays_on_its_disks_and_asks_for_its_demand_on_paper() {
+    // What operations copy is no demand of a tile's; `operations` looks at them.
+    let of_tiles = shipped::workload_names().filter(|name| !name.starts_with(shipped::OPERATIONS));
+    for name in of_tiles {
+        let workload = shipped::workload(name).expect("shipped");
+        let case = Case {
+            workload,
+            seed: 1,
+            round: 0,
+            tile: 0,
+            copy: 0,
+            footprint: 0.001,
+            time_scale: 1.0 / 60.0,
+        };
+        let trace = case.run(SERVICE, until(name));
+        check_places(name, &case, &trace);
+        check_demand(name, &case, &trace);
+    }
+}
+
+fn check_places(name: &str, case: &Case, trace: &Trace) {
+    let disks = case.build().disks;
+    assert!(!trace.requests.is_empty() || !trace.calls.is_empty(), "{name}");
+    assert!(trace.requests.is_empty() != trace.calls.is_empty(), "{name} does one of both");
+    for (_, request) in &trace.requests {
+        let disk = &disks[usize::from(request.disk.0)];
+        let end = request.offset + u64::from(request.length);
+        assert!(end <= disk.size.get(), "{name}: {request:?} on {disk:?}");
+    }
+}
+
+fn check_demand(name: &str, case: &Case, trace: &Trace) {
+    let paper = demand::of_workload(&case.workload, SERVICE).expect("time passes");
+    let seconds = until(name).as_secs_f64();
+    let count =
+        |operation| number(trace.requests.iter().filter(|(_, r)| r.operation == operation).count());
+    for (what, seen, expected) in [
+        ("actions", number(trace.actions.len() + trace.dropped.len()), paper.actions_per_s),
+        ("reads", count(Operation::Read), paper.reads_per_s),
+        ("writes", count(Operation::Write), paper.writes_per_s),
+        ("flushes", count(Operation::Flush), paper.flushes_per_s),
+    ] {
+        let expected = expected * seconds;
+        // Actions bring several I/Os at once, so counts vary more than single events do;
+        // 3 % more for users that are still on their way in at the start.
+        let error = 5.0 * (8.0 * expected).sqrt() + 0.03 * expected;
+        assert!((seen - expected).abs() <= error, "{name}: {seen} {what} for {expected}");
+    }
+}

@@ -1,0 +1,424 @@
+use std::collections::VecDeque;
+
+use state_machine::{CpuBurst, Token};
+use units::Nanos;
+
+use super::clock::{Work, WorkClock, work};
+use super::clocking::{Clocking, Governing};
+use super::parameters::CpuParameters;
+use super::power::{EnergyMeter, Femtojoules, HostPower};
+use super::queue::RunQueue;
+use super::sample::{CpuSample, HostSample};
+use crate::error::ParameterError;
+use crate::slab::Slab;
+
+/// A host's cores and its run queue: virtual CPUs with work get a thread in the order of the
+/// host's [`RunOrder`](super::RunOrder), each for at most a slice of a core's work. Work of the
+/// hypervisor for I/Os goes first: it takes the place of a virtual CPU at once, as an interrupt
+/// does, only waits for other such work, and counts for no machine's share.
+///
+/// Simpler than a hypervisor's scheduler on purpose: no co-scheduling of a machine's virtual
+/// CPUs, no cost of a switch, and one queue for all cores, so nothing waits for a certain core.
+#[derive(Debug)]
+pub struct HostCpu {
+    parameters: CpuParameters,
+    machines: Vec<Vm>,
+    bursts: Slab<Burst>,
+    /// Work of the hypervisor that waits for other such work, next first.
+    system: VecDeque<u32>,
+    /// Bursts of runnable virtual CPUs.
+    ready: RunQueue,
+    /// What is on a thread of a core; the one that leaves first is last.
+    running: Vec<Running>,
+    threads_max: usize,
+    clock: WorkClock,
+    clocking: Clocking,
+    /// GHz of each level of the clock.
+    levels: Vec<f64>,
+    governing: Option<Governing>,
+    energy: Option<EnergyMeter>,
+    /// Times of the alarms set and not yet due, earliest last.
+    alarms: Vec<Nanos>,
+    totals: Totals,
+}
+
+/// A burst on a thread, and what the clock shows when it leaves.
+#[derive(Debug, Clone, Copy)]
+struct Running {
+    end: Work,
+    place: u32,
+}
+
+#[derive(Debug)]
+struct Burst {
+    whose: Whose,
+    /// Work left beyond what it does this time.
+    left: Work,
+    /// What it may still do before others get their turn.
+    slice: Work,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Whose {
+    Machine { vm: usize, owner: usize, token: Token },
+    System(u32),
+}
+
+#[derive(Debug)]
+struct Vm {
+    cpus: u32,
+    /// Bursts for which the guest has no virtual CPU free.
+    queued: VecDeque<Burst>,
+    running: u32,
+    ready: u32,
+    since: Nanos,
+    seconds: Vec<CpuSample>,
+}
+
+#[derive(Debug, Default)]
+struct Totals {
+    since: Nanos,
+    used: Work,
+    cycles: Work,
+    system: Work,
+    ready: Nanos,
+    /// Running bursts of the hypervisor.
+    system_running: u32,
+}
+
+/// What a host tells its driver.
+#[derive(Debug, Default)]
+pub struct HostEffects {
+    /// Bursts that have run: the owner and the token it gave.
+    pub ran: Vec<(usize, Token)>,
+    /// Work of the hypervisor that is done, by the number it was given.
+    pub system: Vec<u32>,
+    /// Alarms to set.
+    pub alarms: Vec<Nanos>,
+}
+
+impl HostCpu {
+    /// A host without virtual machines.
+    ///
+    /// # Errors
+    ///
+    /// When a parameter is outside its range.
+    pub fn new(parameters: CpuParameters) -> Result<Self, ParameterError> {
+        parameters.check()?;
+        Ok(Self {
+            machines: Vec::new(),
+            bursts: Slab::new(),
+            system: VecDeque::new(),
+            ready: RunQueue::new(parameters.order, parameters.slice),
+            running: Vec::new(),
+            threads_max: parameters.threads_max() as usize,
+            clock: WorkClock::new(&parameters, &Clocking::default()),
+            clocking: Clocking::default(),
+            levels: Clocking::default().levels(),
+            governing: None,
+            energy: None,
+            alarms: Vec::new(),
+            totals: Totals::default(),
+            parameters,
+        })
+    }
+
+    /// The same, whose cores run at these frequencies.
+    ///
+    /// # Errors
+    ///
+    /// When a parameter is outside its range.
+    pub fn with_clocking(self, clocking: Clocking) -> Result<Self, ParameterError> {
+        clocking.check()?;
+        Ok(Self {
+            clock: WorkClock::new(&self.parameters, &clocking),
+            levels: clocking.levels(),
+            governing: clocking.governor.map(Governing::new),
+            clocking,
+            ..self
+        })
+    }
+
+    /// The same, whose energy is known; after [`HostCpu::with_clocking`].
+    ///
+    /// # Errors
+    ///
+    /// When a parameter is outside its range.
+    pub fn with_power(self, power: &HostPower) -> Result<Self, ParameterError> {
+        let energy = EnergyMeter::new(power, &self.parameters, &self.clocking)?;
+        Ok(Self { energy: Some(energy), ..self })
+    }
+
+    /// Whether its cores have more than one frequency.
+    pub const fn has_frequencies(&self) -> bool {
+        !self.clock.is_plain()
+    }
+
+    /// GHz of its cores now, turbo left out; 1 if nobody said.
+    pub fn ghz(&mut self, now: Nanos) -> f64 {
+        self.advance(now);
+        self.levels[self.clock.level]
+    }
+
+    /// Energy it took up to `now`, if its power is known.
+    pub fn energy(&mut self, now: Nanos) -> Option<Femtojoules> {
+        self.advance(now);
+        self.energy.as_ref().map(|own| own.total(now))
+    }
+
+    /// What it was made of.
+    pub const fn parameters(&self) -> &CpuParameters {
+        &self.parameters
+    }
+
+    /// Adds a virtual machine and says its number; without a virtual CPU it gets one.
+    pub fn add_machine(&mut self, cpus: u32) -> usize {
+        let cpus = cpus.max(1);
+        self.ready.add_machine(cpus);
+        self.machines.push(Vm {
+            cpus,
+            queued: VecDeque::new(),
+            running: 0,
+            ready: 0,
+            since: Nanos::ZERO,
+            seconds: Vec::new(),
+        });
+        self.machines.len() - 1
+    }
+
+    /// A burst of a virtual machine; `owner` comes back with its token.
+    pub fn run(
+        &mut self,
+        now: Nanos,
+        vm: usize,
+        (owner, burst): (usize, &CpuBurst),
+        out: &mut HostEffects,
+    ) {
+        let whose = Whose::Machine { vm, owner, token: burst.token };
+        let burst = self.burst(whose, burst.cost);
+        let machine = &mut self.machines[vm];
+        if machine.running + machine.ready == machine.cpus {
+            machine.queued.push_back(burst);
+            return;
+        }
+        self.advance(now);
+        self.enqueue(now, vm, burst);
+        self.dispatch(now, out);
+    }
+
+    /// Work of the hypervisor; `number` comes back when it is done.
+    pub fn run_system(&mut self, now: Nanos, number: u32, cost: Nanos, out: &mut HostEffects) {
+        let burst = self.burst(Whose::System(number), cost);
+        self.advance(now);
+        self.system.push_back(self.bursts.insert(burst));
+        self.dispatch(now, out);
+    }
+
+    /// An alarm has come due.
+    pub fn wake(&mut self, now: Nanos, out: &mut HostEffects) {
+        let alarm = self.alarms.pop();
+        debug_assert_eq!(alarm, Some(now), "alarms come due in order");
+        self.advance(now);
+        while let Some(done) = self.running.pop_if(|running| running.end <= self.clock.now) {
+            self.leave(now, done.place, out);
+        }
+        self.dispatch(now, out);
+    }
+
+    /// Samples of each full second up to `now`, of one virtual machine.
+    pub fn seconds(&mut self, vm: usize, now: Nanos) -> &[CpuSample] {
+        let machine = &mut self.machines[vm];
+        machine.advance(now);
+        let full = usize::try_from(now.0 / Nanos::SECOND.0).expect("a run fits memory");
+        &machine.seconds[..full.min(machine.seconds.len())]
+    }
+
+    /// What the host did up to `now`.
+    pub fn total(&mut self, now: Nanos) -> HostSample {
+        self.advance(now);
+        let nominal = |done: Work| {
+            let nanos = Nanos(u64::try_from(done / work(Nanos(1))).unwrap_or(u64::MAX));
+            nanos.scale(1.0 / self.parameters.threads)
+        };
+        let Totals { used, cycles, system, ready, .. } = self.totals;
+        let (used, cycles, system) = (nominal(used), nominal(cycles), nominal(system));
+        HostSample { used, cycles, system, ready }
+    }
+
+    fn burst(&self, whose: Whose, cost: Nanos) -> Burst {
+        let left = work(cost.scale(1.0 / self.parameters.speed));
+        Burst { whose, left, slice: work(self.parameters.slice) }
+    }
+
+    /// Books the time since the last change, and lets the governor look when it is due.
+    fn advance(&mut self, now: Nanos) {
+        while let Some(look) = self.governing.as_ref().map(|own| own.next).filter(|at| *at <= now) {
+            self.book(look);
+            let Some(own) = &mut self.governing else { break };
+            let before = self.clock.level;
+            self.clock.level = own.look(&self.parameters, &self.levels, before);
+            if self.running.is_empty() && before == 0 && self.clock.level == 0 {
+                own.skip_to(now);
+            }
+        }
+        self.book(now);
+    }
+
+    fn book(&mut self, now: Nanos) {
+        let (threads, since) = (self.running.len(), self.clock.since());
+        let done = self.clock.advance(now, threads);
+        let totals = &mut self.totals;
+        totals.used += done.busy * threads as u128;
+        totals.cycles += done.cycles * threads as u128;
+        totals.system += done.busy * u128::from(totals.system_running);
+        let span = now.saturating_sub(totals.since).0;
+        totals.ready += Nanos(span * self.ready.len() as u64);
+        totals.since = now;
+        if now == since {
+            return;
+        }
+        if let Some(own) = &mut self.governing {
+            let cores = (threads as u128).min(u128::from(self.parameters.cores));
+            own.busy += u128::from((now - since).0) * cores;
+        }
+        if let Some(own) = &mut self.energy {
+            own.pass((since, now), self.clock.level, threads);
+        }
+    }
+
+    fn enqueue(&mut self, now: Nanos, vm: usize, burst: Burst) {
+        let machine = &mut self.machines[vm];
+        machine.advance(now);
+        machine.ready += 1;
+        self.ready.push(self.clock.now, vm, self.bursts.insert(burst));
+    }
+
+    /// Puts what waits on free threads, the hypervisor's work first, and sets the alarm.
+    fn dispatch(&mut self, now: Nanos, out: &mut HostEffects) {
+        while self.running.len() < self.threads_max || self.preempt(now) {
+            let next = self.system.pop_front().or_else(|| self.ready.pop(self.clock.now));
+            let Some(place) = next else { break };
+            self.start(now, place);
+        }
+        let Some(first) = self.running.last() else { return };
+        let at = self.clock.time_of(first.end, self.running.len());
+        let at = self.governing.as_ref().map_or(at, |own| at.min(own.next));
+        if self.alarms.last().is_none_or(|alarm| at < *alarm) {
+            self.alarms.push(at);
+            out.alarms.push(at);
+        }
+    }
+
+    /// Takes a virtual CPU off its thread if the hypervisor has work waiting.
+    fn preempt(&mut self, now: Nanos) -> bool {
+        if self.system.is_empty() {
+            return false;
+        }
+        for at in 0..self.running.len() {
+            let Running { end, place } = self.running[at];
+            let burst = self.bursts.get_mut(place);
+            if let Whose::Machine { vm, .. } = burst.whose {
+                let undone = end.saturating_sub(self.clock.now);
+                burst.left += undone;
+                burst.slice += undone;
+                self.machines[vm].change(now, Change::Stop);
+                self.ready.put_back(self.clock.now, vm, place);
+                self.running.remove(at);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn start(&mut self, now: Nanos, place: u32) {
+        let burst = self.bursts.get_mut(place);
+        let this_time = match burst.whose {
+            Whose::Machine { vm, .. } => {
+                self.machines[vm].change(now, Change::Start);
+                burst.left.min(burst.slice)
+            }
+            Whose::System(_) => {
+                self.totals.system_running += 1;
+                burst.left
+            }
+        };
+        burst.left -= this_time;
+        burst.slice = burst.slice.saturating_sub(this_time);
+        let wake =
+            self.energy.as_ref().map_or(Nanos::ZERO, |own| own.wake(now, self.running.len()));
+        let end = self.clock.now + this_time + work(wake);
+        // Of those that end together the first to start is the first to leave.
+        let at = self.running.partition_point(|running| running.end > end);
+        self.running.insert(at, Running { end, place });
+    }
+
+    /// A burst has done what it was to do this time.
+    fn leave(&mut self, now: Nanos, place: u32, out: &mut HostEffects) {
+        let burst = self.bursts.get_mut(place);
+        let vm = match burst.whose {
+            Whose::System(number) => {
+                self.totals.system_running -= 1;
+                self.bursts.remove(place);
+                return out.system.push(number);
+            }
+            Whose::Machine { vm, .. } if burst.left > 0 => {
+                burst.slice = work(self.parameters.slice);
+                self.machines[vm].change(now, Change::Stop);
+                self.ready.stop(self.clock.now, vm);
+                return self.ready.push(self.clock.now, vm, place);
+            }
+            Whose::Machine { vm, owner, token } => {
+                out.ran.push((owner, token));
+                vm
+            }
+        };
+        self.bursts.remove(place);
+        self.ready.stop(self.clock.now, vm);
+        let machine = &mut self.machines[vm];
+        machine.advance(now);
+        machine.running -= 1;
+        if let Some(next) = machine.queued.pop_front() {
+            self.enqueue(now, vm, next);
+        }
+    }
+}
+
+/// What becomes of a virtual CPU with work.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    /// It gets a thread.
+    Start,
+    /// It loses its thread.
+    Stop,
+}
+
+impl Vm {
+    fn change(&mut self, now: Nanos, change: Change) {
+        self.advance(now);
+        match change {
+            Change::Start => (self.ready, self.running) = (self.ready - 1, self.running + 1),
+            Change::Stop => (self.ready, self.running) = (self.ready + 1, self.running - 1),
+        }
+    }
+
+    /// Books the time since the last change, second by second.
+    fn advance(&mut self, now: Nanos) {
+        while self.since < now {
+            let second = self.since.0 / Nanos::SECOND.0;
+            let end = Nanos((second + 1) * Nanos::SECOND.0).min(now);
+            let span = (end - self.since).0;
+            let place = usize::try_from(second).expect("a run fits memory");
+            if place >= self.seconds.len() {
+                self.seconds.resize(place + 1, CpuSample::default());
+            }
+            let waiting = self.cpus - self.running - self.ready;
+            let spent = CpuSample {
+                used: Nanos(span * u64::from(self.running)),
+                ready: Nanos(span * u64::from(self.ready)),
+                wait: Nanos(span * u64::from(waiting)),
+            };
+            self.seconds[place] = self.seconds[place] + spent;
+            self.since = end;
+        }
+    }
+}

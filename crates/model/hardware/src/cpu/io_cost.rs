@@ -1,0 +1,90 @@
+use state_machine::{IoRequest, Operation};
+use units::Nanos;
+
+/// CPU that a hypervisor spends on an I/O of a virtual machine: taking it from the guest, the
+/// way through its storage layers and protocol, and the answer. All of it is charged before the
+/// I/O leaves the host; in truth part of it follows the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IoCost {
+    /// For each I/O up to 8 KiB, flushes included.
+    pub per_io: Nanos,
+    /// For each further 8 KiB begun.
+    pub per_8k: Nanos,
+    /// For each further copy of a write. Charged to the host of the virtual machine although
+    /// the copy's host does part of the work: in a balanced cluster the sums are equal.
+    pub per_copy: Nanos,
+    /// Copies of a write, at least 1; zero counts as one.
+    pub copies: u32,
+}
+
+const BYTES_INCLUDED: u32 = 8192;
+
+impl IoCost {
+    /// The cost of a request on a core of speed 1.
+    #[inline]
+    pub fn of(&self, request: &IoRequest) -> Nanos {
+        let further = request.length.div_ceil(BYTES_INCLUDED).saturating_sub(1);
+        let is_write = request.operation == Operation::Write;
+        let copies = if is_write { self.copies.saturating_sub(1) } else { 0 };
+        let times = |cost: Nanos, count: u32| Nanos(cost.0.saturating_mul(u64::from(count)));
+        self.per_io
+            .saturating_add(times(self.per_8k, further))
+            .saturating_add(times(self.per_copy, copies))
+    }
+
+    /// The same for a hypervisor that needs this many times the CPU, zero or more. Published
+    /// savings of vSphere 4 over ESX 3.5 (NetApp TR-3808) make 1 / 0.85 the factor for ESX 3.5
+    /// on Fibre Channel and NFS (6 to 23 % were saved) and 1 / 0.61 on iSCSI (35 to 43 %).
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        let [per_io, per_8k, per_copy] =
+            [self.per_io, self.per_8k, self.per_copy].map(|cost| cost.scale(factor));
+        Self { per_io, per_8k, per_copy, ..self }
+    }
+}
+
+/// Ways of a hypervisor to its storage with a known relation of CPU costs.
+///
+/// No absolute cost per I/O is published; what is, are ratios. The anchor of 15 us for Fibre
+/// Channel at 2.9 GHz, 2 us for each further 8 KiB, and the 22.5 us of a replica (from 20 to 25)
+/// are our estimates, to be calibrated. NFS at 1.45 times Fibre Channel is the ratio published
+/// in NetApp TR-3808 (14.5 % against 10 % of the CPU at equal load); software iSCSI at 1.6 times
+/// is an estimate in line with its graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// Fibre Channel with a host bus adapter.
+    Fc,
+    /// NFS over TCP.
+    Nfs,
+    /// iSCSI in software.
+    Iscsi,
+    /// Hyper-converged: the storage runs in the hypervisor, a write goes to two hosts.
+    Vsan,
+}
+
+impl Protocol {
+    /// All of them, cheapest first.
+    pub const ALL: [Self; 4] = [Self::Fc, Self::Nfs, Self::Iscsi, Self::Vsan];
+
+    /// Its name in definitions.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fc => "fc",
+            Self::Nfs => "nfs",
+            Self::Iscsi => "iscsi",
+            Self::Vsan => "vsan",
+        }
+    }
+
+    /// Its costs under vSphere 4 and later.
+    pub const fn cost(self) -> IoCost {
+        let (per_io, per_copy, copies) = match self {
+            Self::Fc => (15_000, 0, 1),
+            Self::Nfs => (21_750, 0, 1),
+            Self::Iscsi => (24_000, 0, 1),
+            Self::Vsan => (15_000, 22_500, 2),
+        };
+        let (per_io, per_copy) = (Nanos(per_io), Nanos(per_copy));
+        IoCost { per_io, per_8k: Nanos::from_micros(2), per_copy, copies }
+    }
+}

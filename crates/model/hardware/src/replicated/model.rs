@@ -1,0 +1,268 @@
+use state_machine::{IoError, Operation};
+use units::{Bytes, Nanos};
+
+use super::placement::{Held, Placement, ReplicatedParameters};
+use crate::error::ParameterError;
+use crate::network::Network;
+use crate::part::{Component, Job, Outbox, PartId, Ticket};
+use crate::slab::Slab;
+use crate::usage::{Meter, Usage};
+
+/// What went to hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReplicatedCounts {
+    /// Parts of reads served by the host that asked.
+    pub local_reads: u64,
+    /// Parts of reads served by another host.
+    pub remote_reads: u64,
+    /// Copies of parts of writes on the host that asked.
+    pub local_writes: u64,
+    /// Copies on other hosts.
+    pub remote_writes: u64,
+    /// Bytes of data that crossed the network.
+    pub network_bytes: u64,
+}
+
+/// Hosts with disks of their own that make one storage together.
+///
+/// A write goes to every copy's host, over the network unless that is the host it comes from,
+/// and is answered when all copies are. A read goes to one copy, always the same for an
+/// address. Messages without data (requests for reads, answers to writes) take the network's
+/// latency. A flush is answered at once: what hosts have answered is taken to be safe.
+///
+/// Left out: checksums, rebuilding after a failure, and choosing a local copy for reads where
+/// there is one (which stretched clusters do).
+#[derive(Debug)]
+pub struct Replicated {
+    placement: Placement,
+    ways: HostWays,
+    /// Host of each virtual disk's virtual machine, by stream.
+    homes: Vec<u32>,
+    jobs: Slab<Joined>,
+    children: Slab<Child>,
+    /// Emptied after use, kept for its memory.
+    pieces: Vec<(Held, u32)>,
+    counts: ReplicatedCounts,
+    meter: Meter,
+}
+
+/// Where hosts are reached.
+#[derive(Debug)]
+pub struct HostWays {
+    /// The storage of each host, whatever it is made of.
+    pub entries: Vec<PartId>,
+    /// The [`Network`] between them; without one other hosts are as near as the own.
+    pub network: Option<PartId>,
+}
+
+/// A job and how many of its children are not done.
+#[derive(Debug)]
+struct Joined {
+    job: Job,
+    home: u32,
+    children: u32,
+    result: Result<(), IoError>,
+}
+
+/// One copy of a part of a job.
+#[derive(Debug, Clone, Copy)]
+struct Child {
+    job: u32,
+    held: Held,
+    length: u32,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// On the way to another host.
+    Going,
+    /// In a host's storage.
+    Served,
+    /// On the way back.
+    Returning,
+}
+
+impl Replicated {
+    /// Hosts that share their data. `homes` says the host of each stream; streams beyond it
+    /// belong to the first host.
+    ///
+    /// # Errors
+    ///
+    /// When a parameter is outside its range.
+    ///
+    /// # Panics
+    ///
+    /// When a home is not a host.
+    pub fn new(
+        parameters: ReplicatedParameters,
+        ways: HostWays,
+        homes: Vec<u32>,
+    ) -> Result<Self, ParameterError> {
+        let hosts = u32::try_from(ways.entries.len()).unwrap_or(u32::MAX);
+        let placement = Placement::new(&parameters, hosts)?;
+        assert!(homes.iter().all(|home| *home < hosts), "a stream's home is one of {hosts} hosts");
+        Ok(Self {
+            placement,
+            ways,
+            homes,
+            jobs: Slab::new(),
+            children: Slab::new(),
+            pieces: Vec::new(),
+            counts: ReplicatedCounts::default(),
+            meter: Meter::new(0),
+        })
+    }
+
+    /// What went to hosts so far.
+    pub const fn counts(&self) -> ReplicatedCounts {
+        self.counts
+    }
+
+    /// Bytes of data that fit when each host's storage holds so many.
+    pub fn capacity(&self, of_host: Bytes) -> Bytes {
+        self.placement.capacity(of_host)
+    }
+
+    /// Says for each host and address there which bytes of a request reach it, without timing,
+    /// so that a driver can warm the hosts' caches up: `f(host, offset, length)`.
+    pub fn map(
+        &self,
+        operation: Operation,
+        (offset, length): (u64, u32),
+        mut f: impl FnMut(u32, u64, u32),
+    ) {
+        self.cut(operation, (offset, length), |held, length| f(held.host, held.offset, length));
+    }
+
+    fn cut(
+        &self,
+        operation: Operation,
+        (mut offset, length): (u64, u32),
+        mut f: impl FnMut(Held, u32),
+    ) {
+        let end = offset + u64::from(length);
+        while offset < end {
+            let piece = if operation == Operation::Read {
+                let piece = self.placement.read(offset, end - offset);
+                f(self.placement.read_copy(&piece), piece.length);
+                piece
+            } else {
+                let piece = self.placement.written(offset, end - offset);
+                let copies = 0..self.placement.copies();
+                copies.for_each(|copy| f(self.placement.copy(&piece, copy), piece.length));
+                piece
+            };
+            offset += u64::from(piece.length);
+        }
+    }
+
+    /// Starts a child: to its host directly, or over the network.
+    fn begin(&mut self, place: u32, out: &mut Outbox) {
+        let child = *self.children.get_mut(place);
+        let Joined { job, home, .. } = self.jobs.get_mut(child.job);
+        let (operation, home) = (job.operation, *home);
+        let is_remote = child.held.host != home;
+        let counts = &mut self.counts;
+        let count = match (operation, is_remote) {
+            (Operation::Read, false) => &mut counts.local_reads,
+            (Operation::Read, true) => &mut counts.remote_reads,
+            (_, false) => &mut counts.local_writes,
+            (_, true) => &mut counts.remote_writes,
+        };
+        *count += 1;
+        if is_remote && self.ways.network.is_some() {
+            let bytes = if operation == Operation::Write { child.length } else { 0 };
+            self.send(place, (home, child.held.host), bytes, out);
+        } else {
+            self.serve(place, out);
+        }
+    }
+
+    fn send(&mut self, place: u32, (from, to): (u32, u32), length: u32, out: &mut Outbox) {
+        let network = self.ways.network.expect("only asked where there is one");
+        let child = *self.children.get_mut(place);
+        self.counts.network_bytes += u64::from(length);
+        let job = self.jobs.get_mut(child.job).job;
+        let (ticket, offset) = (Ticket(place), Network::way(from, to));
+        out.ask(network, Job { ticket, offset, length, ..job });
+    }
+
+    fn serve(&mut self, place: u32, out: &mut Outbox) {
+        let child = self.children.get_mut(place);
+        child.stage = Stage::Served;
+        let Child { job, held, length, .. } = *child;
+        let job = self.jobs.get_mut(job).job;
+        let (ticket, offset) = (Ticket(place), held.offset);
+        out.ask(self.ways.entries[held.host as usize], Job { ticket, offset, length, ..job });
+    }
+
+    fn served(&mut self, now: Nanos, place: u32, result: Result<(), IoError>, out: &mut Outbox) {
+        let child = self.children.get_mut(place);
+        child.stage = Stage::Returning;
+        let Child { job, held, length, .. } = *child;
+        let joined = self.jobs.get_mut(job);
+        joined.result = joined.result.and(result);
+        if held.host == joined.home || self.ways.network.is_none() {
+            return self.done(now, place, out);
+        }
+        let is_data = joined.job.operation == Operation::Read && result.is_ok();
+        let way = (held.host, joined.home);
+        self.send(place, way, if is_data { length } else { 0 }, out);
+    }
+
+    fn done(&mut self, now: Nanos, place: u32, out: &mut Outbox) {
+        let Child { job: place, .. } = self.children.remove(place);
+        let joined = self.jobs.get_mut(place);
+        joined.children -= 1;
+        if joined.children == 0 {
+            let Joined { job, result, .. } = self.jobs.remove(place);
+            self.meter.leave(now, job.length);
+            out.answer(&job, result);
+        }
+    }
+}
+
+impl Component for Replicated {
+    fn accept(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
+        if job.length == 0 {
+            return out.answer(&job, Ok(()));
+        }
+        self.meter.enter(now);
+        let home = self.homes.get(job.stream.0 as usize).copied().unwrap_or(0);
+        let place = self.jobs.insert(Joined { job, home, children: 0, result: Ok(()) });
+        let mut pieces = std::mem::take(&mut self.pieces);
+        let span = (job.offset, job.length);
+        self.cut(job.operation, span, |held, length| pieces.push((held, length)));
+        let count = u32::try_from(pieces.len()).expect("copies of a few pieces");
+        self.jobs.get_mut(place).children = count;
+        for (held, length) in pieces.drain(..) {
+            let child = Child { job: place, held, length, stage: Stage::Going };
+            let child = self.children.insert(child);
+            self.begin(child, out);
+        }
+        self.pieces = pieces;
+    }
+
+    fn finished(
+        &mut self,
+        now: Nanos,
+        ticket: Ticket,
+        result: Result<(), IoError>,
+        out: &mut Outbox,
+    ) {
+        match self.children.get_mut(ticket.0).stage {
+            Stage::Going => self.serve(ticket.0, out),
+            Stage::Served => self.served(now, ticket.0, result, out),
+            Stage::Returning => self.done(now, ticket.0, out),
+        }
+    }
+
+    fn wake(&mut self, _now: Nanos, _tag: u32, _out: &mut Outbox) {
+        debug_assert!(false, "replicated hosts set no alarm");
+    }
+
+    fn usage(&self, now: Nanos) -> Usage {
+        self.meter.usage(now)
+    }
+}

@@ -1,0 +1,134 @@
+use state_machine::{CpuBurst, IoRequest};
+use units::Nanos;
+
+use crate::array::Array;
+use crate::cpu::{HostCpu, HostEffects, IoCost};
+use crate::effects::ModelEffects;
+use crate::part::{Alarm, Ticket};
+use crate::slab::Slab;
+
+/// Hosts and the array they share.
+///
+/// A CPU burst runs on the host of its virtual machine. An I/O first costs that host the CPU of
+/// [`IoCost`], and enters the array when it is paid.
+#[derive(Debug)]
+pub struct Site {
+    /// The storage.
+    pub array: Array,
+    /// The hosts.
+    pub hosts: Vec<HostCpu>,
+    places: Vec<InstancePlace>,
+    io_cost: IoCost,
+    /// Requests whose CPU is being spent, by the number of the work.
+    entering: Slab<(usize, Ticket, IoRequest)>,
+    host_effects: HostEffects,
+}
+
+/// Where the virtual machines of an instance run, and whose its disks are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InstancePlace {
+    /// Host and number there ([`HostCpu::add_machine`]), by the machine's position in the
+    /// instance. One without an entry computes on a core of its own, and its I/Os cost no CPU.
+    pub vms: Vec<(usize, usize)>,
+    /// Position of the virtual machine of each disk, by the disk's position in the instance;
+    /// disks beyond the list belong to the first machine.
+    pub disk_vms: Vec<u16>,
+}
+
+/// An alarm of a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SiteAlarm {
+    /// Of the array.
+    Array(Alarm),
+    /// Of the processors of a host, by its position.
+    Host(usize),
+}
+
+impl From<Alarm> for SiteAlarm {
+    fn from(alarm: Alarm) -> Self {
+        Self::Array(alarm)
+    }
+}
+
+impl Site {
+    /// A site of these parts, with the places of the instances by their position. An I/O costs
+    /// no CPU.
+    pub fn new(array: Array, hosts: Vec<HostCpu>, places: Vec<InstancePlace>) -> Self {
+        let (entering, host_effects) = (Slab::new(), HostEffects::default());
+        Self { array, hosts, places, io_cost: IoCost::default(), entering, host_effects }
+    }
+
+    /// The same, where I/Os cost CPU.
+    #[must_use]
+    pub fn with_io_cost(self, io_cost: IoCost) -> Self {
+        Self { io_cost, ..self }
+    }
+
+    /// A request of an instance, see [`Array::submit`].
+    pub fn submit(
+        &mut self,
+        now: Nanos,
+        (instance, ticket): (usize, Ticket),
+        request: &IoRequest,
+        fx: &mut ModelEffects<SiteAlarm>,
+    ) {
+        let cost = self.io_cost.of(request);
+        match self.host_of(instance, request) {
+            Some(host) if cost > Nanos::ZERO => {
+                let number = self.entering.insert((instance, ticket, *request));
+                self.hosts[host].run_system(now, number, cost, &mut self.host_effects);
+                self.collect(now, host, fx);
+            }
+            _ => self.array.submit(now, instance, ticket, request, fx),
+        }
+    }
+
+    fn host_of(&self, instance: usize, request: &IoRequest) -> Option<usize> {
+        let place = self.places.get(instance)?;
+        let vm = place.disk_vms.get(usize::from(request.disk.0)).copied().unwrap_or(0);
+        place.vms.get(usize::from(vm)).map(|(host, _)| *host)
+    }
+
+    /// A CPU burst of an instance.
+    pub fn run_cpu(
+        &mut self,
+        now: Nanos,
+        instance: usize,
+        burst: &CpuBurst,
+        fx: &mut ModelEffects<SiteAlarm>,
+    ) {
+        let place = self.places.get(instance);
+        let Some(&(host, vm)) = place.and_then(|place| place.vms.get(usize::from(burst.vm))) else {
+            fx.ran.push((now.saturating_add(burst.cost), instance, burst.token));
+            return;
+        };
+        self.hosts[host].run(now, vm, (instance, burst), &mut self.host_effects);
+        self.collect(now, host, fx);
+    }
+
+    /// An alarm has come due.
+    pub fn wake(&mut self, now: Nanos, alarm: SiteAlarm, fx: &mut ModelEffects<SiteAlarm>) {
+        match alarm {
+            SiteAlarm::Array(alarm) => self.array.wake(now, alarm, fx),
+            SiteAlarm::Host(host) => {
+                self.hosts[host].wake(now, &mut self.host_effects);
+                self.collect(now, host, fx);
+            }
+        }
+    }
+
+    fn collect(&mut self, now: Nanos, host: usize, fx: &mut ModelEffects<SiteAlarm>) {
+        if !self.host_effects.ran.is_empty() {
+            let ran = self.host_effects.ran.drain(..);
+            fx.ran.extend(ran.map(|(instance, token)| (now, instance, token)));
+        }
+        if !self.host_effects.alarms.is_empty() {
+            let alarms = self.host_effects.alarms.drain(..);
+            fx.alarms.extend(alarms.map(|at| (at, SiteAlarm::Host(host))));
+        }
+        for number in self.host_effects.system.drain(..) {
+            let (instance, ticket, request) = self.entering.remove(number);
+            self.array.submit(now, instance, ticket, &request, fx);
+        }
+    }
+}

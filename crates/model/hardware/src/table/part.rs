@@ -1,0 +1,130 @@
+use state_machine::{Operation, Stream};
+use units::{Bytes, Nanos};
+
+use super::side::{Side, TableLoop};
+use crate::error::{Check, ParameterError};
+use crate::part::{Component, Job, OUT_OF_RANGE, Outbox};
+use crate::slab::Slab;
+use crate::usage::{Meter, Usage};
+
+/// What was measured of a disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableParameters {
+    /// Usable size, above zero.
+    pub capacity: Bytes,
+    /// Where the shares of all answers end that entries stand for: rising, the last one 1.
+    pub shares: Vec<f64>,
+    /// The loops, at least one, in any order and with gaps.
+    pub loops: Vec<TableLoop>,
+}
+
+/// A disk that answers as it was seen to answer, after Anderson, "Simple table-based modeling
+/// of storage devices" (HPL-SSP-2001-4): the latency of an I/O is drawn from what was measured
+/// with its direction, its size and as many outstanding as it finds, itself included. A closed
+/// loop of the table so has the latencies, and by Little's law the rate, that it had.
+///
+/// Between loops, each quantile is interpolated along the logarithms of depth and size. With
+/// more outstanding than the deepest loop, latency grows as their number does: no more answers
+/// a second than were measured. Larger blocks than the largest take in proportion to their
+/// bytes, smaller ones than the smallest no less. Of several shares of reads, the one counts
+/// that is nearest to the last I/Os. A direction that no loop has is answered as the other.
+///
+/// What it cannot know: draws are independent, so a stall does not strike all that are inside,
+/// and addresses do not matter. Flushes are answered like the smallest writes.
+#[derive(Debug)]
+pub struct Table {
+    capacity: Bytes,
+    shares: Vec<f64>,
+    reads: Side,
+    writes: Side,
+    stream: Stream,
+    inside: Slab<Job>,
+    count: u32,
+    /// Share of reads among the last I/Os, the older the less; nothing before the first.
+    recent_reads: Option<f64>,
+    meter: Meter,
+}
+
+/// How many I/Os the share of reads looks back on; our choice. Enough that a mix of 70 % is
+/// never taken for reads only (half way is 85 %, almost four standard deviations off).
+const RECENT: f64 = 64.0;
+
+const CHECK: Check = Check("table");
+
+impl Table {
+    /// An idle disk. The stream draws latencies.
+    ///
+    /// # Errors
+    ///
+    /// When a parameter is outside its range.
+    pub fn new(parameters: TableParameters, stream: Stream) -> Result<Self, ParameterError> {
+        let TableParameters { capacity, shares, loops } = parameters;
+        CHECK.that(capacity > Bytes::ZERO, "capacity", capacity, "above 0 B")?;
+        let rises = shares.windows(2).all(|pair| pair[0] < pair[1]);
+        let ends = shares.first().is_some_and(|first| *first > 0.0)
+            && shares.last().is_some_and(|last| last.to_bits() == 1.0_f64.to_bits());
+        CHECK.that(rises && ends, "shares", format!("{shares:?}"), "rising from above 0 to 1")?;
+        for each in &loops {
+            check_loop(each, shares.len())?;
+        }
+        let (reads, writes) = (Side::new(&loops, |l| &l.read), Side::new(&loops, |l| &l.write));
+        let (reads, writes) = match (reads, writes) {
+            (Some(reads), Some(writes)) => (reads, writes),
+            (Some(only), None) | (None, Some(only)) => (only.clone(), only),
+            (None, None) => {
+                CHECK.that(false, "loops", loops.len(), "at least one with latencies")?;
+                unreachable!("the check above does not hold")
+            }
+        };
+        let (inside, count, recent_reads) = (Slab::new(), 0, None);
+        let meter = Meter::new(0);
+        Ok(Self { capacity, shares, reads, writes, stream, inside, count, recent_reads, meter })
+    }
+
+    fn latency(&mut self, job: &Job) -> Nanos {
+        let is_read = job.operation == Operation::Read;
+        let now = f64::from(u8::from(is_read));
+        let recent = self.recent_reads.map_or(now, |recent| recent + (now - recent) / RECENT);
+        self.recent_reads = Some(recent);
+        let drawn = self.stream.unit();
+        let entry = self.shares.partition_point(|end| *end <= drawn).min(self.shares.len() - 1);
+        let side = if is_read { &self.reads } else { &self.writes };
+        side.latency(recent, (job.length, self.count), entry)
+    }
+}
+
+fn check_loop(found: &TableLoop, entries: usize) -> Result<(), ParameterError> {
+    CHECK.that((0.0..=1.0).contains(&found.reads), "reads", found.reads, "from 0 to 1")?;
+    CHECK.that(found.block > Bytes::ZERO, "block", found.block, "above 0 B")?;
+    CHECK.that(found.depth > 0, "depth", found.depth, "at least 1")?;
+    for (name, list) in [("read", &found.read), ("write", &found.write)] {
+        let fits = list.is_empty() || list.len() == entries;
+        CHECK.that(fits, name, format!("of {} entries", list.len()), "one for each share")?;
+        let is_time = list.is_sorted() && list.first().is_none_or(|least| *least > Nanos::ZERO);
+        CHECK.that(is_time, name, format!("{list:?}"), "ascending and above 0 s")?;
+    }
+    Ok(())
+}
+
+impl Component for Table {
+    fn accept(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
+        if job.end() > self.capacity.get() {
+            return out.answer(&job, Err(OUT_OF_RANGE));
+        }
+        self.meter.enter(now);
+        self.count += 1;
+        let latency = self.latency(&job);
+        out.wake_at(now.saturating_add(latency), self.inside.insert(job));
+    }
+
+    fn wake(&mut self, now: Nanos, tag: u32, out: &mut Outbox) {
+        let job = self.inside.remove(tag);
+        self.count -= 1;
+        self.meter.leave(now, job.length);
+        out.answer(&job, Ok(()));
+    }
+
+    fn usage(&self, now: Nanos) -> Usage {
+        self.meter.usage(now)
+    }
+}

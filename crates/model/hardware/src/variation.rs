@@ -1,0 +1,139 @@
+use std::collections::VecDeque;
+
+use state_machine::Stream;
+use units::Nanos;
+
+use crate::error::{Check, ParameterError};
+
+/// How a device is slower at some times than at others, as a table of what was measured.
+///
+/// Two things that no queue explains, both common to all requests inside: a *pace* that
+/// changes now and then, and *stalls* in which nothing moves (a host that gives the processor
+/// to another machine). Tables hold quantiles at equal distances from the least to the most,
+/// and what is between is interpolated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variation {
+    /// How long a pace lasts, times that pace, so that every pace serves as many requests.
+    /// Above zero.
+    pub every: Nanos,
+    /// Quantiles of the pace: all times are multiplied by it. Each above zero; empty is 1.
+    pub pace: Vec<f64>,
+    /// Stalls per second of time that is not stalled; zero or more.
+    pub stalls_per_s: f64,
+    /// Quantiles of the length of a stall; empty is no stalls.
+    pub stalls: Vec<Nanos>,
+}
+
+impl Default for Variation {
+    /// Always the same pace, no stalls.
+    fn default() -> Self {
+        let every = Nanos::from_millis(10);
+        Self { every, pace: Vec::new(), stalls_per_s: 0.0, stalls: Vec::new() }
+    }
+}
+
+/// The times of one device, made as they are needed.
+#[derive(Debug)]
+pub struct Course {
+    variation: Variation,
+    /// Quantiles of the length of a stall, in seconds.
+    lengths_s: Vec<f64>,
+    stream: Stream,
+    /// Until when a pace lasts, and the pace; those that are over are dropped.
+    paces: VecDeque<(Nanos, f64)>,
+    /// Beginning and end of stalls, in order; those that are over are dropped.
+    stalls: VecDeque<(Nanos, Nanos)>,
+    last_stall_end: Nanos,
+}
+
+impl Course {
+    pub fn new(
+        variation: Variation,
+        stream: Stream,
+        check: &Check,
+    ) -> Result<Self, ParameterError> {
+        let Variation { every, pace, stalls_per_s, .. } = &variation;
+        check.that(*every > Nanos::ZERO, "every", *every, "above 0 s")?;
+        let is_pace = pace.iter().all(|pace| pace.is_finite() && *pace > 0.0);
+        check.that(is_pace, "pace", format!("{pace:?}"), "above 0 and finite")?;
+        let is_rate = stalls_per_s.is_finite() && *stalls_per_s >= 0.0;
+        check.that(is_rate, "stalls_per_s", stalls_per_s, "0 or more and finite")?;
+        let (paces, stalls) = (VecDeque::new(), VecDeque::new());
+        let lengths_s = variation.stalls.iter().map(|length| length.as_secs_f64()).collect();
+        let last_stall_end = Nanos::ZERO;
+        Ok(Self { variation, lengths_s, stream, paces, stalls, last_stall_end })
+    }
+
+    /// Forgets what was over before `now`.
+    pub fn advance(&mut self, now: Nanos) {
+        while self.paces.len() > 1 && self.paces[0].0 <= now {
+            self.paces.pop_front();
+        }
+        while self.stalls.len() > 1 && self.stalls[0].1 <= now {
+            self.stalls.pop_front();
+        }
+    }
+
+    /// When work that begins at `start` is done; not before the last [`Self::advance`].
+    pub fn end(&mut self, start: Nanos, work: Nanos) -> Nanos {
+        if work == Nanos::ZERO {
+            return start;
+        }
+        let mut left =
+            if self.variation.pace.is_empty() { work } else { work.scale(self.pace_at(start)) };
+        let mut at = start;
+        if self.variation.stalls.is_empty() || self.variation.stalls_per_s <= 0.0 {
+            return at.saturating_add(left);
+        }
+        let mut number = 0;
+        loop {
+            let (begin, end) = self.stall(number);
+            number += 1;
+            if end <= at {
+                continue;
+            }
+            let free = begin.saturating_sub(at);
+            if free >= left {
+                return at.saturating_add(left);
+            }
+            left = left.saturating_sub(free);
+            at = end;
+        }
+    }
+
+    fn pace_at(&mut self, at: Nanos) -> f64 {
+        loop {
+            if let Some((_, pace)) = self.paces.iter().find(|(until, _)| *until > at) {
+                return *pace;
+            }
+            let since = self.paces.back().map_or(at, |(until, _)| *until);
+            let pace = quantile(&self.variation.pace, self.stream.unit());
+            // An idle device draws no pace for the time it slept.
+            let lasts = self.variation.every.scale(pace).max(Nanos(1));
+            let since = if since.saturating_add(lasts) < at { at } else { since };
+            self.paces.push_back((since.saturating_add(lasts), pace));
+        }
+    }
+
+    /// A stall by its number among those kept.
+    fn stall(&mut self, number: usize) -> (Nanos, Nanos) {
+        while self.stalls.len() <= number {
+            let gap = -libm::log(1.0 - self.stream.unit()) / self.variation.stalls_per_s;
+            let begin = self.last_stall_end.saturating_add(Nanos::from_secs_f64(gap));
+            let length = quantile(&self.lengths_s, self.stream.unit());
+            self.last_stall_end = begin.saturating_add(Nanos::from_secs_f64(length));
+            self.stalls.push_back((begin, self.last_stall_end));
+        }
+        self.stalls[number]
+    }
+}
+
+/// The value below which this share lies, between the entries of a table that is not empty.
+fn quantile(table: &[f64], share: f64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "tables are short")]
+    let place = share * (table.len() - 1) as f64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in the table")]
+    let below = place as usize;
+    let above = (below + 1).min(table.len() - 1);
+    table[below] + (table[above] - table[below]) * place.fract()
+}

@@ -1,0 +1,260 @@
+use std::collections::VecDeque;
+
+use state_machine::{IoError, Operation};
+use units::{Bytes, Nanos, Ratio};
+
+use super::dirty::{DirtyPages, Marks, Run};
+use crate::error::{Check, ParameterError};
+use crate::part::{Component, Job, Outbox, PartId, StreamId, Ticket};
+use crate::slab::Slab;
+use crate::usage::{Meter, Usage};
+
+/// What a controller's write-back memory is made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WriteBackParameters {
+    /// Memory for writes; half of it is usable when mirrored.
+    pub memory: Bytes,
+    /// Whether a second controller holds a copy, as arrays with two controllers do.
+    pub mirrored: Mirrored,
+    /// Page: 512 B to 64 KiB, a power of two. VNX: 8 or 16 KiB.
+    pub page: Bytes,
+    /// Unit in which dirty pages are written together, the element of the RAID set behind:
+    /// 1 to 64 pages.
+    pub element: Bytes,
+    /// Share of the memory that flushing goes down to. VNX: 60 %.
+    pub low: Ratio,
+    /// Share of the memory at which flushing starts, at least `low`. VNX: 80 %.
+    pub high: Ratio,
+    /// Time to answer from memory: 0.2 to 0.5 ms in arrays of that kind.
+    pub hit: Nanos,
+    /// Child writes under way at most while flushing, at least 1; enough to keep the disks
+    /// behind busy.
+    pub flush_depth: u32,
+}
+
+/// Whether the memory has a copy in a second controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mirrored {
+    /// A copy of every page: half of the memory holds data.
+    Yes,
+    /// One controller.
+    No,
+}
+
+/// What happened in the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WriteBackCounts {
+    /// Writes answered from memory.
+    pub writes: u64,
+    /// Of these, writes that had to wait for a page (forced flushing).
+    pub forced: u64,
+    /// Pages written again while dirty: what never reached the disks.
+    pub coalesced_pages: u64,
+    /// Reads answered from dirty pages.
+    pub read_hits: u64,
+    /// Child writes of flushing.
+    pub flushes: u64,
+    /// Bytes of those.
+    pub flushed_bytes: u64,
+}
+
+/// A controller's write-back memory: writes are answered when they are in memory, dirty
+/// pages are written to the component behind between two watermarks, in address order and
+/// element by element; writes that find no free page wait (forced flushing).
+///
+/// Protected by battery, so a flush is answered at once. Writes larger than the memory can
+/// ever hold go past it. Left out: a read cache and prefetching of sequential reads; reads
+/// that lie partly in dirty pages go to the component behind.
+#[derive(Debug)]
+pub struct WriteBack {
+    parameters: WriteBackParameters,
+    next: PartId,
+    marks: Marks,
+    dirty: DirtyPages,
+    /// Pages that hold data not yet on disk, those being flushed included.
+    held: u64,
+    is_flushing: bool,
+    under_way: u32,
+    /// Pages of each child write.
+    flushes: Slab<u32>,
+    /// Emptied after use, kept for its memory.
+    runs: Vec<Run>,
+    /// Writes that wait for pages.
+    waiting: VecDeque<Job>,
+    /// Answers from memory, in order of their time, which is that of their coming.
+    answers: VecDeque<(Nanos, Job)>,
+    counts: WriteBackCounts,
+    meter: Meter,
+}
+
+const CHECK: Check = Check("write-back memory");
+
+impl WriteBack {
+    /// An empty memory in front of `next`.
+    ///
+    /// # Errors
+    ///
+    /// When a parameter is outside its range.
+    pub fn new(parameters: WriteBackParameters, next: PartId) -> Result<Self, ParameterError> {
+        let WriteBackParameters { page, element, low, high, .. } = parameters;
+        let dirty = DirtyPages::new(&CHECK, page, element)?;
+        let depth = parameters.flush_depth;
+        CHECK.that(depth > 0, "flush_depth", depth, "at least 1")?;
+        let usable = match parameters.mirrored {
+            Mirrored::Yes => parameters.memory.get() / 2,
+            Mirrored::No => parameters.memory.get(),
+        };
+        let all = usable / page.get();
+        let is_enough = usable >= element.get();
+        CHECK.that(is_enough, "memory", parameters.memory, "an element at least, mirrored")?;
+        let marks = Marks::new(&CHECK, (low, high), all)?;
+        Ok(Self {
+            parameters,
+            next,
+            marks,
+            dirty,
+            held: 0,
+            is_flushing: false,
+            under_way: 0,
+            flushes: Slab::new(),
+            runs: Vec::new(),
+            waiting: VecDeque::new(),
+            answers: VecDeque::new(),
+            counts: WriteBackCounts::default(),
+            meter: Meter::new(0),
+        })
+    }
+
+    /// Destages the parts of the address space that begin at these bytes, ascending, side by
+    /// side, each in the order of its addresses: sets of disks that lie one behind the other are
+    /// then all at work instead of one after the other.
+    #[must_use]
+    pub fn sweeping(mut self, starts: &[u64]) -> Self {
+        self.dirty.divide(starts);
+        self
+    }
+
+    /// What happened so far.
+    pub const fn counts(&self) -> WriteBackCounts {
+        self.counts
+    }
+
+    /// Share of the usable memory that holds data not yet on disk, 0 to 1.
+    pub fn fill(&self) -> f64 {
+        self.marks.fill(self.held)
+    }
+
+    /// Takes a write into memory if there is room.
+    fn admit(&mut self, now: Nanos, job: &Job, out: &mut Outbox) -> bool {
+        let new = self.dirty.clean_of(job);
+        if self.held + new > self.marks.all {
+            return false;
+        }
+        self.counts.coalesced_pages += self.dirty.add(job);
+        self.held += new;
+        self.counts.writes += 1;
+        self.answer_from_memory(now, *job, out);
+        true
+    }
+
+    fn answer_from_memory(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
+        let at = now.saturating_add(self.parameters.hit);
+        if self.answers.is_empty() {
+            out.wake_at(at, 0);
+        }
+        self.answers.push_back((at, job));
+    }
+
+    /// Starts child writes while flushing is on.
+    fn flush(&mut self, out: &mut Outbox) {
+        self.is_flushing |= self.held >= self.marks.high || !self.waiting.is_empty();
+        let mut runs = std::mem::take(&mut self.runs);
+        while self.is_flushing
+            && self.under_way < self.parameters.flush_depth
+            && self.dirty.take(&mut runs)
+        {
+            runs.drain(..).for_each(|run| self.write(run, out));
+        }
+        self.runs = runs;
+    }
+
+    fn write(&mut self, run: Run, out: &mut Outbox) {
+        self.under_way += 1;
+        self.counts.flushes += 1;
+        self.counts.flushed_bytes += u64::from(run.length);
+        out.ask(
+            self.next,
+            Job {
+                from: self.next,
+                ticket: Ticket(self.flushes.insert(run.pages)),
+                operation: Operation::Write,
+                offset: run.offset,
+                length: run.length,
+                stream: StreamId(0),
+            },
+        );
+    }
+}
+
+impl Component for WriteBack {
+    fn accept(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
+        self.meter.enter(now);
+        match job.operation {
+            Operation::Write => {
+                if self.dirty.most(&job) > self.marks.all {
+                    self.meter.leave(now, job.length);
+                    return out.hand_on(self.next, job);
+                }
+                if !self.waiting.is_empty() || !self.admit(now, &job, out) {
+                    self.counts.forced += 1;
+                    self.waiting.push_back(job);
+                }
+                self.flush(out);
+            }
+            Operation::Read if job.length > 0 && self.dirty.hold(&job) => {
+                self.counts.read_hits += 1;
+                self.answer_from_memory(now, job, out);
+            }
+            Operation::Read => {
+                self.meter.leave(now, job.length);
+                out.hand_on(self.next, job);
+            }
+            Operation::Flush => self.answer_from_memory(now, job, out),
+        }
+    }
+
+    fn finished(
+        &mut self,
+        now: Nanos,
+        ticket: Ticket,
+        _result: Result<(), IoError>,
+        out: &mut Outbox,
+    ) {
+        self.held -= u64::from(self.flushes.remove(ticket.0));
+        self.under_way -= 1;
+        while let Some(job) = self.waiting.pop_front() {
+            if !self.admit(now, &job, out) {
+                self.waiting.push_front(job);
+                break;
+            }
+        }
+        if self.held <= self.marks.low && self.waiting.is_empty() {
+            self.is_flushing = false;
+        }
+        self.flush(out);
+    }
+
+    fn wake(&mut self, now: Nanos, _tag: u32, out: &mut Outbox) {
+        let (_, job) = self.answers.pop_front().expect("an alarm has its answer");
+        if let Some((at, _)) = self.answers.front() {
+            out.wake_at(*at, 0);
+        }
+        self.meter.leave(now, job.length);
+        out.answer(&job, Ok(()));
+    }
+
+    /// Jobs inside are those answered from memory, waiting ones included.
+    fn usage(&self, now: Nanos) -> Usage {
+        self.meter.usage(now)
+    }
+}

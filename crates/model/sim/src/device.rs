@@ -1,0 +1,68 @@
+use std::convert::Infallible;
+
+use hardware::{ModelEffects, Ticket};
+use state_machine::{IoError, IoRequest};
+use units::Nanos;
+
+use crate::model::Model;
+
+/// When and how a request is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// Time of the answer, from the start of the run; earlier than the submission counts
+    /// as the submission's time.
+    pub at: Nanos,
+    /// Whether it succeeded.
+    pub result: Result<(), IoError>,
+}
+
+/// A modelled device that knows a request's completion when it is submitted.
+pub trait Device {
+    /// Takes a request of the instance at this position (in the list the run was given) at
+    /// `now` and says when it will be answered.
+    fn submit(&mut self, now: Nanos, instance: usize, request: &IoRequest) -> Completion;
+}
+
+/// Ideal storage: answers at once. A closed group without think time, CPU steps or waits
+/// never lets time pass on it, which the driver reports as a runaway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Instant;
+
+impl Device for Instant {
+    fn submit(&mut self, now: Nanos, _instance: usize, _request: &IoRequest) -> Completion {
+        Completion { at: now, result: Ok(()) }
+    }
+}
+
+/// Answers every request after the same time, however many are in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fixed(pub Nanos);
+
+impl Device for Fixed {
+    fn submit(&mut self, now: Nanos, _instance: usize, _request: &IoRequest) -> Completion {
+        Completion { at: now.saturating_add(self.0), result: Ok(()) }
+    }
+}
+
+/// A device that answers at submission, driven as a model.
+pub(crate) struct AtOnce<'a, D>(pub &'a mut D);
+
+impl<D: Device> Model for AtOnce<'_, D> {
+    type Alarm = Infallible;
+
+    #[inline]
+    fn submit(
+        &mut self,
+        now: Nanos,
+        (instance, ticket): (usize, Ticket),
+        request: &IoRequest,
+        fx: &mut ModelEffects<Infallible>,
+    ) {
+        let answer = self.0.submit(now, instance, request);
+        fx.done.push((answer.at, ticket, answer.result));
+    }
+
+    fn wake(&mut self, _now: Nanos, alarm: Infallible, _fx: &mut ModelEffects<Infallible>) {
+        match alarm {}
+    }
+}

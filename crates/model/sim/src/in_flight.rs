@@ -1,0 +1,44 @@
+use hardware::Ticket;
+
+/// Requests or calls under way, found by their ticket.
+#[derive(Debug)]
+pub struct Tickets<T> {
+    places: Vec<(u32, Option<T>)>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Tickets<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Tickets<T> {
+    /// Keeps a request of an instance and says its ticket.
+    #[inline]
+    pub fn issue(&mut self, instance: u32, request: T) -> Ticket {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = (instance, Some(request));
+            return Ticket(place);
+        }
+        self.places.push((instance, Some(request)));
+        Ticket(u32::try_from(self.places.len() - 1).expect("fewer than 2^32 are under way"))
+    }
+
+    /// All that are under way, with their instance.
+    pub fn under_way(&self) -> impl Iterator<Item = (usize, &T)> {
+        self.places
+            .iter()
+            .filter_map(|(instance, flight)| Some((*instance as usize, flight.as_ref()?)))
+    }
+
+    /// Gives back a request and its instance. A ticket that is not outstanding is a fault of
+    /// the model, and panics: every request is answered exactly once.
+    #[inline]
+    pub fn redeem(&mut self, ticket: Ticket) -> (u32, T) {
+        let (instance, request) = &mut self.places[ticket.0 as usize];
+        let request = request.take().expect("a request is answered exactly once");
+        self.free.push(ticket.0);
+        (*instance, request)
+    }
+}

@@ -1,0 +1,34 @@
+use hardware::{LinkParameters, LinkPreset};
+use spec::array;
+use units::{Bytes, Nanos};
+
+use super::disks::unknown;
+use super::plan::PlantError;
+
+/// The network between hosts: that of the link if it is one for hosts too, or 10 Gbit/s
+/// Ethernet (our choice; copies of FVP went over the network of live migration).
+pub fn between_hosts(array: &array::Array) -> Result<LinkParameters, PlantError> {
+    let preset = |link: &array::Link| link.kind.as_deref().and_then(LinkPreset::named);
+    let is_network = |link: &&array::Link| preset(link).is_some_and(LinkPreset::is_network);
+    match array.link.as_ref().filter(is_network) {
+        Some(link) => link_parameters(array, link),
+        None => Ok(LinkPreset::Ethernet10.parameters()),
+    }
+}
+
+/// What a link is made of.
+pub fn link_parameters(
+    array: &array::Array,
+    link: &array::Link,
+) -> Result<LinkParameters, PlantError> {
+    let preset = link
+        .kind
+        .as_deref()
+        .map(|kind| LinkPreset::named(kind).ok_or_else(|| unknown(array, "link", kind)));
+    let preset = preset.transpose()?.map(|preset| preset.parameters());
+    // Without kind and rate the rate is 0, which the link refuses.
+    let mut parameters = preset.unwrap_or(LinkParameters { rate: 0.0, latency: Nanos::ZERO });
+    parameters.rate = link.rate.map_or(parameters.rate, Bytes::as_f64);
+    parameters.latency = link.latency.unwrap_or(parameters.latency);
+    Ok(parameters)
+}

@@ -1,0 +1,532 @@
+use std::fmt;
+
+use cache::tier::{Access, ConfigError, Counters, HostId, VmId, VmSettings};
+use hardware::{Array, ModelEffects, PartId, Site, SiteAlarm, Ticket, Usage, WriteBack};
+use run_store::gauge::{Gauge, GaugeName};
+use run_store::run::{MeterEnergy, ModelFacts, PartKind, PlaceFacts, TierFacts};
+use state_machine::{CpuBurst, IoRequest, Machine};
+use units::{Bytes, Nanos};
+
+use super::behind::Behind;
+use super::facts::{Group, Held, tier_facts};
+use super::host::{self, HostSeconds, NamedVm};
+use super::layout::{ALIGNMENT, Layout};
+use super::local::{Groups, LocalParts, local};
+use super::plan::{PlantError, PlantInstance, PlantPlan};
+use super::pools::Sets;
+use super::power::{Energy, Supplies};
+use super::read_memory::ReadMemory;
+use super::state::{OtherTiers, TierState};
+use super::tier_part::TierPart;
+use super::touched::Touched;
+use super::warm::{Levels, Warm, WarmReport, warm};
+use super::wiring::{Builder, Wiring};
+use crate::SimInstance;
+use crate::model::Model;
+
+/// Storage and hosts as an array's file describes them, ready to be driven.
+pub struct Plant {
+    site: Site,
+    layout: Layout,
+    groups: Vec<Group>,
+    tiers: Vec<(String, Vec<PartId>)>,
+    read_memory: Option<PartId>,
+    write_memory: Option<PartId>,
+    /// All tiers, then the read memory.
+    levels: Vec<PartId>,
+    /// Positions in `levels` that an I/O meets, by host and whether its pool is tiered.
+    chains: Vec<[Vec<usize>; 2]>,
+    /// By instance and disk.
+    disks: Vec<Vec<Way>>,
+    local: Option<LocalParts>,
+    /// Tile of each instance.
+    instance_tiles: Vec<u32>,
+    /// Virtual machines of each instance.
+    vm_counts: Vec<usize>,
+    host_seconds: Vec<HostSeconds>,
+    vms: Vec<NamedVm>,
+    places: Vec<PlaceFacts>,
+    touched: Touched,
+    touched_bytes: Vec<u64>,
+    events: u64,
+    marked: Marked,
+    /// What tiers had counted when [`Plant::tiers`] was last asked.
+    told: Vec<Counters>,
+    /// What parts had done when [`Plant::utilisations`] was last asked, and when.
+    shown: (Nanos, Vec<Vec<Usage>>),
+    /// Latency behind each tier.
+    behind: Vec<Behind>,
+    /// Watts, where the array's file has them.
+    supplies: Supplies,
+}
+
+/// What warming must know of a virtual disk.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    base: u64,
+    host: usize,
+    /// Whether its pool is tiered.
+    tiered: bool,
+    vm: VmId,
+}
+
+/// What was counted when measured time began.
+#[derive(Debug, Default)]
+struct Marked {
+    at: Nanos,
+    usages: Vec<Vec<Usage>>,
+    tiers: Vec<Counters>,
+    /// How full the write memory was at the end of each second: sum, largest, seconds.
+    fill: (f64, f64, u32),
+}
+
+impl Plant {
+    /// A plant with empty tiers, all at rest.
+    ///
+    /// # Errors
+    ///
+    /// When the virtual disks do not fit, a name is unknown, or a part refuses a value.
+    pub fn new(plan: &PlantPlan) -> Result<Self, PlantError> {
+        let PlantPlan { array, instances, .. } = *plan;
+        let layout = Layout::new(array, instances)?;
+        let count = array.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
+        let count = usize::try_from(count).unwrap_or(1);
+        let assigned = host::assign(instances, count);
+        let wiring = Builder::new(plan, &layout, &assigned, count)?.build()?;
+        let (cpus, places, cost) = host::build(array, instances, &assigned)?;
+        let Wiring { parts, groups, tiers, chains, local, .. } = wiring;
+        let Wiring { read_memory, write_memory, .. } = wiring;
+        let levels: Vec<PartId> =
+            tiers.iter().flat_map(|(_, parts)| parts.iter().copied()).chain(read_memory).collect();
+        let positions = |parts: &Vec<PartId>| {
+            let position = |part: &PartId| levels.iter().position(|level| level == part);
+            parts.iter().filter_map(position).collect()
+        };
+        let chains = chains.iter().map(|chains| chains.each_ref().map(positions)).collect();
+        let local = local.map(|local| local.among(&levels));
+        let disks = ways(plan, &layout, &assigned);
+        let behind = tiers.iter().map(|(_, parts)| Behind::of(parts.clone())).collect();
+        let tiles = instances.iter().map(|instance| instance.tile + 1).max().unwrap_or(0);
+        let supplies = Supplies::new(array, &groups);
+        let mut plant = Self {
+            supplies,
+            touched: Touched::new(layout.end()),
+            touched_bytes: vec![0; tiles as usize],
+            instance_tiles: instances.iter().map(|instance| instance.tile).collect(),
+            vm_counts: instances.iter().map(PlantInstance::vm_count).collect(),
+            host_seconds: cpus.iter().map(|_| HostSeconds::default()).collect(),
+            vms: host::names(instances, &places),
+            places: host::places(instances, &places),
+            events: 0,
+            marked: Marked::default(),
+            told: Vec::new(),
+            shown: (Nanos::ZERO, Vec::new()),
+            behind,
+            layout,
+            groups,
+            tiers,
+            read_memory,
+            write_memory,
+            levels,
+            chains,
+            disks,
+            local,
+            site: Site::new(parts, cpus, places).with_io_cost(cost),
+        };
+        plant.mark(Nanos::ZERO);
+        plant.shown.1 = plant.usages(Nanos::ZERO);
+        Ok(plant)
+    }
+
+    /// Whether the disks of these instances find room, each in the pool in which it would lie.
+    ///
+    /// # Errors
+    ///
+    /// [`PlantError::TooSmall`] with the first pool that is too small; others if the array
+    /// names what is not there.
+    pub fn has_room(
+        array: &spec::array::Array,
+        instances: &[PlantInstance],
+    ) -> Result<(), PlantError> {
+        Layout::new(array, instances).map(drop)
+    }
+
+    /// What the pools of an array, or its hosts' own disks, hold with this many tiles; nothing for one that names
+    /// unknown disks.
+    pub fn capacity(array: &spec::array::Array, tiles: u32) -> Bytes {
+        if let Some(local) = local(array) {
+            let groups = Groups::new(array, local);
+            let held = groups.and_then(|groups| groups.capacity(array));
+            return held.map_or(Bytes::ZERO, |held| held.round_down(ALIGNMENT));
+        }
+        let pools = array.pools.iter().map(|pool| {
+            let held = Sets::of_pool(array, pool).map_or(Bytes::ZERO, |sets| sets.capacity());
+            let times = if pool.per_tile { u64::from(tiles) } else { 1 };
+            held.round_down(ALIGNMENT).get() * times
+        });
+        Bytes::new(pools.sum())
+    }
+
+    /// Fills tiers and read memories with what the machines ask for, without timing; the
+    /// machines are used up. Tiers end with their counters at zero and as dirty as they got, up to
+    /// their low mark.
+    pub fn warm<M: Machine>(
+        &mut self,
+        instances: &mut [SimInstance<M>],
+        options: &Warm,
+    ) -> WarmReport {
+        let mut levels = Levels::take(&mut self.site.array, &self.levels, options.filter);
+        let (touched, bytes) = (&mut self.touched, &mut self.touched_bytes);
+        let (disks, chains, tiles) = (&self.disks, &self.chains, &self.instance_tiles);
+        let (local, parts) = (&self.local, &mut self.site.array);
+        let count = bytes.iter().len() as u64;
+        let mut batch = Vec::new();
+        let report = warm(&mut levels, instances, options, count, |levels, requests| {
+            for (of, request) in requests {
+                let Some(way) = disks.get(*of).and_then(|own| own.get(usize::from(request.disk.0)))
+                else {
+                    continue;
+                };
+                let offset = way.base + request.offset;
+                bytes[tiles[*of] as usize] += touched.note(offset, request.length).get();
+                let IoRequest { operation, length, .. } = *request;
+                let chain = &chains[way.host][usize::from(way.tiered)][..];
+                let access = Access { vm: way.vm, operation, offset, length };
+                levels.announce(chain, &access);
+                batch.push((chain, access));
+            }
+            levels.look_ahead();
+            for (chain, access) in batch.drain(..) {
+                levels.feed(chain, &access);
+                if let Some(local) = local {
+                    local.feed(parts, levels, &access);
+                }
+            }
+        });
+        levels.give_back(&mut self.site.array, &self.levels);
+        report
+    }
+
+    /// Lets a virtual machine of an instance go on from another host, as far as tiers that are
+    /// spread over the hosts are concerned: what it left behind is read from there. Tiers of one
+    /// host, queues and processors stay those of the host it began on.
+    ///
+    /// No run moves a machine yet, only tests do: it is what a live migration in virtual time
+    /// stands on.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such host; nothing is changed then.
+    pub fn move_vm(
+        &mut self,
+        (instance, vm): (usize, usize),
+        host: u16,
+    ) -> Result<(), ConfigError> {
+        let first: usize = self.vm_counts.iter().take(instance).sum();
+        let vm = VmId(u16::try_from(first + vm).unwrap_or(u16::MAX));
+        for part in self.tier_ids() {
+            if let Some(tier) = self.tier_part_mut(part).paged_mut()
+                && tier.hosts().len() > 1
+            {
+                tier.set(vm, VmSettings { host: HostId(host), ..tier.settings_of(vm) })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All tiers, in the order of their groups.
+    fn tier_ids(&self) -> Vec<PartId> {
+        self.tiers.iter().flat_map(|(_, parts)| parts.iter().copied()).collect()
+    }
+
+    fn tier_part(&self, part: PartId) -> &TierPart {
+        self.parts().part(part).expect("a tier is where it was added")
+    }
+
+    fn tier_part_mut(&mut self, part: PartId) -> &mut TierPart {
+        self.site.array.part_mut(part).expect("a tier is where it was added")
+    }
+
+    fn parts(&self) -> &Array {
+        &self.site.array
+    }
+
+    /// What tiers and read memories hold, apart from time.
+    pub fn snapshot(&self) -> TierState {
+        let tiers = self.tiers.iter().flat_map(|(_, parts)| parts);
+        let memory = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
+        TierState {
+            disks: self.disk_spans(),
+            tiers: tiers.map(|part| self.tier_part(*part).copy()).collect(),
+            memories: memory.map(|memory| memory.pages.clone()).into_iter().collect(),
+            buffers: self.local.as_ref().map_or_else(Vec::new, |own| own.buffered(self.parts())),
+            touched: self.touched.clone(),
+            touched_bytes: self.touched_bytes.clone(),
+        }
+    }
+
+    fn disk_spans(&self) -> Vec<(u64, u64)> {
+        let extents = self.layout.disks.iter().flatten();
+        extents.map(|extent| (extent.base, extent.size.get())).collect()
+    }
+
+    /// Puts a state back that a plant with the same virtual disks and equal tiers had.
+    ///
+    /// # Errors
+    ///
+    /// When disks, tiers or memories differ; nothing is changed then.
+    pub fn restore(&mut self, state: &TierState) -> Result<(), OtherTiers> {
+        let parts = self.tier_ids();
+        if self.disk_spans() != state.disks {
+            return Err(OtherTiers { what: "virtual disks" });
+        }
+        let fits = parts.len() == state.tiers.len()
+            && parts
+                .iter()
+                .zip(&state.tiers)
+                .all(|(part, tier)| self.tier_part(*part).is_like(tier));
+        if !fits {
+            return Err(OtherTiers { what: "tiers" });
+        }
+        let own = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
+        let fits = match (own, &state.memories[..]) {
+            (None, []) => true,
+            (Some(own), [pages]) => own.pages.is_like(pages),
+            _ => false,
+        };
+        if !fits {
+            return Err(OtherTiers { what: "read memory" });
+        }
+        if let Some(local) = &self.local {
+            local.restore(&mut self.site.array, &state.buffers);
+        }
+        for (part, tier) in parts.iter().zip(&state.tiers) {
+            self.tier_part_mut(*part).put(tier.clone());
+        }
+        if let (Some(part), Some(pages)) = (self.read_memory, state.memories.first())
+            && let Some(own) = self.site.array.part_mut::<ReadMemory>(part)
+        {
+            own.pages = pages.clone();
+        }
+        self.touched = state.touched.clone();
+        self.touched_bytes.clone_from(&state.touched_bytes);
+        Ok(())
+    }
+
+    /// What went through each part of each group up to `now`.
+    fn usages(&self, now: Nanos) -> Vec<Vec<Usage>> {
+        self.groups.iter().map(|group| group.usages(self.parts(), now)).collect()
+    }
+
+    /// Measured time begins.
+    pub fn mark(&mut self, now: Nanos) {
+        let usages = self.usages(now);
+        let tiers = self.tier_counters().map(|(_, counters)| counters).collect();
+        self.marked = Marked { at: now, usages, tiers, fill: (0.0, 0.0, 0) };
+        self.each_tier(|tier| tier.dirty_max = 0);
+        let hosts = self.site.hosts.iter_mut();
+        hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.mark(now, host));
+        let spent = self.spent(now);
+        self.supplies.mark(now, spent);
+    }
+
+    /// What each supply gave up to `now`.
+    fn spent(&mut self, now: Nanos) -> Vec<Energy> {
+        let groups = &self.groups;
+        let parts = &self.site.array;
+        let usages = |group: usize| groups[group].usages(parts, now);
+        self.supplies.spent(now, &mut self.site.hosts, usages)
+    }
+
+    /// What each supply gave since measured time began.
+    pub fn energy(&mut self, now: Nanos) -> Vec<MeterEnergy> {
+        let spent = self.spent(now);
+        self.supplies.energy(now, &spent)
+    }
+
+    /// Mean watts of each supply since this was last asked.
+    pub fn watts(&mut self, now: Nanos) -> Vec<Gauge> {
+        let spent = self.spent(now);
+        self.supplies.watts(now, spent)
+    }
+
+    /// The end of a second: samples backlogs.
+    pub fn tick(&mut self, now: Nanos) {
+        let hosts = self.site.hosts.iter_mut();
+        hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.tick(now, host));
+        let spent = self.spent(now);
+        self.supplies.tick(now, spent);
+        self.take_behind();
+        self.each_tier(TierPart::sample);
+        if let Some(fill) = self.fill() {
+            let (sum, most, seconds) = self.marked.fill;
+            self.marked.fill = (sum + fill, most.max(fill), seconds + 1);
+        }
+    }
+
+    /// How full the write memory is.
+    fn fill(&self) -> Option<f64> {
+        let memory = self.write_memory.and_then(|part| self.parts().part::<WriteBack>(part));
+        memory.map(WriteBack::fill)
+    }
+
+    /// Takes what was seen of the latency behind tiers, so that it does not pile up.
+    fn take_behind(&mut self) {
+        let parts = &mut self.site.array;
+        self.behind.iter_mut().for_each(|behind| behind.take(parts));
+    }
+
+    fn each_tier(&mut self, change: impl Fn(&mut TierPart)) {
+        self.tier_ids().into_iter().for_each(|part| change(self.tier_part_mut(part)));
+    }
+
+    /// State and counters of tiers of a name together, and of the read memory.
+    fn tier_counters(&self) -> impl Iterator<Item = (Held, Counters)> {
+        let tiers = self.tiers.iter().map(|(_, parts)| {
+            let (mut held, mut counters) = (Held::default(), Counters::default());
+            for part in parts.iter().map(|part| self.tier_part(*part)) {
+                held.add(&part.held());
+                counters.add(&part.content().counters());
+            }
+            (held, counters)
+        });
+        let memory = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
+        tiers.chain(memory.map(|memory| {
+            let held = Held {
+                capacity_bytes: memory.pages.capacity_bytes(),
+                resident_bytes: memory.pages.resident_bytes(),
+                ..Held::default()
+            };
+            (held, memory.pages.counters)
+        }))
+    }
+
+    /// What the parts did since measured time began.
+    pub fn facts(&mut self, now: Nanos) -> ModelFacts {
+        let elapsed = now.saturating_sub(self.marked.at);
+        let (sum, most, seconds) = self.marked.fill;
+        let groups = self.groups.iter().zip(&self.marked.usages).map(|(group, before)| {
+            let mut facts = group.facts(before, &group.usages(self.parts(), now), elapsed);
+            if facts.kind == PartKind::WriteMemory {
+                // It has no servers; how full it was says how busy it is.
+                facts.utilisation = sum / f64::from(seconds.max(1));
+                facts.utilisation_max = most;
+            }
+            facts
+        });
+        let parts = groups.collect();
+        let tiers = self.tiers_since(&self.marked.tiers);
+        let since = self.marked.at;
+        let cpus = &mut self.site.hosts;
+        let hosts = cpus.iter_mut().zip(&self.host_seconds).enumerate();
+        let hosts = hosts.map(|(number, (host, seconds))| seconds.facts(number, now, host));
+        let hosts = hosts.collect();
+        let vms = host::vm_facts(cpus, &self.vms, (since, now));
+        let touched_bytes = self.touched_bytes.clone();
+        let places = self.places.clone();
+        ModelFacts { parts, tiers, hosts, vms, places, events: self.events, touched_bytes }
+    }
+
+    /// How busy each group of equal parts was since this was last asked, on average; of the write
+    /// memory, how full it is.
+    pub fn utilisations(&mut self, now: Nanos) -> Vec<Gauge> {
+        let shown = (now, self.usages(now));
+        let (since, before) = std::mem::replace(&mut self.shown, shown);
+        let elapsed = now.saturating_sub(since);
+        let groups = self.groups.iter().zip(before.iter().zip(&self.shown.1));
+        let used = groups.map(|(group, (before, after))| {
+            let facts = group.facts(before, after, elapsed);
+            let fill = (facts.kind == PartKind::WriteMemory).then(|| self.fill()).flatten();
+            let value = fill.unwrap_or(facts.utilisation);
+            Gauge { name: GaugeName::Utilisation, scope: facts.name, value }
+        });
+        used.collect()
+    }
+
+    /// What the tiers did since this was last asked, and what they hold now; all that warming
+    /// did is told when it is asked for the first time.
+    pub fn tiers(&mut self) -> Vec<TierFacts> {
+        let mut facts = self.tiers_since(&self.told);
+        self.take_behind();
+        for (facts, behind) in facts.iter_mut().zip(&mut self.behind) {
+            facts.behind = behind.told();
+        }
+        self.told = self.tier_counters().map(|(_, counters)| counters).collect();
+        facts
+    }
+
+    fn tiers_since(&self, before: &[Counters]) -> Vec<TierFacts> {
+        let names = self.tiers.iter().map(|(name, _)| name.as_str()).chain(["read memory"]);
+        let before = before.iter().copied().chain(std::iter::repeat(Counters::default()));
+        let tiers = names.zip(self.tier_counters()).zip(before);
+        let facts = |((name, (held, after)), before): ((&str, _), _)| {
+            tier_facts(name, held, &before, &after)
+        };
+        tiers.map(facts).collect()
+    }
+
+    fn touch(&mut self, instance: usize, request: &IoRequest) {
+        let disk = usize::from(request.disk.0);
+        let extent = self.layout.disks.get(instance).and_then(|own| own.get(disk));
+        if let Some(extent) = extent.filter(|_| request.length > 0) {
+            let new = self.touched.note(extent.base + request.offset, request.length);
+            self.touched_bytes[self.instance_tiles[instance] as usize] += new.get();
+        }
+    }
+}
+
+impl Model for Plant {
+    type Alarm = SiteAlarm;
+
+    fn submit(
+        &mut self,
+        now: Nanos,
+        of: (usize, Ticket),
+        request: &IoRequest,
+        fx: &mut ModelEffects<SiteAlarm>,
+    ) {
+        self.events += 1;
+        self.touch(of.0, request);
+        self.site.submit(now, of, request, fx);
+    }
+
+    fn run_cpu(
+        &mut self,
+        now: Nanos,
+        instance: usize,
+        burst: &CpuBurst,
+        fx: &mut ModelEffects<SiteAlarm>,
+    ) {
+        self.events += 1;
+        self.site.run_cpu(now, instance, burst, fx);
+    }
+
+    fn wake(&mut self, now: Nanos, alarm: SiteAlarm, fx: &mut ModelEffects<SiteAlarm>) {
+        self.events += 1;
+        self.site.wake(now, alarm, fx);
+    }
+}
+
+impl fmt::Debug for Plant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut about = f.debug_struct("Plant");
+        about.field("layout", &self.layout).field("groups", &self.groups);
+        about.field("tiers", &self.tiers).field("events", &self.events).finish_non_exhaustive()
+    }
+}
+
+fn ways(plan: &PlantPlan, layout: &Layout, hosts: &[Vec<usize>]) -> Vec<Vec<Way>> {
+    let mut first = 0;
+    let mut ways = Vec::with_capacity(plan.instances.len());
+    for ((instance, hosts), extents) in plan.instances.iter().zip(hosts).zip(&layout.disks) {
+        let own = instance.disks.iter().zip(extents).map(|(disk, extent)| Way {
+            base: extent.base,
+            host: hosts.get(disk.vm).copied().unwrap_or(0),
+            tiered: layout.pools[extent.pool].tiered,
+            vm: VmId(u16::try_from(first + disk.vm).unwrap_or(u16::MAX)),
+        });
+        ways.push(own.collect());
+        first += instance.vm_count();
+    }
+    ways
+}

@@ -1,0 +1,342 @@
+use std::sync::Arc;
+
+use cache::Tier;
+use cache::tier::{Access, Entry, HostId, Place, Step, VmId, Wait};
+use hardware::{Component, Job, Network, Outbox, PartId, Slab, StreamId, Ticket, Usage};
+use state_machine::{IoError, Operation};
+use units::Nanos;
+
+use super::works::{Then, Works};
+
+/// Requests of a host with fills under way at most; while so many are, nothing comes in (hits go
+/// on).
+///
+/// Real tiers bound this traffic too, by other measures: dm-cache's `migration_threshold`
+/// (1 MiB under way by default; kernel documentation, admin-guide/device-mapper/cache), bcache
+/// passes a congested cache device by (admin-guide/bcache, `congested_read_threshold_us`),
+/// foyer drops entries when its submit queue is full. 32 is our choice: enough to keep a pool
+/// of twenty disks busy, and with 64 KiB pages twice dm-cache's bound.
+const FILLS_MAX: u32 = 32;
+
+/// Pages of a host being cleaned at most; our choice, for the same reason.
+const CLEANS_MAX: u32 = 16;
+
+/// Whose bytes lie where.
+#[derive(Debug)]
+pub struct Owners {
+    /// Virtual machine of each stream (virtual disk).
+    pub vms: Vec<u16>,
+    /// First address and stream of each virtual disk, in the order of the addresses.
+    pub disks: Vec<(u64, StreamId)>,
+}
+
+impl Owners {
+    #[inline]
+    pub fn vm(&self, stream: StreamId) -> VmId {
+        VmId(self.vms.get(stream.0 as usize).copied().unwrap_or(0))
+    }
+
+    /// The virtual disk that an address belongs to.
+    #[inline]
+    pub fn stream_at(&self, address: u64) -> StreamId {
+        let place = self.disks.partition_point(|(base, _)| *base <= address);
+        self.disks.get(place.saturating_sub(1)).map_or(StreamId(0), |(_, stream)| *stream)
+    }
+}
+
+/// Where a tier's jobs come from, and so how their owner is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Askers {
+    /// From virtual disks: the stream says it.
+    Streams,
+    /// From behind a memory that writes late, for everybody: the address says it.
+    Anyone,
+}
+
+/// A published acceleration tier between fast parts and what is behind them: that of one host or array,
+/// or one that is spread over hosts.
+///
+/// - Steps that a request waits for run side by side, except that a step waits for earlier
+///   ones it depends on: those that touch the same bytes of a device, one of them writing, and
+///   reads of the data it writes.
+/// - Background steps begin when the request is answered, unless a step of the request
+///   depends on them (a page that leaves to be read again at once).
+/// - Fills and clean-up under way are bounded for each host, so that overload leaves them out
+///   instead of letting them pile up; a write that waits for a dirty page to leave waits for its
+///   destage, which bounds those.
+/// - State changes when a request comes: a hit on a page whose fill is under way is served by
+///   the tier. Background errors are lost.
+/// - A step on another host's share crosses the network: a read as a message without bytes
+///   there and its bytes back, a write with its bytes there and an answer without bytes.
+#[derive(Debug)]
+pub struct PagedPart {
+    /// Out only while tiers are warmed.
+    pub tier: Option<Box<Tier>>,
+    ways: TierWays,
+    owners: Arc<Owners>,
+    askers: Askers,
+    hosts: Vec<Host>,
+    works: Works,
+    /// Steps that cross the network.
+    crossing: Slab<Crossing>,
+    steps: Vec<Step>,
+}
+
+/// Where a tier's steps go.
+#[derive(Debug)]
+pub struct TierWays {
+    /// What each host's share is made of.
+    pub fast: Vec<PartId>,
+    /// Each host's way to what is behind the tier.
+    pub backing: Vec<PartId>,
+    /// The network between the hosts, if there are several.
+    pub network: Option<PartId>,
+}
+
+/// What is under way for a host.
+#[derive(Debug, Clone, Copy, Default)]
+struct Host {
+    fills: u32,
+    cleans: u32,
+}
+
+/// A step on another host's share.
+#[derive(Debug, Clone, Copy)]
+struct Crossing {
+    work: u32,
+    step: Step,
+    stream: StreamId,
+    stage: Stage,
+    result: Result<(), IoError>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// On the way to the other host.
+    Going,
+    /// In its share.
+    Served,
+    /// On the way back.
+    Returning,
+}
+
+/// What a ticket stands for.
+enum Under {
+    /// A step of a work, one that its request waits for or not.
+    Work { place: u32, is_awaited: bool },
+    /// A step that crosses the network.
+    Crossing(u32),
+}
+
+impl Under {
+    fn ticket(&self) -> Ticket {
+        Ticket(match self {
+            Self::Work { place, is_awaited } => place << 2 | u32::from(*is_awaited),
+            Self::Crossing(place) => place << 2 | 2,
+        })
+    }
+
+    fn of(ticket: Ticket) -> Self {
+        let place = ticket.0 >> 2;
+        if ticket.0 & 2 == 2 {
+            return Self::Crossing(place);
+        }
+        Self::Work { place, is_awaited: ticket.0 & 1 == 1 }
+    }
+}
+
+impl PagedPart {
+    pub fn new(tier: Tier, ways: TierWays, owners: Arc<Owners>, askers: Askers) -> Self {
+        Self {
+            tier: Some(Box::new(tier)),
+            hosts: vec![Host::default(); ways.fast.len()],
+            ways,
+            owners,
+            askers,
+            works: Works::new(),
+            crossing: Slab::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    fn tier(&self) -> &Tier {
+        self.tier.as_deref().expect("a tier is out only while tiers are warmed")
+    }
+
+    fn tier_mut(&mut self) -> &mut Tier {
+        self.tier.as_deref_mut().expect("a tier is out only while tiers are warmed")
+    }
+
+    fn host(&mut self, host: HostId) -> &mut Host {
+        &mut self.hosts[usize::from(host.0)]
+    }
+
+    /// The part that serves a step.
+    fn part(&self, step: &Step) -> PartId {
+        match step.place {
+            Place::Share(host) => self.ways.fast[usize::from(host.0)],
+            Place::Backing => self.ways.backing[usize::from(step.by.0)],
+        }
+    }
+
+    /// Begins what `self.steps` asks for.
+    fn begin(&mut self, job: Option<Job>, host: HostId, out: &mut Outbox) {
+        // Over several hosts every step comes back here, so that their order does not depend on
+        // which of them stay on one host.
+        if let ([step], Some(job), None) = (&self.steps[..], job, self.ways.network) {
+            let (to, offset) = (self.part(step), step.offset);
+            return out.hand_on(to, Job { offset, length: step.length, ..job });
+        }
+        let (place, has_background) = self.works.begin(host, job, &self.steps);
+        match job {
+            Some(_) => self.host(host).fills += u32::from(has_background),
+            None => self.host(host).cleans += 1,
+        }
+        self.start_phase(place, out);
+    }
+
+    /// Begins the steps of the next phase.
+    fn start_phase(&mut self, place: u32, out: &mut Outbox) {
+        let (job, steps) = self.works.next_phase(place);
+        for at in steps {
+            let step = self.works.step(place, at);
+            let is_awaited = step.wait == Wait::Request;
+            let stream = match job {
+                Some(job) if is_awaited => job.stream,
+                _ => self.owners.stream_at(step.address),
+            };
+            if step.is_remote() {
+                let (stage, result) = (Stage::Going, Ok(()));
+                let crossing = Crossing { work: place, step, stream, stage, result };
+                let crossing = self.crossing.insert(crossing);
+                let is_write = step.operation == Operation::Write;
+                self.send(crossing, if is_write { step.length } else { 0 }, out);
+            } else {
+                self.serve(&Under::Work { place, is_awaited }, &step, stream, out);
+            }
+        }
+    }
+
+    /// Sends a message to the host of a step's share, or back from there.
+    fn send(&mut self, place: u32, length: u32, out: &mut Outbox) {
+        let Crossing { step, stream, stage, .. } = *self.crossing.get_mut(place);
+        let Place::Share(host) = step.place else { return };
+        let (from, to) = match stage {
+            Stage::Returning => (host, step.by),
+            Stage::Going | Stage::Served => (step.by, host),
+        };
+        let offset = Network::way(u32::from(from.0), u32::from(to.0));
+        let to = self.ways.network.expect("hosts have a network between them");
+        let (ticket, operation) = (Under::Crossing(place).ticket(), step.operation);
+        out.ask(to, Job { from: to, ticket, operation, offset, length, stream });
+    }
+
+    fn serve(&self, under: &Under, step: &Step, stream: StreamId, out: &mut Outbox) {
+        let to = self.part(step);
+        let Step { operation, offset, length, .. } = *step;
+        let ticket = under.ticket();
+        out.ask(to, Job { from: to, ticket, operation, offset, length, stream });
+    }
+
+    /// A step on another host's share has come one stage further.
+    fn crossed(&mut self, place: u32, result: Result<(), IoError>, out: &mut Outbox) {
+        let own = self.crossing.get_mut(place);
+        match own.stage {
+            Stage::Going => {
+                own.stage = Stage::Served;
+                let (step, stream) = (own.step, own.stream);
+                self.serve(&Under::Crossing(place), &step, stream, out);
+            }
+            Stage::Served => {
+                (own.stage, own.result) = (Stage::Returning, result);
+                let is_data = own.step.operation == Operation::Read && result.is_ok();
+                let length = if is_data { own.step.length } else { 0 };
+                self.send(place, length, out);
+            }
+            Stage::Returning => {
+                let Crossing { work, step, result, .. } = self.crossing.remove(place);
+                self.done(work, step.wait == Wait::Request, result, out);
+            }
+        }
+    }
+
+    fn done(
+        &mut self,
+        place: u32,
+        is_awaited: bool,
+        result: Result<(), IoError>,
+        out: &mut Outbox,
+    ) {
+        match self.works.step_done(place, is_awaited, result, out) {
+            Then::Wait => {}
+            Then::NextPhase => self.start_phase(place, out),
+            Then::Over { host, is_clean_up: true, .. } => {
+                self.host(host).cleans -= 1;
+                self.clean(host, out);
+            }
+            Then::Over { host, has_background, .. } => {
+                self.host(host).fills -= u32::from(has_background);
+            }
+        }
+    }
+
+    /// Begins clean-up of a host's share as far as it is wanted and there is room for it.
+    fn clean(&mut self, host: HostId, out: &mut Outbox) {
+        while self.host(host).cleans < CLEANS_MAX && self.tier_mut().wants_cleaning(host) {
+            let mut steps = std::mem::take(&mut self.steps);
+            steps.clear();
+            let cleaned = self.tier_mut().clean(host, 1, &mut steps);
+            self.steps = steps;
+            if cleaned == 0 {
+                return;
+            }
+            self.begin(None, host, out);
+        }
+    }
+}
+
+impl Component for PagedPart {
+    fn accept(&mut self, _now: Nanos, job: Job, out: &mut Outbox) {
+        let stream = match self.askers {
+            Askers::Streams => job.stream,
+            Askers::Anyone => self.owners.stream_at(job.offset),
+        };
+        let vm = self.owners.vm(stream);
+        let host = self.tier().settings_of(vm).host;
+        let Job { operation, offset, length, .. } = job;
+        if length == 0 && operation != Operation::Flush {
+            return out.hand_on(self.ways.backing[usize::from(host.0)], job);
+        }
+        let entry = if self.host(host).fills < FILLS_MAX { Entry::Filtered } else { Entry::Closed };
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.clear();
+        let access = Access { vm, operation, offset, length };
+        self.tier_mut().access_while(&access, entry, &mut steps);
+        self.steps = steps;
+        self.begin(Some(job), host, out);
+        if operation == Operation::Write {
+            self.clean(host, out);
+        }
+    }
+
+    fn finished(
+        &mut self,
+        _now: Nanos,
+        ticket: Ticket,
+        result: Result<(), IoError>,
+        out: &mut Outbox,
+    ) {
+        match Under::of(ticket) {
+            Under::Work { place, is_awaited } => self.done(place, is_awaited, result, out),
+            Under::Crossing(place) => self.crossed(place, result, out),
+        }
+    }
+
+    fn wake(&mut self, _now: Nanos, _tag: u32, _out: &mut Outbox) {
+        debug_assert!(false, "a published tier sets no alarm");
+    }
+
+    fn usage(&self, _now: Nanos) -> Usage {
+        Usage::default()
+    }
+}

@@ -1,0 +1,168 @@
+use std::collections::VecDeque;
+
+use cache::policy::Lru;
+use cache::tier::Counters;
+use cache::{Outcome, PageId, Policy};
+use hardware::{Component, Job, Meter, Outbox, PartId, Usage};
+use state_machine::Operation;
+use units::{Bytes, Nanos};
+
+/// What a memory holds, apart from time.
+///
+/// Pages are replaced by least recent use. A page is divided in 64 parts, of which those are
+/// known that requests covered; nothing is read beyond a request (no prefetching, no fill of
+/// a page), so only bytes read or written before are hits.
+#[derive(Debug, Clone)]
+pub struct Pages {
+    lru: Lru,
+    page: u64,
+    /// Parts of each page that are known, by slot, as far as slots were taken.
+    known: Vec<u64>,
+    pub counters: Counters,
+}
+
+impl Pages {
+    /// Room for at least one page.
+    pub fn new(size: Bytes, page: Bytes) -> Self {
+        let page = page.get().max(64);
+        let pages = usize::try_from((size.get() / page).clamp(1, 1 << 28)).unwrap_or(1);
+        Self { lru: Lru::new(pages), page, known: Vec::new(), counters: Counters::default() }
+    }
+
+    /// Whether another one holds as much in the same way.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.page == other.page && self.lru.capacity() == other.lru.capacity()
+    }
+
+    pub fn capacity_bytes(&self) -> u64 {
+        self.lru.capacity() as u64 * self.page
+    }
+
+    pub fn resident_bytes(&self) -> u64 {
+        self.lru.len() as u64 * self.page
+    }
+
+    /// Reads from memory what accesses at these offsets will need, all at once.
+    pub fn look_ahead(&self, offsets: &[u64]) {
+        let pages: Vec<PageId> = offsets.iter().map(|at| PageId(at / self.page)).collect();
+        self.lru.look_ahead(&pages, &mut Vec::with_capacity(pages.len()));
+    }
+
+    /// Notes an access; whether it is a read of which every byte is here.
+    pub fn touch(&mut self, operation: Operation, offset: u64, length: u32) -> bool {
+        let end = offset + u64::from(length);
+        let mut is_held = true;
+        for page in offset / self.page..end.div_ceil(self.page) {
+            let start = page * self.page;
+            is_held &= self.touch_page(page, (offset.max(start) - start, end - start));
+        }
+        let (bytes, is_read) = (u64::from(length), operation == Operation::Read);
+        let hit = u64::from(is_held);
+        let counters = &mut self.counters;
+        if is_read {
+            counters.reads += 1;
+            counters.read_hits += hit;
+            counters.read_bytes += bytes;
+            counters.read_hit_bytes += hit * bytes;
+        } else {
+            counters.writes += 1;
+            counters.write_hits += hit;
+            counters.write_bytes += bytes;
+            counters.write_hit_bytes += hit * bytes;
+        }
+        is_read && is_held
+    }
+
+    /// Bytes `from..to` of a page, `to` perhaps beyond it; whether all were known.
+    fn touch_page(&mut self, page: u64, (from, to): (u64, u64)) -> bool {
+        let part = self.page / 64;
+        let to = to.min(self.page);
+        let outer = bits(from / part, to.div_ceil(part));
+        let inner = bits(from.div_ceil(part), to / part);
+        let outcome = self.lru.reference(PageId(page));
+        let slot = outcome.slot().position();
+        if slot >= self.known.len() {
+            self.known.resize(slot + 1, 0);
+        }
+        let known = &mut self.known[slot];
+        if let Outcome::Miss { evicted, .. } = outcome {
+            *known = 0;
+            self.counters.evicted_bytes += evicted.map_or(0, |_| self.page);
+        }
+        let is_held = *known & outer == outer;
+        *known |= inner;
+        is_held
+    }
+}
+
+/// Bits `from..to` of 64; none if `to` is not above `from`.
+const fn bits(from: u64, to: u64) -> u64 {
+    if to <= from { 0 } else { (u64::MAX >> (64 - (to - from))) << from }
+}
+
+/// Memory that answers reads of what was read or written lately; everything else passes.
+/// What passes is taken to be there at once.
+#[derive(Debug)]
+pub struct ReadMemory {
+    pub pages: Pages,
+    hit: Nanos,
+    next: PartId,
+    /// Answers in order of their time, which is that of their coming.
+    answers: VecDeque<(Nanos, Job)>,
+    meter: Meter,
+}
+
+impl ReadMemory {
+    pub fn new(pages: Pages, hit: Nanos, next: PartId) -> Self {
+        Self { pages, hit, next, answers: VecDeque::new(), meter: Meter::new(0) }
+    }
+}
+
+impl Component for ReadMemory {
+    fn accept(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
+        let is_data = job.operation != Operation::Flush && job.length > 0;
+        if !is_data || !self.pages.touch(job.operation, job.offset, job.length) {
+            return out.hand_on(self.next, job);
+        }
+        self.meter.enter(now);
+        let at = now.saturating_add(self.hit);
+        if self.answers.is_empty() {
+            out.wake_at(at, 0);
+        }
+        self.answers.push_back((at, job));
+    }
+
+    fn wake(&mut self, now: Nanos, _tag: u32, out: &mut Outbox) {
+        let (_, job) = self.answers.pop_front().expect("an alarm has its answer");
+        if let Some((at, _)) = self.answers.front() {
+            out.wake_at(*at, 0);
+        }
+        self.meter.leave(now, job.length);
+        out.answer(&job, Ok(()));
+    }
+
+    /// Jobs inside are hits.
+    fn usage(&self, now: Nanos) -> Usage {
+        self.meter.usage(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ: Operation = Operation::Read;
+
+    #[test]
+    fn only_bytes_that_were_read_or_written_are_hits() {
+        let mut pages = Pages::new(Bytes::new(2 << 16), Bytes::new(1 << 16));
+        assert!(!pages.touch(READ, 0, 8192));
+        assert!(pages.touch(READ, 4096, 4096));
+        assert!(!pages.touch(READ, 4096, 8192), "the second half was never read");
+        assert!(!pages.touch(Operation::Write, 65536, 4096), "a write is no hit");
+        assert!(pages.touch(READ, 65536, 4096), "what was written can be read");
+        assert!(!pages.touch(READ, 1 << 20, 512));
+        assert!(!pages.touch(READ, 0, 4096), "the oldest page has left");
+        assert_eq!((pages.counters.reads, pages.counters.read_hits), (6, 2));
+    }
+}

@@ -1,0 +1,63 @@
+use hardware::{Component, Job, Outbox, PartId, Usage};
+use units::Nanos;
+
+/// Hands jobs on by address.
+#[derive(Debug)]
+pub struct ByAddress {
+    /// First address of each way, rising; the first is 0.
+    starts: Vec<u64>,
+    ways: Vec<Way>,
+}
+
+/// Where jobs of a range go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Way {
+    pub to: PartId,
+    /// What is taken off their addresses.
+    pub less: u64,
+}
+
+impl ByAddress {
+    /// Ways with their first addresses, in the order of these.
+    pub fn new(ways: impl IntoIterator<Item = (u64, Way)>) -> Self {
+        let (starts, ways) = ways.into_iter().unzip();
+        Self { starts, ways }
+    }
+}
+
+impl Component for ByAddress {
+    fn accept(&mut self, _now: Nanos, job: Job, out: &mut Outbox) {
+        let place = self.starts.partition_point(|start| *start <= job.offset);
+        let way = self.ways[place.saturating_sub(1)];
+        // A flush that a tier asks for has address 0, wherever it goes.
+        out.hand_on(way.to, Job { offset: job.offset.saturating_sub(way.less), ..job });
+    }
+
+    fn wake(&mut self, _now: Nanos, _tag: u32, _out: &mut Outbox) {
+        debug_assert!(false, "a junction sets no alarm");
+    }
+
+    fn usage(&self, _now: Nanos) -> Usage {
+        Usage::default()
+    }
+}
+
+/// Hands jobs on by virtual disk.
+#[derive(Debug)]
+pub struct ByStream {
+    pub ways: Vec<PartId>,
+}
+
+impl Component for ByStream {
+    fn accept(&mut self, _now: Nanos, job: Job, out: &mut Outbox) {
+        out.hand_on(self.ways[job.stream.0 as usize], job);
+    }
+
+    fn wake(&mut self, _now: Nanos, _tag: u32, _out: &mut Outbox) {
+        debug_assert!(false, "a junction sets no alarm");
+    }
+
+    fn usage(&self, _now: Nanos) -> Usage {
+        Usage::default()
+    }
+}

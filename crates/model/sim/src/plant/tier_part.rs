@@ -1,0 +1,165 @@
+use hardware::{Component, Job, Outbox, Ticket, Usage};
+use state_machine::IoError;
+use units::Nanos;
+
+use super::content::Content;
+use super::facts::Held;
+use super::paged::PagedPart;
+use super::served::{ServedPart, Sets};
+
+/// An acceleration tier of a plant, whichever drives it.
+#[derive(Debug)]
+pub struct TierPart {
+    kind: Kind,
+    /// Largest backlog seen by [`TierPart::sample`].
+    pub dirty_max: u64,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// A published one, by `cache::Tier`.
+    Paged(PagedPart),
+    /// The one that `tilemark tier` serves.
+    Served(ServedPart),
+}
+
+impl From<PagedPart> for TierPart {
+    fn from(part: PagedPart) -> Self {
+        Self { kind: Kind::Paged(part), dirty_max: 0 }
+    }
+}
+
+impl From<ServedPart> for TierPart {
+    fn from(part: ServedPart) -> Self {
+        Self { kind: Kind::Served(part), dirty_max: 0 }
+    }
+}
+
+/// The content of either kind of tier.
+#[derive(Debug, Clone)]
+pub enum TierContent {
+    Paged(Box<cache::Tier>),
+    Served(Box<Sets>),
+}
+
+impl TierContent {
+    pub fn get(&self) -> &dyn Content {
+        match self {
+            Self::Paged(tier) => &**tier,
+            Self::Served(sets) => &**sets,
+        }
+    }
+
+    pub fn get_mut(&mut self) -> &mut dyn Content {
+        match self {
+            Self::Paged(tier) => &mut **tier,
+            Self::Served(sets) => &mut **sets,
+        }
+    }
+}
+
+/// Why its content is not there.
+const OUT: &str = "a tier is out only while tiers are warmed";
+
+impl TierPart {
+    /// What it holds.
+    pub fn content(&self) -> &dyn Content {
+        match &self.kind {
+            Kind::Paged(part) => part.tier.as_deref().expect(OUT),
+            Kind::Served(part) => part.sets.as_deref().expect(OUT),
+        }
+    }
+
+    /// Takes out what it holds, to be warmed; nothing may reach it until [`TierPart::put`].
+    pub fn take(&mut self) -> TierContent {
+        match &mut self.kind {
+            Kind::Paged(part) => TierContent::Paged(part.tier.take().expect(OUT)),
+            Kind::Served(part) => TierContent::Served(part.sets.take().expect(OUT)),
+        }
+    }
+
+    /// Gives it content of the same kind.
+    pub fn put(&mut self, content: TierContent) {
+        match (&mut self.kind, content) {
+            (Kind::Paged(part), TierContent::Paged(tier)) => part.tier = Some(tier),
+            (Kind::Served(part), TierContent::Served(sets)) => part.sets = Some(sets),
+            _ => unreachable!("content goes back to where it came from"),
+        }
+    }
+
+    /// A copy of what it holds; nothing may be under way.
+    pub fn copy(&self) -> TierContent {
+        match &self.kind {
+            Kind::Paged(part) => TierContent::Paged(part.tier.clone().expect(OUT)),
+            Kind::Served(part) => TierContent::Served(part.sets.clone().expect(OUT)),
+        }
+    }
+
+    /// Whether content is of an equal tier.
+    pub fn is_like(&self, content: &TierContent) -> bool {
+        match (&self.kind, content) {
+            (Kind::Paged(part), TierContent::Paged(other)) => {
+                part.tier.as_deref().expect(OUT).config() == other.config()
+            }
+            (Kind::Served(part), TierContent::Served(other)) => {
+                part.sets.as_deref().expect(OUT).is_like(other)
+            }
+            _ => false,
+        }
+    }
+
+    /// The published tier, if it is one.
+    pub fn paged_mut(&mut self) -> Option<&mut cache::Tier> {
+        match &mut self.kind {
+            Kind::Paged(part) => part.tier.as_deref_mut(),
+            Kind::Served(_) => None,
+        }
+    }
+
+    fn part(&mut self) -> &mut dyn Component {
+        match &mut self.kind {
+            Kind::Paged(part) => part,
+            Kind::Served(part) => part,
+        }
+    }
+
+    /// Notes the backlog, at the end of a second.
+    pub fn sample(&mut self) {
+        self.dirty_max = self.dirty_max.max(self.content().dirty_bytes());
+    }
+
+    /// What it holds, in numbers.
+    pub fn held(&self) -> Held {
+        let content = self.content();
+        Held {
+            capacity_bytes: content.capacity_bytes(),
+            resident_bytes: content.resident_bytes(),
+            dirty_bytes: content.dirty_bytes(),
+            dirty_bytes_max: self.dirty_max,
+        }
+    }
+}
+
+impl Component for TierPart {
+    fn accept(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
+        self.part().accept(now, job, out);
+    }
+
+    fn finished(
+        &mut self,
+        now: Nanos,
+        ticket: Ticket,
+        result: Result<(), IoError>,
+        out: &mut Outbox,
+    ) {
+        self.part().finished(now, ticket, result, out);
+    }
+
+    fn wake(&mut self, now: Nanos, tag: u32, out: &mut Outbox) {
+        self.part().wake(now, tag, out);
+    }
+
+    fn usage(&self, _now: Nanos) -> Usage {
+        Usage::default()
+    }
+}

@@ -1,0 +1,306 @@
+use std::collections::VecDeque;
+
+use cache::tier::{Access, Counters, Entry};
+use hardware::{Array, PartId};
+use state_machine::{Effects, Event, IoRequest, Machine, Operation, Token};
+use units::Nanos;
+
+use super::content::Fed;
+use super::read_memory::{Pages, ReadMemory};
+use super::tier_part::{TierContent, TierPart};
+use crate::SimInstance;
+use crate::queue::Queue;
+
+/// How tiers are filled before time begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Warm {
+    /// Requests of each tile at most, on average.
+    pub accesses_per_tile_max: u64,
+    /// Whether admission counts accesses while warming.
+    pub filter: WarmFilter,
+    /// Time that every request takes, above zero: what a loop without thinking would run away
+    /// without, and what sets how much of the load closed classes are. Default 500 us.
+    pub latency: Nanos,
+    /// Stable means that the hit ratio of the last tenth of all requests and that of the tenth
+    /// before differ by less than this (default 0.002), and so does the share of the tiers
+    /// that is filled.
+    pub tolerance: f64,
+}
+
+impl Default for Warm {
+    /// 12 million requests per tile at most: enough to touch a page of 64 KiB three times in
+    /// a working set of 250 GiB.
+    fn default() -> Self {
+        Self {
+            accesses_per_tile_max: 12_000_000,
+            filter: WarmFilter::Bypassed,
+            latency: Nanos::from_micros(500),
+            tolerance: 0.002,
+        }
+    }
+}
+
+/// Whether admission counts accesses while warming.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarmFilter {
+    /// It does, as in measured time.
+    Kept,
+    /// Every page comes in with its first access, which fills a tier faster; what is cold
+    /// leaves again as the policy has it.
+    Bypassed,
+}
+
+/// What warming came to.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct WarmReport {
+    /// Requests of all tiles.
+    pub accesses: u64,
+    /// Hit ratio of tiers and memory in the last tenth of them, 0 to 1; 0 without tiers.
+    pub hit_ratio: f64,
+    /// Share of the tiers' and memory's room that is filled, 0 to 1.
+    pub filled: f64,
+    /// Whether it ended because nothing changed any more.
+    pub is_stable: bool,
+    /// Virtual time that passed for the machines.
+    pub time: Nanos,
+}
+
+/// Tiers and memories, taken out of their parts.
+#[derive(Debug)]
+pub struct Levels {
+    levels: Vec<Level>,
+    entry: Entry,
+    /// For each level.
+    fed: Vec<Fed>,
+    /// First bytes that accesses will ask each level for.
+    ahead: Vec<Vec<u64>>,
+}
+
+#[derive(Debug)]
+enum Level {
+    Tier(TierContent),
+    Memory(Box<Pages>),
+}
+
+impl Levels {
+    /// Takes the state out of these parts.
+    pub fn take(array: &mut Array, parts: &[PartId], filter: WarmFilter) -> Self {
+        let take = |part: &PartId| {
+            if let Some(part) = array.part_mut::<TierPart>(*part) {
+                return Level::Tier(part.take());
+            }
+            let part = array.part_mut::<ReadMemory>(*part).expect("a level is tier or memory");
+            Level::Memory(Box::new(part.pages.clone()))
+        };
+        let levels: Vec<Level> = parts.iter().map(take).collect();
+        let entry = match filter {
+            WarmFilter::Kept => Entry::Filtered,
+            WarmFilter::Bypassed => Entry::Unfiltered,
+        };
+        let ahead = vec![Vec::new(); levels.len()];
+        let fed = levels.iter().map(|_| Fed::default()).collect();
+        Self { fed, ahead, levels, entry }
+    }
+
+    /// Puts the state back: counters at zero, and no more dirty than the low mark.
+    pub fn give_back(self, array: &mut Array, parts: &[PartId]) {
+        for (part, level) in parts.iter().zip(self.levels) {
+            match level {
+                Level::Tier(mut tier) => {
+                    tier.get_mut().settle();
+                    let part = array.part_mut::<TierPart>(*part).expect("it was taken from there");
+                    part.put(tier);
+                }
+                Level::Memory(mut pages) => {
+                    pages.counters = Counters::default();
+                    let part =
+                        array.part_mut::<ReadMemory>(*part).expect("it was taken from there");
+                    part.pages = *pages;
+                }
+            }
+        }
+    }
+
+    /// Says that an access will take its way over the levels of a chain.
+    pub fn announce(&mut self, chain: &[usize], access: &Access) {
+        chain.iter().for_each(|level| self.ahead[*level].push(access.offset));
+    }
+
+    /// Reads from memory what announced accesses will need, all at once: most of the time of
+    /// an access alone is waiting for memory.
+    pub fn look_ahead(&mut self) {
+        for (level, offsets) in self.levels.iter().zip(&mut self.ahead) {
+            match level {
+                Level::Memory(pages) => pages.look_ahead(offsets),
+                Level::Tier(tier) => tier.get().look_ahead(offsets),
+            }
+            offsets.clear();
+        }
+    }
+
+    /// Lets an access take its way over the levels of a chain, as it would with time.
+    ///
+    /// Memory that writes late is left out: what it would hold back reaches the levels behind
+    /// it at once.
+    pub fn feed(&mut self, chain: &[usize], access: &Access) {
+        let Some((level, behind)) = chain.split_first() else { return };
+        match &mut self.levels[*level] {
+            Level::Memory(pages) => {
+                if !pages.touch(access.operation, access.offset, access.length) {
+                    self.feed(behind, access);
+                }
+            }
+            Level::Tier(tier) => {
+                let mut fed = std::mem::take(&mut self.fed[*level]);
+                fed.behind.clear();
+                tier.get_mut().feed(access, self.entry, &mut fed);
+                if !behind.is_empty() {
+                    fed.behind.iter().for_each(|access| self.feed(behind, access));
+                }
+                self.fed[*level] = fed;
+            }
+        }
+    }
+
+    /// Hits so far, all levels together, and the filled share of their room.
+    fn progress(&self) -> (u64, f64) {
+        let (mut hits, mut resident, mut capacity) = (0, 0, 0);
+        for level in &self.levels {
+            let (counters, held, room) = match level {
+                Level::Tier(tier) => {
+                    let tier = tier.get();
+                    (tier.counters(), tier.resident_bytes(), tier.capacity_bytes())
+                }
+                Level::Memory(pages) => {
+                    (pages.counters, pages.resident_bytes(), pages.capacity_bytes())
+                }
+            };
+            hits += counters.read_hits + counters.write_hits;
+            resident += held;
+            capacity += room;
+        }
+        (hits, ratio(resident, capacity))
+    }
+}
+
+/// How often progress is noted, and how many notes are between looks at it.
+const NOTES: u64 = 200;
+const NOTES_PER_LOOK: usize = 10;
+
+/// Events per request that are allowed on average: machines that only burn CPU end.
+const EVENTS_PER_ACCESS: u64 = 100;
+
+/// What was seen so far.
+struct Progress {
+    /// Requests, hits and filled share after every so many requests.
+    notes: Vec<(u64, u64, f64)>,
+    tolerance: f64,
+}
+
+impl Progress {
+    /// Hit ratio between two notes.
+    fn hits(&self, from: usize, to: usize) -> f64 {
+        let ((from, from_hits, _), (to, to_hits, _)) = (self.notes[from], self.notes[to]);
+        ratio(to_hits - from_hits, to - from)
+    }
+
+    fn last_hits(&self) -> f64 {
+        let last = self.notes.len() - 1;
+        self.hits(last * 9 / 10, last)
+    }
+
+    fn is_stable(&self) -> bool {
+        let last = self.notes.len() - 1;
+        if last < NOTES_PER_LOOK || !last.is_multiple_of(NOTES_PER_LOOK) {
+            return false;
+        }
+        let (before, start) = (last / 10 * 9, last / 10 * 8);
+        let filled = self.notes[last].2;
+        let is_full = filled > 1.0 - self.tolerance;
+        (self.hits(before, last) - self.hits(start, before)).abs() < self.tolerance
+            && (is_full || filled - self.notes[before].2 < self.tolerance)
+    }
+}
+
+/// Requests whose way over the levels is taken together. The order stays, and no machine can
+/// tell the difference, since all requests take the same time.
+const BATCH: usize = 64;
+
+/// Runs machines in virtual time on a device that answers after the same time, until tiers
+/// are as full as they get.
+///
+/// With one latency for all, answers come in the order of the requests, so only timers and
+/// CPU bursts need a heap.
+pub fn warm<M: Machine>(
+    levels: &mut Levels,
+    instances: &mut [SimInstance<M>],
+    options: &Warm,
+    tiles: u64,
+    mut access: impl FnMut(&mut Levels, &[(usize, IoRequest)]),
+) -> WarmReport {
+    let most = options.accesses_per_tile_max.saturating_mul(tiles);
+    if levels.levels.is_empty() || most == 0 {
+        return WarmReport::default();
+    }
+    let latency = options.latency.max(Nanos(1));
+    let every = most.div_ceil(NOTES);
+    let mut progress = Progress { notes: vec![(0, 0, 0.0)], tolerance: options.tolerance };
+    let mut queue: Queue<(u32, Event)> = Queue::new();
+    let mut answers: VecDeque<(Nanos, u32, Token)> = VecDeque::new();
+    let mut fx = Effects::default();
+    let mut batch = Vec::with_capacity(BATCH);
+    let (mut accesses, mut events, mut now) = (0, 0, Nanos::ZERO);
+    let mut is_stable = false;
+    let count = u32::try_from(instances.len()).expect("fewer than 2^32 instances");
+    (0..count).for_each(|instance| queue.push(Nanos::ZERO, (instance, Event::Start)));
+    while accesses < most && events < most.saturating_mul(EVENTS_PER_ACCESS) && !is_stable {
+        let until = answers.front().map_or(Nanos::MAX, |(at, ..)| *at);
+        let (instance, event) = if let Some((at, next)) = queue.pop_before(until) {
+            now = at;
+            next
+        } else if let Some((at, instance, token)) = answers.pop_front() {
+            now = at;
+            (instance, Event::Done(token, Ok(())))
+        } else {
+            break;
+        };
+        events += 1;
+        let of = instance as usize;
+        instances[of].machine.handle(now, event, &mut fx);
+        for request in fx.io.drain(..) {
+            if request.operation != Operation::Flush && request.length > 0 {
+                batch.push((of, request));
+                accesses += 1;
+                let is_noted = accesses % every == 0;
+                if is_noted || batch.len() == BATCH {
+                    access(levels, &batch);
+                    batch.clear();
+                }
+                if is_noted {
+                    let (hits, filled) = levels.progress();
+                    progress.notes.push((accesses, hits, filled));
+                    is_stable |= progress.is_stable();
+                }
+            }
+            answers.push_back((now.saturating_add(latency), instance, request.token));
+        }
+        let calls = fx.calls.drain(..);
+        answers.extend(calls.map(|call| (now.saturating_add(latency), instance, call.token)));
+        for (at, token) in fx.timers.drain(..) {
+            queue.push(at.max(now), (instance, Event::Timer(token)));
+        }
+        for burst in fx.cpu.drain(..) {
+            queue.push(now.saturating_add(burst.cost), (instance, Event::Ran(burst.token)));
+        }
+        fx.observations.clear();
+    }
+    access(levels, &batch);
+    let (hits, filled) = levels.progress();
+    progress.notes.push((accesses, hits, filled));
+    WarmReport { accesses, hit_ratio: progress.last_hits(), filled, is_stable, time: now }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share, not a count")]
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

@@ -1,0 +1,118 @@
+use std::ops::Range;
+
+use cache::tier::{HostId, Step, Wait};
+use hardware::{Job, Outbox, Slab};
+use state_machine::IoError;
+
+use super::phases::{Planned, plan};
+
+/// What a tier has under way: for each request or clean-up its steps, phase by phase. Answers a
+/// request when the steps it waits for are done.
+#[derive(Debug)]
+pub struct Works {
+    works: Slab<Work>,
+    /// Emptied lists of steps, for their memory.
+    spare: Vec<Vec<Planned>>,
+}
+
+/// The steps of a request, or of a page's clean-up.
+#[derive(Debug)]
+struct Work {
+    /// Whose virtual machine asked, or whose share is cleaned.
+    host: HostId,
+    /// Nothing for clean-up.
+    job: Option<Job>,
+    /// By phase.
+    steps: Vec<Planned>,
+    /// First step not begun.
+    next: usize,
+    under_way: u32,
+    /// Steps the request still waits for.
+    awaited: u32,
+    has_background: bool,
+    result: Result<(), IoError>,
+}
+
+/// What comes after a step that is done.
+pub enum Then {
+    /// Others of its phase are under way.
+    Wait,
+    /// The next phase can begin.
+    NextPhase,
+    /// That was the last one.
+    Over { host: HostId, is_clean_up: bool, has_background: bool },
+}
+
+impl Works {
+    pub fn new() -> Self {
+        Self { works: Slab::new(), spare: Vec::new() }
+    }
+
+    /// Takes steps in, none of them begun: their place, and whether the request does not wait
+    /// for some of them.
+    pub fn begin(&mut self, host: HostId, job: Option<Job>, steps: &[Step]) -> (u32, bool) {
+        let mut planned = self.spare.pop().unwrap_or_default();
+        plan(steps, &mut planned);
+        let awaited = planned.iter().filter(|planned| is_awaited(planned)).count();
+        let has_background = awaited < planned.len();
+        let place = self.works.insert(Work {
+            host,
+            job,
+            steps: planned,
+            next: 0,
+            under_way: 0,
+            awaited: u32::try_from(awaited).expect("a request has few steps"),
+            has_background,
+            result: Ok(()),
+        });
+        (place, has_background)
+    }
+
+    /// The request, and which steps are the next phase: under way from now on.
+    pub fn next_phase(&mut self, place: u32) -> (Option<Job>, Range<usize>) {
+        let work = self.works.get_mut(place);
+        let (from, phase) = (work.next, work.steps[work.next].phase);
+        let count = work.steps[from..].iter().take_while(|own| own.phase == phase).count();
+        work.next += count;
+        work.under_way = u32::try_from(count).expect("a request has few steps");
+        (work.job, from..from + count)
+    }
+
+    /// A step of [`Works::next_phase`].
+    pub fn step(&mut self, place: u32, at: usize) -> Step {
+        self.works.get_mut(place).steps[at].step
+    }
+
+    /// A step is done, one that the request waits for or not.
+    pub fn step_done(
+        &mut self,
+        place: u32,
+        is_awaited: bool,
+        result: Result<(), IoError>,
+        out: &mut Outbox,
+    ) -> Then {
+        let work = self.works.get_mut(place);
+        work.under_way -= 1;
+        if is_awaited {
+            work.result = work.result.and(result);
+            work.awaited -= 1;
+            if let (0, Some(job)) = (work.awaited, &work.job) {
+                out.answer(job, work.result);
+            }
+        }
+        if work.under_way > 0 {
+            return Then::Wait;
+        }
+        if work.next < work.steps.len() {
+            return Then::NextPhase;
+        }
+        let Work { host, job, mut steps, has_background, .. } = self.works.remove(place);
+        steps.clear();
+        self.spare.push(steps);
+        Then::Over { host, is_clean_up: job.is_none(), has_background }
+    }
+}
+
+fn is_awaited(planned: &Planned) -> bool {
+    planned.step.wait == Wait::Request
+}

@@ -1,0 +1,88 @@
+//! Services that calls go to, modelled.
+//!
+//! A service is the textbook's M/M/c: so many equal servers behind one queue, first come first
+//! served, with exponential service times. It is a station of `device`, and whoever calls an
+//! endpoint of one name calls the same service. Connections, protocols and bytes take no time of
+//! their own: what they take is in the mean.
+
+use hardware::{Alarm, Array, ModelEffects, ParameterError, ServiceTime, Station, Ticket, Volume};
+use state_machine::{Call, DiskId, IoRequest, KindId, Operation, Pattern, Purpose, Stream, Token};
+use units::{Bytes, Nanos};
+
+/// One service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServiceParameters {
+    /// Calls that are served at the same time, at least 1.
+    pub servers: u32,
+    /// Mean service time, above zero.
+    pub mean: Nanos,
+}
+
+/// All services of a run; without any, every call is answered at once.
+#[derive(Debug, Default)]
+pub struct Services(Option<Array>);
+
+impl Services {
+    /// Idle services. For each instance `endpoints` says the position of the service behind each
+    /// of its endpoints; the seed is that of the service times.
+    ///
+    /// # Errors
+    ///
+    /// Without a server, or with a mean time of zero.
+    pub fn new(
+        services: &[ServiceParameters],
+        endpoints: &[Vec<usize>],
+        seed: u64,
+    ) -> Result<Self, ParameterError> {
+        let (mut array, mut parts) = (Array::new(), Vec::new());
+        for (service, number) in services.iter().zip(0..) {
+            let stream = Stream::derive(seed, &[number], Purpose::Service);
+            let time = ServiceTime::Exponential(service.mean, stream);
+            parts.push(array.add(Station::new(service.servers, time, None)?));
+        }
+        for own in endpoints {
+            let volume = |service: &usize| Volume {
+                entry: parts[*service],
+                base: 0,
+                size: Bytes::new(u64::MAX),
+            };
+            array.add_instance(&own.iter().map(volume).collect::<Vec<_>>());
+        }
+        Ok(Self(Some(array)))
+    }
+
+    /// Takes a call of the instance at this position.
+    pub(crate) fn submit(
+        &mut self,
+        now: Nanos,
+        (instance, ticket): (usize, Ticket),
+        call: &Call,
+        fx: &mut ModelEffects<Alarm>,
+    ) {
+        let Some(array) = &mut self.0 else {
+            return fx.done.push((now, ticket, Ok(())));
+        };
+        array.submit(now, instance, ticket, &job(call), fx);
+    }
+
+    pub(crate) fn wake(&mut self, now: Nanos, alarm: Alarm, fx: &mut ModelEffects<Alarm>) {
+        if let Some(array) = &mut self.0 {
+            array.wake(now, alarm, fx);
+        }
+    }
+}
+
+/// A call as a station takes it: a read of its answer.
+fn job(call: &Call) -> IoRequest {
+    IoRequest {
+        token: Token(0),
+        disk: DiskId(call.endpoint.0),
+        operation: Operation::Read,
+        kind: KindId(0),
+        offset: 0,
+        length: call.size,
+        due: call.due,
+        pattern: Pattern::default(),
+        durable: false,
+    }
+}

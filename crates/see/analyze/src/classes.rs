@@ -1,0 +1,190 @@
+//! What is said of I/O by direction and class of sizes, whether it was counted by a run or seen
+//! one by one.
+
+use run_store::slice::{Direction, SizeClass};
+use stats::Histogram;
+use units::{Nanos, Ratio};
+
+/// Fewer I/Os than this support no sentence: a percentile of them is one I/O's bad luck. The
+/// usual size of a small sample; our choice for all views.
+pub const ENOUGH: u64 = 30;
+/// What 99th percentiles are held against where nobody says another: what Microsoft asks of
+/// Exchange's databases (on average), and the default `max_latency` of Oracle's CALIBRATE_IO. To
+/// hold the 99th percentile against it is our choice.
+pub const USUAL_LIMIT: Nanos = Nanos::from_millis(20);
+/// Where [`USUAL_LIMIT`] comes from.
+pub const USUAL_LIMIT_SOURCE: &str = "usual for databases (Exchange, Oracle CALIBRATE_IO)";
+/// Upper ends of the rows of the latency matrix, nanoseconds: 24 of them, evenly on a scale of
+/// logarithms from 20 us to 10 s, rounded to two digits. What is longer has a row of its own.
+pub const ROWS_NS: [u64; 24] = {
+    let mut rows = [
+        20, 35, 62, 110, 200, 350, 610, 1100, 1900, 3300, 5800, 10_000, 18_000, 32_000, 56_000,
+        99_000, 170_000, 310_000, 540_000, 960_000, 1_700_000, 3_000_000, 5_200_000, 10_000_000,
+    ];
+    let mut at = 0;
+    while at < rows.len() {
+        rows[at] *= 1000;
+        at += 1;
+    }
+    rows
+};
+/// Slots of [`slot`].
+pub const SLOTS: usize = 2 * SizeClass::COUNT + 1;
+
+/// The place of a direction and class: reads by class, writes by class, and flushes, which have
+/// no size.
+pub fn slot(direction: Direction, class: SizeClass) -> usize {
+    match direction {
+        Direction::Read => class.index().into(),
+        Direction::Write => SizeClass::COUNT + usize::from(class.index()),
+        Direction::Flush => SLOTS - 1,
+    }
+}
+
+/// `part / whole`, 0 where there is no whole.
+pub fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// I/Os of one direction and class together, or all flushes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Part<'a> {
+    /// I/Os.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How long they took; none where nobody knows.
+    pub times: Option<&'a Histogram>,
+}
+
+impl Part<'_> {
+    /// A percentile, nanoseconds; `share` is 0 to 1.
+    pub fn percentile(&self, share: f64) -> Option<u64> {
+        self.times?.percentile(Ratio::new(share)).map(|value| value.0)
+    }
+
+    /// All times added, nanoseconds; stays at the end of 64 bits.
+    pub fn wait_ns(&self) -> u64 {
+        self.times.map_or(0, |times| u64::try_from(times.sum_ns()).unwrap_or(u64::MAX))
+    }
+
+    /// Whether it has [`ENOUGH`] times and their 99th percentile is above a limit.
+    pub fn is_over(&self, limit: Nanos) -> bool {
+        self.times.is_some_and(|times| times.count() >= ENOUGH)
+            && self.percentile(0.99).is_some_and(|p99| p99 > limit.0)
+    }
+
+    /// I/Os by row of [`ROWS_NS`], and those above the last: a row holds what is longer than the
+    /// one before it and at most its own upper end.
+    pub fn rows(&self) -> [u64; ROWS_NS.len() + 1] {
+        let mut counts = [0; ROWS_NS.len() + 1];
+        for (value, count) in self.times.into_iter().flat_map(|times| times.compact().buckets) {
+            counts[ROWS_NS.partition_point(|end| *end < value.0)] += u64::from(count);
+        }
+        counts
+    }
+}
+
+/// The first of some parts whose 99th percentile is above the limit, by position.
+pub fn first_over<'a>(parts: impl IntoIterator<Item = Part<'a>>, limit: Nanos) -> Option<usize> {
+    parts.into_iter().position(|part| part.is_over(limit))
+}
+
+/// Everything that parts are shares of: reads, writes and flushes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Whole {
+    count: u64,
+    bytes: u64,
+    wait_ns: u64,
+}
+
+/// What a part is of the whole, and how long its I/Os took. Shares are 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figures {
+    /// Of all I/Os.
+    pub share_of_count: f64,
+    /// Of all bytes.
+    pub share_of_bytes: f64,
+    /// Of all waiting.
+    pub share_of_wait: f64,
+    /// All times added, nanoseconds.
+    pub wait_ns: u64,
+    /// Median, nanoseconds.
+    pub p50_ns: Option<u64>,
+    /// 95th percentile.
+    pub p95_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// Longest.
+    pub max_ns: Option<u64>,
+}
+
+impl Whole {
+    /// All of these together.
+    pub fn of<'a>(parts: impl IntoIterator<Item = Part<'a>>) -> Self {
+        parts.into_iter().fold(Self::default(), |sum, part| Self {
+            count: sum.count.saturating_add(part.count),
+            bytes: sum.bytes.saturating_add(part.bytes),
+            wait_ns: sum.wait_ns.saturating_add(part.wait_ns()),
+        })
+    }
+
+    /// Whether anybody waited for any of it.
+    pub fn waits(&self) -> bool {
+        self.wait_ns > 0
+    }
+
+    /// A part beside this whole.
+    pub fn figures(&self, part: Part<'_>) -> Figures {
+        Figures {
+            share_of_count: ratio(part.count, self.count),
+            share_of_bytes: ratio(part.bytes, self.bytes),
+            share_of_wait: ratio(part.wait_ns(), self.wait_ns),
+            wait_ns: part.wait_ns(),
+            p50_ns: part.percentile(0.5),
+            p95_ns: part.percentile(0.95),
+            p99_ns: part.percentile(0.99),
+            max_ns: part.times.and_then(Histogram::max).map(|max| max.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(each_ms: u64, count: u32) -> Histogram {
+        let mut times = Histogram::new();
+        times.record_n(Nanos::from_millis(each_ms), count);
+        times
+    }
+
+    #[test]
+    fn shares_of_reads_writes_and_flushes_add_up() {
+        let (reads, flushes) = (times(1, 30), times(9, 10));
+        let read = Part { count: 30, bytes: 300, times: Some(&reads) };
+        let flush = Part { count: 10, bytes: 0, times: Some(&flushes) };
+        let whole = Whole::of([read, flush]);
+        let (read, flush) = (whole.figures(read), whole.figures(flush));
+        assert!((read.share_of_count + flush.share_of_count - 1.0).abs() < 1e-12);
+        assert!((read.share_of_wait - 0.25).abs() < 1e-12, "{read:?}");
+        assert!((flush.share_of_wait - 0.75).abs() < 1e-12, "{flush:?}");
+    }
+
+    #[test]
+    fn fewer_than_thirty_break_no_limit() {
+        let (few, many) = (times(50, 29), times(50, 30));
+        let part = |times| Part { count: 100, bytes: 0, times: Some(times) };
+        let found = first_over([part(&few), part(&many)], USUAL_LIMIT);
+        assert_eq!(found, Some(1));
+        assert_eq!(first_over([part(&few)], USUAL_LIMIT), None);
+    }
+
+    #[test]
+    fn what_is_longer_than_every_row_is_in_the_last() {
+        let (short, long) = (times(0, 3), times(20_000, 4));
+        let part = |times| Part { count: 0, bytes: 0, times: Some(times) };
+        assert_eq!(part(&short).rows()[0], 3);
+        assert_eq!(part(&long).rows()[ROWS_NS.len()], 4);
+    }
+}

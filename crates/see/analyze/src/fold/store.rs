@@ -1,0 +1,36 @@
+use trace::TraceError;
+use trace::store::{Columns, Part, Store};
+
+use super::work::{Fold, Settings};
+
+impl Fold {
+    /// Of all complete parts of a store, read on so many threads, which do not change what it comes to.
+    /// Threads read runs of parts that follow each other, so that there are few borders.
+    ///
+    /// # Errors
+    ///
+    /// Where a part cannot be read.
+    pub fn of_store(
+        store: &Store,
+        settings: &Settings,
+        threads: usize,
+    ) -> Result<Self, TraceError> {
+        let parts = store.parts();
+        let each = parts.len().div_ceil(threads).max(1);
+        let runs: Vec<&[Part]> = parts.chunks(each).collect();
+        let folds = parallel::map(&runs, threads, |parts| of_parts(parts, settings));
+        let mut whole = Self::new(settings);
+        for fold in folds {
+            whole.merge(fold?);
+        }
+        Ok(whole)
+    }
+}
+
+fn of_parts(parts: &[Part], settings: &Settings) -> Result<Fold, TraceError> {
+    let mut fold = Fold::new(settings);
+    for part in parts {
+        fold.read(&mut part.source(Columns::ALL))?;
+    }
+    Ok(fold)
+}

@@ -1,0 +1,315 @@
+use run_store::slice::{Direction, SizeClass};
+use trace::{BATCH, Flags, IoRecord, Operation, Source, TraceError};
+use units::Nanos;
+
+use super::bursts::Bursts;
+use super::flight::{Flight, InFlight};
+use super::pages::Pages;
+use super::slices::{Room, Sample, Slices};
+use super::vm::Vm;
+
+/// Which records count. Those that are left out are as if they were not in the trace.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter {
+    /// Only these VMs, by their positions in the trace's list, ascending; all if none.
+    pub vms: Option<Vec<u16>>,
+    /// Only these devices, likewise.
+    pub devices: Option<Vec<u16>>,
+    /// Only this direction; discards count as writes.
+    pub direction: Option<Direction>,
+    /// Only what was issued at this moment or later.
+    pub from: Option<Nanos>,
+    /// Only what was issued before this moment.
+    pub to: Option<Nanos>,
+}
+
+impl Filter {
+    /// Whether everything counts.
+    pub fn is_open(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn takes(&self, record: &IoRecord) -> bool {
+        let is_among = |list: &Option<Vec<u16>>, index: u16| {
+            list.as_ref().is_none_or(|list| list.binary_search(&index).is_ok())
+        };
+        let direction = match record.operation {
+            Operation::Read => Direction::Read,
+            Operation::Write | Operation::Discard => Direction::Write,
+            Operation::Flush => Direction::Flush,
+        };
+        is_among(&self.vms, record.vm.0)
+            && is_among(&self.devices, record.device.0)
+            && self.direction.is_none_or(|wanted| wanted == direction)
+            && self.from.is_none_or(|from| record.issue >= from)
+            && self.to.is_none_or(|to| record.issue < to)
+    }
+}
+
+/// How a trace is folded. All parts of one trace need the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Length of a slice of time; doubled as often as needed for [`Settings::rows_max`].
+    pub slice: Nanos,
+    /// Most cells (slice, VM, direction, class) that are kept: about 120 B each.
+    pub rows_max: usize,
+    /// Most references to pages that are kept for the working set, 16 B each; beyond, the pages
+    /// are sampled.
+    pub references_max: usize,
+    /// I/Os at the beginning of a part for each device that wait for the part before, because
+    /// what is in flight there is not known.
+    pub hold: usize,
+    /// Which records count.
+    pub filter: Filter,
+    /// The trace's time zero after that of what it is a part of; all times count from there, those of the
+    /// filter too.
+    pub after: Nanos,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            slice: Nanos::SECOND,
+            rows_max: 500_000,
+            references_max: 1_000_000,
+            hold: 1024,
+            filter: Filter::default(),
+            after: Nanos::ZERO,
+        }
+    }
+}
+
+/// Sums over the records of a trace, or of a part of it.
+#[derive(Debug, Clone)]
+pub struct Fold {
+    filter: Option<Filter>,
+    hold: usize,
+    pub(crate) records: u64,
+    pub(crate) filtered: u64,
+    pub(crate) first: Option<Nanos>,
+    pub(crate) last: Nanos,
+    pub(crate) vms: Vec<Option<Box<Vm>>>,
+    pub(crate) bursts: Bursts,
+    pub(crate) slices: Slices,
+    pub(crate) pages: Pages,
+    flights: Vec<Option<Box<Flight>>>,
+    /// I/Os in flight over a border between parts that some counts could not see.
+    pub(crate) unseen: u64,
+    /// Whether rows of histograms were added, of which no sequence is known.
+    pub(crate) is_summed: bool,
+    /// Whether what several hosts saw was added up.
+    pub(crate) is_beside: bool,
+    after: Nanos,
+}
+
+impl Fold {
+    /// Nothing yet.
+    pub fn new(settings: &Settings) -> Self {
+        let room = Room { rows: settings.rows_max, entries: settings.rows_max.saturating_mul(16) };
+        Self {
+            filter: (!settings.filter.is_open()).then(|| settings.filter.clone()),
+            hold: settings.hold,
+            records: 0,
+            filtered: 0,
+            first: None,
+            last: Nanos::ZERO,
+            vms: Vec::new(),
+            bursts: Bursts::default(),
+            slices: Slices::new(settings.slice, room),
+            pages: Pages::new(settings.references_max),
+            flights: Vec::new(),
+            unseen: 0,
+            is_summed: false,
+            is_beside: false,
+            after: settings.after,
+        }
+    }
+
+    /// How many records have counted.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Changes which records count from now on: names may only become known while a trace is read.
+    pub fn set_filter(&mut self, filter: &Filter) {
+        self.filter = (!filter.is_open()).then(|| filter.clone());
+    }
+
+    /// Takes all records of a source that are left.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read on.
+    pub fn read(&mut self, source: &mut dyn Source) -> Result<(), TraceError> {
+        let mut batch = Vec::with_capacity(BATCH);
+        loop {
+            source.read(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.push(&batch);
+        }
+    }
+
+    /// Takes the next records, in order of issue.
+    pub fn push(&mut self, batch: &[IoRecord]) {
+        if self.after == Nanos::ZERO {
+            return self.push_all(batch);
+        }
+        let after = self.after;
+        let later = |record: &IoRecord| {
+            let issue = Nanos(record.issue.0.saturating_add(after.0));
+            IoRecord { issue, ..*record }
+        };
+        self.push_all(&batch.iter().map(later).collect::<Vec<_>>());
+    }
+
+    fn push_all(&mut self, batch: &[IoRecord]) {
+        match self.filter.take() {
+            None => batch.iter().for_each(|record| self.take(record)),
+            Some(filter) => {
+                for record in batch {
+                    if filter.takes(record) {
+                        self.take(record);
+                    } else {
+                        self.filtered += 1;
+                    }
+                }
+                self.filter = Some(filter);
+            }
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, record: &IoRecord) {
+        self.seen(record.issue, 1);
+        // How long a failure took says nothing about the storage's speed.
+        let latency = record.latency().filter(|_| !record.flags.has(Flags::ERROR));
+        let way = match record.operation {
+            Operation::Read => 0,
+            Operation::Write => 1,
+            Operation::Flush => return self.vm(record.vm.0).flushes.push(record, latency),
+            Operation::Discard => return self.vm(record.vm.0).discards.push(record, latency),
+        };
+        let class = SizeClass::of(record.length);
+        self.vm(record.vm.0).push(record, way, class, latency);
+        self.bursts.push(record.issue, record.length);
+        let (vm, bytes) = (record.vm.0, record.length);
+        self.slices.push(record.issue, Sample { vm, way, class: class.index(), bytes, latency });
+        self.pages.push(record);
+        match (latency, record.outstanding) {
+            (Some(latency), _) => self.fly(record, way, latency),
+            (None, Some(outstanding)) => {
+                self.vm(record.vm.0).push_outstanding(record, way, outstanding);
+            }
+            (None, None) => {}
+        }
+    }
+
+    #[inline]
+    fn fly(&mut self, record: &IoRecord, way: usize, latency: Nanos) {
+        let hold = self.hold;
+        let device = usize::from(record.device.0);
+        if device >= self.flights.len() {
+            self.flights.resize_with(device + 1, || None);
+        }
+        let flight = self.flights[device].get_or_insert_with(|| Box::new(Flight::new(hold)));
+        if let Some(found) = flight.push(record, latency) {
+            self.vm(record.vm.0).push_flight(record, way, latency, found);
+        }
+    }
+
+    fn seen(&mut self, issue: Nanos, count: u64) {
+        self.records += count;
+        self.first.get_or_insert(issue);
+        self.last = self.last.max(issue);
+    }
+
+    #[inline]
+    fn vm(&mut self, vm: u16) -> &mut Vm {
+        vm_of(&mut self.vms, vm)
+    }
+
+    /// Adds a row of a run's series: I/Os of which only a histogram is known.
+    pub fn push_row(&mut self, vm: u16, row: &run_store::series::IoRecord) {
+        self.is_summed = true;
+        let count = row.service.count();
+        let way = match row.direction {
+            Direction::Read => 0,
+            Direction::Write => 1,
+            Direction::Flush => {
+                self.seen(row.start, count);
+                let flushes = &mut self.vm(vm).flushes;
+                flushes.count += count;
+                flushes.latency.get_or_insert_default().merge_compact(&row.service);
+                return;
+            }
+        };
+        self.seen(row.start, count + row.errors);
+        let bytes = row.bytes.get();
+        let class = &mut self.vm(vm).classes[way][usize::from(row.class.index())];
+        class.count += count + row.errors;
+        class.failed += row.errors;
+        class.bytes += bytes;
+        class.latency.get_or_insert_default().merge_compact(&row.service);
+        let sample = Sample { vm, way, class: row.class.index(), bytes: 0, latency: None };
+        self.slices.push_many(row.start, sample, bytes, &row.service);
+    }
+
+    /// Appends a later part of the same trace: the result is that of one fold over both, except
+    /// for I/Os that were in flight for longer than a part holds back, which are counted.
+    pub fn merge(&mut self, later: Self) {
+        self.records += later.records;
+        self.filtered += later.filtered;
+        self.first = self.first.or(later.first);
+        self.last = self.last.max(later.last);
+        self.is_summed |= later.is_summed;
+        self.unseen += later.unseen;
+        if later.vms.len() > self.vms.len() {
+            self.vms.resize_with(later.vms.len(), || None);
+        }
+        for (mine, more) in self.vms.iter_mut().zip(later.vms) {
+            if let Some(more) = more {
+                mine.get_or_insert_default().merge(*more);
+            }
+        }
+        self.bursts.merge(later.bursts);
+        self.slices.merge(later.slices);
+        self.pages.merge(later.pages);
+        if later.flights.len() > self.flights.len() {
+            self.flights.resize_with(later.flights.len(), || None);
+        }
+        let (hold, vms) = (self.hold, &mut self.vms);
+        for (mine, more) in self.flights.iter_mut().zip(later.flights) {
+            if let Some(more) = more {
+                let mine = mine.get_or_insert_with(|| Box::new(Flight::new(hold)));
+                mine.merge(*more, &mut |record, found| flown(vms, record, found));
+            }
+        }
+    }
+
+    /// Counts what waited for an earlier part: there is none.
+    pub(crate) fn settle(&mut self) {
+        let vms = &mut self.vms;
+        for flight in self.flights.iter_mut().flatten() {
+            flight.settle(&mut |record, found| flown(vms, record, found));
+            self.unseen += std::mem::take(&mut flight.unseen);
+        }
+        self.slices.finish();
+    }
+}
+
+#[inline]
+fn vm_of(vms: &mut Vec<Option<Box<Vm>>>, vm: u16) -> &mut Vm {
+    let at = usize::from(vm);
+    if at >= vms.len() {
+        vms.resize_with(at + 1, || None);
+    }
+    vms[at].get_or_insert_default()
+}
+
+fn flown(vms: &mut Vec<Option<Box<Vm>>>, record: &IoRecord, found: InFlight) {
+    let way = usize::from(record.operation == Operation::Write);
+    let latency = record.latency().unwrap_or_default();
+    vm_of(vms, record.vm.0).push_flight(record, way, latency, found);
+}

@@ -1,0 +1,143 @@
+//! Which disks are watched.
+//!
+//! Source: kernel `Documentation/ABI/stable/sysfs-block`, `Documentation/admin-guide/devices`;
+//! `proc_pid_mountinfo(5)`.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use units::Bytes;
+
+use crate::error::CaptureError;
+
+/// How I/O reaches a disk's driver, which decides the events it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// As requests, through the multi-queue block layer.
+    Requests,
+    /// As it was sent (RAM disks, device mapper, md): no queue, so no time in one.
+    Bios,
+}
+
+/// A whole disk; its partitions are part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disk {
+    /// As in `/sys/block`.
+    pub name: String,
+    /// How I/O reaches it.
+    pub reach: Reach,
+    /// Its size.
+    pub size: Bytes,
+    /// Device numbers as the kernel's events have them: its own, then its partitions'.
+    pub(crate) devs: Vec<u32>,
+}
+
+/// The disks under these block devices, files and directories, each once; all disks that have a
+/// size if none are named.
+///
+/// # Errors
+/// Where a target is not there, or is on no disk of this machine (a network file system).
+pub fn disks_of(targets: &[PathBuf]) -> Result<Vec<Disk>, CaptureError> {
+    let mut names = Vec::new();
+    for target in targets {
+        let name = disk_under(target)?;
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if targets.is_empty() {
+        names = all_disks().into_iter().map(|disk| disk.name).collect();
+    }
+    let disks: Vec<Disk> = names.iter().filter_map(|name| disk(name)).collect();
+    if disks.is_empty() {
+        return Err(refused(Path::new("/sys/block"), "no disk is there to be watched"));
+    }
+    Ok(disks)
+}
+
+/// Every disk that has a size.
+pub(crate) fn all_disks() -> Vec<Disk> {
+    let Ok(entries) = fs::read_dir("/sys/block") else { return Vec::new() };
+    let mut disks: Vec<Disk> = entries
+        .flatten()
+        .filter_map(|entry| disk(entry.file_name().to_str()?))
+        .filter(|disk| disk.size > Bytes::ZERO)
+        .collect();
+    disks.sort_by(|a, b| a.name.cmp(&b.name));
+    disks
+}
+
+fn disk(name: &str) -> Option<Disk> {
+    let path = Path::new("/sys/block").join(name);
+    let sectors: u64 = fs::read_to_string(path.join("size")).ok()?.trim().parse().ok()?;
+    let mut devs = vec![dev(&path)?];
+    for entry in fs::read_dir(&path).ok()?.flatten() {
+        if entry.path().join("partition").exists() {
+            devs.extend(dev(&entry.path()));
+        }
+    }
+    let reach = if path.join("mq").exists() { Reach::Requests } else { Reach::Bios };
+    Some(Disk { name: name.to_owned(), reach, size: Bytes::new(sectors * 512), devs })
+}
+
+/// A device's number as events have it: 20 bits for the minor one (`include/linux/kdev_t.h`).
+fn dev(path: &Path) -> Option<u32> {
+    let text = fs::read_to_string(path.join("dev")).ok()?;
+    let (major, minor) = text.trim().split_once(':')?;
+    Some(major.parse::<u32>().ok()?.checked_shl(20)? | minor.parse::<u32>().ok()?)
+}
+
+/// The name of the disk that a block device, file or directory is on.
+fn disk_under(target: &Path) -> Result<String, CaptureError> {
+    let facts = fs::metadata(target)
+        .map_err(|error| refused(target, &format!("cannot be seen: {error}")))?;
+    let number = if facts.file_type().is_block_device() { facts.rdev() } else { facts.dev() };
+    let number = (rustix::fs::major(number), rustix::fs::minor(number));
+    if let Some(name) = disk_of_number(number) {
+        return Ok(name);
+    }
+    // File systems over several devices (btrfs) have a number of their own.
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    match source_of(&mounts, number) {
+        Some(source) if source.starts_with("/dev/") => disk_under(Path::new(&source)),
+        Some(source) => Err(refused(target, &format!("is on {source}, which is no block device"))),
+        None => Err(refused(target, "is on no block device of this machine")),
+    }
+}
+
+/// The whole disk of a device number.
+fn disk_of_number((major, minor): (u32, u32)) -> Option<String> {
+    let path = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    let whole = if path.join("partition").exists() { path.parent()? } else { &path };
+    Some(whole.file_name()?.to_str()?.to_owned())
+}
+
+/// What is mounted as the device of this number.
+fn source_of(mounts: &str, number: (u32, u32)) -> Option<String> {
+    untrusted::mountinfo::mounts(mounts).find(|own| own.device == number).map(|own| own.source)
+}
+
+fn refused(target: &Path, reason: &str) -> CaptureError {
+    CaptureError::Target { target: target.display().to_string(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mount_with_the_number_tells_its_source() {
+        let line = "36 35 0:31 /root /home rw,noatime shared:1 - btrfs /dev/sda2 rw,subvol=/home";
+        assert_eq!(source_of(line, (0, 31)).as_deref(), Some("/dev/sda2"));
+        assert_eq!(source_of(line, (0, 32)), None);
+    }
+
+    #[test]
+    fn what_is_not_on_a_disk_is_refused_by_name() {
+        let error = disk_under(Path::new("/proc/self/stat")).expect_err("no disk");
+        assert!(error.to_string().starts_with("/proc/self/stat: is on"), "{error}");
+        let error = disk_under(Path::new("/nowhere/at/all")).expect_err("not there");
+        assert!(error.to_string().contains("cannot be seen"), "{error}");
+    }
+}

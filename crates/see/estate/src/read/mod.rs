@@ -1,0 +1,177 @@
+//! Reading what platforms and tools list: a file for each form, a line in `FORMATS` for each.
+
+mod cell;
+mod devices;
+mod domstats;
+mod domxml;
+mod encoding;
+mod fitted;
+mod heading;
+mod moments;
+mod number;
+mod prometheus;
+mod proxmox;
+mod size;
+mod table;
+mod text;
+mod workbook;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde_json::Value;
+
+use crate::error::ReadError;
+use crate::place::{Findings, Place};
+use crate::row::Record;
+
+pub use heading::{Column, NamedColumn, NamedColumnError, NamedUnit};
+pub use number::{DecimalMark, DecimalMarkError};
+
+/// What somebody says of files that do not say it themselves.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// Meanings of headings.
+    pub columns: Vec<NamedColumn>,
+    /// Units of columns without one.
+    pub units: Vec<NamedUnit>,
+    /// Decimal mark of columns whose numbers leave it open.
+    pub decimal: Option<DecimalMark>,
+}
+
+/// No inventory that anybody exports comes near: 100,000 machines in RVTools' widest sheets are some 90 MiB.
+const BYTES_MAX: u64 = 512 << 20;
+
+/// A file, and whose it is where it does not say so itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    /// The file.
+    pub path: PathBuf,
+    /// The machine it is of.
+    pub vm: Option<String>,
+    /// Time between two samples of counters in it, in seconds, where they have no times.
+    pub every: Option<f64>,
+}
+
+impl FromStr for Source {
+    type Err = std::convert::Infallible;
+
+    /// `FILE` or `VM=FILE`; a file whose own name has a `=` is taken as it is.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let whole = || Self { path: PathBuf::from(text), vm: None, every: None };
+        if Path::new(text).exists() {
+            return Ok(whole());
+        }
+        Ok(match text.split_once('=') {
+            Some((vm, path)) if !vm.is_empty() && !vm.contains('/') => {
+                Self { path: PathBuf::from(path), vm: Some(vm.to_owned()), every: None }
+            }
+            _ => whole(),
+        })
+    }
+}
+
+/// A file that is being read.
+struct Input<'a> {
+    number: usize,
+    path: String,
+    bytes: Vec<u8>,
+    /// What it is as JSON, if it is.
+    json: Option<Value>,
+    source: &'a Source,
+    reading: &'a Reading,
+}
+
+impl Input<'_> {
+    fn at(&self, part: &str, row: u64) -> Place {
+        Place { file: self.number, path: self.path.clone(), part: part.to_owned(), row }
+    }
+
+    fn broken(&self, format: &'static str, what: impl ToString) -> ReadError {
+        ReadError::Broken { path: self.path.clone(), format, what: what.to_string() }
+    }
+
+    /// The machine that was named with the file.
+    fn vm(&self) -> Result<&str, ReadError> {
+        self.source.vm.as_deref().ok_or_else(|| ReadError::Nameless { path: self.path.clone() })
+    }
+
+    fn begins_with(&self, text: &str) -> bool {
+        let text_begin = self.bytes.iter().position(|byte| !byte.is_ascii_whitespace());
+        text_begin.is_some_and(|at| self.bytes[at..].starts_with(text.as_bytes()))
+    }
+}
+
+/// A form of inventories or loads.
+trait Format: Sync {
+    /// What it is called, and where it comes from.
+    fn name(&self) -> &'static str;
+
+    /// Whether a file has this form.
+    fn fits(&self, input: &Input<'_>) -> bool;
+
+    /// What it says, row by row; rows that say nothing useful are counted.
+    fn read(&self, input: &Input<'_>, found: &mut Findings) -> Result<Vec<Record>, ReadError>;
+}
+
+/// All forms; the first that fits is taken, and a table of text takes the rest.
+const FORMATS: [&dyn Format; 10] = [
+    &workbook::Workbook,
+    &fitted::Fitted,
+    &domstats::DomStats,
+    &domxml::DomXml,
+    &prometheus::Failed,
+    &prometheus::Range,
+    &proxmox::Resources,
+    &proxmox::Config,
+    &proxmox::Rates,
+    &text::Text,
+];
+
+/// Reads one file.
+pub(crate) fn read(
+    number: usize,
+    source: &Source,
+    reading: &Reading,
+    found: &mut Findings,
+) -> Result<Vec<Record>, ReadError> {
+    let path = source.path.display().to_string();
+    let bytes = encoding::without_mark(bytes(&source.path, &path)?);
+    let mut input = Input { number, path, bytes, json: None, source, reading };
+    if input.begins_with("{") || input.begins_with("[") {
+        let json = serde_json::from_slice(&input.bytes);
+        input.json = Some(unwrapped(json.map_err(|error| input.broken("JSON", error))?));
+    }
+    match FORMATS.iter().find(|format| format.fits(&input)) {
+        Some(format) => format.read(&input, found),
+        None => {
+            let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+            Err(ReadError::Unknown { path: input.path, known: names.join("; ") })
+        }
+    }
+}
+
+/// The content of `{"data": ...}`, which the HTTP API of Proxmox puts around what `pvesh` prints.
+fn unwrapped(json: Value) -> Value {
+    match json {
+        Value::Object(mut all) if all.len() == 1 && all.contains_key("data") => {
+            all.remove("data").unwrap_or_default()
+        }
+        other => other,
+    }
+}
+
+fn bytes(file: &Path, path: &str) -> Result<Vec<u8>, ReadError> {
+    let failed = |source| ReadError::Io { path: path.to_owned(), source };
+    let file = untrusted::open_named(file).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let too_large = |bytes| ReadError::TooLarge { path: path.to_owned(), bytes, most: BYTES_MAX };
+    if size > BYTES_MAX {
+        return Err(too_large(size));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    // It may grow while it is read.
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > BYTES_MAX { Err(too_large(bytes.len() as u64)) } else { Ok(bytes) }
+}

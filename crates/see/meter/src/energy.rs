@@ -1,0 +1,154 @@
+//! Energy of exactly a time, from samples: the difference of a counter, or watts on straight lines.
+
+use run_store::run::EnergyBy;
+use units::Nanos;
+
+use crate::{Sample, Span};
+
+/// Samples further apart than so many periods leave out what may have happened; from the
+/// requirements of this program ("gaps over two periods void it").
+pub const GAP_PERIODS: u64 = 2;
+
+/// A counter is taken where two of its steps are at most this share of what it counted: one may be
+/// missing at either end. Our choice.
+pub const COUNTER_ERROR_MAX: f64 = 0.01;
+
+/// What is known of the samples.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rules {
+    /// Time between two of them.
+    pub period: Nanos,
+    /// The smallest step of the counter, in joules, if there is one.
+    pub counter_step: Option<f64>,
+}
+
+/// What samples add up to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Energy {
+    /// Energy of the time, in joules.
+    pub joules: f64,
+    /// How it was made.
+    pub by: EnergyBy,
+}
+
+/// Why samples add up to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum Void {
+    /// The time has no length.
+    #[error("there is no time to add up")]
+    NoTime,
+    /// No sample before its begin.
+    #[error("no sample lies before the begin of the measured time")]
+    NoBegin,
+    /// No sample after its end.
+    #[error("no sample lies after the end of the measured time")]
+    NoEnd,
+    /// Two samples are too far apart.
+    #[error("no sample came for {gap} (limit {limit}, two periods)")]
+    Gap {
+        /// Time between them.
+        gap: Nanos,
+        /// What is allowed.
+        limit: Nanos,
+    },
+    /// There is nothing but a counter, and it is too coarse.
+    #[error("its counter has steps of {step} J, too coarse for the {counted:.1} J of this time")]
+    Coarse {
+        /// The step.
+        step: f64,
+        /// What was counted.
+        counted: f64,
+    },
+}
+
+/// The samples that carry a time: from the last one at or before its begin to the first one at or
+/// after its end.
+///
+/// # Errors
+///
+/// When either is missing.
+pub fn around(samples: &[Sample], span: Span) -> Result<&[Sample], Void> {
+    if span.to <= span.from {
+        return Err(Void::NoTime);
+    }
+    let first = samples.partition_point(|sample| sample.at <= span.from);
+    let last = samples.partition_point(|sample| sample.at < span.to);
+    let first = first.checked_sub(1).ok_or(Void::NoBegin)?;
+    if last >= samples.len() {
+        return Err(Void::NoEnd);
+    }
+    Ok(&samples[first..=last])
+}
+
+/// The longest time between two of these.
+pub fn longest_gap(samples: &[Sample]) -> Nanos {
+    let gaps = samples.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at));
+    gaps.max().unwrap_or(Nanos::ZERO)
+}
+
+/// Energy of a time. Samples are in the order of their times, of which no two are equal.
+///
+/// # Errors
+///
+/// When they do not carry it; nothing is extrapolated.
+pub fn energy(samples: &[Sample], span: Span, rules: Rules) -> Result<Energy, Void> {
+    let own = around(samples, span)?;
+    let (gap, limit) = (longest_gap(own), Nanos(rules.period.0.saturating_mul(GAP_PERIODS)));
+    if gap > limit {
+        return Err(Void::Gap { gap, limit });
+    }
+    let counted = rules.counter_step.and_then(|step| Some((step, counted(own, span)?)));
+    if let Some((step, joules)) = counted
+        && 2.0 * step <= COUNTER_ERROR_MAX * joules
+        && moves_mostly(own)
+    {
+        return Ok(Energy { joules, by: EnergyBy::Counter });
+    }
+    match (trapezoid(own, span), counted) {
+        (Some(joules), _) => Ok(Energy { joules, by: EnergyBy::Trapezoid }),
+        (None, Some((step, counted))) => Err(Void::Coarse { step, counted }),
+        (None, None) => Err(Void::NoBegin),
+    }
+}
+
+/// A counter that stands still between most samples is told more rarely than it is asked: its ends
+/// lie anywhere.
+fn moves_mostly(samples: &[Sample]) -> bool {
+    let moves = samples.windows(2).filter(|pair| pair[1].joules > pair[0].joules).count();
+    2 * moves >= samples.len().saturating_sub(1)
+}
+
+/// The counter's difference, on straight lines at both ends.
+fn counted(samples: &[Sample], span: Span) -> Option<f64> {
+    let value = |sample: &Sample| sample.joules;
+    let (first, last) = (samples.first_chunk::<2>()?, samples.last_chunk::<2>()?);
+    Some(between(last, span.to, value)? - between(first, span.from, value)?)
+}
+
+/// The area below watts on straight lines; nothing where a sample has none.
+fn trapezoid(samples: &[Sample], span: Span) -> Option<f64> {
+    let mut joules = 0.0;
+    for pair in samples.windows(2) {
+        let pair = [pair[0], pair[1]];
+        let (from, to) = (pair[0].at.max(span.from), pair[1].at.min(span.to));
+        let value = |sample: &Sample| sample.watts;
+        let (begin, end) = (between(&pair, from, value)?, between(&pair, to, value)?);
+        joules += 0.5 * (begin + end) * to.saturating_sub(from).as_secs_f64();
+    }
+    Some(joules)
+}
+
+/// A value at a moment between two samples, on the straight line between them.
+fn between(
+    [first, last]: &[Sample; 2],
+    at: Nanos,
+    value: impl Fn(&Sample) -> Option<f64>,
+) -> Option<f64> {
+    let (begin, end) = (value(first)?, value(last)?);
+    let whole = last.at.saturating_sub(first.at).as_secs_f64().max(f64::MIN_POSITIVE);
+    let share = at.saturating_sub(first.at).as_secs_f64() / whole;
+    Some(begin + (end - begin) * share)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,405 @@
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use arrow_schema::SchemaRef;
+use units::Nanos;
+
+use super::encode::encode;
+use super::manifest::{Machine, Manifest, PartEntry, PartOf, SUMS_FILE, TRACE_FILE};
+use super::names::Names;
+use super::part::{OpenPart, sum_of};
+use super::schema;
+use crate::{BATCH, IoRecord, Source, TraceError, TraceInfo};
+
+/// The description that takes the place of the one before.
+const NEXT_FILE: &str = "trace.json.next";
+
+/// How a trace is cut into parts.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Records of a part, of which the number of files follows; at least 1.
+    pub records_per_part: u64,
+    /// A part is completed when it spans this much time, too. A writer that is killed loses the
+    /// part it was writing and no other, so a live capture wants a limit; files get many, so a trace of a
+    /// year does not.
+    pub part_span_max: Option<Nanos>,
+    /// Records of a row group: what a reader decodes on its own; 1 to `records_per_part`.
+    pub records_per_group: usize,
+    /// The machine whose I/O it is, if that is known.
+    pub host: Option<String>,
+    /// The recording that it is one host's part of.
+    pub part_of: Option<PartOf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            records_per_part: 1 << 22,
+            part_span_max: None,
+            records_per_group: 1 << 20,
+            host: None,
+            part_of: None,
+        }
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Where it is.
+    pub directory: PathBuf,
+    /// Its records.
+    pub records: u64,
+    /// Bytes of all parts.
+    pub bytes: u64,
+    /// Parquet files.
+    pub parts: usize,
+    /// When the first I/O was issued, and the last; none without any.
+    pub issued: Option<(Nanos, Nanos)>,
+}
+
+/// Writes a trace: records in order of issue, to `NAME.tmt.partial` and, when finished, there.
+///
+/// Memory is bounded by one row group. Dropped without [`Writer::finish`] or
+/// [`Writer::abandon`] it leaves the partial directory behind, in which all complete parts can
+/// be read.
+pub struct Writer {
+    target: PathBuf,
+    /// The partial directory: nobody else's files, whatever becomes of its name.
+    held: untrusted::Held,
+    info: TraceInfo,
+    vms: Names,
+    devices: Names,
+    machines: Vec<Machine>,
+    options: Options,
+    schema: SchemaRef,
+    open: Option<OpenPart>,
+    entries: Vec<PartEntry>,
+    sums: String,
+    last: Nanos,
+    is_broken: bool,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts = self.entries.len();
+        f.debug_struct("Writer").field("target", &self.target).field("parts", &parts).finish()
+    }
+}
+
+impl Writer {
+    /// Starts a trace that will be the directory `target`, usually `NAME.tmt`.
+    ///
+    /// # Errors
+    /// If it exists, or an unfinished one of this name does, or it cannot be created.
+    pub fn create(target: &Path, info: &TraceInfo, options: Options) -> Result<Self, TraceError> {
+        let partial = partial_of(target);
+        if target.symlink_metadata().is_ok() {
+            return Err(TraceError::Exists { path: target.to_owned() });
+        }
+        let held = untrusted::Held::make(&partial).map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists => TraceError::Exists { path: partial },
+            _ => TraceError::Io { path: partial, source },
+        })?;
+        let mut writer = Self {
+            target: target.to_owned(),
+            held,
+            info: info.clone(),
+            vms: Names::new("VM"),
+            devices: Names::new("device"),
+            machines: Vec::new(),
+            options: Options {
+                records_per_part: options.records_per_part.max(1),
+                records_per_group: options.records_per_group.max(1),
+                ..options
+            },
+            schema: schema::schema(),
+            open: None,
+            entries: Vec::new(),
+            sums: String::new(),
+            last: Nanos(0),
+            is_broken: false,
+        };
+        writer.update(info);
+        Ok(writer)
+    }
+
+    /// Takes what is known of the trace by now: names of VMs and devices that came up, which
+    /// must be known before a record refers to them, and, before the end, the losses.
+    pub fn update(&mut self, info: &TraceInfo) {
+        self.vms.update(info.vms.iter().map(String::as_str));
+        self.devices.update(info.devices.iter().map(|device| device.name.as_str()));
+        if self.info != *info {
+            self.info.clone_from(info);
+        }
+    }
+
+    /// Takes which of the senders are virtual machines, as far as that is known by now.
+    pub fn set_machines(&mut self, machines: Vec<Machine>) {
+        self.machines = machines;
+    }
+
+    /// Where the trace is until it is finished.
+    pub fn partial(&self) -> &Path {
+        self.held.path()
+    }
+
+    /// Records taken so far.
+    pub fn records(&self) -> u64 {
+        let open = self.open.as_ref().map_or(0, OpenPart::records);
+        open + self.entries.iter().map(|part| part.records).sum::<u64>()
+    }
+
+    /// Adds records, which must follow those before in time.
+    ///
+    /// # Errors
+    /// If they do not, or name a VM or device that is not known, or the disk is full. After an
+    /// error the trace takes no more.
+    pub fn write(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        self.guarded(|writer| {
+            let mut rest = records;
+            while !rest.is_empty() {
+                let count = writer.room(rest)?;
+                let (now, later) = rest.split_at(count);
+                writer.append(now)?;
+                rest = later;
+            }
+            Ok(())
+        })
+    }
+
+    /// Completes the trace and gives it its name.
+    ///
+    /// # Errors
+    /// If something cannot be written, or its name was taken meanwhile.
+    pub fn finish(mut self) -> Result<Written, TraceError> {
+        self.guarded(|writer| {
+            writer.close()?;
+            writer.write_files()?;
+            if writer.target.symlink_metadata().is_ok() {
+                return Err(TraceError::Exists { path: writer.target.clone() });
+            }
+            fs::rename(writer.partial(), &writer.target)
+                .and_then(|()| sync_directory(parent_of(&writer.target)))
+                .map_err(TraceError::io(&writer.target))
+        })?;
+        let first = self.entries.first().map(|part| Nanos(part.first_issue_ns));
+        Ok(Written {
+            records: self.records(),
+            bytes: self.entries.iter().map(|part| part.bytes).sum(),
+            parts: self.entries.len(),
+            issued: first.map(|first| (first, self.last)),
+            directory: self.target,
+        })
+    }
+
+    /// Removes what was written so far.
+    ///
+    /// # Errors
+    /// If the partial directory cannot be removed.
+    pub fn abandon(mut self) -> Result<(), TraceError> {
+        self.open = None;
+        self.remove().map_err(TraceError::io(self.partial()))
+    }
+
+    /// What we made, and the name if it still leads to nothing but that.
+    fn remove(&self) -> std::io::Result<()> {
+        for file in fs::read_dir(self.held.at())? {
+            fs::remove_file(file?.path())?;
+        }
+        fs::remove_dir(self.partial())
+    }
+
+    /// How many of these records the open part takes now; opens one if there is none.
+    fn room(&mut self, records: &[IoRecord]) -> Result<usize, TraceError> {
+        let Some(first) = records.first() else { return Ok(0) };
+        let end = |part: &OpenPart, span: Nanos| part.first_issue_ns().saturating_add(span.0);
+        if let Some(part) = &self.open {
+            let is_full = part.records() >= self.options.records_per_part;
+            let span = self.options.part_span_max;
+            let is_long = span.is_some_and(|span| first.issue.0 >= end(part, span));
+            if is_full || is_long {
+                self.close()?;
+            }
+        }
+        let (number, group) = (self.entries.len(), self.options.records_per_group);
+        let part = match &mut self.open {
+            Some(part) => part,
+            none => none.insert(OpenPart::create(self.held.at(), number, &self.schema, group)?),
+        };
+        let left = self.options.records_per_part - part.records();
+        let count = records.len().min(BATCH).min(usize::try_from(left).unwrap_or(usize::MAX));
+        let Some(span) = self.options.part_span_max else { return Ok(count) };
+        let begin = if part.records() == 0 { first.issue.0 } else { part.first_issue_ns() };
+        let end = begin.saturating_add(span.0);
+        let within = records[..count].partition_point(|record| record.issue.0 < end);
+        // A span of nothing still takes a record.
+        Ok(within.max(1))
+    }
+
+    fn append(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        let Some(part) = &mut self.open else { return Ok(()) };
+        for record in records {
+            if record.issue < self.last {
+                let reason = format!(
+                    "a record is issued at {} ns, after one at {} ns",
+                    record.issue.0, self.last.0
+                );
+                return Err(TraceError::format(part.path(), reason));
+            }
+            self.last = record.issue;
+        }
+        let batch = encode(&self.schema, records, &self.vms, &self.devices)
+            .map_err(|reason| TraceError::format(part.path(), reason))?;
+        part.write(records, &batch)
+    }
+
+    fn close(&mut self) -> Result<(), TraceError> {
+        let Some(part) = self.open.take() else { return Ok(()) };
+        let closed = part.close()?;
+        self.add_sum(&closed.sum, &closed.entry.file);
+        self.entries.push(closed.entry);
+        self.note_progress()
+    }
+
+    /// Describes the parts that are complete, so that they can be read should no more come.
+    fn note_progress(&self) -> Result<(), TraceError> {
+        let mut manifest = self.manifest();
+        manifest.unfinished = true;
+        let json = manifest.to_json();
+        let at = self.held.at();
+        replace_file(&at.join(NEXT_FILE), &at.join(TRACE_FILE), &json)
+    }
+
+    fn manifest(&self) -> Manifest {
+        let mut manifest = Manifest::new(
+            &self.info,
+            self.vms.as_slice(),
+            self.devices.as_slice(),
+            self.options.records_per_group,
+            self.entries.clone(),
+        );
+        manifest.host.clone_from(&self.options.host);
+        manifest.part_of.clone_from(&self.options.part_of);
+        manifest.machines.clone_from(&self.machines);
+        manifest
+    }
+
+    fn add_sum(&mut self, sum: &str, file: &str) {
+        self.sums.push_str(&format!("{sum}  {file}\n"));
+    }
+
+    fn write_files(&mut self) -> Result<(), TraceError> {
+        let json = self.manifest().to_json();
+        self.add_sum(&sum_of(&json), TRACE_FILE);
+        let at = self.held.at();
+        write_file(&at.join(SUMS_FILE), &self.sums)?;
+        replace_file(&at.join(NEXT_FILE), &at.join(TRACE_FILE), &json)?;
+        sync_directory(at).map_err(TraceError::io(self.partial()))
+    }
+
+    fn guarded(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        if self.is_broken {
+            return Err(TraceError::Broken { path: self.partial().to_owned() });
+        }
+        let done = work(self);
+        self.is_broken = done.is_err();
+        done
+    }
+}
+
+/// Writes all records of a source as a trace.
+///
+/// # Errors
+/// What the source or the disk says; what was written so far is removed then.
+pub fn save(
+    source: &mut dyn Source,
+    target: &Path,
+    options: Options,
+) -> Result<Written, TraceError> {
+    let written = save_while(source, target, options, |_| true)?;
+    Ok(written.expect("nobody asked it to stop"))
+}
+
+/// Writes all records of a source as a trace, as long as `go_on`, asked after every batch with
+/// the records so far, says so. Otherwise what was written is removed, and nothing returned.
+///
+/// # Errors
+/// What the source or the disk says; what was written so far is removed then.
+pub fn save_while(
+    source: &mut dyn Source,
+    target: &Path,
+    options: Options,
+    go_on: impl FnMut(u64) -> bool,
+) -> Result<Option<Written>, TraceError> {
+    let mut writer = Writer::create(target, source.info(), options)?;
+    match copy(source, &mut writer, go_on) {
+        Ok(true) => writer.finish().map(Some),
+        Ok(false) => writer.abandon().map(|()| None),
+        Err(error) => {
+            // The first error is the one that matters.
+            let _ = writer.abandon();
+            Err(error)
+        }
+    }
+}
+
+/// Whether it came to its end.
+fn copy(
+    source: &mut dyn Source,
+    writer: &mut Writer,
+    mut go_on: impl FnMut(u64) -> bool,
+) -> Result<bool, TraceError> {
+    let mut batch = Vec::with_capacity(BATCH);
+    while go_on(writer.records()) {
+        source.read(&mut batch)?;
+        writer.update(source.info());
+        if batch.is_empty() {
+            return Ok(true);
+        }
+        writer.write(&batch)?;
+    }
+    Ok(false)
+}
+
+/// Where a trace is until it is finished.
+pub(super) fn partial_of(target: &Path) -> PathBuf {
+    let mut name = OsString::from(target.as_os_str());
+    // A path that ends in a slash names the same directory.
+    while name.len() > 1 && name.as_encoded_bytes().ends_with(b"/") {
+        name = Path::new(&name).components().as_path().as_os_str().to_owned();
+    }
+    name.push(".partial");
+    name.into()
+}
+
+fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn write_file(path: &Path, text: &str) -> Result<(), TraceError> {
+    File::create_new(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .map_err(TraceError::io(path))
+}
+
+/// Writes a file beside another and puts it in its place: what is there is always whole.
+fn replace_file(beside: &Path, path: &Path, text: &str) -> Result<(), TraceError> {
+    // A rest of one that found no room.
+    let _ = fs::remove_file(beside);
+    write_file(beside, text)?;
+    fs::rename(beside, path).map_err(TraceError::io(path))
+}
+
+/// A new name is safe when its directory is.
+fn sync_directory(path: &Path) -> std::io::Result<()> {
+    File::open(path)?.sync_all()
+}

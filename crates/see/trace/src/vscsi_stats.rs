@@ -1,0 +1,269 @@
+//! The histograms that `vscsiStats -p all` prints, as text or with `-c` as CSV: no I/O, but what VMware
+//! counted of it.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::TraceError;
+use crate::import::unpack;
+
+/// Longest file that is read, in bytes; one virtual disk takes about 6 KiB.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// All histograms of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Histograms {
+    /// In the order of the file: sixteen of each virtual disk.
+    pub all: Vec<Histogram>,
+    /// Lines that could not be used: number and content.
+    pub bad: Vec<(u64, String)>,
+}
+
+/// One histogram.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Histogram {
+    /// What was counted, with its unit, as vscsiStats says it.
+    pub name: String,
+    /// The VM's world group.
+    pub world_group: String,
+    /// The virtual disk: its handle and, in brackets, its name.
+    pub disk: String,
+    /// The smallest value.
+    pub min: i64,
+    /// The largest value.
+    pub max: i64,
+    /// The mean, in whole numbers.
+    pub mean: i64,
+    /// How many values there were.
+    pub count: u64,
+    /// The buckets, lowest first.
+    pub buckets: Vec<Bucket>,
+}
+
+/// How many values were above the limit of the bucket before and at most this one's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Bucket {
+    /// How many.
+    pub frequency: u64,
+    /// The largest value that counts; none of the last bucket, which holds what is above: the text
+    /// says so, and CSV repeats the limit before it.
+    pub limit: Option<i64>,
+}
+
+impl Histogram {
+    /// All values that the buckets hold; [`Self::count`] in a whole file.
+    pub fn total(&self) -> u64 {
+        self.buckets.iter().fold(0, |sum, bucket| sum.saturating_add(bucket.frequency))
+    }
+
+    /// The bucket that holds the value below or at which this share of them lie, in percent above 0;
+    /// none of no values.
+    pub fn percentile(&self, percent: f64) -> Option<Bucket> {
+        let total = self.total();
+        #[expect(clippy::cast_precision_loss, reason = "a count of I/Os")]
+        let wanted = (total as f64 * percent / 100.0).max(f64::MIN_POSITIVE);
+        let mut sum = 0_u64;
+        self.buckets.iter().copied().filter(|_| total > 0).find(|bucket| {
+            sum = sum.saturating_add(bucket.frequency);
+            #[expect(clippy::cast_precision_loss, reason = "a count of I/Os")]
+            let sum = sum as f64;
+            sum >= wanted
+        })
+    }
+}
+
+/// Bytes of a file in which the first histogram begins.
+const BEGIN: u64 = 4096;
+/// How each histogram begins.
+const TITLE: &str = "Histogram: ";
+
+/// Whether the file begins with such histograms.
+pub fn is_likely(path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = untrusted::open_named(path)
+        .and_then(unpack)
+        .map(|file| file.take(BEGIN).read_to_end(&mut begin));
+    matches!(read, Ok(Ok(_)))
+        && String::from_utf8_lossy(&begin).lines().any(|line| line.trim().starts_with(TITLE))
+}
+
+/// Reads the histograms in the file `path`, plain or compressed (zst, gz, xz).
+///
+/// # Errors
+/// When it cannot be read, is larger than 64 MiB, or holds no histogram.
+pub fn read(path: &Path) -> Result<Histograms, TraceError> {
+    let failed = |source| TraceError::Io { path: path.to_owned(), source };
+    let wrong = |reason: &str| TraceError::Format { path: path.to_owned(), reason: reason.into() };
+    let file = untrusted::open_named(path).and_then(unpack).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(wrong("is larger than 64 MiB, the histograms of ten thousand disks"));
+    }
+    let histograms = parse(&String::from_utf8_lossy(&bytes));
+    if histograms.all.is_empty() {
+        return Err(wrong("holds no line \"Histogram: ...\", as vscsiStats -p all prints"));
+    }
+    Ok(histograms)
+}
+
+/// The histograms of a text.
+pub fn parse(text: &str) -> Histograms {
+    let mut histograms = Histograms::default();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    for (line, number) in text.lines().zip(1..) {
+        // Braces hold a histogram and its buckets together in the text.
+        let line = line.trim().trim_end_matches(['{', '}']).trim();
+        if line.is_empty() || line.starts_with("Frequency,") {
+            continue;
+        }
+        if let Some(head) = line.strip_prefix(TITLE) {
+            histograms.all.push(begin(head));
+            continue;
+        }
+        let last = histograms.all.last_mut();
+        if last.and_then(|histogram| row(histogram, line)).is_none() {
+            histograms.bad.push((number, line.chars().take(80).collect()));
+        }
+    }
+    histograms.all.iter_mut().for_each(open_last);
+    histograms
+}
+
+/// What stands before the virtual machine's and the disk's numbers.
+const GROUP: &str = "virtual machine worldGroupID";
+const DISK: &str = "virtual disk handleID";
+
+/// `name,virtual machine worldGroupID,N,virtual disk handleID,N (disk)`, or `name for virtual machine
+/// worldGroupID : N, virtual disk handleID : N (disk)`.
+fn begin(head: &str) -> Histogram {
+    let (name, rest) = head.split_once(GROUP).unwrap_or((head, ""));
+    let (group, disk) = rest.split_once(DISK).unwrap_or((rest, ""));
+    let name = name.trim().trim_end_matches(',');
+    let name = name.strip_suffix(" for").unwrap_or(name).trim();
+    Histogram {
+        name: name.to_owned(),
+        world_group: bare(group),
+        disk: bare(disk),
+        ..Histogram::default()
+    }
+}
+
+/// A value without the signs around it.
+fn bare(text: &str) -> String {
+    text.trim_matches([',', ':', ' ', '\t']).to_owned()
+}
+
+/// A number of the histogram, or a bucket.
+fn row(histogram: &mut Histogram, line: &str) -> Option<()> {
+    if line.starts_with(GROUP) || line.starts_with(DISK) {
+        return continued(histogram, line);
+    }
+    if let Some((frequency, limit)) = line.split_once('(') {
+        return bucket(histogram, frequency, limit.trim().strip_suffix(')')?);
+    }
+    let (first, second) = line.split_once([',', ':'])?;
+    let second = second.trim();
+    match first.trim() {
+        "min" => histogram.min = second.parse().ok()?,
+        "max" => histogram.max = second.parse().ok()?,
+        "mean" => histogram.mean = second.parse().ok()?,
+        "count" => histogram.count = second.parse().ok()?,
+        first => {
+            let (frequency, limit) = (first.parse().ok()?, Some(second.parse().ok()?));
+            histogram.buckets.push(Bucket { frequency, limit });
+        }
+    }
+    Some(())
+}
+
+/// A head that goes on in lines of its own.
+fn continued(histogram: &mut Histogram, line: &str) -> Option<()> {
+    let (group, disk) = line.split_once(DISK).map_or((line, None), |(a, b)| (a, Some(b)));
+    if let Some(group) = group.trim().strip_prefix(GROUP) {
+        histogram.world_group = bare(group);
+    }
+    if let Some(disk) = disk {
+        histogram.disk = bare(disk);
+    }
+    Some(())
+}
+
+/// `frequency (<= limit)`, or `frequency (> limit)` of the last one.
+fn bucket(histogram: &mut Histogram, frequency: &str, limit: &str) -> Option<()> {
+    let frequency = frequency.trim().parse().ok()?;
+    let number = |text: &str| text.trim().parse::<i64>().ok();
+    let limit = match limit.trim().strip_prefix("<=") {
+        Some(limit) => Some(number(limit)?),
+        None => {
+            number(limit.trim().strip_prefix('>')?)?;
+            None
+        }
+    };
+    histogram.buckets.push(Bucket { frequency, limit });
+    Some(())
+}
+
+/// A last limit that is the one before it again means "above".
+fn open_last(histogram: &mut Histogram) {
+    if let [.., before, last] = &mut histogram.buckets[..]
+        && before.limit == last.limit
+    {
+        last.limit = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CSV: &str = "\
+Histogram: latency of IOs in Microseconds (us),virtual machine worldGroupID,2099979,virtual disk handleID,8194 (scsi0:0)
+min,120
+max,90000
+mean,800
+count,10
+Frequency,Histogram Bucket Limit
+0,100
+7,500
+2,1000
+0,5000
+1,5000
+";
+    const TEXT: &str = "\
+Histogram: latency of IOs in Microseconds (us) for virtual machine worldGroupID : 2099979, virtual disk handleID : 8194 (scsi0:0) {
+ min : 120
+ max : 90000
+ mean : 800
+ count : 10
+   {
+      0               (<=                100)
+      7               (<=                500)
+      2               (<=               1000)
+      0               (<=               5000)
+      1               (>                5000)
+   }
+}
+";
+
+    #[test]
+    fn text_and_csv_of_vscsistats_are_the_same() {
+        let csv = parse(CSV);
+        assert_eq!((csv.all.len(), csv.bad.len()), (1, 0));
+        assert_eq!(parse(TEXT), csv);
+        assert_eq!(parse(&CSV.replace('\n', "\r\n")), csv);
+        let apart = TEXT.replace(" for virtual", ",\n virtual").replace(", virtual", ",\n virtual");
+        assert_eq!(parse(&apart), csv, "the head in lines of its own");
+    }
+
+    #[test]
+    fn percentiles_are_buckets() {
+        let all = parse(TEXT).all;
+        let limit = |percent| all[0].percentile(percent).map(|bucket| bucket.limit);
+        assert_eq!(limit(50.0), Some(Some(500)));
+        assert_eq!((limit(90.0), limit(99.0)), (Some(Some(1000)), Some(None)));
+        assert_eq!(Histogram::default().percentile(50.0), None);
+    }
+}

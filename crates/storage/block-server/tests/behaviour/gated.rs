@@ -1,0 +1,80 @@
+//! A disk whose answers wait until a test lets them go.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use nbd::server::Command;
+use nbd::{Code, Export};
+use rustix::event::{EventfdFlags, eventfd};
+use tilemark_block_server::{Action, Buffer, Disk, Effects, Io, RamDisk, Request};
+
+/// The disk. Each request but a flush waits for its turn at the gate.
+pub(crate) struct Gated {
+    ram: RamDisk,
+    gate: Arc<OwnedFd>,
+    came: Sender<Command>,
+    waiting: Vec<Option<Request>>,
+    fails: Option<Code>,
+}
+
+/// What lets requests go, and tells that they came.
+pub(crate) struct Gate {
+    gate: Arc<OwnedFd>,
+    came: Receiver<Command>,
+}
+
+impl Gated {
+    pub fn with_gate(size: u64, fails: Option<Code>) -> (Box<dyn Disk>, Gate) {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE;
+        let gate = Arc::new(eventfd(0, flags).unwrap());
+        let (tell, came) = channel();
+        let ram = RamDisk::new("vm", size).unwrap();
+        let (waiting, ours) = (Vec::new(), Arc::clone(&gate));
+        let disk = Self { ram, gate: ours, came: tell, waiting, fails };
+        (Box::new(disk), Gate { gate, came })
+    }
+}
+
+impl Gate {
+    /// Waits until the disk has this many more requests.
+    pub fn wait_for(&self, requests: usize) {
+        for _ in 0..requests {
+            self.came.recv().expect("the server is there");
+        }
+    }
+
+    /// Lets so many answers go.
+    pub fn open(&self, answers: u64) {
+        rustix::io::write(&self.gate, &answers.to_ne_bytes()).unwrap();
+    }
+}
+
+impl Disk for Gated {
+    fn export(&self) -> &Export {
+        self.ram.export()
+    }
+
+    fn submit(&mut self, request: Request, effects: &mut Effects) {
+        let command = request.command;
+        if command == Command::Flush {
+            return self.ram.submit(request, effects);
+        }
+        let id = u64::try_from(self.waiting.len()).unwrap();
+        self.waiting.push(Some(request));
+        let (file, action) = (Arc::clone(&self.gate), Action::Read { offset: 0, skip: 0 });
+        effects.io(Io { id, file, action, data: Buffer::zeroed(8) });
+        // A test that is over listens no more.
+        let _ = self.came.send(command);
+    }
+
+    fn done(&mut self, io: u64, result: Result<u32, i32>, _: Buffer, effects: &mut Effects) {
+        let request = self.waiting[usize::try_from(io).unwrap()].take().expect("done once");
+        match (result, self.fails) {
+            (Ok(_), None) => self.ram.submit(request, effects),
+            (_, code) => {
+                effects.answer(request.id, Err(code.unwrap_or(Code::Io)), request.data);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+use std::collections::BinaryHeap;
+
+use super::curve::MissRatioCurve;
+use super::histogram::DistanceHistogram;
+use super::stack::ReuseStack;
+use crate::page::PageId;
+
+/// Hash values are compared in 24 bits, as in the paper (section 3.1).
+const MODULUS: u32 = 1 << 24;
+
+/// Which share of the pages is looked at: above 0, at most 1, in steps of 2^-24.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampleRate {
+    threshold: u32,
+}
+
+impl SampleRate {
+    /// Every page.
+    pub const ALL: Self = Self { threshold: MODULUS };
+
+    /// The nearest rate to `share`; `None` outside 0 (excluded) to 1.
+    #[expect(clippy::cast_possible_truncation, reason = "at most 2^24")]
+    #[expect(clippy::cast_sign_loss, reason = "positive")]
+    pub fn new(share: f64) -> Option<Self> {
+        let is_share = share > 0.0 && share <= 1.0;
+        let threshold = (share * f64::from(MODULUS)).round().max(1.0) as u32;
+        is_share.then_some(Self { threshold })
+    }
+
+    /// The rate as a share, 0 to 1.
+    pub fn share(self) -> f64 {
+        f64::from(self.threshold) / f64::from(MODULUS)
+    }
+
+    /// Whether a page is looked at: all of its references are or none.
+    #[inline]
+    pub fn takes(self, page: PageId) -> bool {
+        sample_hash(page) < self.threshold
+    }
+}
+
+/// Not the bits by which pages are indexed, so that samples spread over the index.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "24 bits are kept")]
+fn sample_hash(page: PageId) -> u32 {
+    state_machine::mix(page.0) as u32 & (MODULUS - 1)
+}
+
+/// An approximate LRU miss-ratio curve from a sample of the pages: SHARDS (Waldspurger, Park,
+/// Garthwaite and Ahmad, FAST 2015), at a fixed rate or with a fixed number of pages.
+///
+/// Distances are scaled up by the rate, and each sampled reference counts as `1 / rate`
+/// references, which is the paper's rescaling of earlier counts when the rate falls. The
+/// difference between the references there were and those the sample stands for is added at the
+/// smallest distance (the paper's SHARDS-adj, section 3.3). Distances above 256 are kept to one
+/// part in 256.
+#[derive(Debug, Clone)]
+pub struct Shards {
+    rate: SampleRate,
+    /// Fixed size: the most pages sampled; the sampled ones by hash, largest first.
+    limit: Option<(usize, BinaryHeap<(u32, PageId)>)>,
+    stack: ReuseStack,
+    hits: DistanceHistogram,
+    /// References the sample stands for, first ones included.
+    sampled: f64,
+    references: u64,
+}
+
+impl Shards {
+    /// Looks at a fixed share of the pages; memory grows with the pages there are.
+    pub fn fixed_rate(rate: SampleRate) -> Self {
+        Self {
+            rate,
+            limit: None,
+            stack: ReuseStack::new(),
+            hits: DistanceHistogram::default(),
+            sampled: 0.0,
+            references: 0,
+        }
+    }
+
+    /// Looks at no more than `pages` pages (at least 1) at a time: begins with all and lowers the
+    /// rate as more appear. The paper finds 8,192 enough for errors near 0.01.
+    pub fn fixed_size(pages: usize) -> Self {
+        let limit = Some((pages.max(1), BinaryHeap::with_capacity(pages + 2)));
+        Self { limit, ..Self::fixed_rate(SampleRate::ALL) }
+    }
+
+    /// The rate now.
+    pub fn rate(&self) -> SampleRate {
+        self.rate
+    }
+
+    /// One reference.
+    #[inline]
+    pub fn reference(&mut self, page: PageId) {
+        self.references += 1;
+        let hash = sample_hash(page);
+        if hash < self.rate.threshold {
+            self.sample(page, hash);
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "distances far below 2^53")]
+    #[expect(clippy::cast_possible_truncation, reason = "scaled distances are far below 2^63")]
+    #[expect(clippy::cast_sign_loss, reason = "positive")]
+    fn sample(&mut self, page: PageId, hash: u32) {
+        let weight = 1.0 / self.rate.share();
+        self.sampled += weight;
+        if let Some(distance) = self.stack.reference(page) {
+            self.hits.add((distance as f64 * weight).round() as u64, weight);
+        } else if let Some((most, by_hash)) = &mut self.limit {
+            by_hash.push((hash, page));
+            if by_hash.len() > *most {
+                Self::shrink(&mut self.rate, by_hash, &mut self.stack);
+            }
+        }
+    }
+
+    /// Lowers the rate to just below the largest sampled hash and drops its pages.
+    fn shrink(
+        rate: &mut SampleRate,
+        by_hash: &mut BinaryHeap<(u32, PageId)>,
+        stack: &mut ReuseStack,
+    ) {
+        let largest = by_hash.peek().map_or(0, |entry| entry.0);
+        rate.threshold = largest.max(1);
+        while let Some(entry) = by_hash.peek().copied().filter(|entry| entry.0 >= largest) {
+            by_hash.pop();
+            stack.forget(entry.1);
+        }
+    }
+
+    /// The curve so far.
+    #[expect(clippy::cast_precision_loss, reason = "ratios of counts far below 2^53")]
+    pub fn curve(&self) -> MissRatioCurve {
+        let references = self.references as f64;
+        debug_assert!(self.hits.total() <= self.sampled * 1.000_001);
+        let missing = (1, references - self.sampled);
+        MissRatioCurve::from_hits(std::iter::once(missing).chain(self.hits.iter()), references)
+    }
+}

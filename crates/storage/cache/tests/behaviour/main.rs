@@ -1,0 +1,13 @@
+//! What the cache promises, seen from outside.
+
+mod clusters;
+mod curves;
+mod devices;
+mod golden;
+mod invariants;
+mod models;
+mod oracle;
+#[path = "../../../../see/trace/tests/import/shared.rs"]
+mod shared;
+mod tier;
+mod traces;

@@ -1,0 +1,163 @@
+//! What is mounted, in every mount namespace that can be seen, and what is swapped to.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use untrusted::mountinfo::{mounts, unescape};
+
+use crate::device_number::DeviceNumber;
+use crate::place::{Place, block_number};
+
+/// One line of `mountinfo` (proc(5), `/proc/pid/mountinfo`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mount {
+    pub id: u64,
+    pub device: DeviceNumber,
+    pub point: String,
+    pub options: String,
+    pub fs_type: String,
+    pub source: String,
+    pub super_options: String,
+}
+
+/// A mount and one process that sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SeenMount {
+    pub mount: Mount,
+    /// A process in the mount's namespace; 0 is this process's own.
+    pub pid: u32,
+}
+
+/// All mounts of all namespaces that have a process.
+#[derive(Debug, Default)]
+pub(crate) struct AllMounts {
+    pub mounts: Vec<SeenMount>,
+    /// Processes whose table may not be read.
+    pub unreadable: usize,
+}
+
+/// The mounts of this process's own namespace.
+pub(crate) fn own() -> std::io::Result<Vec<Mount>> {
+    Ok(parse(&fs::read_to_string("/proc/self/mountinfo")?))
+}
+
+/// The mounts of every namespace. A namespace held by a file alone is not seen here; the
+/// exclusive open finds its devices.
+pub(crate) fn all() -> std::io::Result<AllMounts> {
+    let mut found = AllMounts {
+        mounts: own()?.into_iter().map(|mount| SeenMount { mount, pid: 0 }).collect(),
+        unreadable: 0,
+    };
+    let mut views: BTreeSet<(PathBuf, PathBuf)> =
+        view(Path::new("/proc/self")).into_iter().collect();
+    for entry in fs::read_dir("/proc")?.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        if view(&entry.path()).is_some_and(|view| !views.insert(view)) {
+            continue;
+        }
+        match fs::read_to_string(entry.path().join("mountinfo")) {
+            Ok(text) => {
+                found.mounts.extend(parse(&text).into_iter().map(|mount| SeenMount { mount, pid }));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                found.unreadable += 1;
+            }
+            // The process ended, or is a zombie or kernel thread without a namespace.
+            Err(_) => {}
+        }
+    }
+    Ok(found)
+}
+
+/// What decides which mounts a process is shown: its namespace, and its root directory, since
+/// a process in a chroot sees only what lies below.
+fn view(process: &Path) -> Option<(PathBuf, PathBuf)> {
+    let namespace = fs::read_link(process.join("ns/mnt")).ok()?;
+    Some((namespace, fs::read_link(process.join("root")).ok()?))
+}
+
+impl Mount {
+    /// Every block device the mount is known to use: its own number, and the devices it names
+    /// as source, because btrfs and bcachefs report an anonymous number (`0:N`) and bcachefs
+    /// joins its sources with colons.
+    pub fn devices(&self) -> Vec<DeviceNumber> {
+        let mut devices = vec![self.device];
+        for source in self.source.split(':').filter(|source| source.starts_with('/')) {
+            devices.extend(block_number(Path::new(source)));
+        }
+        devices
+    }
+}
+
+impl Mount {
+    /// [`Self::devices`], and the file where an image is mounted without a loop device.
+    pub fn places(&self) -> Vec<Place> {
+        let mut places: Vec<Place> = self.devices().into_iter().map(Place::Device).collect();
+        if self.source.starts_with('/') {
+            places.extend(Place::of(Path::new(&self.source)));
+        }
+        places
+    }
+}
+
+fn parse(text: &str) -> Vec<Mount> {
+    mounts(text).map(Mount::from).collect()
+}
+
+impl From<untrusted::mountinfo::Mount<'_>> for Mount {
+    fn from(line: untrusted::mountinfo::Mount<'_>) -> Self {
+        let (major, minor) = line.device;
+        Self {
+            id: line.id,
+            device: DeviceNumber { major, minor },
+            point: line.point,
+            options: line.options.to_owned(),
+            fs_type: line.kind.to_owned(),
+            source: line.source,
+            super_options: line.super_options.to_owned(),
+        }
+    }
+}
+
+/// Active swap areas: the paths as the kernel names them.
+pub(crate) fn swaps() -> std::io::Result<Vec<PathBuf>> {
+    Ok(parse_swaps(&fs::read_to_string("/proc/swaps")?))
+}
+
+/// A deleted swap file is shown with a suffix the path does not have.
+fn parse_swaps(text: &str) -> Vec<PathBuf> {
+    text.lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .map(|path| PathBuf::from(unescape(path)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn swap_areas_are_read_past_the_heading() {
+        let text = "Filename\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n/swap\\040file file 9 0 -3\n";
+        assert_eq!(parse_swaps(text), [PathBuf::from("/dev/sda2"), PathBuf::from("/swap file")]);
+    }
+
+    #[test]
+    fn the_own_namespace_has_a_root() {
+        assert!(own().expect("mountinfo").iter().any(|mount| mount.point == "/"));
+        assert!(all().expect("mountinfo").mounts.iter().any(|seen| seen.mount.point == "/"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_parsers(text in ".*") {
+            let _ = parse(&text);
+            let _ = parse_swaps(&text);
+        }
+    }
+}

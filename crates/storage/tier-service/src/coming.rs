@@ -1,0 +1,223 @@
+//! Disks that come into a set and leave it while it is served.
+//!
+//! What has to be waited for is waited for by the thread that asks: files, what a log has, what clients are still to be
+//! answered. The server's thread is asked for what takes it no time, and told what was found.
+
+use std::path::Path;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
+
+use block_server::{Effects, Running, StartError};
+use nbd::Export;
+use tier::{Event, Mode, Note, OpenError, Tier};
+
+use crate::asking::Control;
+use crate::core::Core;
+use crate::disk::CachedDisk;
+use crate::identity;
+use crate::inbox::{Ask, Coming, Command, ElsewhereReport, Held, Joining, Move, Reply, Room};
+use crate::media::{Files, Watched};
+use crate::opening::{Copies, Opening};
+use crate::reserved::Reserve;
+use crate::route::Shape;
+use crate::set::{Backing, export, open_backing, places};
+
+impl Control {
+    /// Opens a disk, and has it served.
+    pub(crate) fn attach(&self, coming: &Coming, server: &Running) -> Reply {
+        let opening = self.opening(coming)?;
+        let name = opening.name.clone();
+        let failed = |error: String| format!("{name} is not attached: {error}");
+        let _one = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = self.tell(Ask::Room, None)?;
+        if room.names.contains(&name) {
+            return Err(failed("a disk of this name is served already".to_owned()));
+        }
+        let opened = match &coming.elsewhere {
+            None => self.open(opening, &coming.accepted, room, None),
+            Some(elsewhere) => self.find(opening, elsewhere, &room),
+        };
+        let (export, route) = opened.map_err(failed)?;
+        let core = self.core.get().and_then(Weak::upgrade).ok_or("the server ends")?;
+        let disk = CachedDisk { core, export, route };
+        server.add(Box::new(disk)).map_err(|error| {
+            self.undo(&name, coming.elsewhere.is_some());
+            failed(error.to_string())
+        })?;
+        Ok(None)
+    }
+
+    /// Has a disk leave that came and is not offered. Whoever is told why it did not come need not know of this.
+    fn undo(&self, name: &str, is_elsewhere: bool) {
+        if is_elsewhere {
+            let _ = self.send(Ask::Move(Move::Drop(name.to_owned())));
+        } else {
+            let command = Command::Detach { disk: name.to_owned() };
+            let _ = self.tell(|tell| Ask::Command(command, tell), None);
+        }
+    }
+
+    /// Opens a disk here; how it is offered, and its place among what clients find. One comes at a time. If clients have
+    /// it already, it has to be what they were told.
+    pub(crate) fn open(
+        &self,
+        opening: Opening,
+        accepted: &[String],
+        room: Room,
+        told: Option<Shape>,
+    ) -> Result<(Export, usize), String> {
+        let words = |error: &dyn std::error::Error| error.to_string();
+        let index = places(&room.superblock, std::slice::from_ref(&opening))
+            .map_err(|error| words(&error))?[0];
+        let backing = open_backing(&opening, index, accepted).map_err(|error| words(&error))?;
+        let export =
+            export(&opening, &backing, room.request_bytes_max).map_err(|error| words(&error))?;
+        let shape = Shape::of(&export);
+        if let Some(told) = told
+            && (shape.size != told.size || shape.block > told.block)
+        {
+            return Err(format!(
+                "it has {} B here in blocks of {} B, and its clients know {} B in blocks of {} B",
+                shape.size, shape.block, told.size, told.block
+            ));
+        }
+        let Backing { attachment, file, sidecar, reserved, mut made, .. } = backing;
+        // Those of other disks are not held here, or they would not be free when those leave.
+        let mut files = Files { cache: room.cache, disks: vec![None; room.superblock.disks.len()] };
+        files.disks[usize::from(index)] = Some((Arc::clone(&file), Arc::clone(&sidecar)));
+        let session = identity::session().map_err(|error| words(&error))?;
+        let mut media = Watched::new(&files);
+        let prepared = Tier::prepare(&mut media, &room.superblock, session, &attachment);
+        let prepared = prepared.map_err(|error| {
+            // Where the set is does not matter for this: its server has it open.
+            match (media.failure(&error, Path::new("the cache"), [(index, &opening)]), error) {
+                (Some(error), _) => words(&error),
+                (None, OpenError::Attach { error, .. }) => words(&error),
+                (None, error) => words(&error),
+            }
+        })?;
+        let held = reserved.clone();
+        let joining =
+            Joining { prepared, backing: file, sidecar, reserved, opening: opening.clone() };
+        self.tell(|tell| Ask::Join(Box::new(joining), tell), None)?;
+        held.iter().for_each(|held| held.keep());
+        made.keep();
+        drop(held);
+        let opening = Box::new(opening);
+        let route = self.tell(|tell| Ask::Serve(index, opening, shape, tell), None)?;
+        Ok((export, route))
+    }
+
+    fn opening(&self, coming: &Coming) -> Result<Opening, String> {
+        let peers = coming.peers.iter().map(|peer| peer.parse()).collect::<Result<Vec<_>, _>>()?;
+        let reserve = coming.reserve.then(Reserve::of_this_host);
+        Ok(Opening {
+            name: coming.disk.clone(),
+            backing: coming.backing.clone(),
+            mode: if coming.back { Mode::Back } else { Mode::Through },
+            sidecar: coming.sidecar.clone(),
+            copies: Copies { count: coming.copies, peers, tls: self.tls.clone() },
+            reserve: reserve.transpose().map_err(|error| error.to_string())?,
+        })
+    }
+
+    /// Has a disk leave. Asked again, it waits for the same.
+    pub(crate) fn detach(&self, name: &str, server: &Running, patience: Duration) -> Reply {
+        let pulse = |tell| Ask::Command(Command::Pulse, tell);
+        let report = self.tell(pulse, Some(patience))?.ok_or("the server ends")?;
+        if let Some(moving) = report.elsewhere.iter().find(|disk| disk.name == name) {
+            return self.leave_elsewhere(moving, server);
+        }
+        let found = report.disks.iter().find(|disk| disk.name == name);
+        let found =
+            found.ok_or_else(|| unknown(name, report.disks.iter().map(|d| d.name.as_str())))?;
+        let is_stuck = found.is_damaged || (report.has_failed && found.mode == "back");
+        if is_stuck && !found.is_fenced {
+            return Err(format!(
+                "{name} cannot be detached: what its log has cannot be put into its backing store\n\
+                 hint: where copies are, end this server and `tilemark tier takeover` it"
+            ));
+        }
+        let files = self.tell(|tell| Ask::Files(found.index, tell), Some(patience))?;
+        match server.withdraw(name) {
+            // Who asked before has had it withdrawn.
+            Ok(()) | Err(StartError::Unknown { .. }) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        let command = Command::Detach { disk: name.to_owned() };
+        self.tell(|tell| Ask::Command(command, tell), Some(patience))?;
+        if let Some(Held { sidecar, reserved: Some(reserved) }) = files {
+            reserved.end(&sidecar);
+        }
+        Ok(None)
+    }
+
+    /// Clients do not find a disk here any more that another server owns.
+    fn leave_elsewhere(&self, moving: &ElsewhereReport, server: &Running) -> Reply {
+        let name = &moving.name;
+        if moving.owner.is_none() || moving.is_pulled {
+            return Err(format!(
+                "{name} is on its way from one server to another\nhint: `tilemark tier status` says when it is there"
+            ));
+        }
+        match server.withdraw(name) {
+            Ok(()) | Err(StartError::Unknown { .. }) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        self.send(Ask::Move(Move::Drop(name.clone())))?;
+        Ok(None)
+    }
+}
+
+/// No disk is called so.
+pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    match known.collect::<Vec<_>>().join(", ") {
+        known if known.is_empty() => format!("no disk \"{name}\"; there is none"),
+        known => format!("no disk \"{name}\"; there are {known}"),
+    }
+}
+
+impl Core {
+    pub(crate) fn room(&self) -> Room {
+        Room {
+            superblock: self.tier.superblock(),
+            cache: Arc::clone(&self.files.cache),
+            names: self.routes.iter().flatten().map(|route| route.name.clone()).collect(),
+            request_bytes_max: self.tier.request_bytes_max(),
+        }
+    }
+
+    /// A disk that was opened comes.
+    pub(crate) fn join(&mut self, joining: Joining, tell: SyncSender<Reply>, fx: &mut Effects) {
+        let Joining { prepared, backing, sidecar, reserved, opening } = joining;
+        let (index, generation) = (prepared.index(), prepared.generation());
+        let place = usize::from(index);
+        self.files.disks[place] = Some((backing, sidecar));
+        reserved.into_iter().for_each(|reserved| self.hold(index, reserved));
+        let names = opening.copies.peers.iter().map(|peer| peer.name.clone()).collect();
+        self.inbox.peers[place] = names;
+        self.inbox.names[place] = Some(opening.name.clone());
+        if let Err(error) = opening.look_for_peers(&mut self.peers, index, generation) {
+            self.forget(index);
+            let _ = tell.send(Err(format!("looking for its peers: {error}")));
+            return;
+        }
+        self.inbox.waiting.push((Note::Attached(index), tell));
+        self.attach(prepared, fx);
+        self.handle(Event::Turn, fx);
+    }
+
+    /// Nothing of a disk is needed any more.
+    pub(crate) fn forget(&mut self, index: u16) {
+        let place = usize::from(index);
+        self.peers.end(index);
+        self.files.disks[place] = None;
+        self.reserved.remove(&index);
+        self.forget_marks(index);
+        self.inbox.names[place] = None;
+        self.inbox.peers[place].clear();
+        self.drop_near(index);
+        self.turns.retain(|(_, disk, _)| *disk != index);
+    }
+}

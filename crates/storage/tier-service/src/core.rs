@@ -1,0 +1,510 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use block_server::{Action, Buffer, Effects, Io, Pool};
+use nbd::Code;
+use tier::format::{Sidecar, Uuid};
+use tier::ownership::is_owner;
+use tier::{Event, IoError, IoId, Order, PeerEvent, Place, Prepared, ReadIo, Tier};
+use units::Nanos;
+
+use crate::arena::Arena;
+use crate::inbox::Inbox;
+use crate::marks::{FIRST_IO, Marking};
+use crate::media::{Files, writes_durably};
+use crate::peers::{Peers, Told};
+use crate::requests::Requests;
+use crate::reserved::Reserved;
+use crate::route::{Giving, Route, TellGiving};
+use crate::times::{Times, Watch};
+
+/// Time in which a backing store that refuses may come back while its set is closed. Our choice: what waits is safe in a
+/// log, and whoever ends a server waits for it.
+const REFUSED_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the ring does for the machine.
+#[derive(Debug)]
+pub(crate) enum Under {
+    /// Into a request's own memory, all of it.
+    Whole {
+        io: ReadIo,
+        done: u32,
+    },
+    /// Into memory of its own, from which it is taken.
+    Part {
+        io: ReadIo,
+        done: u32,
+    },
+    Write {
+        place: Place,
+        at: u64,
+        done: u32,
+        durable: bool,
+    },
+    /// Zeros: the file system is asked first, then they are written.
+    Allocate {
+        place: Place,
+        at: u64,
+        bytes: u32,
+        unmap: bool,
+    },
+    Flush {
+        place: Place,
+    },
+    /// Both copies of a sidecar, to see whose it says the disk is.
+    Confirm {
+        place: Place,
+        generation: u64,
+        done: u32,
+    },
+}
+
+/// The machine, and what it works with.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) tier: Tier,
+    pub(crate) files: Files,
+    /// Whether a durable write of the cache device needs no flush behind it.
+    writes_durably: bool,
+    pub(crate) requests: Requests,
+    pub(crate) memory: Pool,
+    /// What the machine has kept in memory.
+    pub(crate) arena: Arena,
+    /// By the machine's number.
+    pub(crate) under: Vec<Option<Under>>,
+    pub(crate) inbox: Inbox,
+    pub(crate) times: Times,
+    watch: Watch,
+    pub(crate) peers: Peers,
+    /// Backing devices that are reserved, by index, and those whose reservation another host has taken.
+    pub(crate) reserved: BTreeMap<u16, Arc<Reserved>>,
+    pub(crate) refused: BTreeSet<u16>,
+    /// Disks whose sidecar, and not their backing store, failed last.
+    pub(crate) sidecars_refused: BTreeSet<u16>,
+    /// Questions to devices that are not answered.
+    checks: usize,
+    is_closing: bool,
+    /// When nothing more is waited for while a backing store refuses.
+    gives_up_at: Option<Instant>,
+    /// The set's name.
+    pub(crate) set: Uuid,
+    started: Instant,
+    wake: Option<Instant>,
+    pub(crate) is_closed: bool,
+    /// When population of a disk is to be on or off again.
+    pub(crate) turns: Vec<(Instant, u16, bool)>,
+    /// What clients find here, wherever it is.
+    pub(crate) routes: Vec<Option<Route>>,
+    /// Who waits until nothing that was asked of a disk is under way.
+    pub(crate) quiet: Vec<(Giving, TellGiving)>,
+    effects: Vec<tier::Effect>,
+    pub(crate) marking: Marking,
+}
+
+impl Core {
+    pub(crate) fn new(tier: Tier, files: Files, inbox: Inbox, peers: Peers, set: Uuid) -> Self {
+        let now = Instant::now();
+        Self {
+            arena: Arena::new(tier.memory().bytes),
+            tier,
+            writes_durably: writes_durably(&files.cache),
+            files,
+            requests: Requests::default(),
+            memory: Pool::new(),
+            under: Vec::new(),
+            inbox,
+            times: Times::default(),
+            watch: Watch::default(),
+            peers,
+            reserved: BTreeMap::new(),
+            refused: BTreeSet::new(),
+            sidecars_refused: BTreeSet::new(),
+            checks: 0,
+            is_closing: false,
+            gives_up_at: None,
+            set,
+            started: now,
+            // What recovery found is to be gone on with.
+            wake: Some(now),
+            is_closed: false,
+            turns: Vec::new(),
+            routes: Vec::new(),
+            quiet: Vec::new(),
+            effects: Vec::new(),
+            marking: Marking::default(),
+        }
+    }
+
+    /// A time has come, which may not be the next any more.
+    pub(crate) fn woken(&mut self, fx: &mut Effects) {
+        self.turn(fx);
+        self.mark_if_due(fx);
+        if self.wake.is_some_and(|wake| wake <= Instant::now()) {
+            self.wake = None;
+            self.handle(Event::Timer, fx);
+        }
+    }
+
+    /// The server begins, or somebody outside wants something.
+    pub(crate) fn told(&mut self, fx: &mut Effects) {
+        self.mark_soon(fx);
+        self.woken(fx);
+        self.hear_peers(fx);
+        self.attend(fx);
+    }
+
+    /// What became of what peers were sent, and of the ways to them.
+    fn hear_peers(&mut self, fx: &mut Effects) {
+        while let Ok(told) = self.peers.told.try_recv() {
+            self.hear(told, fx);
+        }
+    }
+
+    /// The set is left in order. A server that ends hears nothing from other threads any more: what devices were asked
+    /// is waited for.
+    pub(crate) fn close(&mut self, fx: &mut Effects) {
+        self.is_closing = true;
+        self.gives_up_at = Some(Instant::now() + REFUSED_PATIENCE);
+        while self.checks > 0 {
+            let Ok(told) = self.peers.told.recv() else { break };
+            self.hear(told, fx);
+        }
+        self.handle(Event::Order(Order::Close), fx);
+    }
+
+    /// Whether a set that closes is waited for no more: it is closed, or a backing store has refused for long.
+    pub(crate) fn is_over(&self) -> bool {
+        let is_late = self.gives_up_at.is_some_and(|at| at <= Instant::now());
+        self.is_closed || (is_late && self.is_refused())
+    }
+
+    fn is_refused(&self) -> bool {
+        let disks = (0..).zip(&self.inbox.names).filter_map(|(index, _)| self.tier.status(index));
+        disks.into_iter().any(|status| status.is_refused)
+    }
+
+    fn hear(&mut self, told: Told, fx: &mut Effects) {
+        match told {
+            // A disk of before had that place.
+            Told::Up { line, .. } | Told::Lost { line, .. } | Told::Fenced { line, .. }
+                if !self.peers.is_line(line) => {}
+            Told::Up { disk, peer, way, capacity, .. } => {
+                self.peers.known(disk, peer, way);
+                self.handle(Event::Peer(disk, peer, PeerEvent::Up { capacity }), fx);
+            }
+            Told::Lost { disk, peer, .. } => {
+                self.handle(Event::Peer(disk, peer, PeerEvent::Lost), fx);
+            }
+            Told::Fenced { disk, peer, .. } => {
+                self.handle(Event::Peer(disk, peer, PeerEvent::Fenced), fx);
+            }
+            Told::Checked { io, disk, result } => {
+                self.checks -= 1;
+                self.checked(IoId(io), disk, result, fx);
+            }
+            Told::Done { io, is_ok, data } => {
+                let result = if is_ok { Ok(Vec::new()) } else { Err(IoError::Io) };
+                self.ended(IoId(io), result, data, fx);
+            }
+        }
+    }
+
+    pub(crate) fn handle(&mut self, event: Event, fx: &mut Effects) {
+        if let Event::Done(io, result) = &event {
+            self.watch.ended(*io, result.is_ok(), &self.times);
+        }
+        self.work(|tier, now, effects| tier.handle(now, event, effects), fx);
+    }
+
+    /// A disk that was opened comes.
+    pub(crate) fn attach(&mut self, prepared: Prepared, fx: &mut Effects) {
+        self.work(|tier, now, effects| tier.attach(now, prepared, effects), fx);
+    }
+
+    fn work(
+        &mut self,
+        work: impl FnOnce(&mut Tier, Nanos, &mut Vec<tier::Effect>),
+        fx: &mut Effects,
+    ) {
+        let now = self.now();
+        let mut effects = std::mem::take(&mut self.effects);
+        work(&mut self.tier, now, &mut effects);
+        for effect in effects.drain(..) {
+            self.carry_out(effect, fx);
+        }
+        self.effects = effects;
+        for (io, kept) in self.arena.told() {
+            self.handle(Event::Kept(io, kept), fx);
+        }
+    }
+
+    /// The machine's time.
+    pub(crate) fn now(&self) -> Nanos {
+        Nanos::from(self.started.elapsed())
+    }
+
+    pub(crate) fn wake_at(&mut self, at: Nanos, fx: &mut Effects) {
+        let at = self.started + Duration::from_nanos(at.0);
+        self.wake = Some(at);
+        fx.wake(at.saturating_duration_since(Instant::now()), 0);
+    }
+
+    pub(crate) fn start(&mut self, io: IoId, under: Under, data: Buffer, fx: &mut Effects) {
+        let at = io.0 as usize;
+        if self.under.len() <= at {
+            self.under.resize_with(at + 1, || None);
+        }
+        let (place, action) = match &under {
+            Under::Whole { io, done } | Under::Part { io, done } => {
+                (io.place, Action::Read { offset: io.at + u64::from(*done), skip: *done })
+            }
+            Under::Write { place, at, done, durable } => {
+                let (offset, skip) = (at + u64::from(*done), *done);
+                let durable = *durable && self.writes_durably;
+                (*place, Action::Write { offset, skip, durable })
+            }
+            Under::Allocate { place, at, bytes, unmap } => {
+                let how =
+                    if *unmap { libc::FALLOC_FL_PUNCH_HOLE } else { libc::FALLOC_FL_ZERO_RANGE };
+                let mode = how | libc::FALLOC_FL_KEEP_SIZE;
+                (*place, Action::Allocate { mode, offset: *at, length: u64::from(*bytes) })
+            }
+            Under::Flush { place } => (*place, Action::Flush),
+            Under::Confirm { place, done, .. } => {
+                (*place, Action::Read { offset: u64::from(*done), skip: *done })
+            }
+        };
+        let is_write = matches!(action, Action::Write { .. } | Action::Allocate { .. });
+        if !matches!(action, Action::Flush) {
+            self.watch.begun(io, place, is_write);
+        }
+        if is_write {
+            self.mark_soon(fx);
+        }
+        let file = Arc::clone(self.files.of(place));
+        self.under[at] = Some(under);
+        fx.io(Io { id: io.0.into(), file, action, data });
+    }
+
+    /// All of a write is with the kernel; one that is to be durable ends with the flush behind it, where its
+    /// device needs one.
+    fn written(&mut self, id: IoId, place: Place, durable: bool, data: Buffer, fx: &mut Effects) {
+        if !durable || self.writes_durably {
+            return self.ended(id, Ok(Vec::new()), data, fx);
+        }
+        self.memory.give(data);
+        self.start(id, Under::Flush { place }, Buffer::none(), fx);
+    }
+
+    /// The ring has done something, or a part of it, or nothing yet.
+    pub(crate) fn done(
+        &mut self,
+        io: u64,
+        result: Result<u32, i32>,
+        data: Buffer,
+        fx: &mut Effects,
+    ) {
+        if io >= FIRST_IO {
+            let is_ok = result.is_ok_and(|bytes| bytes as usize == data.len());
+            self.memory.give(data);
+            return self.marked(io, is_ok);
+        }
+        let id = IoId(u32::try_from(io).expect("the machine's numbers have 32 bits"));
+        let under = self.under[id.0 as usize].take().expect("what ended was under way");
+        if matches!(result, Err(libc::EAGAIN | libc::EINTR)) {
+            return self.start(id, under, data, fx);
+        }
+        match under {
+            Under::Whole { io, done } => match moved(done, io.bytes, result) {
+                Moved::All => self.whole_read(id, io, data, fx),
+                Moved::Some(done) => self.start(id, Under::Whole { io, done }, data, fx),
+                Moved::Failed => self.failed_read(id, Some(io), data, fx),
+            },
+            Under::Part { io, done } => match moved(done, io.bytes, result) {
+                Moved::All => self.part_read(id, &io, data, fx),
+                Moved::Some(done) => self.start(id, Under::Part { io, done }, data, fx),
+                Moved::Failed => self.failed_read(id, None, data, fx),
+            },
+            Under::Write { place, at, done, durable } => {
+                let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
+                match moved(done, bytes, result) {
+                    Moved::Some(done) => {
+                        self.start(id, Under::Write { place, at, done, durable }, data, fx);
+                    }
+                    Moved::All => self.written(id, place, durable, data, fx),
+                    Moved::Failed => self.refused(id, place, result, data, fx),
+                }
+            }
+            Under::Allocate { place, at, bytes, .. } => match result {
+                Ok(_) => self.ended(id, Ok(Vec::new()), data, fx),
+                Err(libc::EOPNOTSUPP) => {
+                    let mut zeros = self.memory.take(bytes as usize);
+                    zeros.fill(0);
+                    self.start(id, Under::Write { place, at, done: 0, durable: false }, zeros, fx);
+                }
+                Err(_) => self.refused(id, place, result, data, fx),
+            },
+            Under::Confirm { place, generation, done } => {
+                let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
+                match moved(done, bytes, result) {
+                    Moved::Some(done) => {
+                        self.start(id, Under::Confirm { place, generation, done }, data, fx);
+                    }
+                    Moved::All => {
+                        let sidecar = Sidecar::newest(&data);
+                        let is_ours = sidecar.is_some_and(|s| is_owner(&s, self.set, generation));
+                        let result = if is_ours { Ok(Vec::new()) } else { Err(IoError::Fenced) };
+                        self.ended(id, result, data, fx);
+                    }
+                    Moved::Failed => self.ended(id, Err(IoError::Io), data, fx),
+                }
+            }
+            Under::Flush { place } => self.flushed(id, place, result, data, fx),
+        }
+    }
+
+    /// That of a sidecar counts when its device says so.
+    fn flushed(
+        &mut self,
+        id: IoId,
+        place: Place,
+        result: Result<u32, i32>,
+        data: Buffer,
+        fx: &mut Effects,
+    ) {
+        match (result, place) {
+            (Err(_), _) => self.refused(id, place, result, data, fx),
+            (Ok(_), Place::Sidecar(index)) if self.reserved.contains_key(&index) => {
+                let reserved = Arc::clone(&self.reserved[&index]);
+                if self.is_closing {
+                    return self.checked(id, index, reserved.check(), fx);
+                }
+                self.checks += 1;
+                self.peers.check(index, id.0, reserved);
+            }
+            (Ok(_), _) => self.ended(id, Ok(Vec::new()), data, fx),
+        }
+    }
+
+    /// The device has said whether it is held still.
+    fn checked(&mut self, id: IoId, disk: u16, result: Result<(), IoError>, fx: &mut Effects) {
+        if result == Err(IoError::Fenced) {
+            self.refused.insert(disk);
+        }
+        self.ended(id, result.map(|()| Vec::new()), Buffer::none(), fx);
+    }
+
+    /// A write or a flush failed. Where a backing device is reserved for another host it says so by this error.
+    fn refused(
+        &mut self,
+        id: IoId,
+        place: Place,
+        result: Result<u32, i32>,
+        data: Buffer,
+        fx: &mut Effects,
+    ) {
+        match place {
+            Place::Sidecar(index) => drop(self.sidecars_refused.insert(index)),
+            Place::Backing(index) => drop(self.sidecars_refused.remove(&index)),
+            _ => {}
+        }
+        let error = match (result, place) {
+            (Err(libc::EBADE), Place::Backing(index)) => {
+                self.refused.insert(index);
+                IoError::Fenced
+            }
+            _ => IoError::Io,
+        };
+        self.ended(id, Err(error), data, fx);
+    }
+
+    /// A disk's backing device is reserved.
+    pub(crate) fn hold(&mut self, index: u16, reserved: Arc<Reserved>) {
+        self.refused.remove(&index);
+        self.reserved.insert(index, reserved);
+    }
+
+    pub(crate) fn ended(
+        &mut self,
+        id: IoId,
+        result: Result<Vec<u32>, IoError>,
+        data: Buffer,
+        fx: &mut Effects,
+    ) {
+        self.memory.give(data);
+        self.handle(Event::Done(id, result), fx);
+    }
+
+    fn whole_read(&mut self, id: IoId, io: ReadIo, data: Buffer, fx: &mut Effects) {
+        let result = checked(&io, &data);
+        self.requests.bufs.insert(io.buf.0, data);
+        self.handle(Event::Done(id, result), fx);
+    }
+
+    fn part_read(&mut self, id: IoId, io: &ReadIo, data: Buffer, fx: &mut Effects) {
+        let result = checked(io, &data);
+        if result.is_ok() {
+            let (skip, take, to) = (io.skip as usize, io.take as usize, io.to as usize);
+            let into =
+                self.requests.bufs.get_mut(&io.buf.0).expect("memory that is read into is there");
+            into[to..to + take].copy_from_slice(&data[skip..skip + take]);
+        }
+        self.ended(id, result, data, fx);
+    }
+
+    fn failed_read(&mut self, id: IoId, whole: Option<ReadIo>, data: Buffer, fx: &mut Effects) {
+        match whole {
+            Some(io) => {
+                self.requests.bufs.insert(io.buf.0, data);
+            }
+            None => self.memory.give(data),
+        }
+        self.handle(Event::Done(id, Err(IoError::Io)), fx);
+    }
+
+    /// Ends a part of a request, and the request with its last.
+    pub(crate) fn reply(&mut self, id: tier::ReqId, result: Result<(), IoError>, fx: &mut Effects) {
+        if let Some(open) = self.requests.answered(id, result.map_err(|_| Code::Io)) {
+            let data = match open.buf {
+                Some(buf) => self.requests.bufs.remove(&buf.0).unwrap_or_else(Buffer::none),
+                None => Buffer::none(),
+            };
+            self.times.answered(&open);
+            fx.answer(open.id, open.result, data);
+            self.tell_quiet();
+        }
+    }
+}
+
+/// What became of moving bytes.
+enum Moved {
+    All,
+    Some(u32),
+    Failed,
+}
+
+/// Nothing at all means that the file has become shorter: an error, not zeros.
+fn moved(before: u32, bytes: u32, result: Result<u32, i32>) -> Moved {
+    match result {
+        Ok(now) if before + now >= bytes => Moved::All,
+        Ok(now) if now > 0 => Moved::Some(before + now),
+        Ok(_) | Err(_) => Moved::Failed,
+    }
+}
+
+/// Whether what was read is what it must be; the sums of its whole blocks, if they are wanted.
+fn checked(io: &ReadIo, data: &[u8]) -> Result<Vec<u32>, IoError> {
+    for check in &io.checks {
+        let range = check.at as usize..(check.at + check.bytes) as usize;
+        if tier::format::block_sum(&data[range]) != check.sum {
+            return Err(IoError::Checksum);
+        }
+    }
+    if !io.wants_sums {
+        return Ok(Vec::new());
+    }
+    let first = usize::try_from(io.at.next_multiple_of(4096) - io.at).unwrap_or(usize::MAX);
+    let whole = data.get(first..).unwrap_or(&[]);
+    Ok(whole.chunks_exact(4096).map(tier::format::block_sum).collect())
+}

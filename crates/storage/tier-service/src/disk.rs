@@ -1,0 +1,131 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+use block_server::{Buffer, Disk, Effects, Request};
+use nbd::server::Command;
+use nbd::{Abilities, BlockSizes, Code, Export};
+use tier::{Event, Op, Sums};
+
+use crate::core::Core;
+
+/// A cached disk of a set, for a front end. All disks of a set belong to one server, and to their keeper there.
+#[derive(Debug)]
+pub(crate) struct CachedDisk {
+    pub(crate) core: Arc<Mutex<Core>>,
+    pub(crate) export: Export,
+    /// Its place among what clients find.
+    pub(crate) route: usize,
+}
+
+impl Disk for CachedDisk {
+    fn export(&self) -> &Export {
+        &self.export
+    }
+
+    fn submit(&mut self, request: Request, effects: &mut Effects) {
+        with(&self.core, |core| core.course(self.route, request, effects));
+    }
+
+    fn done(&mut self, _: u64, _: Result<u32, i32>, _: Buffer, _: &mut Effects) {
+        unreachable!("what it wants done ends with its keeper");
+    }
+}
+
+fn with<T>(core: &Mutex<Core>, work: impl FnOnce(&mut Core) -> T) -> T {
+    work(&mut core.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The machine behind all disks of a set, which nobody can choose.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    core: Arc<Mutex<Core>>,
+    export: Export,
+}
+
+impl Keeper {
+    pub(crate) fn new(core: Arc<Mutex<Core>>) -> Self {
+        let export = Export::new("keeper", 0, BlockSizes::DEFAULT, Abilities::READ_ONLY);
+        Self { core, export: export.expect("its name is short") }
+    }
+}
+
+impl Disk for Keeper {
+    fn export(&self) -> &Export {
+        &self.export
+    }
+
+    fn submit(&mut self, request: Request, effects: &mut Effects) {
+        effects.answer(request.id, Err(Code::NotSupported), request.data);
+    }
+
+    fn turn(&mut self, effects: &mut Effects) {
+        with(&self.core, |core| core.handle(Event::Turn, effects));
+    }
+
+    fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
+        with(&self.core, |core| core.done(io, result, data, effects));
+    }
+
+    fn woken(&mut self, _alarm: u64, effects: &mut Effects) {
+        with(&self.core, |core| core.woken(effects));
+    }
+
+    fn told(&mut self, effects: &mut Effects) {
+        with(&self.core, |core| core.told(effects));
+    }
+
+    fn close(&mut self, effects: &mut Effects) {
+        with(&self.core, |core| core.close(effects));
+    }
+
+    fn is_closed(&self) -> bool {
+        with(&self.core, |core| core.is_over())
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // Behind a panic the machine may be anything, and nothing is said of it.
+        if !std::thread::panicking() {
+            with(&self.core, |core| core.tell_left());
+        }
+    }
+}
+
+impl Core {
+    pub(crate) fn submit(&mut self, disk: u16, request: Request, fx: &mut Effects) {
+        let (op, fua) = match request.command {
+            Command::Read => (Op::Read, false),
+            Command::Write { fua } => (Op::Write, fua),
+            Command::Flush => (Op::Flush, false),
+            Command::Trim { fua } => (Op::Zero { unmap: true }, fua),
+            Command::WriteZeroes { fua, no_hole, .. } => (Op::Zero { unmap: !no_hole }, fua),
+            Command::Cache => return fx.answer(request.id, Err(Code::NotSupported), request.data),
+        };
+        let most = self.tier.request_bytes_max();
+        let parts = request.length.div_ceil(most).max(1);
+        // Reads and writes are no longer than the export says; only what has no bytes is divided.
+        if parts > 1 && matches!(op, Op::Read | Op::Write) {
+            return fx.answer(request.id, Err(Code::Overflow), request.data);
+        }
+        let open = self.requests.add(request.id, (disk, op, request.length), parts);
+        let mut sums =
+            if op == Op::Write { Sums::of(request.offset, &request.data) } else { Sums::default() };
+        let buf = matches!(op, Op::Read | Op::Write).then(|| self.requests.lend(request.data));
+        self.requests.open[open as usize].as_mut().expect("it was just put there").buf = buf;
+        for part in 0..parts {
+            let at = part * most;
+            let asked = tier::Request {
+                id: self.requests.part(open),
+                disk,
+                op,
+                offset: request.offset + u64::from(at),
+                bytes: (request.length - at).min(most),
+                fua,
+                buf,
+                // A write has one part.
+                sums: std::mem::take(&mut sums),
+            };
+            self.handle(Event::Request(asked), fx);
+        }
+    }
+}

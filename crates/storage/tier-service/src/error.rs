@@ -1,0 +1,175 @@
+use std::io;
+use std::path::PathBuf;
+
+use nbd::ExportError;
+use tier::{AttachError, GeometryError, OpenError};
+
+/// Why a set is not made or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum SetError {
+    /// The kernel refused.
+    #[error("could not {what} {}: {source}", path.display())]
+    Kernel {
+        /// What was tried.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Something is there.
+    #[error("{} is there already; a set is made in a new file\nhint: name another file, or remove this one if nothing of it is needed", path.display())]
+    There {
+        /// What.
+        path: PathBuf,
+    },
+    /// It cannot be divided so.
+    #[error("a set in {} cannot be made: {source}", path.display())]
+    Geometry {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: GeometryError,
+    },
+    /// The set is not opened.
+    #[error("the cache {} is not opened: {source}", path.display())]
+    Open {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: OpenError,
+    },
+    /// One of its disks is not served.
+    #[error("disk \"{name}\" is not served from the cache {}: {source}", path.display())]
+    Disk {
+        /// The disk.
+        name: String,
+        /// Where the cache is.
+        path: PathBuf,
+        /// Why.
+        source: Box<AttachError>,
+    },
+    /// A file cannot be held.
+    #[error(transparent)]
+    Held(#[from] block_server::OpenError),
+    /// Somebody uses it by another name.
+    #[error("{}{}", .0, hint(.0))]
+    Used(#[from] datastore::Refusal),
+    /// More memory than there is.
+    #[error("{bytes} B of memory are more than the {has} B that this machine can give")]
+    MuchMemory {
+        /// How much was asked for.
+        bytes: u64,
+        /// How much there is.
+        has: u64,
+    },
+    /// Less than is of any use.
+    #[error("{bytes} B of memory are too few to be of use: {least} B are the least, and 0 is none")]
+    LittleMemory {
+        /// How much was asked for.
+        bytes: u64,
+        /// How much it has to be.
+        least: u64,
+    },
+    /// A disk cannot be offered.
+    #[error("disk \"{name}\" cannot be offered: {source}")]
+    Export {
+        /// Its name.
+        name: String,
+        /// Why.
+        source: ExportError,
+    },
+    /// A directory for copies has other things.
+    #[error("{} has files that are no copies of logs\nhint: name a directory that is not there yet, or is empty", path.display())]
+    HoldsOther {
+        /// Which.
+        path: PathBuf,
+    },
+    /// Two disks are one.
+    #[error("disk \"{name}\" is named twice")]
+    Twice {
+        /// Its name.
+        name: String,
+    },
+    /// Too many.
+    #[error(
+        "{disks} disks are more than the {most} that the cache has room for\nhint: serve fewer, or make a larger cache (`tilemark tier init`)"
+    )]
+    Many {
+        /// How many were asked for.
+        disks: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// A sidecar's name on what is none.
+    #[error("{} is there and is no sidecar of a tier; it is left as it is\nhint: move it away, or name another place with --sidecar", path.display())]
+    Sidecar {
+        /// Which.
+        path: PathBuf,
+    },
+    /// What says which generations of a held log are over.
+    #[error(
+        "{} has no generation number, and says which copies of the disk are over\nhint: put the newest one back; without it a host that was fenced could use its copy again", path.display()
+    )]
+    Fence {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// A key for reservations is made of a machine's name.
+    #[error(
+        "this machine has no name, of which its key for reservations is made\nhint: `systemd-machine-id-setup` makes /etc/machine-id"
+    )]
+    NoHost,
+    /// It cannot be reserved.
+    #[error("{} cannot be reserved: {source}\nhint: a whole device that does persistent reservations of SCSI-3 or NVMe is needed, and root; without one, serve it without --reserve and take it over by --fence-proof agent:COMMAND", path.display())]
+    Reserve {
+        /// Which device.
+        path: PathBuf,
+        /// Why not.
+        source: block_server::ReservationError,
+    },
+    /// Another host may write to it.
+    #[error("{} is reserved by another host\nhint: have it let go there (`tilemark tier detach`), or take the disk over: `tilemark tier takeover NAME={} --fence-proof pr`", path.display(), path.display())]
+    ReservedElsewhere {
+        /// Which device.
+        path: PathBuf,
+    },
+    /// A host may write to it that is not the owner.
+    #[error("{} is reserved by a host that its sidecar does not name, or that has the same /etc/machine-id as this one\nhint: see who it is with `sg_persist --in -k` or `nvme resv-report`, and have it let go there", path.display())]
+    ReservedByOther {
+        /// Which device.
+        path: PathBuf,
+    },
+    /// Something else uses its reservations.
+    #[error("{} knows this host by a key that is not Tilemark's\nhint: end what uses reservations of it here, as a cluster's fencing does, and take its key away", path.display())]
+    OtherKey {
+        /// Which device.
+        path: PathBuf,
+    },
+    /// Its owner holds no reservation that could be taken away.
+    #[error("the owner of \"{name}\" holds no reservation of {}, so taking one proves nothing\nhint: --fence-proof agent:COMMAND or --i-fenced HOST, and serve it with --reserve from then on", path.display())]
+    NotReserved {
+        /// The disk.
+        name: String,
+        /// Its device.
+        path: PathBuf,
+    },
+    /// A device has nothing beside it that lasts.
+    #[error("{} is a device, and needs a place for its sidecar\nhint: --sidecar DIR, on a file system that stays", path.display())]
+    NoSidecar {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A name that none has.
+    #[error(
+        "disk \"{name}\" has a name that none can have; names are 1 to 64 letters, digits, dots, hyphens and underscores, no dot first"
+    )]
+    Name {
+        /// Which.
+        name: String,
+    },
+}
+
+fn hint(refusal: &datastore::Refusal) -> String {
+    refusal.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default()
+}

@@ -1,0 +1,333 @@
+//! A disk that another server owns: a thread that asks it for what clients read, and has it let go when one of them
+//! changes something.
+//!
+//! The other server is asked for `owner/NAME`, which it answers while it owns the disk and not otherwise: nothing is asked
+//! on from one server to the next. A write to `pull/NAME` has it let go; it is answered when it has. Its bytes say where the
+//! disk is found from then on, and where the one who lets go was reached ([`message`]).
+//!
+//! Nothing is believed that a broken connection may have lost: reads and flushes are asked again, and so is a pull, which
+//! whoever has let go answers at once. After [`Control::with_patience`] a client is told that it failed.
+
+use std::io;
+use std::path::Path;
+use std::sync::PoisonError;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use block_server::Request;
+use nbd::client::Operation;
+use nbd::server::Command;
+use nbd::{BlockSizes, Code, Export, Uri};
+use tier::REQUEST_BYTES_MAX;
+
+use crate::asking::Control;
+use crate::inbox::{Ask, Elsewhere, Move, Room};
+use crate::opening::Opening;
+use crate::route::{Line, Other, Shape, Want};
+use crate::set::{abilities, places};
+use crate::way::Way;
+
+/// Bytes of a pull.
+pub(crate) const PULL_BYTES: u32 = 4096;
+/// Before a server that is not there, or does not let go, is asked again.
+const AGAIN: Duration = Duration::from_millis(100);
+/// So many requests are asked at once.
+const BATCH: usize = 64;
+
+/// What a pull says: two addresses, a line each, and zeros.
+pub(crate) fn message(other: &Other) -> Result<Vec<u8>, String> {
+    let mut text = format!("{}\n{}\n", other.back, other.address).into_bytes();
+    if text.len() > PULL_BYTES as usize {
+        return Err(format!("addresses of {} B are longer than {PULL_BYTES} B", text.len()));
+    }
+    text.resize(PULL_BYTES as usize, 0);
+    Ok(text)
+}
+
+/// Who pulls, by what it says.
+pub(crate) fn puller(bytes: &[u8]) -> Option<Other> {
+    let text = std::str::from_utf8(bytes).ok()?.trim_end_matches('\0');
+    let (address, back) = text.strip_suffix('\n')?.split_once('\n')?;
+    other(address, back).ok()
+}
+
+fn other(address: &str, back: &str) -> Result<Other, String> {
+    let parse = |text: &str| match text.chars().any(char::is_control) {
+        true => Err("an address has no control characters".to_owned()),
+        false => text.parse::<Uri>().map_err(|error| error.to_string()),
+    };
+    let (uri, _) = (parse(address)?, parse(back)?);
+    Ok(Other { uri, address: address.to_owned(), back: back.to_owned() })
+}
+
+/// What speaks with the server that owns a disk, on a thread of its own.
+pub(crate) struct Far {
+    control: Control,
+    opening: Opening,
+    other: Other,
+    wants: Receiver<Want>,
+    way: Option<Way>,
+    shape: Shape,
+}
+
+impl Control {
+    /// Finds a disk at the server that owns it: how it is offered, and its place among what clients find.
+    pub(crate) fn find(
+        &self,
+        opening: Opening,
+        elsewhere: &Elsewhere,
+        room: &Room,
+    ) -> Result<(Export, usize), String> {
+        let other = other(&elsewhere.from, &elsewhere.at)?;
+        message(&other)?;
+        places(&room.superblock, std::slice::from_ref(&opening)).map_err(|e| e.to_string())?;
+        let name = &opening.name;
+        let way = Way::open(&other.uri, &format!("owner/{name}"), self.tls.as_ref());
+        let way = way.map_err(|error| {
+            format!(
+                "{} does not give {name} as its owner: {error}\n\
+                 hint: a disk that nobody owns is attached without --from",
+                other.address
+            )
+        })?;
+        let agreed = way.requests.agreed();
+        let (size, theirs) = (agreed.size, agreed.blocks);
+        let here = size_of(&opening.backing)
+            .map_err(|error| format!("could not look at {}: {error}", opening.backing.display()))?;
+        if here / u64::from(theirs.minimum()) * u64::from(theirs.minimum()) != size {
+            return Err(format!(
+                "{} has {here} B, and the disk of {} has {size} B\n\
+                 hint: both servers have to reach the same file or device",
+                opening.backing.display(),
+                other.address
+            ));
+        }
+        let most = theirs.maximum().min(room.request_bytes_max).min(REQUEST_BYTES_MAX);
+        let blocks = BlockSizes::new(theirs.minimum(), theirs.preferred(), most);
+        let export = blocks.and_then(|blocks| Export::new(name, size, blocks, abilities()));
+        let export = export.map_err(|error| error.to_string())?;
+        let shape = Shape::of(&export);
+        let (line, far) = Far::new(self.clone(), opening.clone(), other, shape);
+        let begun = std::thread::Builder::new().name("far".to_owned()).spawn(move || far.run());
+        begun.map_err(|error| error.to_string())?;
+        let opening = Box::new(opening);
+        let route = self.tell(|tell| Ask::Move(Move::Come { opening, shape, line, tell }), None)?;
+        Ok((export, route))
+    }
+}
+
+/// Bytes of a file or device. It is not opened: what this program has locked of it would be locked no more when it
+/// is closed.
+fn size_of(path: &Path) -> io::Result<u64> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let found = std::fs::metadata(path)?;
+    if found.file_type().is_block_device() {
+        let (major, minor) = (rustix::fs::major(found.rdev()), rustix::fs::minor(found.rdev()));
+        let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size"))?;
+        let sectors: u64 = sectors.trim().parse().map_err(io::Error::other)?;
+        return Ok(sectors * 512);
+    }
+    Ok(found.len())
+}
+
+impl Far {
+    pub(crate) fn new(
+        control: Control,
+        opening: Opening,
+        other: Other,
+        shape: Shape,
+    ) -> (Line, Self) {
+        let (wants, wanted) = channel();
+        let line = Line { wants, other: other.clone() };
+        (line, Self { control, opening, other, wants: wanted, way: None, shape })
+    }
+
+    /// Does what is wanted, until nobody wants anything any more.
+    pub(crate) fn run(mut self) {
+        while let Ok(mut want) = self.wants.recv() {
+            let mut asked = Vec::new();
+            let is_pull = loop {
+                match want {
+                    Want::Pull => break true,
+                    Want::Ask(request, since) => asked.push((request, since)),
+                }
+                if asked.len() == BATCH {
+                    break false;
+                }
+                match self.wants.try_recv() {
+                    Ok(next) => want = next,
+                    Err(_) => break false,
+                }
+            };
+            self.ask(asked);
+            if is_pull {
+                self.pull();
+            }
+        }
+    }
+
+    /// Whether nobody is there any more who wants anything.
+    fn is_over(&self) -> bool {
+        self.control.core.get().is_none_or(|core| core.strong_count() == 0)
+    }
+
+    /// Asks the owner until it has answered all, or nobody waits any more.
+    fn ask(&mut self, mut asked: Vec<(Request, Instant)>) {
+        while let Some(since) = asked.iter().map(|(_, since)| *since).min() {
+            let until = since + self.control.patience;
+            if self.try_to_ask(&mut asked, until).is_err() {
+                self.way = None;
+                let late =
+                    |(_, since): &(Request, Instant)| since.elapsed() >= self.control.patience;
+                let (late, rest): (Vec<_>, Vec<_>) = asked.into_iter().partition(late);
+                late.into_iter().for_each(|(request, _)| self.answer(request, Err(Code::Io)));
+                asked = rest;
+                if self.is_over() {
+                    return;
+                }
+                if !asked.is_empty() {
+                    std::thread::sleep(AGAIN);
+                }
+            }
+        }
+    }
+
+    /// What was answered is taken out.
+    fn try_to_ask(
+        &mut self,
+        asked: &mut Vec<(Request, Instant)>,
+        until: Instant,
+    ) -> io::Result<()> {
+        let left = until.saturating_duration_since(Instant::now());
+        let way = match &mut self.way {
+            Some(way) => way,
+            none => none.insert(Way::open(
+                &self.other.uri,
+                &format!("owner/{}", self.opening.name),
+                self.control.tls.as_ref(),
+            )?),
+        };
+        way.wait_at_most(left)?;
+        let most = way.requests.agreed().blocks.maximum();
+        let mut begun = Vec::new();
+        for (at, (request, _)) in asked.iter().enumerate() {
+            if request.command == Command::Flush {
+                begun.push((way.ask(Operation::Flush, 0, 0, &[])?, at, 0));
+            }
+            let mut from = 0;
+            while from < request.length {
+                let length = (request.length - from).min(most);
+                let offset = request.offset + u64::from(from);
+                begun.push((way.ask(Operation::Read, offset, length, &[])?, at, from as usize));
+                from += length;
+            }
+        }
+        way.send()?;
+        let mut results = vec![Ok(()); asked.len()];
+        let mut left = begun.len();
+        while left > 0 {
+            let Some(ended) = way.next()? else {
+                way.receive()?;
+                continue;
+            };
+            let found = begun.iter().find(|(cookie, ..)| *cookie == ended.cookie);
+            let (_, at, from) = *found.expect("what ends was asked");
+            match ended.result {
+                Ok(data) => asked[at].0.data[from..from + data.len()].copy_from_slice(&data),
+                Err(failure) if failure.code == Code::Shutdown => {
+                    return Err(io::Error::other(failure));
+                }
+                Err(failure) => results[at] = Err(failure.code),
+            }
+            left -= 1;
+        }
+        for ((request, _), result) in asked.drain(..).zip(results) {
+            self.answer(request, result);
+        }
+        Ok(())
+    }
+
+    fn answer(&self, request: Request, result: Result<(), Code>) {
+        let answer = Move::Answer(request.id, result, request.data);
+        // A server that ends has nobody to answer.
+        let _ = self.control.send(Ask::Move(answer));
+    }
+
+    /// Has the disk let go of, and opens it here.
+    fn pull(&mut self) {
+        let until = Instant::now() + self.control.patience;
+        // What it was asked for was answered.
+        self.way = None;
+        loop {
+            let Err(why) = self.try_to_pull(until) else { return };
+            if self.is_over() {
+                return;
+            }
+            if Instant::now() >= until {
+                let name = self.opening.name.clone();
+                let _ = self.control.send(Ask::Move(Move::Failed { name, why }));
+                return;
+            }
+            std::thread::sleep(AGAIN);
+        }
+    }
+
+    fn try_to_pull(&self, until: Instant) -> Result<(), String> {
+        let (control, opening) = (&self.control, &self.opening);
+        // What would keep it from being opened here is better known before.
+        let room = control.tell(Ask::Room, None)?;
+        places(&room.superblock, std::slice::from_ref(opening)).map_err(|e| e.to_string())?;
+        size_of(&opening.backing).map_err(|e| format!("{}: {e}", opening.backing.display()))?;
+        self.have_it_let_go(until).map_err(|e| format!("{}: {e}", self.other.address))?;
+        let _one = control.coming.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = control.tell(Ask::Room, None)?;
+        control.open(opening.clone(), &[], room, Some(self.shape)).map(|_| ())
+    }
+
+    fn have_it_let_go(&self, until: Instant) -> io::Result<()> {
+        let export = format!("pull/{}", self.opening.name);
+        let mut way = Way::open(&self.other.uri, &export, self.control.tls.as_ref())?;
+        way.wait_at_most(until.saturating_duration_since(Instant::now()))?;
+        let message = message(&self.other).map_err(io::Error::other)?;
+        way.ask(Operation::Write { fua: false }, 0, PULL_BYTES, &message)?;
+        way.send()?;
+        loop {
+            match way.next()? {
+                Some(ended) => return ended.result.map(|_| ()).map_err(io::Error::other),
+                None => way.receive()?,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pull_says_both_addresses_and_nothing_else_is_one() {
+        let (a, b) = ("nbds://a.example:10809", "nbd+unix:///?socket=/run/b");
+        let said = message(&other(a, b).expect("two addresses")).expect("they are short");
+        assert_eq!(said.len(), PULL_BYTES as usize);
+        assert_eq!(puller(&said), Some(other(b, a).expect("two addresses")));
+        let fill = |text: &str| {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.resize(PULL_BYTES as usize, 0);
+            bytes
+        };
+        let nonsense = [
+            "",
+            "\n\n",
+            "nbd://a\n",
+            "nbd://a\nb\n",
+            "nbd://a\nnbd://b",
+            "nbd://a\nnbd://b\nnbd://c\n",
+        ];
+        for text in nonsense {
+            assert_eq!(puller(&fill(text)), None, "{text:?}");
+        }
+        assert_eq!(puller(&[0xff; 4096]), None);
+        let long = format!("nbd+unix:///?socket=/{}", "x".repeat(4090));
+        assert!(message(&other(&long, a).expect("it is an address")).is_err());
+    }
+}

@@ -1,0 +1,432 @@
+//! Peers that hold copies of this host's logs: a thread and a connection for each disk and peer. What it is to
+//! send comes to it in a queue, what became of that goes back in another, and the server's thread is woken.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::str::FromStr;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use block_server::{Buffer, ClientTls, Waker};
+use nbd::client::Operation;
+use nbd::{Abilities, Code, Uri, UriError};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use tier::IoError;
+use tier::format::{ADDRESS_BYTES, Holder};
+
+use crate::identity::is_name;
+use crate::reserved::Reserved;
+use crate::way::Way;
+
+/// Before a peer that is not there is tried again.
+const AGAIN: Duration = Duration::from_millis(500);
+/// Bytes of one trim; whole blocks.
+const TRIM_MAX: u32 = 1 << 30;
+
+/// One who may hold copies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerAddress {
+    /// Its name.
+    pub name: String,
+    /// Where it listens; the export's name is not used.
+    pub uri: Uri,
+    /// The same as it was written, up to 64 bytes.
+    pub address: String,
+}
+
+impl FromStr for PeerAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, address) = text.split_once('=').filter(|(name, _)| is_name(name)).ok_or(
+            "a peer is NAME=ADDRESS, its name of letters, digits, dots, hyphens and underscores",
+        )?;
+        if address.len() > ADDRESS_BYTES {
+            return Err(format!(
+                "an address of {} B is longer than {ADDRESS_BYTES} B",
+                address.len()
+            ));
+        }
+        let uri = address.parse().map_err(|error: UriError| error.to_string())?;
+        Ok(Self { name: name.to_owned(), uri, address: address.to_owned() })
+    }
+}
+
+impl PeerAddress {
+    /// As a sidecar names it.
+    pub(crate) fn holder(&self) -> Holder {
+        let mut address = [0; ADDRESS_BYTES];
+        let bytes = self.address.as_bytes();
+        address[..bytes.len()].copy_from_slice(bytes);
+        Holder { host: crate::identity::of_disk(&self.name), address }
+    }
+}
+
+/// What a copy is asked for.
+#[derive(Debug)]
+pub(crate) enum What {
+    Write { at: u64, data: Buffer },
+    Trim { at: u64, bytes: u32 },
+    Flush,
+}
+
+#[derive(Debug)]
+enum Ask {
+    /// An I/O by the machine's number, for the way of this number and no other.
+    Io {
+        way: u64,
+        io: u32,
+        what: What,
+    },
+    Cut {
+        way: u64,
+    },
+}
+
+/// What a peer's thread says.
+#[derive(Debug)]
+pub(crate) enum Told {
+    Up {
+        line: u64,
+        disk: u16,
+        peer: u8,
+        way: u64,
+        capacity: u64,
+    },
+    Lost {
+        line: u64,
+        disk: u16,
+        peer: u8,
+    },
+    Fenced {
+        line: u64,
+        disk: u16,
+        peer: u8,
+    },
+    Done {
+        io: u32,
+        is_ok: bool,
+        data: Buffer,
+    },
+    /// Whether the reservation of a disk's backing device is held still, for an I/O that waits for it.
+    Checked {
+        io: u32,
+        disk: u16,
+        result: Result<(), IoError>,
+    },
+}
+
+#[derive(Debug)]
+struct Peer {
+    line: u64,
+    asks: Sender<Ask>,
+    event: Arc<OwnedFd>,
+    /// Number of the way that the machine knows of.
+    way: u64,
+}
+
+/// All peers of all disks of a set.
+#[derive(Debug)]
+pub(crate) struct Peers {
+    peers: BTreeMap<(u16, u8), Peer>,
+    /// Counts all that there were.
+    lines: u64,
+    pub(crate) told: Receiver<Told>,
+    tell: Sender<Told>,
+    waker: Arc<OnceLock<Waker>>,
+}
+
+impl Peers {
+    pub(crate) fn new(waker: Arc<OnceLock<Waker>>) -> Self {
+        let (tell, told) = channel();
+        Self { peers: BTreeMap::new(), lines: 0, told, tell, waker }
+    }
+
+    /// Nobody looks for those of this disk any more.
+    pub(crate) fn end(&mut self, index: u16) {
+        let of = |peer| (index, peer);
+        let gone: Vec<(u16, u8)> =
+            self.peers.range(of(0)..=of(u8::MAX)).map(|(place, _)| *place).collect();
+        gone.into_iter().filter_map(|place| self.peers.remove(&place)).for_each(Peer::end);
+    }
+
+    /// Whether a peer's thread is one of those that are there.
+    pub(crate) fn is_line(&self, line: u64) -> bool {
+        self.peers.values().any(|peer| peer.line == line)
+    }
+
+    /// Starts to look for a peer.
+    pub(crate) fn add(
+        &mut self,
+        (disk, peer): (u16, u8),
+        uri: Uri,
+        export: String,
+        tls: Option<ClientTls>,
+    ) -> io::Result<()> {
+        let (asks, asked) = channel();
+        let event = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        self.lines += 1;
+        let line = Line {
+            line: self.lines,
+            disk,
+            peer,
+            uri,
+            export,
+            tls,
+            asked,
+            event: Arc::clone(&event),
+            tell: self.tell.clone(),
+            waker: Arc::clone(&self.waker),
+            way: 0,
+        };
+        std::thread::Builder::new().name("copy".to_owned()).spawn(move || line.run())?;
+        let line = self.lines;
+        self.peers.insert((disk, peer), Peer { line, asks, event, way: 0 });
+        Ok(())
+    }
+
+    /// Asks a device whether it is held still, which may take long where a way to it is lost.
+    pub(crate) fn check(&self, disk: u16, io: u32, reserved: Arc<Reserved>) {
+        let (tell, waker) = (self.tell.clone(), Arc::clone(&self.waker));
+        let say = move |result| {
+            // Whoever listened may have ended.
+            let _ = tell.send(Told::Checked { io, disk, result });
+            if let Some(waker) = waker.get() {
+                waker.wake();
+            }
+        };
+        let fail = say.clone();
+        let begun = std::thread::Builder::new()
+            .name("reserved".to_owned())
+            .spawn(move || say(reserved.check()));
+        if begun.is_err() {
+            fail(Err(IoError::Io));
+        }
+    }
+
+    /// The machine knows of this way from now on.
+    pub(crate) fn known(&mut self, disk: u16, peer: u8, way: u64) {
+        if let Some(peer) = self.peers.get_mut(&(disk, peer)) {
+            peer.way = way;
+        }
+    }
+
+    pub(crate) fn ask(&mut self, disk: u16, peer: u8, io: u32, what: What) {
+        let found = &self.peers[&(disk, peer)];
+        let way = found.way;
+        found.put(Ask::Io { way, io, what });
+    }
+
+    pub(crate) fn cut(&mut self, disk: u16, peer: u8) {
+        let found = &self.peers[&(disk, peer)];
+        found.put(Ask::Cut { way: found.way });
+    }
+}
+
+impl Peer {
+    fn put(&self, ask: Ask) {
+        // A thread that is gone has panicked, and the machine finds its peer without progress.
+        let _ = self.asks.send(ask);
+        let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+    }
+
+    /// Its thread ends.
+    fn end(self) {
+        drop(self.asks);
+        let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+    }
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        std::mem::take(&mut self.peers).into_values().for_each(Peer::end);
+    }
+}
+
+/// A peer's thread.
+struct Line {
+    line: u64,
+    disk: u16,
+    peer: u8,
+    uri: Uri,
+    export: String,
+    tls: Option<ClientTls>,
+    asked: Receiver<Ask>,
+    event: Arc<OwnedFd>,
+    tell: Sender<Told>,
+    waker: Arc<OnceLock<Waker>>,
+    way: u64,
+}
+
+/// Why a way ended.
+enum Over {
+    Lost,
+    Fenced,
+    /// Nobody asks any more.
+    Ended,
+}
+
+/// What is under way: parts that are left, and what goes back.
+struct Under {
+    left: u32,
+    is_ok: bool,
+    data: Buffer,
+}
+
+impl Line {
+    fn run(mut self) {
+        loop {
+            let (line, disk, peer) = (self.line, self.disk, self.peer);
+            if let Ok(mut way) = Way::open(&self.uri, &self.export, self.tls.as_ref()) {
+                self.way += 1;
+                let mut under = BTreeMap::new();
+                let over = self.converse(&mut way, &mut under).unwrap_or(Over::Lost);
+                drop(way);
+                match over {
+                    Over::Lost => self.say(Told::Lost { line, disk, peer }),
+                    Over::Fenced => self.say(Told::Fenced { line, disk, peer }),
+                    Over::Ended => return,
+                }
+                for (io, under) in under {
+                    self.say(Told::Done { io, is_ok: false, data: under.data });
+                }
+            }
+            if self.wait_a_while() {
+                return;
+            }
+        }
+    }
+
+    fn say(&self, told: Told) {
+        // Whoever listened may have ended.
+        let _ = self.tell.send(told);
+        if let Some(waker) = self.waker.get() {
+            waker.wake();
+        }
+    }
+
+    fn refuse(&self, io: u32, what: What) {
+        let data = if let What::Write { data, .. } = what { data } else { Buffer::none() };
+        self.say(Told::Done { io, is_ok: false, data });
+    }
+
+    /// Refuses what is asked until it is time to try again. Whether nobody asks any more.
+    fn wait_a_while(&self) -> bool {
+        let until = std::time::Instant::now() + AGAIN;
+        loop {
+            loop {
+                match self.asked.try_recv() {
+                    Ok(Ask::Io { io, what, .. }) => self.refuse(io, what),
+                    Ok(Ask::Cut { .. }) => {}
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => return true,
+                }
+            }
+            let left = until.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            self.wait(None, left);
+        }
+    }
+
+    /// Waits until something is asked, or the way has something.
+    fn wait(&self, way: Option<(&Way, bool)>, time: Duration) {
+        let mut fds = vec![PollFd::new(&self.event, PollFlags::IN)];
+        if let Some((way, is_sending)) = way {
+            let out = if is_sending { PollFlags::OUT } else { PollFlags::empty() };
+            fds.push(PollFd::new(way, PollFlags::IN | out));
+        }
+        let time = Timespec::try_from(time).ok();
+        // Whatever woke it is found by looking.
+        let _ = poll(&mut fds, time.as_ref());
+        let _ = rustix::io::read(&self.event, &mut [0; 8]);
+    }
+
+    fn converse(&mut self, way: &mut Way, under: &mut BTreeMap<u32, Under>) -> io::Result<Over> {
+        let agreed = way.requests.agreed();
+        if agreed.abilities.has(Abilities::READ_ONLY) {
+            return Ok(Over::Fenced);
+        }
+        let (capacity, most) = (agreed.size, agreed.blocks.maximum().min(TRIM_MAX));
+        way.do_not_wait()?;
+        let (line, disk, peer) = (self.line, self.disk, self.peer);
+        self.say(Told::Up { line, disk, peer, way: self.way, capacity });
+        let mut parts: BTreeMap<u64, u32> = BTreeMap::new();
+        loop {
+            loop {
+                match self.asked.try_recv() {
+                    Ok(Ask::Io { way: number, io, what }) if number == self.way => {
+                        begin(way, io, what, most, under, &mut parts)?;
+                    }
+                    Ok(Ask::Io { io, what, .. }) => self.refuse(io, what),
+                    Ok(Ask::Cut { way: number }) if number == self.way => return Ok(Over::Lost),
+                    Ok(Ask::Cut { .. }) => {}
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => return Ok(Over::Ended),
+                }
+            }
+            let is_sending = way.send()?;
+            while let Some(ended) = way.next()? {
+                let io = parts.remove(&ended.cookie).expect("what ends was asked");
+                let part = under.get_mut(&io).expect("it is under way");
+                part.left -= 1;
+                match ended.result {
+                    Ok(_) => {}
+                    Err(failure) if failure.code == Code::NotPermitted => return Ok(Over::Fenced),
+                    Err(_) => part.is_ok = false,
+                }
+                if part.left == 0 {
+                    let Under { is_ok, data, .. } = under.remove(&io).expect("it was there");
+                    self.say(Told::Done { io, is_ok, data });
+                }
+            }
+            self.wait(Some((way, is_sending)), Duration::from_secs(3600));
+            match way.receive() {
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Asks for an I/O in as many requests as it needs.
+fn begin(
+    way: &mut Way,
+    io: u32,
+    what: What,
+    most: u32,
+    under: &mut BTreeMap<u32, Under>,
+    parts: &mut BTreeMap<u64, u32>,
+) -> io::Result<()> {
+    // From here on it ends, whatever goes wrong.
+    let part = under.entry(io).or_insert(Under { left: 0, is_ok: true, data: Buffer::none() });
+    let mut ask = |operation, at, length, data: &[u8]| -> io::Result<()> {
+        parts.insert(way.ask(operation, at, length, data)?, io);
+        part.left += 1;
+        Ok(())
+    };
+    match what {
+        What::Flush => ask(Operation::Flush, 0, 0, &[]),
+        What::Trim { mut at, bytes } => {
+            let end = at + u64::from(bytes);
+            while at < end {
+                let length = u32::try_from(end - at).unwrap_or(u32::MAX).min(TRIM_MAX);
+                ask(Operation::Trim { fua: false }, at, length, &[])?;
+                at += u64::from(length);
+            }
+            Ok(())
+        }
+        What::Write { mut at, data } => {
+            for piece in data.chunks(most as usize) {
+                let length = u32::try_from(piece.len()).unwrap_or(u32::MAX);
+                ask(Operation::Write { fua: false }, at, length, piece)?;
+                at += u64::from(length);
+            }
+            part.data = data;
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The driver's memory for blocks. What a block compresses to is a matter of chance here.
+
+use std::collections::BTreeMap;
+
+use state_machine::{Purpose, Stream};
+use tilemark_tier::{BLOCK_CELLS, IoId, Kept};
+
+pub struct Keeper {
+    chance: Stream,
+    next: u32,
+    blocks: BTreeMap<u32, (Kept, Vec<u8>)>,
+    /// What the machine has not been told yet.
+    pub told: Vec<(IoId, Kept)>,
+}
+
+impl Keeper {
+    pub fn new(seed: u64) -> Self {
+        let chance = Stream::derive(seed, &[22], Purpose::Device);
+        Self { chance, next: 0, blocks: BTreeMap::new(), told: Vec::new() }
+    }
+
+    pub fn keep(&mut self, io: IoId, block: &[u8]) {
+        self.next += 1;
+        let cells = u8::try_from(1 + self.chance.below(u64::from(BLOCK_CELLS))).expect("eight");
+        let kept = Kept { first: self.next, cells };
+        self.blocks.insert(kept.first, (kept, block.to_vec()));
+        self.told.push((io, kept));
+    }
+
+    pub fn block(&self, kept: Kept) -> &[u8] {
+        let (known, block) = &self.blocks[&kept.first];
+        assert_eq!(*known, kept);
+        block
+    }
+
+    pub fn forget(&mut self, kept: Kept) {
+        let (known, _) = self.blocks.remove(&kept.first).expect("what is forgotten was kept");
+        assert_eq!(known, kept);
+    }
+
+    /// Cells that blocks take.
+    pub fn taken(&self) -> u64 {
+        self.blocks.values().map(|(kept, _)| u64::from(kept.cells)).sum()
+    }
+}
