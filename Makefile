@@ -1,4 +1,4 @@
-# The verbs of the project. Logic lives in scripts/, xtask/ and figures/.
+# The verbs of the project. Logic lives in scripts/, xtask/ and benchmarks/.
 .DEFAULT_GOAL := help
 CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
 DATASTORE ?= .
@@ -61,7 +61,7 @@ check: setup-build ## format, lints, house rules, licences, spelling
 
 bench: build ## print one line per figure (FIGURES=PREFIX for a part)
 	@scripts/setup bench
-	@$(CARGO) run -q --release --locked -p figures -- bench $(FIGURES)
+	@$(CARGO) run -q --release --locked -p benchmarks -- bench $(FIGURES)
 
 fuzz: ## fuzz what reads bytes from elsewhere, SECONDS=60 each (TARGET=NAME for one)
 	@scripts/setup fuzz

@@ -1,5 +1,5 @@
 //! The project's own verbs: `cargo xtask tidy` here, `bench`, `generate` and `generate-run` in
-//! `figures`, which is built for them.
+//! `benchmarks`, which is built for them.
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +24,7 @@ fn main() -> anyhow::Result<ExitCode> {
 fn figures(arguments: &[String]) -> anyhow::Result<ExitCode> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["run", "--quiet", "--release", "--locked", "--package", "figures", "--"]);
+    command.args(["run", "--quiet", "--release", "--locked", "--package", "benchmarks", "--"]);
     let status = command.args(arguments).status().context("running cargo")?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))

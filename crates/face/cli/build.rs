@@ -53,11 +53,11 @@ fn watch(git: &impl Fn(&[&str]) -> Option<String>) {
             println!("cargo::rerun-if-changed={path}");
         }
     }
-    let crates = Path::new(SOURCES).join("crates");
-    for entry in std::fs::read_dir(crates).into_iter().flatten().flatten() {
-        println!("cargo::rerun-if-changed={}", entry.path().join("src").display());
+    let entries = |folder| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for crate_folder in entries(Path::new(SOURCES).join("crates")).flat_map(|e| entries(e.path())) {
+        println!("cargo::rerun-if-changed={}", crate_folder.path().join("src").display());
     }
-    for name in ["Cargo.lock", "Cargo.toml", "tiles", "arrays", "studies"] {
+    for name in ["Cargo.lock", "Cargo.toml", "data"] {
         println!("cargo::rerun-if-changed={SOURCES}/{name}");
     }
 }

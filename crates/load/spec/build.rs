@@ -1,4 +1,4 @@
-//! Makes the files under `studies/` part of the program, so that a study needs no Rust: writes
+//! Makes the files under `data/studies/` part of the program, so that a study needs no Rust: writes
 //! a list of names and `include_str!`s that `src/shipped.rs` includes.
 
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 fn main() {
     let crate_folder =
         PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let folder = crate_folder.join("../../../studies");
+    let folder = crate_folder.join("../../../data/studies");
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut files = Vec::new();
     collect(&folder, "", &mut files);
@@ -22,7 +22,7 @@ fn main() {
     std::fs::write(out.join("studies.rs"), text).expect("the build directory is writable");
 }
 
-/// All definition files below a folder, with their paths relative to `studies/`.
+/// All definition files below a folder, with their paths relative to `data/studies/`.
 fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) {
     let entries = std::fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("reading {}: {error}", folder.display()));

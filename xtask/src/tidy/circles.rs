@@ -271,10 +271,10 @@ mod tests {
     }
 
     fn found_beside(known: usize, files: &[(&str, &str)]) -> Vec<String> {
-        let config = format!("[edges]\n[circles]\na = {known}\n");
+        let config = format!("folders = []\ntesting = \"t\"\n[circles]\n\"a/b\" = {known}\n");
         let config = toml::from_str(&config).expect("a configuration");
         let file =
-            |(path, text): &(&str, &str)| (format!("crates/a/src/{path}"), (*text).to_owned());
+            |(path, text): &(&str, &str)| (format!("crates/a/b/src/{path}"), (*text).to_owned());
         let mut findings = Findings::default();
         check(&files.iter().map(file).collect(), &config, &mut findings);
         findings.errors

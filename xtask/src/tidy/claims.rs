@@ -30,10 +30,13 @@ pub fn check(root: &Path, findings: &mut Findings) -> Result<()> {
         findings.warnings.push(format!("claims of studies were not held against history: {why}"));
         return Ok(());
     }
-    let listed = git(root, &["ls-files", "studies/*.toml"])?;
-    for path in listed.lines().filter(|path| path.matches('/').count() == 1) {
-        let name = path.trim_start_matches("studies/").trim_end_matches(".toml");
-        let study = history(root, path)?;
+    let listed = git(root, &["ls-files", "data/studies/*.toml"])?;
+    for path in listed.lines().filter(|path| path.matches('/').count() == 2) {
+        // Studies lay in the root until November 2026.
+        let old_path = path.trim_start_matches("data/");
+        let name = old_path.trim_start_matches("studies/").trim_end_matches(".toml");
+        let mut study = history(root, old_path)?;
+        study.extend(history(root, path)?);
         let mut pages = history(root, &format!("docs/studies/{name}.md"))?;
         pages.extend(history(root, &format!("docs/studies/{name}-real.md"))?);
         pages.sort_by_key(|page| page.time);
@@ -141,7 +144,7 @@ mod tests {
     fn a_tolerance_widened_after_the_result_is_an_error_and_a_reason_added_is_none() {
         let first = || version("s1", 1, &claim("predicted", 1.0, ""));
         let wider = || version("s2", 5, &claim("predicted", 2.0, ""));
-        let late = judge("studies/x.toml", &[first(), wider()], &page(3));
+        let late = judge("data/studies/x.toml", &[first(), wider()], &page(3));
         assert_eq!(late.len(), 1, "{late:?}");
         assert!(late[0].contains("claim A2") && late[0].contains("s2 after p1"), "{late:?}");
         assert_eq!(judge("x", &[first(), wider()], &page(6)), [""; 0], "before its first result");

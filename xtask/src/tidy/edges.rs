@@ -1,6 +1,6 @@
-//! Which crate depends on which.
+//! Which crate depends on which: by the folder that it lies in.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use toml::{Table, Value};
@@ -8,77 +8,61 @@ use toml::{Table, Value};
 use super::rules::Config;
 use super::{CONFIG, Findings, Tree};
 
-/// Every edge between our crates must be in the table; every entry of the table in use.
+/// Holds that crates depend on crates of their own folder and of folders before it, and that no
+/// product crate depends on one of the folder for tests. Dependencies of tests may point anywhere.
 pub fn check(tree: &Tree, config: &Config, findings: &mut Findings) -> Result<()> {
-    let manifests = || tree.iter().filter_map(|(path, text)| Some((crate_of(path)?, path, text)));
-    let ours: BTreeSet<&str> = manifests().map(|(name, ..)| name).collect();
-    for (name, path, text) in manifests() {
-        let manifest: Table = toml::from_str(text).with_context(|| format!("reading {path}"))?;
-        let Some(allowed) = config.edges.get(name) else {
-            findings.errors.push(format!("{path}: crate {name} has no line in {CONFIG}"));
-            continue;
-        };
-        let in_tests = config.test_edges.get(name).map_or(&[][..], Vec::as_slice);
-        let is_ours = |dependency: &String| ours.contains(dependency.as_str());
-        let used: BTreeSet<(Purpose, String)> =
-            dependencies(&manifest).into_iter().filter(|(_, name)| is_ours(name)).collect();
-        let may = |purpose, dependency: &String| {
-            allowed.contains(dependency)
-                || purpose == Purpose::Test && in_tests.contains(dependency)
-        };
-        for (_, dependency) in used.iter().filter(|(purpose, name)| !may(*purpose, name)) {
-            findings.errors.push(format!(
-                "{path}: {name} may not depend on {dependency}; a new edge is a reviewed line \
-                 in {CONFIG}"
-            ));
+    let mut crates = BTreeMap::new();
+    for (path, text) in tree {
+        let Some((folder, name)) = crate_of(path) else { continue };
+        let rank = config.folders.iter().position(|known| known == folder);
+        if rank.is_none() && folder != config.testing {
+            findings.errors.push(format!("{path}: folder crates/{folder} is not in {CONFIG}"));
         }
-        let idle = |dependency: &&String| !used.iter().any(|(_, name)| name == *dependency);
-        for unused in allowed.iter().chain(in_tests).filter(idle) {
-            findings
-                .warnings
-                .push(format!("{CONFIG}: the edge from {name} to {unused} is not used"));
+        crates.insert(name, (path, text, folder, rank));
+    }
+    for (name, (path, text, folder, rank)) in &crates {
+        let manifest: Table = toml::from_str(text).with_context(|| format!("reading {path}"))?;
+        for dependency in product_dependencies(&manifest) {
+            let Some((.., below, its_rank)) = crates.get(dependency.as_str()) else { continue };
+            let is_never = config.never.get(*name).is_some_and(|all| all.contains(&dependency));
+            if is_never || *folder != config.testing && (its_rank.is_none() || its_rank > rank) {
+                findings.errors.push(format!(
+                    "{path}: {name} ({folder}) may not depend on {dependency} ({below}): {CONFIG}"
+                ));
+            }
         }
     }
-    let gone = config.edges.keys().filter(|name| !ours.contains(name.as_str()));
-    findings.errors.extend(gone.map(|name| format!("{CONFIG}: there is no crate {name}")));
+    let mut named = config.never.iter().flat_map(|(name, all)| std::iter::once(name).chain(all));
+    if let Some(gone) = named.find(|name| !crates.contains_key(name.as_str())) {
+        findings.errors.push(format!("{CONFIG}: there is no crate {gone}"));
+    }
+    for folder in config.folders.iter().chain([&config.testing]) {
+        let readme = format!("crates/{folder}/README.md");
+        if !tree.contains_key(&readme) {
+            findings.errors.push(format!("{readme} is missing: what lives there, where to begin"));
+        }
+    }
     Ok(())
 }
 
-/// The directory of the crate whose manifest this is.
-fn crate_of(path: &str) -> Option<&str> {
-    path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml").filter(|name| !name.contains('/'))
+/// Folder and directory of the crate with this manifest.
+fn crate_of(path: &str) -> Option<(&str, &str)> {
+    let (folder, name) =
+        path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?.split_once('/')?;
+    (!name.contains('/')).then_some((folder, name))
 }
 
-/// What a dependency is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Purpose {
-    Product,
-    Test,
-}
-
-/// Everything depended on, ours by the name of its directory.
-fn dependencies(manifest: &Table) -> Vec<(Purpose, String)> {
-    let own = manifest.iter();
-    let per_target = manifest
-        .get("target")
-        .and_then(Value::as_table)
-        .into_iter()
-        .flat_map(Table::values)
-        .filter_map(Value::as_table)
-        .flat_map(Table::iter);
-    let sections = own.chain(per_target).filter_map(|(section, value)| {
-        let purpose = match section.as_str() {
-            "dependencies" | "build-dependencies" => Purpose::Product,
-            "dev-dependencies" => Purpose::Test,
-            _ => return None,
-        };
-        Some((purpose, value.as_table()?))
-    });
-    let name = |key: &String, value: &Value| {
-        let package = value.get("package").and_then(Value::as_str).unwrap_or(key);
-        package.strip_prefix("tilemark-").unwrap_or(package).to_owned()
+/// Names of the crates that the product needs, ours by the name of their directory.
+fn product_dependencies(manifest: &Table) -> Vec<String> {
+    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
+    let sections = targets.filter_map(|(_, target)| target.as_table()).chain([manifest]);
+    let product = |table: &Table| {
+        let all = ["dependencies", "build-dependencies"].map(|section| table.get(section).cloned());
+        all.into_iter().flatten().filter_map(|section| section.as_table().cloned())
     };
-    sections
-        .flat_map(|(purpose, entries)| entries.iter().map(move |(k, v)| (purpose, name(k, v))))
-        .collect()
+    let name = |(key, value): (String, Value)| {
+        let package = value.get("package").and_then(Value::as_str).unwrap_or(&key);
+        package.strip_prefix("tilemark-").unwrap_or(package).replace('_', "-")
+    };
+    sections.flat_map(|table| product(table).collect::<Vec<_>>()).flatten().map(name).collect()
 }

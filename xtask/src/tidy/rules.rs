@@ -10,11 +10,13 @@ use super::{Findings, Tree};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Which of our crates each of our crates may depend on.
-    pub edges: BTreeMap<String, Vec<String>>,
-    /// What its tests may depend on beside that; these may point upwards.
+    /// Folders of `crates/`, lowest first: a crate depends on its own folder and on those before.
+    pub folders: Vec<String>,
+    /// Folder of crates that only tests use.
+    pub testing: String,
+    /// Crates that a crate must not depend on although the order of folders allows it.
     #[serde(default)]
-    pub test_edges: BTreeMap<String, Vec<String>>,
+    pub never: BTreeMap<String, Vec<String>>,
     /// How many circles of modules a crate still has. They may only become fewer.
     #[serde(default)]
     pub circles: BTreeMap<String, usize>,
@@ -70,7 +72,7 @@ fn is_crate_root(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     matches!(
         parts[..],
-        ["crates", _, "src", "lib.rs" | "main.rs"] | ["xtask" | "figures", "src", "main.rs"]
+        ["crates", _, _, "src", "lib.rs" | "main.rs"] | ["xtask" | "benchmarks", "src", "main.rs"]
     )
 }
 

@@ -15,7 +15,7 @@ use super::evaluate::{Bound, constant};
 use super::*;
 use bench::progress::Control;
 
-const EXAMPLE: &str = include_str!("../../../../studies/example.toml");
+const EXAMPLE: &str = include_str!("../../../../data/studies/example.toml");
 
 /// The example with other claims.
 pub(super) fn study(claims: &str) -> ResolvedStudy {

@@ -1,7 +1,7 @@
 //! The TOML language: workloads, tiles, plans, arrays and studies.
 //!
 //! What it does: types that mirror the files one to one, their JSON Schema, a loader whose
-//! errors point into the file, and the definitions shipped in `tiles/` and `arrays/`.
+//! errors point into the file, and the definitions shipped in `data/tiles/` and `data/arrays/`.
 //!
 //! What it refuses: running anything, opening a datastore, choosing defaults that depend
 //! on a machine.

@@ -1,4 +1,4 @@
-//! The definitions in `tiles/` and `arrays/`, part of the program: no file is read at run time.
+//! The definitions in `data/tiles/` and `data/arrays/`, part of the program: no file is read at run time.
 
 use crate::error::SpecError;
 use crate::nearest::{did_you_mean, plural};
@@ -18,7 +18,7 @@ macro_rules! shipped {
     ($folder:literal: $($name:literal),* $(,)?) => {
         &[$(Shipped {
             name: $name,
-            text: include_str!(concat!("../../../../", $folder, $name, ".toml")),
+            text: include_str!(concat!("../../../../data/", $folder, $name, ".toml")),
         }),*]
     };
 }
@@ -58,7 +58,7 @@ const ARRAYS: &[Shipped] = shipped!("arrays/":
     "vnx5500", "vsan-6-hybrid", "fas3170", "ds5300",
 );
 
-/// Every file under `studies/`, listed by the build script; names are paths from there.
+/// Every file under `data/studies/`, listed by the build script; names are paths from there.
 const STUDY_FILES: &[Shipped] = include!(concat!(env!("OUT_DIR"), "/studies.rs"));
 
 /// The shipped tiles' files, the one to begin with first; without the `micro/` ones.

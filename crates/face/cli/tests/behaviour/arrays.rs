@@ -32,7 +32,7 @@ fn the_list_of_arrays() {
 fn show_prints_the_file_and_a_copy_of_it_is_an_array_again() {
     let place = Place::new();
     let text = said(&place, &["array", "show", "vnx5500"]);
-    assert_eq!(text, include_str!("../../../../../arrays/vnx5500.toml"));
+    assert_eq!(text, include_str!("../../../../../data/arrays/vnx5500.toml"));
     place.write("mine.toml", &text.replace("10k\"\ncount = 8", "10k\"\ncount = 6"));
     let mine = said(&place, &["array", "show", "mine.toml", "--format", "json"]);
     let mine: serde_json::Value = serde_json::from_str(&mine).expect("one JSON document");
@@ -54,7 +54,7 @@ fn show_with_changes_prints_the_array_that_comes_out() {
 #[test]
 fn mistakes_in_arrays_are_answered_with_their_place() {
     let place = Place::new();
-    let text = include_str!("../../../../../arrays/hdd-raid10.toml");
+    let text = include_str!("../../../../../data/arrays/hdd-raid10.toml");
     place.write("odd.toml", &text.replace("count = 24", "count = 23"));
     place.write("unknown.toml", &text.replace("hdd-10k\"", "hdd-10\""));
     let with = |change| ["array", "show", "vnx5500", "--with", change];

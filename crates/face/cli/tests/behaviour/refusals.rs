@@ -151,7 +151,7 @@ fn wrong_definitions() {
 #[test]
 fn a_decimal_block_size_is_answered_with_both_readings() {
     let place = Place::new();
-    let shipped = include_str!("../../../../../tiles/workloads/micro/read-4k-qd1.toml");
+    let shipped = include_str!("../../../../../data/tiles/workloads/micro/read-4k-qd1.toml");
     assert!(shipped.contains("size = \"4k\""), "the block size to be spoilt");
     place.write("w.toml", &shipped.replace("size = \"4k\"", "size = \"4kB\""));
     place.write(

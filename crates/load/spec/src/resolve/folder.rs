@@ -8,7 +8,7 @@ use crate::shipped;
 /// Where the files are that a study names by path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Folder {
-    /// `studies/` as it was when the program was built.
+    /// `data/studies/` as it was when the program was built.
     Shipped,
     /// A directory.
     Directory(PathBuf),

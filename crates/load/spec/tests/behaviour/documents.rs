@@ -102,7 +102,7 @@ fn the_reference_explains_every_key_and_every_choice() {
     }
 }
 
-/// A row of the table in `tiles/README.md`.
+/// A row of the table in `data/tiles/README.md`.
 fn row(name: &str) -> String {
     let tile = spec::shipped::tile(name).expect("loads");
     let demand = spec::demand::of_tile(&tile, Nanos::from_millis(1)).expect("bounded");
@@ -132,13 +132,13 @@ fn the_table_of_shipped_tiles_is_what_their_files_say() {
     let rows: String = spec::shipped::tile_names().map(row).collect();
     let fresh = format!("{before}{rule}{rows}\nNone of{after}");
     if std::env::var_os("TILEMARK_UPDATE").is_some() {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../tiles/README.md");
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../data/tiles/README.md");
         std::fs::write(path, &fresh).expect("writable tiles/README.md");
     }
     assert!(fresh == document("../tiles/README.md"), "run the tests with TILEMARK_UPDATE=1");
 }
 
-/// A row of the table in `arrays/README.md`.
+/// A row of the table in `data/arrays/README.md`.
 fn array_row(name: &str) -> String {
     let array = spec::shipped::array(name).expect("loads");
     let hosts = array.hosts.as_ref().map_or(0, |hosts| hosts.count);
@@ -151,7 +151,7 @@ fn array_row(name: &str) -> String {
 
 #[test]
 fn the_table_of_shipped_arrays_is_what_their_files_say() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../arrays/README.md");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../data/arrays/README.md");
     let rule = "|---|---|---|---|---|---|\n";
     let text = document("../arrays/README.md");
     let (before, _) = text.split_once(rule).expect("a table");

@@ -55,7 +55,7 @@ fn every_definition_survives_a_round_trip_through_toml() {
 
 #[test]
 fn every_file_in_tiles_is_shipped_and_every_shipped_file_is_there() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tiles");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../data/tiles");
     let mut files = Vec::new();
     collect(&root, &mut files);
     let mut on_disk: Vec<String> = files
@@ -85,7 +85,7 @@ fn every_shipped_array_loads_under_its_name_and_survives_a_round_trip() {
 #[test]
 fn every_file_in_arrays_is_shipped_and_every_shipped_file_is_there() {
     let mut files = Vec::new();
-    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../arrays"), &mut files);
+    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../data/arrays"), &mut files);
     let name = |path: &PathBuf| path.file_stem().expect("a file").to_string_lossy().into_owned();
     let mut on_disk: Vec<String> = files.iter().map(name).collect();
     let mut known: Vec<String> = shipped::array_names().map(str::to_owned).collect();

@@ -9,7 +9,7 @@ use spec::{SpecError, shipped};
 
 use crate::messages::{mistakes, render};
 
-const STUDY: &str = include_str!("../../../../../studies/example.toml");
+const STUDY: &str = include_str!("../../../../../data/studies/example.toml");
 
 fn resolve(text: &str) -> Result<(), SpecError> {
     let file = File { name: "example.toml".to_owned(), text: text.to_owned() };
@@ -30,7 +30,7 @@ fn every_shipped_study_resolves_and_is_named_as_its_file() {
 
 #[test]
 fn a_study_from_a_directory_is_the_shipped_one() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../studies");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../data/studies");
     let from_file = resolve_study(&format!("{folder}/example.toml")).expect("reads");
     let shipped = resolve_study("example").expect("shipped");
     assert_eq!(from_file.configurations, shipped.configurations);
