@@ -26,10 +26,10 @@ demo: small ## what this is, in a minute, live in a browser (DATASTORE=DIR)
 	@scripts/demo "$(DATASTORE)"
 
 cluster-demo: build ## one ladder over three hosts on this machine (DATASTORE=DIR, root)
-	@scripts/cluster-demo "$(DATASTORE)"
+	@scripts/demos/cluster-demo "$(DATASTORE)"
 
 tier-demo: small ## a tier before a slow disk, killed in the middle of a load (DATASTORE=DIR, qemu-utils)
-	@scripts/tier-demo "$(DATASTORE)"
+	@scripts/demos/tier-demo "$(DATASTORE)"
 
 guest-kills: small ## machines with ext4 and xfs through kills of their disk's server (DATASTORE=DIR, scripts/vm-guest --qemu)
 	@scripts/guest-kills "$(DATASTORE)"

@@ -1,7 +1,7 @@
 // Makes pictures of the documentation: node scripts/pictures.mjs [readme | hosts | lost]
 // readme: a ladder is simulated, served, and looked at. TILEMARK_BIN names the program;
 // TILEMARK_URL=http://127.0.0.1:PORT/run/ID is looked at instead, if it is given, and needed for the others:
-// hosts is a run over several (scripts/cluster-demo makes one), lost one that lost a host.
+// hosts is a run over several (scripts/demos/cluster-demo makes one), lost one that lost a host.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Requests that are few. Our choice: one, and one that came while it was answered.
 const FEW: usize = 2;
 /// What comes so soon did not wait for an answer: no client is woken, reads it and asks again in that time. Our choice, after
-/// trials: of 2, 4, 8 and 12 us each told one under way from four and 32 (docs/adr/0019). A client that never sleeps
+/// trials: of 2, 4, 8 and 12 us each told one under way from four and 32 (docs/developers/adr/0019). A client that never sleeps
 /// and answers sooner is slept for, as everybody would be without looks.
 const AT_ONCE: Duration = Duration::from_micros(4);
 /// So many of these, one after another, are a stream; our choice, as the numbers below.

@@ -1,5 +1,5 @@
 //! What a tier must promise, one by one; the letters are those of the list of what other caches got
-//! wrong (`docs/adr/0020-tier.md`).
+//! wrong (`docs/developers/adr/0020-tier.md`).
 
 use faults::FaultKind;
 use state_machine::{Purpose, Stream};

@@ -28,7 +28,7 @@ use shard::Shard;
 pub const CELL_BYTES: u32 = 512;
 /// Cells of a block that is kept as it is.
 pub const BLOCK_CELLS: u8 = 8;
-/// Blocks of a unit. What a policy and this module know of one is shared by its blocks (`docs/adr/0022-memory-tier.md`).
+/// Blocks of a unit. What a policy and this module know of one is shared by its blocks (`docs/developers/adr/0022-memory-tier.md`).
 const UNIT_BLOCKS: usize = 4;
 /// Cells of a shard, 64 MiB. Each has a policy of its own, which is made anew when more or fewer units fit
 /// ([`Shard::refit`]): that takes milliseconds for one, and would take a second for all of a large memory.

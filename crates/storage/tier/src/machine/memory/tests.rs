@@ -274,7 +274,7 @@ fn a_large_memory_is_in_parts_and_all_of_it_is_used() {
 }
 
 /// `cargo test --release -p tilemark-tier -- --ignored --nocapture what_a_unit_costs`: the numbers of
-/// `docs/adr/0022-memory-tier.md`, with other lengths of a unit.
+/// `docs/developers/adr/0022-memory-tier.md`, with other lengths of a unit.
 #[test]
 #[ignore = "tells numbers"]
 fn what_a_unit_costs() {

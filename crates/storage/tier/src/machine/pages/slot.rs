@@ -50,7 +50,7 @@ pub(crate) struct SlotState {
     pub(crate) is_queued: bool,
 }
 
-// What `docs/adr/0020-tier.md` says of memory.
+// What `docs/developers/adr/0020-tier.md` says of memory.
 const _: () = assert!(size_of::<SlotState>() <= 100);
 
 /// What a slot's page is to it.
