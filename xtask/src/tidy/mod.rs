@@ -230,6 +230,14 @@ mod tests {
     }
 
     #[test]
+    fn code_in_a_doc_comment_is_text() {
+        let path = "crates/load/stats/src/a.rs";
+        let block = |word: &str| format!("//! A.\n/// ```{word}\n/// a\n/// ```\nfn a() {{}}\n");
+        assert_eq!(with(path, &block("text")), Findings::default());
+        assert!(with(path, &block("")).errors[0].starts_with("crates/load/stats/src/a.rs:2:"));
+    }
+
+    #[test]
     fn a_path_of_a_machine_is_found_in_any_file() {
         let found = with("docs/a.md", concat!("see\n", "/wo", "rk/shared\n"));
         assert!(found.errors[0].starts_with("docs/a.md:2:"), "{found:?}");

@@ -53,6 +53,7 @@ pub fn check(tree: &Tree, findings: &mut Findings) {
                  do and its invariants"
             ));
         }
+        let mut is_in_block = false;
         let is_source = SOURCES.iter().any(|end| path.ends_with(end));
         for (number, line) in content.lines().enumerate() {
             let place = format!("{path}:{}", number + 1);
@@ -60,6 +61,15 @@ pub fn check(tree: &Tree, findings: &mut Findings) {
                 findings
                     .errors
                     .push(format!("{place}: {TO_DO} without an issue, write {TO_DO}(#12)"));
+            }
+            if let Some(block) = doc_fence(line).filter(|_| path.ends_with(".rs")) {
+                if !is_in_block && block != "text" {
+                    findings.errors.push(format!(
+                        "{place}: documentation tests do not run (scripts/test), so a block of \
+                         code is ```text and what it shows is a test"
+                    ));
+                }
+                is_in_block = !is_in_block;
             }
             if line.contains(MACHINE_PATH) {
                 findings.errors.push(format!("{place}: a path of one machine ({MACHINE_PATH})"));
@@ -74,6 +84,13 @@ fn is_crate_root(path: &str) -> bool {
         parts[..],
         ["crates", _, _, "src", "lib.rs" | "main.rs"] | ["xtask" | "benchmarks", "src", "main.rs"]
     )
+}
+
+/// What stands behind the fence of a block in a doc comment.
+fn doc_fence(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+    text.trim_start().strip_prefix("```").map(str::trim)
 }
 
 fn has_bare_to_do(line: &str) -> bool {
