@@ -1,7 +1,7 @@
 /*
  * The disk of a guest's journal, as the kernel option tm_disk says (scripts/cache-peers): "vda" is that disk; "dm-cache" is
  * vda behind a cache on vdb with its metadata on vdc, mode writeback, policy smq, blocks of 64 KiB; "bcache" is vda behind vdb,
- * both formatted for it before.
+ * both formatted for it before; "nbd" is what nbd.h says.
  */
 #include <linux/dm-ioctl.h>
 #include <sys/ioctl.h>
@@ -57,10 +57,13 @@ static void map_cache(void) {
     close(control);
 }
 
+#include "nbd.h"
+
 /* Makes the disk that is asked for, and says where it is. */
 static const char *attach(const char *disk) {
     must(mkdir("/sys", 0755) == 0 || errno == EEXIST, "make /sys");
     must(mount("sysfs", "/sys", "sysfs", 0, "") == 0, "mount /sys");
+    if (strcmp(disk, "nbd") == 0) return attach_nbd();
     wait_for("/dev/vda");
     if (strcmp(disk, "dm-cache") == 0) {
         wait_for("/dev/vdc");
