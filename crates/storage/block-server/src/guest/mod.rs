@@ -19,6 +19,7 @@
 
 mod blk;
 mod chain;
+mod front;
 mod inflight;
 mod memory;
 mod protocol;
@@ -28,6 +29,5 @@ mod session;
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;
 
-pub(crate) use blk::Terms;
-pub(crate) use protocol::{Order, Seat, speak};
-pub(crate) use session::{Guest, Job, Part};
+use blk::Terms;
+pub(crate) use front::Guests;

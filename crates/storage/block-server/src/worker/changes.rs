@@ -4,23 +4,8 @@ use std::io;
 use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 
-use super::{Life, Worker};
+use super::Worker;
 use crate::{Disk, StartError};
-
-/// A disk that is open.
-pub(super) struct Open {
-    pub disk: Box<dyn Disk>,
-    /// Where its I/O ends, and its times and turns are had: at its own place, or its keeper's.
-    pub home: usize,
-}
-
-pub(super) fn open_of(disks: &mut [Option<Open>], disk: usize) -> &mut Open {
-    disks[disk].as_mut().expect("a disk is open as long as somebody uses it")
-}
-
-pub(super) fn disk_of(disks: &mut [Option<Open>], disk: usize) -> &mut dyn Disk {
-    open_of(disks, disk).disk.as_mut()
-}
 
 /// What a server's owner wants of its disks.
 pub(crate) enum Change {
@@ -39,26 +24,6 @@ pub(super) struct Leaving {
 }
 
 impl Worker {
-    /// Opens a disk at a place that is free.
-    pub(super) fn put(&mut self, disk: Box<dyn Disk>, keeper: Option<usize>) -> usize {
-        let place = self.disks.iter().position(Option::is_none).unwrap_or(self.disks.len());
-        self.disks.resize_with(self.disks.len().max(place + 1), || None);
-        self.disks[place] = Some(Open { disk, home: keeper.unwrap_or(place) });
-        place
-    }
-
-    /// Offers a disk to all.
-    pub(super) fn offer(&mut self, disk: Box<dyn Disk>) {
-        self.exports.push(disk.export().clone());
-        let place = self.put(disk, self.keeper);
-        self.places.push(place);
-    }
-
-    /// Whoever is told, and closed: the keeper for all, where there is one.
-    pub(super) fn heads(&self) -> Vec<usize> {
-        self.keeper.map_or_else(|| self.places.clone(), |keeper| vec![keeper])
-    }
-
     pub(super) fn take_changes(&mut self) -> io::Result<()> {
         while let Ok(change) = self.changes.try_recv() {
             // Whoever asked may have gone.
@@ -72,22 +37,17 @@ impl Worker {
 
     fn add(&mut self, disk: Box<dyn Disk>) -> Result<(), StartError> {
         let name = disk.export().name();
-        if self.exports.iter().any(|export| export.name() == name) || self.is_leaving(name) {
+        let is_offered = self.core.exports.iter().any(|export| export.name() == name);
+        if is_offered || self.leaving_of(name).is_some() {
             return Err(StartError::Twice { name: name.to_owned() });
         }
-        self.offer(disk);
+        self.core.offer(disk);
         Ok(())
     }
 
-    fn is_leaving(&mut self, name: &str) -> bool {
-        self.leaving_of(name).is_some()
-    }
-
     fn leaving_of(&mut self, name: &str) -> Option<&mut Leaving> {
-        let disks = &mut self.disks;
-        self.leaving
-            .iter_mut()
-            .find(|leaving| disk_of(disks, leaving.place).export().name() == name)
+        let core = &self.core;
+        self.leaving.iter_mut().find(|leaving| core.export(leaving.place).name() == name)
     }
 
     /// Nobody gets the disk any more; who has it is answered what he asked, and goes.
@@ -96,73 +56,42 @@ impl Worker {
             leaving.tell.push(tell);
             return Ok(());
         }
-        let Some(at) = self.exports.iter().position(|export| export.name() == name) else {
+        let Some(place) = self.core.withdraw(name) else {
             let _ = tell.send(Err(StartError::Unknown { name: name.to_owned() }));
             return Ok(());
         };
-        self.exports.remove(at);
-        let place = self.places.remove(at);
-        self.waiting.retain(|(_, disk, _)| *disk != place);
-        for number in self.clients.numbers() {
-            let client = &mut self.clients[number];
-            if client.has(place) && client.life == Life::Open {
-                client.life = Life::Ending;
-            }
-            self.touched.push(number);
+        let (fronts, core) = self.front_ends();
+        for front in fronts {
+            front.withdraw(place, core);
         }
-        let until = Instant::now() + self.limits.drain;
+        let until = Instant::now() + self.core.limits.drain;
         self.leaving.push(Leaving { place, tell: vec![tell], until });
-        self.attend_clients()
+        self.attend()
     }
 
     /// Disks that nobody has any more are closed.
     pub(super) fn let_leave(&mut self) -> io::Result<()> {
         for mut leaving in std::mem::take(&mut self.leaving) {
-            let is_used = self.hurry(&mut leaving)?;
+            let now = Instant::now();
+            let is_late = leaving.until <= now;
+            let mut is_used = false;
+            let (fronts, core) = self.front_ends();
+            for front in fronts {
+                is_used |= front.let_go(leaving.place, is_late, core)?;
+            }
+            if is_late {
+                leaving.until = now + self.core.limits.drain;
+                self.attend()?;
+            }
             if is_used {
                 self.leaving.push(leaving);
                 continue;
             }
-            self.disks[leaving.place] = None;
+            self.core.close(leaving.place);
             for tell in leaving.tell {
                 let _ = tell.send(Ok(()));
             }
         }
         Ok(())
-    }
-
-    /// Whether somebody has the disk. Machines that are answered are hung up on; clients that are, and do not take
-    /// it, are cut off in the end.
-    fn hurry(&mut self, leaving: &mut Leaving) -> io::Result<bool> {
-        let (place, now) = (leaving.place, Instant::now());
-        let is_late = leaving.until <= now;
-        let mut is_used = false;
-        for number in self.clients.numbers() {
-            if !self.clients[number].has(place) {
-                continue;
-            }
-            is_used = true;
-            if is_late && self.clients[number].requests == 0 {
-                self.cut(number);
-            }
-        }
-        for number in self.guests.numbers() {
-            if self.guests[number].disk != place {
-                continue;
-            }
-            is_used = true;
-            for watch in self.guests[number].end() {
-                self.ring.call_off(watch)?;
-                self.kicked.push(number);
-            }
-            if self.guests[number].is_settled() {
-                self.guests[number].hang_up();
-            }
-        }
-        if is_late {
-            leaving.until = now + self.limits.drain;
-            self.attend_clients()?;
-        }
-        Ok(is_used)
     }
 }

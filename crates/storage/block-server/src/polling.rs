@@ -23,7 +23,7 @@ const SLEEPS_MAX: u32 = 127;
 
 /// What decides on it, of one server.
 #[derive(Debug)]
-pub(super) struct Polling {
+pub(crate) struct Polling {
     /// How long a look lasts at most; none at zero.
     longest: Duration,
     /// Sleeps until the next look.
@@ -35,13 +35,13 @@ pub(super) struct Polling {
 }
 
 impl Polling {
-    pub(super) const fn new(longest: Duration) -> Self {
+    pub(crate) const fn new(longest: Duration) -> Self {
         Self { longest, sleeps: 0, slept: 0, at_once: 0 }
     }
 
     /// How long to look, where so many requests were answered since the last wait or are under way, and nothing else has
     /// to be done for so long. Nothing: sleep.
-    pub(super) fn look(&mut self, requests: usize, wait: Option<Duration>) -> Option<Duration> {
+    pub(crate) fn look(&mut self, requests: usize, wait: Option<Duration>) -> Option<Duration> {
         let longest = wait.map_or(self.longest, |wait| wait.min(self.longest));
         if longest.is_zero() || requests > FEW {
             return None;
@@ -52,7 +52,7 @@ impl Polling {
     }
 
     /// A look has ended, with something after so long or in vain.
-    pub(super) fn looked(&mut self, found: Option<Duration>) {
+    pub(crate) fn looked(&mut self, found: Option<Duration>) {
         let is_at_once = found.is_some_and(|after| after < AT_ONCE);
         self.at_once = if is_at_once { self.at_once + 1 } else { 0 };
         // The first in vain may be chance.

@@ -5,7 +5,8 @@ use std::io;
 use nbd::Code;
 use nbd::server::{self, Command};
 
-use super::{Pending, Worker};
+use super::{Asked, Clients};
+use crate::core::Core;
 use crate::{Answer, Buffer};
 
 /// A client's request, of which a disk has the parts.
@@ -19,7 +20,7 @@ pub(super) struct Divided {
     result: Result<(), Code>,
 }
 
-impl Worker {
+impl Clients {
     /// Asks a disk in parts of at most so many bytes, all at once: their order is as open as that of two requests.
     pub(super) fn divide(
         &mut self,
@@ -27,6 +28,7 @@ impl Worker {
         request: server::Request,
         data: Buffer,
         most: usize,
+        core: &mut Core,
     ) -> io::Result<()> {
         let length = request.length as usize;
         let count = length.div_ceil(most);
@@ -37,7 +39,7 @@ impl Worker {
         for part in 0..count {
             let at = part * most;
             let bytes = most.min(length - at);
-            let mut own = self.pool.take(bytes);
+            let mut own = core.pool.take(bytes);
             if !is_read {
                 own.copy_from_slice(&data[at..at + bytes]);
             }
@@ -47,21 +49,27 @@ impl Worker {
                 ..request
             };
             let disk = self.clients[client].disk;
-            self.ask(disk, Pending::Part { divided, part }, asked, own)?;
+            self.ask(disk, Asked::Part { divided, part }, asked, own, core)?;
         }
-        self.pool.give(data);
+        core.pool.give(data);
         Ok(())
     }
 
     /// A part is answered, and the client with the last one.
-    pub(super) fn answer_part(&mut self, number: u32, part: usize, answer: Answer) {
+    pub(super) fn answer_part(
+        &mut self,
+        number: u32,
+        part: usize,
+        answer: Answer,
+        core: &mut Core,
+    ) {
         let divided = &mut self.divided[number];
         divided.left -= 1;
         divided.result = divided.result.and(answer.result);
         divided.data[part] = answer.data;
         if divided.left == 0 {
             let Divided { client, request, data, result, .. } = self.divided.remove(number);
-            self.tell(client, request, request.length as usize, result, data);
+            self.tell(client, request, request.length as usize, result, data, core);
         }
     }
 }

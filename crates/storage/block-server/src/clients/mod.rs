@@ -1,0 +1,435 @@
+//! Clients that speak NBD, over Unix sockets, TCP and TLS.
+
+mod connection;
+mod divided;
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+use nbd::Code;
+use nbd::server::{self, Command};
+use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, sendmsg, shutdown, sockopt};
+
+use self::connection::{Connection, Cut, Life, Offered, Step};
+use self::divided::Divided;
+use crate::batch::Batch;
+use crate::core::Core;
+use crate::doors::Doors;
+use crate::front_end::FrontEnd;
+use crate::listen::Listener;
+use crate::ring::{Cargo, Finished, PIECES_MAX, Vectors};
+use crate::slab::Slab;
+use crate::token::{NBD, NbdWork as Work, Token};
+use crate::{Answer, Buffer, Place};
+
+/// Whose request a disk has.
+enum Asked {
+    /// A client's; with the bytes that it is charged with.
+    Client { client: u32, request: server::Request, bytes: usize },
+    /// A part of a client's, by its number there.
+    Part { divided: u32, part: usize },
+}
+
+/// All clients.
+pub(crate) struct Clients {
+    doors: Doors,
+    clients: Slab<Connection>,
+    asked: Slab<Asked>,
+    divided: Slab<Divided>,
+    /// Clients whose state may have changed.
+    touched: Vec<u32>,
+    /// Clients that have not chosen a disk, in the order of their deadlines; some have by now.
+    shaking: VecDeque<(Instant, u32)>,
+    vectors: Vec<Vectors>,
+}
+
+/// Sends what the socket takes without waiting: how many bytes, or a negated error number.
+fn send_now(socket: &OwnedFd, batch: &Batch) -> i32 {
+    let pieces: Vec<IoSlice<'_>> = batch.slices().take(PIECES_MAX).map(IoSlice::new).collect();
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    match sendmsg(socket, &pieces, &mut SendAncillaryBuffer::default(), flags) {
+        Ok(sent) => i32::try_from(sent).unwrap_or(i32::MAX),
+        Err(error) => -error.raw_os_error(),
+    }
+}
+
+impl Clients {
+    pub fn new(listeners: Vec<Listener>, core: &mut Core) -> io::Result<Self> {
+        Ok(Self {
+            doors: Doors::open(listeners, |door| Token::Nbd(Work::Accept(door)), core)?,
+            clients: Slab::new(),
+            asked: Slab::new(),
+            divided: Slab::new(),
+            touched: Vec::new(),
+            shaking: VecDeque::new(),
+            vectors: Vec::new(),
+        })
+    }
+
+    /// Some work of the ring has ended.
+    pub fn finished(
+        &mut self,
+        work: Work,
+        finished: Finished<Token>,
+        core: &mut Core,
+    ) -> io::Result<()> {
+        match (work, finished.cargo) {
+            (Work::Accept(door), cargo) => {
+                if let Some(socket) = self.doors.accepted(door, cargo, core)? {
+                    self.come(door, socket, core);
+                }
+            }
+            (Work::Receive(client), Cargo::Buffer(buffer)) => {
+                self.heard(client, finished.result, buffer);
+            }
+            (Work::Send(client), Cargo::Batch(batch, vectors)) => {
+                self.vectors.push(vectors);
+                self.said(client, finished.result, batch, core)?;
+            }
+            _ => unreachable!("work comes back as it went"),
+        }
+        Ok(())
+    }
+
+    /// Whether a client that has so long for it still has to choose its disk.
+    fn is_shaking(&self, client: u32, deadline: Instant) -> bool {
+        self.clients.get(client).is_some_and(|client| client.deadline == Some(deadline))
+    }
+
+    /// A client comes in.
+    fn come(&mut self, door: usize, socket: OwnedFd, core: &mut Core) {
+        let door = &self.doors[door];
+        if matches!(door.place, Place::Tcp(_)) {
+            // Without it, it is only slower.
+            let _ = sockopt::set_tcp_nodelay(&socket, true);
+        }
+        let deadline = Instant::now() + core.limits.handshake;
+        let has_others = core.catalog.is_some();
+        let client =
+            Connection::new(socket, door.tls.clone(), has_others, &mut core.pool, deadline);
+        let number = self.clients.add(client);
+        core.connections += 1;
+        core.shared.counters.connections.add(1);
+        self.shaking.push_back((deadline, number));
+        self.touched.push(number);
+    }
+
+    /// Bytes came, or the client went: what it asked for before is still answered, in case it only
+    /// speaks no more.
+    fn heard(&mut self, number: u32, result: i32, buffer: Buffer) {
+        let client = &mut self.clients[number];
+        client.received(buffer, usize::try_from(result).unwrap_or(0));
+        match -result {
+            ..0 | libc::EAGAIN | libc::EINTR => {}
+            0 if client.life == Life::Open => client.life = Life::Ending,
+            0 => {}
+            _ => self.cut(number),
+        }
+        self.touched.push(number);
+    }
+
+    /// A batch has left, or a part of it.
+    fn said(
+        &mut self,
+        number: u32,
+        result: i32,
+        mut batch: Batch,
+        core: &mut Core,
+    ) -> io::Result<()> {
+        let client = &mut self.clients[number];
+        let sent = match result {
+            0.. => usize::try_from(result).expect("it is not negative"),
+            _ if [libc::EAGAIN, libc::EINTR].contains(&-result) => 0,
+            _ => {
+                client.sending = 0;
+                batch.clear(&mut core.pool);
+                self.cut(number);
+                return Ok(());
+            }
+        };
+        batch.advance(sent);
+        client.sending = batch.left();
+        if client.sending > 0 {
+            let (socket, vectors) = (Arc::clone(&client.socket), self.vectors.pop());
+            return core.ring.send(Token::Nbd(Work::Send(number)), &socket, batch, vectors);
+        }
+        batch.clear(&mut core.pool);
+        // One with more answers, that asks no more, or that had to wait until these were gone, goes on.
+        if client.life != Life::Open || !client.is_receiving() || client.out.left() > 0 {
+            self.touched.push(number);
+        }
+        client.spare = batch;
+        Ok(())
+    }
+
+    /// Nothing more is said to a client. What it asked a disk for goes on.
+    fn cut(&mut self, number: u32) {
+        let client = &mut self.clients[number];
+        if client.life != Life::Dead {
+            client.life = Life::Dead;
+            // What is under way on the socket ends; one that is gone already is not an error.
+            let _ = shutdown(&client.socket, Shutdown::Both);
+        }
+        self.touched.push(number);
+    }
+
+    /// Does for a client what can be done now.
+    fn attend_client(&mut self, number: u32, core: &mut Core) -> io::Result<()> {
+        self.listen_to(number, core)?;
+        match self.clients[number].take_out(&mut core.pool) {
+            Ok(Some(batch)) => {
+                // At once, as far as the socket takes it: through the ring its end would end the next wait for the kernel,
+                // which is another call of it for each answer.
+                let result = send_now(&self.clients[number].socket, &batch);
+                self.said(number, result, batch, core)?;
+            }
+            Ok(None) => {}
+            Err(_) => self.cut(number),
+        }
+        let client = &mut self.clients[number];
+        if client.life == Life::Ending && client.is_settled() {
+            if client.says_goodbye() {
+                self.touched.push(number);
+            } else {
+                self.cut(number);
+            }
+        }
+        let client = &self.clients[number];
+        if client.life == Life::Dead
+            && !client.is_receiving()
+            && client.sending == 0
+            && client.requests == 0
+        {
+            let client = self.clients.remove(number);
+            core.connections -= 1;
+            if let Some((_, disk)) = client.own {
+                core.close(disk);
+            }
+            client.end(&mut core.pool);
+        }
+        Ok(())
+    }
+
+    /// Takes what a client asks, as long as it may ask.
+    fn listen_to(&mut self, number: u32, core: &mut Core) -> io::Result<()> {
+        while self.clients[number].life == Life::Open {
+            let client = &mut self.clients[number];
+            let offered = Offered { exports: &core.exports, places: &core.places };
+            match client.step(offered, &mut core.pool, &core.limits) {
+                Ok(Step::Request(request, data)) => self.submit(number, request, data, core)?,
+                Ok(Step::Refused) => core.shared.counters.errors.add(1),
+                Ok(Step::Wait) => return Ok(()),
+                Ok(Step::Wanted(name)) => self.open_for(number, &name, core),
+                Ok(Step::End) => client.life = Life::Ending,
+                Ok(Step::Receive) => {
+                    if let Some((buffer, behind)) = client.lend() {
+                        let socket = Arc::clone(&client.socket);
+                        core.ring.receive(
+                            Token::Nbd(Work::Receive(number)),
+                            &socket,
+                            buffer,
+                            behind,
+                        )?;
+                    }
+                    return Ok(());
+                }
+                Err(Cut::Violation | Cut::Tls) => {
+                    core.shared.counters.violations.add(1);
+                    self.cut(number);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a disk for this client alone, if there is one of that name.
+    fn open_for(&mut self, number: u32, name: &str, core: &mut Core) {
+        let Some(opened) = core.open(name) else { return };
+        if let Some((_, before)) = self.clients[number].own.replace(opened) {
+            core.close(before);
+        }
+    }
+
+    fn submit(
+        &mut self,
+        number: u32,
+        request: server::Request,
+        data: Buffer,
+        core: &mut Core,
+    ) -> io::Result<()> {
+        let client = &mut self.clients[number];
+        let is_read = request.command == Command::Read;
+        let bytes = if is_read { request.length as usize } else { data.len() };
+        client.requests += 1;
+        client.bytes += bytes;
+        let most = client.session().export().blocks().maximum() as usize;
+        if bytes > most {
+            return self.divide(number, request, data, most, core);
+        }
+        let data = if is_read { core.pool.take(bytes) } else { data };
+        let asked = Asked::Client { client: number, request, bytes };
+        self.ask(self.clients[number].disk, asked, request, data, core)
+    }
+
+    /// Asks a disk, whose answer may be here at once.
+    fn ask(
+        &mut self,
+        disk: usize,
+        asked: Asked,
+        request: server::Request,
+        data: Buffer,
+        core: &mut Core,
+    ) -> io::Result<()> {
+        let server::Request { command, offset, length, .. } = request;
+        let number = self.asked.add(asked);
+        core.ask(disk, (NBD, number), (command, offset, length), data)?;
+        self.take_answers(core);
+        Ok(())
+    }
+
+    /// Tells a client what became of a request; of a read, with all of its bytes in their order.
+    fn tell(
+        &mut self,
+        number: u32,
+        request: server::Request,
+        bytes: usize,
+        result: Result<(), Code>,
+        data: impl IntoIterator<Item = Buffer>,
+        core: &mut Core,
+    ) {
+        let client = &mut self.clients[number];
+        client.requests -= 1;
+        client.bytes -= bytes;
+        if self.touched.last() != Some(&number) {
+            self.touched.push(number);
+        }
+        let is_read = request.command == Command::Read;
+        let (is_dead, mut left) = (client.life == Life::Dead, 0);
+        let mut out = std::mem::take(&mut client.out);
+        let session = client.session();
+        match result {
+            _ if is_dead => {}
+            Ok(()) if is_read => out.write(|heads| session.write_data_header(&request, heads)),
+            Ok(()) => out.write(|heads| session.write_done(request.cookie, heads)),
+            Err(code) => {
+                let words = code.to_string();
+                out.write(|heads| session.write_error(request.cookie, code, &words, heads));
+                core.shared.counters.errors.add(1);
+            }
+        }
+        for data in data {
+            if is_read && result.is_ok() && !is_dead {
+                left += data.len();
+                out.data(data);
+            } else {
+                core.pool.give(data);
+            }
+        }
+        let is_all = !is_read || result.is_err() || is_dead || left == request.length as usize;
+        assert!(is_all, "all that was asked for");
+        self.clients[number].out = out;
+    }
+}
+
+impl FrontEnd for Clients {
+    fn take_answers(&mut self, core: &mut Core) {
+        while let Some((number, answer)) = core.next_answer(NBD) {
+            match self.asked.remove(number) {
+                Asked::Client { client, request, bytes } => {
+                    let Answer { result, data, .. } = answer;
+                    self.tell(client, request, bytes, result, [data], core);
+                }
+                Asked::Part { divided, part } => self.answer_part(divided, part, answer, core),
+            }
+        }
+    }
+
+    fn attend(&mut self, core: &mut Core) -> io::Result<()> {
+        while let Some(client) = self.touched.pop() {
+            if self.clients.get(client).is_some() {
+                self.attend_client(client, core)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_work(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
+    fn next_time(&mut self) -> Option<Instant> {
+        while let Some((deadline, client)) = self.shaking.front().copied()
+            && !self.is_shaking(client, deadline)
+        {
+            self.shaking.pop_front();
+        }
+        let shaking = self.shaking.front().map(|(deadline, _)| *deadline);
+        shaking.into_iter().chain(self.doors.next_time()).min()
+    }
+
+    fn look_at_clock(&mut self, now: Instant, core: &mut Core) -> io::Result<()> {
+        while let Some((deadline, client)) = self.shaking.front().copied()
+            && deadline <= now
+        {
+            self.shaking.pop_front();
+            if self.is_shaking(client, deadline) {
+                core.shared.counters.late.add(1);
+                self.cut(client);
+            }
+        }
+        self.doors.look_at_clock(now, core)
+    }
+
+    fn take_orders(&mut self, _: &mut Core) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn stop(&mut self, _: &mut Core) -> io::Result<()> {
+        for number in self.clients.numbers() {
+            let client = &mut self.clients[number];
+            if client.life == Life::Open {
+                client.life = Life::Ending;
+            }
+            self.touched.push(number);
+        }
+        Ok(())
+    }
+
+    fn cut_off(&mut self) {
+        for client in self.clients.numbers() {
+            self.cut(client);
+        }
+    }
+
+    fn withdraw(&mut self, disk: usize, _: &mut Core) {
+        for number in self.clients.numbers() {
+            let client = &mut self.clients[number];
+            if client.has(disk) && client.life == Life::Open {
+                client.life = Life::Ending;
+            }
+            self.touched.push(number);
+        }
+    }
+
+    fn let_go(&mut self, disk: usize, is_late: bool, _: &mut Core) -> io::Result<bool> {
+        let mut is_used = false;
+        for number in self.clients.numbers() {
+            if !self.clients[number].has(disk) {
+                continue;
+            }
+            is_used = true;
+            // One whose disk has answered does not take the answer.
+            if is_late && self.clients[number].requests == 0 {
+                self.cut(number);
+            }
+        }
+        Ok(is_used)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.clients.len() == 0
+    }
+}

@@ -1,0 +1,79 @@
+use std::io;
+use std::ops::Index;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use crate::core::Core;
+use crate::listen::Listener;
+use crate::ring::Cargo;
+use crate::token::Token;
+
+/// Before a listener that failed (out of files) is asked again.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// Where clients of one front end come in.
+pub(crate) struct Doors {
+    listeners: Vec<Listener>,
+    /// Listeners that failed, and when they are asked again.
+    paused: Vec<(usize, Instant)>,
+    token: fn(usize) -> Token,
+}
+
+impl Doors {
+    pub fn open(
+        listeners: Vec<Listener>,
+        token: fn(usize) -> Token,
+        core: &mut Core,
+    ) -> io::Result<Self> {
+        for (door, listener) in listeners.iter().enumerate() {
+            core.ring.accept(token(door), &listener.socket)?;
+        }
+        Ok(Self { listeners, paused: Vec::new(), token })
+    }
+
+    /// The socket of a client that may come in.
+    pub fn accepted(
+        &mut self,
+        door: usize,
+        cargo: Cargo,
+        core: &mut Core,
+    ) -> io::Result<Option<OwnedFd>> {
+        let Cargo::Client(socket) = cargo else {
+            self.paused.push((door, Instant::now() + AGAIN));
+            return Ok(None);
+        };
+        if core.is_stopping {
+            return Ok(None);
+        }
+        core.ring.accept((self.token)(door), &self.listeners[door].socket)?;
+        if core.connections >= core.limits.connections {
+            core.shared.counters.sent_away.add(1);
+            return Ok(None);
+        }
+        Ok(Some(socket))
+    }
+
+    pub fn next_time(&self) -> Option<Instant> {
+        self.paused.iter().map(|(_, at)| *at).min()
+    }
+
+    /// Asks those again whose time has come.
+    pub fn look_at_clock(&mut self, now: Instant, core: &mut Core) -> io::Result<()> {
+        for (door, at) in std::mem::take(&mut self.paused) {
+            if at <= now {
+                core.ring.accept((self.token)(door), &self.listeners[door].socket)?;
+            } else {
+                self.paused.push((door, at));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Index<usize> for Doors {
+    type Output = Listener;
+
+    fn index(&self, door: usize) -> &Listener {
+        &self.listeners[door]
+    }
+}

@@ -1,0 +1,351 @@
+//! Machines, as the server's thread sees them.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use nbd::Code;
+
+use super::Terms;
+use super::protocol::{Order, Seat, speak};
+use super::session::{Guest, Job, Part};
+use crate::Answer;
+use crate::core::Core;
+use crate::doors::Doors;
+use crate::front_end::FrontEnd;
+use crate::listen::Listener;
+use crate::ring::Finished;
+use crate::slab::Slab;
+use crate::token::{Token, VHOST, VhostWork as Work};
+
+/// How long a machine waits for a disk that another one, or itself before, has still.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Requests of one machine that are taken before others have their turn.
+const TURN: usize = 256;
+
+/// All machines.
+pub(crate) struct Guests {
+    doors: Doors,
+    guests: Slab<Guest>,
+    /// Parts of requests that disks have.
+    asked: Slab<(u32, Part)>,
+    /// Machines whose disk another one has still, and until when they wait for it.
+    waiting: Vec<(Instant, usize, OwnedFd)>,
+    orders: (Sender<Order>, Receiver<Order>),
+    /// Machines in whose queues something may be, or was put.
+    kicked: Vec<u32>,
+    /// The one that is attended now.
+    attended: Option<u32>,
+}
+
+impl Guests {
+    pub fn new(listeners: Vec<Listener>, core: &mut Core) -> io::Result<Self> {
+        Ok(Self {
+            doors: Doors::open(listeners, |door| Token::Vhost(Work::Accept(door)), core)?,
+            guests: Slab::new(),
+            asked: Slab::new(),
+            waiting: Vec::new(),
+            orders: channel(),
+            kicked: Vec::new(),
+            attended: None,
+        })
+    }
+
+    /// Some work of the ring has ended, or a queue was kicked.
+    pub fn finished(
+        &mut self,
+        work: Work,
+        finished: Finished<Token>,
+        core: &mut Core,
+    ) -> io::Result<()> {
+        match work {
+            Work::Accept(door) => {
+                let Some(socket) = self.doors.accepted(door, finished.cargo, core)? else {
+                    return Ok(());
+                };
+                let name = self.doors[door].disk.as_deref();
+                // One whose disk was withdrawn is sent away.
+                match core.exports.iter().position(|export| Some(export.name()) == name) {
+                    Some(at) => self.come_in(core.places[at], socket, core),
+                    None => Ok(()),
+                }
+            }
+            Work::Kick { guest, queue, era } => {
+                self.kicked(guest, queue, era, finished.result, finished.is_last, core)
+            }
+        }
+    }
+
+    /// A machine wants a disk.
+    fn come_in(&mut self, disk: usize, socket: OwnedFd, core: &mut Core) -> io::Result<()> {
+        core.connections += 1;
+        self.waiting.push((Instant::now() + PATIENCE, disk, socket));
+        self.let_in(core)
+    }
+
+    /// Lets those wait no more for whom this is so.
+    fn send_away(&mut self, core: &mut Core, mut is_over: impl FnMut(Instant, usize) -> bool) {
+        let before = self.waiting.len();
+        self.waiting.retain(|(until, disk, _)| !is_over(*until, *disk));
+        core.connections -= before - self.waiting.len();
+    }
+
+    /// Lets in who need not wait any more: a disk has one machine at a time.
+    fn let_in(&mut self, core: &mut Core) -> io::Result<()> {
+        for (until, disk, socket) in std::mem::take(&mut self.waiting) {
+            let is_taken = |number: &u32| {
+                let guest = &self.guests[*number];
+                guest.disk == disk && !guest.is_gone
+            };
+            if self.guests.numbers().iter().any(is_taken) {
+                self.waiting.push((until, disk, socket));
+                continue;
+            }
+            let stream = UnixStream::from(socket);
+            // Where no file is left for it, it is sent away.
+            let Ok(ours) = stream.try_clone() else {
+                core.connections -= 1;
+                continue;
+            };
+            let guest = self.guests.add(Guest::new(disk, ours));
+            let (orders, shared) = (self.orders.0.clone(), Arc::clone(&core.shared));
+            let export = core.export(disk).clone();
+            let seat = Seat { guest, orders, shared };
+            let thread = std::thread::Builder::new().name("vhost-user".to_owned());
+            // Where there is no thread to be had, its seat is left at once.
+            let _ = thread.spawn(move || speak(stream, seat, export));
+            core.shared.counters.connections.add(1);
+        }
+        Ok(())
+    }
+
+    fn take_order(&mut self, order: Order, core: &mut Core) -> io::Result<()> {
+        match order {
+            Order::Start { guest, queue, made, features } => {
+                let terms = Terms::new(core.export(self.guests[guest].disk), features);
+                let (one, mut made) = (&mut self.guests[guest], *made);
+                one.eras += 1;
+                made.era = one.eras;
+                let token = Token::Vhost(Work::Kick { guest, queue, era: made.era });
+                made.watch = Some(core.ring.watch(token, &made.kick)?);
+                one.watches += 1;
+                one.begin(queue, made, terms);
+                self.kicked.push(guest);
+            }
+            Order::Stop { guest, queue, reply } => {
+                let one = &mut self.guests[guest];
+                let watch = one.queue(queue).and_then(|queue| queue.watch.take());
+                one.leave(queue, reply);
+                if let Some(watch) = watch {
+                    core.ring.call_off(watch)?;
+                }
+                self.kicked.push(guest);
+            }
+            Order::Call { guest, queue, call } => {
+                if let Some(queue) = self.guests[guest].queue(queue) {
+                    queue.call = call;
+                }
+            }
+            Order::Memory { guest, memory } => self.guests[guest].moved(&memory),
+            Order::End { guest } => {
+                for watch in self.guests[guest].gone() {
+                    core.ring.call_off(watch)?;
+                }
+                self.kicked.push(guest);
+                self.let_in(core)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A queue was kicked, or is not watched any more.
+    fn kicked(
+        &mut self,
+        guest: u32,
+        queue: u16,
+        era: u32,
+        result: i32,
+        is_last: bool,
+        core: &mut Core,
+    ) -> io::Result<()> {
+        let one = &mut self.guests[guest];
+        one.watches -= usize::from(is_last);
+        self.kicked.push(guest);
+        let Some(kicked) = one.queue(queue).filter(|queue| queue.era == era) else { return Ok(()) };
+        if is_last && kicked.watch.is_some() {
+            if result < 0 {
+                kicked.watch = None;
+                kicked.give_up();
+                let error = io::Error::from_raw_os_error(-result);
+                core.shared.note(format!("kicks of queue {queue} cannot be watched: {error}"));
+                return Ok(());
+            }
+            // The kernel ends it when it has no room to tell of it.
+            let token = Token::Vhost(Work::Kick { guest, queue, era });
+            kicked.watch = Some(core.ring.watch(token, &kicked.kick)?);
+            one.watches += 1;
+        }
+        one.is_ready(queue);
+        Ok(())
+    }
+
+    fn attend_guest(&mut self, number: u32, core: &mut Core) -> io::Result<()> {
+        let disk = self.guests[number].disk;
+        let most = u64::from(core.export(disk).blocks().maximum());
+        let mut budget = TURN;
+        self.attended = Some(number);
+        while let Some(job) = self.guests[number].next(&core.limits, most, &mut budget) {
+            self.submit_job(number, disk, &job, core)?;
+        }
+        self.attended = None;
+        let guest = &mut self.guests[number];
+        guest.call();
+        guest.let_go();
+        if guest.has_more(&core.limits) {
+            self.kicked.push(number);
+        }
+        if guest.is_gone && guest.parts == 0 && guest.watches == 0 {
+            self.guests.remove(number);
+            core.connections -= 1;
+        }
+        Ok(())
+    }
+
+    fn submit_job(
+        &mut self,
+        number: u32,
+        disk: usize,
+        job: &Job,
+        core: &mut Core,
+    ) -> io::Result<()> {
+        let mut at = 0;
+        loop {
+            let now = (job.bytes - at).min(job.most);
+            let length = u32::try_from(now).expect("no request has more than 2 GiB");
+            let part = Part { open: job.open, at };
+            at += now;
+            // The last part that is answered ends the job, and may be this one.
+            let is_last = at == job.bytes;
+            let guest = &mut self.guests[number];
+            match guest.data(job, part.at, length, &mut core.pool) {
+                Some(data) => {
+                    guest.parts += 1;
+                    let asked = self.asked.add((number, part));
+                    let request = (job.command, job.offset + part.at, length);
+                    core.ask(disk, (VHOST, asked), request, data)?;
+                    self.take_answers(core);
+                }
+                None => guest.answered(part, Err(Code::Io), &[]),
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    fn answer_guest(&mut self, number: u32, part: Part, answer: Answer, core: &mut Core) {
+        let guest = &mut self.guests[number];
+        guest.parts -= 1;
+        if answer.result.is_err() {
+            core.shared.counters.errors.add(1);
+        }
+        guest.answered(part, answer.result, &answer.data);
+        core.pool.give(answer.data);
+        // One that is attended is told at its end, without another turn.
+        if self.attended != Some(number) {
+            self.kicked.push(number);
+        }
+    }
+
+    /// Takes nothing more from a machine.
+    fn end(&mut self, number: u32, core: &mut Core) -> io::Result<()> {
+        for watch in self.guests[number].end() {
+            core.ring.call_off(watch)?;
+            self.kicked.push(number);
+        }
+        Ok(())
+    }
+}
+
+impl FrontEnd for Guests {
+    fn take_answers(&mut self, core: &mut Core) {
+        while let Some((number, answer)) = core.next_answer(VHOST) {
+            let (guest, part) = self.asked.remove(number);
+            self.answer_guest(guest, part, answer, core);
+        }
+    }
+
+    fn attend(&mut self, core: &mut Core) -> io::Result<()> {
+        let mut kicked = std::mem::take(&mut self.kicked);
+        kicked.sort_unstable();
+        kicked.dedup();
+        for number in kicked.drain(..) {
+            // One that is gone may have been kicked before.
+            if self.guests.get(number).is_some() {
+                self.attend_guest(number, core)?;
+            }
+        }
+        kicked.append(&mut self.kicked);
+        self.kicked = kicked;
+        Ok(())
+    }
+
+    fn has_work(&self) -> bool {
+        !self.kicked.is_empty()
+    }
+
+    fn next_time(&mut self) -> Option<Instant> {
+        let waiting = self.waiting.iter().map(|(until, ..)| *until);
+        waiting.chain(self.doors.next_time()).min()
+    }
+
+    fn look_at_clock(&mut self, now: Instant, core: &mut Core) -> io::Result<()> {
+        self.send_away(core, |until, _| until <= now);
+        self.doors.look_at_clock(now, core)
+    }
+
+    fn take_orders(&mut self, core: &mut Core) -> io::Result<()> {
+        while let Ok(order) = self.orders.1.try_recv() {
+            self.take_order(order, core)?;
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, core: &mut Core) -> io::Result<()> {
+        self.send_away(core, |_, _| true);
+        for number in self.guests.numbers() {
+            self.end(number, core)?;
+            self.kicked.push(number);
+        }
+        Ok(())
+    }
+
+    // Their threads end with their sockets, which go with them.
+    fn cut_off(&mut self) {}
+
+    fn withdraw(&mut self, disk: usize, core: &mut Core) {
+        self.send_away(core, |_, wanted| wanted == disk);
+    }
+
+    fn let_go(&mut self, disk: usize, _is_late: bool, core: &mut Core) -> io::Result<bool> {
+        let mut is_used = false;
+        for number in self.guests.numbers() {
+            if self.guests[number].disk != disk {
+                continue;
+            }
+            is_used = true;
+            self.end(number, core)?;
+            if self.guests[number].is_settled() {
+                self.guests[number].hang_up();
+            }
+        }
+        Ok(is_used)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.guests.numbers().into_iter().all(|number| self.guests[number].is_settled())
+    }
+}
