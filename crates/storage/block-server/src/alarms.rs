@@ -2,7 +2,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// Times that disks want to be told of, the next one first; those of one moment in the order in which
+/// Times that services want to be told of, the next one first; those of one moment in the order in which
 /// they were asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
@@ -11,8 +11,8 @@ pub(crate) struct Alarms {
 }
 
 impl Alarms {
-    pub fn add(&mut self, at: Instant, disk: usize, alarm: u64) {
-        self.heap.push(Reverse((at, self.asked, disk, alarm)));
+    pub fn add(&mut self, at: Instant, place: usize, alarm: u64) {
+        self.heap.push(Reverse((at, self.asked, place, alarm)));
         self.asked += 1;
     }
 
@@ -20,12 +20,12 @@ impl Alarms {
         self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// The next one whose time has come: its disk, and the disk's name for it.
+    /// The next one whose time has come: its service, and the service's name for it.
     pub fn due(&mut self, now: Instant) -> Option<(usize, u64)> {
         if self.next()? > now {
             return None;
         }
-        self.heap.pop().map(|Reverse((_, _, disk, alarm))| (disk, alarm))
+        self.heap.pop().map(|Reverse((_, _, place, alarm))| (place, alarm))
     }
 }
 

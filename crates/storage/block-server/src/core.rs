@@ -12,29 +12,32 @@ use crate::buffer::Pool;
 use crate::ring::Ring;
 use crate::shared::Shared;
 use crate::token::{COUNT, Token};
-use crate::{Answer, Buffer, Catalog, Disk, Effects, Limits, Request, RequestId};
+use crate::{Answer, Buffer, Catalog, Disk, Effects, Limits, Offer, Request, RequestId, Service};
 
 /// Bits of a [`RequestId`] that are the front end's own number for the request.
 const NUMBER_BITS: u32 = 28;
 
+/// Place of the service that is behind all disks of the server.
+const SHARED: usize = usize::MAX;
+
 /// A disk that is open.
 struct Open {
     disk: Box<dyn Disk>,
-    /// Where its I/O ends, and its times and turns are had: at its own place, or its keeper's.
-    home: usize,
+    /// Whose I/O, times and turns its requests lead to: [`SHARED`], or its own place.
+    service: usize,
 }
 
 /// What front ends share.
 pub(crate) struct Core {
     pub ring: Ring<Token>,
-    /// Those that are offered to all, their keeper, and those that were opened for one client each.
+    /// Those that are offered to all, and those that were opened for one client each.
     disks: Vec<Option<Open>>,
     /// What is offered to all, and where it is.
     pub exports: Vec<Export>,
     pub places: Vec<usize>,
-    keeper: Option<usize>,
+    service: Option<Box<dyn Service>>,
     pub catalog: Option<Box<dyn Catalog>>,
-    /// Disks that have to have their turn.
+    /// Places of services that have to have their turn.
     turns: Vec<usize>,
     effects: Effects,
     pub alarms: Alarms,
@@ -54,18 +57,14 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub fn new(
-        catalog: Option<Box<dyn Catalog>>,
-        limits: Limits,
-        shared: Arc<Shared>,
-    ) -> io::Result<Self> {
-        Ok(Self {
+    pub fn new(offer: Offer, limits: Limits, shared: Arc<Shared>) -> io::Result<Self> {
+        let mut core = Self {
             ring: Ring::new()?,
             disks: Vec::new(),
             exports: Vec::new(),
             places: Vec::new(),
-            keeper: None,
-            catalog,
+            service: offer.service,
+            catalog: offer.catalog,
             turns: Vec::new(),
             effects: Effects::default(),
             alarms: Alarms::default(),
@@ -77,26 +76,23 @@ impl Core {
             under_way: 0,
             answered: 0,
             is_stopping: false,
-        })
-    }
-
-    /// Sets the disk that keeps all others.
-    pub fn keep(&mut self, keeper: Box<dyn Disk>) {
-        self.keeper = Some(self.put(keeper, None));
+        };
+        offer.disks.into_iter().for_each(|disk| core.offer(disk));
+        Ok(core)
     }
 
     /// Opens a disk at a place that is free.
-    fn put(&mut self, disk: Box<dyn Disk>, keeper: Option<usize>) -> usize {
+    fn put(&mut self, disk: Box<dyn Disk>, is_alone: bool) -> usize {
         let place = self.disks.iter().position(Option::is_none).unwrap_or(self.disks.len());
         self.disks.resize_with(self.disks.len().max(place + 1), || None);
-        self.disks[place] = Some(Open { disk, home: keeper.unwrap_or(place) });
+        self.disks[place] = Some(Open { disk, service: if is_alone { place } else { SHARED } });
         place
     }
 
     /// Offers a disk to all.
     pub fn offer(&mut self, disk: Box<dyn Disk>) {
         self.exports.push(disk.export().clone());
-        let place = self.put(disk, self.keeper);
+        let place = self.put(disk, self.service.is_none());
         self.places.push(place);
     }
 
@@ -111,7 +107,7 @@ impl Core {
     pub fn open(&mut self, name: &str) -> Option<(Export, usize)> {
         let disk = self.catalog.as_mut()?.open(name)?;
         let export = disk.export().clone();
-        Some((export, self.put(disk, None)))
+        Some((export, self.put(disk, true)))
     }
 
     pub fn close(&mut self, disk: usize) {
@@ -124,64 +120,69 @@ impl Core {
         self.disks[disk].as_ref().expect("a disk is open as long as somebody uses it").disk.export()
     }
 
-    fn disk(&mut self, disk: usize) -> (&mut dyn Disk, &mut Effects) {
-        let open = self.disks[disk].as_mut().expect("a disk is open as long as somebody uses it");
-        (open.disk.as_mut(), &mut self.effects)
+    /// A service, if there is one at this place still.
+    fn service(&mut self, place: usize) -> Option<(&mut dyn Service, &mut Effects)> {
+        let service = match place {
+            SHARED => self.service.as_deref_mut()? as &mut dyn Service,
+            own => self.disks.get_mut(own)?.as_mut()?.disk.service()?,
+        };
+        Some((service, &mut self.effects))
     }
 
-    /// Whoever is told, and closed: the keeper for all, where there is one.
-    fn heads(&self) -> Vec<usize> {
-        self.keeper.map_or_else(|| self.places.clone(), |keeper| vec![keeper])
-    }
-
-    pub fn tell_disks(&mut self) -> io::Result<()> {
-        for place in self.heads() {
-            let (disk, effects) = self.disk(place);
-            disk.told(effects);
-            self.carry_out(place)?;
-        }
-        Ok(())
-    }
-
-    pub fn close_disks(&mut self) -> io::Result<()> {
-        for place in self.heads() {
-            let (disk, effects) = self.disk(place);
-            disk.close(effects);
-            self.carry_out(place)?;
-        }
-        Ok(())
-    }
-
-    pub fn are_disks_closed(&self) -> bool {
-        self.disks.iter().flatten().all(|open| open.disk.is_closed())
-    }
-
-    pub fn wake_disks(&mut self, now: Instant) -> io::Result<()> {
-        while let Some((place, alarm)) = self.alarms.due(now) {
-            // One that was withdrawn needs no waking.
-            if let Some(Some(open)) = self.disks.get_mut(place) {
-                open.disk.woken(alarm, &mut self.effects);
+    /// Has every service that the owner of the server speaks to do something.
+    fn each_service(&mut self, act: impl Fn(&mut dyn Service, &mut Effects)) -> io::Result<()> {
+        let all = if self.service.is_some() { vec![SHARED] } else { self.places.clone() };
+        for place in all {
+            if let Some((service, effects)) = self.service(place) {
+                act(service, effects);
                 self.carry_out(place)?;
             }
         }
         Ok(())
     }
 
-    /// Gives the next disk that wants one its turn. Whether there was one.
+    pub fn tell_services(&mut self) -> io::Result<()> {
+        self.each_service(|service, effects| service.told(effects))
+    }
+
+    pub fn close_services(&mut self) -> io::Result<()> {
+        self.each_service(|service, effects| service.close(effects))
+    }
+
+    pub fn are_services_closed(&mut self) -> bool {
+        let own = self.disks.iter_mut().flatten().filter_map(|open| open.disk.service());
+        let is_closed = own.into_iter().all(|service| service.is_closed());
+        is_closed && self.service.as_ref().is_none_or(|service| service.is_closed())
+    }
+
+    pub fn wake_services(&mut self, now: Instant) -> io::Result<()> {
+        while let Some((place, alarm)) = self.alarms.due(now) {
+            // One whose disk was withdrawn needs no waking.
+            if let Some((service, effects)) = self.service(place) {
+                service.woken(alarm, effects);
+                self.carry_out(place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the next service that wants one its turn. Whether there was one.
     pub fn turn(&mut self) -> io::Result<bool> {
         let Some(place) = self.turns.pop() else { return Ok(false) };
-        // One that was opened for a client is gone with him.
-        if let Some(Some(open)) = self.disks.get_mut(place) {
-            open.disk.turn(&mut self.effects);
+        // One whose disk was opened for a client is gone with him.
+        if let Some((service, effects)) = self.service(place) {
+            service.turn(effects);
             self.take_effects(place)?;
         }
         Ok(true)
     }
 
+    /// # Panics
+    /// When there is no service at this place: a disk is open until its I/O has ended.
     pub fn done(&mut self, place: usize, io: u64, result: i32, data: Buffer) -> io::Result<()> {
         let result = u32::try_from(result).map_err(|_| -result);
-        let (disk, effects) = self.disk(place);
-        disk.done(io, result, data, effects);
+        let (service, effects) = self.service(place).expect("whoever asked for I/O is there");
+        service.done(io, result, data, effects);
         self.carry_out(place)
     }
 
@@ -199,9 +200,10 @@ impl Core {
         let front_end = u32::try_from(front_end).expect("there are few");
         let id = RequestId(front_end << NUMBER_BITS | number);
         let request = Request { id, command, offset, length, data };
-        let (disk, effects) = self.disk(place);
-        disk.submit(request, effects);
-        self.carry_out(place)
+        let open = self.disks[place].as_mut().expect("a disk is open as long as somebody uses it");
+        open.disk.submit(request, &mut self.effects);
+        let service = open.service;
+        self.carry_out(service)
     }
 
     /// Whether a front end has answers to take.
@@ -215,24 +217,23 @@ impl Core {
         Some((answer.id.0 & ((1 << NUMBER_BITS) - 1), answer))
     }
 
-    /// Carries out what a disk wants, which is to have its turn.
+    /// Carries out what a service wants, which is to have its turn.
     fn carry_out(&mut self, place: usize) -> io::Result<()> {
-        let home = self.disks[place].as_ref().map_or(place, |open| open.home);
-        if !self.turns.contains(&home) {
-            self.turns.push(home);
+        if !self.turns.contains(&place) {
+            self.turns.push(place);
         }
-        self.take_effects(home)
+        self.take_effects(place)
     }
 
-    fn take_effects(&mut self, home: usize) -> io::Result<()> {
+    fn take_effects(&mut self, place: usize) -> io::Result<()> {
         let mut ios = std::mem::take(&mut self.effects.ios);
         for io in ios.drain(..) {
-            let token = Token::Disk { disk: home, io: io.id };
+            let token = Token::Service { place, io: io.id };
             self.ring.file(token, &io.file, io.action, io.data)?;
         }
         self.effects.ios = ios;
         for (after, alarm) in self.effects.alarms.drain(..) {
-            self.alarms.add(Instant::now() + after, home, alarm);
+            self.alarms.add(Instant::now() + after, place, alarm);
         }
         for answer in self.effects.answers.drain(..).rev() {
             self.answered += 1;

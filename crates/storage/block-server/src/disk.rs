@@ -7,11 +7,10 @@ use nbd::{Code, Export};
 
 use crate::Buffer;
 
-/// What answers requests. It has no I/O of its own: what it wants read or written it asks for, and is
-/// told when that is done, so that memory, files and machines look alike to a front end.
+/// A disk, as clients speak to it.
 ///
 /// Requests come in the order in which clients sent them, several at once; they may be answered in any.
-/// They outlive their client: one that is gone is no reason to leave a write half done.
+/// They outlive their client: a client that is gone is no reason to leave a write half done.
 pub trait Disk: Send {
     /// How it is offered.
     fn export(&self) -> &Export;
@@ -19,17 +18,27 @@ pub trait Disk: Send {
     /// Takes a request, which is within the export. It is answered exactly once, here or later.
     fn submit(&mut self, request: Request, effects: &mut Effects);
 
+    /// What carries the disk's requests out, where that is not the service of the whole server ([`crate::Offer::service`]);
+    /// none where requests are answered at once, or by other threads.
+    fn service(&mut self) -> Option<&mut dyn Service> {
+        None
+    }
+}
+
+/// What owns I/O and gets turns, for one disk or for several. It has no I/O of its own: it asks for what it wants read or
+/// written and is told when that is done, so that memory, files and state machines look alike to a front end.
+pub trait Service: Send {
     /// Some I/O that it asked for has ended: bytes moved, or an error number of Linux. The buffer comes
     /// back.
     fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects);
 
-    /// For now there is nothing else for it: after it was given requests, told of ends or woken, and before its front
-    /// end waits. One that gathers begins now.
+    /// Everything that there was for now has been handed over: requests, ends of I/O, alarms. A service that gathers
+    /// work begins it here.
     fn turn(&mut self, effects: &mut Effects) {
         let _ = effects;
     }
 
-    /// A time that it asked for has come. One that asks for none is never told.
+    /// A time that it asked for has come.
     fn woken(&mut self, alarm: u64, effects: &mut Effects) {
         let _ = (alarm, effects);
     }
@@ -39,7 +48,7 @@ pub trait Disk: Send {
         let _ = effects;
     }
 
-    /// The server ends, and nobody asks for anything any more: what is to be put in order is begun.
+    /// The server ends, and no request comes any more: what is to be put in order is begun.
     fn close(&mut self, effects: &mut Effects) {
         let _ = effects;
     }
@@ -53,7 +62,7 @@ pub trait Disk: Send {
 /// Disks that are not offered to all and always: whoever chooses one by its name gets it opened for himself.
 pub trait Catalog: Send {
     /// Opens a disk for one client; `None` where there is none of that name. It is let go of when that
-    /// client is gone and what he asked has ended. It is never told, and never closed.
+    /// client is gone and what he asked has ended. Its service is never told, and never closed.
     fn open(&mut self, name: &str) -> Option<Box<dyn Disk>>;
 }
 

@@ -13,7 +13,7 @@ use nbd::{Abilities, BlockSizes, Code, Export, ExportError};
 pub use self::open::{Held, hold};
 use crate::order::{Order, Span};
 use crate::slab::Slab;
-use crate::{Action, Buffer, Disk, Effects, Io, OpenError, Request};
+use crate::{Action, Buffer, Disk, Effects, Io, OpenError, Request, Service};
 
 /// How a file or device is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -210,6 +210,12 @@ impl Disk for FileDisk {
         }
     }
 
+    fn service(&mut self) -> Option<&mut dyn Service> {
+        Some(self)
+    }
+}
+
+impl Service for FileDisk {
     fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
         let key = u32::try_from(io).expect("what was asked for has 32 bits");
         match (self.active[key].stage, result) {

@@ -1,7 +1,7 @@
 //! Front ends: disks given to virtual machines, over NBD and over vhost-user.
 //!
 //! What it does: one thread with one io_uring listens on Unix sockets and on TCP, speaks [`nbd`] with
-//! every client, and hands requests to a [`Disk`], which answers at once or asks for I/O on files that
+//! every client, and hands requests to a [`Disk`], which answers at once, or whose [`Service`] asks for I/O on files that
 //! goes through the same ring. What was answered in one turn leaves in one send. Two disks are here:
 //! memory ([`RamDisk`]), and a file or block device ([`FileDisk`]). TLS with certificates on both sides
 //! where a listener says so. A device that several hosts see can be reserved ([`Reservations`]). A machine on this host can have its disk without a socket between: as virtio-blk
@@ -53,7 +53,7 @@ mod worker;
 
 pub use buffer::{Buffer, Pool};
 pub use counters::Counts;
-pub use disk::{Action, Answer, Catalog, Disk, Effects, Io, Request, RequestId};
+pub use disk::{Action, Answer, Catalog, Disk, Effects, Io, Request, RequestId, Service};
 pub use error::{OpenError, StartError};
 pub use file::{Access, FileDisk, Held, hold};
 pub use limits::Limits;

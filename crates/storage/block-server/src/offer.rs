@@ -1,15 +1,14 @@
 use std::fmt;
 
-use crate::{Catalog, Disk};
+use crate::{Catalog, Disk, Service};
 
 /// What a server begins with.
 #[derive(Default)]
 pub struct Offer {
     /// Disks, each under its export's name, for whoever comes in.
     pub disks: Vec<Box<dyn Disk>>,
-    /// One machine behind all of them, and behind those that are added: it is offered to nobody itself. What
-    /// they want done ends with it, it is woken, told and closed for them, and it has their turns.
-    pub keeper: Option<Box<dyn Disk>>,
+    /// One service behind all of them, and behind those that are added.
+    pub service: Option<Box<dyn Service>>,
     /// More disks, which are opened for whoever asks for them.
     pub catalog: Option<Box<dyn Catalog>>,
 }

@@ -111,7 +111,7 @@ impl Running {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Offers one more disk from now on, which is the keeper's where there is one.
+    /// Offers one more disk from now on, whose service is the server's where it has one.
     ///
     /// # Errors
     /// One of its name is offered, or on its way out; the server ends.
@@ -138,7 +138,7 @@ impl Running {
         told.recv().map_err(|_| StartError::Ended)?
     }
 
-    /// Asks for the disks' attention ([`Disk::told`]).
+    /// Asks for the services' attention ([`crate::Service::told`]).
     ///
     /// # Errors
     /// When the kernel refuses.

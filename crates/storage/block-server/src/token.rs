@@ -12,9 +12,9 @@ pub(crate) const COUNT: usize = 2;
 pub(crate) enum Token {
     /// The server's owner, or a thread of a front end, wants attention.
     Event,
-    /// I/O of a disk.
-    Disk {
-        disk: usize,
+    /// I/O of a service.
+    Service {
+        place: usize,
         io: u64,
     },
     Nbd(NbdWork),

@@ -1,4 +1,4 @@
-//! A server's thread: turns the ring, and has front ends and disks do what they can.
+//! A server's thread: turns the ring, and has front ends and services do what they can.
 
 mod changes;
 
@@ -44,11 +44,7 @@ impl Worker {
         limits: Limits,
         shared: Arc<Shared>,
     ) -> io::Result<Self> {
-        let mut core = Core::new(offer.catalog, limits, shared)?;
-        if let Some(keeper) = offer.keeper {
-            core.keep(keeper);
-        }
-        offer.disks.into_iter().for_each(|disk| core.offer(disk));
+        let mut core = Core::new(offer, limits, shared)?;
         core.ring.event(Token::Event, &core.shared.event)?;
         let (vhost, nbd) = listeners.into_iter().partition(|listener| listener.disk.is_some());
         Ok(Self {
@@ -72,7 +68,7 @@ impl Worker {
     /// Serves until it is told to stop, and everybody who was to be answered is.
     pub fn run(mut self) -> io::Result<()> {
         let mut finished = Vec::new();
-        self.core.tell_disks()?;
+        self.core.tell_services()?;
         self.attend()?;
         loop {
             let wait = self.wait();
@@ -90,14 +86,14 @@ impl Worker {
             self.let_leave()?;
             if let Some(until) = self.until
                 && (self.is_nobody_left() || Instant::now() > until + self.core.limits.drain)
-                && self.are_disks_closed()?
+                && self.are_services_closed()?
             {
                 return Ok(());
             }
         }
     }
 
-    /// Clients ask and are told what is answered, and disks have their turn, until no disk wants one.
+    /// Clients ask and are told what is answered, and services have their turn, until none wants one.
     fn attend(&mut self) -> io::Result<()> {
         let (mut fronts, core) = self.front_ends();
         loop {
@@ -132,15 +128,15 @@ impl Worker {
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    /// Disks put themselves in order, once nobody asks any more. Whether they have, or had their time.
-    fn are_disks_closed(&mut self) -> io::Result<bool> {
+    /// Services put themselves in order, once nobody asks any more. Whether they have, or had their time.
+    fn are_services_closed(&mut self) -> io::Result<bool> {
         if self.closing.is_none() {
             self.closing = Some(Instant::now() + self.core.limits.close);
-            self.core.close_disks()?;
+            self.core.close_services()?;
             self.attend()?;
         }
         let is_late = self.closing.is_some_and(|closing| closing <= Instant::now());
-        Ok(is_late || self.core.are_disks_closed())
+        Ok(is_late || self.core.are_services_closed())
     }
 
     fn look_at_clock(&mut self) -> io::Result<()> {
@@ -151,7 +147,7 @@ impl Worker {
             return Ok(());
         }
         let now = Instant::now();
-        core.wake_disks(now)?;
+        core.wake_services(now)?;
         for front in fronts {
             front.look_at_clock(now, core)?;
             if until.is_some_and(|until| until <= now) {
@@ -166,16 +162,16 @@ impl Worker {
             Token::Event => self.told(),
             Token::Nbd(work) => self.nbd.finished(work, finished, &mut self.core),
             Token::Vhost(work) => self.vhost.finished(work, finished, &mut self.core),
-            Token::Disk { disk, io } => {
+            Token::Service { place, io } => {
                 let Cargo::Buffer(data) = finished.cargo else {
                     unreachable!("work comes back as it went")
                 };
-                self.core.done(disk, io, finished.result, data)
+                self.core.done(place, io, finished.result, data)
             }
         }
     }
 
-    /// Its owner wants something: attention for the disks, or that it stops.
+    /// Its owner wants something: attention for the services, or that it stops.
     fn told(&mut self) -> io::Result<()> {
         if self.core.shared.stop.load(Ordering::Acquire) {
             return self.stop();
@@ -186,7 +182,7 @@ impl Worker {
         for front in fronts {
             front.take_orders(core)?;
         }
-        self.core.tell_disks()
+        self.core.tell_services()
     }
 
     /// Takes no more requests.

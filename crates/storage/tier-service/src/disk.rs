@@ -1,13 +1,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use block_server::{Buffer, Disk, Effects, Request};
+use block_server::{Buffer, Disk, Effects, Request, Service};
 use nbd::server::Command;
-use nbd::{Abilities, BlockSizes, Code, Export};
+use nbd::{Code, Export};
 use tier::{Event, Op, Sums};
 
 use crate::core::Core;
 
-/// A cached disk of a set, for a front end. All disks of a set belong to one server, and to their keeper there.
+/// A cached disk of a set, for a front end. All disks of a set belong to one server, whose service is [`TierService`].
 #[derive(Debug)]
 pub(crate) struct CachedDisk {
     pub(crate) core: Arc<Mutex<Core>>,
@@ -24,39 +24,19 @@ impl Disk for CachedDisk {
     fn submit(&mut self, request: Request, effects: &mut Effects) {
         with(&self.core, |core| core.course(self.route, request, effects));
     }
-
-    fn done(&mut self, _: u64, _: Result<u32, i32>, _: Buffer, _: &mut Effects) {
-        unreachable!("what it wants done ends with its keeper");
-    }
 }
 
 fn with<T>(core: &Mutex<Core>, work: impl FnOnce(&mut Core) -> T) -> T {
     work(&mut core.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The machine behind all disks of a set, which nobody can choose.
+/// The state machine behind all disks of a set.
 #[derive(Debug)]
-pub(crate) struct Keeper {
-    core: Arc<Mutex<Core>>,
-    export: Export,
+pub(crate) struct TierService {
+    pub(crate) core: Arc<Mutex<Core>>,
 }
 
-impl Keeper {
-    pub(crate) fn new(core: Arc<Mutex<Core>>) -> Self {
-        let export = Export::new("keeper", 0, BlockSizes::DEFAULT, Abilities::READ_ONLY);
-        Self { core, export: export.expect("its name is short") }
-    }
-}
-
-impl Disk for Keeper {
-    fn export(&self) -> &Export {
-        &self.export
-    }
-
-    fn submit(&mut self, request: Request, effects: &mut Effects) {
-        effects.answer(request.id, Err(Code::NotSupported), request.data);
-    }
-
+impl Service for TierService {
     fn turn(&mut self, effects: &mut Effects) {
         with(&self.core, |core| core.handle(Event::Turn, effects));
     }
@@ -82,7 +62,7 @@ impl Disk for Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for TierService {
     fn drop(&mut self) {
         // Behind a panic the machine may be anything, and nothing is said of it.
         if !std::thread::panicking() {

@@ -88,10 +88,6 @@ impl Disk for Owned {
         // A server that ends answers nobody.
         let _ = self.control.send(Ask::Move(Move::Asked(self.name.clone(), request)));
     }
-
-    fn done(&mut self, _: u64, _: Result<u32, i32>, _: Buffer, _: &mut Effects) {
-        unreachable!("it wants nothing done");
-    }
 }
 
 /// Where another server says that it wants a disk.
@@ -133,10 +129,6 @@ impl Disk for Pull {
         if begun.is_err() {
             effects.answer(id, Err(Code::NoMemory), Buffer::none());
         }
-    }
-
-    fn done(&mut self, _: u64, _: Result<u32, i32>, _: Buffer, _: &mut Effects) {
-        unreachable!("it wants nothing done");
     }
 }
 

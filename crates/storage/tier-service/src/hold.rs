@@ -14,7 +14,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use block_server::{Buffer, Catalog, Disk, Effects, FileDisk, Request};
+use block_server::{Buffer, Catalog, Disk, Effects, FileDisk, Request, Service};
 use nbd::server::Command;
 use nbd::{Abilities, BlockSizes, Code, Export};
 use rustix::fs::{FlockOperation, flock};
@@ -237,6 +237,12 @@ impl Disk for Session {
         held.is_busy = !self.inner.is_idle();
     }
 
+    fn service(&mut self) -> Option<&mut dyn Service> {
+        Some(self)
+    }
+}
+
+impl Service for Session {
     fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
         self.inner.done(io, result, data, effects);
         if self.number.is_some() {

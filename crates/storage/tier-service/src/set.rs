@@ -15,7 +15,7 @@ use tier::{
 
 use crate::asking::{Control, inbox};
 use crate::core::Core;
-use crate::disk::{CachedDisk, Keeper};
+use crate::disk::{CachedDisk, TierService};
 use crate::files::{
     MadeSidecar, failed, hold, hold_to_look, identity_of, is_accepted, is_of_version_1,
     path_of_sidecar, sidecar,
@@ -55,7 +55,7 @@ impl Default for Caching {
 /// An open set.
 #[derive(Debug)]
 pub struct Set {
-    /// Its disks, in the order in which they were named, and their keeper, for one server.
+    /// Its disks, in the order in which they were named, and the service behind them, for one server.
     pub offer: Offer,
     /// How it is asked while it is served.
     pub control: Control,
@@ -225,7 +225,7 @@ fn offer(core: Arc<Mutex<Core>>, exports: Vec<Export>) -> Offer {
         Box::new(disk) as Box<dyn Disk>
     });
     let disks = served.collect();
-    Offer { disks, keeper: Some(Box::new(Keeper::new(core))), ..Offer::default() }
+    Offer { disks, service: Some(Box::new(TierService { core })), ..Offer::default() }
 }
 
 /// What clients find: all of it is here.

@@ -4,7 +4,9 @@ use nbd::Code;
 use nbd::server::Command;
 use tempfile::TempDir;
 
-use crate::{Access, Action, Answer, Buffer, Disk, Effects, FileDisk, Io, Request, RequestId};
+use crate::{
+    Access, Action, Answer, Buffer, Disk, Effects, FileDisk, Io, Request, RequestId, Service,
+};
 
 const SIZE: u64 = 4 << 20;
 

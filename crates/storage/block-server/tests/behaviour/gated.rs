@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use nbd::server::Command;
 use nbd::{Code, Export};
 use rustix::event::{EventfdFlags, eventfd};
-use tilemark_block_server::{Action, Buffer, Disk, Effects, Io, RamDisk, Request};
+use tilemark_block_server::{Action, Buffer, Disk, Effects, Io, RamDisk, Request, Service};
 
 /// The disk. Each request but a flush waits for its turn at the gate.
 pub(crate) struct Gated {
@@ -68,6 +68,12 @@ impl Disk for Gated {
         let _ = self.came.send(command);
     }
 
+    fn service(&mut self) -> Option<&mut dyn Service> {
+        Some(self)
+    }
+}
+
+impl Service for Gated {
     fn done(&mut self, io: u64, result: Result<u32, i32>, _: Buffer, effects: &mut Effects) {
         let request = self.waiting[usize::try_from(io).unwrap()].take().expect("done once");
         match (result, self.fails) {

@@ -15,7 +15,7 @@ use nbd::client::Operation;
 use rustix::process::{Signal, getpid, kill_process};
 use tempfile::TempDir;
 use tilemark_block_server::{
-    Access, Buffer, Disk, Effects, FileDisk, Limits, Place, Request, start,
+    Access, Buffer, Disk, Effects, FileDisk, Limits, Place, Request, Service, start,
 };
 
 use crate::client::Client;
@@ -43,6 +43,12 @@ impl Disk for Mortal {
         self.disk.submit(request, effects);
     }
 
+    fn service(&mut self) -> Option<&mut dyn Service> {
+        Some(self)
+    }
+}
+
+impl Service for Mortal {
     fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
         if let Some(left) = &mut self.left {
             if *left == 0 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nbd::Export;
 use nbd::client::Operation;
-use tilemark_block_server::{Buffer, Disk, Effects, Limits, RamDisk, Request};
+use tilemark_block_server::{Buffer, Disk, Effects, Limits, RamDisk, Request, Service};
 
 use crate::client::Client;
 use crate::disks::Served;
@@ -28,6 +28,12 @@ impl Disk for Later {
         self.taken += 1;
     }
 
+    fn service(&mut self) -> Option<&mut dyn Service> {
+        Some(self)
+    }
+}
+
+impl Service for Later {
     fn done(&mut self, _: u64, _: Result<u32, i32>, _: Buffer, _: &mut Effects) {
         unreachable!("it asks for no I/O");
     }
