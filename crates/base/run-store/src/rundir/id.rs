@@ -67,7 +67,7 @@ impl RunId {
     /// When the run started, to the second.
     pub fn started(&self) -> Timestamp {
         let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", &self.0[..16]);
-        let time = time.ok().and_then(|time| time.to_zoned(jiff::tz::TimeZone::UTC).ok());
+        let time = time.ok().and_then(|time| time.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok());
         time.map_or(Timestamp::UNIX_EPOCH, |time| time.timestamp())
     }
 

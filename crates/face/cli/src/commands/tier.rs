@@ -223,7 +223,7 @@ impl<'a> Suspension<'a> {
         if self.args.suspend.is_empty() {
             return;
         }
-        let now = jiff::Zoned::now();
+        let now = jiff::ZonedDateTime::now();
         let minute =
             u16::from(now.hour().unsigned_abs()) * 60 + u16::from(now.minute().unsigned_abs());
         let is_on = self.args.suspend.iter().any(|hours| hours.has(minute));

@@ -84,7 +84,7 @@ impl Daemon {
     }
 
     fn sample(&self, number: u32) -> String {
-        let now = Timestamp::now().to_zoned(TimeZone::UTC).datetime();
+        let now = Timestamp::now().to_zoned_datetime(TimeZone::UTC).datetime();
         let now = now.checked_add(self.zone_s.seconds()).expect("a time");
         let (time, watts) = (now.strftime("%m-%d-%Y %H:%M:%S%.3f"), 100 + number);
         let channels = ",Ch1,Watts,40.5,Volts,230.0,Amps,0.2,PF,0.9,Ch2,Watts,60.5,Volts,230.0";
