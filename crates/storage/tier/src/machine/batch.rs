@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use units::Nanos;
 
-use super::epoch::{Epoch, Logged};
+use super::epoch::Epoch;
 use super::overlay::{Layer, Layers, Source, blocks_of, cover, spans};
 use crate::event::Buf;
 
@@ -86,17 +86,13 @@ impl Batch {
             (batch.last, batch.last_seq) = (epoch.number, epoch.last_seq);
             for write in &epoch.writes {
                 batch.last_order = batch.last_order.max(write.order);
-                batch.add(write);
+                for (block, layer) in write.layers() {
+                    cover(batch.blocks.entry(block).or_default(), layer);
+                }
             }
         }
         batch.todo = batch.spans();
         batch
-    }
-
-    fn add(&mut self, write: &Logged) {
-        for (place, (block, from, to)) in blocks_of(write.offset, write.bytes).enumerate() {
-            cover(self.blocks.entry(block).or_default(), write.layer(place, from, to));
-        }
     }
 
     /// What is to be written, in order of its place.

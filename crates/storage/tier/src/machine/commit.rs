@@ -5,7 +5,6 @@ use super::flusher::Flushed;
 use super::group::{Group, payload_blocks};
 use super::io::Io;
 use super::log::{GroupFacts, Log, LogId};
-use super::overlay::blocks_of;
 use super::pool::After;
 use super::uncached::Uncached;
 use super::write::WriteRequest;
@@ -227,9 +226,7 @@ impl Tier {
         let (offset, bytes, order, is_write) =
             (request.offset, request.bytes, *order, request.op == Op::Write);
         if is_write {
-            for (place, (block, ..)) in blocks_of(offset, bytes).enumerate() {
-                self.disk(index).overlay.landed(block, order, at + 4096 * place as u64);
-            }
+            self.disk(index).overlay.land(order, (offset, bytes), at);
         }
         self.let_go(write, fx);
     }
@@ -444,10 +441,8 @@ impl Tier {
     /// A write that is not in the log is not seen any more.
     fn fail_write(&mut self, index: u16, write: u32, fx: &mut Fx) {
         let WriteRequest { request, order, .. } = self.writes.get(write);
-        let (offset, bytes, order) = (request.offset, request.bytes, *order);
-        for (block, ..) in blocks_of(offset, bytes) {
-            self.disk(index).overlay.drop_layers(block, |layer| layer.order == order);
-        }
+        let (range, order) = ((request.offset, request.bytes), *order);
+        self.disk(index).overlay.fail(order, range);
         self.answer(write, Err(IoError::Io), fx);
         self.let_go(write, fx);
     }

@@ -5,7 +5,7 @@ use units::Nanos;
 use super::batch::{Batch, Phase};
 use super::epoch::Epoch;
 use super::log::Log;
-use super::overlay::{Overlay, blocks_of};
+use super::overlay::Overlay;
 use super::peer::Peer;
 use super::uncached::Uncached;
 use super::{Counters, Mode, PAUSE};
@@ -260,9 +260,7 @@ impl Disk {
         for write in self.epochs.iter_mut().flat_map(|epoch| &mut epoch.writes) {
             order += 1;
             write.order = order;
-            for (place, (block, from, to)) in blocks_of(write.offset, write.bytes).enumerate() {
-                self.overlay.cover(block, write.layer(place, from, to));
-            }
+            self.overlay.write(write.layers());
         }
         order
     }

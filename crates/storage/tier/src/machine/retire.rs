@@ -35,7 +35,8 @@ impl Tier {
         let some = std::mem::replace(&mut batch.blocks, rest);
         batch.phase = Phase::Retiring(next);
         let last_order = batch.last_order;
-        self.disk(index).overlay.retire(&some, last_order);
+        let overlay = &mut self.disk(index).overlay;
+        some.keys().for_each(|block| overlay.retire(*block, last_order));
         self.retire_pages(index, &some);
         if is_last {
             return self.retired(index, fx);

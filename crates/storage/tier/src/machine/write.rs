@@ -1,5 +1,5 @@
 use super::disk::Pending;
-use super::overlay::{Layer, Source, blocks_of, touched};
+use super::overlay::{Source, blocks_of, layers, touched};
 use super::uncached::Uncached;
 use super::{Fx, Mode, Tier};
 use crate::event::{Effect, IoError, Op, Request};
@@ -81,21 +81,14 @@ impl Tier {
     /// From now on reads see the write.
     fn lay_over(&mut self, write: u32) {
         let WriteRequest { request, order, .. } = self.writes.get(write);
-        let order = *order;
         let disk = self.disks[usize::from(request.disk)].as_mut().expect("the disk is attached");
-        for (index, (block, from, to)) in blocks_of(request.offset, request.bytes).enumerate() {
-            let start = block * 4096 + u64::from(from) * 512;
-            let source = match (request.op, request.buf) {
-                (Op::Zero { unmap }, _) => Source::Zero { unmap },
-                (_, Some(buf)) => {
-                    let at = u32::try_from(start - request.offset).unwrap_or(u32::MAX);
-                    Source::Ram { buf, at }
-                }
-                (_, None) => panic!("a write has memory"),
-            };
-            let sum = request.sums.blocks.get(index).copied().unwrap_or(0);
-            disk.overlay.cover(block, Layer { order, from, to, source, sum });
-        }
+        let source = match (request.op, request.buf) {
+            (Op::Zero { unmap }, _) => Source::Zero { unmap },
+            (_, Some(buf)) => Source::Ram { buf, at: 0 },
+            (_, None) => panic!("a write has memory"),
+        };
+        let range = (request.offset, request.bytes);
+        disk.overlay.write(layers(*order, range, source, &request.sums.blocks));
     }
 
     /// A write counts as a use of its pages, and what is on its way into them of the same blocks

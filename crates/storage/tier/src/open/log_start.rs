@@ -8,6 +8,7 @@ use super::reader::{Group, Start, Track, in_chunk};
 use super::walk::{Walk, Whose, walk};
 use crate::format::{DiskEntry, Kind};
 use crate::machine::Logged;
+use crate::machine::overlay::Source;
 
 /// Reads a disk's log. Damage that the backing store does not need is skipped; a log with other damage is found, too:
 /// only who asks for the disk is refused.
@@ -95,8 +96,10 @@ fn read_from(media: &mut dyn Media, area: &LogArea, entry: &DiskEntry, start: St
                 order: 0,
                 offset: record.offset,
                 bytes: record.bytes,
-                at,
-                unmap: record.kind == Kind::Trim,
+                source: match at {
+                    Some(at) => Source::Flash { at },
+                    None => Source::Zero { unmap: record.kind == Kind::Trim },
+                },
                 sums: sums.into(),
             };
             records.push((group.head.seq, group.head.epoch, logged));
