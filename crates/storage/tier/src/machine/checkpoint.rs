@@ -102,21 +102,19 @@ impl Tier {
         (first..end)
             .map(|slot| {
                 let slot = u32::try_from(slot).unwrap_or(u32::MAX);
-                let key = self.pages.slots[slot as usize].key()?;
+                let key = self.pages.key(slot)?;
                 let disk = self.disks[usize::from(key.disk)].as_ref()?;
                 let (flushed, log_seq, tag) = (disk.flushed, disk.true_to(), disk.entry.tag());
-                let is_backed = self.pages.is_backed(slot, flushed);
-                let state = self.pages.slot(slot);
-                let valid = if is_backed { state.valid } else { state.valid & state.mapped };
-                state.mapped |= valid;
+                let valid = self.pages.mappable(slot, flushed)?;
+                self.pages.map_begun(slot, valid);
                 (valid != 0).then(|| SlotEntry {
                     page: key.page,
                     disk: key.disk,
                     valid,
-                    age: state.used,
+                    age: self.pages.used(slot),
                     tag,
                     log_seq,
-                    sums: Box::new(state.sums),
+                    sums: self.pages.sums(slot),
                 })
             })
             .collect()

@@ -221,10 +221,7 @@ impl Tier {
         let fills = self.open_fills(index, whole.iter().map(|(block, ..)| *block));
         // What lies below the write is old from now on, and covered by it until it is retired.
         for (block, ..) in &whole {
-            let (key, bit) = self.pages.page_of(index, *block);
-            if let Some(slot) = self.pages.find(key).filter(|slot| fills.contains(slot)) {
-                self.pages.slot(slot).valid &= !(1 << bit);
-            }
+            self.pages.hide(index, *block, &fills);
         }
         let writes = self.fill(index, &whole, &fills, buf, Holder::Run { disk: index, run }, fx);
         let found = self.run(index, run);
@@ -278,7 +275,7 @@ impl Tier {
             disk.retry_at = Some(now + RETRY);
             fx.push(Effect::Note(Note::BackingFailed(index)));
         }
-        self.end_fills(&batch.open);
+        self.pages.close_fills(&batch.open);
         self.time_changed();
     }
 
@@ -408,7 +405,7 @@ impl Tier {
             batch.is_failed = true;
         }
         if let Some(batch) = disk.batch.take_if(|batch| batch.phase == Phase::Sidecar) {
-            self.end_fills(&batch.open);
+            self.pages.close_fills(&batch.open);
         }
         fx.push(Effect::Note(Note::Fenced(index)));
         self.fail_disk(index, fx);
@@ -477,7 +474,7 @@ impl Tier {
         disk.retry_at = Some(now + RETRY);
         fx.push(Effect::Note(Note::BackingFailed(index)));
         if let Some(batch) = disk.batch.take_if(|batch| batch.phase == Phase::Sidecar) {
-            self.end_fills(&batch.open);
+            self.pages.close_fills(&batch.open);
         }
         self.time_changed();
     }

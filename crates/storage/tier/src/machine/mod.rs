@@ -45,7 +45,7 @@ pub(crate) use epoch::{Epoch, Logged};
 use flusher::Flusher;
 use io::{Io, Slab};
 pub(crate) use memory::Memory;
-use pages::Pages;
+use pages::PageIndex;
 pub(crate) use pool::Pool;
 use read::ReadRequest;
 use write::WriteRequest;
@@ -139,7 +139,7 @@ pub struct Tier {
     pub(crate) superblock: Superblock,
     /// Which of the two places has the newest superblock.
     pub(crate) superblock_copy: usize,
-    pub(crate) pages: Pages,
+    pub(crate) pages: PageIndex,
     /// Number of the newest superblock that is durable.
     superblock_durable: u64,
     memory: Memory,
@@ -189,7 +189,7 @@ impl Tier {
         geometry: Geometry,
         (superblock, superblock_copy): (Superblock, usize),
         opening: u64,
-        (pages, memory): (Pages, Memory),
+        (pages, memory): (PageIndex, Memory),
         pool: Pool,
         free_chunks: VecDeque<u32>,
     ) -> Self {
@@ -300,7 +300,7 @@ impl Tier {
 
     /// Bytes of pages that can be served now.
     pub fn held_bytes(&self) -> u64 {
-        self.pages.slots.iter().map(|slot| u64::from(slot.valid.count_ones()) * 4096).sum()
+        self.pages.held_bytes()
     }
 
     /// How a disk is doing; `None` where none is attached.

@@ -51,15 +51,7 @@ impl Tier {
             (std::mem::take(&mut batch.filled), std::mem::take(&mut batch.slots))
         };
         for block in blocks.keys() {
-            let (key, bit) = self.pages.page_of(index, *block);
-            let Some(slot) = self.pages.find(key) else { continue };
-            let is_good = good.get(&slot).is_some_and(|bits| bits & (1 << bit) != 0);
-            let state = self.pages.slot(slot);
-            if is_good {
-                state.valid |= 1 << bit;
-            } else {
-                state.valid &= !(1 << bit);
-            }
+            let Some(slot) = self.pages.settle(index, *block, &good) else { continue };
             if slots.last() != Some(&slot) {
                 slots.push(slot);
             }
@@ -97,7 +89,7 @@ impl Tier {
         let disk = self.disk(index);
         let batch = disk.batch.take().expect("it was retired");
         disk.rests_until = Some(now + REST);
-        self.end_fills(&batch.open);
+        self.pages.close_fills(&batch.open);
         self.start_log_later(index);
         if matches!(self.disk(index).sidecar.state, SidecarState::Applying { .. }) {
             self.write_sidecar(index, SidecarState::Dirty, fx);

@@ -1,5 +1,5 @@
 use super::disk::Pending;
-use super::overlay::{Source, blocks_of, layers, touched};
+use super::overlay::{Source, layers, touched};
 use super::uncached::Uncached;
 use super::{Fx, Mode, Tier};
 use crate::event::{Effect, IoError, Op, Request};
@@ -97,16 +97,14 @@ impl Tier {
         let (index, offset, bytes) = self.range(write);
         let is_open = self.disk(index).populate;
         let mut last = None;
-        for (block, ..) in blocks_of(offset, bytes) {
-            let (key, bit) = self.pages.page_of(index, block);
+        for block in touched(offset, bytes) {
+            let (key, _) = self.pages.page_of(index, block);
             if last != Some(key) {
                 last = Some(key);
                 let (_, lost) = self.pages.reference(key, is_open);
                 self.queue_unmap(lost);
             }
-            if let Some(slot) = self.pages.find(key) {
-                self.pages.slot(slot).filling &= !(1 << bit);
-            }
+            self.pages.overtake_fill(index, block);
         }
     }
 
@@ -135,7 +133,7 @@ impl Tier {
         if found.is_answered && found.holds == 0 {
             let found = self.writes.remove(write);
             fx.extend(found.request.buf.map(Effect::Release));
-            self.end_fills(&found.fills);
+            self.pages.close_fills(&found.fills);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::walk::{Walk, clear_end};
 use crate::event::{IoError, Place};
 use crate::format::{DiskEntry, HOLDERS, Match, SetState, SlotEntry, Superblock};
 use crate::geometry::Geometry;
-use crate::machine::pages::Pages;
+use crate::machine::pages::PageIndex;
 use crate::machine::pool::Item;
 use crate::machine::{Memory, Pool, Tier};
 
@@ -165,7 +165,7 @@ impl Tier {
             .flat_map(|d| &d.disk.epochs)
             .map(|epoch| epoch.writes.len())
             .sum();
-        let pages = Pages::new(&geometry, settings.policy, settings.admission);
+        let pages = PageIndex::new(&geometry, settings.policy, settings.admission);
         let memory = Memory::new(settings.memory_bytes, settings.policy);
         let pool = Pool::new(pool.log);
         let mut tier = {
@@ -219,8 +219,7 @@ impl Tier {
             .filter(|bit| newest(entry.page * per + bit) <= entry.log_seq)
             .fold(0_u16, |bits, bit| bits | 1 << bit);
         if is_there && self.pages.restore(slot, entry, believed) {
-            if entry.valid & !believed != 0 {
-                self.pages.slot(slot).is_queued = true;
+            if entry.valid & !believed != 0 && self.pages.want_map(slot) {
                 self.pool.queue.push_back(Item::Map(slot));
             }
             return;
