@@ -46,7 +46,7 @@ impl Tier {
 
     /// A new table, when the pool's log takes more than one chunk.
     pub(super) fn pump_checkpoint(&mut self, fx: &mut Fx) {
-        if !self.is_failed && self.is_checkpoint_idle() && self.pool.log.chunks.len() > 1 {
+        if !self.is_failed && self.is_checkpoint_idle() && self.pool.log.chunks().len() > 1 {
             self.begin_checkpoint(SetState::Open, fx);
         }
         if !self.is_failed && self.is_checkpoint_idle() && self.is_roster_new() {
@@ -54,7 +54,7 @@ impl Tier {
             self.write_superblock(fx);
         }
         // What groups before the start say and the superblock repeats has to be durable before it is.
-        let is_accepted = self.pool.log.accepted + 1 >= self.checkpoint.start.1;
+        let is_accepted = self.pool.log.ends().accepted + 1 >= self.checkpoint.start.1;
         if self.checkpoint.phase == Phase::TableDone && is_accepted {
             self.checkpoint.phase = Phase::TableFlush;
             self.flusher.want_for_checkpoint();
@@ -62,7 +62,8 @@ impl Tier {
     }
 
     pub(super) fn begin_checkpoint(&mut self, state: SetState, fx: &mut Fx) {
-        let start = self.pool.log.chunks.back().copied().expect("the pool's log has a chunk");
+        let last = self.pool.log.chunks().back().expect("the pool's log has a chunk");
+        let start = (last.chunk, last.first);
         let (phase, state) = (Phase::Table, Some(state));
         self.tables += 1;
         let number = table_number(self.opening, self.tables);
@@ -146,7 +147,7 @@ impl Tier {
         }
         let next = &mut self.superblock;
         next.seq += 1;
-        next.pool_durable = self.pool.log.durable;
+        next.pool_durable = self.pool.log.ends().durable;
         next.state = self.checkpoint.state.unwrap_or(SetState::Open);
         for (entry, disk) in next.disks.iter_mut().zip(&self.disks) {
             if let Some(disk) = disk.as_ref().filter(|disk| disk.is_listed()) {
@@ -178,10 +179,8 @@ impl Tier {
         self.superblock_durable = self.superblock.seq;
         self.roster_written(fx);
         let (_, seq) = self.checkpoint.start;
-        while self.pool.log.chunks.front().is_some_and(|(_, first)| *first < seq) {
-            if let Some(chunk) = self.pool.log.drop_chunk() {
-                self.free_chunk(chunk);
-            }
+        for chunk in self.pool.log.drop_before(seq) {
+            self.free_chunk(chunk);
         }
         if self.checkpoint.state == Some(SetState::Clean) {
             self.is_closed = true;

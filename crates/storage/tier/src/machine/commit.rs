@@ -1,10 +1,10 @@
 use std::collections::VecDeque;
 
-use super::disk::{Durable, Pending};
 use super::flusher::Flushed;
 use super::group::{Group, payload_blocks};
 use super::io::Io;
-use super::log::{GroupFacts, Log, LogId};
+use super::log::{GroupFacts, Log, LogEnds, LogId};
+use super::log_queue::{Durable, Failed, Pending, Placed};
 use super::pool::After;
 use super::uncached::Uncached;
 use super::write::WriteRequest;
@@ -24,7 +24,7 @@ impl Tier {
             let disk = self.disk(index);
             let is_still = disk.is_settling || disk.is_fenced;
             let Some(log) = disk.log.as_ref() else { return };
-            if is_still || disk.pending.is_empty() || log.in_flight() >= GROUPS_IN_FLIGHT {
+            if is_still || !disk.queue.has_pending() || log.in_flight() >= GROUPS_IN_FLIGHT {
                 return;
             }
             if !self.begin_group(index, fx) {
@@ -38,7 +38,7 @@ impl Tier {
         let (geometry, now) = (self.geometry, self.now);
         let Some(room) = self.log_room(index, fx) else {
             let disk = self.disk(index);
-            if disk.pending.front() != Some(&Pending::EpochEnd) {
+            if disk.queue.first() != Some(Pending::EpochEnd) {
                 disk.full_since.get_or_insert(now);
             }
             return false;
@@ -66,10 +66,10 @@ impl Tier {
         let is_durable = is_awaited && disk.log.as_ref().is_some_and(Log::is_durable_so_far);
         let facts = GroupFacts { flags, epoch, unix_ns, is_durable };
         disk.epoch_since.get_or_insert(now);
-        let sent: Vec<u32> = writes.iter().map(|(write, _)| *write).collect();
-        disk.groups.insert(seq, writes);
+        let sent: Vec<u32> = writes.iter().map(|placed| placed.write).collect();
+        disk.queue.begin_group(seq, writes);
         let log = disk.log.as_mut().expect("seen above");
-        let place = (seq, log.position);
+        let place = (seq, log.ends().position);
         let effect = log.write(&geometry, facts, records, payload, io);
         self.push_group(index, place, effect, &sent, fx);
         self.close_epoch(index, ends_epoch);
@@ -81,22 +81,24 @@ impl Tier {
     fn gather(&mut self, index: u16, room: u64, fx: &mut Fx) -> Group {
         let geometry = self.geometry;
         let log = self.disk(index).log.as_ref().expect("a disk with pending writes has a log");
-        let (seq, payload_at, durable) = (log.seq, log.payload_at(&geometry), log.durable);
+        let (seq, payload_at, durable) =
+            (log.ends().seq, log.payload_at(&geometry), log.ends().durable);
         let mut group = Group { seq, ..Group::default() };
-        while let Some(next) = self.disk(index).pending.front().copied() {
+        while let Some(next) = self.disk(index).queue.first() {
+            let queue = &mut self.disk(index).queue;
             match next {
                 Pending::EpochEnd => {
-                    self.disk(index).pending.pop_front();
+                    queue.pop();
                     group.ends_epoch = true;
                     break;
                 }
                 Pending::Flush(id) => {
-                    self.disk(index).pending.pop_front();
                     let last = if group.records.is_empty() { seq - 1 } else { seq };
                     if last <= durable {
+                        queue.pop();
                         fx.push(Effect::Reply(id, Ok(())));
                     } else {
-                        self.disk(index).durable.push_back((last, Durable::Flush(id)));
+                        queue.pop_flush(last, id);
                         group.is_awaited |= last == seq;
                     }
                     group.ends_epoch = true;
@@ -108,14 +110,9 @@ impl Tier {
                     }
                     group.add(write, found, payload_at);
                     let is_durable = found.request.fua;
-                    let disk = self.disk(index);
-                    disk.pending.pop_front();
-                    if is_durable {
-                        disk.durable.push_back((seq, Durable::Write(write)));
-                        (group.ends_epoch, group.is_awaited) = (true, true);
-                    } else {
-                        disk.accepted.push_back((seq, write));
-                    }
+                    self.disk(index).queue.pop_write(seq, write, is_durable);
+                    group.ends_epoch |= is_durable;
+                    group.is_awaited |= is_durable;
                 }
             }
         }
@@ -141,23 +138,23 @@ impl Tier {
         let chunk = self.take_chunk(index)?;
         let now = self.now;
         let epoch = self.disk(index).open_number();
-        let seq = self.log(index).seq;
+        let seq = self.log(index).ends().seq;
         let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
         // A link before a durable group is durable, too, or both would want a flush.
         let is_durable = is_awaited && self.log(index).is_durable_so_far();
         let facts = GroupFacts { flags: Flags::default(), epoch, unix_ns: now.0, is_durable };
         let log = self.log(index);
-        let place = (seq, log.position);
+        let place = (seq, log.ends().position);
         let effect = log.link(&geometry, facts, chunk, io);
         let room = log.room(&geometry);
-        self.disk(index).groups.insert(seq, Vec::new());
+        self.disk(index).queue.begin_group(seq, Vec::new());
         self.push_group(index, place, effect, &[], fx);
         room
     }
 
     /// Blocks of the first thing that waits, and whether it is a durable write.
     fn first_needs(&mut self, index: u16) -> (u64, bool) {
-        match self.disk(index).pending.front().copied() {
+        match self.disk(index).queue.first() {
             Some(Pending::Write(write)) => {
                 let found = self.writes.get(write);
                 (payload_blocks(found), found.request.fua)
@@ -172,7 +169,7 @@ impl Tier {
         let logs = (self.geometry.chunks - self.geometry.page_chunks).saturating_sub(3) as usize;
         let sharing = self.disks.iter().flatten().filter(|disk| disk.log.is_some()).count().max(1);
         let most = (logs / sharing).max(2);
-        let has = self.log(index).chunks.len();
+        let has = self.log(index).chunks().len();
         if has < most && self.free_chunks.len() > POOL_CHUNKS {
             return self.free_chunks.pop_front();
         }
@@ -204,24 +201,21 @@ impl Tier {
     /// Writes whose groups the cache device has are where they will be read, and their memory is free; they
     /// are answered, in order, when all copies have them, too.
     pub(super) fn groups_accepted(&mut self, index: u16, fx: &mut Fx) {
-        let Some(accepted) = self.disk(index).log.as_ref().map(|log| log.accepted) else { return };
-        while let Some(entry) =
-            self.disk(index).groups.first_entry().filter(|e| *e.key() <= accepted)
-        {
-            for (write, at) in entry.remove() {
-                self.landed(index, write, at, fx);
+        let Some(accepted) = self.disk(index).log.as_ref().map(|log| log.ends().accepted) else {
+            return;
+        };
+        while let Some(landed) = self.disk(index).queue.take_landed(accepted) {
+            for placed in landed {
+                self.landed(index, placed, fx);
             }
         }
         let accepted = self.disk(index).accepted_everywhere();
-        while let Some((_, write)) =
-            self.disk(index).accepted.front().copied().filter(|(seq, _)| *seq <= accepted)
-        {
-            self.disk(index).accepted.pop_front();
+        while let Some(write) = self.disk(index).queue.take_accepted(accepted) {
             self.answer(write, Ok(()), fx);
         }
     }
 
-    fn landed(&mut self, index: u16, write: u32, at: u64, fx: &mut Fx) {
+    fn landed(&mut self, index: u16, Placed { write, at }: Placed, fx: &mut Fx) {
         let WriteRequest { request, order, .. } = self.writes.get(write);
         let (offset, bytes, order, is_write) =
             (request.offset, request.bytes, *order, request.op == Op::Write);
@@ -236,24 +230,21 @@ impl Tier {
         if self.flusher.is_busy() || self.is_failed {
             return;
         }
-        let pool = &self.pool;
-        let is_urgent = pool.urgent_to > pool.log.durable && pool.log.accepted > pool.log.durable;
+        let pool = self.pool.log.ends();
+        let is_urgent = self.pool.urgent_to > pool.durable && pool.accepted > pool.durable;
         let disks = self.disks.iter().flatten();
-        let is_waited_for = disks.clone().any(|disk| {
-            let log = disk.log.as_ref();
-            log.is_some_and(|log| disk.waits_for(log.flushed, log.accepted, false))
-        });
-        let has_new = pool.log.accepted > pool.log.durable
-            || disks
-                .clone()
-                .any(|disk| disk.log.as_ref().is_some_and(|log| log.accepted > log.flushed));
+        let logs = disks.filter_map(|disk| Some((disk, disk.log.as_ref()?.ends())));
+        let is_waited_for =
+            logs.clone().any(|(disk, log)| disk.waits_for(log.flushed, log.accepted, false));
+        let has_new =
+            pool.accepted > pool.durable || logs.clone().any(|(_, log)| log.accepted > log.flushed);
         if !self.flusher.is_due(is_urgent || is_waited_for, has_new) {
             return;
         }
-        let mut covers = vec![(LogId::Pool, self.pool.log.accepted)];
+        let mut covers = vec![(LogId::Pool, pool.accepted)];
         for (index, disk) in (0..).zip(&self.disks) {
             let log = disk.as_ref().and_then(|disk| disk.log.as_ref());
-            covers.extend(log.map(|log| (LogId::Disk(index), log.accepted)));
+            covers.extend(log.map(|log| (LogId::Disk(index), log.ends().accepted)));
         }
         self.flusher.begin(covers);
         let io = self.ios.start(Io::CacheFlush);
@@ -268,15 +259,15 @@ impl Tier {
         for (log, to) in covers {
             match log {
                 LogId::Pool => {
-                    self.pool.log.flushed = self.pool.log.flushed.max(to);
-                    self.pool.log.durable = self.pool.log.flushed;
+                    self.pool.log.flushed_to(to);
+                    self.pool.log.durable_to(to);
                     self.pool_durable(fx);
                 }
                 LogId::Disk(index) => {
                     if let Some(log) =
                         self.disks[usize::from(index)].as_mut().and_then(|d| d.log.as_mut())
                     {
-                        log.flushed = log.flushed.max(to);
+                        log.flushed_to(to);
                     }
                     self.disk_durable(index, fx);
                 }
@@ -293,14 +284,10 @@ impl Tier {
         let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
         let to = disk.durable_everywhere();
         let Some(log) = disk.log.as_mut() else { return };
-        if to > log.durable {
-            log.durable = to;
+        if log.durable_to(to) {
             disk.seal_since.get_or_insert(now);
         }
-        while let Some((_, waiter)) =
-            self.disk(index).durable.front().copied().filter(|(seq, _)| *seq <= to)
-        {
-            self.disk(index).durable.pop_front();
+        while let Some(waiter) = self.disk(index).queue.take_durable(to) {
             match waiter {
                 Durable::Flush(id) => fx.push(Effect::Reply(id, Ok(()))),
                 Durable::Write(write) => self.answer(write, Ok(()), fx),
@@ -318,7 +305,7 @@ impl Tier {
         let Some(disk) = disk.filter(|disk| disk.stage.is_working()) else { return };
         if is_due(disk.epoch_since) {
             disk.epoch_since = None;
-            disk.pending.push_back(Pending::EpochEnd);
+            disk.queue.push(Pending::EpochEnd);
         }
         if disk.retry_at.is_some_and(|at| now >= at) {
             disk.retry_at = None;
@@ -341,7 +328,7 @@ impl Tier {
     /// Says in the log what became durable, when nothing else would.
     pub(super) fn seal(&mut self, index: u16, fx: &mut Fx) {
         let log = self.disk(index).log.as_ref();
-        if log.is_some_and(|log| log.told < log.durable) {
+        if log.is_some_and(|log| log.ends().told < log.ends().durable) {
             self.put_seal(index, fx);
         }
     }
@@ -349,8 +336,8 @@ impl Tier {
     /// Says in the log that all of it is on the backing store, for those who read the log alone. Whether a group was
     /// begun for that.
     pub(super) fn tell_retired(&mut self, index: u16, fx: &mut Fx) -> bool {
-        let log = self.disk(index).log.as_ref();
-        log.is_some_and(|log| log.told_retired < log.retired) && self.put_seal(index, fx)
+        let ends = self.disk(index).log.as_ref().map(Log::ends);
+        ends.is_some_and(|log| log.told_retired < log.retired) && self.put_seal(index, fx)
     }
 
     /// Begins a group without records, where there is room. Whether it did.
@@ -363,16 +350,14 @@ impl Tier {
         if is_still || log.room(&geometry).is_none() {
             return false;
         }
-        let seq = log.seq;
+        let LogEnds { seq, position, .. } = log.ends();
         let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
         let facts =
             GroupFacts { flags: Flags::SEAL, epoch, unix_ns: now.0, ..GroupFacts::default() };
-        let disk = self.disk(index);
-        disk.groups.insert(seq, Vec::new());
+        self.disk(index).queue.begin_group(seq, Vec::new());
         let log = self.log(index);
-        let place = (seq, log.position);
         let effect = log.write(&geometry, facts, Vec::new(), Vec::new(), io);
-        self.push_group(index, place, effect, &[], fx);
+        self.push_group(index, (seq, position), effect, &[], fx);
         true
     }
 
@@ -398,29 +383,7 @@ impl Tier {
     /// Nothing of this disk will be accepted any more.
     pub(super) fn fail_disk(&mut self, index: u16, fx: &mut Fx) {
         let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
-        let mut unlanded: Vec<u32> = std::mem::take(&mut disk.groups)
-            .into_values()
-            .flatten()
-            .map(|(write, _)| write)
-            .collect();
-        let mut flushes = Vec::new();
-        for pending in std::mem::take(&mut disk.pending) {
-            match pending {
-                Pending::Write(write) => unlanded.push(write),
-                Pending::Flush(id) => flushes.push(id),
-                Pending::EpochEnd => {}
-            }
-        }
-        // What the cache device has and a copy has not.
-        let accepted = std::mem::take(&mut disk.accepted).into_iter().map(|(_, write)| write);
-        let mut landed: Vec<u32> = accepted.filter(|write| !unlanded.contains(write)).collect();
-        for (_, waiter) in std::mem::take(&mut disk.durable) {
-            match waiter {
-                Durable::Flush(id) => flushes.push(id),
-                Durable::Write(write) if !unlanded.contains(&write) => landed.push(write),
-                Durable::Write(_) => {}
-            }
-        }
+        let Failed { flushes, landed, unlanded } = disk.queue.fail();
         let held = if disk.uncached == Uncached::No || disk.is_fenced {
             std::mem::take(&mut disk.held)
         } else {

@@ -14,13 +14,13 @@ use crate::ownership;
 impl Disk {
     /// Groups up to this one may be answered.
     pub(super) fn accepted_everywhere(&self) -> u64 {
-        let own = self.log.as_ref().map_or(0, |log| log.accepted);
+        let own = self.log.as_ref().map_or(0, |log| log.ends().accepted);
         ownership::everywhere(own, self.peers.iter().filter(|p| p.counts()).map(|p| p.accepted))
     }
 
     /// Groups up to this one are durable in all copies.
     pub(super) fn durable_everywhere(&self) -> u64 {
-        let own = self.log.as_ref().map_or(0, |log| log.flushed);
+        let own = self.log.as_ref().map_or(0, |log| log.ends().flushed);
         ownership::everywhere(own, self.peers.iter().filter(|p| p.counts()).map(|p| p.durable))
     }
 
@@ -38,7 +38,7 @@ impl Disk {
     pub(super) fn waits_for(&self, durable: u64, accepted: u64, is_closing: bool) -> bool {
         let is_new = |seq: u64| seq > durable && seq <= accepted;
         let epoch = self.epochs.front().filter(|e| e.is_closed && self.batch.is_none());
-        self.durable.iter().any(|(seq, _)| is_new(*seq))
+        self.queue.waits_for(is_new)
             || epoch.is_some_and(|epoch| is_new(epoch.last_seq))
             || (is_closing && accepted > durable)
     }

@@ -1,14 +1,14 @@
 use units::Nanos;
 
 use super::batch::{Batch, Phase, Run, Span};
-use super::disk::{Pending, Stage};
+use super::disk::Stage;
 use super::io::{Holder, Io};
-use super::log::Log;
+use super::log::{Log, LogChunk};
 use super::overlay::Source;
 use super::pool::Item;
 use super::{Fx, Mode, Tier};
 use crate::event::{Buf, Check, Effect, IoError, Note, Piece, Place, ReadIo};
-use crate::format::{NO_CHUNK, SidecarState};
+use crate::format::SidecarState;
 use crate::ownership::{self, with_holders};
 
 /// Runs of a batch that are under way at once.
@@ -51,7 +51,7 @@ impl Tier {
         if is_still || disk.retry_at.is_some() || disk.sidecar_next.is_some() {
             return;
         }
-        let durable = log.durable;
+        let durable = log.ends().durable;
         // What a crash may have left half applied goes in as one, before anything else does.
         let least = match disk.sidecar.state {
             SidecarState::Applying { to, .. } => to,
@@ -297,10 +297,10 @@ impl Tier {
         let disk = self.disk(index);
         let log = disk.log.as_ref()?;
         // Not before the sidecar says so: an older backing store with its sidecar would lack what the log had.
-        let retired = log.retired.min(disk.sidecar_retired);
-        let first = log.chunks.iter().rev().find(|(_, seq)| *seq <= retired + 1).copied();
-        let (chunk, seq) = first.filter(|(_, seq)| *seq > disk.start_queued)?;
-        if seq == log.chunks.front().map_or(0, |(_, seq)| *seq) {
+        let retired = log.ends().retired.min(disk.sidecar_retired);
+        let start = log.chunks().iter().rev().find(|chunk| chunk.first <= retired + 1)?;
+        let LogChunk { chunk, first: seq, .. } = *start;
+        if seq <= disk.start_queued || seq == log.first_chunk().first {
             return None;
         }
         disk.start_queued = seq;
@@ -313,9 +313,8 @@ impl Tier {
         let disk = self.disk(index);
         let told = disk.sidecar_retired;
         let is_free = |log: &Log| {
-            let retired = log.retired;
-            retired > told
-                && log.chunks.iter().skip(1).any(|(_, seq)| (told + 2..=retired + 1).contains(seq))
+            let behind = told + 2..=log.ends().retired + 1;
+            log.chunks().iter().skip(1).any(|chunk| behind.contains(&chunk.first))
         };
         let is_still = is_closing || disk.is_fenced || !disk.stage.is_working();
         if is_still || disk.sidecar_next.is_some() || disk.retry_at.is_some() {
@@ -331,12 +330,9 @@ impl Tier {
     pub(super) fn log_started(&mut self, index: u16, seq: u64) {
         let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
         let Some(log) = disk.log.as_mut() else { return };
-        let mut free = Vec::new();
-        while log.chunks.front().is_some_and(|(_, first)| *first < seq) {
-            free.extend(log.drop_chunk());
-        }
-        let (chunk, first) = log.chunks.front().copied().unwrap_or((NO_CHUNK, seq));
-        (disk.entry.log_chunk, disk.entry.log_seq) = (chunk, first);
+        let free = log.drop_before(seq);
+        let first = log.first_chunk();
+        (disk.entry.log_chunk, disk.entry.log_seq) = (first.chunk, first.first);
         for chunk in free {
             self.free_chunk(chunk);
         }
@@ -379,7 +375,7 @@ impl Tier {
         let superblock = self.superblock_durable;
         let disk = self.disk(index);
         let (log_durable, log_retired) =
-            disk.log.as_ref().map_or((0, 0), |log| (log.durable, log.retired));
+            disk.log.as_ref().map_or((0, 0), |log| (log.ends().durable, log.ends().retired));
         let is_twin = disk.is_sidecar_twin;
         let Some(next) = disk.sidecar_next.as_mut() else {
             return self.sidecar_failed(index, fx);
@@ -483,9 +479,6 @@ impl Tier {
     pub(super) fn end_epoch_now(&mut self, index: u16) {
         let disk = self.disk(index);
         let is_open = disk.epochs.back().is_some_and(|epoch| !epoch.is_closed);
-        let is_asked = disk.pending.contains(&Pending::EpochEnd);
-        if (is_open || !disk.pending.is_empty()) && !is_asked {
-            disk.pending.push_back(Pending::EpochEnd);
-        }
+        disk.queue.end_epoch(is_open);
     }
 }

@@ -1,32 +1,16 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use units::Nanos;
 
 use super::batch::{Batch, Phase};
 use super::epoch::Epoch;
 use super::log::Log;
+use super::log_queue::LogQueue;
 use super::overlay::Overlay;
 use super::peer::Peer;
 use super::uncached::Uncached;
 use super::{Counters, Mode, PAUSE};
-use crate::ReqId;
 use crate::format::{DiskEntry, Holder, NO_CHUNK, Sidecar, SidecarState};
-
-/// What waits for its place in a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pending {
-    Write(u32),
-    Flush(ReqId),
-    /// An order or the clock ends the epoch here.
-    EpochEnd,
-}
-
-/// Who waits for a group to be durable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Durable {
-    Flush(ReqId),
-    Write(u32),
-}
 
 /// How far a disk is on its way into the set or out of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,12 +70,7 @@ pub(crate) struct Disk {
     pub(crate) overlay: Overlay,
     /// Oldest first; the last one is open.
     pub(crate) epochs: VecDeque<Epoch>,
-    pub(super) pending: VecDeque<Pending>,
-    /// Writes of each group that is being written.
-    pub(super) groups: BTreeMap<u64, Vec<(u32, u64)>>,
-    /// Who is answered when a group is accepted, and when it is durable.
-    pub(super) accepted: VecDeque<(u64, u32)>,
-    pub(super) durable: VecDeque<(u64, Durable)>,
+    pub(super) queue: LogQueue,
     pub(super) batch: Option<Batch>,
     /// Not to be tried before then.
     pub(super) retry_at: Option<Nanos>,
@@ -205,10 +184,7 @@ impl Disk {
             log,
             overlay: Overlay::default(),
             epochs: VecDeque::new(),
-            pending: VecDeque::new(),
-            groups: BTreeMap::new(),
-            accepted: VecDeque::new(),
-            durable: VecDeque::new(),
+            queue: LogQueue::default(),
             batch: None,
             retry_at: None,
             rests_until: None,
@@ -249,8 +225,8 @@ impl Disk {
     /// Its log begins there.
     pub(crate) fn take_chunk(&mut self, chunk: u32) {
         self.entry.log_chunk = chunk;
-        if let Some(first) = self.log.as_mut().and_then(|log| log.chunks.front_mut()) {
-            first.0 = chunk;
+        if let Some(log) = self.log.as_mut() {
+            log.set_first_chunk(chunk);
         }
     }
 
@@ -286,9 +262,9 @@ impl Disk {
             mode: self.mode,
             dirty_bytes: self.overlay.bytes(),
             epochs: self.epochs.len(),
-            log_chunks: self.log.as_ref().map_or(0, |log| log.chunks.len()),
-            durable: self.log.as_ref().map_or(0, |log| log.durable),
-            retired: self.log.as_ref().map_or(0, |log| log.retired),
+            log_chunks: self.log.as_ref().map_or(0, |log| log.chunks().len()),
+            durable: self.log.as_ref().map_or(0, |log| log.ends().durable),
+            retired: self.true_to(),
             sidecar: self.sidecar.state,
             is_damaged: self.is_damaged,
             is_refused: self.retry_at.is_some(),
@@ -324,7 +300,7 @@ impl Disk {
     pub(crate) fn sidecar_is_durable(&mut self) {
         self.entry.sidecar = self.sidecar.seq - 1;
         if let Some(log) = self.log.as_mut() {
-            log.sidecar = self.sidecar.seq - 1;
+            log.set_sidecar(self.sidecar.seq - 1);
         }
     }
 
@@ -348,6 +324,6 @@ impl Disk {
 
     /// The group up to which its pages are true.
     pub(super) fn true_to(&self) -> u64 {
-        self.log.as_ref().map_or(0, |log| log.retired)
+        self.log.as_ref().map_or(0, |log| log.ends().retired)
     }
 }

@@ -1,4 +1,5 @@
 use super::epoch::Logged;
+use super::log_queue::Placed;
 use super::overlay::{Source, touched};
 use super::write::WriteRequest;
 use crate::event::{Op, Piece};
@@ -12,7 +13,7 @@ pub(super) struct Group {
     pub(super) seq: u64,
     pub(super) records: Vec<Record>,
     pub(super) payload: Vec<Piece>,
-    pub(super) writes: Vec<(u32, u64)>,
+    pub(super) writes: Vec<Placed>,
     pub(super) logged: Vec<Logged>,
     pub(super) blocks: u64,
     pub(super) ends_epoch: bool,
@@ -65,7 +66,7 @@ impl Group {
             source,
             sums: request.sums.blocks.clone().into(),
         });
-        self.writes.push((write, at));
+        self.writes.push(Placed { write, at });
     }
 }
 

@@ -1,9 +1,10 @@
 //! How a peer comes to hold a copy, and how that copy is kept short.
 
+use super::log::LogChunk;
 use super::peer::{Kept, KeptStep, PeerIo, State};
 use super::{Fx, Mode, Tier};
 use crate::event::{Effect, Piece, Place, ReadIo};
-use crate::format::{BLOCK, LABEL_BYTES, Label, held_at};
+use crate::format::{BLOCK, LABEL_BYTES, held_at};
 
 /// Bytes that are read and sent at once.
 const STEP_BYTES: u64 = 256 << 10;
@@ -31,11 +32,12 @@ impl Tier {
         }
         let is_wanted = disk.wish == Mode::Back && disk.holding() < usize::from(disk.copies);
         let Some(log) = disk.log.as_ref().filter(|_| is_wanted && !is_still) else { return };
-        let (position, seq) = match (log.starts.front(), log.chunks.front()) {
+        let (first, ends) = (log.first_chunk(), log.ends());
+        let (position, seq) = match ends.retired < log.last() {
             // A copy that lacks groups would be refused as damaged: there is none until the backing store has all.
-            (_, Some((_, seq))) if log.retired < log.last() && *seq < log.whole_from => return,
-            (Some(start), Some((_, seq))) if log.retired < log.last() => (*start, *seq),
-            _ => (log.position, log.seq),
+            true if first.first < log.whole_from() => return,
+            true => (first.start, first.first),
+            false => (ends.position, ends.seq),
         };
         let ready = disk.peers.iter_mut().position(|p| p.is_up && p.state == State::None);
         let Some(peer) = ready else { return };
@@ -55,19 +57,17 @@ impl Tier {
         let Some(log) = disk.log.as_ref() else { return };
         let found = &mut disk.peers[usize::from(peer)];
         // What was retired meanwhile is not needed any more.
-        let mut next = next;
-        if let (Some(start), Some((_, seq))) = (log.starts.front(), log.chunks.front())
-            && next < *start
-        {
-            next = *start;
-            (found.kept.position, found.kept.before, found.kept.seq) = (next, next, *seq);
+        let (mut next, first, ends) = (next, log.first_chunk(), log.ends());
+        if next < first.start {
+            next = first.start;
+            (found.kept.position, found.kept.before, found.kept.seq) = (next, next, first.first);
             found.state = State::Copying(next);
         }
-        disk.is_settling |= log.position - next <= REST_BYTES;
-        if next < log.accepted_to {
+        disk.is_settling |= ends.position - next <= REST_BYTES;
+        if next < ends.accepted_to {
             let Some((at, room)) = log.place_of(&geometry, next) else { return };
             let ring = found.capacity - LABEL_BYTES;
-            let bytes = room.min(STEP_BYTES).min(log.accepted_to - next).min(ring - next % ring);
+            let bytes = room.min(STEP_BYTES).min(ends.accepted_to - next).min(ring - next % ring);
             found.is_reading = true;
             return self.read_for_copy(
                 index,
@@ -77,7 +77,7 @@ impl Tier {
                 fx,
             );
         }
-        if disk.is_settling && log.in_flight() == 0 && next == log.position {
+        if disk.is_settling && log.in_flight() == 0 && next == ends.position {
             self.mark_copy(index, peer, fx);
         }
     }
@@ -111,21 +111,15 @@ impl Tier {
 
     /// What an earlier time may have left behind the end is cut off, and the copy says where it begins.
     fn mark_copy(&mut self, index: u16, peer: u8, fx: &mut Fx) {
-        let (owner, generation) = {
-            let log = self.log(index);
-            (log.owner, log.generation)
-        };
-        let position = self.log(index).position;
-        let found = &mut self.disk(index).peers[usize::from(peer)];
-        let (kept, capacity) = (found.kept, found.capacity);
+        let disk = self.disk(index);
+        let log = disk.log.as_ref().expect("a log is copied");
+        let found = &mut disk.peers[usize::from(peer)];
+        let (kept, capacity, position) = (found.kept, found.capacity, log.ends().position);
         found.state = State::Marking(2);
-        let label = |number| {
-            let (position, seq) = (kept.position, kept.seq);
-            Piece::Bytes(Label { disk: owner, generation, number, position, seq }.encode())
-        };
+        let label = |number| Piece::Bytes(log.label(number, kept.position, kept.seq).encode());
         let block = u32::try_from(BLOCK).unwrap_or(u32::MAX);
-        let end = (held_at(position, capacity), vec![Piece::Zero(block)]);
         let start = (0, vec![label(kept.number - 1), label(kept.number)]);
+        let end = (held_at(position, capacity), vec![Piece::Zero(block)]);
         for (at, from) in [end, start] {
             let io = self.start_peer(index, peer, PeerIo::Mark);
             fx.push(Effect::write(io, Place::Copy(index, peer), at, from));
@@ -168,9 +162,7 @@ impl Tier {
     pub(super) fn pump_kept(&mut self, index: u16, peer: u8, fx: &mut Fx) {
         let disk = self.disk(index);
         let Some(log) = disk.log.as_ref() else { return };
-        let (owner, generation) = (log.owner, log.generation);
-        let start = log.starts.front().copied().zip(log.chunks.front().map(|(_, seq)| *seq));
-        let Some((position, seq)) = start else { return };
+        let LogChunk { first: seq, start: position, .. } = log.first_chunk();
         let kept = &mut disk.peers[usize::from(peer)].kept;
         if kept.step != KeptStep::Idle || position <= kept.position {
             return;
@@ -183,7 +175,7 @@ impl Tier {
             step: KeptStep::Label,
             left: 1,
         };
-        let label = Label { disk: owner, generation, number: kept.number, position, seq };
+        let label = log.label(kept.number, position, seq);
         let io = self.start_peer(index, peer, PeerIo::Kept);
         let from = vec![Piece::Bytes(label.encode())];
         fx.push(Effect::write(io, Place::Copy(index, peer), label.place(), from));

@@ -15,6 +15,7 @@ mod io;
 mod join;
 mod keep;
 pub(crate) mod log;
+mod log_queue;
 mod memory;
 mod orders;
 pub(crate) mod overlay;
@@ -279,8 +280,8 @@ impl Tier {
     /// true, and a cache that has less is an older one.
     pub fn moment(&self, disk: u16) -> Option<Moment> {
         let disk = self.disks.get(usize::from(disk))?.as_ref()?;
-        let log = disk.log.as_ref().map_or(0, |log| log.durable);
-        Some(Moment { opening: disk.entry.opening, pool: self.pool.log.durable, log })
+        let log = disk.log.as_ref().map_or(0, |log| log.ends().durable);
+        Some(Moment { opening: disk.entry.opening, pool: self.pool.log.ends().durable, log })
     }
 
     /// How the set is divided.

@@ -44,9 +44,10 @@ impl Tier {
     /// Nothing of the disk waits to go to the backing store, or is on its way.
     pub(super) fn is_drained(&mut self, index: u16) -> bool {
         let disk = self.disk(index);
-        let is_log_idle =
-            disk.pending.is_empty() && disk.groups.is_empty() && disk.durable.is_empty();
-        is_log_idle && disk.epochs.is_empty() && disk.batch.is_none() && disk.overlay.is_empty()
+        disk.queue.is_idle()
+            && disk.epochs.is_empty()
+            && disk.batch.is_none()
+            && disk.overlay.is_empty()
     }
 
     /// What an operator asked of a disk goes on.
@@ -136,7 +137,7 @@ impl Tier {
             pool.is_due = true;
             return self.pump_pool(fx);
         }
-        let is_durable = |log: &super::log::Log| log.durable == log.last();
+        let is_durable = |log: &super::log::Log| log.ends().durable == log.last();
         // What somebody else owns by now is left as it is.
         let disks = self.disks.iter().flatten().filter(|disk| !disk.is_fenced);
         let disks = disks.filter_map(|disk| disk.log.as_ref());
@@ -160,16 +161,16 @@ impl Tier {
                 continue;
             }
             let last = disk.epochs.back().map_or(0, |epoch| epoch.last_seq);
-            if disk.log.as_ref().is_none_or(|log| log.told >= last) {
+            if disk.log.as_ref().is_none_or(|log| log.ends().told >= last) {
                 continue;
             }
             let index = u16::try_from(index).unwrap_or(u16::MAX);
-            let before = self.log(index).seq;
+            let before = self.log(index).last();
             // A log that may have no more room is left without: then nothing behind its end says so.
             if self.log_room(index, fx).is_some() {
                 self.seal(index, fx);
             }
-            is_sealed |= self.log(index).seq > before;
+            is_sealed |= self.log(index).last() > before;
         }
         is_sealed
     }
@@ -187,8 +188,7 @@ impl Tier {
         if disk.is_fenced {
             return disk.batch.is_none() && disk.through.is_empty();
         }
-        let is_busy = !disk.pending.is_empty()
-            || !disk.groups.is_empty()
+        let is_busy = disk.queue.is_busy()
             || !disk.through.is_empty()
             || !disk.waiting.is_empty()
             || disk.batch.is_some()

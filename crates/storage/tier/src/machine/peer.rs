@@ -126,11 +126,11 @@ impl Peer {
     /// Bytes of the log that it lacks.
     pub(super) fn lag(&self, log: &Log) -> u64 {
         let has_to = match self.state {
-            State::None | State::Leaving => log.starts.front().copied().unwrap_or(0),
+            State::None | State::Leaving => log.first_chunk().start,
             State::Copying(to) => to,
-            _ => self.groups.front().map_or(log.position, |(.., begin)| *begin),
+            _ => self.groups.front().map_or(log.ends().position, |(.., begin)| *begin),
         };
-        log.position.saturating_sub(has_to)
+        log.ends().position.saturating_sub(has_to)
     }
 
     /// When it is to be given up, if nothing ends there before; or asked for a sign of life, if nothing is

@@ -54,8 +54,8 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn new(log: Log) -> Self {
         Self {
-            urgent_to: log.durable,
-            content: log.durable,
+            urgent_to: log.ends().durable,
+            content: log.ends().durable,
             log,
             queue: VecDeque::new(),
             after: VecDeque::new(),
@@ -120,12 +120,12 @@ impl Tier {
             self.pool_barrier(fx);
         }
         // Also when what was written has come to the device only now.
-        if (self.pool.is_due || is_short) && self.pool.log.durable < self.pool.content {
+        if (self.pool.is_due || is_short) && self.pool.log.ends().durable < self.pool.content {
             self.flusher.want();
         }
         let (content, log) = (self.pool.content, &self.pool.log);
-        if self.pool.queue.is_empty() && log.durable >= content {
-            let is_told = log.told >= content;
+        if self.pool.queue.is_empty() && log.ends().durable >= content {
+            let is_told = log.ends().told >= content;
             (self.pool.since, self.pool.is_due) = (None, false);
             if !is_told {
                 self.seal_pool(fx);
@@ -138,7 +138,7 @@ impl Tier {
         if !self.pool_room(fx) {
             return false;
         }
-        let seq = self.pool.log.seq;
+        let seq = self.pool.log.ends().seq;
         let (mut records, mut places) = (Vec::new(), 0);
         while let Some(item) = self.pool.queue.front().copied() {
             let Some((record, after)) = self.pool_record(item, seq) else {
@@ -170,7 +170,7 @@ impl Tier {
     }
 
     fn write_pool(&mut self, flags: Flags, records: Vec<Record>, fx: &mut Fx) {
-        let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.seq });
+        let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.ends().seq });
         let facts = GroupFacts { flags, unix_ns: self.now.0, ..GroupFacts::default() };
         fx.push(self.pool.log.write(&self.geometry, facts, records, Vec::new(), io));
         self.counters.groups += 1;
@@ -189,7 +189,7 @@ impl Tier {
             return true;
         }
         let Some(chunk) = self.free_chunks.pop_front() else { return false };
-        let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.seq });
+        let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.ends().seq });
         let facts = GroupFacts { unix_ns: self.now.0, ..GroupFacts::default() };
         fx.push(self.pool.log.link(&self.geometry, facts, chunk, io));
         true
@@ -246,7 +246,7 @@ impl Tier {
     /// Groups of the pool up to some number became durable.
     pub(super) fn pool_durable(&mut self, fx: &mut Fx) {
         while let Some((seq, after)) = self.pool.after.front().copied() {
-            if seq > self.pool.log.durable {
+            if seq > self.pool.log.ends().durable {
                 break;
             }
             self.pool.after.pop_front();

@@ -68,7 +68,7 @@ impl Tier {
         disk.epochs.retain(|epoch| epoch.number > last);
         disk.sidecar.applied = last;
         if let Some(log) = disk.log.as_mut() {
-            log.retired = log.retired.max(last_seq);
+            log.set_retired(log.ends().retired.max(last_seq));
         }
         self.map_some(index, fx);
     }

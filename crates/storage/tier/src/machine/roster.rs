@@ -13,6 +13,7 @@ use units::Nanos;
 use super::batch::{Batch, Phase};
 use super::commit::POOL_CHUNKS;
 use super::disk::Stage;
+use super::log::Log;
 use super::pool::{After, Item};
 use super::{Disk, Fx, Mode, Tier};
 use crate::event::{Effect, Note};
@@ -124,7 +125,7 @@ impl Tier {
         disk.entry.attach = number;
         disk.stage = Stage::Listing(number);
         if let Some(log) = disk.log.as_mut() {
-            log.attach = number;
+            log.set_attach(number);
         }
     }
 
@@ -239,10 +240,11 @@ impl Tier {
             _ => Note::NotAttached(index),
         };
         if matches!(disk.stage, Stage::Striking(_)) {
-            for (chunk, _) in disk.log.iter().flat_map(|log| &log.chunks) {
-                self.free_chunk(*chunk);
+            for own in disk.log.iter().flat_map(Log::chunks) {
+                self.free_chunk(own.chunk);
             }
         }
+        self.flusher.forget(index);
         self.counters = self.counters.and(disk.counters);
         self.pages.disown(index);
         self.parts_changed();

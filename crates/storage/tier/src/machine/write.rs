@@ -1,4 +1,4 @@
-use super::disk::Pending;
+use super::log_queue::Pending;
 use super::overlay::{Source, layers, touched};
 use super::uncached::Uncached;
 use super::{Fx, Mode, Tier};
@@ -47,7 +47,7 @@ impl Tier {
             (Mode::Through, Op::Flush) => self.flush_through(&request, fx),
             (Mode::Through, _) => self.accept_through(request, fx),
             (Mode::Back, Op::Flush) => {
-                self.disk(index).pending.push_back(Pending::Flush(request.id));
+                self.disk(index).queue.push(Pending::Flush(request.id));
                 self.stir();
             }
             (Mode::Back, _) => self.accept_back(request, fx),
@@ -62,7 +62,7 @@ impl Tier {
         self.lay_over(write);
         self.memory.written(index, blocks, fx);
         self.touch_pages(write);
-        self.disk(index).pending.push_back(Pending::Write(write));
+        self.disk(index).queue.push(Pending::Write(write));
         self.stir();
     }
 

@@ -10,6 +10,7 @@ use super::walk::{Walk, clear_end};
 use crate::event::{IoError, Place};
 use crate::format::{DiskEntry, HOLDERS, Match, SetState, SlotEntry, Superblock};
 use crate::geometry::Geometry;
+use crate::machine::log::LogChunk;
 use crate::machine::pages::PageIndex;
 use crate::machine::pool::Item;
 use crate::machine::{Memory, Pool, Tier};
@@ -78,7 +79,7 @@ impl Tier {
             let waiting = || found.unretired().filter(|(.., logged)| logged.bytes > 0);
             Some(ExaminedDisk {
                 index,
-                groups: found.walk.log.last() + 1 - entry.log_seq.max(found.walk.log.whole_from),
+                groups: found.walk.log.last() + 1 - entry.log_seq.max(found.walk.log.whole_from()),
                 skipped: found.skipped,
                 writes: waiting().count(),
                 bytes: waiting().map(|(.., logged)| u64::from(logged.bytes)).sum(),
@@ -315,9 +316,9 @@ fn free_chunks(
     let geometry = structure.area.geometry;
     let mut is_used = vec![false; geometry.chunks as usize];
     let walks = || structure.whole_pool().into_iter().chain(logs.values().map(|found| &found.walk));
-    for (chunk, _) in walks().flat_map(|walk| &walk.log.chunks) {
-        if std::mem::replace(&mut is_used[*chunk as usize], true) {
-            return Err(OpenError::Chunk(*chunk));
+    for LogChunk { chunk, .. } in walks().flat_map(|walk| walk.log.chunks()).copied() {
+        if std::mem::replace(&mut is_used[chunk as usize], true) {
+            return Err(OpenError::Chunk(chunk));
         }
     }
     // What lies behind the damage of a log that nobody asked for stays for whoever does.
