@@ -48,31 +48,28 @@ impl Tier {
         }
         let group = self.gather(index, room, fx);
         if group.records.is_empty() {
-            self.close_epoch(index, group.ends_epoch);
+            if group.ends_epoch {
+                self.disk(index).destager.close();
+            }
             return group.ends_epoch;
         }
         let Group { seq, records, payload, writes, logged, ends_epoch, is_awaited, .. } = group;
         let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
         self.count(index).groups += 1;
         let disk = self.disk(index);
-        let epoch = disk.open_epoch();
-        if epoch.writes.is_empty() {
-            epoch.since = now;
-        }
-        epoch.last_seq = seq;
-        epoch.writes.extend(logged);
+        let epoch = disk.destager.add(seq, logged, disk.sidecar.word().applied, now);
         let flags = if ends_epoch { Flags::EPOCH_END } else { Flags::default() };
-        let (epoch, unix_ns) = (epoch.number, now.0);
         let is_durable = is_awaited && disk.log.as_ref().is_some_and(Log::is_durable_so_far);
-        let facts = GroupFacts { flags, epoch, unix_ns, is_durable };
-        disk.epoch_since.get_or_insert(now);
+        let facts = GroupFacts { flags, epoch, unix_ns: now.0, is_durable };
+        if ends_epoch {
+            disk.destager.close();
+        }
         let sent: Vec<u32> = writes.iter().map(|placed| placed.write).collect();
         disk.queue.begin_group(seq, writes);
         let log = disk.log.as_mut().expect("seen above");
         let place = (seq, log.ends().position);
         let effect = log.write(&geometry, facts, records, payload, io);
         self.push_group(index, place, effect, &sent, fx);
-        self.close_epoch(index, ends_epoch);
         self.time_changed();
         true
     }
@@ -117,14 +114,6 @@ impl Tier {
             }
         }
         group
-    }
-
-    pub(super) fn close_epoch(&mut self, index: u16, is_over: bool) {
-        let disk = self.disk(index);
-        if let Some(epoch) = disk.epochs.back_mut().filter(|epoch| is_over && !epoch.is_closed) {
-            epoch.is_closed = true;
-            disk.epoch_since = None;
-        }
     }
 
     /// Blocks of payload that the next group may have, in this chunk or a new one.
@@ -173,7 +162,7 @@ impl Tier {
         if has < most && self.free_chunks.len() > POOL_CHUNKS {
             return self.free_chunks.pop_front();
         }
-        self.close_epoch(index, true);
+        self.disk(index).destager.close();
         None
     }
 
@@ -303,15 +292,11 @@ impl Tier {
             |since: Option<units::Nanos>| since.is_some_and(|since| now >= since + super::PAUSE);
         let disk = self.disks.get_mut(usize::from(index)).and_then(Option::as_mut);
         let Some(disk) = disk.filter(|disk| disk.stage.is_working()) else { return };
-        if is_due(disk.epoch_since) {
-            disk.epoch_since = None;
+        if disk.destager.tick(now) {
             disk.queue.push(Pending::EpochEnd);
         }
         if disk.retry_at.is_some_and(|at| now >= at) {
             disk.retry_at = None;
-        }
-        if disk.rests_until.is_some_and(|until| now >= until) {
-            disk.rests_until = None;
         }
         self.tick_copies(index, fx);
         let disk = self.disk(index);

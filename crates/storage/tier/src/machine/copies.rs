@@ -37,9 +37,8 @@ impl Disk {
     /// Whether somebody waits for groups to be durable that were accepted and are not.
     pub(super) fn waits_for(&self, durable: u64, accepted: u64, is_closing: bool) -> bool {
         let is_new = |seq: u64| seq > durable && seq <= accepted;
-        let epoch = self.epochs.front().filter(|e| e.is_closed && self.batch.is_none());
         self.queue.waits_for(is_new)
-            || epoch.is_some_and(|epoch| is_new(epoch.last_seq))
+            || self.destager.awaited_seq().is_some_and(is_new)
             || (is_closing && accepted > durable)
     }
 }
@@ -243,12 +242,12 @@ impl Tier {
     /// The sidecar is to name whoever has a complete copy, and nobody else.
     fn name_holders(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
-        if disk.sidecar_next.is_some() {
+        if disk.sidecar.is_writing() {
             return;
         }
-        if disk.sidecar.holders != disk.holders() {
+        if disk.sidecar.word().holders != disk.holders() {
             if disk.retry_at.is_none() {
-                let state = disk.sidecar.state;
+                let state = disk.sidecar.word().state;
                 self.write_sidecar(index, state, fx);
             }
             return;
@@ -308,11 +307,12 @@ impl Tier {
             return;
         }
         let is_enough = disk.holding() >= usize::from(disk.copies);
-        let is_marked = disk.sidecar.state == SidecarState::Dirty || disk.sidecar_next.is_some();
+        let is_marked =
+            disk.sidecar.word().state == SidecarState::Dirty || disk.sidecar.is_writing();
         let next = match (disk.mode, disk.change) {
             (Mode::Back, None) if !is_enough => Some(Mode::Through),
             (Mode::Through, None) if is_enough => Some(Mode::Back),
-            (Mode::Back, Some(Mode::Through)) if is_enough && disk.sidecar_next.is_none() => None,
+            (Mode::Back, Some(Mode::Through)) if is_enough && !disk.sidecar.is_writing() => None,
             (Mode::Through, Some(Mode::Back)) if !is_enough && !is_marked => None,
             _ => return,
         };

@@ -2,12 +2,13 @@ use std::collections::VecDeque;
 
 use units::Nanos;
 
-use super::batch::{Batch, Phase};
+use super::destager::Destager;
 use super::epoch::Epoch;
 use super::log::Log;
 use super::log_queue::LogQueue;
 use super::overlay::Overlay;
 use super::peer::Peer;
+use super::sidecar::SidecarWriter;
 use super::uncached::Uncached;
 use super::{Counters, Mode, PAUSE};
 use crate::format::{DiskEntry, Holder, NO_CHUNK, Sidecar, SidecarState};
@@ -65,19 +66,13 @@ pub(crate) struct Disk {
     pub(crate) spare: Vec<u32>,
     pub(crate) mode: Mode,
     pub(crate) populate: bool,
-    pub(crate) sidecar: Sidecar,
+    pub(crate) sidecar: SidecarWriter,
     pub(crate) log: Option<Log>,
     pub(crate) overlay: Overlay,
-    /// Oldest first; the last one is open.
-    pub(crate) epochs: VecDeque<Epoch>,
+    pub(crate) destager: Destager,
     pub(super) queue: LogQueue,
-    pub(super) batch: Option<Batch>,
     /// Not to be tried before then.
     pub(super) retry_at: Option<Nanos>,
-    /// The next batch gathers until then.
-    pub(super) rests_until: Option<Nanos>,
-    /// When the oldest write of the open epoch came.
-    pub(super) epoch_since: Option<Nanos>,
     /// When groups became durable of which no head tells yet.
     pub(super) seal_since: Option<Nanos>,
     /// Writes of mode through that go on, and those that wait for them, oldest first.
@@ -99,11 +94,6 @@ pub(crate) struct Disk {
     pub(super) held: VecDeque<crate::Request>,
     pub(super) change: Option<Mode>,
     pub(super) is_draining: bool,
-    /// The sidecar that is being written, and the generation that the last one had.
-    pub(super) sidecar_next: Option<Sidecar>,
-    /// Whether the second copy of it is being written.
-    pub(super) is_sidecar_twin: bool,
-    pub(super) confirmed: u64,
     /// How many peers are to hold copies of the log in mode back, and who may.
     pub(super) copies: u8,
     pub(super) peers: Vec<Peer>,
@@ -113,9 +103,6 @@ pub(crate) struct Disk {
     pub(super) is_settling: bool,
     /// Somebody else owns it.
     pub(super) is_fenced: bool,
-    pub(super) is_damaged: bool,
-    /// Groups up to this one are on the backing store by its durable sidecar.
-    pub(super) sidecar_retired: u64,
     /// A log start that is on its way to the pool's log.
     pub(super) start_queued: u64,
     /// Writes wait for room in the log since then.
@@ -172,23 +159,18 @@ pub struct DiskStatus {
 
 impl Disk {
     pub(crate) fn new(entry: DiskEntry, mode: Mode, sidecar: Sidecar, log: Option<Log>) -> Self {
-        let sidecar_retired = sidecar.log_retired;
         Self {
             entry,
             stage: Stage::Serving,
             spare: Vec::new(),
             mode,
             populate: true,
-            confirmed: sidecar.generation,
-            sidecar,
+            sidecar: SidecarWriter::new(sidecar),
             log,
             overlay: Overlay::default(),
-            epochs: VecDeque::new(),
+            destager: Destager::default(),
             queue: LogQueue::default(),
-            batch: None,
             retry_at: None,
-            rests_until: None,
-            epoch_since: None,
             seal_since: None,
             through: Vec::new(),
             waiting: VecDeque::new(),
@@ -202,15 +184,11 @@ impl Disk {
             held: VecDeque::new(),
             change: None,
             is_draining: false,
-            sidecar_next: None,
-            is_sidecar_twin: false,
             copies: 0,
             peers: Vec::new(),
             wish: mode,
             is_settling: false,
             is_fenced: false,
-            is_damaged: false,
-            sidecar_retired,
             start_queued: 0,
             full_since: None,
             counters: Counters::default(),
@@ -233,7 +211,7 @@ impl Disk {
     /// Reads see what waits in its log. Says how many writes that is: new ones count from there.
     pub(crate) fn lay_recovered(&mut self) -> u64 {
         let mut order = 0;
-        for write in self.epochs.iter_mut().flat_map(|epoch| &mut epoch.writes) {
+        for write in self.destager.writes() {
             order += 1;
             write.order = order;
             self.overlay.write(write.layers());
@@ -245,7 +223,7 @@ impl Disk {
     /// when there are as many copies as there should be.
     pub(crate) fn recovered(&mut self, epochs: VecDeque<Epoch>, wish: Wish) {
         let first = wish.first();
-        self.epochs = epochs;
+        self.destager.recover(epochs);
         self.copies = wish.copies;
         self.peers = wish.peers.into_iter().map(Peer::new).collect();
         self.wish = wish.mode;
@@ -261,18 +239,18 @@ impl Disk {
             populates: self.populate,
             mode: self.mode,
             dirty_bytes: self.overlay.bytes(),
-            epochs: self.epochs.len(),
+            epochs: self.destager.epochs(),
             log_chunks: self.log.as_ref().map_or(0, |log| log.chunks().len()),
             durable: self.log.as_ref().map_or(0, |log| log.ends().durable),
             retired: self.true_to(),
-            sidecar: self.sidecar.state,
-            is_damaged: self.is_damaged,
+            sidecar: self.sidecar.word().state,
+            is_damaged: self.destager.is_damaged(),
             is_refused: self.retry_at.is_some(),
             generation: self.entry.generation,
             copies: self.copies,
             holding: self.holding(),
             is_fenced: self.is_fenced,
-            oldest: self.epochs.front().map(|epoch| epoch.since),
+            oldest: self.destager.oldest(),
             full_since: self.full_since,
             counters: self.counters,
         }
@@ -283,43 +261,24 @@ impl Disk {
         if !self.stage.is_working() {
             return if let Stage::Emptying(at) = self.stage { Some(at) } else { None };
         }
-        let since = [self.epoch_since, self.unbacked_since, self.seal_since];
+        let since = [self.unbacked_since, self.seal_since];
         let due = since.into_iter().flatten().map(|since| since + PAUSE);
-        let gathers = self.epochs.front().is_some_and(|epoch| epoch.is_closed);
-        let rests = self.rests_until.filter(|_| gathers);
-        let retires = self.batch.as_ref().and_then(|batch| match batch.phase {
-            Phase::Retiring(at) | Phase::Mapping(at) => Some(at),
-            _ => None,
-        });
         let peers = self.peers.iter().filter_map(Peer::due);
-        due.chain(rests).chain(retires).chain(self.retry_at).chain(peers).min()
+        due.chain(self.destager.due()).chain(self.retry_at).chain(peers).min()
     }
 
     /// Its newest sidecar copy is durable: superblocks and heads of its log say so from now on. They say the
     /// number before: where the newest copy is damaged later, the other one is no older state.
     pub(crate) fn sidecar_is_durable(&mut self) {
-        self.entry.sidecar = self.sidecar.seq - 1;
+        self.entry.sidecar = self.sidecar.word().seq - 1;
         if let Some(log) = self.log.as_mut() {
-            log.set_sidecar(self.sidecar.seq - 1);
+            log.set_sidecar(self.entry.sidecar);
         }
     }
 
-    /// The epoch that writes belong to now.
-    pub(super) fn open_epoch(&mut self) -> &mut Epoch {
-        if self.epochs.back().is_none_or(|epoch| epoch.is_closed) {
-            let number = self.open_number();
-            self.epochs.push_back(Epoch { number, ..Epoch::default() });
-        }
-        self.epochs.back_mut().expect("one was put there if there was none")
-    }
-
-    /// The number that a group of now has, without opening an epoch.
+    /// The number of the epoch that a group of now has.
     pub(super) fn open_number(&self) -> u64 {
-        match self.epochs.back() {
-            Some(epoch) if !epoch.is_closed => epoch.number,
-            Some(epoch) => epoch.number + 1,
-            None => self.sidecar.applied + 1,
-        }
+        self.destager.open_number(self.sidecar.word().applied)
     }
 
     /// The group up to which its pages are true.

@@ -44,10 +44,7 @@ impl Tier {
     /// Nothing of the disk waits to go to the backing store, or is on its way.
     pub(super) fn is_drained(&mut self, index: u16) -> bool {
         let disk = self.disk(index);
-        disk.queue.is_idle()
-            && disk.epochs.is_empty()
-            && disk.batch.is_none()
-            && disk.overlay.is_empty()
+        disk.queue.is_idle() && disk.destager.is_idle() && disk.overlay.is_empty()
     }
 
     /// What an operator asked of a disk goes on.
@@ -95,18 +92,15 @@ impl Tier {
     /// The sidecar says it first; then whatever was held back goes on.
     fn change_mode(&mut self, index: u16, mode: Mode, state: SidecarState, fx: &mut Fx) {
         let disk = self.disk(index);
-        if disk.sidecar_next.is_some() || disk.retry_at.is_some() {
+        if disk.sidecar.is_writing() || disk.retry_at.is_some() {
             return;
         }
-        if disk.sidecar.state != state {
+        if disk.sidecar.word().state != state {
             return self.write_sidecar(index, state, fx);
         }
         disk.change = None;
         disk.mode = mode;
-        disk.entry.mode = match mode {
-            Mode::Through => crate::format::mode::THROUGH,
-            Mode::Back => crate::format::mode::BACK,
-        };
+        disk.entry.mode = mode.number();
         fx.push(Effect::Note(Note::Mode(index, mode)));
         self.release_held(index, fx);
     }
@@ -160,7 +154,7 @@ impl Tier {
             if disk.is_fenced || disk.is_settling {
                 continue;
             }
-            let last = disk.epochs.back().map_or(0, |epoch| epoch.last_seq);
+            let last = disk.destager.last_seq();
             if disk.log.as_ref().is_none_or(|log| log.ends().told >= last) {
                 continue;
             }
@@ -186,13 +180,13 @@ impl Tier {
             return false;
         }
         if disk.is_fenced {
-            return disk.batch.is_none() && disk.through.is_empty();
+            return !disk.destager.has_batch() && disk.through.is_empty();
         }
         let is_busy = disk.queue.is_busy()
             || !disk.through.is_empty()
             || !disk.waiting.is_empty()
-            || disk.batch.is_some()
-            || disk.sidecar_next.is_some();
+            || disk.destager.has_batch()
+            || disk.sidecar.is_writing();
         if is_busy {
             return false;
         }
@@ -200,7 +194,7 @@ impl Tier {
             self.flush_if_needed(index, fx);
             return false;
         }
-        let is_dirty = disk.sidecar.state == SidecarState::Dirty && disk.retry_at.is_none();
+        let is_dirty = disk.sidecar.word().state == SidecarState::Dirty && disk.retry_at.is_none();
         if is_drained && self.tell_retired(index, fx) {
             return false;
         }

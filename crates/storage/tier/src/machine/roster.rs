@@ -10,7 +10,6 @@
 
 use units::Nanos;
 
-use super::batch::{Batch, Phase};
 use super::commit::POOL_CHUNKS;
 use super::disk::Stage;
 use super::log::Log;
@@ -38,9 +37,7 @@ impl Prepared {
     /// What waits in the disk's log is laid over it, and on its way, before the machine has it: that may take long.
     pub(crate) fn new(index: u16, mut disk: Disk) -> Self {
         let order = disk.lay_recovered();
-        if !disk.epochs.is_empty() {
-            disk.batch = Some(Batch { phase: Phase::Writing, ..Batch::new(disk.epochs.iter()) });
-        }
+        disk.destager.begin_all();
         Self { index, disk, order }
     }
 
@@ -153,7 +150,7 @@ impl Tier {
     fn mark(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         disk.stage = Stage::Marking;
-        (disk.sidecar_next, disk.is_sidecar_twin) = (Some(disk.sidecar.clone()), false);
+        disk.sidecar.begin_first();
         let spare = std::mem::take(&mut disk.spare);
         self.free_chunks.extend(spare);
         self.put_sidecar(index, fx);
@@ -176,7 +173,7 @@ impl Tier {
         let is_drained = self.is_drained(index);
         let disk = self.disk(index);
         let is_through = disk.mode == Mode::Through && disk.change.is_none();
-        let is_clean = is_drained && disk.sidecar.state == SidecarState::Clean;
+        let is_clean = is_drained && disk.sidecar.word().state == SidecarState::Clean;
         if !disk.is_fenced && (!is_through || !is_clean || !disk.held.is_empty()) {
             return;
         }
@@ -220,7 +217,7 @@ impl Tier {
     fn strike(&mut self, index: u16, fx: &mut Fx) {
         let is_failed = self.is_failed;
         let disk = self.disk(index);
-        if disk.epochs.is_empty() && !is_failed {
+        if !disk.destager.has_epochs() && !is_failed {
             let number = self.superblock.seq + 1;
             self.superblock.disks[usize::from(index)] = None;
             self.disk(index).stage = Stage::Striking(number);

@@ -333,7 +333,7 @@ fn next_entry(
     });
     entry.bytes = asked.bytes / 512 * 512;
     entry.attach = attach.unwrap_or(entry.attach);
-    entry.mode = if asked.mode == Mode::Back { mode::BACK } else { mode::THROUGH };
+    entry.mode = asked.mode.number();
     entry.sidecar = seen.sidecar.as_ref().map_or(0, |sidecar| sidecar.seq.saturating_sub(1));
     if !seen.is_known {
         entry.generation = seen.generation.max(entry.generation) + 1;

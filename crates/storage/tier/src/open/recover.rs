@@ -160,12 +160,8 @@ impl Tier {
         superblock.place = settings.place;
         let copy = 1 - copy;
         begin(media, &superblock, copy, &mut opened)?;
-        let writes = opened
-            .iter()
-            .flatten()
-            .flat_map(|d| &d.disk.epochs)
-            .map(|epoch| epoch.writes.len())
-            .sum();
+        let writes =
+            opened.iter().flatten().map(|attached| attached.disk.destager.write_count()).sum();
         let pages = PageIndex::new(&geometry, settings.policy, settings.admission);
         let memory = Memory::new(settings.memory_bytes, settings.policy);
         let pool = Pool::new(pool.log);
@@ -245,7 +241,7 @@ fn begin(
     put_superblock(media, superblock, copy)?;
     for (index, attached) in (0..).zip(opened) {
         let Some(Attached { disk, .. }) = attached else { continue };
-        put_sidecar(media, index, &mut disk.sidecar)?;
+        put_sidecar(media, index, disk.sidecar.word_mut())?;
         disk.sidecar_is_durable();
     }
     Ok(())
