@@ -55,14 +55,6 @@ pub(super) enum Runs {
     Written,
 }
 
-/// A run that ended.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct EndedRun {
-    pub(super) is_ok: bool,
-    /// Its memory, to be released.
-    pub(super) buf: Option<Buf>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The sidecar is to say that several epochs are being put in.
@@ -205,20 +197,20 @@ impl Batch {
         *self.filled.entry(slot).or_default() |= bits;
     }
 
-    /// One of the run's writes ended; the run, if it was the last.
-    pub(super) fn write_done(&mut self, run: u32, is_ok: bool) -> Option<EndedRun> {
+    /// One of the run's writes ended. Memory to be released, if it was the last.
+    pub(super) fn write_done(&mut self, run: u32, is_ok: bool) -> Option<Buf> {
         let found = self.run(run);
         found.writes -= 1;
         found.is_failed |= !is_ok;
-        (found.writes == 0).then(|| self.end_run(run))
+        if found.writes == 0 { self.end_run(run) } else { None }
     }
 
-    /// Ends a run. The slots it filled stay closed to others until the batch is retired.
-    pub(super) fn end_run(&mut self, run: u32) -> EndedRun {
+    /// Ends a run, and returns its memory. The slots it filled stay closed to others until the batch is retired.
+    pub(super) fn end_run(&mut self, run: u32) -> Option<Buf> {
         let Run { buf, is_failed, fills, .. } = self.runs.remove(&run).expect("it was there");
         self.open.extend(fills);
         self.is_failed |= is_failed;
-        EndedRun { is_ok: !is_failed, buf }
+        buf
     }
 
     /// How its runs are. When all are written, the backing store is to be flushed.
@@ -377,12 +369,14 @@ mod tests {
         let mut batch = batch();
         batch.may_write();
         let (first, _) = batch.begin_run().expect("a run");
+        batch.run_reads(first, Buf(9), 1);
+        assert_eq!(batch.read_done(first, true), Some(true));
         batch.run_fills(first, vec![5], 1);
         let (second, _) = batch.begin_run().expect("a run");
         assert_eq!(batch.write_done(first, true), None, "its slot is filled still");
-        assert!(batch.write_done(second, true).is_some_and(|run| run.is_ok));
+        batch.write_done(second, true);
         assert_eq!((batch.end_runs(), batch.phase()), (Runs::UnderWay, Phase::Writing));
-        assert!(batch.write_done(first, true).is_some());
+        assert_eq!(batch.write_done(first, true), Some(Buf(9)));
         assert_eq!((batch.end_runs(), batch.phase()), (Runs::Written, Phase::Flushing));
         let mut blocks = batch.take_blocks(Nanos(1));
         blocks.sort_unstable();
@@ -394,7 +388,7 @@ mod tests {
         let mut batch = batch();
         batch.may_write();
         let (run, _) = batch.begin_run().expect("a run");
-        assert!(batch.write_done(run, false).is_some_and(|run| !run.is_ok));
+        batch.write_done(run, false);
         assert_eq!((batch.begin_run(), batch.end_runs()), (None, Runs::Failed));
     }
 

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use super::flusher::Flushed;
 use super::group::{Group, payload_blocks};
 use super::io::Io;
-use super::log::{GroupFacts, Log, LogEnds, LogId};
+use super::log::{GroupFacts, LogEnds, LogId};
 use super::log_queue::{Durable, Failed, Pending, Placed};
 use super::pool::After;
 use super::uncached::Uncached;
@@ -22,9 +22,8 @@ impl Tier {
     pub(super) fn pump_log(&mut self, index: u16, fx: &mut Fx) {
         while !self.is_failed {
             let disk = self.disk(index);
-            let is_still = disk.is_settling || disk.is_fenced;
-            let Some(log) = disk.log.as_ref() else { return };
-            if is_still || !disk.queue.has_pending() || log.in_flight() >= GROUPS_IN_FLIGHT {
+            let is_still = disk.copies.is_settling() || disk.is_fenced;
+            if is_still || !disk.queue.has_pending() || disk.log.in_flight() >= GROUPS_IN_FLIGHT {
                 return;
             }
             if !self.begin_group(index, fx) {
@@ -59,16 +58,15 @@ impl Tier {
         let disk = self.disk(index);
         let epoch = disk.destager.add(seq, logged, disk.sidecar.word().applied, now);
         let flags = if ends_epoch { Flags::EPOCH_END } else { Flags::default() };
-        let is_durable = is_awaited && disk.log.as_ref().is_some_and(Log::is_durable_so_far);
+        let is_durable = is_awaited && disk.log.is_durable_so_far();
         let facts = GroupFacts { flags, epoch, unix_ns: now.0, is_durable };
         if ends_epoch {
             disk.destager.close();
         }
         let sent: Vec<u32> = writes.iter().map(|placed| placed.write).collect();
         disk.queue.begin_group(seq, writes);
-        let log = disk.log.as_mut().expect("seen above");
-        let place = (seq, log.ends().position);
-        let effect = log.write(&geometry, facts, records, payload, io);
+        let place = (seq, disk.log.ends().position);
+        let effect = disk.log.write(&geometry, facts, records, payload, io);
         self.push_group(index, place, effect, &sent, fx);
         self.time_changed();
         true
@@ -77,7 +75,7 @@ impl Tier {
     /// Takes what waits for a group with so many blocks of payload; a flush of what is durable is answered.
     fn gather(&mut self, index: u16, room: u64, fx: &mut Fx) -> Group {
         let geometry = self.geometry;
-        let log = self.disk(index).log.as_ref().expect("a disk with pending writes has a log");
+        let log = &self.disk(index).log;
         let (seq, payload_at, durable) =
             (log.ends().seq, log.payload_at(&geometry), log.ends().durable);
         let mut group = Group { seq, ..Group::default() };
@@ -120,19 +118,19 @@ impl Tier {
     pub(super) fn log_room(&mut self, index: u16, fx: &mut Fx) -> Option<u64> {
         let (needed, is_awaited) = self.first_needs(index);
         let geometry = self.geometry;
-        let log = self.disk(index).log.as_ref()?;
+        let log = &self.disk(index).log;
         if let Some(room) = log.room(&geometry).filter(|room| *room >= needed) {
             return Some(room);
         }
         let chunk = self.take_chunk(index)?;
         let now = self.now;
         let epoch = self.disk(index).open_number();
-        let seq = self.log(index).ends().seq;
+        let seq = self.disk(index).log.ends().seq;
         let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
         // A link before a durable group is durable, too, or both would want a flush.
-        let is_durable = is_awaited && self.log(index).is_durable_so_far();
+        let is_durable = is_awaited && self.disk(index).log.is_durable_so_far();
         let facts = GroupFacts { flags: Flags::default(), epoch, unix_ns: now.0, is_durable };
-        let log = self.log(index);
+        let log = &mut self.disk(index).log;
         let place = (seq, log.ends().position);
         let effect = log.link(&geometry, facts, chunk, io);
         let room = log.room(&geometry);
@@ -156,18 +154,14 @@ impl Tier {
     /// backing store.
     fn take_chunk(&mut self, index: u16) -> Option<u32> {
         let logs = (self.geometry.chunks - self.geometry.page_chunks).saturating_sub(3) as usize;
-        let sharing = self.disks.iter().flatten().filter(|disk| disk.log.is_some()).count().max(1);
+        let sharing = self.disks.iter().flatten().count().max(1);
         let most = (logs / sharing).max(2);
-        let has = self.log(index).chunks().len();
+        let has = self.disk(index).log.chunks().len();
         if has < most && self.free_chunks.len() > POOL_CHUNKS {
             return self.free_chunks.pop_front();
         }
         self.disk(index).destager.close();
         None
-    }
-
-    pub(super) fn log(&mut self, index: u16) -> &mut super::log::Log {
-        self.disk(index).log.as_mut().expect("a disk in mode back has a log")
     }
 
     pub(super) fn group_done(&mut self, log: LogId, seq: u64, is_ok: bool, fx: &mut Fx) {
@@ -179,7 +173,7 @@ impl Tier {
                 self.pool.log.written(seq);
             }
             LogId::Disk(index) => {
-                if self.log(index).written(seq) {
+                if self.disk(index).log.written(seq) {
                     self.groups_accepted(index, fx);
                     self.disk_durable(index, fx);
                 }
@@ -190,9 +184,7 @@ impl Tier {
     /// Writes whose groups the cache device has are where they will be read, and their memory is free; they
     /// are answered, in order, when all copies have them, too.
     pub(super) fn groups_accepted(&mut self, index: u16, fx: &mut Fx) {
-        let Some(accepted) = self.disk(index).log.as_ref().map(|log| log.ends().accepted) else {
-            return;
-        };
+        let accepted = self.disk(index).log.ends().accepted;
         while let Some(landed) = self.disk(index).queue.take_landed(accepted) {
             for placed in landed {
                 self.landed(index, placed, fx);
@@ -222,7 +214,7 @@ impl Tier {
         let pool = self.pool.log.ends();
         let is_urgent = self.pool.urgent_to > pool.durable && pool.accepted > pool.durable;
         let disks = self.disks.iter().flatten();
-        let logs = disks.filter_map(|disk| Some((disk, disk.log.as_ref()?.ends())));
+        let logs = disks.map(|disk| (disk, disk.log.ends()));
         let is_waited_for =
             logs.clone().any(|(disk, log)| disk.waits_for(log.flushed, log.accepted, false));
         let has_new =
@@ -232,8 +224,8 @@ impl Tier {
         }
         let mut covers = vec![(LogId::Pool, pool.accepted)];
         for (index, disk) in (0..).zip(&self.disks) {
-            let log = disk.as_ref().and_then(|disk| disk.log.as_ref());
-            covers.extend(log.map(|log| (LogId::Disk(index), log.ends().accepted)));
+            let accepted = disk.as_ref().map(|disk| disk.log.ends().accepted);
+            covers.extend(accepted.map(|accepted| (LogId::Disk(index), accepted)));
         }
         self.flusher.begin(covers);
         let io = self.ios.start(Io::CacheFlush);
@@ -253,10 +245,8 @@ impl Tier {
                     self.pool_durable(fx);
                 }
                 LogId::Disk(index) => {
-                    if let Some(log) =
-                        self.disks[usize::from(index)].as_mut().and_then(|d| d.log.as_mut())
-                    {
-                        log.flushed_to(to);
+                    if let Some(disk) = &mut self.disks[usize::from(index)] {
+                        disk.log.flushed_to(to);
                     }
                     self.disk_durable(index, fx);
                 }
@@ -272,8 +262,7 @@ impl Tier {
         let now = self.now;
         let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
         let to = disk.durable_everywhere();
-        let Some(log) = disk.log.as_mut() else { return };
-        if log.durable_to(to) {
+        if disk.log.durable_to(to) {
             disk.seal_since.get_or_insert(now);
         }
         while let Some(waiter) = self.disk(index).queue.take_durable(to) {
@@ -312,8 +301,8 @@ impl Tier {
 
     /// Says in the log what became durable, when nothing else would.
     pub(super) fn seal(&mut self, index: u16, fx: &mut Fx) {
-        let log = self.disk(index).log.as_ref();
-        if log.is_some_and(|log| log.ends().told < log.ends().durable) {
+        let ends = self.disk(index).log.ends();
+        if ends.told < ends.durable {
             self.put_seal(index, fx);
         }
     }
@@ -321,8 +310,8 @@ impl Tier {
     /// Says in the log that all of it is on the backing store, for those who read the log alone. Whether a group was
     /// begun for that.
     pub(super) fn tell_retired(&mut self, index: u16, fx: &mut Fx) -> bool {
-        let ends = self.disk(index).log.as_ref().map(Log::ends);
-        ends.is_some_and(|log| log.told_retired < log.retired) && self.put_seal(index, fx)
+        let ends = self.disk(index).log.ends();
+        ends.told_retired < ends.retired && self.put_seal(index, fx)
     }
 
     /// Begins a group without records, where there is room. Whether it did.
@@ -330,8 +319,8 @@ impl Tier {
         let (geometry, now, is_failed) = (self.geometry, self.now, self.is_failed);
         let disk = self.disk(index);
         let epoch = disk.open_number();
-        let is_still = is_failed || disk.is_settling || disk.is_fenced;
-        let Some(log) = disk.log.as_mut() else { return false };
+        let is_still = is_failed || disk.copies.is_settling() || disk.is_fenced;
+        let log = &disk.log;
         if is_still || log.room(&geometry).is_none() {
             return false;
         }
@@ -339,9 +328,9 @@ impl Tier {
         let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
         let facts =
             GroupFacts { flags: Flags::SEAL, epoch, unix_ns: now.0, ..GroupFacts::default() };
-        self.disk(index).queue.begin_group(seq, Vec::new());
-        let log = self.log(index);
-        let effect = log.write(&geometry, facts, Vec::new(), Vec::new(), io);
+        let disk = self.disk(index);
+        disk.queue.begin_group(seq, Vec::new());
+        let effect = disk.log.write(&geometry, facts, Vec::new(), Vec::new(), io);
         self.push_group(index, (seq, position), effect, &[], fx);
         true
     }

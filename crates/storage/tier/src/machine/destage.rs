@@ -2,7 +2,7 @@ use units::Nanos;
 
 use super::batch::{Batch, Phase, Runs, Span};
 use super::io::{Holder, Io};
-use super::log::{Log, LogChunk};
+use super::log::LogChunk;
 use super::overlay::Source;
 use super::pool::Item;
 use super::{Fx, Tier};
@@ -32,12 +32,11 @@ impl Tier {
     fn begin_batch(&mut self, index: u16, fx: &mut Fx) {
         let is_still = self.is_closing || self.rests(index);
         let disk = self.disk(index);
-        let Some(log) = disk.log.as_ref() else { return };
         let is_refused = disk.retry_at.is_some() || disk.sidecar.is_writing();
         if is_still || disk.is_fenced || is_refused {
             return;
         }
-        let word = disk.destager.begin(log.ends().durable, disk.sidecar.word().state);
+        let word = disk.destager.begin(disk.log.ends().durable, disk.sidecar.word().state);
         if let Some(state) = word {
             self.write_sidecar(index, state, fx);
         }
@@ -140,7 +139,7 @@ impl Tier {
                     fx.push(Effect::Note(Note::LogDamaged(index)));
                 }
                 let ended = self.batch(index).end_run(run);
-                fx.extend(ended.buf.map(Effect::Release));
+                fx.extend(ended.map(Effect::Release));
             }
         }
     }
@@ -167,14 +166,14 @@ impl Tier {
             self.count(index).destaged_bytes += u64::from(bytes);
         }
         let ended = self.batch(index).write_done(run, is_ok);
-        fx.extend(ended.and_then(|run| run.buf).map(Effect::Release));
+        fx.extend(ended.map(Effect::Release));
     }
 
     pub(super) fn run_filled(&mut self, index: u16, run: u32, slot: u32, good: u16, fx: &mut Fx) {
         let batch = self.batch(index);
         batch.filled(slot, good);
         let ended = batch.write_done(run, true);
-        fx.extend(ended.and_then(|run| run.buf).map(Effect::Release));
+        fx.extend(ended.map(Effect::Release));
         self.stir();
     }
 
@@ -205,7 +204,7 @@ impl Tier {
     /// A later start of the disk's log, if there is one that was not queued yet.
     pub(crate) fn next_log_start(&mut self, index: u16) -> Option<Item> {
         let disk = self.disk(index);
-        let log = disk.log.as_ref()?;
+        let log = &disk.log;
         // Not before the sidecar says so: an older backing store with its sidecar would lack what the log had.
         let retired = log.ends().retired.min(disk.sidecar.retired());
         let start = log.chunks().iter().rev().find(|chunk| chunk.first <= retired + 1)?;
@@ -222,15 +221,13 @@ impl Tier {
         let is_closing = self.is_closing;
         let disk = self.disk(index);
         let told = disk.sidecar.retired();
-        let is_free = |log: &Log| {
-            let behind = told + 2..=log.ends().retired + 1;
-            log.chunks().iter().skip(1).any(|chunk| behind.contains(&chunk.first))
-        };
+        let behind = told + 2..=disk.log.ends().retired + 1;
+        let mut later = disk.log.chunks().iter().skip(1);
         let is_still = is_closing || disk.is_fenced || !disk.stage.is_working();
         if is_still || disk.sidecar.is_writing() || disk.retry_at.is_some() {
             return;
         }
-        if disk.log.as_ref().is_some_and(is_free) {
+        if later.any(|chunk| behind.contains(&chunk.first)) {
             let state = disk.sidecar.word().state;
             self.write_sidecar(index, state, fx);
         }
@@ -239,9 +236,8 @@ impl Tier {
     /// It is durable where the log begins.
     pub(super) fn log_started(&mut self, index: u16, seq: u64) {
         let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
-        let Some(log) = disk.log.as_mut() else { return };
-        let free = log.drop_before(seq);
-        let first = log.first_chunk();
+        let free = disk.log.drop_before(seq);
+        let first = disk.log.first_chunk();
         (disk.entry.log_chunk, disk.entry.log_seq) = (first.chunk, first.first);
         for chunk in free {
             self.free_chunk(chunk);

@@ -2,12 +2,12 @@ use std::collections::VecDeque;
 
 use units::Nanos;
 
+use super::copies::Copies;
 use super::destager::Destager;
 use super::epoch::Epoch;
 use super::log::Log;
 use super::log_queue::LogQueue;
 use super::overlay::Overlay;
-use super::peer::Peer;
 use super::sidecar::SidecarWriter;
 use super::uncached::Uncached;
 use super::{Counters, Mode, PAUSE};
@@ -67,7 +67,7 @@ pub(crate) struct Disk {
     pub(crate) mode: Mode,
     pub(crate) populate: bool,
     pub(crate) sidecar: SidecarWriter,
-    pub(crate) log: Option<Log>,
+    pub(crate) log: Log,
     pub(crate) overlay: Overlay,
     pub(crate) destager: Destager,
     pub(super) queue: LogQueue,
@@ -94,13 +94,9 @@ pub(crate) struct Disk {
     pub(super) held: VecDeque<crate::Request>,
     pub(super) change: Option<Mode>,
     pub(super) is_draining: bool,
-    /// How many peers are to hold copies of the log in mode back, and who may.
-    pub(super) copies: u8,
-    pub(super) peers: Vec<Peer>,
+    pub(super) copies: Copies,
     /// How its writes are to be answered if there are as many copies.
     pub(super) wish: Mode,
-    /// The log pauses while a peer gets the last of it.
-    pub(super) is_settling: bool,
     /// Somebody else owns it.
     pub(super) is_fenced: bool,
     /// A log start that is on its way to the pool's log.
@@ -158,7 +154,7 @@ pub struct DiskStatus {
 }
 
 impl Disk {
-    pub(crate) fn new(entry: DiskEntry, mode: Mode, sidecar: Sidecar, log: Option<Log>) -> Self {
+    pub(crate) fn new(entry: DiskEntry, mode: Mode, sidecar: Sidecar, log: Log) -> Self {
         Self {
             entry,
             stage: Stage::Serving,
@@ -184,10 +180,8 @@ impl Disk {
             held: VecDeque::new(),
             change: None,
             is_draining: false,
-            copies: 0,
-            peers: Vec::new(),
+            copies: Copies::default(),
             wish: mode,
-            is_settling: false,
             is_fenced: false,
             start_queued: 0,
             full_since: None,
@@ -203,9 +197,7 @@ impl Disk {
     /// Its log begins there.
     pub(crate) fn take_chunk(&mut self, chunk: u32) {
         self.entry.log_chunk = chunk;
-        if let Some(log) = self.log.as_mut() {
-            log.set_first_chunk(chunk);
-        }
+        self.log.set_first_chunk(chunk);
     }
 
     /// Reads see what waits in its log. Says how many writes that is: new ones count from there.
@@ -224,8 +216,7 @@ impl Disk {
     pub(crate) fn recovered(&mut self, epochs: VecDeque<Epoch>, wish: Wish) {
         let first = wish.first();
         self.destager.recover(epochs);
-        self.copies = wish.copies;
-        self.peers = wish.peers.into_iter().map(Peer::new).collect();
+        self.copies = Copies::new(wish.copies, wish.peers);
         self.wish = wish.mode;
         self.change = (first != self.mode).then_some(first);
     }
@@ -240,15 +231,15 @@ impl Disk {
             mode: self.mode,
             dirty_bytes: self.overlay.bytes(),
             epochs: self.destager.epochs(),
-            log_chunks: self.log.as_ref().map_or(0, |log| log.chunks().len()),
-            durable: self.log.as_ref().map_or(0, |log| log.ends().durable),
+            log_chunks: self.log.chunks().len(),
+            durable: self.log.ends().durable,
             retired: self.true_to(),
             sidecar: self.sidecar.word().state,
             is_damaged: self.destager.is_damaged(),
             is_refused: self.retry_at.is_some(),
             generation: self.entry.generation,
-            copies: self.copies,
-            holding: self.holding(),
+            copies: self.copies.wanted(),
+            holding: self.copies.holding(),
             is_fenced: self.is_fenced,
             oldest: self.destager.oldest(),
             full_since: self.full_since,
@@ -263,17 +254,14 @@ impl Disk {
         }
         let since = [self.unbacked_since, self.seal_since];
         let due = since.into_iter().flatten().map(|since| since + PAUSE);
-        let peers = self.peers.iter().filter_map(Peer::due);
-        due.chain(self.destager.due()).chain(self.retry_at).chain(peers).min()
+        due.chain(self.destager.due()).chain(self.retry_at).chain(self.copies.due()).min()
     }
 
     /// Its newest sidecar copy is durable: superblocks and heads of its log say so from now on. They say the
     /// number before: where the newest copy is damaged later, the other one is no older state.
     pub(crate) fn sidecar_is_durable(&mut self) {
         self.entry.sidecar = self.sidecar.word().seq - 1;
-        if let Some(log) = self.log.as_mut() {
-            log.set_sidecar(self.entry.sidecar);
-        }
+        self.log.set_sidecar(self.entry.sidecar);
     }
 
     /// The number of the epoch that a group of now has.
@@ -283,6 +271,6 @@ impl Disk {
 
     /// The group up to which its pages are true.
     pub(super) fn true_to(&self) -> u64 {
-        self.log.as_ref().map_or(0, |log| log.ends().retired)
+        self.log.ends().retired
     }
 }

@@ -1,6 +1,6 @@
+use super::copies::PeerIo;
 use super::log::LogId;
 use super::memory::Opened;
-use super::peer::PeerIo;
 use crate::event::IoId;
 
 /// Which I/O it is that ended.

@@ -13,7 +13,6 @@ mod fill;
 mod flusher;
 mod group;
 mod io;
-mod join;
 mod keep;
 pub(crate) mod log;
 mod log_queue;
@@ -21,7 +20,6 @@ mod memory;
 mod orders;
 pub(crate) mod overlay;
 pub(crate) mod pages;
-mod peer;
 pub(crate) mod pool;
 mod read;
 mod retire;
@@ -282,7 +280,7 @@ impl Tier {
     /// true, and a cache that has less is an older one.
     pub fn moment(&self, disk: u16) -> Option<Moment> {
         let disk = self.disks.get(usize::from(disk))?.as_ref()?;
-        let log = disk.log.as_ref().map_or(0, |log| log.ends().durable);
+        let log = disk.log.ends().durable;
         Some(Moment { opening: disk.entry.opening, pool: self.pool.log.ends().durable, log })
     }
 
@@ -334,7 +332,7 @@ impl Tier {
     /// Bytes of a disk's log that each of its peers lacks, as far as is known here.
     pub fn copy_lags(&self, disk: u16) -> Vec<u64> {
         let Some(Some(disk)) = self.disks.get(usize::from(disk)) else { return Vec::new() };
-        disk.peers.iter().map(|peer| disk.log.as_ref().map_or(0, |log| peer.lag(log))).collect()
+        disk.copies.lags(&disk.log)
     }
 
     fn request(&mut self, request: Request, fx: &mut Fx) {

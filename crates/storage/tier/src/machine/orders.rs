@@ -30,7 +30,7 @@ impl Tier {
             Order::Mode { disk, mode } => {
                 let found = self.disk(disk);
                 found.wish = mode;
-                let waits = mode == Mode::Back && found.holding() < usize::from(found.copies);
+                let waits = mode == Mode::Back && !found.copies.is_enough();
                 found.change = (found.mode != mode && !waits).then_some(mode);
                 if found.mode == mode {
                     fx.push(Effect::Note(Note::Mode(disk, mode)));
@@ -134,8 +134,8 @@ impl Tier {
         let is_durable = |log: &super::log::Log| log.ends().durable == log.last();
         // What somebody else owns by now is left as it is.
         let disks = self.disks.iter().flatten().filter(|disk| !disk.is_fenced);
-        let disks = disks.filter_map(|disk| disk.log.as_ref());
-        if !is_durable(&self.pool.log) || !disks.into_iter().all(is_durable) || self.reads.len() > 0
+        let logs = disks.map(|disk| &disk.log);
+        if !is_durable(&self.pool.log) || !logs.into_iter().all(is_durable) || self.reads.len() > 0
         {
             self.flusher.want();
             return;
@@ -151,20 +151,20 @@ impl Tier {
         let mut is_sealed = false;
         for index in 0..self.disks.len() {
             let Some(disk) = self.disks[index].as_ref() else { continue };
-            if disk.is_fenced || disk.is_settling {
+            if disk.is_fenced || disk.copies.is_settling() {
                 continue;
             }
             let last = disk.destager.last_seq();
-            if disk.log.as_ref().is_none_or(|log| log.ends().told >= last) {
+            if disk.log.ends().told >= last {
                 continue;
             }
             let index = u16::try_from(index).unwrap_or(u16::MAX);
-            let before = self.log(index).last();
+            let before = self.disk(index).log.last();
             // A log that may have no more room is left without: then nothing behind its end says so.
             if self.log_room(index, fx).is_some() {
                 self.seal(index, fx);
             }
-            is_sealed |= self.log(index).last() > before;
+            is_sealed |= self.disk(index).log.last() > before;
         }
         is_sealed
     }

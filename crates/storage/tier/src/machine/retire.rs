@@ -37,9 +37,7 @@ impl Tier {
         let disk = self.disk(index);
         disk.destager.retire();
         disk.sidecar.set_applied(ends.last_epoch);
-        if let Some(log) = disk.log.as_mut() {
-            log.set_retired(log.ends().retired.max(ends.last_seq));
-        }
+        disk.log.set_retired(disk.log.ends().retired.max(ends.last_seq));
         self.map_some(index, fx);
     }
 

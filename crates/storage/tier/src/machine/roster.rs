@@ -12,7 +12,6 @@ use units::Nanos;
 
 use super::commit::POOL_CHUNKS;
 use super::disk::Stage;
-use super::log::Log;
 use super::pool::{After, Item};
 use super::{Disk, Fx, Mode, Tier};
 use crate::event::{Effect, Note};
@@ -121,9 +120,7 @@ impl Tier {
         let disk = self.disk(index);
         disk.entry.attach = number;
         disk.stage = Stage::Listing(number);
-        if let Some(log) = disk.log.as_mut() {
-            log.set_attach(number);
-        }
+        disk.log.set_attach(number);
     }
 
     /// Whether a superblock has something new to say of which disks there are.
@@ -237,7 +234,7 @@ impl Tier {
             _ => Note::NotAttached(index),
         };
         if matches!(disk.stage, Stage::Striking(_)) {
-            for own in disk.log.iter().flat_map(Log::chunks) {
+            for own in disk.log.chunks() {
                 self.free_chunk(own.chunk);
             }
         }

@@ -7,7 +7,7 @@
 use super::batch::Batch;
 use super::disk::Stage;
 use super::io::Io;
-use super::log::Log;
+use super::log::LogEnds;
 use super::{Fx, Tier};
 use crate::event::{Effect, IoError, Piece, Place};
 use crate::format::{Holder, Sidecar, SidecarState};
@@ -148,7 +148,7 @@ impl Tier {
         if disk.is_fenced {
             return;
         }
-        let (mode, holders) = (disk.change.unwrap_or(disk.mode).number(), disk.holders());
+        let (mode, holders) = (disk.change.unwrap_or(disk.mode).number(), disk.copies.holders());
         let generation = disk.sidecar.begin(state, mode, holders);
         let io = self.ios.start(Io::SidecarConfirm { disk: index });
         fx.push(Effect::Confirm { io, disk: index, generation });
@@ -171,8 +171,7 @@ impl Tier {
     pub(super) fn put_sidecar(&mut self, index: u16, fx: &mut Fx) {
         let superblock = self.superblock_durable;
         let disk = self.disk(index);
-        let ends = disk.log.as_ref().map(Log::ends);
-        let (durable, retired) = ends.map_or((0, 0), |log| (log.durable, log.retired));
+        let LogEnds { durable, retired, .. } = disk.log.ends();
         let Some((at, copy)) = disk.sidecar.put(superblock, durable, retired) else {
             return self.sidecar_failed(index, fx);
         };

@@ -48,8 +48,7 @@ pub(super) struct Attached {
 impl Attached {
     /// Clears where the log goes on ([`clear_end`]).
     pub(super) fn clear_end(&self, media: &mut dyn Media, area: &LogArea) -> Result<(), IoError> {
-        let log = self.disk.log.as_ref().filter(|_| self.goes_on);
-        log.map_or(Ok(()), |log| clear_end(media, area, log))
+        if self.goes_on { clear_end(media, area, &self.disk.log) } else { Ok(()) }
     }
 }
 
@@ -127,7 +126,7 @@ pub(super) fn attach(
         Some(first) => first.number.saturating_sub(1),
         None => sidecar.applied.max(last_epoch.unwrap_or(0)),
     };
-    let mut disk = Disk::new(entry, mode, sidecar, Some(log));
+    let mut disk = Disk::new(entry, mode, sidecar, log);
     disk.recovered(epochs, wish);
     Ok(Attached { disk, touched, spare, goes_on })
 }

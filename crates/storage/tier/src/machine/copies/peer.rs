@@ -2,9 +2,9 @@ use std::collections::VecDeque;
 
 use units::Nanos;
 
-use super::PAUSE;
-use super::log::Log;
 use crate::format::Holder;
+use crate::machine::PAUSE;
+use crate::machine::log::Log;
 
 /// A peer that ends nothing for so long is lost. Our choice: longer than a slow flush, shorter than what a
 /// guest notices.
@@ -53,7 +53,7 @@ pub(super) enum KeptStep {
 
 /// One who may hold a copy.
 #[derive(Debug, Clone)]
-pub(crate) struct Peer {
+pub(super) struct Peer {
     pub(super) holder: Holder,
     pub(super) is_up: bool,
     pub(super) capacity: u64,
@@ -75,7 +75,7 @@ pub(crate) struct Peer {
 
 /// An I/O for a copy.
 #[derive(Debug, Clone)]
-pub(super) enum PeerIo {
+pub(in crate::machine) enum PeerIo {
     Group {
         seq: u64,
         writes: Vec<u32>,
