@@ -14,8 +14,6 @@ use crate::format::Flags;
 
 /// Groups of a log that are written at once: with two, one gathers while the other is on its way.
 const GROUPS_IN_FLIGHT: usize = 2;
-/// Free chunks that only the pool's log may take: without them nothing could be freed.
-pub(super) const POOL_CHUNKS: usize = 2;
 
 impl Tier {
     /// Begins groups of a disk's log as far as they may be under way.
@@ -157,11 +155,11 @@ impl Tier {
         let sharing = self.disks.iter().flatten().count().max(1);
         let most = (logs / sharing).max(2);
         let has = self.disk(index).log.chunks().len();
-        if has < most && self.free_chunks.len() > POOL_CHUNKS {
-            return self.free_chunks.pop_front();
+        let chunk = if has < most { self.chunks.take_for_disk() } else { None };
+        if chunk.is_none() {
+            self.disk(index).destager.close();
         }
-        self.disk(index).destager.close();
-        None
+        chunk
     }
 
     pub(super) fn group_done(&mut self, log: LogId, seq: u64, is_ok: bool, fx: &mut Fx) {

@@ -45,7 +45,7 @@ impl Tier {
     /// Whether the next batch is left to gather: nobody waits for it, and there is room.
     fn rests(&mut self, index: u16) -> bool {
         let logs = self.geometry.chunks - self.geometry.page_chunks;
-        let has_room = self.free_chunks.len() * FREE_SHARE >= logs as usize;
+        let has_room = self.chunks.free() * FREE_SHARE >= logs as usize;
         let now = self.now;
         let disk = self.disk(index);
         let is_asked = disk.is_draining || disk.change.is_some();
@@ -101,7 +101,8 @@ impl Tier {
                 Source::Ram { .. } => panic!("what is destaged is in the log"),
                 Source::Flash { at } => {
                     reads += 1;
-                    let chunk = self.pin_chunk(at);
+                    let chunk = self.geometry.chunk_of(at);
+                    self.chunks.pin(chunk);
                     let io = self.ios.start(Io::RunRead { disk: index, run, chunk });
                     let check = Check {
                         at: u32::from(layer.from) * 512,
@@ -130,7 +131,7 @@ impl Tier {
     }
 
     pub(super) fn run_read(&mut self, index: u16, run: u32, chunk: u32, is_ok: bool, fx: &mut Fx) {
-        self.unpin_chunk(chunk);
+        self.chunks.unpin(chunk);
         match self.batch(index).read_done(run, is_ok) {
             None => {}
             Some(true) => self.write_run(index, run, fx),
@@ -196,7 +197,7 @@ impl Tier {
     pub(super) fn start_log_later(&mut self, index: u16) {
         let Some(start) = self.next_log_start(index) else { return };
         self.queue(start);
-        if self.free_chunks.len() <= 4 {
+        if self.chunks.free() <= 4 {
             self.pool.is_due = true;
         }
     }
@@ -240,7 +241,7 @@ impl Tier {
         let first = disk.log.first_chunk();
         (disk.entry.log_chunk, disk.entry.log_seq) = (first.chunk, first.first);
         for chunk in free {
-            self.free_chunk(chunk);
+            self.chunks.release(chunk);
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod batch;
 mod checkpoint;
+mod chunks;
 mod commit;
 mod copies;
 mod destage;
@@ -25,6 +26,7 @@ mod read;
 mod retire;
 mod roster;
 mod sidecar;
+mod superblock;
 mod through;
 mod uncached;
 mod write;
@@ -41,6 +43,7 @@ use crate::geometry::Geometry;
 use crate::moment::Moment;
 
 use checkpoint::Checkpoint;
+use chunks::Chunks;
 pub(crate) use disk::{Disk, Wish};
 pub(crate) use epoch::{Epoch, Logged};
 use flusher::Flusher;
@@ -54,6 +57,7 @@ use write::WriteRequest;
 pub use disk::DiskStatus;
 pub use memory::{BLOCK_CELLS, CELL_BYTES, MemoryStatus};
 pub use roster::Prepared;
+pub(crate) use superblock::Roster;
 
 /// The most bytes of one request; a driver splits longer ones.
 pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
@@ -137,21 +141,12 @@ impl Counters {
 #[derive(Debug, Clone)]
 pub struct Tier {
     pub(crate) geometry: Geometry,
-    pub(crate) superblock: Superblock,
-    /// Which of the two places has the newest superblock.
-    pub(crate) superblock_copy: usize,
+    roster: Roster,
     pub(crate) pages: PageIndex,
-    /// Number of the newest superblock that is durable.
-    superblock_durable: u64,
     memory: Memory,
     pub(crate) pool: Pool,
     pub(crate) disks: Vec<Option<Disk>>,
-    /// Log chunks that are free, durably.
-    pub(crate) free_chunks: VecDeque<u32>,
-    /// I/Os that read each log chunk.
-    pub(crate) chunk_pins: Vec<u32>,
-    /// Chunks that are free when nobody reads them any more.
-    pub(crate) chunks_leaving: Vec<u32>,
+    chunks: Chunks,
     /// Of the pool, and of disks that are not attached.
     counters: Counters,
     /// Set when the cache device failed a write that matters.
@@ -188,24 +183,20 @@ pub struct Tier {
 impl Tier {
     pub(crate) fn new(
         geometry: Geometry,
-        (superblock, superblock_copy): (Superblock, usize),
+        roster: Roster,
         opening: u64,
         (pages, memory): (PageIndex, Memory),
         pool: Pool,
         free_chunks: VecDeque<u32>,
     ) -> Self {
         Self {
-            chunk_pins: vec![0; geometry.chunks as usize],
-            chunks_leaving: Vec::new(),
+            chunks: Chunks::new(geometry.chunks, free_chunks),
             geometry,
-            superblock_durable: superblock.seq,
-            superblock,
-            superblock_copy,
+            roster,
             pages,
             memory,
             pool,
             disks: Vec::new(),
-            free_chunks,
             counters: Counters::default(),
             is_failed: false,
             is_closing: false,
@@ -269,7 +260,7 @@ impl Tier {
 
     /// What the set is now, with disks that come or leave.
     pub fn superblock(&self) -> Superblock {
-        let mut superblock = self.superblock.clone();
+        let mut superblock = self.roster.superblock().clone();
         for (entry, disk) in superblock.disks.iter_mut().zip(&self.disks) {
             *entry = disk.as_ref().map(|disk| disk.entry.clone()).or(entry.take());
         }
@@ -507,31 +498,6 @@ impl Tier {
             self.go_on_uncached();
         }
         self.fail_waiters(fx);
-    }
-
-    fn pin_chunk(&mut self, at: u64) -> u32 {
-        let chunk = self.geometry.chunk_of(at);
-        self.chunk_pins[chunk as usize] += 1;
-        chunk
-    }
-
-    fn unpin_chunk(&mut self, chunk: u32) {
-        self.chunk_pins[chunk as usize] -= 1;
-        if self.chunk_pins[chunk as usize] == 0
-            && let Some(at) = self.chunks_leaving.iter().position(|c| *c == chunk)
-        {
-            self.chunks_leaving.swap_remove(at);
-            self.free_chunks.push_back(chunk);
-        }
-    }
-
-    /// A chunk is durably free; it may be used when nobody reads it.
-    fn free_chunk(&mut self, chunk: u32) {
-        if self.chunk_pins[chunk as usize] == 0 {
-            self.free_chunks.push_back(chunk);
-        } else {
-            self.chunks_leaving.push(chunk);
-        }
     }
 
     /// Whether [`Event::Turn`] would change anything now.

@@ -188,7 +188,7 @@ impl Tier {
         if self.pool.log.room(&self.geometry).is_some() {
             return true;
         }
-        let Some(chunk) = self.free_chunks.pop_front() else { return false };
+        let Some(chunk) = self.chunks.take() else { return false };
         let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.ends().seq });
         let facts = GroupFacts { unix_ns: self.now.0, ..GroupFacts::default() };
         fx.push(self.pool.log.link(&self.geometry, facts, chunk, io));

@@ -231,8 +231,8 @@ impl Tier {
                 self.pages.pin(slot);
                 Place::Cache
             }
-            PartSource::Log { .. } => {
-                self.pin_chunk(at);
+            PartSource::Log { chunk } => {
+                self.chunks.pin(chunk);
                 Place::Cache
             }
         };
@@ -273,7 +273,7 @@ impl Tier {
                 return self.slot_is_wrong(read, part, slot, error, fx);
             }
             (PartSource::Log { chunk }, result) => {
-                self.unpin_chunk(chunk);
+                self.chunks.unpin(chunk);
                 if let Err(error) = result {
                     self.reads.get(read).error = Some(error);
                 }

@@ -10,12 +10,11 @@
 
 use units::Nanos;
 
-use super::commit::POOL_CHUNKS;
 use super::disk::Stage;
 use super::pool::{After, Item};
 use super::{Disk, Fx, Mode, Tier};
 use crate::event::{Effect, Note};
-use crate::format::{DiskEntry, SidecarState};
+use crate::format::SidecarState;
 
 /// Pages of a disk that leave at once, and how long the others wait: nobody is to notice it.
 pub(super) const STEP_PAGES: usize = 256;
@@ -111,10 +110,9 @@ impl Tier {
 
     /// The log has a place, and the next superblock names the disk.
     fn list(&mut self, index: u16) {
-        let (number, has_room) = (self.superblock.seq + 1, self.free_chunks.len() > POOL_CHUNKS);
+        let number = self.roster.next_number();
         if self.disk(index).wants_chunk() {
-            let chunk = if has_room { self.free_chunks.pop_front() } else { None };
-            let Some(chunk) = chunk else { return };
+            let Some(chunk) = self.chunks.take_for_disk() else { return };
             self.disk(index).take_chunk(chunk);
         }
         let disk = self.disk(index);
@@ -131,7 +129,7 @@ impl Tier {
 
     /// A superblock is durable.
     pub(super) fn roster_written(&mut self, fx: &mut Fx) {
-        let number = self.superblock.seq;
+        let number = self.roster.superblock().seq;
         for index in 0..self.disks.len() {
             let stage = self.disks[index].as_ref().map(|disk| disk.stage);
             let index = u16::try_from(index).unwrap_or(u16::MAX);
@@ -149,7 +147,7 @@ impl Tier {
         disk.stage = Stage::Marking;
         disk.sidecar.begin_first();
         let spare = std::mem::take(&mut disk.spare);
-        self.free_chunks.extend(spare);
+        spare.into_iter().for_each(|chunk| self.chunks.release(chunk));
         self.put_sidecar(index, fx);
     }
 
@@ -215,14 +213,13 @@ impl Tier {
         let is_failed = self.is_failed;
         let disk = self.disk(index);
         if !disk.destager.has_epochs() && !is_failed {
-            let number = self.superblock.seq + 1;
-            self.superblock.disks[usize::from(index)] = None;
+            let number = self.roster.next_number();
+            self.roster.strike(index);
             self.disk(index).stage = Stage::Striking(number);
             return;
         }
         let entry = disk.entry.clone();
-        let superblock = self.superblock.seq;
-        self.superblock.disks[usize::from(index)] = Some(DiskEntry { superblock, ..entry });
+        self.roster.list(index, entry);
         self.let_go_of(index, fx);
     }
 
@@ -235,7 +232,7 @@ impl Tier {
         };
         if matches!(disk.stage, Stage::Striking(_)) {
             for own in disk.log.chunks() {
-                self.free_chunk(own.chunk);
+                self.chunks.release(own.chunk);
             }
         }
         self.flusher.forget(index);

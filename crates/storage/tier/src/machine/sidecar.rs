@@ -169,7 +169,7 @@ impl Tier {
 
     /// Writes the next copy, which is known to be ours to write.
     pub(super) fn put_sidecar(&mut self, index: u16, fx: &mut Fx) {
-        let superblock = self.superblock_durable;
+        let superblock = self.roster.durable();
         let disk = self.disk(index);
         let LogEnds { durable, retired, .. } = disk.log.ends();
         let Some((at, copy)) = disk.sidecar.put(superblock, durable, retired) else {

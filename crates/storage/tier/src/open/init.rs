@@ -30,7 +30,7 @@ pub fn init(
 }
 
 /// What an empty set says of itself. A group of an earlier set cannot be taken for one of this: it has another name.
-pub(super) fn first_superblock(
+pub(crate) fn first_superblock(
     geometry: Geometry,
     device_bytes: u64,
     set: Uuid,

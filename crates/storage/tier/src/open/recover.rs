@@ -13,7 +13,7 @@ use crate::geometry::Geometry;
 use crate::machine::log::LogChunk;
 use crate::machine::pages::PageIndex;
 use crate::machine::pool::Item;
-use crate::machine::{Memory, Pool, Tier};
+use crate::machine::{Memory, Pool, Roster, Tier};
 
 /// An open set, and what was found.
 #[derive(Debug, Clone)]
@@ -167,7 +167,7 @@ impl Tier {
         let pool = Pool::new(pool.log);
         let mut tier = {
             let opening = settings.session.opening;
-            Self::new(geometry, (superblock, copy), opening, (pages, memory), pool, free)
+            Self::new(geometry, Roster::new(superblock, copy), opening, (pages, memory), pool, free)
         };
         tier.start(opened, slots);
         Ok(Opened { pages: tier.resident(), tier, was_clean, writes, damage, skipped })

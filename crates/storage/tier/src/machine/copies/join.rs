@@ -88,7 +88,8 @@ impl Tier {
         fx: &mut Fx,
     ) {
         let buf = self.take(bytes, fx);
-        let chunk = self.pin_chunk(at);
+        let chunk = self.geometry.chunk_of(at);
+        self.chunks.pin(chunk);
         let what = PeerIo::Read { buf, chunk, position, bytes };
         let io = self.start_peer(index, peer, what);
         fx.push(Effect::Read(ReadIo {

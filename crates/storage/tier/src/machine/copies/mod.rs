@@ -282,7 +282,7 @@ impl Tier {
                     self.let_go(*write, fx);
                 }
             }
-            PeerIo::Read { chunk, .. } => self.unpin_chunk(*chunk),
+            PeerIo::Read { chunk, .. } => self.chunks.unpin(*chunk),
             PeerIo::Copy { buf, .. } => fx.push(Effect::Release(*buf)),
             _ => {}
         }
