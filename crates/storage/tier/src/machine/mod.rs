@@ -88,10 +88,16 @@ pub struct Counters {
     pub memory_hit_bytes: u64,
     /// Writes.
     pub writes: u64,
-    /// Of those, the ones that the log answered.
+    /// Of those, the ones all of whose pages were there.
+    #[serde(default)]
+    pub write_hits: u64,
+    /// Writes that the log answered.
     pub absorbed: u64,
     /// Bytes of writes.
     pub written_bytes: u64,
+    /// Of those, bytes of pages that were there.
+    #[serde(default)]
+    pub write_hit_bytes: u64,
     /// Flushes, and writes that had to be durable.
     pub flushes: u64,
     /// Bytes put into the backing store out of logs.
@@ -123,8 +129,10 @@ impl Counters {
             hit_bytes: self.hit_bytes + other.hit_bytes,
             memory_hit_bytes: self.memory_hit_bytes + other.memory_hit_bytes,
             writes: self.writes + other.writes,
+            write_hits: self.write_hits + other.write_hits,
             absorbed: self.absorbed + other.absorbed,
             written_bytes: self.written_bytes + other.written_bytes,
+            write_hit_bytes: self.write_hit_bytes + other.write_hit_bytes,
             flushes: self.flushes + other.flushes,
             destaged_bytes: self.destaged_bytes + other.destaged_bytes,
             filled_bytes: self.filled_bytes + other.filled_bytes,

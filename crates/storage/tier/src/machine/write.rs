@@ -1,5 +1,5 @@
 use super::log_queue::Pending;
-use super::overlay::{Source, layers, touched};
+use super::overlay::{Source, blocks_of, layers, touched};
 use super::uncached::Uncached;
 use super::{Fx, Mode, Tier};
 use crate::event::{Effect, IoError, Op, Request};
@@ -96,16 +96,21 @@ impl Tier {
     pub(super) fn touch_pages(&mut self, write: u32) {
         let (index, offset, bytes) = self.range(write);
         let is_open = self.disk(index).populate;
-        let mut last = None;
-        for block in touched(offset, bytes) {
+        let (mut last, mut is_hit, mut hit_bytes) = (None, false, 0);
+        for (block, from, to) in blocks_of(offset, bytes) {
             let (key, _) = self.pages.page_of(index, block);
             if last != Some(key) {
                 last = Some(key);
+                is_hit = self.pages.find(key).is_some();
                 let (_, lost) = self.pages.reference(key, is_open);
                 self.queue_unmap(lost);
             }
+            hit_bytes += if is_hit { u32::from(to - from) * 512 } else { 0 };
             self.pages.overtake_fill(index, block);
         }
+        let counters = self.count(index);
+        counters.write_hits += u64::from(hit_bytes == bytes);
+        counters.write_hit_bytes += u64::from(hit_bytes);
     }
 
     pub(super) fn range(&mut self, write: u32) -> (u16, u64, u32) {
