@@ -28,6 +28,7 @@ impl Tier {
         let entry = superblock.disks[usize::from(asked.index)].as_ref();
         let area = LogArea::read(media, geometry);
         let found = entry.map(|entry| read_log(media, &area, entry)).transpose()?;
+        let skipped = found.as_ref().and_then(|found| found.skipped);
         let attached = attach(media, superblock, session, asked, found, u64::MAX)?;
         attached.clear_end(media, &area)?;
         media.flush(Place::Cache)?;
@@ -35,6 +36,6 @@ impl Tier {
         // What somebody wrote there before may be read from now on, and so must stay.
         media.flush(Place::Backing(asked.index))?;
         disk.spare = spare;
-        Ok(Prepared::new(asked.index, disk))
+        Ok(Prepared::new(asked.index, disk, skipped))
     }
 }

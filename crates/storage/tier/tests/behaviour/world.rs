@@ -8,8 +8,8 @@ use tilemark_tier::format::{Identity, SIDECAR_BYTES, Sidecar, Uuid};
 use tilemark_tier::ownership::is_owner;
 use tilemark_tier::{
     Attachment, Buf, CELL_BYTES, Effect, Event, Geometry, IoError, IoId, Media, Mode, Moment, Note,
-    Op, Opened, Order, Piece, Place, Plan, ReadIo, ReqId, Request, Session, Settings, Since, Sums,
-    Tier,
+    Op, Opened, Order, Piece, Place, Plan, Prepared, ReadIo, ReqId, Request, Session, Settings,
+    Since, Sums, Tier,
 };
 use units::Nanos;
 
@@ -123,6 +123,14 @@ impl Devices {
 
     pub fn open(&mut self, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
         open(&mut Direct::new(self), mode)
+    }
+
+    /// Opens the first disk for a set that is served.
+    pub fn prepare(&mut self, mode: Mode) -> Result<Prepared, tilemark_tier::OpenError> {
+        let (asked, session) = (self.attachment(mode), self.settings().session);
+        let media = &mut Direct::new(self);
+        let superblock = Tier::inspect(media)?;
+        Tier::prepare(media, &superblock, session, &asked)
     }
 
     /// Opens with both disks.
