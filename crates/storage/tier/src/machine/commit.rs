@@ -3,13 +3,13 @@ use std::collections::VecDeque;
 use super::flusher::Flushed;
 use super::group::{Group, payload_blocks};
 use super::io::Io;
-use super::log::{GroupFacts, LogEnds, LogId};
+use super::log::{GroupFacts, Log, LogEnds, LogId};
 use super::log_queue::{Durable, Failed, Pending, Placed};
 use super::pool::After;
 use super::uncached::Uncached;
 use super::write::WriteRequest;
 use super::{Fx, Tier};
-use crate::event::{Effect, IoError, Op, Place};
+use crate::event::{Effect, IoError, IoId, Op, Place};
 use crate::format::Flags;
 
 /// Groups of a log that are written at once: with two, one gathers while the other is on its way.
@@ -51,21 +51,18 @@ impl Tier {
             return group.ends_epoch;
         }
         let Group { seq, records, payload, writes, logged, ends_epoch, is_awaited, .. } = group;
-        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
         self.count(index).groups += 1;
         let disk = self.disk(index);
         let epoch = disk.destager.add(seq, logged, disk.sidecar.word().applied, now);
         let flags = if ends_epoch { Flags::EPOCH_END } else { Flags::default() };
         let is_durable = is_awaited && disk.log.is_durable_so_far();
-        let facts = GroupFacts { flags, epoch, unix_ns: now.0, is_durable };
+        let facts = GroupFacts { flags, epoch, is_durable, ..GroupFacts::default() };
         if ends_epoch {
             disk.destager.close();
         }
-        let sent: Vec<u32> = writes.iter().map(|placed| placed.write).collect();
-        disk.queue.begin_group(seq, writes);
-        let place = (seq, disk.log.ends().position);
-        let effect = disk.log.write(&geometry, facts, records, payload, io);
-        self.push_group(index, place, effect, &sent, fx);
+        self.put_group(index, facts, writes, fx, |log, facts, io| {
+            log.write(&geometry, facts, records, payload, io)
+        });
         self.time_changed();
         true
     }
@@ -121,20 +118,33 @@ impl Tier {
             return Some(room);
         }
         let chunk = self.take_chunk(index)?;
-        let now = self.now;
-        let epoch = self.disk(index).open_number();
-        let seq = self.disk(index).log.ends().seq;
-        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
+        let disk = self.disk(index);
         // A link before a durable group is durable, too, or both would want a flush.
-        let is_durable = is_awaited && self.disk(index).log.is_durable_so_far();
-        let facts = GroupFacts { flags: Flags::default(), epoch, unix_ns: now.0, is_durable };
-        let log = &mut self.disk(index).log;
-        let place = (seq, log.ends().position);
-        let effect = log.link(&geometry, facts, chunk, io);
-        let room = log.room(&geometry);
-        self.disk(index).queue.begin_group(seq, Vec::new());
-        self.push_group(index, place, effect, &[], fx);
-        room
+        let is_durable = is_awaited && disk.log.is_durable_so_far();
+        let facts = GroupFacts { epoch: disk.open_number(), is_durable, ..GroupFacts::default() };
+        self.put_group(index, facts, Vec::new(), fx, |log, facts, io| {
+            log.link(&geometry, facts, chunk, io)
+        });
+        self.disk(index).log.room(&geometry)
+    }
+
+    /// Writes a group with these writes to the log of a disk, and to its copies.
+    fn put_group(
+        &mut self,
+        index: u16,
+        facts: GroupFacts,
+        writes: Vec<Placed>,
+        fx: &mut Fx,
+        write: impl FnOnce(&mut Log, GroupFacts, IoId) -> Effect,
+    ) {
+        let unix_ns = self.now.0;
+        let LogEnds { seq, position, .. } = self.disk(index).log.ends();
+        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
+        let sent: Vec<u32> = writes.iter().map(|placed| placed.write).collect();
+        let disk = self.disk(index);
+        disk.queue.begin_group(seq, writes);
+        let effect = write(&mut disk.log, GroupFacts { unix_ns, ..facts }, io);
+        self.push_group(index, (seq, position), effect, &sent, fx);
     }
 
     /// Blocks of the first thing that waits, and whether it is a durable write.
@@ -314,22 +324,17 @@ impl Tier {
 
     /// Begins a group without records, where there is room. Whether it did.
     fn put_seal(&mut self, index: u16, fx: &mut Fx) -> bool {
-        let (geometry, now, is_failed) = (self.geometry, self.now, self.is_failed);
+        let (geometry, is_failed) = (self.geometry, self.is_failed);
         let disk = self.disk(index);
         let epoch = disk.open_number();
         let is_still = is_failed || disk.copies.is_settling() || disk.is_fenced;
-        let log = &disk.log;
-        if is_still || log.room(&geometry).is_none() {
+        if is_still || disk.log.room(&geometry).is_none() {
             return false;
         }
-        let LogEnds { seq, position, .. } = log.ends();
-        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
-        let facts =
-            GroupFacts { flags: Flags::SEAL, epoch, unix_ns: now.0, ..GroupFacts::default() };
-        let disk = self.disk(index);
-        disk.queue.begin_group(seq, Vec::new());
-        let effect = disk.log.write(&geometry, facts, Vec::new(), Vec::new(), io);
-        self.push_group(index, (seq, position), effect, &[], fx);
+        let facts = GroupFacts { flags: Flags::SEAL, epoch, ..GroupFacts::default() };
+        self.put_group(index, facts, Vec::new(), fx, |log, facts, io| {
+            log.write(&geometry, facts, Vec::new(), Vec::new(), io)
+        });
         true
     }
 

@@ -34,9 +34,9 @@ pub(crate) struct Destager {
 }
 
 impl Destager {
-    /// Takes what was found in a log, all of it closed.
-    pub(crate) fn recover(&mut self, epochs: VecDeque<Epoch>) {
-        self.epochs = epochs;
+    /// With what was found in a log, all of it closed.
+    pub(super) fn new(epochs: VecDeque<Epoch>) -> Self {
+        Self { epochs, ..Self::default() }
     }
 
     /// Begins a batch of all there is, before the disk is served.

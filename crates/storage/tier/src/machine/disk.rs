@@ -154,7 +154,16 @@ pub struct DiskStatus {
 }
 
 impl Disk {
-    pub(crate) fn new(entry: DiskEntry, mode: Mode, sidecar: Sidecar, log: Log) -> Self {
+    /// A disk with what was found in its log. In mode back its writes are answered, when all that is out, only if there
+    /// are as many copies as there should be.
+    pub(crate) fn new(
+        entry: DiskEntry,
+        mode: Mode,
+        sidecar: Sidecar,
+        (log, epochs): (Log, VecDeque<Epoch>),
+        wish: Wish,
+    ) -> Self {
+        let first = wish.first();
         Self {
             entry,
             stage: Stage::Serving,
@@ -164,7 +173,7 @@ impl Disk {
             sidecar: SidecarWriter::new(sidecar),
             log,
             overlay: Overlay::default(),
-            destager: Destager::default(),
+            destager: Destager::new(epochs),
             queue: LogQueue::default(),
             retry_at: None,
             seal_since: None,
@@ -178,10 +187,10 @@ impl Disk {
             uncached: Uncached::No,
             stalled: Vec::new(),
             held: VecDeque::new(),
-            change: None,
+            change: (first != mode).then_some(first),
             is_draining: false,
-            copies: Copies::default(),
-            wish: mode,
+            copies: Copies::new(wish.copies, wish.peers),
+            wish: wish.mode,
             is_fenced: false,
             start_queued: 0,
             full_since: None,
@@ -209,16 +218,6 @@ impl Disk {
             self.overlay.write(write.layers());
         }
         order
-    }
-
-    /// What was found in its log, and how its writes are to be answered when that is out: in mode back only
-    /// when there are as many copies as there should be.
-    pub(crate) fn recovered(&mut self, epochs: VecDeque<Epoch>, wish: Wish) {
-        let first = wish.first();
-        self.destager.recover(epochs);
-        self.copies = Copies::new(wish.copies, wish.peers);
-        self.wish = wish.mode;
-        self.change = (first != self.mode).then_some(first);
     }
 
     pub(super) fn status(&self, (pages, share_percent): (usize, u8)) -> DiskStatus {

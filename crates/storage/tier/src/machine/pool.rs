@@ -154,9 +154,7 @@ impl Tier {
             self.pool.queue.pop_front();
             places += record.places();
             if let After::Mapped { slot, bits, .. } = after {
-                self.pages.map_taken(slot);
-                self.pages.map_begun(slot, bits);
-                self.pages.map_in(slot, seq);
+                self.pages.map_written(slot, bits, seq);
             }
             records.push(record);
             self.pool.after.push_back((seq, after));

@@ -126,8 +126,7 @@ pub(super) fn attach(
         Some(first) => first.number.saturating_sub(1),
         None => sidecar.applied.max(last_epoch.unwrap_or(0)),
     };
-    let mut disk = Disk::new(entry, mode, sidecar, log);
-    disk.recovered(epochs, wish);
+    let disk = Disk::new(entry, mode, sidecar, (log, epochs), wish);
     Ok(Attached { disk, touched, spare, goes_on })
 }
 

@@ -22,7 +22,7 @@ use peer::{KeptStep, Peer, State};
 pub(super) use peer::PeerIo;
 
 /// Copies of a disk's log.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Copies {
     /// How many there are to be in mode back.
     wanted: u8,

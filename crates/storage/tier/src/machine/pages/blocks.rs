@@ -159,7 +159,7 @@ impl PageIndex {
         !std::mem::replace(&mut self.slot(slot).is_queued, true)
     }
 
-    /// A map of the slot is wanted no more: it is written, or there is nothing to say.
+    /// A map of the slot is wanted no more.
     pub(crate) fn map_taken(&mut self, slot: u32) {
         self.slot(slot).is_queued = false;
     }
@@ -178,8 +178,10 @@ impl PageIndex {
         self.slot(slot).mapped |= bits;
     }
 
-    /// The map is in this group of the pool's log.
-    pub(crate) fn map_in(&mut self, slot: u32, seq: u64) {
+    /// The map that was asked for is in this group of the pool's log.
+    pub(crate) fn map_written(&mut self, slot: u32, bits: u16, seq: u64) {
+        self.map_taken(slot);
+        self.map_begun(slot, bits);
         self.slot(slot).map_in(seq);
     }
 

@@ -282,11 +282,10 @@ fn block_that_a_durable_map_may_name_is_told_of_before_it_changes() {
     fill_first(&mut pages, slot, 0, None);
     assert_eq!(pages.invalidate(0, 0), None, "no map names it");
     fill_first(&mut pages, slot, 0, None);
-    pages.map_begun(slot, 1);
-    pages.map_in(slot, 5);
+    pages.map_written(slot, 1, 5);
     assert_eq!((pages.invalidate(0, 0), pages.served(0, 0)), (Some(slot), None));
     assert_eq!(pages.mappable(slot, 0), Some(0), "a map is to say that it is gone");
-    pages.map_in(slot, 6);
+    pages.map_written(slot, 0, 6);
     pages.map_durable(slot, 5, 1);
     assert_eq!(pages.invalidate(0, 0), Some(slot), "the older map is durable, not that one");
     pages.map_durable(slot, 6, 0);
