@@ -103,7 +103,7 @@ impl Control {
         let session = identity::session().map_err(|error| words(&error))?;
         let mut media = Watched::new(&files);
         let prepared = Tier::prepare(&mut media, &room.superblock, session, &attachment);
-        let prepared = prepared.map_err(|error| {
+        let (prepared, skipped) = prepared.map_err(|error| {
             // Where the set is does not matter for this: its server has it open.
             match (media.failure(&error, Path::new("the cache"), [(index, &opening)]), error) {
                 (Some(error), _) => words(&error),
@@ -111,7 +111,7 @@ impl Control {
                 (None, error) => words(&error),
             }
         })?;
-        let (held, skipped) = (reserved.clone(), prepared.skipped());
+        let held = reserved.clone();
         let joining =
             Joining { prepared, backing: file, sidecar, reserved, opening: opening.clone() };
         self.tell(|tell| Ask::Join(Box::new(joining), tell), None)?;

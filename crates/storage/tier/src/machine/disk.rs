@@ -268,6 +268,29 @@ impl Disk {
         self.destager.open_number(self.sidecar.word().applied)
     }
 
+    /// Groups up to this one may be answered.
+    pub(super) fn accepted_everywhere(&self) -> u64 {
+        self.copies.accepted(self.log.ends().accepted)
+    }
+
+    /// Groups up to this one are durable in all copies.
+    pub(super) fn durable_everywhere(&self) -> u64 {
+        self.copies.durable(self.log.ends().flushed)
+    }
+
+    /// Whether somebody waits for groups to be durable that were accepted and are not.
+    pub(super) fn waits_for(&self, durable: u64, accepted: u64, is_closing: bool) -> bool {
+        let is_new = |seq: u64| seq > durable && seq <= accepted;
+        self.queue.waits_for(is_new)
+            || self.destager.awaited_seq().is_some_and(is_new)
+            || (is_closing && accepted > durable)
+    }
+
+    /// Whether its sidecar is to say for the first time that it is ours.
+    pub(super) fn is_marking(&self) -> bool {
+        self.stage == Stage::Marking
+    }
+
     /// The group up to which its pages are true.
     pub(super) fn true_to(&self) -> u64 {
         self.log.ends().retired

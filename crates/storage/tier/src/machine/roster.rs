@@ -15,7 +15,6 @@ use super::pool::{After, Item};
 use super::{Disk, Fx, Mode, Tier};
 use crate::event::{Effect, Note};
 use crate::format::SidecarState;
-use crate::open::Skipped;
 
 /// Pages of a disk that leave at once, and how long the others wait: nobody is to notice it.
 pub(super) const STEP_PAGES: usize = 256;
@@ -30,25 +29,19 @@ pub struct Prepared {
     pub(crate) disk: Disk,
     /// Writes that it has already.
     order: u64,
-    skipped: Option<Skipped>,
 }
 
 impl Prepared {
     /// What waits in the disk's log is laid over it, and on its way, before the machine has it: that may take long.
-    pub(crate) fn new(index: u16, mut disk: Disk, skipped: Option<Skipped>) -> Self {
+    pub(crate) fn new(index: u16, mut disk: Disk) -> Self {
         let order = disk.lay_recovered();
         disk.destager.begin_all();
-        Self { index, disk, order, skipped }
+        Self { index, disk, order }
     }
 
     /// Its index in the set.
     pub fn index(&self) -> u16 {
         self.index
-    }
-
-    /// Damage of its log that costs no write.
-    pub fn skipped(&self) -> Option<Skipped> {
-        self.skipped
     }
 
     /// Counts its owners, with this one.
@@ -71,7 +64,7 @@ impl Tier {
     /// If the set serves one of that index.
     pub fn attach(&mut self, now: Nanos, prepared: Prepared, fx: &mut Vec<Effect>) {
         self.now = now;
-        let Prepared { index, mut disk, order, .. } = prepared;
+        let Prepared { index, mut disk, order } = prepared;
         assert!(self.disks[usize::from(index)].is_none(), "disk {index} is served");
         disk.stage = Stage::Coming;
         self.order = self.order.max(order);

@@ -5,7 +5,6 @@
 //! another owner.
 
 use super::batch::Batch;
-use super::disk::Stage;
 use super::io::Io;
 use super::log::LogEnds;
 use super::{Fx, Tier};
@@ -189,7 +188,7 @@ impl Tier {
 
     pub(super) fn sidecar_flushed(&mut self, index: u16, result: Result<(), IoError>, fx: &mut Fx) {
         let disk = self.disk(index);
-        let is_marking = disk.stage == Stage::Marking;
+        let is_marking = disk.is_marking();
         match result {
             // The reservation was lost before what the sidecar says was durable: it counts for nobody.
             Err(IoError::Fenced) if !is_marking => return self.fence(index, fx),
@@ -212,7 +211,7 @@ impl Tier {
 
     /// What depends on it is tried again later.
     fn sidecar_failed(&mut self, index: u16, fx: &mut Fx) {
-        if self.disk(index).stage == Stage::Marking {
+        if self.disk(index).is_marking() {
             return self.let_go_of(index, fx);
         }
         self.disk(index).sidecar.fail();

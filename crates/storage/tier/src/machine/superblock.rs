@@ -83,7 +83,6 @@ impl Roster {
 mod tests {
     use super::*;
     use crate::geometry::{Geometry, Plan};
-    use crate::open::first_superblock;
 
     fn roster() -> Roster {
         let plan = Plan {
@@ -93,7 +92,7 @@ mod tests {
             log_percent: 30,
         };
         let geometry = Geometry::new(plan).expect("it fits");
-        Roster::new(first_superblock(geometry, 6 << 20, [1; 16], [2; 16]), 0)
+        Roster::new(geometry.first_superblock(6 << 20, [1; 16], [2; 16]), 0)
     }
 
     #[test]

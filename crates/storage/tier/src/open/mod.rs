@@ -24,8 +24,6 @@ pub use burn::give_up;
 pub use errors::{
     AttachError, Attachment, Damaged, LogWrites, OpenError, PageDamage, Session, Settings, Skipped,
 };
-#[cfg(test)]
-pub(crate) use init::first_superblock;
 pub use init::init;
 pub use recover::{Examined, ExaminedDisk, Opened};
 pub use stale::{StaleError, StaleLog, export_stale, forget_stale, stale};

@@ -9,7 +9,7 @@ use tilemark_tier::ownership::is_owner;
 use tilemark_tier::{
     Attachment, Buf, CELL_BYTES, Effect, Event, Geometry, IoError, IoId, Media, Mode, Moment, Note,
     Op, Opened, Order, Piece, Place, Plan, Prepared, ReadIo, ReqId, Request, Session, Settings,
-    Since, Sums, Tier,
+    Since, Skipped, Sums, Tier,
 };
 use units::Nanos;
 
@@ -126,7 +126,10 @@ impl Devices {
     }
 
     /// Opens the first disk for a set that is served.
-    pub fn prepare(&mut self, mode: Mode) -> Result<Prepared, tilemark_tier::OpenError> {
+    pub fn prepare(
+        &mut self,
+        mode: Mode,
+    ) -> Result<(Prepared, Option<Skipped>), tilemark_tier::OpenError> {
         let (asked, session) = (self.attachment(mode), self.settings().session);
         let media = &mut Direct::new(self);
         let superblock = Tier::inspect(media)?;
@@ -522,7 +525,7 @@ impl World {
         let superblock = self.tier.superblock();
         let asked = self.devices.other_attachment(self.shape.mode);
         let session = self.devices.settings().session;
-        let prepared =
+        let (prepared, _) =
             Tier::prepare(&mut Direct::new(&mut self.devices), &superblock, session, &asked)?;
         let mut effects = Vec::new();
         self.tier.attach(self.now, prepared, &mut effects);

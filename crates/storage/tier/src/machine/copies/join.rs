@@ -1,11 +1,12 @@
 //! How a peer comes to hold a copy, and how that copy is kept short.
 
 use super::Copies;
-use super::peer::{Kept, KeptStep, PeerIo, State};
+use super::peer::{Kept, KeptStep, State};
 use crate::event::{Effect, Mode, Piece, Place, ReadIo};
 use crate::format::{BLOCK, LABEL_BYTES, held_at};
+use crate::machine::io::PeerIo;
 use crate::machine::log::LogChunk;
-use crate::machine::{Disk, Fx, Tier};
+use crate::machine::{Fx, Tier};
 
 /// Bytes that are read and sent at once.
 const STEP_BYTES: u64 = 256 << 10;
@@ -48,7 +49,8 @@ impl Tier {
     /// The next piece of the log goes to the peer; after the last one comes where it begins and ends.
     fn copy_step(&mut self, index: u16, peer: u8, next: u64, fx: &mut Fx) {
         let geometry = self.geometry;
-        let Disk { copies: Copies { peers, is_settling, .. }, log, .. } = self.disk(index);
+        let disk = self.disk(index);
+        let (log, Copies { peers, is_settling, .. }) = (&disk.log, &mut disk.copies);
         let found = &mut peers[usize::from(peer)];
         if found.is_reading {
             return;

@@ -11,15 +11,13 @@ mod peer;
 
 use units::Nanos;
 
-use super::io::Io;
+use super::io::{Io, PeerIo};
 use super::log::Log;
-use super::{Disk, Fx, Mode, Tier};
+use super::{Fx, Mode, Tier};
 use crate::event::{Effect, Note, PeerEvent, Piece, Place};
 use crate::format::{BLOCK, Holder, LABEL_BYTES, SidecarState, held_at};
 use crate::ownership;
 use peer::{KeptStep, Peer, State};
-
-pub(super) use peer::PeerIo;
 
 /// Copies of a disk's log.
 #[derive(Debug, Clone)]
@@ -56,12 +54,12 @@ impl Copies {
     }
 
     /// Groups up to this one may be answered, of those that the own cache device has accepted.
-    fn accepted(&self, own: u64) -> u64 {
+    pub(super) fn accepted(&self, own: u64) -> u64 {
         ownership::everywhere(own, self.counted().map(|peer| peer.accepted))
     }
 
     /// Groups up to this one are durable in all copies, of those that are on the own cache device.
-    fn durable(&self, own: u64) -> u64 {
+    pub(super) fn durable(&self, own: u64) -> u64 {
         ownership::everywhere(own, self.counted().map(|peer| peer.durable))
     }
 
@@ -138,26 +136,6 @@ impl Copies {
             found.accepted = seq;
             found.groups.pop_front();
         }
-    }
-}
-
-impl Disk {
-    /// Groups up to this one may be answered.
-    pub(super) fn accepted_everywhere(&self) -> u64 {
-        self.copies.accepted(self.log.ends().accepted)
-    }
-
-    /// Groups up to this one are durable in all copies.
-    pub(super) fn durable_everywhere(&self) -> u64 {
-        self.copies.durable(self.log.ends().flushed)
-    }
-
-    /// Whether somebody waits for groups to be durable that were accepted and are not.
-    pub(super) fn waits_for(&self, durable: u64, accepted: u64, is_closing: bool) -> bool {
-        let is_new = |seq: u64| seq > durable && seq <= accepted;
-        self.queue.waits_for(is_new)
-            || self.destager.awaited_seq().is_some_and(is_new)
-            || (is_closing && accepted > durable)
     }
 }
 

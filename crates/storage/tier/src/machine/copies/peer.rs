@@ -73,32 +73,6 @@ pub(super) struct Peer {
     pub(super) since: Nanos,
 }
 
-/// An I/O for a copy.
-#[derive(Debug, Clone)]
-pub(in crate::machine) enum PeerIo {
-    Group {
-        seq: u64,
-        writes: Vec<u32>,
-    },
-    Flush {
-        to: u64,
-    },
-    /// Of the log, on the cache device.
-    Read {
-        buf: crate::Buf,
-        chunk: u32,
-        position: u64,
-        bytes: u32,
-    },
-    Copy {
-        buf: crate::Buf,
-        to: u64,
-    },
-    Mark,
-    Seal,
-    Kept,
-}
-
 impl Peer {
     pub(super) fn new(holder: Holder) -> Self {
         Self {
