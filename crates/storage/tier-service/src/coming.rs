@@ -10,18 +10,29 @@ use std::time::Duration;
 
 use block_server::{Effects, Running, StartError};
 use nbd::Export;
-use tier::{Event, Mode, Note, OpenError, Tier};
+use tier::{Event, Mode, Note, OpenError, Skipped, Tier};
 
 use crate::asking::Control;
 use crate::core::Core;
 use crate::disk::CachedDisk;
 use crate::identity;
-use crate::inbox::{Ask, Coming, Command, ElsewhereReport, Held, Joining, Move, Reply, Room};
+use crate::inbox::{
+    Ask, Coming, Command, ElsewhereReport, Held, Joining, Move, Reply, Report, Room,
+};
 use crate::media::{Files, Watched};
 use crate::opening::{Copies, Opening};
 use crate::reserved::Reserve;
 use crate::route::Shape;
 use crate::set::{Backing, export, open_backing, places};
+
+/// A disk that was opened, as it is offered.
+pub(crate) struct Offer {
+    pub(crate) export: Export,
+    /// Its place among what clients find.
+    pub(crate) route: usize,
+    /// Damage of its log that costs no write.
+    pub(crate) skipped: Option<Skipped>,
+}
 
 impl Control {
     /// Opens a disk, and has it served.
@@ -38,14 +49,17 @@ impl Control {
             None => self.open(opening, &coming.accepted, room, None),
             Some(elsewhere) => self.find(opening, elsewhere, &room),
         };
-        let (export, route) = opened.map_err(failed)?;
+        let Offer { export, route, skipped } = opened.map_err(failed)?;
         let core = self.core.get().and_then(Weak::upgrade).ok_or("the server ends")?;
         let disk = CachedDisk { core, export, route };
         server.add(Box::new(disk)).map_err(|error| {
             self.undo(&name, coming.elsewhere.is_some());
             failed(error.to_string())
         })?;
-        Ok(None)
+        let Some(skipped) = skipped else { return Ok(None) };
+        let report = self.tell(|tell| Ask::Command(Command::Pulse, tell), None)?;
+        let said = vec![format!("{name}: {skipped}")];
+        Ok(report.map(|report| Report { said, ..report }))
     }
 
     /// Has a disk leave that came and is not offered. Whoever is told why it did not come need not know of this.
@@ -58,7 +72,7 @@ impl Control {
         }
     }
 
-    /// Opens a disk here; how it is offered, and its place among what clients find. One comes at a time. If clients have
+    /// Opens a disk here. One comes at a time. If clients have
     /// it already, it has to be what they were told.
     pub(crate) fn open(
         &self,
@@ -66,7 +80,7 @@ impl Control {
         accepted: &[String],
         room: Room,
         told: Option<Shape>,
-    ) -> Result<(Export, usize), String> {
+    ) -> Result<Offer, String> {
         let words = |error: &dyn std::error::Error| error.to_string();
         let index = places(&room.superblock, std::slice::from_ref(&opening))
             .map_err(|error| words(&error))?[0];
@@ -89,7 +103,7 @@ impl Control {
         let session = identity::session().map_err(|error| words(&error))?;
         let mut media = Watched::new(&files);
         let prepared = Tier::prepare(&mut media, &room.superblock, session, &attachment);
-        let prepared = prepared.map_err(|error| {
+        let (prepared, skipped) = prepared.map_err(|error| {
             // Where the set is does not matter for this: its server has it open.
             match (media.failure(&error, Path::new("the cache"), [(index, &opening)]), error) {
                 (Some(error), _) => words(&error),
@@ -106,7 +120,7 @@ impl Control {
         drop(held);
         let opening = Box::new(opening);
         let route = self.tell(|tell| Ask::Serve(index, opening, shape, tell), None)?;
-        Ok((export, route))
+        Ok(Offer { export, route, skipped })
     }
 
     fn opening(&self, coming: &Coming) -> Result<Opening, String> {

@@ -315,6 +315,7 @@ impl Core {
             in_flight: self.requests.count(),
             disks: disks.collect(),
             elsewhere: self.elsewhere(),
+            said: Vec::new(),
         }
     }
 

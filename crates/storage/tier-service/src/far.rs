@@ -21,6 +21,7 @@ use nbd::{BlockSizes, Code, Export, Uri};
 use tier::REQUEST_BYTES_MAX;
 
 use crate::asking::Control;
+use crate::coming::Offer;
 use crate::inbox::{Ask, Elsewhere, Move, Room};
 use crate::opening::Opening;
 use crate::route::{Line, Other, Shape, Want};
@@ -71,13 +72,13 @@ pub(crate) struct Far {
 }
 
 impl Control {
-    /// Finds a disk at the server that owns it: how it is offered, and its place among what clients find.
+    /// Finds a disk at the server that owns it.
     pub(crate) fn find(
         &self,
         opening: Opening,
         elsewhere: &Elsewhere,
         room: &Room,
-    ) -> Result<(Export, usize), String> {
+    ) -> Result<Offer, String> {
         let other = other(&elsewhere.from, &elsewhere.at)?;
         message(&other)?;
         places(&room.superblock, std::slice::from_ref(&opening)).map_err(|e| e.to_string())?;
@@ -112,7 +113,7 @@ impl Control {
         begun.map_err(|error| error.to_string())?;
         let opening = Box::new(opening);
         let route = self.tell(|tell| Ask::Move(Move::Come { opening, shape, line, tell }), None)?;
-        Ok((export, route))
+        Ok(Offer { export, route, skipped: None })
     }
 }
 

@@ -226,6 +226,9 @@ pub struct Report {
     /// Disks that clients find here and that another server owns, or will soon.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<ElsewhereReport>,
+    /// Sentences for whoever had a disk attached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<String>,
 }
 
 /// A disk that this server does not own, or not for long.

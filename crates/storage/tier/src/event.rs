@@ -2,7 +2,7 @@ use cache::PolicyKind;
 use cache::tier::Admission;
 use units::Nanos;
 
-use crate::format::{BLOCK, block_sum, payload_sum};
+use crate::format::{BLOCK, block_sum, mode, payload_sum};
 
 /// A request's number, the caller's; answered once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -155,6 +155,16 @@ pub enum Mode {
     Through,
     /// When the log has them and all before.
     Back,
+}
+
+impl Mode {
+    /// Its number in superblocks and sidecars.
+    pub(crate) fn number(self) -> u32 {
+        match self {
+            Self::Through => mode::THROUGH,
+            Self::Back => mode::BACK,
+        }
+    }
 }
 
 /// Where the driver keeps a block in memory, and what that takes.

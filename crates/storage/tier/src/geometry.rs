@@ -1,4 +1,6 @@
-use crate::format::{BLOCK, DISKS, SUPERBLOCK_AT, Superblock, TABLE_ENTRIES};
+use crate::format::{
+    BLOCK, DISKS, Identity, SUPERBLOCK_AT, SetState, Superblock, TABLE_ENTRIES, Uuid,
+};
 
 /// The least number of chunks for logs: two for the pool's, one to spare, two for a disk.
 const LOG_CHUNKS_MIN: u32 = 5;
@@ -100,6 +102,34 @@ pub struct Geometry {
 }
 
 impl Geometry {
+    /// What an empty set says of itself. A group of an earlier set cannot be taken for one of this: it has another name.
+    pub(crate) fn first_superblock(self, device_bytes: u64, set: Uuid, host: Uuid) -> Superblock {
+        let [table_at, _] = self.tables_at();
+        Superblock {
+            set,
+            host,
+            seq: 1,
+            device_bytes,
+            page_bytes: self.page_bytes,
+            chunk_bytes: self.chunk_bytes,
+            first_chunk: self.first_chunk,
+            chunks: self.chunks,
+            page_chunks: self.page_chunks,
+            state: SetState::Clean,
+            opens: 0,
+            table_at,
+            table_seq: 1,
+            pool_chunk: self.page_chunks,
+            pool_seq: 1,
+            pool_durable: 0,
+            has_tags: true,
+            has_numbers: true,
+            // The first opening says where the set lies.
+            place: Identity::default(),
+            disks: vec![None; DISKS],
+        }
+    }
+
     /// Divides a device.
     ///
     /// # Errors

@@ -69,8 +69,12 @@ fn a_warmed_tier_hits_from_the_start_and_nothing_waits_in_its_log() {
     assert_eq!((state.counters().reads, state.dirty_bytes()), (0, 0));
     let run = run(plant, vec![load(1, 0.7)], 5);
     let counts = run.facts.tiers[0].counts;
-    let ratio = counts.read_hits as f64 / counts.reads as f64;
-    assert!(ratio > 0.9, "{counts:?}");
+    for (hits, all) in [(counts.read_hits, counts.reads), (counts.write_hits, counts.writes)] {
+        let ratio = hits as f64 / all as f64;
+        assert!(ratio > 0.9, "{counts:?}");
+    }
+    assert!(counts.write_hit_bytes >= 8192 * counts.write_hits, "{counts:?}");
+    assert!(counts.write_hit_bytes <= counts.write_bytes, "{counts:?}");
 }
 
 #[test]

@@ -1,33 +1,58 @@
+//! Batch of epochs on its way from the log to the backing store: written in runs, flushed, then forgotten in steps.
+//!
+//! Invariant: each sector goes there as the newest write of the batch left it, and nothing of the batch is forgotten
+//! before all of it was written and a flush of the backing store that began after that ended.
+
 use std::collections::{BTreeMap, VecDeque};
 
 use units::Nanos;
 
-use super::epoch::{Epoch, Logged};
+use super::epoch::Epoch;
 use super::overlay::{Layer, Layers, Source, blocks_of, cover, spans};
 use crate::event::Buf;
 
 /// The most bytes of a run.
 const RUN_BYTES: u32 = 256 << 10;
 
+/// Runs of a batch that are under way at once.
+const RUNS: usize = 8;
+/// Blocks that are forgotten at once, or slots that are to be mapped: nobody is to wait for all of a batch that was
+/// found in a log and is as large as that.
+const STEP: usize = 64;
+
 /// Epochs on their way to the backing store.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
-    pub(super) first: u64,
-    pub(super) last: u64,
+    ends: BatchEnds,
+    blocks: BTreeMap<u64, Layers>,
+    phase: Phase,
+    todo: VecDeque<Span>,
+    runs: BTreeMap<u32, Run>,
+    next_run: u32,
+    is_failed: bool,
+    /// Blocks that are in their slot as the backing store has them: bits by slot.
+    filled: BTreeMap<u32, u16>,
+    /// Slots of its pages, when they say what the backing store has.
+    slots: Vec<u32>,
+    /// Slots that are closed to others until the batch is retired.
+    open: Vec<u32>,
+}
+
+/// First and last of what a batch has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct BatchEnds {
+    pub(super) first_epoch: u64,
+    pub(super) last_epoch: u64,
     pub(super) last_seq: u64,
     pub(super) last_order: u64,
-    pub(super) blocks: BTreeMap<u64, Layers>,
-    pub(super) phase: Phase,
-    pub(super) todo: VecDeque<Span>,
-    pub(super) runs: BTreeMap<u32, Run>,
-    pub(super) next_run: u32,
-    pub(super) is_failed: bool,
-    /// Blocks that are in their slot as the backing store has them: bits by slot.
-    pub(super) filled: BTreeMap<u32, u16>,
-    /// Slots of its pages, when they say what the backing store has.
-    pub(super) slots: Vec<u32>,
-    /// Slots that are closed to others until the batch is retired.
-    pub(super) open: Vec<u32>,
+}
+
+/// Runs of a batch, all of them.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Runs {
+    UnderWay,
+    Failed,
+    Written,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +60,7 @@ pub(super) enum Phase {
     /// The sidecar is to say that several epochs are being put in.
     Sidecar,
     Writing,
+    /// All runs are written, and the backing store is flushed.
     Flushing,
     /// It is on the backing store, durably, and is forgotten; some of its blocks at this time.
     Retiring(Nanos),
@@ -43,7 +69,7 @@ pub(super) enum Phase {
 }
 
 /// Adjoining bytes of a disk that go there in one write.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) offset: u64,
     pub(super) bytes: u32,
@@ -51,79 +77,190 @@ pub(super) struct Span {
     pub(super) zero: Option<bool>,
 }
 
+/// A run that is under way.
 #[derive(Debug, Clone)]
-pub(super) struct Run {
-    pub(super) span: Span,
-    pub(super) buf: Option<Buf>,
-    pub(super) reads: u32,
-    pub(super) writes: u32,
-    pub(super) is_failed: bool,
+struct Run {
+    span: Span,
+    buf: Option<Buf>,
+    reads: u32,
+    writes: u32,
+    is_failed: bool,
     /// Slots that are filled out of it.
-    pub(super) fills: Vec<u32>,
+    fills: Vec<u32>,
 }
 
 impl Batch {
     pub(super) fn new<'a>(epochs: impl Iterator<Item = &'a Epoch>) -> Self {
-        let mut batch = Self {
-            first: 0,
-            last: 0,
-            last_seq: 0,
-            last_order: 0,
-            blocks: BTreeMap::new(),
+        let (mut ends, mut blocks) = (BatchEnds::default(), BTreeMap::new());
+        for epoch in epochs {
+            if ends.first_epoch == 0 {
+                ends.first_epoch = epoch.number;
+            }
+            (ends.last_epoch, ends.last_seq) = (epoch.number, epoch.last_seq);
+            for write in &epoch.writes {
+                ends.last_order = ends.last_order.max(write.order);
+                for (block, layer) in write.layers() {
+                    cover(blocks.entry(block).or_default(), layer);
+                }
+            }
+        }
+        Self {
+            ends,
+            todo: spans_of(&blocks),
+            blocks,
             phase: Phase::Sidecar,
-            todo: VecDeque::new(),
             runs: BTreeMap::new(),
             next_run: 0,
             is_failed: false,
             filled: BTreeMap::new(),
             slots: Vec::new(),
             open: Vec::new(),
+        }
+    }
+
+    pub(super) fn ends(&self) -> BatchEnds {
+        self.ends
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The sidecar says what it has to.
+    pub(super) fn may_write(&mut self) {
+        if self.phase == Phase::Sidecar {
+            self.phase = Phase::Writing;
+        }
+    }
+
+    /// No run begins any more.
+    pub(super) fn fail(&mut self) {
+        self.is_failed = true;
+    }
+
+    /// The next run, if it may begin, and what it is of.
+    pub(super) fn begin_run(&mut self) -> Option<(u32, Span)> {
+        if self.runs.len() >= RUNS || self.is_failed {
+            return None;
+        }
+        let (run, span) = (self.next_run, self.todo.pop_front()?);
+        self.next_run += 1;
+        let new = Run {
+            span: span.clone(),
+            buf: None,
+            reads: 0,
+            writes: 1,
+            is_failed: false,
+            fills: Vec::new(),
         };
-        for epoch in epochs {
-            if batch.first == 0 {
-                batch.first = epoch.number;
-            }
-            (batch.last, batch.last_seq) = (epoch.number, epoch.last_seq);
-            for write in &epoch.writes {
-                batch.last_order = batch.last_order.max(write.order);
-                batch.add(write);
-            }
-        }
-        batch.todo = batch.spans();
-        batch
+        self.runs.insert(run, new);
+        Some((run, span))
     }
 
-    fn add(&mut self, write: &Logged) {
-        for (place, (block, from, to)) in blocks_of(write.offset, write.bytes).enumerate() {
-            cover(self.blocks.entry(block).or_default(), write.layer(place, from, to));
+    fn run(&mut self, run: u32) -> &mut Run {
+        self.runs.get_mut(&run).expect("a run that is under way is known")
+    }
+
+    /// The run gathers its bytes in this memory, by so many reads.
+    pub(super) fn run_reads(&mut self, run: u32, buf: Buf, reads: u32) {
+        let found = self.run(run);
+        (found.buf, found.reads) = (Some(buf), reads);
+    }
+
+    /// One of the run's reads ended. Whether all are well, when it was the last.
+    pub(super) fn read_done(&mut self, run: u32, is_ok: bool) -> Option<bool> {
+        let found = self.run(run);
+        found.reads -= 1;
+        found.is_failed |= !is_ok;
+        (found.reads == 0).then_some(!found.is_failed)
+    }
+
+    /// What a run is of, and its memory.
+    pub(super) fn run_bytes(&mut self, run: u32) -> (Span, Buf) {
+        let found = self.run(run);
+        (found.span.clone(), found.buf.expect("a run of bytes has memory"))
+    }
+
+    pub(super) fn run_length(&mut self, run: u32) -> u32 {
+        self.run(run).span.bytes
+    }
+
+    /// Slots are filled out of the run, too, by so many writes.
+    pub(super) fn run_fills(&mut self, run: u32, fills: Vec<u32>, writes: u16) {
+        let found = self.run(run);
+        found.writes += u32::from(writes);
+        found.fills = fills;
+    }
+
+    /// Blocks of a slot have what a run puts into the backing store.
+    pub(super) fn filled(&mut self, slot: u32, bits: u16) {
+        *self.filled.entry(slot).or_default() |= bits;
+    }
+
+    /// One of the run's writes ended. Memory to be released, if it was the last.
+    pub(super) fn write_done(&mut self, run: u32, is_ok: bool) -> Option<Buf> {
+        let found = self.run(run);
+        found.writes -= 1;
+        found.is_failed |= !is_ok;
+        if found.writes == 0 { self.end_run(run) } else { None }
+    }
+
+    /// Ends a run, and returns its memory. The slots it filled stay closed to others until the batch is retired.
+    pub(super) fn end_run(&mut self, run: u32) -> Option<Buf> {
+        let Run { buf, is_failed, fills, .. } = self.runs.remove(&run).expect("it was there");
+        self.open.extend(fills);
+        self.is_failed |= is_failed;
+        buf
+    }
+
+    /// How its runs are. When all are written, the backing store is to be flushed.
+    pub(super) fn end_runs(&mut self) -> Runs {
+        if !self.runs.is_empty() {
+            return Runs::UnderWay;
+        }
+        if self.is_failed {
+            return Runs::Failed;
+        }
+        self.phase = Phase::Flushing;
+        Runs::Written
+    }
+
+    /// The batch is on the backing store, durably. Takes some of its blocks, to be settled, and the next at `next`.
+    pub(super) fn take_blocks(&mut self, next: Nanos) -> Vec<u64> {
+        assert!(self.todo.is_empty() && self.runs.is_empty(), "all was written");
+        self.phase = Phase::Retiring(next);
+        let rest = self.blocks.keys().nth(STEP).copied();
+        let rest = rest.map(|block| self.blocks.split_off(&block)).unwrap_or_default();
+        std::mem::replace(&mut self.blocks, rest).into_keys().collect()
+    }
+
+    /// Whether no block is left to be settled.
+    pub(super) fn is_settled(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Blocks that slots have as the backing store has them: bits by slot.
+    pub(super) fn filled_blocks(&self) -> &BTreeMap<u32, u16> {
+        &self.filled
+    }
+
+    /// A slot is to be mapped.
+    pub(super) fn add_slot(&mut self, slot: u32) {
+        if self.slots.last() != Some(&slot) {
+            self.slots.push(slot);
         }
     }
 
-    /// What is to be written, in order of its place.
-    fn spans(&self) -> VecDeque<Span> {
-        let mut found: VecDeque<Span> = VecDeque::new();
-        for (block, layers) in &self.blocks {
-            for (from, to, layer) in spans(layers, 0, 8) {
-                let Some(layer) = layer else { continue };
-                let offset = block * 4096 + u64::from(from) * 512;
-                let bytes = u32::from(to - from) * 512;
-                let zero = match layer.source {
-                    Source::Zero { unmap } => Some(unmap),
-                    _ => None,
-                };
-                match found.back_mut() {
-                    Some(last)
-                        if last.offset + u64::from(last.bytes) == offset
-                            && last.zero == zero
-                            && last.bytes + bytes <= RUN_BYTES =>
-                    {
-                        last.bytes += bytes;
-                    }
-                    _ => found.push_back(Span { offset, bytes, zero }),
-                }
-            }
-        }
-        found
+    /// Takes some of the slots that are to be mapped, and the next at `next`. Whether none is left.
+    pub(super) fn take_slots(&mut self, next: Nanos) -> (Vec<u32>, bool) {
+        self.phase = Phase::Mapping(next);
+        let some = self.slots.split_off(self.slots.len().saturating_sub(STEP));
+        (some, self.slots.is_empty())
+    }
+
+    /// Slots that were closed to others.
+    pub(super) fn into_open(self) -> Vec<u32> {
+        self.open
     }
 
     /// What a run of bytes is made of: layer, place on the disk, bytes, what of the layer's block is
@@ -157,5 +294,107 @@ impl Batch {
                 _ => None,
             })
             .collect()
+    }
+}
+
+/// What is to be written, in order of its place.
+fn spans_of(blocks: &BTreeMap<u64, Layers>) -> VecDeque<Span> {
+    let mut found: VecDeque<Span> = VecDeque::new();
+    for (block, layers) in blocks {
+        for (from, to, layer) in spans(layers, 0, 8) {
+            let Some(layer) = layer else { continue };
+            let offset = block * 4096 + u64::from(from) * 512;
+            let bytes = u32::from(to - from) * 512;
+            let zero = match layer.source {
+                Source::Zero { unmap } => Some(unmap),
+                _ => None,
+            };
+            match found.back_mut() {
+                Some(last)
+                    if last.offset + u64::from(last.bytes) == offset
+                        && last.zero == zero
+                        && last.bytes + bytes <= RUN_BYTES =>
+                {
+                    last.bytes += bytes;
+                }
+                _ => found.push_back(Span { offset, bytes, zero }),
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::epoch::Logged;
+
+    fn logged(order: u64, offset: u64, bytes: u32) -> Logged {
+        let source = Source::Flash { at: order << 20 };
+        Logged { order, offset, bytes, source, sums: vec![0; 64].into() }
+    }
+
+    /// A batch of two epochs, the second of which writes into a block of the first; a gap lies behind it.
+    fn batch() -> Batch {
+        let writes =
+            [vec![logged(1, 0, 8192)], vec![logged(2, 4096, 512), logged(3, 65_536, 4096)]];
+        let epochs: Vec<Epoch> = (7..)
+            .zip(writes)
+            .map(|(number, writes)| Epoch {
+                number,
+                last_seq: number + 10,
+                writes,
+                ..Epoch::default()
+            })
+            .collect();
+        Batch::new(epochs.iter())
+    }
+
+    #[test]
+    fn runs_are_of_the_newest_writes_and_of_adjoining_bytes() {
+        let mut batch = batch();
+        let ends = BatchEnds { first_epoch: 7, last_epoch: 8, last_seq: 18, last_order: 3 };
+        assert_eq!(batch.ends(), ends);
+        let (_, span) = batch.begin_run().expect("a run");
+        assert_eq!((span.offset, span.bytes), (0, 8192));
+        let orders: Vec<_> = batch.pieces(&span).iter().map(|(layer, ..)| layer.order).collect();
+        assert_eq!(orders, [1, 2, 1]);
+        assert_eq!(batch.whole_blocks(&span).len(), 1, "the second block is of two writes");
+        let (_, span) = batch.begin_run().expect("behind the gap");
+        assert_eq!((span.offset, batch.begin_run()), (65_536, None));
+    }
+
+    #[test]
+    fn flush_follows_the_last_write_of_the_last_run() {
+        let mut batch = batch();
+        batch.may_write();
+        let (first, _) = batch.begin_run().expect("a run");
+        batch.run_reads(first, Buf(9), 1);
+        assert_eq!(batch.read_done(first, true), Some(true));
+        batch.run_fills(first, vec![5], 1);
+        let (second, _) = batch.begin_run().expect("a run");
+        assert_eq!(batch.write_done(first, true), None, "its slot is filled still");
+        batch.write_done(second, true);
+        assert_eq!((batch.end_runs(), batch.phase()), (Runs::UnderWay, Phase::Writing));
+        assert_eq!(batch.write_done(first, true), Some(Buf(9)));
+        assert_eq!((batch.end_runs(), batch.phase()), (Runs::Written, Phase::Flushing));
+        let mut blocks = batch.take_blocks(Nanos(1));
+        blocks.sort_unstable();
+        assert_eq!((blocks, batch.is_settled()), (vec![0, 1, 16], true));
+    }
+
+    #[test]
+    fn failed_run_lets_no_other_begin_and_none_be_flushed() {
+        let mut batch = batch();
+        batch.may_write();
+        let (run, _) = batch.begin_run().expect("a run");
+        batch.write_done(run, false);
+        assert_eq!((batch.begin_run(), batch.end_runs()), (None, Runs::Failed));
+    }
+
+    #[test]
+    #[should_panic(expected = "all was written")]
+    fn batch_is_not_forgotten_before_it_is_written() {
+        batch().take_blocks(Nanos(1));
     }
 }

@@ -1,9 +1,7 @@
 use super::io::Io;
 use super::{Fx, Tier};
 use crate::event::{Effect, Note, Piece, Place};
-use crate::format::{
-    BLOCK, DiskEntry, SUPERBLOCK_AT, SetState, SlotEntry, TABLE_ENTRIES, encode_table, table_number,
-};
+use crate::format::{BLOCK, SetState, SlotEntry, TABLE_ENTRIES, encode_table, table_number};
 
 /// Blocks of a table that are written at once.
 const BLOCKS: u64 = 64;
@@ -21,8 +19,6 @@ pub(super) struct Checkpoint {
     state: Option<SetState>,
     /// Nothing but the superblock, for it names other disks: table and start stay.
     is_bare: bool,
-    /// Whether the second copy of the superblock is written.
-    is_twin: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,7 +42,7 @@ impl Tier {
 
     /// A new table, when the pool's log takes more than one chunk.
     pub(super) fn pump_checkpoint(&mut self, fx: &mut Fx) {
-        if !self.is_failed && self.is_checkpoint_idle() && self.pool.log.chunks.len() > 1 {
+        if !self.is_failed && self.is_checkpoint_idle() && self.pool.log.chunks().len() > 1 {
             self.begin_checkpoint(SetState::Open, fx);
         }
         if !self.is_failed && self.is_checkpoint_idle() && self.is_roster_new() {
@@ -54,7 +50,7 @@ impl Tier {
             self.write_superblock(fx);
         }
         // What groups before the start say and the superblock repeats has to be durable before it is.
-        let is_accepted = self.pool.log.accepted + 1 >= self.checkpoint.start.1;
+        let is_accepted = self.pool.log.ends().accepted + 1 >= self.checkpoint.start.1;
         if self.checkpoint.phase == Phase::TableDone && is_accepted {
             self.checkpoint.phase = Phase::TableFlush;
             self.flusher.want_for_checkpoint();
@@ -62,7 +58,8 @@ impl Tier {
     }
 
     pub(super) fn begin_checkpoint(&mut self, state: SetState, fx: &mut Fx) {
-        let start = self.pool.log.chunks.back().copied().expect("the pool's log has a chunk");
+        let last = self.pool.log.chunks().back().expect("the pool's log has a chunk");
+        let start = (last.chunk, last.first);
         let (phase, state) = (Phase::Table, Some(state));
         self.tables += 1;
         let number = table_number(self.opening, self.tables);
@@ -73,7 +70,7 @@ impl Tier {
     /// The table that does not count now.
     fn next_table(&self) -> u64 {
         let [a, b] = self.geometry.tables_at();
-        if self.superblock.table_at == a { b } else { a }
+        if self.roster.superblock().table_at == a { b } else { a }
     }
 
     fn table_step(&mut self, fx: &mut Fx) {
@@ -102,21 +99,19 @@ impl Tier {
         (first..end)
             .map(|slot| {
                 let slot = u32::try_from(slot).unwrap_or(u32::MAX);
-                let key = self.pages.slots[slot as usize].key()?;
+                let key = self.pages.key(slot)?;
                 let disk = self.disks[usize::from(key.disk)].as_ref()?;
                 let (flushed, log_seq, tag) = (disk.flushed, disk.true_to(), disk.entry.tag());
-                let is_backed = self.pages.is_backed(slot, flushed);
-                let state = self.pages.slot(slot);
-                let valid = if is_backed { state.valid } else { state.valid & state.mapped };
-                state.mapped |= valid;
+                let valid = self.pages.mappable(slot, flushed)?;
+                self.pages.map_begun(slot, valid);
                 (valid != 0).then(|| SlotEntry {
                     page: key.page,
                     disk: key.disk,
                     valid,
-                    age: state.used,
+                    age: self.pages.used(slot),
                     tag,
                     log_seq,
-                    sums: Box::new(state.sums),
+                    sums: self.pages.sums(slot),
                 })
             })
             .collect()
@@ -130,41 +125,32 @@ impl Tier {
     pub(super) fn checkpoint_flushed(&mut self, fx: &mut Fx) {
         match self.checkpoint.phase {
             Phase::TableFlush => self.write_superblock(fx),
-            // Both copies say so before anything is done by it (`open::copies`).
-            Phase::SuperblockFlush if !std::mem::replace(&mut self.checkpoint.is_twin, true) => {
-                self.put_superblock(fx);
-            }
-            Phase::SuperblockFlush => self.checkpoint_done(fx),
+            Phase::SuperblockFlush if self.roster.written() => self.checkpoint_done(fx),
+            Phase::SuperblockFlush => self.put_superblock(fx),
             Phase::Idle | Phase::Table | Phase::TableDone | Phase::Superblock => {}
         }
     }
 
     fn write_superblock(&mut self, fx: &mut Fx) {
         if !self.checkpoint.is_bare {
-            self.superblock.table_at = self.next_table();
-            self.superblock.table_seq = self.checkpoint.number;
-            let start = self.checkpoint.start;
-            (self.superblock.pool_chunk, self.superblock.pool_seq) = start;
+            let table_at = self.next_table();
+            self.roster.set_table(table_at, self.checkpoint.number, self.checkpoint.start);
         }
-        let next = &mut self.superblock;
-        next.seq += 1;
-        next.pool_durable = self.pool.log.durable;
-        next.state = self.checkpoint.state.unwrap_or(SetState::Open);
-        for (entry, disk) in next.disks.iter_mut().zip(&self.disks) {
+        let state = self.checkpoint.state.unwrap_or(SetState::Open);
+        self.roster.begin(self.pool.log.ends().durable, state);
+        for (index, disk) in (0..).zip(&self.disks) {
             if let Some(disk) = disk.as_ref().filter(|disk| disk.is_listed()) {
-                *entry = Some(DiskEntry { superblock: next.seq, ..disk.entry.clone() });
+                self.roster.list(index, disk.entry.clone());
             }
         }
         self.put_superblock(fx);
     }
 
     fn put_superblock(&mut self, fx: &mut Fx) {
-        self.superblock_copy = 1 - self.superblock_copy;
         self.checkpoint.phase = Phase::Superblock;
         let io = self.ios.start(Io::Superblock);
-        let from = vec![Piece::Bytes(self.superblock.encode().into())];
-        let at = SUPERBLOCK_AT[self.superblock_copy];
-        fx.push(Effect::write(io, Place::Cache, at, from));
+        let (at, copy) = self.roster.put();
+        fx.push(Effect::write(io, Place::Cache, at, vec![copy]));
     }
 
     pub(super) fn superblock_written(&mut self, is_ok: bool, fx: &mut Fx) {
@@ -177,13 +163,10 @@ impl Tier {
 
     fn checkpoint_done(&mut self, fx: &mut Fx) {
         self.checkpoint.phase = Phase::Idle;
-        self.superblock_durable = self.superblock.seq;
         self.roster_written(fx);
         let (_, seq) = self.checkpoint.start;
-        while self.pool.log.chunks.front().is_some_and(|(_, first)| *first < seq) {
-            if let Some(chunk) = self.pool.log.drop_chunk() {
-                self.free_chunk(chunk);
-            }
+        for chunk in self.pool.log.drop_before(seq) {
+            self.chunks.release(chunk);
         }
         if self.checkpoint.state == Some(SetState::Clean) {
             self.is_closed = true;

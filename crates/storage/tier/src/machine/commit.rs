@@ -1,31 +1,27 @@
 use std::collections::VecDeque;
 
-use super::disk::{Durable, Pending};
 use super::flusher::Flushed;
 use super::group::{Group, payload_blocks};
 use super::io::Io;
-use super::log::{GroupFacts, Log, LogId};
-use super::overlay::blocks_of;
+use super::log::{GroupFacts, Log, LogEnds, LogId};
+use super::log_queue::{Durable, Failed, Pending, Placed};
 use super::pool::After;
 use super::uncached::Uncached;
 use super::write::WriteRequest;
 use super::{Fx, Tier};
-use crate::event::{Effect, IoError, Op, Place};
+use crate::event::{Effect, IoError, IoId, Op, Place};
 use crate::format::Flags;
 
 /// Groups of a log that are written at once: with two, one gathers while the other is on its way.
 const GROUPS_IN_FLIGHT: usize = 2;
-/// Free chunks that only the pool's log may take: without them nothing could be freed.
-pub(super) const POOL_CHUNKS: usize = 2;
 
 impl Tier {
     /// Begins groups of a disk's log as far as they may be under way.
     pub(super) fn pump_log(&mut self, index: u16, fx: &mut Fx) {
         while !self.is_failed {
             let disk = self.disk(index);
-            let is_still = disk.is_settling || disk.is_fenced;
-            let Some(log) = disk.log.as_ref() else { return };
-            if is_still || disk.pending.is_empty() || log.in_flight() >= GROUPS_IN_FLIGHT {
+            let is_still = disk.copies.is_settling() || disk.is_fenced;
+            if is_still || !disk.queue.has_pending() || disk.log.in_flight() >= GROUPS_IN_FLIGHT {
                 return;
             }
             if !self.begin_group(index, fx) {
@@ -39,7 +35,7 @@ impl Tier {
         let (geometry, now) = (self.geometry, self.now);
         let Some(room) = self.log_room(index, fx) else {
             let disk = self.disk(index);
-            if disk.pending.front() != Some(&Pending::EpochEnd) {
+            if disk.queue.first() != Some(Pending::EpochEnd) {
                 disk.full_since.get_or_insert(now);
             }
             return false;
@@ -49,31 +45,24 @@ impl Tier {
         }
         let group = self.gather(index, room, fx);
         if group.records.is_empty() {
-            self.close_epoch(index, group.ends_epoch);
+            if group.ends_epoch {
+                self.disk(index).destager.close();
+            }
             return group.ends_epoch;
         }
         let Group { seq, records, payload, writes, logged, ends_epoch, is_awaited, .. } = group;
-        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
         self.count(index).groups += 1;
         let disk = self.disk(index);
-        let epoch = disk.open_epoch();
-        if epoch.writes.is_empty() {
-            epoch.since = now;
-        }
-        epoch.last_seq = seq;
-        epoch.writes.extend(logged);
+        let epoch = disk.destager.add(seq, logged, disk.sidecar.word().applied, now);
         let flags = if ends_epoch { Flags::EPOCH_END } else { Flags::default() };
-        let (epoch, unix_ns) = (epoch.number, now.0);
-        let is_durable = is_awaited && disk.log.as_ref().is_some_and(Log::is_durable_so_far);
-        let facts = GroupFacts { flags, epoch, unix_ns, is_durable };
-        disk.epoch_since.get_or_insert(now);
-        let sent: Vec<u32> = writes.iter().map(|(write, _)| *write).collect();
-        disk.groups.insert(seq, writes);
-        let log = disk.log.as_mut().expect("seen above");
-        let place = (seq, log.position);
-        let effect = log.write(&geometry, facts, records, payload, io);
-        self.push_group(index, place, effect, &sent, fx);
-        self.close_epoch(index, ends_epoch);
+        let is_durable = is_awaited && disk.log.is_durable_so_far();
+        let facts = GroupFacts { flags, epoch, is_durable, ..GroupFacts::default() };
+        if ends_epoch {
+            disk.destager.close();
+        }
+        self.put_group(index, facts, writes, fx, |log, facts, io| {
+            log.write(&geometry, facts, records, payload, io)
+        });
         self.time_changed();
         true
     }
@@ -81,23 +70,25 @@ impl Tier {
     /// Takes what waits for a group with so many blocks of payload; a flush of what is durable is answered.
     fn gather(&mut self, index: u16, room: u64, fx: &mut Fx) -> Group {
         let geometry = self.geometry;
-        let log = self.disk(index).log.as_ref().expect("a disk with pending writes has a log");
-        let (seq, payload_at, durable) = (log.seq, log.payload_at(&geometry), log.durable);
+        let log = &self.disk(index).log;
+        let (seq, payload_at, durable) =
+            (log.ends().seq, log.payload_at(&geometry), log.ends().durable);
         let mut group = Group { seq, ..Group::default() };
-        while let Some(next) = self.disk(index).pending.front().copied() {
+        while let Some(next) = self.disk(index).queue.first() {
+            let queue = &mut self.disk(index).queue;
             match next {
                 Pending::EpochEnd => {
-                    self.disk(index).pending.pop_front();
+                    queue.pop();
                     group.ends_epoch = true;
                     break;
                 }
                 Pending::Flush(id) => {
-                    self.disk(index).pending.pop_front();
                     let last = if group.records.is_empty() { seq - 1 } else { seq };
                     if last <= durable {
+                        queue.pop();
                         fx.push(Effect::Reply(id, Ok(())));
                     } else {
-                        self.disk(index).durable.push_back((last, Durable::Flush(id)));
+                        queue.pop_flush(last, id);
                         group.is_awaited |= last == seq;
                     }
                     group.ends_epoch = true;
@@ -109,56 +100,56 @@ impl Tier {
                     }
                     group.add(write, found, payload_at);
                     let is_durable = found.request.fua;
-                    let disk = self.disk(index);
-                    disk.pending.pop_front();
-                    if is_durable {
-                        disk.durable.push_back((seq, Durable::Write(write)));
-                        (group.ends_epoch, group.is_awaited) = (true, true);
-                    } else {
-                        disk.accepted.push_back((seq, write));
-                    }
+                    self.disk(index).queue.pop_write(seq, write, is_durable);
+                    group.ends_epoch |= is_durable;
+                    group.is_awaited |= is_durable;
                 }
             }
         }
         group
     }
 
-    pub(super) fn close_epoch(&mut self, index: u16, is_over: bool) {
-        let disk = self.disk(index);
-        if let Some(epoch) = disk.epochs.back_mut().filter(|epoch| is_over && !epoch.is_closed) {
-            epoch.is_closed = true;
-            disk.epoch_since = None;
-        }
-    }
-
     /// Blocks of payload that the next group may have, in this chunk or a new one.
     pub(super) fn log_room(&mut self, index: u16, fx: &mut Fx) -> Option<u64> {
         let (needed, is_awaited) = self.first_needs(index);
         let geometry = self.geometry;
-        let log = self.disk(index).log.as_ref()?;
+        let log = &self.disk(index).log;
         if let Some(room) = log.room(&geometry).filter(|room| *room >= needed) {
             return Some(room);
         }
         let chunk = self.take_chunk(index)?;
-        let now = self.now;
-        let epoch = self.disk(index).open_number();
-        let seq = self.log(index).seq;
-        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
+        let disk = self.disk(index);
         // A link before a durable group is durable, too, or both would want a flush.
-        let is_durable = is_awaited && self.log(index).is_durable_so_far();
-        let facts = GroupFacts { flags: Flags::default(), epoch, unix_ns: now.0, is_durable };
-        let log = self.log(index);
-        let place = (seq, log.position);
-        let effect = log.link(&geometry, facts, chunk, io);
-        let room = log.room(&geometry);
-        self.disk(index).groups.insert(seq, Vec::new());
-        self.push_group(index, place, effect, &[], fx);
-        room
+        let is_durable = is_awaited && disk.log.is_durable_so_far();
+        let facts = GroupFacts { epoch: disk.open_number(), is_durable, ..GroupFacts::default() };
+        self.put_group(index, facts, Vec::new(), fx, |log, facts, io| {
+            log.link(&geometry, facts, chunk, io)
+        });
+        self.disk(index).log.room(&geometry)
+    }
+
+    /// Writes a group with these writes to the log of a disk, and to its copies.
+    fn put_group(
+        &mut self,
+        index: u16,
+        facts: GroupFacts,
+        writes: Vec<Placed>,
+        fx: &mut Fx,
+        write: impl FnOnce(&mut Log, GroupFacts, IoId) -> Effect,
+    ) {
+        let unix_ns = self.now.0;
+        let LogEnds { seq, position, .. } = self.disk(index).log.ends();
+        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
+        let sent: Vec<u32> = writes.iter().map(|placed| placed.write).collect();
+        let disk = self.disk(index);
+        disk.queue.begin_group(seq, writes);
+        let effect = write(&mut disk.log, GroupFacts { unix_ns, ..facts }, io);
+        self.push_group(index, (seq, position), effect, &sent, fx);
     }
 
     /// Blocks of the first thing that waits, and whether it is a durable write.
     fn first_needs(&mut self, index: u16) -> (u64, bool) {
-        match self.disk(index).pending.front().copied() {
+        match self.disk(index).queue.first() {
             Some(Pending::Write(write)) => {
                 let found = self.writes.get(write);
                 (payload_blocks(found), found.request.fua)
@@ -171,18 +162,14 @@ impl Tier {
     /// backing store.
     fn take_chunk(&mut self, index: u16) -> Option<u32> {
         let logs = (self.geometry.chunks - self.geometry.page_chunks).saturating_sub(3) as usize;
-        let sharing = self.disks.iter().flatten().filter(|disk| disk.log.is_some()).count().max(1);
+        let sharing = self.disks.iter().flatten().count().max(1);
         let most = (logs / sharing).max(2);
-        let has = self.log(index).chunks.len();
-        if has < most && self.free_chunks.len() > POOL_CHUNKS {
-            return self.free_chunks.pop_front();
+        let has = self.disk(index).log.chunks().len();
+        let chunk = if has < most { self.chunks.take_for_disk() } else { None };
+        if chunk.is_none() {
+            self.disk(index).destager.close();
         }
-        self.close_epoch(index, true);
-        None
-    }
-
-    pub(super) fn log(&mut self, index: u16) -> &mut super::log::Log {
-        self.disk(index).log.as_mut().expect("a disk in mode back has a log")
+        chunk
     }
 
     pub(super) fn group_done(&mut self, log: LogId, seq: u64, is_ok: bool, fx: &mut Fx) {
@@ -194,7 +181,7 @@ impl Tier {
                 self.pool.log.written(seq);
             }
             LogId::Disk(index) => {
-                if self.log(index).written(seq) {
+                if self.disk(index).log.written(seq) {
                     self.groups_accepted(index, fx);
                     self.disk_durable(index, fx);
                 }
@@ -205,31 +192,24 @@ impl Tier {
     /// Writes whose groups the cache device has are where they will be read, and their memory is free; they
     /// are answered, in order, when all copies have them, too.
     pub(super) fn groups_accepted(&mut self, index: u16, fx: &mut Fx) {
-        let Some(accepted) = self.disk(index).log.as_ref().map(|log| log.accepted) else { return };
-        while let Some(entry) =
-            self.disk(index).groups.first_entry().filter(|e| *e.key() <= accepted)
-        {
-            for (write, at) in entry.remove() {
-                self.landed(index, write, at, fx);
+        let accepted = self.disk(index).log.ends().accepted;
+        while let Some(landed) = self.disk(index).queue.take_landed(accepted) {
+            for placed in landed {
+                self.landed(index, placed, fx);
             }
         }
         let accepted = self.disk(index).accepted_everywhere();
-        while let Some((_, write)) =
-            self.disk(index).accepted.front().copied().filter(|(seq, _)| *seq <= accepted)
-        {
-            self.disk(index).accepted.pop_front();
+        while let Some(write) = self.disk(index).queue.take_accepted(accepted) {
             self.answer(write, Ok(()), fx);
         }
     }
 
-    fn landed(&mut self, index: u16, write: u32, at: u64, fx: &mut Fx) {
+    fn landed(&mut self, index: u16, Placed { write, at }: Placed, fx: &mut Fx) {
         let WriteRequest { request, order, .. } = self.writes.get(write);
         let (offset, bytes, order, is_write) =
             (request.offset, request.bytes, *order, request.op == Op::Write);
         if is_write {
-            for (place, (block, ..)) in blocks_of(offset, bytes).enumerate() {
-                self.disk(index).overlay.landed(block, order, at + 4096 * place as u64);
-            }
+            self.disk(index).overlay.land(order, (offset, bytes), at);
         }
         self.let_go(write, fx);
     }
@@ -239,24 +219,21 @@ impl Tier {
         if self.flusher.is_busy() || self.is_failed {
             return;
         }
-        let pool = &self.pool;
-        let is_urgent = pool.urgent_to > pool.log.durable && pool.log.accepted > pool.log.durable;
+        let pool = self.pool.log.ends();
+        let is_urgent = self.pool.urgent_to > pool.durable && pool.accepted > pool.durable;
         let disks = self.disks.iter().flatten();
-        let is_waited_for = disks.clone().any(|disk| {
-            let log = disk.log.as_ref();
-            log.is_some_and(|log| disk.waits_for(log.flushed, log.accepted, false))
-        });
-        let has_new = pool.log.accepted > pool.log.durable
-            || disks
-                .clone()
-                .any(|disk| disk.log.as_ref().is_some_and(|log| log.accepted > log.flushed));
+        let logs = disks.map(|disk| (disk, disk.log.ends()));
+        let is_waited_for =
+            logs.clone().any(|(disk, log)| disk.waits_for(log.flushed, log.accepted, false));
+        let has_new =
+            pool.accepted > pool.durable || logs.clone().any(|(_, log)| log.accepted > log.flushed);
         if !self.flusher.is_due(is_urgent || is_waited_for, has_new) {
             return;
         }
-        let mut covers = vec![(LogId::Pool, self.pool.log.accepted)];
+        let mut covers = vec![(LogId::Pool, pool.accepted)];
         for (index, disk) in (0..).zip(&self.disks) {
-            let log = disk.as_ref().and_then(|disk| disk.log.as_ref());
-            covers.extend(log.map(|log| (LogId::Disk(index), log.accepted)));
+            let accepted = disk.as_ref().map(|disk| disk.log.ends().accepted);
+            covers.extend(accepted.map(|accepted| (LogId::Disk(index), accepted)));
         }
         self.flusher.begin(covers);
         let io = self.ios.start(Io::CacheFlush);
@@ -271,15 +248,13 @@ impl Tier {
         for (log, to) in covers {
             match log {
                 LogId::Pool => {
-                    self.pool.log.flushed = self.pool.log.flushed.max(to);
-                    self.pool.log.durable = self.pool.log.flushed;
+                    self.pool.log.flushed_to(to);
+                    self.pool.log.durable_to(to);
                     self.pool_durable(fx);
                 }
                 LogId::Disk(index) => {
-                    if let Some(log) =
-                        self.disks[usize::from(index)].as_mut().and_then(|d| d.log.as_mut())
-                    {
-                        log.flushed = log.flushed.max(to);
+                    if let Some(disk) = &mut self.disks[usize::from(index)] {
+                        disk.log.flushed_to(to);
                     }
                     self.disk_durable(index, fx);
                 }
@@ -295,15 +270,10 @@ impl Tier {
         let now = self.now;
         let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
         let to = disk.durable_everywhere();
-        let Some(log) = disk.log.as_mut() else { return };
-        if to > log.durable {
-            log.durable = to;
+        if disk.log.durable_to(to) {
             disk.seal_since.get_or_insert(now);
         }
-        while let Some((_, waiter)) =
-            self.disk(index).durable.front().copied().filter(|(seq, _)| *seq <= to)
-        {
-            self.disk(index).durable.pop_front();
+        while let Some(waiter) = self.disk(index).queue.take_durable(to) {
             match waiter {
                 Durable::Flush(id) => fx.push(Effect::Reply(id, Ok(()))),
                 Durable::Write(write) => self.answer(write, Ok(()), fx),
@@ -319,15 +289,11 @@ impl Tier {
             |since: Option<units::Nanos>| since.is_some_and(|since| now >= since + super::PAUSE);
         let disk = self.disks.get_mut(usize::from(index)).and_then(Option::as_mut);
         let Some(disk) = disk.filter(|disk| disk.stage.is_working()) else { return };
-        if is_due(disk.epoch_since) {
-            disk.epoch_since = None;
-            disk.pending.push_back(Pending::EpochEnd);
+        if disk.destager.tick(now) {
+            disk.queue.push(Pending::EpochEnd);
         }
         if disk.retry_at.is_some_and(|at| now >= at) {
             disk.retry_at = None;
-        }
-        if disk.rests_until.is_some_and(|until| now >= until) {
-            disk.rests_until = None;
         }
         self.tick_copies(index, fx);
         let disk = self.disk(index);
@@ -343,8 +309,8 @@ impl Tier {
 
     /// Says in the log what became durable, when nothing else would.
     pub(super) fn seal(&mut self, index: u16, fx: &mut Fx) {
-        let log = self.disk(index).log.as_ref();
-        if log.is_some_and(|log| log.told < log.durable) {
+        let ends = self.disk(index).log.ends();
+        if ends.told < ends.durable {
             self.put_seal(index, fx);
         }
     }
@@ -352,30 +318,23 @@ impl Tier {
     /// Says in the log that all of it is on the backing store, for those who read the log alone. Whether a group was
     /// begun for that.
     pub(super) fn tell_retired(&mut self, index: u16, fx: &mut Fx) -> bool {
-        let log = self.disk(index).log.as_ref();
-        log.is_some_and(|log| log.told_retired < log.retired) && self.put_seal(index, fx)
+        let ends = self.disk(index).log.ends();
+        ends.told_retired < ends.retired && self.put_seal(index, fx)
     }
 
     /// Begins a group without records, where there is room. Whether it did.
     fn put_seal(&mut self, index: u16, fx: &mut Fx) -> bool {
-        let (geometry, now, is_failed) = (self.geometry, self.now, self.is_failed);
+        let (geometry, is_failed) = (self.geometry, self.is_failed);
         let disk = self.disk(index);
         let epoch = disk.open_number();
-        let is_still = is_failed || disk.is_settling || disk.is_fenced;
-        let Some(log) = disk.log.as_mut() else { return false };
-        if is_still || log.room(&geometry).is_none() {
+        let is_still = is_failed || disk.copies.is_settling() || disk.is_fenced;
+        if is_still || disk.log.room(&geometry).is_none() {
             return false;
         }
-        let seq = log.seq;
-        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
-        let facts =
-            GroupFacts { flags: Flags::SEAL, epoch, unix_ns: now.0, ..GroupFacts::default() };
-        let disk = self.disk(index);
-        disk.groups.insert(seq, Vec::new());
-        let log = self.log(index);
-        let place = (seq, log.position);
-        let effect = log.write(&geometry, facts, Vec::new(), Vec::new(), io);
-        self.push_group(index, place, effect, &[], fx);
+        let facts = GroupFacts { flags: Flags::SEAL, epoch, ..GroupFacts::default() };
+        self.put_group(index, facts, Vec::new(), fx, |log, facts, io| {
+            log.write(&geometry, facts, Vec::new(), Vec::new(), io)
+        });
         true
     }
 
@@ -401,29 +360,7 @@ impl Tier {
     /// Nothing of this disk will be accepted any more.
     pub(super) fn fail_disk(&mut self, index: u16, fx: &mut Fx) {
         let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
-        let mut unlanded: Vec<u32> = std::mem::take(&mut disk.groups)
-            .into_values()
-            .flatten()
-            .map(|(write, _)| write)
-            .collect();
-        let mut flushes = Vec::new();
-        for pending in std::mem::take(&mut disk.pending) {
-            match pending {
-                Pending::Write(write) => unlanded.push(write),
-                Pending::Flush(id) => flushes.push(id),
-                Pending::EpochEnd => {}
-            }
-        }
-        // What the cache device has and a copy has not.
-        let accepted = std::mem::take(&mut disk.accepted).into_iter().map(|(_, write)| write);
-        let mut landed: Vec<u32> = accepted.filter(|write| !unlanded.contains(write)).collect();
-        for (_, waiter) in std::mem::take(&mut disk.durable) {
-            match waiter {
-                Durable::Flush(id) => flushes.push(id),
-                Durable::Write(write) if !unlanded.contains(&write) => landed.push(write),
-                Durable::Write(_) => {}
-            }
-        }
+        let Failed { flushes, landed, unlanded } = disk.queue.fail();
         let held = if disk.uncached == Uncached::No || disk.is_fenced {
             std::mem::take(&mut disk.held)
         } else {
@@ -444,10 +381,8 @@ impl Tier {
     /// A write that is not in the log is not seen any more.
     fn fail_write(&mut self, index: u16, write: u32, fx: &mut Fx) {
         let WriteRequest { request, order, .. } = self.writes.get(write);
-        let (offset, bytes, order) = (request.offset, request.bytes, *order);
-        for (block, ..) in blocks_of(offset, bytes) {
-            self.disk(index).overlay.drop_layers(block, |layer| layer.order == order);
-        }
+        let (range, order) = ((request.offset, request.bytes), *order);
+        self.disk(index).overlay.fail(order, range);
         self.answer(write, Err(IoError::Io), fx);
         self.let_go(write, fx);
     }

@@ -1,32 +1,17 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use units::Nanos;
 
-use super::batch::{Batch, Phase};
+use super::copies::Copies;
+use super::destager::Destager;
 use super::epoch::Epoch;
 use super::log::Log;
-use super::overlay::{Overlay, blocks_of};
-use super::peer::Peer;
+use super::log_queue::LogQueue;
+use super::overlay::Overlay;
+use super::sidecar::SidecarWriter;
 use super::uncached::Uncached;
 use super::{Counters, Mode, PAUSE};
-use crate::ReqId;
 use crate::format::{DiskEntry, Holder, NO_CHUNK, Sidecar, SidecarState};
-
-/// What waits for its place in a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pending {
-    Write(u32),
-    Flush(ReqId),
-    /// An order or the clock ends the epoch here.
-    EpochEnd,
-}
-
-/// Who waits for a group to be durable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Durable {
-    Flush(ReqId),
-    Write(u32),
-}
 
 /// How far a disk is on its way into the set or out of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,24 +66,13 @@ pub(crate) struct Disk {
     pub(crate) spare: Vec<u32>,
     pub(crate) mode: Mode,
     pub(crate) populate: bool,
-    pub(crate) sidecar: Sidecar,
-    pub(crate) log: Option<Log>,
+    pub(crate) sidecar: SidecarWriter,
+    pub(crate) log: Log,
     pub(crate) overlay: Overlay,
-    /// Oldest first; the last one is open.
-    pub(crate) epochs: VecDeque<Epoch>,
-    pub(super) pending: VecDeque<Pending>,
-    /// Writes of each group that is being written.
-    pub(super) groups: BTreeMap<u64, Vec<(u32, u64)>>,
-    /// Who is answered when a group is accepted, and when it is durable.
-    pub(super) accepted: VecDeque<(u64, u32)>,
-    pub(super) durable: VecDeque<(u64, Durable)>,
-    pub(super) batch: Option<Batch>,
+    pub(crate) destager: Destager,
+    pub(super) queue: LogQueue,
     /// Not to be tried before then.
     pub(super) retry_at: Option<Nanos>,
-    /// The next batch gathers until then.
-    pub(super) rests_until: Option<Nanos>,
-    /// When the oldest write of the open epoch came.
-    pub(super) epoch_since: Option<Nanos>,
     /// When groups became durable of which no head tells yet.
     pub(super) seal_since: Option<Nanos>,
     /// Writes of mode through that go on, and those that wait for them, oldest first.
@@ -120,23 +94,11 @@ pub(crate) struct Disk {
     pub(super) held: VecDeque<crate::Request>,
     pub(super) change: Option<Mode>,
     pub(super) is_draining: bool,
-    /// The sidecar that is being written, and the generation that the last one had.
-    pub(super) sidecar_next: Option<Sidecar>,
-    /// Whether the second copy of it is being written.
-    pub(super) is_sidecar_twin: bool,
-    pub(super) confirmed: u64,
-    /// How many peers are to hold copies of the log in mode back, and who may.
-    pub(super) copies: u8,
-    pub(super) peers: Vec<Peer>,
+    pub(super) copies: Copies,
     /// How its writes are to be answered if there are as many copies.
     pub(super) wish: Mode,
-    /// The log pauses while a peer gets the last of it.
-    pub(super) is_settling: bool,
     /// Somebody else owns it.
     pub(super) is_fenced: bool,
-    pub(super) is_damaged: bool,
-    /// Groups up to this one are on the backing store by its durable sidecar.
-    pub(super) sidecar_retired: u64,
     /// A log start that is on its way to the pool's log.
     pub(super) start_queued: u64,
     /// Writes wait for room in the log since then.
@@ -192,27 +154,28 @@ pub struct DiskStatus {
 }
 
 impl Disk {
-    pub(crate) fn new(entry: DiskEntry, mode: Mode, sidecar: Sidecar, log: Option<Log>) -> Self {
-        let sidecar_retired = sidecar.log_retired;
+    /// A disk with what was found in its log. In mode back its writes are answered, when all that is out, only if there
+    /// are as many copies as there should be.
+    pub(crate) fn new(
+        entry: DiskEntry,
+        mode: Mode,
+        sidecar: Sidecar,
+        (log, epochs): (Log, VecDeque<Epoch>),
+        wish: Wish,
+    ) -> Self {
+        let first = wish.first();
         Self {
             entry,
             stage: Stage::Serving,
             spare: Vec::new(),
             mode,
             populate: true,
-            confirmed: sidecar.generation,
-            sidecar,
+            sidecar: SidecarWriter::new(sidecar),
             log,
             overlay: Overlay::default(),
-            epochs: VecDeque::new(),
-            pending: VecDeque::new(),
-            groups: BTreeMap::new(),
-            accepted: VecDeque::new(),
-            durable: VecDeque::new(),
-            batch: None,
+            destager: Destager::new(epochs),
+            queue: LogQueue::default(),
             retry_at: None,
-            rests_until: None,
-            epoch_since: None,
             seal_since: None,
             through: Vec::new(),
             waiting: VecDeque::new(),
@@ -224,17 +187,11 @@ impl Disk {
             uncached: Uncached::No,
             stalled: Vec::new(),
             held: VecDeque::new(),
-            change: None,
+            change: (first != mode).then_some(first),
             is_draining: false,
-            sidecar_next: None,
-            is_sidecar_twin: false,
-            copies: 0,
-            peers: Vec::new(),
-            wish: mode,
-            is_settling: false,
+            copies: Copies::new(wish.copies, wish.peers),
+            wish: wish.mode,
             is_fenced: false,
-            is_damaged: false,
-            sidecar_retired,
             start_queued: 0,
             full_since: None,
             counters: Counters::default(),
@@ -249,33 +206,18 @@ impl Disk {
     /// Its log begins there.
     pub(crate) fn take_chunk(&mut self, chunk: u32) {
         self.entry.log_chunk = chunk;
-        if let Some(first) = self.log.as_mut().and_then(|log| log.chunks.front_mut()) {
-            first.0 = chunk;
-        }
+        self.log.set_first_chunk(chunk);
     }
 
     /// Reads see what waits in its log. Says how many writes that is: new ones count from there.
     pub(crate) fn lay_recovered(&mut self) -> u64 {
         let mut order = 0;
-        for write in self.epochs.iter_mut().flat_map(|epoch| &mut epoch.writes) {
+        for write in self.destager.writes() {
             order += 1;
             write.order = order;
-            for (place, (block, from, to)) in blocks_of(write.offset, write.bytes).enumerate() {
-                self.overlay.cover(block, write.layer(place, from, to));
-            }
+            self.overlay.write(write.layers());
         }
         order
-    }
-
-    /// What was found in its log, and how its writes are to be answered when that is out: in mode back only
-    /// when there are as many copies as there should be.
-    pub(crate) fn recovered(&mut self, epochs: VecDeque<Epoch>, wish: Wish) {
-        let first = wish.first();
-        self.epochs = epochs;
-        self.copies = wish.copies;
-        self.peers = wish.peers.into_iter().map(Peer::new).collect();
-        self.wish = wish.mode;
-        self.change = (first != self.mode).then_some(first);
     }
 
     pub(super) fn status(&self, (pages, share_percent): (usize, u8)) -> DiskStatus {
@@ -287,18 +229,18 @@ impl Disk {
             populates: self.populate,
             mode: self.mode,
             dirty_bytes: self.overlay.bytes(),
-            epochs: self.epochs.len(),
-            log_chunks: self.log.as_ref().map_or(0, |log| log.chunks.len()),
-            durable: self.log.as_ref().map_or(0, |log| log.durable),
-            retired: self.log.as_ref().map_or(0, |log| log.retired),
-            sidecar: self.sidecar.state,
-            is_damaged: self.is_damaged,
+            epochs: self.destager.epochs(),
+            log_chunks: self.log.chunks().len(),
+            durable: self.log.ends().durable,
+            retired: self.true_to(),
+            sidecar: self.sidecar.word().state,
+            is_damaged: self.destager.is_damaged(),
             is_refused: self.retry_at.is_some(),
             generation: self.entry.generation,
-            copies: self.copies,
-            holding: self.holding(),
+            copies: self.copies.wanted(),
+            holding: self.copies.holding(),
             is_fenced: self.is_fenced,
-            oldest: self.epochs.front().map(|epoch| epoch.since),
+            oldest: self.destager.oldest(),
             full_since: self.full_since,
             counters: self.counters,
         }
@@ -309,47 +251,48 @@ impl Disk {
         if !self.stage.is_working() {
             return if let Stage::Emptying(at) = self.stage { Some(at) } else { None };
         }
-        let since = [self.epoch_since, self.unbacked_since, self.seal_since];
+        let since = [self.unbacked_since, self.seal_since];
         let due = since.into_iter().flatten().map(|since| since + PAUSE);
-        let gathers = self.epochs.front().is_some_and(|epoch| epoch.is_closed);
-        let rests = self.rests_until.filter(|_| gathers);
-        let retires = self.batch.as_ref().and_then(|batch| match batch.phase {
-            Phase::Retiring(at) | Phase::Mapping(at) => Some(at),
-            _ => None,
-        });
-        let peers = self.peers.iter().filter_map(Peer::due);
-        due.chain(rests).chain(retires).chain(self.retry_at).chain(peers).min()
+        due.chain(self.destager.due()).chain(self.retry_at).chain(self.copies.due()).min()
     }
 
     /// Its newest sidecar copy is durable: superblocks and heads of its log say so from now on. They say the
     /// number before: where the newest copy is damaged later, the other one is no older state.
     pub(crate) fn sidecar_is_durable(&mut self) {
-        self.entry.sidecar = self.sidecar.seq - 1;
-        if let Some(log) = self.log.as_mut() {
-            log.sidecar = self.sidecar.seq - 1;
-        }
+        self.entry.sidecar = self.sidecar.word().seq - 1;
+        self.log.set_sidecar(self.entry.sidecar);
     }
 
-    /// The epoch that writes belong to now.
-    pub(super) fn open_epoch(&mut self) -> &mut Epoch {
-        if self.epochs.back().is_none_or(|epoch| epoch.is_closed) {
-            let number = self.open_number();
-            self.epochs.push_back(Epoch { number, ..Epoch::default() });
-        }
-        self.epochs.back_mut().expect("one was put there if there was none")
-    }
-
-    /// The number that a group of now has, without opening an epoch.
+    /// The number of the epoch that a group of now has.
     pub(super) fn open_number(&self) -> u64 {
-        match self.epochs.back() {
-            Some(epoch) if !epoch.is_closed => epoch.number,
-            Some(epoch) => epoch.number + 1,
-            None => self.sidecar.applied + 1,
-        }
+        self.destager.open_number(self.sidecar.word().applied)
+    }
+
+    /// Groups up to this one may be answered.
+    pub(super) fn accepted_everywhere(&self) -> u64 {
+        self.copies.accepted(self.log.ends().accepted)
+    }
+
+    /// Groups up to this one are durable in all copies.
+    pub(super) fn durable_everywhere(&self) -> u64 {
+        self.copies.durable(self.log.ends().flushed)
+    }
+
+    /// Whether somebody waits for groups to be durable that were accepted and are not.
+    pub(super) fn waits_for(&self, durable: u64, accepted: u64, is_closing: bool) -> bool {
+        let is_new = |seq: u64| seq > durable && seq <= accepted;
+        self.queue.waits_for(is_new)
+            || self.destager.awaited_seq().is_some_and(is_new)
+            || (is_closing && accepted > durable)
+    }
+
+    /// Whether its sidecar is to say for the first time that it is ours.
+    pub(super) fn is_marking(&self) -> bool {
+        self.stage == Stage::Marking
     }
 
     /// The group up to which its pages are true.
     pub(super) fn true_to(&self) -> u64 {
-        self.log.as_ref().map_or(0, |log| log.retired)
+        self.log.ends().retired
     }
 }

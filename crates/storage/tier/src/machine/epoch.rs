@@ -1,6 +1,6 @@
 use units::Nanos;
 
-use super::overlay::{Layer, Source};
+use super::overlay::{Layer, Source, layers};
 
 /// A write that is in the log.
 #[derive(Debug, Clone)]
@@ -8,9 +8,8 @@ pub(crate) struct Logged {
     pub(crate) order: u64,
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
-    /// First block of its payload; `None` for zeros.
-    pub(crate) at: Option<u64>,
-    pub(crate) unmap: bool,
+    /// Where its payload begins in the log, or zeros.
+    pub(crate) source: Source,
     pub(crate) sums: Box<[u32]>,
 }
 
@@ -27,13 +26,8 @@ pub(crate) struct Epoch {
 }
 
 impl Logged {
-    /// Its layer in the block that is the `place`th it touches.
-    pub(crate) fn layer(&self, place: usize, from: u8, to: u8) -> Layer {
-        let source = match self.at {
-            Some(at) => Source::Flash { at: at + 4096 * place as u64 },
-            None => Source::Zero { unmap: self.unmap },
-        };
-        let sum = self.sums.get(place).copied().unwrap_or(0);
-        Layer { order: self.order, from, to, source, sum }
+    /// Its layer in each block that it touches.
+    pub(crate) fn layers(&self) -> impl Iterator<Item = (u64, Layer)> {
+        layers(self.order, (self.offset, self.bytes), self.source, &self.sums)
     }
 }

@@ -9,35 +9,18 @@ const FILLING_MAX: u64 = 8 << 20;
 
 impl Tier {
     /// Opens the pages of these blocks to be filled with them, as far as they are resident and nobody
-    /// else fills them. The slots that are open; [`Tier::end_fills`] closes them.
+    /// else fills them. The slots that are open; [`PageIndex::close_fills`](super::pages::PageIndex::close_fills) closes them.
     pub(super) fn open_fills(&mut self, disk: u16, blocks: impl Iterator<Item = u64>) -> Vec<u32> {
         let mut open: Vec<u32> = Vec::new();
         if !self.disk(disk).populate || self.is_failed {
             return open;
         }
         for block in blocks {
-            let (key, bit) = self.pages.page_of(disk, block);
-            let Some(slot) = self.pages.find(key) else { continue };
-            let is_ours = open.last() == Some(&slot) || open.contains(&slot);
-            if (!is_ours && self.pages.slot(slot).is_open) || self.is_written_through(disk, block) {
-                continue;
+            if !self.is_written_through(disk, block) {
+                self.pages.open_fill(disk, block, &mut open);
             }
-            if !is_ours {
-                open.push(slot);
-                self.pages.slot(slot).is_open = true;
-                self.pages.pin(slot);
-            }
-            self.pages.slot(slot).filling |= 1 << bit;
         }
         open
-    }
-
-    pub(super) fn end_fills(&mut self, slots: &[u32]) {
-        for slot in slots {
-            let state = self.pages.slot(*slot);
-            (state.is_open, state.filling) = (false, 0);
-            self.pages.unpin(*slot);
-        }
     }
 
     /// Writes blocks (number, place in `buf`, sum) into those slots that were opened for them. Says
@@ -57,20 +40,11 @@ impl Tier {
         if self.filling >= FILLING_MAX && !matches!(holder, Holder::Run { .. }) {
             return 0;
         }
-        let (written, flushed) = (self.disk(disk).written, self.disk(disk).flushed);
+        let found = self.disk(disk);
+        let unbacked = (found.written > found.flushed).then_some(found.written);
         for (block, at, sum) in blocks.iter().copied() {
-            let (key, bit) = self.pages.page_of(disk, block);
-            let Some(slot) = self.pages.find(key).filter(|slot| open.contains(slot)) else {
-                continue;
-            };
-            let state = self.pages.slot(slot);
-            if state.filling & (1 << bit) == 0 {
-                continue;
-            }
-            state.sums[usize::from(bit)] = sum;
-            if written > flushed {
-                self.pages.fill_unbacked(slot, written);
-            }
+            let place = self.pages.fill((disk, block), sum, open, unbacked);
+            let Some((slot, bit)) = place else { continue };
             match runs.last_mut() {
                 Some((last, first, count, _)) if *last == slot && *first + *count == bit => {
                     *count += 1
@@ -104,15 +78,9 @@ impl Tier {
         fx: &mut Fx,
     ) {
         self.filling -= u64::from(bits.count_ones()) * 4096;
-        let key = self.pages.slot(slot).key();
+        let key = self.pages.key(slot);
         let flushed = key.map_or(0, |key| self.disk(key.disk).flushed);
-        let is_lasting = key.is_none() || self.pages.is_backed(slot, flushed);
-        let state = self.pages.slot(slot);
-        // What the backing store may still lose no durable map may tell of. Where one that may be durable tells of what
-        // the block was before, the next would take this for the same.
-        let told = if is_lasting { 0 } else { state.mapped };
-        let good = bits & state.filling & !told;
-        state.filling &= !bits;
+        let good = self.pages.end_fill(slot, bits, flushed);
         match holder {
             // The blocks are true only when the backing store has them, which is later.
             Holder::Run { disk, run } => {
@@ -120,9 +88,8 @@ impl Tier {
             }
             _ if !is_ok => {}
             _ => {
-                state.valid |= good;
-                if let Some(key) = state.key().filter(|_| good != 0) {
-                    self.tell(slot, key.disk);
+                if let Some(disk) = self.pages.serve(slot, good) {
+                    self.tell(slot, disk);
                 }
             }
         }

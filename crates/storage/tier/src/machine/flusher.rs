@@ -47,6 +47,12 @@ impl Flusher {
         self.in_flight.iter().flatten().any(|(log, _)| *log == LogId::Disk(index))
     }
 
+    /// A disk left: the end of a flush says nothing of the one that has its index next.
+    pub(super) fn forget(&mut self, index: u16) {
+        let covers = self.in_flight.iter_mut();
+        covers.for_each(|covers| covers.retain(|(log, _)| *log != LogId::Disk(index)));
+    }
+
     /// Whether a flush is to begin, none being under way: somebody waits for it, or wants it and there is something
     /// new. What was wanted and is durable already is wanted no more.
     pub(super) fn is_due(&mut self, is_waited_for: bool, has_new: bool) -> bool {
@@ -92,6 +98,14 @@ mod tests {
         flusher.begin(Vec::new());
         assert!(flusher.end().is_checkpoint);
         assert!(!flusher.is_due(false, true), "nobody wants another");
+    }
+
+    #[test]
+    fn flush_says_nothing_of_the_disk_that_has_an_index_next() {
+        let mut flusher = Flusher::default();
+        flusher.begin(vec![(LogId::Pool, 3), (LogId::Disk(1), 7)]);
+        flusher.forget(1);
+        assert_eq!(flusher.end().covers, [(LogId::Pool, 3)]);
     }
 
     #[test]

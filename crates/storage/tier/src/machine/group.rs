@@ -1,5 +1,6 @@
 use super::epoch::Logged;
-use super::overlay::blocks_of;
+use super::log_queue::Placed;
+use super::overlay::{Source, touched};
 use super::write::WriteRequest;
 use crate::event::{Op, Piece};
 use crate::format::{GROUP_RECORDS, Kind, Record};
@@ -12,7 +13,7 @@ pub(super) struct Group {
     pub(super) seq: u64,
     pub(super) records: Vec<Record>,
     pub(super) payload: Vec<Piece>,
-    pub(super) writes: Vec<(u32, u64)>,
+    pub(super) writes: Vec<Placed>,
     pub(super) logged: Vec<Logged>,
     pub(super) blocks: u64,
     pub(super) ends_epoch: bool,
@@ -30,10 +31,10 @@ impl Group {
     pub(super) fn add(&mut self, write: u32, found: &WriteRequest, payload_at: u64) {
         let request = &found.request;
         let at = payload_at + self.blocks * 4096;
-        let (kind, unmap) = match request.op {
-            Op::Zero { unmap: true } => (Kind::Trim, true),
-            Op::Zero { unmap: false } => (Kind::Zero, false),
-            _ => (Kind::Write, false),
+        let (kind, source) = match request.op {
+            Op::Zero { unmap: true } => (Kind::Trim, Source::Zero { unmap: true }),
+            Op::Zero { unmap: false } => (Kind::Zero, Source::Zero { unmap: false }),
+            _ => (Kind::Write, Source::Flash { at }),
         };
         self.records.push(Record {
             kind,
@@ -62,17 +63,19 @@ impl Group {
             order: found.order,
             offset: request.offset,
             bytes: request.bytes,
-            at: (kind == Kind::Write).then_some(at),
-            unmap,
+            source,
             sums: request.sums.blocks.clone().into(),
         });
-        self.writes.push((write, at));
+        self.writes.push(Placed { write, at });
     }
 }
 
 pub(super) fn payload_blocks(write: &WriteRequest) -> u64 {
     match write.request.op {
-        Op::Write => blocks_of(write.request.offset, write.request.bytes).count() as u64,
+        Op::Write => {
+            let blocks = touched(write.request.offset, write.request.bytes);
+            blocks.end - blocks.start
+        }
         _ => 0,
     }
 }

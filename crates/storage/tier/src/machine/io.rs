@@ -1,6 +1,5 @@
 use super::log::LogId;
 use super::memory::Opened;
-use super::peer::PeerIo;
 use crate::event::IoId;
 
 /// Which I/O it is that ended.
@@ -75,6 +74,32 @@ pub(super) enum Io {
     Table,
     /// A superblock.
     Superblock,
+}
+
+/// An I/O for a copy.
+#[derive(Debug, Clone)]
+pub(super) enum PeerIo {
+    Group {
+        seq: u64,
+        writes: Vec<u32>,
+    },
+    Flush {
+        to: u64,
+    },
+    /// Of the log, on the cache device.
+    Read {
+        buf: crate::Buf,
+        chunk: u32,
+        position: u64,
+        bytes: u32,
+    },
+    Copy {
+        buf: crate::Buf,
+        to: u64,
+    },
+    Mark,
+    Seal,
+    Kept,
 }
 
 /// Whose memory an I/O uses.

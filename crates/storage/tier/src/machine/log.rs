@@ -1,7 +1,13 @@
+//! A log on the cache device: chunks in a row, groups in them, and how far they are accepted and durable.
+//!
+//! Invariant: a group counts as accepted or durable only when it and all before it are. So groups that end early wait for
+//! those before them, a flush covers what was accepted when it began, and nothing is durable that was not flushed.
+//! Nobody else moves these ends.
+
 use std::collections::VecDeque;
 
 use crate::event::{Effect, IoId, Piece, Place};
-use crate::format::{BLOCK, Flags, Head, NO_CHUNK, Record, Uuid};
+use crate::format::{BLOCK, Flags, Head, Label, NO_CHUNK, Record, Uuid};
 use crate::geometry::Geometry;
 
 /// Which log.
@@ -11,41 +17,56 @@ pub(super) enum LogId {
     Disk(u16),
 }
 
-/// Where a log is being written, and how far.
+/// A chunk of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogChunk {
+    pub(crate) chunk: u32,
+    /// Number of its first group.
+    pub(crate) first: u64,
+    /// Position at which it begins.
+    pub(crate) start: u64,
+}
+
+/// How far a log is. Numbers are of groups; all of them up to that one are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogEnds {
+    /// The next group.
+    pub(crate) seq: u64,
+    /// Position of the next group.
+    pub(crate) position: u64,
+    /// Accepted by the cache device.
+    pub(crate) accepted: u64,
+    /// Position behind the last accepted group.
+    pub(crate) accepted_to: u64,
+    /// Durable on the cache device.
+    pub(crate) flushed: u64,
+    /// Durable on the cache device and in every copy.
+    pub(crate) durable: u64,
+    /// Called durable by the last head.
+    pub(crate) told: u64,
+    /// On the backing store.
+    pub(crate) retired: u64,
+    /// Called retired by the last head.
+    pub(crate) told_retired: u64,
+    /// Number of the newest durable sidecar copy of the log's disk, for heads.
+    pub(crate) sidecar: u64,
+}
+
+/// A log: where it lies, and how far it is.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
-    pub(crate) owner: Uuid,
-    pub(crate) generation: u64,
-    pub(crate) attach: u64,
-    /// Its chunks, oldest first, each with the number of its first group; the last one is written.
-    pub(crate) chunks: VecDeque<(u32, u64)>,
-    /// Where each of them begins, as a position.
-    pub(crate) starts: VecDeque<u64>,
-    /// Number of the first group from which on all can be read; 0 if none before it is missing.
-    pub(crate) whole_from: u64,
+    owner: Uuid,
+    generation: u64,
+    attach: u64,
+    /// Oldest first, at least one; the last one is written.
+    chunks: VecDeque<LogChunk>,
+    /// First group from which on all can be read; 0 if none before it is missing.
+    whole_from: u64,
     /// How much of the last chunk is written.
-    pub(crate) at: u32,
-    /// Number of the next group.
-    pub(crate) seq: u64,
-    /// Sum of the last head.
-    pub(crate) previous: u64,
-    pub(crate) position: u64,
-    /// Groups up to this one are accepted by the cache device, with all before.
-    pub(crate) accepted: u64,
-    /// And where the last of them ends, as a position.
-    pub(crate) accepted_to: u64,
-    /// Groups up to this one are durable on the cache device.
-    pub(crate) flushed: u64,
-    /// And in every copy: the lesser of the two counts for whoever asks.
-    pub(crate) durable: u64,
-    /// What the last head said of that.
-    pub(crate) told: u64,
-    /// Groups up to this one are on the backing store.
-    pub(crate) retired: u64,
-    /// Number of the newest durable sidecar copy of its disk, for heads.
-    pub(crate) sidecar: u64,
-    /// What the last head said of that.
-    pub(super) told_retired: u64,
+    at: u32,
+    /// Sum of the last head; 0 before the first.
+    previous: u64,
+    ends: LogEnds,
     in_flight: VecDeque<InFlight>,
 }
 
@@ -73,32 +94,155 @@ pub(super) struct GroupFacts {
 impl Log {
     /// One that begins with group `seq` in `chunk`.
     pub(crate) fn new(owner: Uuid, generation: u64, attach: u64, chunk: u32, seq: u64) -> Self {
+        let last = seq - 1;
+        let ends = LogEnds {
+            seq,
+            position: 0,
+            accepted: last,
+            accepted_to: 0,
+            flushed: last,
+            durable: last,
+            told: last,
+            retired: last,
+            told_retired: last,
+            sidecar: 0,
+        };
         Self {
             owner,
             generation,
             attach,
-            chunks: VecDeque::from([(chunk, seq)]),
-            starts: VecDeque::from([0]),
+            chunks: VecDeque::from([LogChunk { chunk, first: seq, start: 0 }]),
             whole_from: 0,
             at: 0,
-            seq,
             previous: 0,
-            position: 0,
-            accepted: seq - 1,
-            accepted_to: 0,
-            flushed: seq - 1,
-            durable: seq - 1,
-            told: seq - 1,
-            retired: seq - 1,
-            sidecar: 0,
-            told_retired: seq - 1,
+            ends,
             in_flight: VecDeque::new(),
         }
     }
 
+    /// Begins to be read there: at a position, and behind so many bytes of its chunk.
+    pub(crate) fn read_from(&mut self, position: u64, at: u32) {
+        (self.ends.position, self.at) = (position, at);
+        self.chunks[0].start = position;
+    }
+
+    /// Goes on behind a group that was read. `is_in_chunks` is false for a copy, where groups follow each other.
+    pub(crate) fn read_on(&mut self, head: &Head, sum: u64, is_in_chunks: bool) {
+        if self.previous == 0 {
+            self.chunks[0].start = head.position.saturating_sub(self.at.into());
+        }
+        let ends = &mut self.ends;
+        ends.seq = head.seq + 1;
+        ends.position = head.position + BLOCK + u64::from(head.bytes);
+        ends.retired = ends.retired.max(head.retired);
+        ends.sidecar = ends.sidecar.max(head.sidecar);
+        self.previous = sum;
+        if is_in_chunks {
+            self.at += 4096 + head.bytes;
+        }
+        if head.flags.has(Flags::LINK) {
+            self.go_on_in(head.next_chunk);
+        }
+    }
+
+    /// All that was read is durable; heads call groups up to `told` so.
+    pub(crate) fn was_read(&mut self, told: u64) {
+        let (last, ends) = (self.last(), &mut self.ends);
+        (ends.accepted, ends.accepted_to) = (last, ends.position);
+        (ends.flushed, ends.durable, ends.told) = (last, last, told);
+    }
+
+    /// Puts the chunks of `before` first, whose groups from some number up to `from` cannot be read.
+    pub(crate) fn lies_behind(&mut self, before: Self, from: u64) {
+        let mut chunks = before.chunks;
+        // The same chunk, whose first group has another number.
+        if let Some(own) = chunks.back().filter(|last| last.chunk == self.chunks[0].chunk) {
+            self.chunks[0].first = own.first;
+            chunks.pop_back();
+        }
+        chunks.append(&mut self.chunks);
+        (self.chunks, self.whole_from) = (chunks, from);
+    }
+
+    pub(crate) fn ends(&self) -> LogEnds {
+        self.ends
+    }
+
+    pub(crate) fn chunks(&self) -> &VecDeque<LogChunk> {
+        &self.chunks
+    }
+
+    /// Whether a chunk is one of its own.
+    pub(crate) fn has_chunk(&self, chunk: u32) -> bool {
+        self.chunks.iter().any(|own| own.chunk == chunk)
+    }
+
+    pub(crate) fn first_chunk(&self) -> LogChunk {
+        self.chunks[0]
+    }
+
     /// The chunk that is written.
     pub(crate) fn chunk(&self) -> u32 {
-        self.chunks.back().map_or(NO_CHUNK, |(chunk, _)| *chunk)
+        self.chunks.back().map_or(NO_CHUNK, |last| last.chunk)
+    }
+
+    /// Whether groups of this owner and generation are its own.
+    pub(crate) fn is_of(&self, owner: Uuid, generation: u64) -> bool {
+        (self.owner, self.generation) == (owner, generation)
+    }
+
+    /// Whether a group with the sum of the head before it follows; any does where none was read yet.
+    pub(crate) fn is_followed_by(&self, previous: u64) -> bool {
+        self.previous == 0 || self.previous == previous
+    }
+
+    /// Sum of the last head, if there is one.
+    pub(crate) fn last_sum(&self) -> Option<u64> {
+        (self.previous != 0).then_some(self.previous)
+    }
+
+    /// First group from which on all can be read; 0 if none before it is missing.
+    pub(crate) fn whole_from(&self) -> u64 {
+        self.whole_from
+    }
+
+    /// What a copy says that begins there.
+    pub(super) fn label(&self, number: u64, position: u64, seq: u64) -> Label {
+        Label { disk: self.owner, generation: self.generation, number, position, seq }
+    }
+
+    /// Attaches a log that has no chunk yet, or is of an attachment of before.
+    pub(super) fn set_attach(&mut self, attach: u64) {
+        self.attach = attach;
+    }
+
+    /// Begins in that chunk.
+    pub(super) fn set_first_chunk(&mut self, chunk: u32) {
+        self.chunks[0].chunk = chunk;
+    }
+
+    /// Groups up to this one are on the backing store.
+    pub(crate) fn set_retired(&mut self, seq: u64) {
+        self.ends.retired = seq;
+    }
+
+    /// This sidecar copy is durable.
+    pub(super) fn set_sidecar(&mut self, number: u64) {
+        self.ends.sidecar = number;
+    }
+
+    /// A flush of the cache device ended that began when groups up to this one were accepted.
+    pub(super) fn flushed_to(&mut self, seq: u64) {
+        assert!(seq <= self.ends.accepted, "a flush covers what was accepted");
+        self.ends.flushed = self.ends.flushed.max(seq);
+    }
+
+    /// Groups up to this one are durable wherever they have to be. `false` if that is not new.
+    pub(super) fn durable_to(&mut self, seq: u64) -> bool {
+        assert!(seq <= self.ends.flushed, "what is durable was flushed");
+        let is_new = seq > self.ends.durable;
+        self.ends.durable = self.ends.durable.max(seq);
+        is_new
     }
 
     /// Groups that are being written.
@@ -108,14 +252,23 @@ impl Log {
 
     /// Number of the last group that was begun.
     pub(crate) fn last(&self) -> u64 {
-        self.seq - 1
+        self.ends.seq - 1
+    }
+
+    /// Bytes of its last chunk that are free.
+    pub(crate) fn left(&self, geometry: &Geometry) -> u32 {
+        geometry.chunk_bytes - self.at
+    }
+
+    /// Where the next group lies.
+    pub(crate) fn next_at(&self, geometry: &Geometry) -> u64 {
+        geometry.chunk_at(self.chunk()) + u64::from(self.at)
     }
 
     /// Blocks of payload that a group may have in what is left of the chunk, besides its head and the
     /// link that ends the chunk. `None` if not even a head fits.
     pub(super) fn room(&self, geometry: &Geometry) -> Option<u64> {
-        let left = u64::from(geometry.chunk_bytes - self.at) / BLOCK;
-        left.checked_sub(2)
+        (u64::from(self.left(geometry)) / BLOCK).checked_sub(2)
     }
 
     /// Begins a group. Its payload lies behind the head, in the order of its records.
@@ -140,10 +293,14 @@ impl Log {
     ) -> Effect {
         let facts = GroupFacts { flags: facts.flags.with(Flags::LINK), ..facts };
         let effect = self.begin(geometry, facts, chunk, Vec::new(), Vec::new(), io);
-        self.chunks.push_back((chunk, self.seq));
-        self.starts.push_back(self.position);
-        self.at = 0;
+        self.go_on_in(chunk);
         effect
+    }
+
+    fn go_on_in(&mut self, chunk: u32) {
+        let LogEnds { seq, position, .. } = self.ends;
+        self.chunks.push_back(LogChunk { chunk, first: seq, start: position });
+        self.at = 0;
     }
 
     fn begin(
@@ -159,58 +316,60 @@ impl Log {
             u32::try_from(payload.iter().map(Piece::bytes).sum::<u64>()).unwrap_or(u32::MAX);
         // Recovery finds a chunk by its first head. What only a chunk says that has none yet, after a power cut, would
         // not be found if the log is damaged before it.
-        let first = self.chunks.back().map_or(0, |(_, first)| *first);
-        let is_found = first <= self.durable || first == self.seq;
-        let durable = if is_found { self.durable } else { 0 };
-        self.told = self.told.max(durable);
+        let ends = &mut self.ends;
+        let first = self.chunks.back().map_or(0, |last| last.first);
+        let is_found = first <= ends.durable || first == ends.seq;
+        let durable = if is_found { ends.durable } else { 0 };
+        ends.told = ends.told.max(durable);
         let head = Head {
-            seq: self.seq,
+            seq: ends.seq,
             previous: self.previous,
             durable,
             owner: self.owner,
             generation: self.generation,
-            position: self.position,
+            position: ends.position,
             bytes,
             flags: facts.flags,
             epoch: facts.epoch,
-            retired: self.retired,
+            retired: ends.retired,
             attach: self.attach,
             unix_ns: facts.unix_ns,
             next_chunk,
-            sidecar: self.sidecar,
+            sidecar: ends.sidecar,
             records,
         };
         let (block, sum) = head.encode();
         let mut from = vec![Piece::Bytes(block)];
         from.extend(payload);
-        let at = geometry.chunk_at(self.chunk()) + u64::from(self.at);
         self.previous = sum;
-        self.told_retired = self.retired;
-        self.position += BLOCK + u64::from(bytes);
+        ends.told_retired = ends.retired;
+        ends.position += BLOCK + u64::from(bytes);
+        let (seq, is_durable, end) = (ends.seq, facts.is_durable, ends.position);
+        ends.seq += 1;
+        let at = self.next_at(geometry);
         self.at += 4096 + bytes;
-        let (is_durable, end) = (facts.is_durable, self.position);
-        self.in_flight.push_back(InFlight { seq: self.seq, is_written: false, is_durable, end });
-        self.seq += 1;
+        self.in_flight.push_back(InFlight { seq, is_written: false, is_durable, end });
         Effect::Write { io, place: Place::Cache, at, from, durable: is_durable }
     }
 
-    /// The first chunk leaves.
-    pub(super) fn drop_chunk(&mut self) -> Option<u32> {
-        self.starts.pop_front();
-        self.chunks.pop_front().map(|(chunk, _)| chunk)
+    /// Chunks that hold nothing but groups before this one leave.
+    pub(super) fn drop_before(&mut self, seq: u64) -> impl Iterator<Item = u32> + use<> {
+        let leave = self.chunks.iter().skip(1).take_while(|next| next.first <= seq).count();
+        self.chunks.drain(..leave).map(|chunk| chunk.chunk).collect::<Vec<_>>().into_iter()
     }
 
     /// Where on the cache device a position lies, and how many bytes there follow from it.
     pub(super) fn place_of(&self, geometry: &Geometry, position: u64) -> Option<(u64, u64)> {
-        let index = self.starts.iter().rposition(|start| *start <= position)?;
-        let end = self.starts.get(index + 1).copied().unwrap_or(self.position);
-        let at = geometry.chunk_at(self.chunks[index].0) + (position - self.starts[index]);
+        let index = self.chunks.iter().rposition(|chunk| chunk.start <= position)?;
+        let end = self.chunks.get(index + 1).map_or(self.ends.position, |next| next.start);
+        let found = self.chunks[index];
+        let at = geometry.chunk_at(found.chunk) + (position - found.start);
         (position < end).then_some((at, end - position))
     }
 
     /// Where the payload of the group that would be begun now lies.
     pub(super) fn payload_at(&self, geometry: &Geometry) -> u64 {
-        geometry.chunk_at(self.chunk()) + u64::from(self.at) + BLOCK
+        self.next_at(geometry) + BLOCK
     }
 
     /// A group was written. Says whether more groups count as accepted now.
@@ -218,19 +377,94 @@ impl Log {
         for group in &mut self.in_flight {
             group.is_written |= group.seq == seq;
         }
-        let before = self.accepted;
+        let (before, ends) = (self.ends.accepted, &mut self.ends);
         while let Some(group) = self.in_flight.front().filter(|group| group.is_written).copied() {
-            (self.accepted, self.accepted_to) = (group.seq, group.end);
-            if group.is_durable && self.flushed + 1 == group.seq {
-                self.flushed = group.seq;
-            }
             self.in_flight.pop_front();
+            (ends.accepted, ends.accepted_to) = (group.seq, group.end);
+            if group.is_durable && ends.flushed + 1 == group.seq {
+                ends.flushed = group.seq;
+            }
         }
-        self.accepted > before
+        ends.accepted > before
     }
 
     /// Whether a group that is written durably is durable with all before it, without a flush.
     pub(super) fn is_durable_so_far(&self) -> bool {
-        self.flushed == self.accepted && self.in_flight.iter().all(|group| group.is_durable)
+        self.ends.flushed == self.ends.accepted
+            && self.in_flight.iter().all(|group| group.is_durable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Plan;
+
+    fn log() -> (Log, Geometry) {
+        let plan = Plan {
+            device_bytes: 6 << 20,
+            page_bytes: 16 << 10,
+            chunk_bytes: 64 << 10,
+            log_percent: 30,
+        };
+        (Log::new([1; 16], 1, 1, 40, 5), Geometry::new(plan).expect("it fits"))
+    }
+
+    fn write(log: &mut Log, geometry: &Geometry, is_durable: bool) -> u64 {
+        let facts = GroupFacts { is_durable, ..GroupFacts::default() };
+        log.write(geometry, facts, Vec::new(), Vec::new(), IoId(0));
+        log.last()
+    }
+
+    #[test]
+    fn group_is_accepted_when_all_before_it_are() {
+        let (mut log, geometry) = log();
+        let [first, second, third] = [(); 3].map(|()| write(&mut log, &geometry, false));
+        assert!(!log.written(second) && !log.written(third));
+        assert_eq!(log.ends().accepted, 4, "the first is under way");
+        assert!(log.written(first));
+        let ends = log.ends();
+        assert_eq!((ends.accepted, ends.accepted_to, log.in_flight()), (7, ends.position, 0));
+        assert_eq!(ends.flushed, 4, "accepted is not durable");
+    }
+
+    #[test]
+    fn durable_write_counts_only_behind_durable_groups() {
+        let (mut log, geometry) = log();
+        assert!(log.is_durable_so_far());
+        let (durable, plain) =
+            (write(&mut log, &geometry, true), write(&mut log, &geometry, false));
+        assert!(!log.is_durable_so_far());
+        let behind = write(&mut log, &geometry, true);
+        for seq in [durable, plain, behind] {
+            log.written(seq);
+        }
+        assert_eq!(log.ends().flushed, durable, "a group before the last is not durable");
+        log.flushed_to(behind);
+        assert!(log.durable_to(plain) && !log.durable_to(plain));
+        assert_eq!((log.ends().flushed, log.ends().durable), (behind, plain));
+    }
+
+    #[test]
+    #[should_panic(expected = "a flush covers what was accepted")]
+    fn flush_of_what_was_not_accepted_is_refused() {
+        let (mut log, geometry) = log();
+        let seq = write(&mut log, &geometry, false);
+        log.flushed_to(seq);
+    }
+
+    #[test]
+    fn chunks_leave_before_a_start_and_positions_stay() {
+        let (mut log, geometry) = log();
+        write(&mut log, &geometry, false);
+        log.link(&geometry, GroupFacts::default(), 41, IoId(0));
+        let (start, next) = (log.ends().position, log.ends().seq);
+        write(&mut log, &geometry, false);
+        assert_eq!(log.place_of(&geometry, 0), Some((geometry.chunk_at(40), start)));
+        assert_eq!(log.drop_before(next - 1).next(), None, "it has a group that stays");
+        assert_eq!(log.drop_before(next).collect::<Vec<_>>(), [40]);
+        assert_eq!(log.first_chunk(), LogChunk { chunk: 41, first: next, start });
+        assert_eq!(log.place_of(&geometry, 0), None);
+        assert_eq!(log.place_of(&geometry, start), Some((geometry.chunk_at(41), BLOCK)));
     }
 }

@@ -1,10 +1,24 @@
-//! The machine: what it knows, and what each event does to it.
+//! The machine: [`Tier`] takes each event to the parts below, and what they decide to the driver. Each part keeps what it
+//! knows to itself; its invariant stands at the head of its file.
+//!
+//! | part | knows |
+//! |---|---|
+//! | `log`, `log_queue`, `chunks` | how far a log is accepted and durable, who waits for that, where it lies |
+//! | `overlay` | the newest version of each dirty block |
+//! | `destager`, `batch`, `sidecar` | which epochs go to the backing store next, and what the sidecar has to say before |
+//! | `pages` | which blocks are cached, and which of them a durable map may name |
+//! | `copies` | which peers hold a copy of a log |
+//! | `superblock` | which disks the set has |
+//! | `flusher` | who waits for a flush of the cache device |
 
 mod batch;
 mod checkpoint;
+mod chunks;
 mod commit;
 mod copies;
+mod counters;
 mod destage;
+mod destager;
 mod disk;
 mod division;
 pub(crate) mod epoch;
@@ -12,18 +26,19 @@ mod fill;
 mod flusher;
 mod group;
 mod io;
-mod join;
 mod keep;
 pub(crate) mod log;
+mod log_queue;
 mod memory;
 mod orders;
 pub(crate) mod overlay;
 pub(crate) mod pages;
-mod peer;
 pub(crate) mod pool;
 mod read;
 mod retire;
 mod roster;
+mod sidecar;
+mod superblock;
 mod through;
 mod uncached;
 mod write;
@@ -31,7 +46,6 @@ mod write;
 use std::collections::VecDeque;
 
 use cache::PolicyKind;
-use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::event::{Effect, Event, IoError, IoId, Mode, Note, Op, Request};
@@ -40,19 +54,22 @@ use crate::geometry::Geometry;
 use crate::moment::Moment;
 
 use checkpoint::Checkpoint;
+use chunks::Chunks;
 pub(crate) use disk::{Disk, Wish};
 pub(crate) use epoch::{Epoch, Logged};
 use flusher::Flusher;
 use io::{Io, Slab};
 pub(crate) use memory::Memory;
-use pages::Pages;
+use pages::PageIndex;
 pub(crate) use pool::Pool;
 use read::ReadRequest;
 use write::WriteRequest;
 
+pub use counters::Counters;
 pub use disk::DiskStatus;
 pub use memory::{BLOCK_CELLS, CELL_BYTES, MemoryStatus};
 pub use roster::Prepared;
+pub(crate) use superblock::Roster;
 
 /// The most bytes of one request; a driver splits longer ones.
 pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
@@ -62,95 +79,16 @@ pub(crate) const PAUSE: Nanos = Nanos(1_000_000_000);
 
 type Fx = Vec<Effect>;
 
-/// What happened, since the set was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Counters {
-    /// Reads that were answered without the backing store.
-    pub hits: u64,
-    /// Of those, the ones that the memory tier answered, at once.
-    #[serde(default)]
-    pub memory_hits: u64,
-    /// Reads that needed the backing store for a part.
-    pub partial: u64,
-    /// Reads that needed it for all.
-    pub misses: u64,
-    /// Bytes of reads.
-    pub read_bytes: u64,
-    /// Of those, bytes that the backing store was not needed for.
-    pub hit_bytes: u64,
-    /// Of those, bytes that came out of the memory tier.
-    #[serde(default)]
-    pub memory_hit_bytes: u64,
-    /// Writes.
-    pub writes: u64,
-    /// Of those, the ones that the log answered.
-    pub absorbed: u64,
-    /// Bytes of writes.
-    pub written_bytes: u64,
-    /// Flushes, and writes that had to be durable.
-    pub flushes: u64,
-    /// Bytes put into the backing store out of logs.
-    pub destaged_bytes: u64,
-    /// Bytes that came into pages.
-    pub filled_bytes: u64,
-    /// Of those, bytes that clients had written.
-    pub placed_bytes: u64,
-    /// Pages that left.
-    pub evicted: u64,
-    /// Blocks of pages that were not what they should have been.
-    pub checksum_errors: u64,
-    /// Groups written to logs.
-    pub groups: u64,
-    /// Nanoseconds for which writes of a disk waited for room in its log.
-    pub throttled_ns: u64,
-}
-
-impl Counters {
-    /// Both together.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            hits: self.hits + other.hits,
-            memory_hits: self.memory_hits + other.memory_hits,
-            partial: self.partial + other.partial,
-            misses: self.misses + other.misses,
-            read_bytes: self.read_bytes + other.read_bytes,
-            hit_bytes: self.hit_bytes + other.hit_bytes,
-            memory_hit_bytes: self.memory_hit_bytes + other.memory_hit_bytes,
-            writes: self.writes + other.writes,
-            absorbed: self.absorbed + other.absorbed,
-            written_bytes: self.written_bytes + other.written_bytes,
-            flushes: self.flushes + other.flushes,
-            destaged_bytes: self.destaged_bytes + other.destaged_bytes,
-            filled_bytes: self.filled_bytes + other.filled_bytes,
-            placed_bytes: self.placed_bytes + other.placed_bytes,
-            evicted: self.evicted + other.evicted,
-            checksum_errors: self.checksum_errors + other.checksum_errors,
-            groups: self.groups + other.groups,
-            throttled_ns: self.throttled_ns + other.throttled_ns,
-        }
-    }
-}
-
 /// A set of cached disks on one cache device.
 #[derive(Debug, Clone)]
 pub struct Tier {
     pub(crate) geometry: Geometry,
-    pub(crate) superblock: Superblock,
-    /// Which of the two places has the newest superblock.
-    pub(crate) superblock_copy: usize,
-    pub(crate) pages: Pages,
-    /// Number of the newest superblock that is durable.
-    superblock_durable: u64,
+    roster: Roster,
+    pub(crate) pages: PageIndex,
     memory: Memory,
     pub(crate) pool: Pool,
     pub(crate) disks: Vec<Option<Disk>>,
-    /// Log chunks that are free, durably.
-    pub(crate) free_chunks: VecDeque<u32>,
-    /// I/Os that read each log chunk.
-    pub(crate) chunk_pins: Vec<u32>,
-    /// Chunks that are free when nobody reads them any more.
-    pub(crate) chunks_leaving: Vec<u32>,
+    chunks: Chunks,
     /// Of the pool, and of disks that are not attached.
     counters: Counters,
     /// Set when the cache device failed a write that matters.
@@ -187,24 +125,20 @@ pub struct Tier {
 impl Tier {
     pub(crate) fn new(
         geometry: Geometry,
-        (superblock, superblock_copy): (Superblock, usize),
+        roster: Roster,
         opening: u64,
-        (pages, memory): (Pages, Memory),
+        (pages, memory): (PageIndex, Memory),
         pool: Pool,
         free_chunks: VecDeque<u32>,
     ) -> Self {
         Self {
-            chunk_pins: vec![0; geometry.chunks as usize],
-            chunks_leaving: Vec::new(),
+            chunks: Chunks::new(geometry.chunks, free_chunks),
             geometry,
-            superblock_durable: superblock.seq,
-            superblock,
-            superblock_copy,
+            roster,
             pages,
             memory,
             pool,
             disks: Vec::new(),
-            free_chunks,
             counters: Counters::default(),
             is_failed: false,
             is_closing: false,
@@ -268,7 +202,7 @@ impl Tier {
 
     /// What the set is now, with disks that come or leave.
     pub fn superblock(&self) -> Superblock {
-        let mut superblock = self.superblock.clone();
+        let mut superblock = self.roster.superblock().clone();
         for (entry, disk) in superblock.disks.iter_mut().zip(&self.disks) {
             *entry = disk.as_ref().map(|disk| disk.entry.clone()).or(entry.take());
         }
@@ -279,8 +213,8 @@ impl Tier {
     /// true, and a cache that has less is an older one.
     pub fn moment(&self, disk: u16) -> Option<Moment> {
         let disk = self.disks.get(usize::from(disk))?.as_ref()?;
-        let log = disk.log.as_ref().map_or(0, |log| log.durable);
-        Some(Moment { opening: disk.entry.opening, pool: self.pool.log.durable, log })
+        let log = disk.log.ends().durable;
+        Some(Moment { opening: disk.entry.opening, pool: self.pool.log.ends().durable, log })
     }
 
     /// How the set is divided.
@@ -300,7 +234,7 @@ impl Tier {
 
     /// Bytes of pages that can be served now.
     pub fn held_bytes(&self) -> u64 {
-        self.pages.slots.iter().map(|slot| u64::from(slot.valid.count_ones()) * 4096).sum()
+        self.pages.held_bytes()
     }
 
     /// How a disk is doing; `None` where none is attached.
@@ -331,7 +265,7 @@ impl Tier {
     /// Bytes of a disk's log that each of its peers lacks, as far as is known here.
     pub fn copy_lags(&self, disk: u16) -> Vec<u64> {
         let Some(Some(disk)) = self.disks.get(usize::from(disk)) else { return Vec::new() };
-        disk.peers.iter().map(|peer| disk.log.as_ref().map_or(0, |log| peer.lag(log))).collect()
+        disk.copies.lags(&disk.log)
     }
 
     fn request(&mut self, request: Request, fx: &mut Fx) {
@@ -506,31 +440,6 @@ impl Tier {
             self.go_on_uncached();
         }
         self.fail_waiters(fx);
-    }
-
-    fn pin_chunk(&mut self, at: u64) -> u32 {
-        let chunk = self.geometry.chunk_of(at);
-        self.chunk_pins[chunk as usize] += 1;
-        chunk
-    }
-
-    fn unpin_chunk(&mut self, chunk: u32) {
-        self.chunk_pins[chunk as usize] -= 1;
-        if self.chunk_pins[chunk as usize] == 0
-            && let Some(at) = self.chunks_leaving.iter().position(|c| *c == chunk)
-        {
-            self.chunks_leaving.swap_remove(at);
-            self.free_chunks.push_back(chunk);
-        }
-    }
-
-    /// A chunk is durably free; it may be used when nobody reads it.
-    fn free_chunk(&mut self, chunk: u32) {
-        if self.chunk_pins[chunk as usize] == 0 {
-            self.free_chunks.push_back(chunk);
-        } else {
-            self.chunks_leaving.push(chunk);
-        }
     }
 
     /// Whether [`Event::Turn`] would change anything now.

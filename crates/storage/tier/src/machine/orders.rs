@@ -30,7 +30,7 @@ impl Tier {
             Order::Mode { disk, mode } => {
                 let found = self.disk(disk);
                 found.wish = mode;
-                let waits = mode == Mode::Back && found.holding() < usize::from(found.copies);
+                let waits = mode == Mode::Back && !found.copies.is_enough();
                 found.change = (found.mode != mode && !waits).then_some(mode);
                 if found.mode == mode {
                     fx.push(Effect::Note(Note::Mode(disk, mode)));
@@ -44,9 +44,7 @@ impl Tier {
     /// Nothing of the disk waits to go to the backing store, or is on its way.
     pub(super) fn is_drained(&mut self, index: u16) -> bool {
         let disk = self.disk(index);
-        let is_log_idle =
-            disk.pending.is_empty() && disk.groups.is_empty() && disk.durable.is_empty();
-        is_log_idle && disk.epochs.is_empty() && disk.batch.is_none() && disk.overlay.is_empty()
+        disk.queue.is_idle() && disk.destager.is_idle() && disk.overlay.is_empty()
     }
 
     /// What an operator asked of a disk goes on.
@@ -94,18 +92,15 @@ impl Tier {
     /// The sidecar says it first; then whatever was held back goes on.
     fn change_mode(&mut self, index: u16, mode: Mode, state: SidecarState, fx: &mut Fx) {
         let disk = self.disk(index);
-        if disk.sidecar_next.is_some() || disk.retry_at.is_some() {
+        if disk.sidecar.is_writing() || disk.retry_at.is_some() {
             return;
         }
-        if disk.sidecar.state != state {
+        if disk.sidecar.word().state != state {
             return self.write_sidecar(index, state, fx);
         }
         disk.change = None;
         disk.mode = mode;
-        disk.entry.mode = match mode {
-            Mode::Through => crate::format::mode::THROUGH,
-            Mode::Back => crate::format::mode::BACK,
-        };
+        disk.entry.mode = mode.number();
         fx.push(Effect::Note(Note::Mode(index, mode)));
         self.release_held(index, fx);
     }
@@ -136,11 +131,11 @@ impl Tier {
             pool.is_due = true;
             return self.pump_pool(fx);
         }
-        let is_durable = |log: &super::log::Log| log.durable == log.last();
+        let is_durable = |log: &super::log::Log| log.ends().durable == log.last();
         // What somebody else owns by now is left as it is.
         let disks = self.disks.iter().flatten().filter(|disk| !disk.is_fenced);
-        let disks = disks.filter_map(|disk| disk.log.as_ref());
-        if !is_durable(&self.pool.log) || !disks.into_iter().all(is_durable) || self.reads.len() > 0
+        let logs = disks.map(|disk| &disk.log);
+        if !is_durable(&self.pool.log) || !logs.into_iter().all(is_durable) || self.reads.len() > 0
         {
             self.flusher.want();
             return;
@@ -156,20 +151,20 @@ impl Tier {
         let mut is_sealed = false;
         for index in 0..self.disks.len() {
             let Some(disk) = self.disks[index].as_ref() else { continue };
-            if disk.is_fenced || disk.is_settling {
+            if disk.is_fenced || disk.copies.is_settling() {
                 continue;
             }
-            let last = disk.epochs.back().map_or(0, |epoch| epoch.last_seq);
-            if disk.log.as_ref().is_none_or(|log| log.told >= last) {
+            let last = disk.destager.last_seq();
+            if disk.log.ends().told >= last {
                 continue;
             }
             let index = u16::try_from(index).unwrap_or(u16::MAX);
-            let before = self.log(index).seq;
+            let before = self.disk(index).log.last();
             // A log that may have no more room is left without: then nothing behind its end says so.
             if self.log_room(index, fx).is_some() {
                 self.seal(index, fx);
             }
-            is_sealed |= self.log(index).seq > before;
+            is_sealed |= self.disk(index).log.last() > before;
         }
         is_sealed
     }
@@ -185,14 +180,13 @@ impl Tier {
             return false;
         }
         if disk.is_fenced {
-            return disk.batch.is_none() && disk.through.is_empty();
+            return !disk.destager.has_batch() && disk.through.is_empty();
         }
-        let is_busy = !disk.pending.is_empty()
-            || !disk.groups.is_empty()
+        let is_busy = disk.queue.is_busy()
             || !disk.through.is_empty()
             || !disk.waiting.is_empty()
-            || disk.batch.is_some()
-            || disk.sidecar_next.is_some();
+            || disk.destager.has_batch()
+            || disk.sidecar.is_writing();
         if is_busy {
             return false;
         }
@@ -200,7 +194,7 @@ impl Tier {
             self.flush_if_needed(index, fx);
             return false;
         }
-        let is_dirty = disk.sidecar.state == SidecarState::Dirty && disk.retry_at.is_none();
+        let is_dirty = disk.sidecar.word().state == SidecarState::Dirty && disk.retry_at.is_none();
         if is_drained && self.tell_retired(index, fx) {
             return false;
         }

@@ -1,4 +1,8 @@
-use std::collections::BTreeMap;
+//! Newest version of each dirty block of a disk: what was written and is not on the backing store yet.
+//!
+//! Invariant: a read sees each sector as the newest accepted write left it. So a layer of an older write never
+//! hides one of a newer, wherever the bytes of the two are by then, and a layer goes only when its write failed, or when
+//! the backing store has that write and all before it.
 
 use rustc_hash::FxHashMap;
 
@@ -7,10 +11,10 @@ use crate::event::Buf;
 /// Sectors of a block.
 pub(crate) const SECTORS: u8 = 8;
 
-/// Where the bytes of a layer are.
+/// Where the bytes of a layer are, or those of a write: then that of its first block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// In memory, on their way to the log; `at` is where the layer's first sector is.
+    /// In memory, on their way to the log; `at` is where the first sector is.
     Ram { buf: Buf, at: u32 },
     /// In the log; `at` is the start of the block that holds the layer, at its own place in it.
     Flash { at: u64 },
@@ -85,28 +89,36 @@ impl Overlay {
         self.blocks.get(&block).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn cover(&mut self, block: u64, layer: Layer) {
-        cover(self.blocks.entry(block).or_default(), layer);
+    /// Lays a write over what is there: reads see it from now on.
+    pub(crate) fn write(&mut self, layers: impl Iterator<Item = (u64, Layer)>) {
+        for (block, layer) in layers {
+            cover(self.blocks.entry(block).or_default(), layer);
+        }
     }
 
-    /// The layer of that write is in the log now.
-    pub(crate) fn landed(&mut self, block: u64, order: u64, at: u64) {
-        for layer in self.blocks.get_mut(&block).into_iter().flatten() {
-            if layer.order == order {
-                layer.source = Source::Flash { at };
+    /// The payload of a write is in the log now, from `at` on.
+    pub(crate) fn land(&mut self, order: u64, (offset, bytes): (u64, u32), at: u64) {
+        for (block, place) in touched(offset, bytes).zip(0_u64..) {
+            for layer in self.blocks.get_mut(&block).into_iter().flatten() {
+                if layer.order == order {
+                    layer.source = Source::Flash { at: at + 4096 * place };
+                }
             }
         }
     }
 
-    /// Writes up to this one are on the backing store, in these blocks.
-    pub(crate) fn retire(&mut self, blocks: &BTreeMap<u64, Layers>, order: u64) {
-        for block in blocks.keys() {
-            self.drop_layers(*block, |layer| layer.order <= order);
-        }
+    /// A write failed: it is not seen any more.
+    pub(crate) fn fail(&mut self, order: u64, (offset, bytes): (u64, u32)) {
+        touched(offset, bytes)
+            .for_each(|block| self.drop_layers(block, |layer| layer.order == order));
     }
 
-    /// One write's layer is gone: it failed.
-    pub(crate) fn drop_layers(&mut self, block: u64, is_gone: impl Fn(&Layer) -> bool) {
+    /// Writes up to this one are on the backing store, in this block.
+    pub(crate) fn retire(&mut self, block: u64, order: u64) {
+        self.drop_layers(block, |layer| layer.order <= order);
+    }
+
+    fn drop_layers(&mut self, block: u64, is_gone: impl Fn(&Layer) -> bool) {
         if let Some(layers) = self.blocks.get_mut(&block) {
             layers.retain(|layer| !is_gone(layer));
             if layers.is_empty() {
@@ -114,6 +126,29 @@ impl Overlay {
             }
         }
     }
+}
+
+/// The layer of a write in each block that it touches. `source` is where its first block is; `sums` are by block.
+pub(crate) fn layers(
+    order: u64,
+    (offset, bytes): (u64, u32),
+    source: Source,
+    sums: &[u32],
+) -> impl Iterator<Item = (u64, Layer)> {
+    blocks_of(offset, bytes).zip(0_u32..).map(move |((block, from, to), place)| {
+        let source = match source {
+            Source::Ram { buf, at } if place > 0 => {
+                let before = u32::try_from(block * 4096 - offset).unwrap_or(u32::MAX);
+                Source::Ram { buf, at: at + before }
+            }
+            Source::Flash { at } => Source::Flash { at: at + 4096 * u64::from(place) },
+            first => first,
+        };
+        (
+            block,
+            Layer { order, from, to, source, sum: sums.get(place as usize).copied().unwrap_or(0) },
+        )
+    })
 }
 
 /// The sectors of each block that a range touches: block, first sector, one after the last.
@@ -151,6 +186,53 @@ mod tests {
         assert_eq!(spans, expected.map(|(a, b, order)| (a, b, Some(order))));
         cover(&mut layers, layer(5, 0, 8));
         assert_eq!(layers.len(), 1);
+    }
+
+    fn orders(overlay: &Overlay, block: u64) -> Vec<Option<u64>> {
+        let found = spans(overlay.get(block), 0, SECTORS);
+        found.into_iter().map(|(.., layer)| layer.map(|layer| layer.order)).collect()
+    }
+
+    #[test]
+    fn newest_accepted_write_is_seen_wherever_older_ones_are() {
+        let mut overlay = Overlay::default();
+        let buf = Buf(3);
+        let ram = |order, range| layers(order, range, Source::Ram { buf, at: 0 }, &[7, 8]);
+        overlay.write(ram(1, (2048, 6144)));
+        overlay.write(ram(2, (4096, 4096)));
+        assert_eq!(overlay.get(0)[0].source, Source::Ram { buf, at: 0 });
+        // The older write lands last, and takes nothing back from the newer one.
+        overlay.land(2, (4096, 4096), 40_960);
+        overlay.land(1, (2048, 6144), 8192);
+        let [newest] = overlay.get(1) else { panic!("a whole block hides what it covers") };
+        assert_eq!((newest.order, newest.source), (2, Source::Flash { at: 40_960 }));
+        assert_eq!(overlay.get(0)[0].source, Source::Flash { at: 8192 });
+        overlay.retire(1, 1);
+        assert_eq!(orders(&overlay, 1), [Some(2)], "a newer write waits still");
+        overlay.retire(0, 1);
+        assert_eq!((overlay.get(0).len(), overlay.bytes()), (0, 4096));
+    }
+
+    #[test]
+    fn failed_write_uncovers_what_was_before() {
+        let mut overlay = Overlay::default();
+        let zeros = Source::Zero { unmap: false };
+        overlay.write(layers(1, (0, 1024), zeros, &[]));
+        overlay.write(layers(2, (512, 1024), zeros, &[]));
+        overlay.fail(2, (512, 1024));
+        assert_eq!(orders(&overlay, 0), [Some(1), None]);
+        overlay.fail(1, (0, 1024));
+        assert!(overlay.is_empty());
+    }
+
+    #[test]
+    fn layer_of_each_block_says_where_its_own_bytes_are() {
+        let buf = Buf(3);
+        let found: Vec<_> = layers(1, (3584, 5120), Source::Ram { buf, at: 0 }, &[5, 6, 7])
+            .map(|(block, layer)| (block, layer.source, layer.sum))
+            .collect();
+        let ram = |at| Source::Ram { buf, at };
+        assert_eq!(found, [(0, ram(0), 5), (1, ram(512), 6), (2, ram(4608), 7)]);
     }
 
     #[test]

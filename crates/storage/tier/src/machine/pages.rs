@@ -1,3 +1,11 @@
+//! Page index: which page has which slot of the cache device, and which blocks of it are true.
+//!
+//! Invariant: no block is served that may be older than the backing store or the log. So a block is served only when
+//! its slot was filled with what the backing store has and nothing newer was accepted meanwhile; a durable map calls
+//! a block valid only when a power cut cannot take it from the backing store any more; and a slot holds another page
+//! only when it is durable that the one before left it.
+
+mod blocks;
 mod division;
 mod part;
 mod row;
@@ -15,7 +23,9 @@ use part::Part;
 use row::Row;
 use slot::{Holds, NIL};
 
-pub(crate) use slot::{PageKey, SlotState};
+pub(crate) use blocks::CachedBlock;
+pub(crate) use slot::PageKey;
+use slot::SlotState;
 
 /// What one disk may have of the slots, and has.
 #[derive(Debug, Clone)]
@@ -56,7 +66,7 @@ impl Owned {
 
 /// Slots, and which page has which.
 #[derive(Debug, Clone)]
-pub(crate) struct Pages {
+pub(crate) struct PageIndex {
     /// The policy of all disks that have none of their own, and their part, as it is while another is to be.
     kind: PolicyKind,
     common: Part,
@@ -67,7 +77,7 @@ pub(crate) struct Pages {
     surplus: Vec<u32>,
     /// By disk.
     owned: Vec<Owned>,
-    pub(crate) slots: Vec<SlotState>,
+    slots: Vec<SlotState>,
     /// The slot that is taken next, the others behind it, and how many they are.
     free: u32,
     free_count: usize,
@@ -81,7 +91,7 @@ pub(crate) struct Pages {
     evicted_before: u64,
 }
 
-impl Pages {
+impl PageIndex {
     pub(crate) fn new(geometry: &Geometry, policy: PolicyKind, admission: Admission) -> Self {
         let slots = geometry.slots();
         // A page that comes in needs a slot while the one that leaves is still being forgotten.
@@ -108,7 +118,7 @@ impl Pages {
     }
 
     /// Puts a page where it was when the set was last open, as far as it may still be believed.
-    /// Pages come in the order of their use; [`Pages::restored`] follows the last. Says whether there was
+    /// Pages come in the order of their use; [`PageIndex::restored`] follows the last. Says whether there was
     /// room for it.
     pub(crate) fn restore(&mut self, slot: u32, entry: &SlotEntry, believed: u16) -> bool {
         let key = PageKey { disk: entry.disk, page: entry.page };
@@ -171,7 +181,7 @@ impl Pages {
         self.part(key.disk).find(key)
     }
 
-    pub(crate) fn slot(&mut self, slot: u32) -> &mut SlotState {
+    fn slot(&mut self, slot: u32) -> &mut SlotState {
         &mut self.slots[slot as usize]
     }
 
@@ -368,16 +378,6 @@ impl Pages {
         self.free = self.slots[slot as usize].after;
         self.free_count -= 1;
         slot
-    }
-
-    /// Slots that can be taken at once.
-    pub(crate) fn free(&self) -> usize {
-        self.free_count
-    }
-
-    /// What fills a slot was read after so much of what mode through wrote, and that is not durable yet.
-    pub(crate) fn fill_unbacked(&mut self, slot: u32, written: u64) {
-        self.unbacked.insert(slot, written);
     }
 
     /// Whether a map may tell of a slot's blocks when so much of what mode through wrote is durable.

@@ -54,8 +54,8 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn new(log: Log) -> Self {
         Self {
-            urgent_to: log.durable,
-            content: log.durable,
+            urgent_to: log.ends().durable,
+            content: log.ends().durable,
             log,
             queue: VecDeque::new(),
             after: VecDeque::new(),
@@ -75,7 +75,7 @@ impl Tier {
 
     /// What the slot holds is to be written down, soon.
     pub(super) fn queue_map(&mut self, slot: u32) {
-        if !std::mem::replace(&mut self.pages.slot(slot).is_queued, true) {
+        if self.pages.want_map(slot) {
             self.queue(Item::Map(slot));
         }
     }
@@ -85,15 +85,10 @@ impl Tier {
         if let Some((slot, key)) = lost {
             self.queue(Item::Unmap(slot, key));
             // Reads alone stir nothing else, and no page comes in while there is no place.
-            if self.is_short_of_slots() {
+            if self.pages.is_short() {
                 self.stir();
             }
         }
-    }
-
-    /// Whether places of pages that left are wanted soon: less than a quarter of the spare ones is left.
-    fn is_short_of_slots(&self) -> bool {
-        self.pages.free() * 4 <= self.pages.slots.len() / 32
     }
 
     /// The write waits until all that is queued now is durable.
@@ -118,19 +113,19 @@ impl Tier {
         if self.is_failed {
             return;
         }
-        let is_short = self.is_short_of_slots();
+        let is_short = self.pages.is_short();
         let is_full = self.pool.queue.len() >= MAPS;
         let is_urgent = is_full || is_short || !self.pool.waiting.is_empty();
         if self.pool.is_due || (is_urgent && !self.pool.queue.is_empty()) {
             self.pool_barrier(fx);
         }
         // Also when what was written has come to the device only now.
-        if (self.pool.is_due || is_short) && self.pool.log.durable < self.pool.content {
+        if (self.pool.is_due || is_short) && self.pool.log.ends().durable < self.pool.content {
             self.flusher.want();
         }
         let (content, log) = (self.pool.content, &self.pool.log);
-        if self.pool.queue.is_empty() && log.durable >= content {
-            let is_told = log.told >= content;
+        if self.pool.queue.is_empty() && log.ends().durable >= content {
+            let is_told = log.ends().told >= content;
             (self.pool.since, self.pool.is_due) = (None, false);
             if !is_told {
                 self.seal_pool(fx);
@@ -143,13 +138,13 @@ impl Tier {
         if !self.pool_room(fx) {
             return false;
         }
-        let seq = self.pool.log.seq;
+        let seq = self.pool.log.ends().seq;
         let (mut records, mut places) = (Vec::new(), 0);
         while let Some(item) = self.pool.queue.front().copied() {
             let Some((record, after)) = self.pool_record(item, seq) else {
                 self.pool.queue.pop_front();
                 if let Item::Map(slot) = item {
-                    self.pages.slot(slot).is_queued = false;
+                    self.pages.map_taken(slot);
                 }
                 continue;
             };
@@ -159,10 +154,7 @@ impl Tier {
             self.pool.queue.pop_front();
             places += record.places();
             if let After::Mapped { slot, bits, .. } = after {
-                let state = self.pages.slot(slot);
-                state.is_queued = false;
-                state.mapped |= bits;
-                state.map_in(seq);
+                self.pages.map_written(slot, bits, seq);
             }
             records.push(record);
             self.pool.after.push_back((seq, after));
@@ -176,7 +168,7 @@ impl Tier {
     }
 
     fn write_pool(&mut self, flags: Flags, records: Vec<Record>, fx: &mut Fx) {
-        let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.seq });
+        let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.ends().seq });
         let facts = GroupFacts { flags, unix_ns: self.now.0, ..GroupFacts::default() };
         fx.push(self.pool.log.write(&self.geometry, facts, records, Vec::new(), io));
         self.counters.groups += 1;
@@ -194,8 +186,8 @@ impl Tier {
         if self.pool.log.room(&self.geometry).is_some() {
             return true;
         }
-        let Some(chunk) = self.free_chunks.pop_front() else { return false };
-        let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.seq });
+        let Some(chunk) = self.chunks.take() else { return false };
+        let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.ends().seq });
         let facts = GroupFacts { unix_ns: self.now.0, ..GroupFacts::default() };
         fx.push(self.pool.log.link(&self.geometry, facts, chunk, io));
         true
@@ -223,21 +215,14 @@ impl Tier {
                 Some((start, After::Started { disk, seq }))
             }
             Item::Map(slot) => {
-                let state = &self.pages.slots[slot as usize];
-                let key = state.key()?;
+                let key = self.pages.key(slot)?;
                 let disk = self.disks[usize::from(key.disk)].as_ref()?;
-                // What the backing store may still lose in a power cut is not to be found in a
-                // page after it.
-                let is_backed = self.pages.is_backed(slot, disk.flushed);
-                let bits = if is_backed { state.valid } else { state.valid & state.mapped };
-                if bits == 0 && state.mapped == 0 {
-                    return None;
-                }
+                let bits = self.pages.mappable(slot, disk.flushed)?;
                 let map = Record {
                     bytes: bits.into(),
                     sum: disk.true_to(),
                     tag: disk.entry.tag(),
-                    sums: Some(Box::new(state.sums)),
+                    sums: Some(self.pages.sums(slot)),
                     ..record(Kind::Map, key.disk, key.page, slot)
                 };
                 Some((map, After::Mapped { slot, seq, bits }))
@@ -259,7 +244,7 @@ impl Tier {
     /// Groups of the pool up to some number became durable.
     pub(super) fn pool_durable(&mut self, fx: &mut Fx) {
         while let Some((seq, after)) = self.pool.after.front().copied() {
-            if seq > self.pool.log.durable {
+            if seq > self.pool.log.ends().durable {
                 break;
             }
             self.pool.after.pop_front();
@@ -267,12 +252,7 @@ impl Tier {
                 After::Left { slot, key } => self.pages.left(key, slot),
                 After::Started { disk, seq } => self.log_started(disk, seq),
                 After::Write(write) => self.through_allowed(write, fx),
-                After::Mapped { slot, seq, bits } => {
-                    let state = self.pages.slot(slot);
-                    if state.is_newest_map(seq) && state.key().is_some() {
-                        state.mapped = bits;
-                    }
-                }
+                After::Mapped { slot, seq, bits } => self.pages.map_durable(slot, seq, bits),
             }
         }
         self.shrink_pool();

@@ -1,6 +1,7 @@
 use super::io::{Holder, Io, Part, PartSource};
 use super::memory::Opened;
 use super::overlay::{Layer, Source, blocks_of, spans, touched};
+use super::pages::CachedBlock;
 use super::{Fx, Tier};
 use crate::event::{Buf, Check, Effect, IoError, Kept, Place, ReadIo, ReqId, Request};
 
@@ -148,14 +149,11 @@ impl Tier {
         if let Some(kept) = self.memory.find(disk, block) {
             return From::Memory(kept);
         }
-        let (key, bit) = self.pages.page_of(disk, block);
-        let is_cached = !self.is_failed || !self.is_uncached(disk);
-        let Some(slot) = self.pages.find(key).filter(|_| is_cached) else { return From::Backing };
-        let state = self.pages.slot(slot);
-        if state.valid & (1 << bit) == 0 {
+        if self.is_failed && self.is_uncached(disk) {
             return From::Backing;
         }
-        let sum = state.sums[usize::from(bit)];
+        let Some(found) = self.pages.served(disk, block) else { return From::Backing };
+        let CachedBlock { slot, bit, sum } = found;
         From::Slot(slot, self.geometry.slot_at(slot) + u64::from(bit) * 4096, sum)
     }
 
@@ -233,8 +231,8 @@ impl Tier {
                 self.pages.pin(slot);
                 Place::Cache
             }
-            PartSource::Log { .. } => {
-                self.pin_chunk(at);
+            PartSource::Log { chunk } => {
+                self.chunks.pin(chunk);
                 Place::Cache
             }
         };
@@ -275,7 +273,7 @@ impl Tier {
                 return self.slot_is_wrong(read, part, slot, error, fx);
             }
             (PartSource::Log { chunk }, result) => {
-                self.unpin_chunk(chunk);
+                self.chunks.unpin(chunk);
                 if let Err(error) = result {
                     self.reads.get(read).error = Some(error);
                 }
@@ -289,14 +287,8 @@ impl Tier {
     fn slot_is_wrong(&mut self, read: u32, part: Part, slot: u32, error: IoError, fx: &mut Fx) {
         let index = self.reads.get(read).disk;
         let mut is_wrong = false;
-        for (block, ..) in blocks_of(part.offset, part.bytes) {
-            let (key, bit) = self.pages.page_of(index, block);
-            let state = self.pages.slot(slot);
-            // A block that was written while it was read is no error.
-            if state.key() == Some(key) && state.valid & (1 << bit) != 0 {
-                is_wrong = true;
-                state.valid &= !(1 << bit);
-            }
+        for block in touched(part.offset, part.bytes) {
+            is_wrong |= self.pages.distrust(slot, index, block);
         }
         if is_wrong {
             self.count(index).checksum_errors += u64::from(error == IoError::Checksum);
@@ -324,7 +316,7 @@ impl Tier {
         if found.holds == 0 {
             let found = self.reads.remove(read);
             fx.push(Effect::Release(found.buf));
-            self.end_fills(&found.fills);
+            self.pages.close_fills(&found.fills);
         }
     }
 

@@ -5,100 +5,56 @@
 //! written meanwhile tells of less than there is. Then the slots of its pages are to be written down, and after all of
 //! them where the log begins.
 
-use std::collections::BTreeMap;
-
 use units::Nanos;
 
-use super::batch::{Batch, Phase};
-use super::destage::REST;
-use super::overlay::Layers;
+use super::batch::Batch;
 use super::{Fx, Tier};
 use crate::format::SidecarState;
 
-/// Blocks that are forgotten at once, or slots that are to be written down.
-const STEP: usize = 64;
-
 impl Tier {
-    fn retiring(&mut self, index: u16) -> &mut Batch {
-        self.disk(index).batch.as_mut().expect("it is being retired")
-    }
-
-    /// The batch is on the backing store, durably: some of its blocks are forgotten.
+    /// The batch is on the backing store, durably: some of its blocks are forgotten, which are true where the slot
+    /// has the same, and gone elsewhere.
     pub(super) fn retire_some(&mut self, index: u16, fx: &mut Fx) {
         let next = Nanos(self.now.0 + 1);
-        let batch = self.retiring(index);
-        let rest = match batch.blocks.keys().nth(STEP).copied() {
-            Some(block) => batch.blocks.split_off(&block),
-            None => BTreeMap::new(),
-        };
-        let is_last = rest.is_empty();
-        let some = std::mem::replace(&mut batch.blocks, rest);
-        batch.phase = Phase::Retiring(next);
-        let last_order = batch.last_order;
-        self.disk(index).overlay.retire(&some, last_order);
-        self.retire_pages(index, &some);
-        if is_last {
+        let disk = self.disks[usize::from(index)].as_mut().expect("the disk is attached");
+        let batch = disk.destager.batch().expect("it is being retired");
+        let last_order = batch.ends().last_order;
+        for block in batch.take_blocks(next) {
+            disk.overlay.retire(block, last_order);
+            if let Some(slot) = self.pages.settle(index, block, batch.filled_blocks()) {
+                batch.add_slot(slot);
+            }
+        }
+        if batch.is_settled() {
             return self.retired(index, fx);
         }
         self.time_changed();
     }
 
-    /// Blocks that the batch changed are true where the slot has the same, and gone elsewhere.
-    fn retire_pages(&mut self, index: u16, blocks: &BTreeMap<u64, Layers>) {
-        let (good, mut slots) = {
-            let batch = self.retiring(index);
-            (std::mem::take(&mut batch.filled), std::mem::take(&mut batch.slots))
-        };
-        for block in blocks.keys() {
-            let (key, bit) = self.pages.page_of(index, *block);
-            let Some(slot) = self.pages.find(key) else { continue };
-            let is_good = good.get(&slot).is_some_and(|bits| bits & (1 << bit) != 0);
-            let state = self.pages.slot(slot);
-            if is_good {
-                state.valid |= 1 << bit;
-            } else {
-                state.valid &= !(1 << bit);
-            }
-            if slots.last() != Some(&slot) {
-                slots.push(slot);
-            }
-        }
-        let batch = self.retiring(index);
-        (batch.filled, batch.slots) = (good, slots);
-    }
-
     /// No block of the batch is left: all of it is on the backing store for whoever looks.
     fn retired(&mut self, index: u16, fx: &mut Fx) {
-        let batch = self.retiring(index);
-        let (last, last_seq) = (batch.last, batch.last_seq);
+        let ends = self.batch(index).ends();
         let disk = self.disk(index);
-        disk.epochs.retain(|epoch| epoch.number > last);
-        disk.sidecar.applied = last;
-        if let Some(log) = disk.log.as_mut() {
-            log.retired = log.retired.max(last_seq);
-        }
+        disk.destager.retire();
+        disk.sidecar.set_applied(ends.last_epoch);
+        disk.log.set_retired(disk.log.ends().retired.max(ends.last_seq));
         self.map_some(index, fx);
     }
 
     /// Some of its slots are to be written down; after the last of them its log may begin later.
     pub(super) fn map_some(&mut self, index: u16, fx: &mut Fx) {
         let (now, next) = (self.now, Nanos(self.now.0 + 1));
-        let batch = self.retiring(index);
-        let some = batch.slots.split_off(batch.slots.len().saturating_sub(STEP));
-        batch.phase = Phase::Mapping(next);
-        let is_last = batch.slots.is_empty();
+        let (some, is_last) = self.batch(index).take_slots(next);
         for slot in some {
             self.queue_map(slot);
         }
         if !is_last {
             return self.time_changed();
         }
-        let disk = self.disk(index);
-        let batch = disk.batch.take().expect("it was retired");
-        disk.rests_until = Some(now + REST);
-        self.end_fills(&batch.open);
+        let batch = self.disk(index).destager.end_batch(now);
+        self.pages.close_fills(&batch.map(Batch::into_open).unwrap_or_default());
         self.start_log_later(index);
-        if matches!(self.disk(index).sidecar.state, SidecarState::Applying { .. }) {
+        if self.disk(index).sidecar.is_applying() {
             self.write_sidecar(index, SidecarState::Dirty, fx);
         }
         self.time_changed();

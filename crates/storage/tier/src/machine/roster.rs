@@ -10,13 +10,11 @@
 
 use units::Nanos;
 
-use super::batch::{Batch, Phase};
-use super::commit::POOL_CHUNKS;
 use super::disk::Stage;
 use super::pool::{After, Item};
 use super::{Disk, Fx, Mode, Tier};
 use crate::event::{Effect, Note};
-use crate::format::{DiskEntry, SidecarState};
+use crate::format::SidecarState;
 
 /// Pages of a disk that leave at once, and how long the others wait: nobody is to notice it.
 pub(super) const STEP_PAGES: usize = 256;
@@ -37,9 +35,7 @@ impl Prepared {
     /// What waits in the disk's log is laid over it, and on its way, before the machine has it: that may take long.
     pub(crate) fn new(index: u16, mut disk: Disk) -> Self {
         let order = disk.lay_recovered();
-        if !disk.epochs.is_empty() {
-            disk.batch = Some(Batch { phase: Phase::Writing, ..Batch::new(disk.epochs.iter()) });
-        }
+        disk.destager.begin_all();
         Self { index, disk, order }
     }
 
@@ -114,18 +110,15 @@ impl Tier {
 
     /// The log has a place, and the next superblock names the disk.
     fn list(&mut self, index: u16) {
-        let (number, has_room) = (self.superblock.seq + 1, self.free_chunks.len() > POOL_CHUNKS);
+        let number = self.roster.next_number();
         if self.disk(index).wants_chunk() {
-            let chunk = if has_room { self.free_chunks.pop_front() } else { None };
-            let Some(chunk) = chunk else { return };
+            let Some(chunk) = self.chunks.take_for_disk() else { return };
             self.disk(index).take_chunk(chunk);
         }
         let disk = self.disk(index);
         disk.entry.attach = number;
         disk.stage = Stage::Listing(number);
-        if let Some(log) = disk.log.as_mut() {
-            log.attach = number;
-        }
+        disk.log.set_attach(number);
     }
 
     /// Whether a superblock has something new to say of which disks there are.
@@ -136,7 +129,7 @@ impl Tier {
 
     /// A superblock is durable.
     pub(super) fn roster_written(&mut self, fx: &mut Fx) {
-        let number = self.superblock.seq;
+        let number = self.roster.superblock().seq;
         for index in 0..self.disks.len() {
             let stage = self.disks[index].as_ref().map(|disk| disk.stage);
             let index = u16::try_from(index).unwrap_or(u16::MAX);
@@ -152,9 +145,9 @@ impl Tier {
     fn mark(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         disk.stage = Stage::Marking;
-        (disk.sidecar_next, disk.is_sidecar_twin) = (Some(disk.sidecar.clone()), false);
+        disk.sidecar.begin_first();
         let spare = std::mem::take(&mut disk.spare);
-        self.free_chunks.extend(spare);
+        spare.into_iter().for_each(|chunk| self.chunks.release(chunk));
         self.put_sidecar(index, fx);
     }
 
@@ -175,7 +168,7 @@ impl Tier {
         let is_drained = self.is_drained(index);
         let disk = self.disk(index);
         let is_through = disk.mode == Mode::Through && disk.change.is_none();
-        let is_clean = is_drained && disk.sidecar.state == SidecarState::Clean;
+        let is_clean = is_drained && disk.sidecar.word().state == SidecarState::Clean;
         if !disk.is_fenced && (!is_through || !is_clean || !disk.held.is_empty()) {
             return;
         }
@@ -219,15 +212,14 @@ impl Tier {
     fn strike(&mut self, index: u16, fx: &mut Fx) {
         let is_failed = self.is_failed;
         let disk = self.disk(index);
-        if disk.epochs.is_empty() && !is_failed {
-            let number = self.superblock.seq + 1;
-            self.superblock.disks[usize::from(index)] = None;
+        if !disk.destager.has_epochs() && !is_failed {
+            let number = self.roster.next_number();
+            self.roster.strike(index);
             self.disk(index).stage = Stage::Striking(number);
             return;
         }
         let entry = disk.entry.clone();
-        let superblock = self.superblock.seq;
-        self.superblock.disks[usize::from(index)] = Some(DiskEntry { superblock, ..entry });
+        self.roster.list(index, entry);
         self.let_go_of(index, fx);
     }
 
@@ -239,10 +231,11 @@ impl Tier {
             _ => Note::NotAttached(index),
         };
         if matches!(disk.stage, Stage::Striking(_)) {
-            for (chunk, _) in disk.log.iter().flat_map(|log| &log.chunks) {
-                self.free_chunk(*chunk);
+            for own in disk.log.chunks() {
+                self.chunks.release(own.chunk);
             }
         }
+        self.flusher.forget(index);
         self.counters = self.counters.and(disk.counters);
         self.pages.disown(index);
         self.parts_changed();

@@ -59,16 +59,11 @@ impl Tier {
         }
         self.touch_pages(write);
         let mut has_to_wait = false;
-        for (block, ..) in blocks_of(offset, bytes) {
-            let (key, bit) = self.pages.page_of(index, block);
-            has_to_wait |= self.pages.is_leaving(key);
-            if let Some(slot) = self.pages.find(key) {
-                let state = self.pages.slot(slot);
-                state.valid &= !(1 << bit);
-                if state.mapped & (1 << bit) != 0 {
-                    has_to_wait = true;
-                    self.queue_map(slot);
-                }
+        for block in touched(offset, bytes) {
+            has_to_wait |= self.pages.is_leaving(self.pages.page_of(index, block).0);
+            if let Some(slot) = self.pages.invalidate(index, block) {
+                has_to_wait = true;
+                self.queue_map(slot);
             }
         }
         if has_to_wait {
@@ -178,8 +173,7 @@ impl Tier {
         let disk = self.disk(index);
         let (flushed, unbacked) = (disk.flushed, std::mem::take(&mut disk.unbacked));
         for slot in unbacked {
-            let state = &self.pages.slots[slot as usize];
-            if state.key().is_none_or(|key| key.disk != index) {
+            if self.pages.key(slot).is_none_or(|key| key.disk != index) {
                 continue;
             }
             if self.pages.becomes_backed(slot, flushed) {

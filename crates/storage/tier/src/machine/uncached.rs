@@ -23,7 +23,7 @@ impl Tier {
                 // One that was about to be answered by the log is not.
                 disk.change = None;
                 disk.uncached = Uncached::Marking;
-                disk.sidecar.generation += 1;
+                disk.sidecar.raise_generation();
             }
         }
     }
@@ -36,7 +36,7 @@ impl Tier {
     pub(super) fn pump_uncached(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         if disk.uncached == Uncached::Marking
-            && disk.sidecar_next.is_none()
+            && !disk.sidecar.is_writing()
             && disk.retry_at.is_none()
         {
             self.write_sidecar(index, SidecarState::Clean, fx);
@@ -47,7 +47,7 @@ impl Tier {
     pub(super) fn uncached_marked(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         // One that was on its way when the device failed has the old generation still.
-        if disk.uncached != Uncached::Marking || disk.confirmed != disk.sidecar.generation {
+        if disk.uncached != Uncached::Marking || !disk.sidecar.is_confirmed() {
             return;
         }
         disk.uncached = Uncached::Yes;

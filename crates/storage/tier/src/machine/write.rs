@@ -1,5 +1,5 @@
-use super::disk::Pending;
-use super::overlay::{Layer, Source, blocks_of, touched};
+use super::log_queue::Pending;
+use super::overlay::{Source, blocks_of, layers, touched};
 use super::uncached::Uncached;
 use super::{Fx, Mode, Tier};
 use crate::event::{Effect, IoError, Op, Request};
@@ -47,7 +47,7 @@ impl Tier {
             (Mode::Through, Op::Flush) => self.flush_through(&request, fx),
             (Mode::Through, _) => self.accept_through(request, fx),
             (Mode::Back, Op::Flush) => {
-                self.disk(index).pending.push_back(Pending::Flush(request.id));
+                self.disk(index).queue.push(Pending::Flush(request.id));
                 self.stir();
             }
             (Mode::Back, _) => self.accept_back(request, fx),
@@ -62,7 +62,7 @@ impl Tier {
         self.lay_over(write);
         self.memory.written(index, blocks, fx);
         self.touch_pages(write);
-        self.disk(index).pending.push_back(Pending::Write(write));
+        self.disk(index).queue.push(Pending::Write(write));
         self.stir();
     }
 
@@ -81,21 +81,14 @@ impl Tier {
     /// From now on reads see the write.
     fn lay_over(&mut self, write: u32) {
         let WriteRequest { request, order, .. } = self.writes.get(write);
-        let order = *order;
         let disk = self.disks[usize::from(request.disk)].as_mut().expect("the disk is attached");
-        for (index, (block, from, to)) in blocks_of(request.offset, request.bytes).enumerate() {
-            let start = block * 4096 + u64::from(from) * 512;
-            let source = match (request.op, request.buf) {
-                (Op::Zero { unmap }, _) => Source::Zero { unmap },
-                (_, Some(buf)) => {
-                    let at = u32::try_from(start - request.offset).unwrap_or(u32::MAX);
-                    Source::Ram { buf, at }
-                }
-                (_, None) => panic!("a write has memory"),
-            };
-            let sum = request.sums.blocks.get(index).copied().unwrap_or(0);
-            disk.overlay.cover(block, Layer { order, from, to, source, sum });
-        }
+        let source = match (request.op, request.buf) {
+            (Op::Zero { unmap }, _) => Source::Zero { unmap },
+            (_, Some(buf)) => Source::Ram { buf, at: 0 },
+            (_, None) => panic!("a write has memory"),
+        };
+        let range = (request.offset, request.bytes);
+        disk.overlay.write(layers(*order, range, source, &request.sums.blocks));
     }
 
     /// A write counts as a use of its pages, and what is on its way into them of the same blocks
@@ -103,18 +96,21 @@ impl Tier {
     pub(super) fn touch_pages(&mut self, write: u32) {
         let (index, offset, bytes) = self.range(write);
         let is_open = self.disk(index).populate;
-        let mut last = None;
-        for (block, ..) in blocks_of(offset, bytes) {
-            let (key, bit) = self.pages.page_of(index, block);
+        let (mut last, mut is_hit, mut hit_bytes) = (None, false, 0);
+        for (block, from, to) in blocks_of(offset, bytes) {
+            let (key, _) = self.pages.page_of(index, block);
             if last != Some(key) {
                 last = Some(key);
+                is_hit = self.pages.find(key).is_some();
                 let (_, lost) = self.pages.reference(key, is_open);
                 self.queue_unmap(lost);
             }
-            if let Some(slot) = self.pages.find(key) {
-                self.pages.slot(slot).filling &= !(1 << bit);
-            }
+            hit_bytes += if is_hit { u32::from(to - from) * 512 } else { 0 };
+            self.pages.overtake_fill(index, block);
         }
+        let counters = self.count(index);
+        counters.write_hits += u64::from(hit_bytes == bytes);
+        counters.write_hit_bytes += u64::from(hit_bytes);
     }
 
     pub(super) fn range(&mut self, write: u32) -> (u16, u64, u32) {
@@ -142,7 +138,7 @@ impl Tier {
         if found.is_answered && found.holds == 0 {
             let found = self.writes.remove(write);
             fx.extend(found.request.buf.map(Effect::Release));
-            self.end_fills(&found.fills);
+            self.pages.close_fills(&found.fills);
         }
     }
 }

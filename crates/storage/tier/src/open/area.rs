@@ -36,14 +36,14 @@ impl LogArea {
     pub(super) fn chunks_behind(&self, log: &Log) -> Vec<u32> {
         let is_behind = |first: &FirstBlock| match *first {
             FirstBlock::Head { owner, generation, seq } => {
-                (owner, generation) == (log.owner, log.generation) && seq > log.seq
+                log.is_of(owner, generation) && seq > log.ends().seq
             }
             FirstBlock::Unknown => true,
             FirstBlock::Empty => false,
         };
         let all = (self.geometry.page_chunks..).zip(&self.firsts);
         let behind = all.filter(|(_, first)| is_behind(first)).map(|(chunk, _)| chunk);
-        behind.filter(|chunk| !log.chunks.iter().any(|(known, _)| known == chunk)).collect()
+        behind.filter(|chunk| !log.has_chunk(*chunk)).collect()
     }
 
     /// Chunks that begin with a group of this owner and generation, with its number, lowest first.

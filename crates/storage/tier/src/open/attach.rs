@@ -48,8 +48,7 @@ pub(super) struct Attached {
 impl Attached {
     /// Clears where the log goes on ([`clear_end`]).
     pub(super) fn clear_end(&self, media: &mut dyn Media, area: &LogArea) -> Result<(), IoError> {
-        let log = self.disk.log.as_ref().filter(|_| self.goes_on);
-        log.map_or(Ok(()), |log| clear_end(media, area, log))
+        if self.goes_on { clear_end(media, area, &self.disk.log) } else { Ok(()) }
     }
 }
 
@@ -111,12 +110,13 @@ pub(super) fn attach(
             (Log::new(entry.disk, entry.generation, entry.attach, NO_CHUNK, 1), VecDeque::new())
         }
     };
-    (entry.log_chunk, entry.log_seq) = log.chunks.front().copied().unwrap_or((NO_CHUNK, 1));
+    let first = log.first_chunk();
+    (entry.log_chunk, entry.log_seq) = (first.chunk, first.first);
     // A disk with writes in its log stays in mode back until they are out.
     let wish = Wish { mode: asked.mode, copies: asked.copies, peers: asked.peers.clone() };
     let mode = if epochs.is_empty() { wish.first() } else { Mode::Back };
     let mut sidecar = next_sidecar(&seen, superblock, session, asked, &entry);
-    (sidecar.log_durable, sidecar.log_retired) = (log.durable, log.retired);
+    (sidecar.log_durable, sidecar.log_retired) = (log.ends().durable, log.ends().retired);
     sidecar.state = match (epochs.front(), epochs.back()) {
         (Some(first), Some(last)) => SidecarState::Applying { from: first.number, to: last.number },
         _ if mode == Mode::Back => SidecarState::Dirty,
@@ -126,8 +126,7 @@ pub(super) fn attach(
         Some(first) => first.number.saturating_sub(1),
         None => sidecar.applied.max(last_epoch.unwrap_or(0)),
     };
-    let mut disk = Disk::new(entry, mode, sidecar, Some(log));
-    disk.recovered(epochs, wish);
+    let disk = Disk::new(entry, mode, sidecar, (log, epochs), wish);
     Ok(Attached { disk, touched, spare, goes_on })
 }
 
@@ -155,8 +154,8 @@ fn look(
             // Damage is told as that, and not as an older state.
             log: damage
                 .map_or(log.map_or(0, Log::last), |damage| damage.missing_to.max(damage.last)),
-            first: log.and_then(|log| log.chunks.front()).map_or(1, |(_, seq)| *seq),
-            sidecar: log.map_or(0, |log| log.sidecar),
+            first: log.map_or(1, |log| log.first_chunk().first),
+            sidecar: log.map_or(0, |log| log.ends().sidecar),
             pool,
         };
         in_step::compare(entry, sidecar, reach, asked.since.moment())
@@ -332,7 +331,7 @@ fn next_entry(
     });
     entry.bytes = asked.bytes / 512 * 512;
     entry.attach = attach.unwrap_or(entry.attach);
-    entry.mode = if asked.mode == Mode::Back { mode::BACK } else { mode::THROUGH };
+    entry.mode = asked.mode.number();
     entry.sidecar = seen.sidecar.as_ref().map_or(0, |sidecar| sidecar.seq.saturating_sub(1));
     if !seen.is_known {
         entry.generation = seen.generation.max(entry.generation) + 1;
@@ -378,7 +377,7 @@ fn begin_again(entry: &DiskEntry, walk: &Walk, spare: &mut Vec<u32>) -> Log {
     let mut chunks = walk.chunks();
     let chunk = chunks.next().unwrap_or(NO_CHUNK);
     spare.extend(chunks);
-    Log::new(entry.disk, entry.generation, entry.attach, chunk, walk.log.seq)
+    Log::new(entry.disk, entry.generation, entry.attach, chunk, walk.log.ends().seq)
 }
 
 impl Found {
@@ -393,17 +392,15 @@ impl Found {
         let log = &mut self.walk.log;
         // Heads may say more than the sidecar. What they say is of the newest backing store, and the one that is
         // there may be as old as the sidecar: all that it may lack is put there again, in order.
-        let (first, told) = (log.chunks.front().map_or(1, |(_, seq)| *seq), sidecar.log_retired);
-        self.told_retired = log.retired.max(told);
+        let (first, told) = (log.first_chunk().first, sidecar.log_retired);
+        self.told_retired = log.ends().retired.max(told);
         let by_heads = if sidecar.opening == 0 { self.told_retired } else { told.max(first - 1) };
         let skipped = self.skipped.map_or(0, |skipped| skipped.missing_to);
-        log.retired = by_heads.max(applied.unwrap_or(0)).max(skipped);
-        if let Some(damage) =
-            self.walk.damage.as_ref().filter(|_| sidecar.state == SidecarState::Clean)
-        {
-            log.retired = log.retired.max(damage.missing_to);
-        }
-        self.told_retired = self.told_retired.max(log.retired);
+        let is_clean = sidecar.state == SidecarState::Clean;
+        let damage = self.walk.damage.as_ref().filter(|_| is_clean);
+        let missing = damage.map_or(0, |damage| damage.missing_to);
+        log.set_retired(by_heads.max(applied.unwrap_or(0)).max(skipped).max(missing));
+        self.told_retired = self.told_retired.max(log.ends().retired);
     }
 
     /// Whether it has, or had before it was damaged, what the backing store may not have.
@@ -438,7 +435,7 @@ impl Found {
 
     /// Records that the backing store may not have.
     pub(super) fn unretired(&self) -> impl Iterator<Item = &(u64, u64, Logged)> {
-        let retired = self.walk.log.retired;
+        let retired = self.walk.log.ends().retired;
         self.records.iter().filter(move |(seq, ..)| *seq > retired)
     }
 
@@ -458,7 +455,7 @@ impl Found {
         let Self { walk, records, .. } = self;
         let mut epochs: VecDeque<Epoch> = VecDeque::new();
         for (seq, number, logged) in records {
-            if seq <= walk.log.retired {
+            if seq <= walk.log.ends().retired {
                 continue;
             }
             if epochs.back().is_none_or(|epoch| epoch.number != number) {

@@ -2,7 +2,6 @@
 
 use super::Media;
 use super::errors::{Attachment, OpenError, Session, Settings};
-use super::init::first_superblock;
 use super::structure::Structure;
 use crate::event::{IoError, Mode, Place};
 use crate::format::{Identity, Uuid};
@@ -42,7 +41,7 @@ impl Tier {
         settings: Settings,
         disks: &[(u64, Mode)],
     ) -> Result<Self, OpenError> {
-        let superblock = first_superblock(geometry, geometry.chunk_at(geometry.chunks), SET, SET);
+        let superblock = geometry.first_superblock(geometry.chunk_at(geometry.chunks), SET, SET);
         let structure = Structure::empty(&mut Nothing, superblock);
         let disks: Vec<Attachment> = (0..)
             .zip(disks)

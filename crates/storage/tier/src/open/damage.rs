@@ -57,12 +57,12 @@ pub(super) fn judge(
     *durable = told.max(*durable);
     // In a copy what lies before its true beginning was trimmed, from the beginning that is read on.
     let is_begun = matches!(reader.track, Track::Copy { .. }) && log.last() >= start.seq;
-    let has_more = found.iter().any(|behind| behind.head.seq > log.seq);
+    let has_more = found.iter().any(|behind| behind.head.seq > log.ends().seq);
     let is_doubtful = !start.is_certain && has_more && !is_begun;
-    if told < log.seq && !is_unread && !is_doubtful {
+    if told < log.ends().seq && !is_unread && !is_doubtful {
         return None;
     }
-    let (group, chunks) = (log.seq, Vec::new());
+    let (group, chunks) = (log.ends().seq, Vec::new());
     let mut damage = LogDamage { group, missing_to: group, last: log.last(), chunks, resume: None };
     if let Track::Chunks(LogArea { geometry, .. }) = reader.track {
         damage.chunks = chunks_of(&found, geometry, log);
@@ -82,7 +82,7 @@ pub(super) fn judge(
             _ => damage.missing_to = damage.missing_to.max(head.seq),
         }
         damage.last = head.seq;
-        log.retired = log.retired.max(head.retired);
+        log.set_retired(log.ends().retired.max(head.retired));
     }
     if told > damage.last {
         damage.missing_to = damage.missing_to.max(told);
@@ -106,8 +106,7 @@ fn chunks_of(found: &[Behind], geometry: &Geometry, log: &Log) -> Vec<u32> {
     chunks.sort_unstable();
     chunks.dedup();
     chunks.retain(|chunk| {
-        (geometry.page_chunks..geometry.chunks).contains(chunk)
-            && !log.chunks.iter().any(|(known, _)| known == chunk)
+        (geometry.page_chunks..geometry.chunks).contains(chunk) && !log.has_chunk(*chunk)
     });
     chunks
 }
@@ -117,12 +116,12 @@ fn chunks_of(found: &[Behind], geometry: &Geometry, log: &Log) -> Vec<u32> {
 fn chain(mut found: Vec<Behind>, log: &Log, told: u64) -> Vec<Behind> {
     // Of two with one number the newer life's calls more durable.
     found.sort_by_key(|behind| (behind.head.seq, std::cmp::Reverse(behind.head.durable)));
-    let mut last = (log.last(), (log.previous != 0).then_some(log.previous));
+    let mut last = (log.last(), log.last_sum());
     found.retain(|behind| {
         let (seq, previous) = (behind.head.seq, behind.head.previous);
         let fits = match last {
             (last, sum) if last + 1 == seq => sum.is_none_or(|sum| sum == previous),
-            (last, _) => last < seq && seq - 1 <= told.max(log.seq),
+            (last, _) => last < seq && seq - 1 <= told.max(log.ends().seq),
         };
         if fits {
             last = (seq, Some(behind.sum));
@@ -135,9 +134,9 @@ fn chain(mut found: Vec<Behind>, log: &Log, told: u64) -> Vec<Behind> {
 fn look_in_chunks(reader: &mut Reader<'_>, area: &LogArea, log: &Log, found: &mut Vec<Behind>) {
     let geometry = &area.geometry;
     let end_of = |chunk| geometry.chunk_at(chunk) + u64::from(geometry.chunk_bytes);
-    let tail = geometry.chunk_at(log.chunk()) + u64::from(log.at);
+    let tail = log.next_at(geometry);
     // What the chunk had before it was the log's has another position, where that is known.
-    let position = (log.previous != 0).then_some(log.position);
+    let position = log.last_sum().map(|_| log.ends().position);
     look_in_chunk(reader, (tail, end_of(log.chunk())), log, position, found);
     for chunk in area.chunks_behind(log) {
         look_in_chunk(reader, (geometry.chunk_at(chunk), end_of(chunk)), log, None, found);
@@ -169,7 +168,7 @@ fn look_in_chunk(
 }
 
 fn look_in_copy(reader: &mut Reader<'_>, capacity: u64, log: &Log, found: &mut Vec<Behind>) {
-    let (mut at, end) = (log.position, log.position + (capacity - LABEL_BYTES));
+    let (mut at, end) = (log.ends().position, log.ends().position + (capacity - LABEL_BYTES));
     let (mut zeros, mut unread, mut block) = (0, 0, [0; BLOCK_BYTES]);
     while at + BLOCK <= end && zeros <= ZEROS_MAX && unread <= UNREAD_MAX {
         let is_read = reader.read(at, &mut block).is_ok();
@@ -184,8 +183,8 @@ fn look_in_copy(reader: &mut Reader<'_>, capacity: u64, log: &Log, found: &mut V
 
 /// The first missing group with a damaged payload counts, to be stepped over; one of an earlier life does not.
 fn is_behind(head: &Head, log: &Log) -> bool {
-    let is_next = head.seq == log.seq && (log.previous == 0 || head.previous == log.previous);
-    is_of(head, log) && (is_next || head.seq > log.seq)
+    let is_next = head.seq == log.ends().seq && log.is_followed_by(head.previous);
+    is_of(head, log) && (is_next || head.seq > log.ends().seq)
 }
 
 /// Adds what was found, and returns how far the next head may be. A payload is not looked into where its head is

@@ -8,6 +8,7 @@ use super::reader::{Group, Start, Track, in_chunk};
 use super::walk::{Walk, Whose, walk};
 use crate::format::{DiskEntry, Kind};
 use crate::machine::Logged;
+use crate::machine::overlay::Source;
 
 /// Reads a disk's log. Damage that the backing store does not need is skipped; a log with other damage is found, too:
 /// only who asks for the disk is refused.
@@ -65,22 +66,10 @@ fn start_of(area: &LogArea, entry: &DiskEntry) -> Result<Start, OpenError> {
 /// A log that is read behind damage of it. It keeps the chunks before, for the set says that it begins there: until it
 /// has a later beginning, the next opening finds the same.
 fn behind(before: Found, mut found: Found, start: Start) -> Found {
-    let Walk { log: old, damage, .. } = before.walk;
+    let Walk { log, damage, .. } = before.walk;
     let first = before.skipped.map(|skipped| skipped.group);
     let group = first.or(damage.map(|damage| damage.group)).unwrap_or(start.seq);
-    let log = &mut found.walk.log;
-    let (mut chunks, mut starts) = (old.chunks, old.starts);
-    if chunks.back().is_some_and(|(chunk, _)| *chunk == start.chunk) {
-        // The same chunk, whose first group has another number.
-        let own = chunks.pop_back();
-        starts.pop_back();
-        if let (Some((_, first)), Some(own)) = (log.chunks.front_mut(), own) {
-            *first = own.1;
-        }
-    }
-    chunks.append(&mut log.chunks);
-    starts.append(&mut log.starts);
-    (log.chunks, log.starts, log.whole_from) = (chunks, starts, start.seq);
+    found.walk.log.lies_behind(log, start.seq);
     found.skipped = Some(Skipped { group, missing_to: start.seq - 1 });
     found
 }
@@ -95,8 +84,10 @@ fn read_from(media: &mut dyn Media, area: &LogArea, entry: &DiskEntry, start: St
                 order: 0,
                 offset: record.offset,
                 bytes: record.bytes,
-                at,
-                unmap: record.kind == Kind::Trim,
+                source: match at {
+                    Some(at) => Source::Flash { at },
+                    None => Source::Zero { unmap: record.kind == Kind::Trim },
+                },
                 sums: sums.into(),
             };
             records.push((group.head.seq, group.head.epoch, logged));

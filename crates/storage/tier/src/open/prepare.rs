@@ -1,7 +1,7 @@
 use super::Media;
 use super::area::LogArea;
 use super::attach::{Attached, attach};
-use super::errors::{Attachment, OpenError, Session};
+use super::errors::{Attachment, OpenError, Session, Skipped};
 use super::log_start::read_log;
 use super::recover::check_attachments;
 use crate::event::Place;
@@ -13,7 +13,7 @@ impl Tier {
     /// Opens a disk for a set that is served, whose superblock this is ([`Tier::superblock`]), without the machine:
     /// what a set has of a disk that it does not serve, nobody changes. None of its pages is believed. `session` is
     /// this opening of the disk. For [`Tier::attach`]; meanwhile no other disk may be attached, nor this one by
-    /// anybody else.
+    /// anybody else. Says what damage of its log costs no write, too.
     ///
     /// # Errors
     /// [`OpenError`], as of [`Tier::open`]. Nothing is changed but for what was torn at the end of its log.
@@ -22,12 +22,13 @@ impl Tier {
         superblock: &Superblock,
         session: Session,
         asked: &Attachment,
-    ) -> Result<Prepared, OpenError> {
+    ) -> Result<(Prepared, Option<Skipped>), OpenError> {
         let geometry = Geometry::of(superblock);
         check_attachments(superblock, &geometry, std::slice::from_ref(asked))?;
         let entry = superblock.disks[usize::from(asked.index)].as_ref();
         let area = LogArea::read(media, geometry);
         let found = entry.map(|entry| read_log(media, &area, entry)).transpose()?;
+        let skipped = found.as_ref().and_then(|found| found.skipped);
         let attached = attach(media, superblock, session, asked, found, u64::MAX)?;
         attached.clear_end(media, &area)?;
         media.flush(Place::Cache)?;
@@ -35,6 +36,6 @@ impl Tier {
         // What somebody wrote there before may be read from now on, and so must stay.
         media.flush(Place::Backing(asked.index))?;
         disk.spare = spare;
-        Ok(Prepared::new(asked.index, disk))
+        Ok((Prepared::new(asked.index, disk), skipped))
     }
 }

@@ -84,22 +84,21 @@ impl Track<'_> {
     /// Where the next group of a log is, if there is room for one.
     pub(super) fn next(self, log: &Log) -> Option<u64> {
         match self {
-            Self::Chunks(LogArea { geometry, .. }) => (log.at + 4096 <= geometry.chunk_bytes)
-                .then(|| geometry.chunk_at(log.chunk()) + u64::from(log.at)),
-            Self::Copy { .. } => Some(log.position),
+            Self::Chunks(LogArea { geometry, .. }) => {
+                (log.left(geometry) >= 4096).then(|| log.next_at(geometry))
+            }
+            Self::Copy { .. } => Some(log.ends().position),
         }
     }
 
     /// Whether a group with this head may be there.
     pub(super) fn has_room(self, log: &Log, head: &Head) -> bool {
         match self {
-            Self::Chunks(LogArea { geometry, .. }) => log
-                .at
-                .checked_add(4096)
-                .and_then(|at| at.checked_add(head.bytes))
-                .is_some_and(|end| end <= geometry.chunk_bytes),
+            Self::Chunks(LogArea { geometry, .. }) => {
+                BLOCK + u64::from(head.bytes) <= log.left(geometry).into()
+            }
             Self::Copy { capacity, .. } => {
-                head.position == log.position && u64::from(head.bytes) + BLOCK < capacity
+                head.position == log.ends().position && u64::from(head.bytes) + BLOCK < capacity
             }
         }
     }
@@ -108,7 +107,7 @@ impl Track<'_> {
     pub(super) fn may_go_on(self, log: &Log, head: &Head) -> bool {
         let Self::Chunks(LogArea { geometry, .. }) = self else { return true };
         (geometry.page_chunks..geometry.chunks).contains(&head.next_chunk)
-            && !log.chunks.iter().any(|(chunk, _)| *chunk == head.next_chunk)
+            && !log.has_chunk(head.next_chunk)
     }
 }
 
@@ -151,7 +150,7 @@ pub(super) fn in_copy(position: u64, seq: u64) -> Start {
 }
 
 pub(super) fn is_of(head: &Head, log: &Log) -> bool {
-    (head.owner, head.generation) == (log.owner, log.generation)
+    log.is_of(head.owner, head.generation)
 }
 
 /// The records with what belongs to them; `None` if a payload is not what its sum says.

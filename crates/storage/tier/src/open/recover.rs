@@ -10,9 +10,10 @@ use super::walk::{Walk, clear_end};
 use crate::event::{IoError, Place};
 use crate::format::{DiskEntry, HOLDERS, Match, SetState, SlotEntry, Superblock};
 use crate::geometry::Geometry;
-use crate::machine::pages::Pages;
+use crate::machine::log::LogChunk;
+use crate::machine::pages::PageIndex;
 use crate::machine::pool::Item;
-use crate::machine::{Memory, Pool, Tier};
+use crate::machine::{Memory, Pool, Roster, Tier};
 
 /// An open set, and what was found.
 #[derive(Debug, Clone)]
@@ -78,7 +79,7 @@ impl Tier {
             let waiting = || found.unretired().filter(|(.., logged)| logged.bytes > 0);
             Some(ExaminedDisk {
                 index,
-                groups: found.walk.log.last() + 1 - entry.log_seq.max(found.walk.log.whole_from),
+                groups: found.walk.log.last() + 1 - entry.log_seq.max(found.walk.log.whole_from()),
                 skipped: found.skipped,
                 writes: waiting().count(),
                 bytes: waiting().map(|(.., logged)| u64::from(logged.bytes)).sum(),
@@ -159,18 +160,14 @@ impl Tier {
         superblock.place = settings.place;
         let copy = 1 - copy;
         begin(media, &superblock, copy, &mut opened)?;
-        let writes = opened
-            .iter()
-            .flatten()
-            .flat_map(|d| &d.disk.epochs)
-            .map(|epoch| epoch.writes.len())
-            .sum();
-        let pages = Pages::new(&geometry, settings.policy, settings.admission);
+        let writes =
+            opened.iter().flatten().map(|attached| attached.disk.destager.write_count()).sum();
+        let pages = PageIndex::new(&geometry, settings.policy, settings.admission);
         let memory = Memory::new(settings.memory_bytes, settings.policy);
         let pool = Pool::new(pool.log);
         let mut tier = {
             let opening = settings.session.opening;
-            Self::new(geometry, (superblock, copy), opening, (pages, memory), pool, free)
+            Self::new(geometry, Roster::new(superblock, copy), opening, (pages, memory), pool, free)
         };
         tier.start(opened, slots);
         Ok(Opened { pages: tier.resident(), tier, was_clean, writes, damage, skipped })
@@ -219,8 +216,7 @@ impl Tier {
             .filter(|bit| newest(entry.page * per + bit) <= entry.log_seq)
             .fold(0_u16, |bits, bit| bits | 1 << bit);
         if is_there && self.pages.restore(slot, entry, believed) {
-            if entry.valid & !believed != 0 {
-                self.pages.slot(slot).is_queued = true;
+            if entry.valid & !believed != 0 && self.pages.want_map(slot) {
                 self.pool.queue.push_back(Item::Map(slot));
             }
             return;
@@ -245,7 +241,7 @@ fn begin(
     put_superblock(media, superblock, copy)?;
     for (index, attached) in (0..).zip(opened) {
         let Some(Attached { disk, .. }) = attached else { continue };
-        put_sidecar(media, index, &mut disk.sidecar)?;
+        put_sidecar(media, index, disk.sidecar.word_mut())?;
         disk.sidecar_is_durable();
     }
     Ok(())
@@ -316,9 +312,9 @@ fn free_chunks(
     let geometry = structure.area.geometry;
     let mut is_used = vec![false; geometry.chunks as usize];
     let walks = || structure.whole_pool().into_iter().chain(logs.values().map(|found| &found.walk));
-    for (chunk, _) in walks().flat_map(|walk| &walk.log.chunks) {
-        if std::mem::replace(&mut is_used[*chunk as usize], true) {
-            return Err(OpenError::Chunk(*chunk));
+    for LogChunk { chunk, .. } in walks().flat_map(|walk| walk.log.chunks()).copied() {
+        if std::mem::replace(&mut is_used[chunk as usize], true) {
+            return Err(OpenError::Chunk(chunk));
         }
     }
     // What lies behind the damage of a log that nobody asked for stays for whoever does.

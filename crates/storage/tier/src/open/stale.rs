@@ -6,6 +6,7 @@ use super::structure::{Structure, read_log_of};
 use crate::event::{IoError, Place};
 use crate::format::{BLOCK, BLOCK_BYTES, DiskEntry, SIDECAR_BYTES, Sidecar, Superblock, Uuid};
 use crate::machine::Logged;
+use crate::machine::overlay::Source;
 use crate::ownership::{has_log, is_owner};
 
 /// Zeros that are handed over at once.
@@ -87,7 +88,7 @@ pub fn export_stale(
 
 fn hand_over(media: &mut dyn Media, logged: &Logged, each: Each<'_>) -> Result<(), IoError> {
     let bytes = logged.bytes as usize;
-    let Some(at) = logged.at else {
+    let Source::Flash { at } = logged.source else {
         let zeros = vec![0; bytes.min(ZEROS)];
         for done in (0..bytes).step_by(ZEROS) {
             each(logged.offset + done as u64, &zeros[..(bytes - done).min(ZEROS)])?;

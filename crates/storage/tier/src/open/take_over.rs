@@ -308,7 +308,7 @@ fn read_copy(
     });
     let durable = walk.durable;
     // What is missing and on the backing store is not missed.
-    let damage = walk.damage.filter(|damage| damage.missing_to > walk.log.retired);
+    let damage = walk.damage.filter(|damage| damage.missing_to > walk.log.ends().retired);
     let last = damage.as_ref().map_or(walk.log.last(), |damage| damage.last);
     let damaged = damage.map(|LogDamage { group, missing_to, .. }| {
         let side = |is_behind| {

@@ -1,5 +1,3 @@
-use std::collections::VecDeque;
-
 use super::Media;
 use super::area::LogArea;
 use super::damage::{LogDamage, judge};
@@ -30,7 +28,7 @@ pub(super) struct Walk {
 impl Walk {
     /// All chunks of the log, also those behind what is missing.
     pub(super) fn chunks(&self) -> impl Iterator<Item = u32> {
-        let known = self.log.chunks.iter().map(|(chunk, _)| *chunk);
+        let known = self.log.chunks().iter().map(|own| own.chunk);
         known.chain(self.damage.iter().flat_map(|damage| damage.chunks.iter().copied()))
     }
 }
@@ -46,11 +44,10 @@ pub(super) fn walk(
 ) -> Walk {
     let mut reader = Reader::new(media, track);
     let mut log = Log::new(whose.owner, whose.generation, whose.attach, start.chunk, start.seq);
-    (log.position, log.starts) = (start.position, VecDeque::from([start.position]));
-    log.at = start.at;
-    let (mut durable, mut is_first) = (start.seq.saturating_sub(1), true);
+    log.read_from(start.position, start.at);
+    let mut durable = start.seq.saturating_sub(1);
     let is_unread = loop {
-        let (head, sum, at) = match next_head(&mut reader, &log, is_first) {
+        let (head, sum, at) = match next_head(&mut reader, &log) {
             Ok(Some(found)) => found,
             Ok(None) => break false,
             Err(_) => break true,
@@ -60,49 +57,27 @@ pub(super) fn walk(
             Ok(None) => break false,
             Err(_) => break true,
         };
-        let is_link = head.flags.has(Flags::LINK);
-        if is_link && !track.may_go_on(&log, &head) {
+        if head.flags.has(Flags::LINK) && !track.may_go_on(&log, &head) {
             break false;
         }
         each(Group { head: &head, records });
-        if is_first {
-            log.starts = VecDeque::from([head.position.saturating_sub(start.at.into())]);
-        }
-        is_first = false;
         durable = durable.max(head.durable);
-        log.seq = head.seq + 1;
-        log.previous = sum;
-        log.position = head.position + BLOCK + u64::from(head.bytes);
-        log.retired = log.retired.max(head.retired);
-        log.sidecar = log.sidecar.max(head.sidecar);
-        if let Track::Chunks(_) = track {
-            log.at += 4096 + head.bytes;
-        }
-        if is_link {
-            log.chunks.push_back((head.next_chunk, log.seq));
-            log.starts.push_back(log.position);
-            log.at = 0;
-        }
+        log.read_on(&head, sum, matches!(track, Track::Chunks(_)));
     };
     let damage = judge(&mut reader, &mut log, (start, is_unread), &mut durable, &mut each);
-    (log.accepted, log.accepted_to) = (log.last(), log.position);
-    (log.flushed, log.durable, log.told) = (log.last(), log.last(), durable);
+    log.was_read(durable);
     Walk { log, durable, damage }
 }
 
 /// The head that follows, its sum and its address, if it does follow.
-fn next_head(
-    reader: &mut Reader<'_>,
-    log: &Log,
-    is_first: bool,
-) -> Result<Option<(Head, u64, u64)>, IoError> {
+fn next_head(reader: &mut Reader<'_>, log: &Log) -> Result<Option<(Head, u64, u64)>, IoError> {
     let Some(at) = reader.track.next(log) else { return Ok(None) };
     let mut block = [0; BLOCK_BYTES];
     reader.read(at, &mut block)?;
     let found = Head::decode(&block).filter(|(head, _)| {
-        head.seq == log.seq
+        head.seq == log.ends().seq
             && is_of(head, log)
-            && (is_first || head.previous == log.previous)
+            && log.is_followed_by(head.previous)
             && reader.track.has_room(log, head)
     });
     Ok(found.map(|(head, sum)| (head, sum, at)))

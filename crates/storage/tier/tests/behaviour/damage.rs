@@ -194,20 +194,30 @@ impl Case<'_> {
         match error {
             OpenError::Attach { index: 0, error: AttachError::Damaged(damaged) } => {
                 let hit = hit.unwrap_or_else(|| panic!("{damage:?} hit no group: {damaged}"));
-                assert_eq!((hit.owner, hit.seq), (DISK, damaged.group), "{damage:?}: {damaged}");
-                assert_eq!(damaged.missing_to, damaged.group, "{damage:?}: {damaged}");
                 let said = whole.said().expect("no fault");
+                let opened = whole.open(self.shape.mode).expect("it was whole");
+                // Of an earlier damage the backing store had what was lost. Beside the group that was hit now, those
+                // groups are missing, too.
+                let skipped = opened.skipped.first().map(|(_, skipped)| *skipped);
+                let first = skipped.filter(|skipped| skipped.missing_to + 1 == hit.seq);
+                let last = skipped.filter(|skipped| skipped.group == hit.seq + 1);
+                let missing = (
+                    first.map_or(hit.seq, |skipped| skipped.group),
+                    last.map_or(hit.seq, |skipped| skipped.missing_to),
+                );
+                let named = (damaged.group, damaged.missing_to);
+                assert_eq!((hit.owner, missing), (DISK, named), "{damage:?}: {damaged}");
                 let is_lost = hit.seq > said.log_retired && hit.epoch > said.applied;
                 let lost = if is_lost { hit.records.len() } else { 0 };
-                let writes = whole.open(self.shape.mode).expect("it was whole").writes;
                 // What is left is what was there but for the group that was hit. Without its head nothing tells whether
                 // what lies behind it follows it, or was torn off by an earlier stop.
                 let Damaged { before, behind, .. } = damaged;
                 let most = if image.hits_head(damage.at) { behind.count } else { 0 };
-                let surplus = (before.count + behind.count + lost).checked_sub(writes);
+                let surplus = (before.count + behind.count + lost).checked_sub(opened.writes);
                 assert!(
                     surplus.is_some_and(|more| more <= most),
-                    "{damage:?}: {damaged}, {writes}"
+                    "{damage:?}: {damaged}, {}",
+                    opened.writes
                 );
             }
             OpenError::Pool { group, .. } => {

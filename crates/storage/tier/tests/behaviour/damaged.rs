@@ -181,10 +181,12 @@ fn damage_of_what_a_log_calls_retired_is_skipped() {
     for (at, head) in all.iter().filter(|(_, head)| head.seq <= retired) {
         let mut devices = devices.clone();
         devices.cache.rot(at + 60 + u64::from(head.bytes.min(4096)));
+        let skipped = Skipped { group: head.seq, missing_to: head.seq };
+        let (_, found) = devices.clone().prepare(Mode::Back).expect("as it is opened with a set");
+        assert_eq!(found, Some(skipped));
         // As often as it is opened before the log begins later.
         for life in 0..3 {
             let opened = devices.open(Mode::Back).expect("the backing store has it");
-            let skipped = Skipped { group: head.seq, missing_to: head.seq };
             assert_eq!((opened.skipped, opened.pages), (vec![(0, skipped)], 0), "life {life}");
             assert!(opened.writes >= 7, "{} writes", opened.writes);
             let mut after = World::of(life, BACK, devices, opened.tier, world.oracle.clone());

@@ -558,3 +558,22 @@ fn pages_come_in_without_waiting_for_a_timer_when_there_is_nothing_but_reads() {
     let filled = (world.tier.counters().filled_bytes - before) / 16384;
     assert!(filled > 300, "{filled} of 384 pages came in");
 }
+
+#[test]
+fn write_hits_are_writes_whose_pages_are_there() {
+    const PAGE: u64 = 16 << 10;
+    for shape in [BACK, THROUGH] {
+        let mut world = World::with_memory(5, shape, 0);
+        let mut counts = |offset, bytes| {
+            let before = world.tier.counters();
+            world.write(offset, bytes);
+            let now = world.tier.counters();
+            let hit_bytes = now.write_hit_bytes - before.write_hit_bytes;
+            (now.write_hits - before.write_hits, hit_bytes)
+        };
+        assert_eq!(counts(0, 4096), (0, 0), "the page comes in");
+        assert_eq!(counts(8192, 512), (1, 512), "another block of it");
+        assert_eq!(counts(PAGE - 4096, 8192), (0, 4096), "the next page is not there");
+        assert_eq!(counts(PAGE - 4096, 8192), (1, 8192));
+    }
+}

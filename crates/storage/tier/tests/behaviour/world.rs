@@ -8,8 +8,8 @@ use tilemark_tier::format::{Identity, SIDECAR_BYTES, Sidecar, Uuid};
 use tilemark_tier::ownership::is_owner;
 use tilemark_tier::{
     Attachment, Buf, CELL_BYTES, Effect, Event, Geometry, IoError, IoId, Media, Mode, Moment, Note,
-    Op, Opened, Order, Piece, Place, Plan, ReadIo, ReqId, Request, Session, Settings, Since, Sums,
-    Tier,
+    Op, Opened, Order, Piece, Place, Plan, Prepared, ReadIo, ReqId, Request, Session, Settings,
+    Since, Skipped, Sums, Tier,
 };
 use units::Nanos;
 
@@ -123,6 +123,17 @@ impl Devices {
 
     pub fn open(&mut self, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
         open(&mut Direct::new(self), mode)
+    }
+
+    /// Opens the first disk for a set that is served.
+    pub fn prepare(
+        &mut self,
+        mode: Mode,
+    ) -> Result<(Prepared, Option<Skipped>), tilemark_tier::OpenError> {
+        let (asked, session) = (self.attachment(mode), self.settings().session);
+        let media = &mut Direct::new(self);
+        let superblock = Tier::inspect(media)?;
+        Tier::prepare(media, &superblock, session, &asked)
     }
 
     /// Opens with both disks.
@@ -514,7 +525,7 @@ impl World {
         let superblock = self.tier.superblock();
         let asked = self.devices.other_attachment(self.shape.mode);
         let session = self.devices.settings().session;
-        let prepared =
+        let (prepared, _) =
             Tier::prepare(&mut Direct::new(&mut self.devices), &superblock, session, &asked)?;
         let mut effects = Vec::new();
         self.tier.attach(self.now, prepared, &mut effects);

@@ -34,7 +34,10 @@ pub fn attach(args: &TierAttachArgs) -> Result<Exit, Failure> {
             .collect(),
         elsewhere: args.from.clone().zip(args.at.clone()).map(|(from, at)| Elsewhere { from, at }),
     };
-    ask(&args.door, &Command::Attach(Box::new(coming)))?;
+    let report = ask(&args.door, &Command::Attach(Box::new(coming)))?;
+    for sentence in report.iter().flat_map(|report| &report.said) {
+        crate::say!("{sentence}");
+    }
     let socket = args.door.socket.display();
     match &args.from {
         None => crate::say!("serving nbd+unix:///{name}?socket={socket}"),

@@ -360,6 +360,7 @@ mod tests {
             policy: "lru".to_owned(),
             in_flight: 1,
             elsewhere: Vec::new(),
+            said: Vec::new(),
             disks: vec![disk],
         };
         let mut taken = Taken::default();

@@ -12,11 +12,11 @@
 
 use cache::PolicyKind;
 
-use super::Pages;
+use super::PageIndex;
 use super::part::Part;
 use super::slot::PageKey;
 
-impl Pages {
+impl PageIndex {
     /// Another policy decides on the common part.
     pub(crate) fn set_policy(&mut self, kind: PolicyKind) {
         self.kind = kind;

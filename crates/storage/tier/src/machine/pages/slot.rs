@@ -24,30 +24,30 @@ impl PageKey {
 
 /// What a slot of the cache device holds. There are as many as slots, so each byte counts.
 #[derive(Debug, Clone)]
-pub(crate) struct SlotState {
+pub(super) struct SlotState {
     /// Which page it holds or held, as `holds` says, by the policy's number: its lower half and its upper.
     pub(super) page: [u32; 2],
     /// When the page was used last, by the count of all references.
-    pub(crate) used: u32,
+    pub(super) used: u32,
     /// The pool's group with the newest map of it, by the lower half of its number: as many are never under way.
     pub(super) map_seq: u32,
     /// Its neighbours in the row of its disk's pages, or of free slots.
     pub(super) before: u32,
     pub(super) after: u32,
     /// Which blocks are there and true, below whatever lies over them.
-    pub(crate) valid: u16,
+    pub(super) valid: u16,
     /// Blocks that a map calls valid which may be durable.
-    pub(crate) mapped: u16,
+    pub(super) mapped: u16,
     /// Blocks on their way from the backing store that nobody wrote meanwhile.
-    pub(crate) filling: u16,
+    pub(super) filling: u16,
     /// I/Os that use the slot.
-    pub(crate) pins: u16,
-    pub(crate) sums: [u32; PAGE_BLOCKS],
+    pub(super) pins: u16,
+    pub(super) sums: [u32; PAGE_BLOCKS],
     pub(super) holds: Holds,
     /// Whether somebody fills it.
-    pub(crate) is_open: bool,
+    pub(super) is_open: bool,
     /// Whether a map is waiting for the next group.
-    pub(crate) is_queued: bool,
+    pub(super) is_queued: bool,
 }
 
 // What `docs/developers/adr/0020-tier.md` says of memory.
@@ -88,19 +88,19 @@ impl SlotState {
     }
 
     /// Whose page it holds.
-    pub(crate) fn key(&self) -> Option<PageKey> {
+    pub(super) fn key(&self) -> Option<PageKey> {
         let [low, high] = self.page;
         let id = PageId(u64::from(high) << 32 | u64::from(low));
         (self.holds == Holds::Page).then(|| PageKey::of(id))
     }
 
     /// A group of this number has a map of it.
-    pub(crate) fn map_in(&mut self, seq: u64) {
+    pub(super) fn map_in(&mut self, seq: u64) {
         [self.map_seq, _] = halves(seq);
     }
 
     /// Whether none has one that is newer.
-    pub(crate) fn is_newest_map(&self, seq: u64) -> bool {
+    pub(super) fn is_newest_map(&self, seq: u64) -> bool {
         self.map_seq == halves(seq)[0]
     }
 }

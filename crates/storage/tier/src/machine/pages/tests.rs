@@ -4,17 +4,17 @@ use super::*;
 use crate::geometry::Plan;
 
 /// So many slots of 16 KiB, without what a log takes.
-fn pages(policy: PolicyKind) -> Pages {
+fn pages(policy: PolicyKind) -> PageIndex {
     let plan = Plan {
         device_bytes: 6 << 20,
         page_bytes: 16 << 10,
         chunk_bytes: 64 << 10,
         log_percent: 30,
     };
-    Pages::new(&Geometry::new(plan).expect("it fits"), policy, Admission::Always)
+    PageIndex::new(&Geometry::new(plan).expect("it fits"), policy, Admission::Always)
 }
 
-fn read(pages: &mut Pages, disk: u16, page: u64) -> bool {
+fn read(pages: &mut PageIndex, disk: u16, page: u64) -> bool {
     let key = PageKey { disk, page };
     let was_in = pages.find(key).is_some();
     pages.reference(key, true);
@@ -22,12 +22,12 @@ fn read(pages: &mut Pages, disk: u16, page: u64) -> bool {
 }
 
 /// Where each of these pages is.
-fn places(pages: &Pages, disk: u16, numbers: u64) -> Vec<Option<u32>> {
+fn places(pages: &PageIndex, disk: u16, numbers: u64) -> Vec<Option<u32>> {
     (0..numbers).map(|page| pages.find(PageKey { disk, page })).collect()
 }
 
 /// What is beyond the parts leaves.
-fn divided(pages: &mut Pages) {
+fn divided(pages: &mut PageIndex) {
     while pages.is_dividing() {
         pages.give_up_surplus(3);
     }
@@ -156,7 +156,7 @@ fn pages_beyond_a_part_leave_some_at_a_time_and_those_that_were_used_last_stay()
     assert_eq!(pages.resident(), pages.capacity - 3);
     divided(&mut pages);
     let own = u64::try_from(pages.capacity * 50 / 100).expect("few");
-    let left = |pages: &Pages| {
+    let left = |pages: &PageIndex| {
         (0..all)
             .filter(|page| pages.find(PageKey { disk: 0, page: *page }).is_some())
             .collect::<Vec<_>>()
@@ -237,4 +237,84 @@ fn what_was_asked_while_pages_left_holds_and_not_what_was_asked_before() {
     divided(&mut pages);
     let part = pages.capacity * 20 / 100;
     assert_eq!((pages.pages_of(0), pages.pages_of(1)), (pages.capacity.div_ceil(2) - 1, part));
+}
+
+/// Brings a page in: its slot.
+fn enter(pages: &mut PageIndex, disk: u16, page: u64) -> u32 {
+    let (slot, _) = pages.reference(PageKey { disk, page }, true);
+    slot.expect("there is room")
+}
+
+/// Fills the first block of a page that is in.
+fn fill_first(pages: &mut PageIndex, slot: u32, page: u64, unbacked: Option<u64>) {
+    let mut open = Vec::new();
+    pages.open_fill(0, page * 4, &mut open);
+    assert_eq!(pages.fill((0, page * 4), 7, &open, unbacked), Some((slot, 0)));
+    let good = pages.end_fill(slot, 1, 0);
+    pages.serve(slot, good);
+    pages.close_fills(&open);
+}
+
+#[test]
+fn filled_block_is_served_unless_a_newer_write_came() {
+    let mut pages = pages(PolicyKind::Lru);
+    let slot = enter(&mut pages, 0, 0);
+    let (mut open, mut other) = (Vec::new(), Vec::new());
+    pages.open_fill(0, 0, &mut open);
+    pages.open_fill(0, 1, &mut open);
+    pages.open_fill(0, 2, &mut other);
+    assert_eq!((&open[..], &other[..]), (&[slot][..], &[][..]), "one filler at a time");
+    for (block, sum) in [(0, 7), (1, 8)] {
+        assert!(pages.fill((0, block), sum, &open, None).is_some());
+    }
+    assert_eq!(pages.served(0, 0), None, "it is on its way");
+    pages.overtake_fill(0, 1);
+    let good = pages.end_fill(slot, 0b11, 0);
+    assert_eq!(pages.serve(slot, good), Some(0));
+    assert_eq!(pages.served(0, 0), Some(CachedBlock { slot, bit: 0, sum: 7 }));
+    assert_eq!(pages.served(0, 1), None, "what came is older than a write");
+}
+
+#[test]
+fn block_that_a_durable_map_may_name_is_told_of_before_it_changes() {
+    let mut pages = pages(PolicyKind::Lru);
+    let slot = enter(&mut pages, 0, 0);
+    fill_first(&mut pages, slot, 0, None);
+    assert_eq!(pages.invalidate(0, 0), None, "no map names it");
+    fill_first(&mut pages, slot, 0, None);
+    pages.map_written(slot, 1, 5);
+    assert_eq!((pages.invalidate(0, 0), pages.served(0, 0)), (Some(slot), None));
+    assert_eq!(pages.mappable(slot, 0), Some(0), "a map is to say that it is gone");
+    pages.map_written(slot, 0, 6);
+    pages.map_durable(slot, 5, 1);
+    assert_eq!(pages.invalidate(0, 0), Some(slot), "the older map is durable, not that one");
+    pages.map_durable(slot, 6, 0);
+    assert_eq!((pages.invalidate(0, 0), pages.mappable(slot, 0)), (None, None));
+}
+
+#[test]
+fn block_that_the_backing_store_may_lose_is_served_and_not_mapped() {
+    let mut pages = pages(PolicyKind::Lru);
+    let slot = enter(&mut pages, 0, 0);
+    fill_first(&mut pages, slot, 0, Some(3));
+    assert!(pages.served(0, 0).is_some());
+    assert_eq!((pages.mappable(slot, 2), pages.mappable(slot, 3)), (None, Some(1)));
+    // A map of what the block was before must not be taken for one of what it is.
+    pages.map_begun(slot, 1);
+    pages.invalidate(0, 0);
+    fill_first(&mut pages, slot, 0, Some(4));
+    assert_eq!(pages.served(0, 0), None);
+}
+
+#[test]
+fn slot_is_used_again_when_it_is_durable_that_its_page_left() {
+    let mut pages = pages(PolicyKind::Lru);
+    let slot = enter(&mut pages, 0, 0);
+    fill_first(&mut pages, slot, 0, None);
+    pages.map_begun(slot, 1);
+    let (key, free) = (PageKey { disk: 0, page: 0 }, pages.free_count);
+    assert_eq!(pages.give_up(0, 1), Some(vec![(slot, key)]));
+    assert!(pages.is_leaving(key) && pages.free_count == free);
+    pages.left(key, slot);
+    assert!(!pages.is_leaving(key) && pages.free_count == free + 1);
 }

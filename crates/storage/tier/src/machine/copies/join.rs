@@ -1,9 +1,12 @@
 //! How a peer comes to hold a copy, and how that copy is kept short.
 
-use super::peer::{Kept, KeptStep, PeerIo, State};
-use super::{Fx, Mode, Tier};
-use crate::event::{Effect, Piece, Place, ReadIo};
-use crate::format::{BLOCK, LABEL_BYTES, Label, held_at};
+use super::Copies;
+use super::peer::{Kept, KeptStep, State};
+use crate::event::{Effect, Mode, Piece, Place, ReadIo};
+use crate::format::{BLOCK, LABEL_BYTES, held_at};
+use crate::machine::io::PeerIo;
+use crate::machine::log::LogChunk;
+use crate::machine::{Fx, Tier};
 
 /// Bytes that are read and sent at once.
 const STEP_BYTES: u64 = 256 << 10;
@@ -17,57 +20,53 @@ impl Tier {
     pub(super) fn pump_join(&mut self, index: u16, fx: &mut Fx) {
         let is_still = self.is_closing || self.is_failed;
         let disk = self.disk(index);
-        let joining = disk.peers.iter().position(|peer| {
-            matches!(
-                peer.state,
-                State::Copying(_) | State::Marking(_) | State::Sealing | State::Named
-            )
-        });
-        if let Some(peer) = joining.and_then(|peer| u8::try_from(peer).ok()) {
-            if let State::Copying(next) = disk.peers[usize::from(peer)].state {
-                self.copy_step(index, peer, next, fx);
+        for (number, peer) in (0..).zip(&disk.copies.peers) {
+            match peer.state {
+                State::Copying(next) => return self.copy_step(index, number, next, fx),
+                State::Marking(_) | State::Sealing | State::Named => return,
+                State::None | State::Holding | State::Leaving => {}
             }
+        }
+        let is_wanted = disk.wish == Mode::Back && !disk.copies.is_enough();
+        if !is_wanted || is_still {
             return;
         }
-        let is_wanted = disk.wish == Mode::Back && disk.holding() < usize::from(disk.copies);
-        let Some(log) = disk.log.as_ref().filter(|_| is_wanted && !is_still) else { return };
-        let (position, seq) = match (log.starts.front(), log.chunks.front()) {
+        let (first, ends) = (disk.log.first_chunk(), disk.log.ends());
+        let (position, seq) = match ends.retired < disk.log.last() {
             // A copy that lacks groups would be refused as damaged: there is none until the backing store has all.
-            (_, Some((_, seq))) if log.retired < log.last() && *seq < log.whole_from => return,
-            (Some(start), Some((_, seq))) if log.retired < log.last() => (*start, *seq),
-            _ => (log.position, log.seq),
+            true if first.first < disk.log.whole_from() => return,
+            true => (first.start, first.first),
+            false => (ends.position, ends.seq),
         };
-        let ready = disk.peers.iter_mut().position(|p| p.is_up && p.state == State::None);
-        let Some(peer) = ready else { return };
-        disk.peers[peer].kept =
-            Kept { number: 1, position, seq, before: position, ..Kept::default() };
-        disk.peers[peer].state = State::Copying(position);
-        self.copy_step(index, u8::try_from(peer).unwrap_or(u8::MAX), position, fx);
+        let mut peers = (0..).zip(&mut disk.copies.peers);
+        let ready = peers.find(|(_, peer)| peer.is_up && peer.state == State::None);
+        let Some((number, peer)) = ready else { return };
+        peer.kept = Kept { number: 1, position, seq, before: position, ..Kept::default() };
+        peer.state = State::Copying(position);
+        self.copy_step(index, number, position, fx);
     }
 
     /// The next piece of the log goes to the peer; after the last one comes where it begins and ends.
     fn copy_step(&mut self, index: u16, peer: u8, next: u64, fx: &mut Fx) {
         let geometry = self.geometry;
         let disk = self.disk(index);
-        if disk.peers[usize::from(peer)].is_reading {
+        let (log, Copies { peers, is_settling, .. }) = (&disk.log, &mut disk.copies);
+        let found = &mut peers[usize::from(peer)];
+        if found.is_reading {
             return;
         }
-        let Some(log) = disk.log.as_ref() else { return };
-        let found = &mut disk.peers[usize::from(peer)];
         // What was retired meanwhile is not needed any more.
-        let mut next = next;
-        if let (Some(start), Some((_, seq))) = (log.starts.front(), log.chunks.front())
-            && next < *start
-        {
-            next = *start;
-            (found.kept.position, found.kept.before, found.kept.seq) = (next, next, *seq);
+        let (mut next, first, ends) = (next, log.first_chunk(), log.ends());
+        if next < first.start {
+            next = first.start;
+            (found.kept.position, found.kept.before, found.kept.seq) = (next, next, first.first);
             found.state = State::Copying(next);
         }
-        disk.is_settling |= log.position - next <= REST_BYTES;
-        if next < log.accepted_to {
+        *is_settling |= ends.position - next <= REST_BYTES;
+        if next < ends.accepted_to {
             let Some((at, room)) = log.place_of(&geometry, next) else { return };
             let ring = found.capacity - LABEL_BYTES;
-            let bytes = room.min(STEP_BYTES).min(log.accepted_to - next).min(ring - next % ring);
+            let bytes = room.min(STEP_BYTES).min(ends.accepted_to - next).min(ring - next % ring);
             found.is_reading = true;
             return self.read_for_copy(
                 index,
@@ -77,7 +76,7 @@ impl Tier {
                 fx,
             );
         }
-        if disk.is_settling && log.in_flight() == 0 && next == log.position {
+        if *is_settling && log.in_flight() == 0 && next == ends.position {
             self.mark_copy(index, peer, fx);
         }
     }
@@ -91,7 +90,8 @@ impl Tier {
         fx: &mut Fx,
     ) {
         let buf = self.take(bytes, fx);
-        let chunk = self.pin_chunk(at);
+        let chunk = self.geometry.chunk_of(at);
+        self.chunks.pin(chunk);
         let what = PeerIo::Read { buf, chunk, position, bytes };
         let io = self.start_peer(index, peer, what);
         fx.push(Effect::Read(ReadIo {
@@ -111,21 +111,14 @@ impl Tier {
 
     /// What an earlier time may have left behind the end is cut off, and the copy says where it begins.
     fn mark_copy(&mut self, index: u16, peer: u8, fx: &mut Fx) {
-        let (owner, generation) = {
-            let log = self.log(index);
-            (log.owner, log.generation)
-        };
-        let position = self.log(index).position;
-        let found = &mut self.disk(index).peers[usize::from(peer)];
-        let (kept, capacity) = (found.kept, found.capacity);
+        let disk = self.disk(index);
+        let found = disk.copies.peer(peer);
+        let (kept, capacity, position) = (found.kept, found.capacity, disk.log.ends().position);
         found.state = State::Marking(2);
-        let label = |number| {
-            let (position, seq) = (kept.position, kept.seq);
-            Piece::Bytes(Label { disk: owner, generation, number, position, seq }.encode())
-        };
+        let label = |number| Piece::Bytes(disk.log.label(number, kept.position, kept.seq).encode());
         let block = u32::try_from(BLOCK).unwrap_or(u32::MAX);
-        let end = (held_at(position, capacity), vec![Piece::Zero(block)]);
         let start = (0, vec![label(kept.number - 1), label(kept.number)]);
+        let end = (held_at(position, capacity), vec![Piece::Zero(block)]);
         for (at, from) in [end, start] {
             let io = self.start_peer(index, peer, PeerIo::Mark);
             fx.push(Effect::write(io, Place::Copy(index, peer), at, from));
@@ -134,8 +127,8 @@ impl Tier {
     }
 
     pub(super) fn joined_a_step(&mut self, index: u16, peer: u8, what: PeerIo, fx: &mut Fx) {
-        let last = self.log(index).last();
-        let found = &mut self.disk(index).peers[usize::from(peer)];
+        let last = self.disk(index).log.last();
+        let found = self.disk(index).copies.peer(peer);
         match (what, found.state) {
             (PeerIo::Read { buf, position, bytes, .. }, _) => {
                 let from = vec![Piece::Buf { buf, at: 0, bytes }];
@@ -167,11 +160,8 @@ impl Tier {
     /// The log begins later: so do its copies.
     pub(super) fn pump_kept(&mut self, index: u16, peer: u8, fx: &mut Fx) {
         let disk = self.disk(index);
-        let Some(log) = disk.log.as_ref() else { return };
-        let (owner, generation) = (log.owner, log.generation);
-        let start = log.starts.front().copied().zip(log.chunks.front().map(|(_, seq)| *seq));
-        let Some((position, seq)) = start else { return };
-        let kept = &mut disk.peers[usize::from(peer)].kept;
+        let LogChunk { first: seq, start: position, .. } = disk.log.first_chunk();
+        let kept = &mut disk.copies.peer(peer).kept;
         if kept.step != KeptStep::Idle || position <= kept.position {
             return;
         }
@@ -183,7 +173,7 @@ impl Tier {
             step: KeptStep::Label,
             left: 1,
         };
-        let label = Label { disk: owner, generation, number: kept.number, position, seq };
+        let label = disk.log.label(kept.number, position, seq);
         let io = self.start_peer(index, peer, PeerIo::Kept);
         let from = vec![Piece::Bytes(label.encode())];
         fx.push(Effect::write(io, Place::Copy(index, peer), label.place(), from));
@@ -192,7 +182,7 @@ impl Tier {
 
     /// A new label is durable before what lies before it is given up.
     pub(super) fn kept_a_step(&mut self, index: u16, peer: u8, fx: &mut Fx) {
-        let found = &mut self.disk(index).peers[usize::from(peer)];
+        let found = self.disk(index).copies.peer(peer);
         found.kept.left -= 1;
         if found.kept.left > 0 {
             return;

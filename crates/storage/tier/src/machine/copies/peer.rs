@@ -2,9 +2,9 @@ use std::collections::VecDeque;
 
 use units::Nanos;
 
-use super::PAUSE;
-use super::log::Log;
 use crate::format::Holder;
+use crate::machine::PAUSE;
+use crate::machine::log::Log;
 
 /// A peer that ends nothing for so long is lost. Our choice: longer than a slow flush, shorter than what a
 /// guest notices.
@@ -53,7 +53,7 @@ pub(super) enum KeptStep {
 
 /// One who may hold a copy.
 #[derive(Debug, Clone)]
-pub(crate) struct Peer {
+pub(super) struct Peer {
     pub(super) holder: Holder,
     pub(super) is_up: bool,
     pub(super) capacity: u64,
@@ -71,32 +71,6 @@ pub(crate) struct Peer {
     pub(super) under_way: u32,
     /// When something last ended there, or began with nothing under way.
     pub(super) since: Nanos,
-}
-
-/// An I/O for a copy.
-#[derive(Debug, Clone)]
-pub(super) enum PeerIo {
-    Group {
-        seq: u64,
-        writes: Vec<u32>,
-    },
-    Flush {
-        to: u64,
-    },
-    /// Of the log, on the cache device.
-    Read {
-        buf: crate::Buf,
-        chunk: u32,
-        position: u64,
-        bytes: u32,
-    },
-    Copy {
-        buf: crate::Buf,
-        to: u64,
-    },
-    Mark,
-    Seal,
-    Kept,
 }
 
 impl Peer {
@@ -126,11 +100,11 @@ impl Peer {
     /// Bytes of the log that it lacks.
     pub(super) fn lag(&self, log: &Log) -> u64 {
         let has_to = match self.state {
-            State::None | State::Leaving => log.starts.front().copied().unwrap_or(0),
+            State::None | State::Leaving => log.first_chunk().start,
             State::Copying(to) => to,
-            _ => self.groups.front().map_or(log.position, |(.., begin)| *begin),
+            _ => self.groups.front().map_or(log.ends().position, |(.., begin)| *begin),
         };
-        log.position.saturating_sub(has_to)
+        log.ends().position.saturating_sub(has_to)
     }
 
     /// When it is to be given up, if nothing ends there before; or asked for a sign of life, if nothing is

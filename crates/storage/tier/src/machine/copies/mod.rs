@@ -3,25 +3,68 @@
 //! A peer is *copying* while it is sent what the log has already, *holding* once the sidecar names it, and
 //! *leaving* from its loss until the sidecar names it no more. Whoever is holding or leaving has to have a
 //! group before it is answered, so that nothing is answered by a set of copies that the sidecar does not know.
+//!
+//! Invariant: no more is acknowledged than all copies hold that the sidecar names, or may still name.
 
-use super::io::Io;
-use super::peer::{KeptStep, Peer, PeerIo, State};
-use super::{Disk, Fx, Mode, Tier};
+mod join;
+mod peer;
+
+use units::Nanos;
+
+use super::io::{Io, PeerIo};
+use super::log::Log;
+use super::{Fx, Mode, Tier};
 use crate::event::{Effect, Note, PeerEvent, Piece, Place};
 use crate::format::{BLOCK, Holder, LABEL_BYTES, SidecarState, held_at};
 use crate::ownership;
+use peer::{KeptStep, Peer, State};
 
-impl Disk {
-    /// Groups up to this one may be answered.
-    pub(super) fn accepted_everywhere(&self) -> u64 {
-        let own = self.log.as_ref().map_or(0, |log| log.accepted);
-        ownership::everywhere(own, self.peers.iter().filter(|p| p.counts()).map(|p| p.accepted))
+/// Copies of a disk's log.
+#[derive(Debug, Clone)]
+pub(crate) struct Copies {
+    /// How many there are to be in mode back.
+    wanted: u8,
+    /// Who may hold one.
+    peers: Vec<Peer>,
+    /// The log pauses while a peer gets the last of it.
+    is_settling: bool,
+}
+
+impl Copies {
+    pub(crate) fn new(wanted: u8, peers: Vec<Holder>) -> Self {
+        Self { wanted, peers: peers.into_iter().map(Peer::new).collect(), is_settling: false }
     }
 
-    /// Groups up to this one are durable in all copies.
-    pub(super) fn durable_everywhere(&self) -> u64 {
-        let own = self.log.as_ref().map_or(0, |log| log.flushed);
-        ownership::everywhere(own, self.peers.iter().filter(|p| p.counts()).map(|p| p.durable))
+    pub(super) fn wanted(&self) -> u8 {
+        self.wanted
+    }
+
+    pub(super) fn holding(&self) -> usize {
+        self.peers.iter().filter(|peer| peer.state == State::Holding).count()
+    }
+
+    /// Whether there are as many as there are to be.
+    pub(super) fn is_enough(&self) -> bool {
+        self.holding() >= usize::from(self.wanted)
+    }
+
+    /// Whether no group may begin.
+    pub(super) fn is_settling(&self) -> bool {
+        self.is_settling
+    }
+
+    /// Groups up to this one may be answered, of those that the own cache device has accepted.
+    pub(super) fn accepted(&self, own: u64) -> u64 {
+        ownership::everywhere(own, self.counted().map(|peer| peer.accepted))
+    }
+
+    /// Groups up to this one are durable in all copies, of those that are on the own cache device.
+    pub(super) fn durable(&self, own: u64) -> u64 {
+        ownership::everywhere(own, self.counted().map(|peer| peer.durable))
+    }
+
+    fn counted(&self) -> impl Iterator<Item = &Peer> {
+        self.peers.iter().filter(|peer| peer.counts())
     }
 
     /// Peers whose copy is complete, as the sidecar is to name them.
@@ -30,23 +73,75 @@ impl Disk {
         self.peers.iter().filter(complete).map(|peer| peer.holder.clone()).collect()
     }
 
-    pub(super) fn holding(&self) -> usize {
-        self.peers.iter().filter(|peer| peer.state == State::Holding).count()
+    /// Bytes of the log that each peer lacks.
+    pub(super) fn lags(&self, log: &Log) -> Vec<u64> {
+        self.peers.iter().map(|peer| peer.lag(log)).collect()
     }
 
-    /// Whether somebody waits for groups to be durable that were accepted and are not.
-    pub(super) fn waits_for(&self, durable: u64, accepted: u64, is_closing: bool) -> bool {
-        let is_new = |seq: u64| seq > durable && seq <= accepted;
-        let epoch = self.epochs.front().filter(|e| e.is_closed && self.batch.is_none());
-        self.durable.iter().any(|(seq, _)| is_new(*seq))
-            || epoch.is_some_and(|epoch| is_new(epoch.last_seq))
-            || (is_closing && accepted > durable)
+    /// Times at which a peer is late.
+    pub(super) fn due(&self) -> impl Iterator<Item = Nanos> {
+        self.peers.iter().filter_map(Peer::due)
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = u8> + use<> {
+        0..u8::try_from(self.peers.len()).unwrap_or(0)
+    }
+
+    fn peer(&mut self, peer: u8) -> &mut Peer {
+        &mut self.peers[usize::from(peer)]
+    }
+
+    /// Nothing of what is under way to a peer counts any more. One that counts does until the sidecar names it no more.
+    fn lose(&mut self, peer: u8) {
+        let found = self.peer(peer);
+        let before = found.state;
+        found.state = if found.counts() { State::Leaving } else { State::None };
+        (found.is_up, found.is_flushing, found.is_reading) = (false, false, false);
+        found.link += 1;
+        found.under_way = 0;
+        found.groups.clear();
+        found.kept.step = KeptStep::Idle;
+        if !matches!(before, State::None | State::Holding | State::Leaving) {
+            self.is_settling = false;
+        }
+    }
+
+    /// The sidecar names whoever has a complete copy. Peers that hold one from now on (`true`), or hold none.
+    fn named(&mut self, now: Nanos) -> Vec<(u8, bool)> {
+        let mut changed = Vec::new();
+        for (number, peer) in (0..).zip(&mut self.peers) {
+            peer.since = now;
+            peer.state = match peer.state {
+                State::Named => State::Holding,
+                State::Leaving => State::None,
+                _ => continue,
+            };
+            changed.push((number, peer.state == State::Holding));
+        }
+        if !changed.is_empty() {
+            self.is_settling &= self.peers.iter().any(|peer| {
+                matches!(peer.state, State::Copying(_) | State::Marking(_) | State::Sealing)
+            });
+        }
+        changed
+    }
+
+    /// One of the writes of a group ended at a peer.
+    fn hold(&mut self, peer: u8, seq: u64) {
+        let found = self.peer(peer);
+        for group in found.groups.iter_mut().filter(|group| group.0 == seq) {
+            group.1 -= 1;
+        }
+        while let Some((seq, 0, _)) = found.groups.front().copied() {
+            found.accepted = seq;
+            found.groups.pop_front();
+        }
     }
 }
 
 impl Tier {
     fn peer(&mut self, index: u16, peer: u8) -> &mut Peer {
-        &mut self.disk(index).peers[usize::from(peer)]
+        self.disk(index).copies.peer(peer)
     }
 
     /// Something is known of a peer.
@@ -54,7 +149,7 @@ impl Tier {
         if self.disks[usize::from(index)].is_none() {
             return;
         }
-        self.lose_peer(index, peer);
+        self.disk(index).copies.lose(peer);
         match event {
             PeerEvent::Up { capacity } => {
                 let logs = u64::from(self.geometry.chunks - self.geometry.page_chunks);
@@ -69,29 +164,14 @@ impl Tier {
         self.stir();
     }
 
-    /// Nothing of what is under way to a peer counts any more.
-    fn lose_peer(&mut self, index: u16, peer: u8) {
-        let found = self.peer(index, peer);
-        let before = found.state;
-        found.state = if found.counts() { State::Leaving } else { State::None };
-        (found.is_up, found.is_flushing, found.is_reading) = (false, false, false);
-        found.link += 1;
-        found.under_way = 0;
-        found.groups.clear();
-        found.kept.step = KeptStep::Idle;
-        if !matches!(before, State::None | State::Holding | State::Leaving) {
-            self.disk(index).is_settling = false;
-        }
-    }
-
     fn cut(&mut self, index: u16, peer: u8, fx: &mut Fx) {
-        self.lose_peer(index, peer);
+        self.disk(index).copies.lose(peer);
         fx.push(Effect::Cut { disk: index, peer });
     }
 
     /// No peer is asked for anything any more.
     pub(super) fn cut_off(&mut self, index: u16, fx: &mut Fx) {
-        for peer in 0..u8::try_from(self.disk(index).peers.len()).unwrap_or(0) {
+        for peer in self.disk(index).copies.numbers() {
             if self.peer(index, peer).is_up {
                 self.cut(index, peer, fx);
             }
@@ -104,7 +184,7 @@ impl Tier {
         let now = self.now;
         let Some(Some(disk)) = self.disks.get(usize::from(index)) else { return };
         let late: Vec<u8> = (0_u8..)
-            .zip(&disk.peers)
+            .zip(&disk.copies.peers)
             .filter(|(_, peer)| peer.due().is_some_and(|due| now >= due))
             .map(|(peer, _)| peer)
             .collect();
@@ -139,7 +219,7 @@ impl Tier {
         fx: &mut Fx,
     ) {
         let Effect::Write { from, .. } = &effect else { panic!("a group is written") };
-        for peer in 0..u8::try_from(self.disk(index).peers.len()).unwrap_or(0) {
+        for peer in self.disk(index).copies.numbers() {
             let found = self.peer(index, peer);
             if found.state != State::Holding {
                 continue;
@@ -180,7 +260,7 @@ impl Tier {
                     self.let_go(*write, fx);
                 }
             }
-            PeerIo::Read { chunk, .. } => self.unpin_chunk(*chunk),
+            PeerIo::Read { chunk, .. } => self.chunks.unpin(*chunk),
             PeerIo::Copy { buf, .. } => fx.push(Effect::Release(*buf)),
             _ => {}
         }
@@ -213,25 +293,18 @@ impl Tier {
     }
 
     fn group_held(&mut self, index: u16, peer: u8, seq: u64, fx: &mut Fx) {
-        let found = self.peer(index, peer);
-        for group in found.groups.iter_mut().filter(|group| group.0 == seq) {
-            group.1 -= 1;
-        }
-        while let Some((seq, 0, _)) = found.groups.front().copied() {
-            found.accepted = seq;
-            found.groups.pop_front();
-        }
+        self.disk(index).copies.hold(peer, seq);
         self.groups_accepted(index, fx);
     }
 
     /// Copies come, go, and are made durable.
     pub(super) fn pump_copies(&mut self, index: u16, fx: &mut Fx) {
-        if self.disk(index).peers.is_empty() || self.disk(index).is_fenced {
+        if self.disk(index).copies.peers.is_empty() || self.disk(index).is_fenced {
             return;
         }
         self.name_holders(index, fx);
         self.pump_join(index, fx);
-        for peer in 0..u8::try_from(self.disk(index).peers.len()).unwrap_or(0) {
+        for peer in self.disk(index).copies.numbers() {
             if self.peer(index, peer).state == State::Holding {
                 self.flush_copy(index, peer, fx);
                 self.pump_kept(index, peer, fx);
@@ -242,36 +315,26 @@ impl Tier {
 
     /// The sidecar is to name whoever has a complete copy, and nobody else.
     fn name_holders(&mut self, index: u16, fx: &mut Fx) {
+        let now = self.now;
         let disk = self.disk(index);
-        if disk.sidecar_next.is_some() {
+        if disk.sidecar.is_writing() {
             return;
         }
-        if disk.sidecar.holders != disk.holders() {
+        if disk.sidecar.word().holders != disk.copies.holders() {
             if disk.retry_at.is_none() {
-                let state = disk.sidecar.state;
+                let state = disk.sidecar.word().state;
                 self.write_sidecar(index, state, fx);
             }
             return;
         }
-        let mut has_changed = false;
-        for peer in 0..u8::try_from(disk.peers.len()).unwrap_or(0) {
-            let now = self.now;
-            let found = self.peer(index, peer);
-            found.since = now;
-            let (next, note) = match found.state {
-                State::Named => (State::Holding, Note::Holding(index, peer)),
-                State::Leaving => (State::None, Note::PeerLost(index, peer)),
-                _ => continue,
-            };
-            found.state = next;
-            has_changed = true;
-            fx.push(Effect::Note(note));
+        let changed = disk.copies.named(now);
+        for (peer, is_holding) in changed.iter().copied() {
+            fx.push(Effect::Note(match is_holding {
+                true => Note::Holding(index, peer),
+                false => Note::PeerLost(index, peer),
+            }));
         }
-        if has_changed {
-            let disk = self.disk(index);
-            disk.is_settling &= disk.peers.iter().any(|peer| {
-                matches!(peer.state, State::Copying(_) | State::Marking(_) | State::Sealing)
-            });
+        if !changed.is_empty() {
             self.groups_accepted(index, fx);
             self.disk_durable(index, fx);
             self.time_changed();
@@ -282,9 +345,9 @@ impl Tier {
     fn flush_copy(&mut self, index: u16, peer: u8, fx: &mut Fx) {
         let is_closing = self.is_closing;
         let disk = self.disk(index);
-        let found = &disk.peers[usize::from(peer)];
-        let to = found.accepted;
-        if found.is_flushing || !disk.waits_for(found.durable, to, is_closing) {
+        let found = disk.copies.peer(peer);
+        let (to, durable, is_flushing) = (found.accepted, found.durable, found.is_flushing);
+        if is_flushing || !disk.waits_for(durable, to, is_closing) {
             return;
         }
         self.start_flush(index, peer, fx);
@@ -304,15 +367,16 @@ impl Tier {
     fn follow_copies(&mut self, index: u16, fx: &mut Fx) {
         let is_still = self.is_closing || self.is_failed;
         let disk = self.disk(index);
-        if disk.copies == 0 || disk.wish != Mode::Back || is_still {
+        if disk.copies.wanted == 0 || disk.wish != Mode::Back || is_still {
             return;
         }
-        let is_enough = disk.holding() >= usize::from(disk.copies);
-        let is_marked = disk.sidecar.state == SidecarState::Dirty || disk.sidecar_next.is_some();
+        let is_enough = disk.copies.is_enough();
+        let is_marked =
+            disk.sidecar.word().state == SidecarState::Dirty || disk.sidecar.is_writing();
         let next = match (disk.mode, disk.change) {
             (Mode::Back, None) if !is_enough => Some(Mode::Through),
             (Mode::Through, None) if is_enough => Some(Mode::Back),
-            (Mode::Back, Some(Mode::Through)) if is_enough && disk.sidecar_next.is_none() => None,
+            (Mode::Back, Some(Mode::Through)) if is_enough && !disk.sidecar.is_writing() => None,
             (Mode::Through, Some(Mode::Back)) if !is_enough && !is_marked => None,
             _ => return,
         };
@@ -326,7 +390,7 @@ impl Tier {
 }
 
 /// The parts of what is written at a position of a log, where they lie in a copy's ring.
-pub(super) fn in_ring(position: u64, from: &[Piece], capacity: u64) -> Vec<(u64, Vec<Piece>)> {
+fn in_ring(position: u64, from: &[Piece], capacity: u64) -> Vec<(u64, Vec<Piece>)> {
     let ring = capacity - LABEL_BYTES;
     let mut before = ring - position % ring;
     let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -361,5 +425,59 @@ fn split(piece: &Piece, first: u32) -> (Piece, Piece) {
             Piece::Buf { buf: *buf, at: *at, bytes: first },
             Piece::Buf { buf: *buf, at: at + first, bytes: bytes - first },
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::ADDRESS_BYTES;
+
+    /// Two peers; each has accepted and made durable so much.
+    fn copies(states: [State; 2], accepted: [u64; 2], durable: [u64; 2]) -> Copies {
+        let holder = |host| Holder { host: [host; 16], address: [0; ADDRESS_BYTES] };
+        let mut copies = Copies::new(2, vec![holder(1), holder(2)]);
+        for (at, peer) in copies.peers.iter_mut().enumerate() {
+            (peer.state, peer.accepted, peer.durable) = (states[at], accepted[at], durable[at]);
+        }
+        copies
+    }
+
+    #[test]
+    fn answers_wait_for_each_copy_that_counts() {
+        let both = copies([State::Holding, State::Named], [7, 6], [5, 4]);
+        assert_eq!((both.accepted(9), both.durable(9), both.accepted(3)), (6, 4, 3));
+        let one = copies([State::Holding, State::Copying(0)], [7, 1], [5, 1]);
+        assert_eq!((one.accepted(9), one.durable(9)), (7, 5), "the other has none yet");
+        assert!(!one.is_enough());
+    }
+
+    #[test]
+    fn lost_copy_counts_until_the_sidecar_names_it_no_more() {
+        let mut copies = copies([State::Holding, State::Holding], [7, 5], [7, 5]);
+        copies.lose(1);
+        assert_eq!((copies.accepted(9), copies.holding()), (5, 1));
+        assert_eq!(copies.holders().len(), 1, "the sidecar is to name the other alone");
+        assert_eq!(copies.named(Nanos(1)), [(1, false)]);
+        assert_eq!(copies.accepted(9), 7);
+    }
+
+    #[test]
+    fn complete_copy_counts_before_it_is_named_and_holds_after() {
+        let mut copies = copies([State::Named, State::None], [3, 0], [3, 0]);
+        assert_eq!((copies.holding(), copies.accepted(9), copies.holders().len()), (0, 3, 1));
+        assert_eq!(copies.named(Nanos(1)), [(0, true)]);
+        assert_eq!((copies.holding(), copies.named(Nanos(2))), (1, vec![]));
+    }
+
+    #[test]
+    fn copy_holds_a_group_when_all_of_it_and_all_before_it_came() {
+        let mut copies = copies([State::Holding, State::None], [3, 0], [3, 0]);
+        copies.peer(0).groups.extend([(4, 2, 0), (5, 1, 0)]);
+        copies.hold(0, 5);
+        copies.hold(0, 4);
+        assert_eq!(copies.accepted(9), 3, "a part of the first is under way");
+        copies.hold(0, 4);
+        assert_eq!(copies.accepted(9), 5);
     }
 }

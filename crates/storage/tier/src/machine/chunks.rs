@@ -1,0 +1,90 @@
+//! Chunks of the cache device that logs may take.
+//!
+//! Invariant: a chunk gets groups of another log only when it is durable that the one before begins behind it
+//! ([`Chunks::release`]), and when nobody reads it any more.
+
+use std::collections::VecDeque;
+
+/// Free chunks that only the pool's log may take: without them nothing could be freed.
+const POOL_CHUNKS: usize = 2;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Chunks {
+    free: VecDeque<u32>,
+    /// I/Os that read each chunk.
+    pins: Vec<u32>,
+    /// Chunks that are free when nobody reads them any more.
+    leaving: Vec<u32>,
+}
+
+impl Chunks {
+    /// `all` chunks are there, and these are free.
+    pub(super) fn new(all: u32, free: VecDeque<u32>) -> Self {
+        Self { free, pins: vec![0; all as usize], leaving: Vec::new() }
+    }
+
+    pub(super) fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// A chunk for the pool's log.
+    pub(super) fn take(&mut self) -> Option<u32> {
+        self.free.pop_front()
+    }
+
+    /// A chunk for a disk's log.
+    pub(super) fn take_for_disk(&mut self) -> Option<u32> {
+        if self.free.len() > POOL_CHUNKS { self.take() } else { None }
+    }
+
+    /// An I/O reads the chunk from now on.
+    pub(super) fn pin(&mut self, chunk: u32) {
+        self.pins[chunk as usize] += 1;
+    }
+
+    /// The I/O ended.
+    pub(super) fn unpin(&mut self, chunk: u32) {
+        self.pins[chunk as usize] -= 1;
+        if self.pins[chunk as usize] == 0
+            && let Some(at) = self.leaving.iter().position(|leaving| *leaving == chunk)
+        {
+            self.leaving.swap_remove(at);
+            self.free.push_back(chunk);
+        }
+    }
+
+    /// A chunk is durably free; it may be used when nobody reads it.
+    pub(super) fn release(&mut self, chunk: u32) {
+        match self.pins[chunk as usize] {
+            0 => self.free.push_back(chunk),
+            _ => self.leaving.push(chunk),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunk_is_used_again_when_nobody_reads_it() {
+        let mut chunks = Chunks::new(4, VecDeque::new());
+        chunks.pin(3);
+        chunks.pin(3);
+        chunks.release(3);
+        chunks.unpin(3);
+        assert_eq!(chunks.take(), None, "one reads it still");
+        chunks.unpin(3);
+        assert_eq!(chunks.take(), Some(3));
+        chunks.pin(3);
+        chunks.unpin(3);
+        assert_eq!(chunks.take(), None, "its log has it");
+    }
+
+    #[test]
+    fn pool_gets_chunks_that_disks_may_not_take() {
+        let mut chunks = Chunks::new(4, VecDeque::from([1, 2, 3]));
+        assert_eq!((chunks.take_for_disk(), chunks.take_for_disk()), (Some(1), None));
+        assert_eq!((chunks.take(), chunks.take(), chunks.free()), (Some(2), Some(3), 0));
+    }
+}

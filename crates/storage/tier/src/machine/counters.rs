@@ -1,0 +1,79 @@
+use serde::{Deserialize, Serialize};
+
+/// What happened, since the set was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counters {
+    /// Reads that were answered without the backing store.
+    pub hits: u64,
+    /// Of those, the ones that the memory tier answered, at once.
+    #[serde(default)]
+    pub memory_hits: u64,
+    /// Reads that needed the backing store for a part.
+    pub partial: u64,
+    /// Reads that needed it for all.
+    pub misses: u64,
+    /// Bytes of reads.
+    pub read_bytes: u64,
+    /// Of those, bytes that the backing store was not needed for.
+    pub hit_bytes: u64,
+    /// Of those, bytes that came out of the memory tier.
+    #[serde(default)]
+    pub memory_hit_bytes: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Of those, the ones all of whose pages were there.
+    #[serde(default)]
+    pub write_hits: u64,
+    /// Writes that the log answered.
+    pub absorbed: u64,
+    /// Bytes of writes.
+    pub written_bytes: u64,
+    /// Of those, bytes of pages that were there.
+    #[serde(default)]
+    pub write_hit_bytes: u64,
+    /// Flushes, and writes that had to be durable.
+    pub flushes: u64,
+    /// Bytes put into the backing store out of logs.
+    pub destaged_bytes: u64,
+    /// Bytes that came into pages.
+    pub filled_bytes: u64,
+    /// Of those, bytes that clients had written.
+    pub placed_bytes: u64,
+    /// Pages that left.
+    pub evicted: u64,
+    /// Blocks of pages that were not what they should have been.
+    pub checksum_errors: u64,
+    /// Groups written to logs.
+    pub groups: u64,
+    /// Nanoseconds for which writes of a disk waited for room in its log.
+    pub throttled_ns: u64,
+}
+
+impl Counters {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            hits: self.hits + other.hits,
+            memory_hits: self.memory_hits + other.memory_hits,
+            partial: self.partial + other.partial,
+            misses: self.misses + other.misses,
+            read_bytes: self.read_bytes + other.read_bytes,
+            hit_bytes: self.hit_bytes + other.hit_bytes,
+            memory_hit_bytes: self.memory_hit_bytes + other.memory_hit_bytes,
+            writes: self.writes + other.writes,
+            write_hits: self.write_hits + other.write_hits,
+            absorbed: self.absorbed + other.absorbed,
+            written_bytes: self.written_bytes + other.written_bytes,
+            write_hit_bytes: self.write_hit_bytes + other.write_hit_bytes,
+            flushes: self.flushes + other.flushes,
+            destaged_bytes: self.destaged_bytes + other.destaged_bytes,
+            filled_bytes: self.filled_bytes + other.filled_bytes,
+            placed_bytes: self.placed_bytes + other.placed_bytes,
+            evicted: self.evicted + other.evicted,
+            checksum_errors: self.checksum_errors + other.checksum_errors,
+            groups: self.groups + other.groups,
+            throttled_ns: self.throttled_ns + other.throttled_ns,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Requests that wait for a disk's log: for a place in a group, for the group to be accepted, or to be durable.
+//!
+//! Invariant: a write is answered only when its group and all before it are accepted wherever they have to be; a
+//! flush and a durable write, when they are durable there. Answers come in the order of the requests.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::ReqId;
+
+/// What waits for its place in a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pending {
+    Write(u32),
+    Flush(ReqId),
+    /// An order or the clock ends the epoch here.
+    EpochEnd,
+}
+
+/// Who waits for a group to be durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durable {
+    Flush(ReqId),
+    Write(u32),
+}
+
+/// A write in a group, and where its payload lies on the cache device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub(super) write: u32,
+    pub(super) at: u64,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct LogQueue {
+    pending: VecDeque<Pending>,
+    /// Writes of each group that is being written.
+    groups: BTreeMap<u64, Vec<Placed>>,
+    /// Writes that are answered when their group is accepted.
+    accepted: VecDeque<(u64, u32)>,
+    durable: VecDeque<(u64, Durable)>,
+}
+
+/// What waited for a log that accepts nothing any more.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Failed {
+    pub(super) flushes: Vec<ReqId>,
+    /// Writes that the cache device has.
+    pub(super) landed: Vec<u32>,
+    /// Writes that it may not have.
+    pub(super) unlanded: Vec<u32>,
+}
+
+impl LogQueue {
+    pub(super) fn push(&mut self, pending: Pending) {
+        self.pending.push_back(pending);
+    }
+
+    /// The first that waits for its place.
+    pub(super) fn first(&self) -> Option<Pending> {
+        self.pending.front().copied()
+    }
+
+    /// The first gets no place.
+    pub(super) fn pop(&mut self) {
+        self.pending.pop_front();
+    }
+
+    /// The first, a write, gets its place in the group that is begun next.
+    pub(super) fn pop_write(&mut self, seq: u64, write: u32, is_durable: bool) {
+        self.pending.pop_front();
+        match is_durable {
+            true => self.durable.push_back((seq, Durable::Write(write))),
+            false => self.accepted.push_back((seq, write)),
+        }
+    }
+
+    /// The first, a flush, is answered when this group is durable.
+    pub(super) fn pop_flush(&mut self, seq: u64, id: ReqId) {
+        self.pending.pop_front();
+        self.durable.push_back((seq, Durable::Flush(id)));
+    }
+
+    /// Ends the epoch behind what waits, unless that is asked for already. `is_open` says that the open epoch has
+    /// writes.
+    pub(super) fn end_epoch(&mut self, is_open: bool) {
+        if (is_open || self.has_pending()) && !self.pending.contains(&Pending::EpochEnd) {
+            self.pending.push_back(Pending::EpochEnd);
+        }
+    }
+
+    pub(super) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Whether anything waits for its place, or is being written.
+    pub(super) fn is_busy(&self) -> bool {
+        self.has_pending() || !self.groups.is_empty()
+    }
+
+    /// Whether neither that is so, nor anybody waits for a group to be durable.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.is_busy() && self.durable.is_empty()
+    }
+
+    /// A group with these writes is being written.
+    pub(super) fn begin_group(&mut self, seq: u64, writes: Vec<Placed>) {
+        self.groups.insert(seq, writes);
+    }
+
+    /// Writes of the first group that is being written, if the cache device has accepted groups up to `accepted`.
+    pub(super) fn take_landed(&mut self, accepted: u64) -> Option<Vec<Placed>> {
+        let first = self.groups.first_entry()?;
+        (*first.key() <= accepted).then(|| first.remove())
+    }
+
+    /// The next write to be answered, if groups up to this one are accepted everywhere.
+    pub(super) fn take_accepted(&mut self, accepted: u64) -> Option<u32> {
+        let (_, write) = *self.accepted.front().filter(|(seq, _)| *seq <= accepted)?;
+        self.accepted.pop_front();
+        Some(write)
+    }
+
+    /// The next to be answered, if groups up to this one are durable everywhere.
+    pub(super) fn take_durable(&mut self, durable: u64) -> Option<Durable> {
+        let (_, waiter) = *self.durable.front().filter(|(seq, _)| *seq <= durable)?;
+        self.durable.pop_front();
+        Some(waiter)
+    }
+
+    /// Whether anybody waits for one of these groups to be durable.
+    pub(super) fn waits_for(&self, mut is_wanted: impl FnMut(u64) -> bool) -> bool {
+        self.durable.iter().any(|(seq, _)| is_wanted(*seq))
+    }
+
+    /// Nothing will be accepted any more.
+    pub(super) fn fail(&mut self) -> Failed {
+        let Self { pending, groups, accepted, durable } = std::mem::take(self);
+        let mut failed = Failed::default();
+        failed.unlanded.extend(groups.into_values().flatten().map(|placed| placed.write));
+        for pending in pending {
+            match pending {
+                Pending::Write(write) => failed.unlanded.push(write),
+                Pending::Flush(id) => failed.flushes.push(id),
+                Pending::EpochEnd => {}
+            }
+        }
+        // What the cache device has and a copy has not.
+        failed.landed.extend(accepted.into_iter().map(|(_, write)| write));
+        for (_, waiter) in durable {
+            match waiter {
+                Durable::Flush(id) => failed.flushes.push(id),
+                Durable::Write(write) => failed.landed.push(write),
+            }
+        }
+        failed.landed.retain(|write| !failed.unlanded.contains(write));
+        failed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placed(write: u32) -> Placed {
+        Placed { write, at: 0 }
+    }
+
+    #[test]
+    fn requests_are_answered_in_order_and_not_before_their_group() {
+        let mut queue = LogQueue::default();
+        let flush = Pending::Flush(ReqId(3));
+        for pending in [Pending::Write(1), Pending::Write(2), flush, Pending::Write(4)] {
+            queue.push(pending);
+        }
+        queue.pop_write(10, 1, false);
+        queue.pop_write(10, 2, true);
+        queue.pop_flush(10, ReqId(3));
+        queue.pop_write(11, 4, false);
+        queue.begin_group(10, vec![placed(1), placed(2)]);
+        queue.begin_group(11, vec![placed(4)]);
+        assert_eq!((queue.take_landed(9), queue.take_accepted(9)), (None, None));
+        assert_eq!(queue.take_landed(10), Some(vec![placed(1), placed(2)]));
+        assert_eq!((queue.take_landed(10), queue.take_accepted(10)), (None, Some(1)));
+        assert_eq!(queue.take_accepted(10), None, "the last write is of a later group");
+        assert!(queue.waits_for(|seq| seq == 10) && !queue.waits_for(|seq| seq > 10));
+        assert_eq!(queue.take_durable(9), None, "it was accepted, and is not durable");
+        assert_eq!(queue.take_durable(10), Some(Durable::Write(2)));
+        assert_eq!(queue.take_durable(10), Some(Durable::Flush(ReqId(3))));
+        assert!(queue.is_busy() && !queue.is_idle());
+    }
+
+    #[test]
+    fn failure_tells_each_waiter_once_and_what_landed_apart() {
+        let mut queue = LogQueue::default();
+        (1..=3).for_each(|write| queue.push(Pending::Write(write)));
+        queue.pop_write(10, 1, false);
+        queue.begin_group(10, vec![placed(1)]);
+        queue.pop_write(11, 2, true);
+        queue.begin_group(11, vec![placed(2)]);
+        queue.take_landed(10);
+        queue.push(Pending::Flush(ReqId(9)));
+        let failed = queue.fail();
+        assert_eq!((failed.landed, failed.unlanded), (vec![1], vec![2, 3]));
+        assert_eq!(failed.flushes, [ReqId(9)]);
+        assert!(queue.is_idle());
+    }
+
+    #[test]
+    fn epoch_ends_once_behind_what_waits() {
+        let mut queue = LogQueue::default();
+        queue.end_epoch(false);
+        assert!(!queue.has_pending(), "there is nothing to end");
+        queue.end_epoch(true);
+        queue.end_epoch(true);
+        assert_eq!(queue.first(), Some(Pending::EpochEnd));
+        queue.pop();
+        assert!(queue.is_idle());
+    }
+}

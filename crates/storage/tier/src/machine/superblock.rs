@@ -1,0 +1,115 @@
+//! The superblock: which disks a set has, and the copies of it that are being written.
+//!
+//! Invariant: a disk is of the set when both copies of a superblock name it durably, and no more when neither does.
+//! Nothing is done by a superblock before both copies are durable ([`Roster::written`]).
+
+use crate::event::Piece;
+use crate::format::{DiskEntry, SUPERBLOCK_AT, SetState, Superblock};
+
+/// Disks of a set, as its superblock names them.
+#[derive(Debug, Clone)]
+pub(crate) struct Roster {
+    /// The newest, durable or not, with what the next one is to say.
+    superblock: Superblock,
+    /// Which of the two places has the newest copy.
+    copy: usize,
+    /// Whether the second copy is being written.
+    is_twin: bool,
+    /// Number of the newest one that is durable in both places.
+    durable: u64,
+}
+
+impl Roster {
+    pub(crate) fn new(superblock: Superblock, copy: usize) -> Self {
+        Self { durable: superblock.seq, superblock, copy, is_twin: false }
+    }
+
+    pub(super) fn superblock(&self) -> &Superblock {
+        &self.superblock
+    }
+
+    pub(super) fn durable(&self) -> u64 {
+        self.durable
+    }
+
+    /// Number of the superblock that is begun next.
+    pub(super) fn next_number(&self) -> u64 {
+        self.superblock.seq + 1
+    }
+
+    /// The next one has this table; the pool's log behind it begins with that group of that chunk.
+    pub(super) fn set_table(&mut self, at: u64, number: u64, (chunk, seq): (u32, u64)) {
+        let next = &mut self.superblock;
+        (next.table_at, next.table_seq) = (at, number);
+        (next.pool_chunk, next.pool_seq) = (chunk, seq);
+    }
+
+    /// Begins a superblock.
+    pub(super) fn begin(&mut self, pool_durable: u64, state: SetState) {
+        let next = &mut self.superblock;
+        next.seq += 1;
+        (next.pool_durable, next.state) = (pool_durable, state);
+        self.is_twin = false;
+    }
+
+    /// A disk of the set is named by the superblock that was begun last.
+    pub(super) fn list(&mut self, index: u16, entry: DiskEntry) {
+        let superblock = self.superblock.seq;
+        self.superblock.disks[usize::from(index)] = Some(DiskEntry { superblock, ..entry });
+    }
+
+    /// The next superblock names no disk of this index.
+    pub(super) fn strike(&mut self, index: u16) {
+        self.superblock.disks[usize::from(index)] = None;
+    }
+
+    /// Where the next copy goes, and its bytes: never over the newest one.
+    pub(super) fn put(&mut self) -> (u64, Piece) {
+        self.copy = 1 - self.copy;
+        (SUPERBLOCK_AT[self.copy], Piece::Bytes(self.superblock.encode().into()))
+    }
+
+    /// A copy is durable. Whether both are.
+    pub(super) fn written(&mut self) -> bool {
+        let is_both = std::mem::replace(&mut self.is_twin, true);
+        if is_both {
+            self.durable = self.superblock.seq;
+        }
+        is_both
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::{Geometry, Plan};
+
+    fn roster() -> Roster {
+        let plan = Plan {
+            device_bytes: 6 << 20,
+            page_bytes: 16 << 10,
+            chunk_bytes: 64 << 10,
+            log_percent: 30,
+        };
+        let geometry = Geometry::new(plan).expect("it fits");
+        Roster::new(geometry.first_superblock(6 << 20, [1; 16], [2; 16]), 0)
+    }
+
+    #[test]
+    fn superblock_counts_when_both_copies_are_durable() {
+        let mut roster = roster();
+        let number = roster.next_number();
+        roster.begin(7, SetState::Open);
+        roster.list(3, DiskEntry { disk: [9; 16], ..DiskEntry::default() });
+        let [(first, _), (second, _)] = [roster.put(), {
+            assert!(!roster.written() && roster.durable() < number, "the other says less");
+            roster.put()
+        }];
+        assert_eq!([first, second], [SUPERBLOCK_AT[1], SUPERBLOCK_AT[0]]);
+        assert!(roster.written() && roster.durable() == number);
+        let entry = roster.superblock().disks[3].as_ref();
+        assert_eq!(entry.map(|entry| entry.superblock), Some(number));
+        roster.begin(8, SetState::Open);
+        assert!(!roster.written(), "each superblock has two copies");
+    }
+}
