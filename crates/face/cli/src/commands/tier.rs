@@ -168,7 +168,8 @@ fn attend(
     if let Some(address) = args.metrics {
         let (control, times) = (control.clone(), times.clone());
         let source = metrics::Source { control, times, server: Arc::downgrade(running) };
-        let at = metrics::serve(address, source)
+        let text = move || metrics::text(&source);
+        let at = page_server::answer_metrics(address, text)
             .map_err(|error| Failure::new(Exit::Refused, format!("--metrics: {error}")))?;
         crate::say!("metrics at http://{at}/metrics");
     }
