@@ -49,9 +49,9 @@ pub use study::{
     StudyAction, StudyArgs, StudyFormat, StudyMergeArgs, StudyResultArgs, StudyRunArgs,
 };
 pub use tier::{
-    FenceProof, TierAction, TierArgs, TierAttachArgs, TierCheckArgs, TierDisk, TierDiskArgs,
-    TierDoorArgs, TierInitArgs, TierMode, TierPolicy, TierServeArgs, TierSetArgs, TierStaleAction,
-    TierStaleArgs, TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs, sidecar_in,
+    TierAction, TierArgs, TierAttachArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs,
+    TierInitArgs, TierMode, TierPolicy, TierServeArgs, TierSetArgs, TierStaleAction, TierStaleArgs,
+    TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs, sidecar_in,
 };
 pub use what_if::{CacheAt, WhatIfArgs, Write};
 
