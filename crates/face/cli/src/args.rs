@@ -24,6 +24,7 @@ mod what_if;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use spec::plan::seed;
 use units::{Bytes, Nanos};
 
 pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
@@ -35,12 +36,11 @@ pub use hosts::{AgentArgs, HostArgs, HostsArgs, ReachArgs, ThereArgs};
 pub use import::ImportArgs;
 pub use lab::{LabAction, LabArgs, LabMountArgs};
 pub use load::LoadArgs;
-use load::seed;
 pub use meter::{MeterAction, MeterArgs, MeterTestArgs};
 pub use page::{PageArgs, TokenArgs};
 pub use record::{By, RecordArgs};
 pub use replay::ReplayArgs;
-pub use run::{Cpu, RunArgs};
+pub use run::RunArgs;
 pub use seeing::{CollectArgs, SeenHostsArgs};
 pub use serve::{DemoArgs, ReportArgs, ServeArgs};
 pub use simulate::SimulateArgs;
@@ -49,9 +49,9 @@ pub use study::{
     StudyAction, StudyArgs, StudyFormat, StudyMergeArgs, StudyResultArgs, StudyRunArgs,
 };
 pub use tier::{
-    FenceProof, TierAction, TierArgs, TierAttachArgs, TierCheckArgs, TierDisk, TierDiskArgs,
-    TierDoorArgs, TierInitArgs, TierMode, TierPolicy, TierServeArgs, TierSetArgs, TierStaleAction,
-    TierStaleArgs, TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs, sidecar_in,
+    TierAction, TierArgs, TierAttachArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs,
+    TierInitArgs, TierMode, TierPolicy, TierServeArgs, TierSetArgs, TierStaleAction, TierStaleArgs,
+    TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs, sidecar_in,
 };
 pub use what_if::{CacheAt, WhatIfArgs, Write};
 

@@ -29,13 +29,14 @@ mod with {
 
     /// How the hosts of a plan are gathered.
     pub fn of_run(args: &RunArgs, plan: &ResolvedPlan) -> Result<Options, Failure> {
-        let mut options = options(&plan.hosts.value, plan.hosts.origin, &args.hosts.reach)?;
+        let mut options =
+            options(&plan.settings.hosts.members, plan.origin("hosts.members"), &args.hosts.reach)?;
         options.sharing = match args.hosts.storage {
             Storage::Shared => Sharing::Shared,
             Storage::Local => Sharing::Local,
         };
         options.allow_root_fs = args.allow_root_fs;
-        options.target = Some(plan.datastore.value.clone());
+        options.target = Some(plan.datastore.clone());
         Ok(options)
     }
 

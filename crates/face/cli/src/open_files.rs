@@ -24,7 +24,7 @@ pub fn raise() -> u64 {
 
 /// Refuses a ladder that is bound to run out of files.
 pub fn check(plan: &ResolvedPlan, allowed: u64) -> Result<(), Failure> {
-    let target: Option<Target> = plan.datastore.value.parse().ok();
+    let target: Option<Target> = plan.datastore.parse().ok();
     let is_file_per_disk = target.is_some_and(|target| target.facts().is_file_per_disk);
     let Some(tiles) = most_tiles(plan).filter(|_| is_file_per_disk) else { return Ok(()) };
     let needed = u64::from(tiles) * disks_per_tile(plan) + OTHERS;
@@ -42,9 +42,9 @@ pub fn check(plan: &ResolvedPlan, allowed: u64) -> Result<(), Failure> {
 
 /// Most tiles the plan asks for; nothing if only the datastore bounds it.
 fn most_tiles(plan: &ResolvedPlan) -> Option<u32> {
-    match plan.climb.value {
+    match plan.climb {
         Climb::Range { last, .. } | Climb::Every { last, .. } => Some(last),
-        Climb::Search | Climb::Bisect => plan.tiles_max.value,
+        Climb::Search | Climb::Bisect => plan.settings.ladder.tiles_max,
     }
 }
 

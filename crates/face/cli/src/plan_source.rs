@@ -5,22 +5,21 @@ use std::path::{Path, PathBuf};
 
 use bench::BenchError;
 use bench::plan::{
-    ARRAY_PREFIX, Layer, Origin, PlanError, ResolvedPlan, Surroundings, Values, resolve,
-    resolve_simulated,
+    ARRAY_PREFIX, Layer, Origin, PlanError, ResolvedPlan, Surroundings, resolve, resolve_simulated,
 };
 use bench::replay::{Asked, Definition, ReplayError, Traces};
+use clap::Args;
 use datastore::Target;
 use run_store::run::Labels;
 use run_store::rundir::files;
 use spec::array::Array;
 use spec::expect::{ExpectationError, Quantity};
-use spec::plan::{Plan, Profile};
+use spec::plan::{EngineOptions, Ladder, Measure, Plan, Profile, Scale};
 use spec::replay::{Pace, Replay};
-use spec::workload::CpuMode;
 use spec::{ResolvedTile, SpecError};
 use units::{Bytes, Nanos};
 
-use crate::args::{Cpu, LoadArgs, ReplayArgs, RunArgs, SimulateArgs};
+use crate::args::{LoadArgs, ReplayArgs, RunArgs, SimulateArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{stored_runs, target};
@@ -39,7 +38,7 @@ pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
     };
     match plan_file(&args.target) {
         Some(path) => {
-            let datastore = source.read(&path)?.datastore;
+            let datastore = source.read(&path)?.datastore.unwrap_or_default();
             if datastore.starts_with(ARRAY_PREFIX) {
                 return Err(not_real(&path, &datastore));
             }
@@ -47,12 +46,13 @@ pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
         None if args.target.starts_with(ARRAY_PREFIX) => {
             return Err(not_real(Path::new(&args.target), &args.target));
         }
-        None => source.layers[0].values.datastore = Some(from_anywhere(&args.target)),
+        None => source.layers[0].plan.datastore = Some(from_anywhere(&args.target)),
     }
     if !args.given.is_empty() {
-        source.layers.push(Layer { origin: Origin::Config, values: flags(args) });
+        source.layers.push(Layer { origin: Origin::Config, plan: flags(args) });
     }
     let mut plan = source.resolve(resolve)?;
+    plan.labels = labels(&args.load);
     name_expected_runs(&mut plan, args.stored.out.as_deref())?;
     Ok(plan)
 }
@@ -60,7 +60,7 @@ pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
 /// Replaces the runs that expectations name by their ids: `latest` means the run that is latest
 /// before this one begins.
 fn name_expected_runs(plan: &mut ResolvedPlan, out: Option<&Path>) -> Result<(), Failure> {
-    for expectation in &mut plan.expect.value {
+    for expectation in &mut plan.settings.expect {
         let Quantity::NotSlower { run } = &mut expectation.quantity else { continue };
         let stored = stored_runs::open(out, run)?;
         stored.run().map_err(stored_runs::failure)?;
@@ -82,25 +82,26 @@ pub fn simulated(
 ) -> Result<(ResolvedPlan, Array), Failure> {
     let mut source = Source::new(simulated_flags(args));
     let from_plan = match &args.plan {
-        Some(path) => Some(array_of(path, &source.read(path)?.datastore)?),
+        Some(path) => Some(array_of(path, &source.read(path)?.datastore.unwrap_or_default())?),
         None => None,
     };
     let base = if args.array.is_some() { PathBuf::new() } else { source.base.clone() };
     let name = args.array.clone().or(from_plan).unwrap_or_default();
-    source.layers[0].values.datastore = Some(format!("{ARRAY_PREFIX}{name}"));
+    source.layers[0].plan.datastore = Some(format!("{ARRAY_PREFIX}{name}"));
     let definition = |error: SpecError| Failure::from_definition(&error);
     let changes = spec::array::overlay(&args.with).map_err(definition)?;
     let array = spec::resolve_array_with(&crate::user_arrays::find(&name), &base, &[changes])
         .map_err(definition)?;
     let array = titled(array, &args.with);
     // A plan file that names no profile means the standard one, so that it repeats its run.
-    let is_named = source.layers.iter().any(|layer| layer.values.profile.is_some());
+    let is_named = source.layers.iter().any(|layer| layer.plan.profile.is_some());
     if is_at_terminal && args.plan.is_none() && !is_named {
         crate::say!("profile    quick, for this is a terminal; --standard for three repeats");
-        let values = Values { profile: Some(Profile::Quick), ..Values::default() };
-        source.layers.push(Layer { origin: Origin::Default, values });
+        let plan = Plan { profile: Some(Profile::Quick), ..Plan::default() };
+        source.layers.push(Layer { origin: Origin::Default, plan });
     }
     let mut plan = source.resolve(resolve_simulated)?;
+    plan.labels = labels(&args.load);
     name_expected_runs(&mut plan, args.stored.out.as_deref())?;
     Ok((plan, array))
 }
@@ -128,8 +129,8 @@ pub fn replayed(args: &ReplayArgs) -> Result<(ResolvedPlan, Option<Array>), Fail
         ..Asked::default()
     };
     let made = bench::replay::definition(replay, &recording, asked);
-    let mut source = Source::new(Values { datastore: Some(datastore), ..replay_flags(args) });
-    source.layers.push(Layer { origin: Origin::Default, values: replay_defaults(&made) });
+    let mut source = Source::new(Plan { datastore: Some(datastore), ..replay_flags(args) });
+    source.layers.push(Layer { origin: Origin::Default, plan: replay_defaults(&made) });
     let resolve: Resolve = if array.is_some() { resolve_simulated } else { resolve };
     let mut plan = source.resolve_with(resolve, made.tile)?;
     plan.traces = Traces::one(recording);
@@ -159,35 +160,39 @@ fn replay_of(args: &ReplayArgs) -> Replay {
     }
 }
 
-fn replay_flags(args: &ReplayArgs) -> Values {
-    Values {
-        tiles: args.tiles.clone(),
-        repeats: args.repeats,
-        warm_up_min: args.warm_up,
-        warm_up_max: args.warm_up,
-        duration: args.duration,
-        slice: args.slice,
-        workers: args.workers,
-        buffered: args.buffered.then_some(true),
-        space_max: args.space_max,
+fn replay_flags(args: &ReplayArgs) -> Plan {
+    Plan {
+        ladder: Ladder { tiles: args.tiles.clone(), repeats: args.repeats, tiles_max: None },
+        measure: Measure {
+            warm_up_min: args.warm_up,
+            warm_up_max: args.warm_up,
+            duration: args.duration,
+            slice: args.slice,
+        },
+        engine: EngineOptions {
+            workers: args.workers,
+            buffered: args.buffered,
+            space_max: args.space_max,
+            ..EngineOptions::default()
+        },
         seed: args.seed,
-        ..Values::default()
+        ..Plan::default()
     }
 }
 
 /// One copy, once, at full size and speed, from its first I/O.
-fn replay_defaults(made: &Definition) -> Values {
-    Values {
+fn replay_defaults(made: &Definition) -> Plan {
+    Plan {
         tile: Some(files::TILE.to_owned()),
-        tiles: Some("1".to_owned()),
-        repeats: Some(1),
-        warm_up_min: Some(Nanos::ZERO),
-        warm_up_max: Some(Nanos::ZERO),
-        duration: Some(made.duration),
-        slice: Some(made.slice),
-        footprint: Some(1.0),
-        time: Some(1.0),
-        ..Values::default()
+        ladder: Ladder { tiles: Some("1".to_owned()), repeats: Some(1), tiles_max: None },
+        measure: Measure {
+            warm_up_min: Some(Nanos::ZERO),
+            warm_up_max: Some(Nanos::ZERO),
+            duration: Some(made.duration),
+            slice: Some(made.slice),
+        },
+        scale: Scale { footprint: Some(1.0), time: Some(1.0) },
+        ..Plan::default()
     }
 }
 
@@ -240,23 +245,22 @@ struct Source {
 }
 
 impl Source {
-    fn new(values: Values) -> Self {
-        let has_tile = values.tile.is_some();
-        let given = values.seed;
-        let mut layers = vec![Layer { origin: Origin::Flag, values }];
+    fn new(plan: Plan) -> Self {
+        let has_tile = plan.tile.is_some();
+        let given = plan.seed;
+        let mut layers = vec![Layer { origin: Origin::Flag, plan }];
         if std::env::var("TILEMARK_SEED").ok().and_then(|text| text.parse().ok()) == given {
-            let seed = layers[0].values.seed.take();
-            layers
-                .push(Layer { origin: Origin::Env, values: Values { seed, ..Values::default() } });
+            let seed = layers[0].plan.seed.take();
+            layers.push(Layer { origin: Origin::Env, plan: Plan { seed, ..Plan::default() } });
         }
         Self { layers, base: PathBuf::new(), has_tile }
     }
 
     /// What the command line says, and what the environment adds to it.
-    fn layered(line: Values, with_environment: Values) -> Self {
+    fn layered(line: Plan, with_environment: Plan) -> Self {
         let mut source = Self::new(line);
         source.has_tile |= with_environment.tile.is_some();
-        source.layers.push(Layer { origin: Origin::Env, values: with_environment });
+        source.layers.push(Layer { origin: Origin::Env, plan: with_environment });
         source
     }
 
@@ -276,12 +280,12 @@ impl Source {
 
     /// The tile that the layers name.
     fn tile(&mut self) -> Result<ResolvedTile, Failure> {
-        let defaults = Values { tile: Some(DEFAULT_TILE.to_owned()), ..Values::default() };
-        self.layers.push(Layer { origin: Origin::Default, values: defaults });
+        let defaults = Plan { tile: Some(DEFAULT_TILE.to_owned()), ..Plan::default() };
+        self.layers.push(Layer { origin: Origin::Default, plan: defaults });
         // A tile named on the command line is found from here, one named in a plan from there.
         let is_here = self.has_tile || !self.layers.iter().any(in_plan);
         let base = if is_here { Path::new("") } else { self.base.as_path() };
-        let mut names = self.layers.iter_mut().filter_map(|layer| layer.values.tile.as_mut());
+        let mut names = self.layers.iter_mut().filter_map(|layer| layer.plan.tile.as_mut());
         let name = names.next().expect("the default is one");
         if let Some(list) = hypervisor_list(Path::new(&*name)) {
             let message = format!("{} is a list of a hypervisor and no estate", list.display());
@@ -301,10 +305,10 @@ impl Source {
 
     /// The tile with the infrastructure operations that the layers name, found as the tile is.
     fn operations(&mut self, tile: ResolvedTile) -> Result<ResolvedTile, Failure> {
-        let named = |layer: &&mut Layer| layer.values.operations.is_some();
+        let named = |layer: &&mut Layer| layer.plan.operations.is_some();
         let Some(layer) = self.layers.iter_mut().find(named) else { return Ok(tile) };
         let base = if layer.origin == Origin::Flag { Path::new("") } else { self.base.as_path() };
-        let Some(name) = layer.values.operations.as_mut() else { return Ok(tile) };
+        let Some(name) = layer.plan.operations.as_mut() else { return Ok(tile) };
         let tile = spec::with_operations(tile, name, base)
             .map_err(|error| Failure::from_definition(&error))?;
         if spec::shipped::is_path(name) {
@@ -323,7 +327,7 @@ impl Source {
 
 /// Whether a layer is a plan file that names a tile.
 fn in_plan(layer: &Layer) -> bool {
-    layer.origin == Origin::Plan && layer.values.tile.is_some()
+    layer.origin == Origin::Plan && layer.plan.tile.is_some()
 }
 
 type Resolve = fn(&[Layer], ResolvedTile, Surroundings) -> Result<ResolvedPlan, PlanError>;
@@ -342,15 +346,21 @@ fn option_of(error: &PlanError) -> Option<String> {
     if let PlanError::Expect(ExpectationError::Unknown { help, .. }) = error {
         return Some(help.clone());
     }
-    let (key, option) = match error {
-        PlanError::Tiles(_) => ("ladder.tiles", "tiles"),
-        PlanError::Range { key, .. } => match *key {
-            "scale.time" => (*key, "time-scale"),
-            other => (other, other.rsplit('.').next().unwrap_or(other)),
-        },
+    let key = match error {
+        PlanError::Tiles(_) => "ladder.tiles",
+        PlanError::Range(wrong) => wrong.key,
         _ => return None,
     };
+    let option = option_named(key.rsplit('.').next()?)?;
     (key != option).then(|| format!("{key} in a plan is --{option} on the command line"))
+}
+
+/// The option of a setting, by the last word of its key.
+fn option_named(word: &str) -> Option<String> {
+    let options = EngineOptions::augment_args(Plan::augment_args(clap::Command::new("plan")));
+    let arg =
+        options.get_arguments().find(|arg| arg.get_id().as_str().replace('_', "-") == word)?;
+    arg.get_long().map(str::to_owned)
 }
 
 /// The list that a tile's path lies in, where a file was named for an estate's directory.
@@ -424,62 +434,40 @@ fn profile(quick: bool, standard: bool, full: bool) -> Option<Profile> {
     }
 }
 
-fn simulated_flags(args: &SimulateArgs) -> Values {
-    Values {
+fn simulated_flags(args: &SimulateArgs) -> Plan {
+    let profile = profile(args.quick, args.standard, args.full);
+    let endpoints = args.endpoints.iter().cloned().collect();
+    Plan { profile, endpoints, ..shared(&args.load) }
+}
+
+fn flags(args: &RunArgs) -> Plan {
+    Plan {
+        profile: profile(args.quick, args.standard, args.full),
+        engine: args.engine.clone(),
         endpoints: args.endpoints.iter().cloned().collect(),
-        ..load_values(&args.load, profile(args.quick, args.standard, args.full))
+        hosts: args.hosts.hosts.clone(),
+        meters: args.meters.clone(),
+        machines: args.machines.clone(),
+        ..shared(&args.load)
     }
 }
 
-fn flags(args: &RunArgs) -> Values {
-    Values {
-        workers: args.workers,
-        buffered: args.buffered.then_some(true),
-        verify: args.verify.then_some(true),
-        cpu: args.cpu.map(|cpu| match cpu {
-            Cpu::Delay => CpuMode::Delay,
-            Cpu::Burn => CpuMode::Burn,
-        }),
-        space_max: args.space_max,
-        endpoints: args.endpoints.iter().cloned().collect(),
-        hosts: (!args.hosts.hosts.is_empty()).then(|| args.hosts.hosts.clone()),
-        placement: args.hosts.placement.clone(),
-        meters: (!args.meters.is_empty()).then(|| args.meters.clone()),
-        machines: (!args.machines.is_empty()).then(|| args.machines.clone()),
-        ..load_values(&args.load, profile(args.quick, args.standard, args.full))
-    }
-}
-
-fn load_values(load: &LoadArgs, profile: Option<Profile>) -> Values {
-    Values {
-        tile: load.tile.clone().or_else(|| load.estate.as_deref().map(tile_of_estate)),
-        operations: load.operations.clone(),
-        second: load.second.as_deref().map(second_from_anywhere),
-        profile,
-        tiles: load.tiles.clone(),
-        tiles_max: load.tiles_max,
-        repeats: load.repeats,
-        warm_up_min: load.warm_up_min,
-        warm_up_max: load.warm_up_max,
-        duration: load.duration,
-        slice: load.slice,
-        footprint: load.footprint.or(load.full_size.then_some(1.0)),
-        time: load.time_scale,
-        labels: labels(load),
-        expect: (!load.expect.is_empty()).then(|| load.expect.clone()),
-        seed: load.seed,
-        ..Values::default()
-    }
+/// Settings that `run` and `simulate` share, with those that have a second option.
+fn shared(load: &LoadArgs) -> Plan {
+    let mut plan = load.plan.clone();
+    plan.tile = plan.tile.or_else(|| load.estate.as_deref().map(tile_of_estate));
+    plan.second = plan.second.as_deref().map(second_from_anywhere);
+    plan.scale.footprint = plan.scale.footprint.or(load.full_size.then_some(1.0));
+    plan
 }
 
 /// What the run is called and what is noted of it.
-fn labels(load: &LoadArgs) -> Option<Labels> {
-    let labels = Labels {
+fn labels(load: &LoadArgs) -> Labels {
+    Labels {
         name: load.name.clone(),
         tags: load.tags.iter().cloned().collect(),
         note: load.note.clone(),
-    };
-    (!labels.is_empty()).then_some(labels)
+    }
 }
 
 /// Random bits from the operating system, by way of the standard hasher's keys.

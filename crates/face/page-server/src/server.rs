@@ -125,23 +125,8 @@ impl Serving {
     }
 
     async fn serve(mut self, listener: TcpListener) {
-        let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
         let router = routes::router(Arc::clone(&self.app));
-        let mut crowd = Crowd::default();
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                _ = self.stopped.changed() => break,
-            };
-            match accepted {
-                Ok((stream, address)) => crowd.admit(address.ip(), |activity| {
-                    tokio::spawn(connection(stream, router.clone(), activity)).abort_handle()
-                }),
-                // Too many open files, most likely: a moment later there may be room.
-                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
-            }
-        }
-        drop(listener);
+        answer(listener, router, self.stopped.changed()).await;
         self.app.hub.wake();
         let told = async {
             while self.app.is_watched() {
@@ -149,6 +134,26 @@ impl Serving {
             }
         };
         let _ = tokio::time::timeout(FAREWELL, told).await;
+    }
+}
+
+/// Answers whoever connects until `stopped` is done; then the address is closed.
+pub(crate) async fn answer(listener: TcpListener, router: Router, stopped: impl Future) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+    let mut stopped = std::pin::pin!(stopped);
+    let mut crowd = Crowd::default();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = &mut stopped => return,
+        };
+        match accepted {
+            Ok((stream, address)) => crowd.admit(address.ip(), |activity| {
+                tokio::spawn(connection(stream, router.clone(), activity)).abort_handle()
+            }),
+            // Too many open files, most likely: a moment later there may be room.
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
     }
 }
 

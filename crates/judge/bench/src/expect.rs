@@ -46,7 +46,7 @@ pub fn judged(
             }
         }
     };
-    plan.expect.value.iter().map(judge).collect()
+    plan.settings.expect.iter().map(judge).collect()
 }
 
 /// `1 tile`, `2 tiles`.

@@ -46,7 +46,7 @@ impl StepOrder {
     /// infrastructure operations, once.
     pub fn whole(plan: &ResolvedPlan, tiles: u32, round: u64) -> Self {
         let members = members_of(&plan.tile_set, tiles);
-        Self { tiles, round, seed: plan.seed.value, members }
+        Self { tiles, round, seed: plan.seed, members }
     }
 }
 
@@ -213,7 +213,7 @@ impl Fleet {
             role: disk.role,
             vm: disk.vm,
             tile: member.tile,
-            on: if plan.second.value.is_some() { disk.on } else { On::First },
+            on: if plan.settings.second.is_some() { disk.on } else { On::First },
         };
         self.instances.push(FleetInstance {
             shape: shape(instance, first_vm, built),
@@ -243,9 +243,9 @@ fn build(plan: &ResolvedPlan, order: &StepOrder, member: Member) -> Result<Insta
         tile: member.tile.unwrap_or(OF_NO_TILE),
         position: number(member.workload),
         copy: member.copy,
-        footprint: plan.footprint.value,
-        time_scale: plan.time.value,
-        cpu: plan.cpu.value,
+        footprint: plan.footprint,
+        time_scale: plan.time,
+        cpu: plan.settings.engine.cpu,
         schedule: plan.traces.schedule(member.workload),
     })?;
     match carried(&plan.tile_set).filter(|(at, _)| *at == member.workload && member.copy == 0) {

@@ -22,7 +22,7 @@ impl Placed {
         if names.is_empty() {
             return Ok(Self::default());
         }
-        let by_tile = plan.placement.value.of(&names, tiles)?;
+        let by_tile = plan.placement.of(&names, tiles)?;
         Ok(Self { names, by_tile })
     }
 

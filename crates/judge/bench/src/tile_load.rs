@@ -29,7 +29,7 @@ impl TileLoad {
     /// What one tile of a plan needs.
     pub fn of(plan: &ResolvedPlan) -> Result<Self, BenchError> {
         let users = users_of_tile(plan);
-        let tiles = plan.climb.value.range().map_or(1, |(first, _)| first);
+        let tiles = plan.climb.range().map_or(1, |(first, _)| first);
         let all = users.saturating_mul(u64::from(tiles));
         if all > USERS_MAX {
             return Err(BenchError::TooManyUsers { tiles, users: all, max: USERS_MAX });

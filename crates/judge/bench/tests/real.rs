@@ -8,8 +8,9 @@ use std::path::Path;
 use datastore::{CleanupOptions, OwnerState, Target, cleanup, find_owned, register};
 use run_store::run::{Status, ToolFacts, Verdict};
 use run_store::rundir::{SameDevice, StoredRun};
+use spec::plan::{EngineOptions, Ladder, Measure, Plan, Scale};
 use tilemark_bench::BenchError;
-use tilemark_bench::plan::{Layer, Origin, ResolvedPlan, Surroundings, Values, resolve};
+use tilemark_bench::plan::{Layer, Origin, ResolvedPlan, Surroundings, resolve};
 use tilemark_bench::progress::{Control, NoObserver, Observer, Progress};
 use tilemark_bench::run::{
     End, FinishedRun, Prepared, Reuse, RunOptions, plan_preview, prepare, run,
@@ -106,21 +107,22 @@ impl Bench {
 
     fn plan_scaled(&self, tiles: &str, verify: bool, footprint: f64) -> ResolvedPlan {
         let tile = spec::resolve_tile("./small.toml", self.files.path()).expect("a tile");
-        let values = Values {
+        let plan = Plan {
             datastore: Some(format!("dir:{}", self.target.path().display())),
             tile: Some("./small.toml".to_owned()),
             profile: Some(spec::plan::Profile::Quick),
-            tiles: Some(tiles.to_owned()),
-            warm_up_min: Some(Nanos::from_millis(200)),
-            warm_up_max: Some(Nanos::from_millis(400)),
-            duration: Some(Nanos::from_secs(1)),
-            slice: Some(Nanos::from_millis(100)),
-            footprint: Some(footprint),
-            workers: Some(1),
-            verify: Some(verify),
-            ..Values::default()
+            ladder: Ladder { tiles: Some(tiles.to_owned()), ..Ladder::default() },
+            measure: Measure {
+                warm_up_min: Some(Nanos::from_millis(200)),
+                warm_up_max: Some(Nanos::from_millis(400)),
+                duration: Some(Nanos::from_secs(1)),
+                slice: Some(Nanos::from_millis(100)),
+            },
+            scale: Scale { footprint: Some(footprint), ..Scale::default() },
+            engine: EngineOptions { workers: Some(1), verify, ..EngineOptions::default() },
+            ..Plan::default()
         };
-        let layer = Layer { origin: Origin::Flag, values };
+        let layer = Layer { origin: Origin::Flag, plan };
         resolve(&[layer], tile, Surroundings { entropy: 12, cores: 1 }).expect("a plan")
     }
 
@@ -183,7 +185,7 @@ fn a_kind_of_target_from_elsewhere_is_checked_filled_measured_verified_and_clean
     let Some(bench) = Bench::new() else { return };
     let on_memory = |tiles| {
         let mut plan = bench.plan_with(tiles, true);
-        plan.datastore.value = "memory:shop".to_owned();
+        plan.datastore = "memory:shop".to_owned();
         plan
     };
     let unknown = plan_preview(&on_memory("1"), &bench.options()).expect_err("not known yet");

@@ -69,7 +69,7 @@ pub fn check<R: Rig>(
     let at_most = about(step_at_most(stage.plan()));
     tell(&format!("one tile {TILE} on the storage and on the model, at most {at_most}"));
     let mut plan = stage.plan().clone();
-    plan.seed.value = seed;
+    plan.seed = seed;
     let fleet = fleet(&plan, StepOrder::whole(&plan, 1, round(1, 0)))?;
     let needs: Vec<_> = fleet.disks().cloned().collect();
     fill(rig, &needs, control, &mut NoObserver)?;
@@ -86,7 +86,7 @@ pub fn check<R: Rig>(
     let (measured_rate, measured_time) = rate_and_time(&measured);
     let (modelled_rate, modelled_time) = rate_and_time(&modelled);
     if measured_rate <= 0.0 || modelled_rate <= 0.0 {
-        return Err(BenchError::Silent(plan.duration.value));
+        return Err(BenchError::Silent(plan.duration));
     }
     let tile = TILE.to_owned();
     Ok(TileCheck { tile, measured_rate, modelled_rate, measured_time, modelled_time })

@@ -172,7 +172,7 @@ fn measure_on(
     let points = (sweep.points.as_slice(), check_at_most);
     let fit = fit_to(points, subject, options, (control, &mut *tell))?;
     let Some(stage) = stage else { return Ok((sweep, fit, None)) };
-    rig.set_slice(stage.plan().slice.value);
+    rig.set_slice(stage.plan().slice);
     let array = array("fitted", &model_disk(&fit.best().model));
     let found = check::check(rig, stage, (&array, options.seed), (control, tell))?;
     Ok((sweep, fit, Some(found)))

@@ -338,8 +338,7 @@ impl Agent {
     }
 
     fn allowed(&self, plan: &ResolvedPlan, asked: &Open) -> Result<Permitted, String> {
-        let checked =
-            self.options.allowed.check(&plan.datastore.value, asked.allowances.allow_root_fs);
+        let checked = self.options.allowed.check(&plan.datastore, asked.allowances.allow_root_fs);
         checked.map_err(|error| error.to_string())
     }
 
@@ -432,7 +431,7 @@ impl Agent {
     /// Whether what another host opened is seen from here.
     fn sees(&self, asked: &Sees) -> Result<bool, String> {
         let plan = self.plan()?;
-        let target = plan.datastore.value.parse().map_err(|error| format!("{error}"))?;
+        let target = plan.datastore.parse().map_err(|error| format!("{error}"))?;
         let found = datastore::find_owned(&target).map_err(|error| error.to_string())?;
         Ok(found.iter().any(|owned| owned.run_id == asked.run_id))
     }
@@ -610,9 +609,9 @@ fn resolved(asked: &Open) -> Result<ResolvedPlan, String> {
 fn store_options(plan: &ResolvedPlan, asked: &Open) -> datastore::Options {
     let allowances = &asked.allowances;
     datastore::Options {
-        buffered: plan.buffered.value,
+        buffered: plan.settings.engine.buffered,
         write: true,
-        space_max: plan.space_max.value,
+        space_max: plan.settings.engine.space_max,
         destroy_data: allowances.destroy_data.clone(),
         overwrite_file: allowances.overwrite_file,
         allow_root_fs: allowances.allow_root_fs,

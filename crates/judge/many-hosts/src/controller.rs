@@ -262,7 +262,7 @@ impl Controller {
         id: &RunId,
     ) -> Result<Vec<Examined>, BenchError> {
         let names = self.link.names();
-        let placed = plan.placement.value.of(names, TILES_MAX);
+        let placed = plan.placement.of(names, TILES_MAX);
         let placed = placed.map_err(bench::plan::PlanError::from)?;
         let questions = questions(plan, options, id, names, &placed)?;
         self.link.ask_all(topic::EXAMINE, &questions, EXAMINE_WITHIN)
@@ -277,7 +277,7 @@ impl Controller {
         let rooms: Vec<u64> = found.iter().map(|own| own.preflight.capacity_bytes).collect();
         let room = self.room_of(rooms.iter().copied());
         let plan = &*bench::run::fitted(plan, room)?;
-        let placed = plan.placement.value.of(self.link.names(), TILES_MAX);
+        let placed = plan.placement.of(self.link.names(), TILES_MAX);
         let placed = placed.map_err(bench::plan::PlanError::from)?;
         let load = TileLoad::of(plan)?;
         let fits = self.tiles_that_fit(&load, &placed, &rooms);
@@ -356,7 +356,7 @@ impl Controller {
     ) -> Result<RunOptions, BenchError> {
         let Some(reuse) = &options.reuse else { return Ok(options.clone()) };
         let names = self.link.names();
-        let placed = plan.placement.value.of(names, TILES_MAX);
+        let placed = plan.placement.of(names, TILES_MAX);
         let placed = placed.map_err(bench::plan::PlanError::from)?;
         let ask = |(at, open)| (at, Reusable { open, reuse: reuse.to_string() });
         let all = questions(plan, options, id, names, &placed)?.into_iter().map(ask);

@@ -16,7 +16,7 @@ pub(crate) fn questions(
     names: &[String],
     placed: &[usize],
 ) -> Result<Vec<(usize, Open)>, BenchError> {
-    let (first, last) = plan.climb.value.range().unwrap_or((1, 1));
+    let (first, last) = plan.climb.range().unwrap_or((1, 1));
     let load = TileLoad::of(plan)?;
     let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let ask = |(at, name): (usize, &String)| {

@@ -73,7 +73,7 @@ impl HostsRig {
         controller: Controller,
     ) -> Result<Self, BenchError> {
         let link = Arc::clone(&controller.link);
-        let placed = plan.placement.value.of(link.names(), TILES_MAX);
+        let placed = plan.placement.of(link.names(), TILES_MAX);
         let placed = placed.map_err(bench::plan::PlanError::from)?;
         let questions = questions(plan, options, id, link.names(), &placed)?;
         let opened = link.ask_all(topic::OPEN, &questions, OPEN_WITHIN)?;
@@ -160,7 +160,7 @@ impl HostsRig {
         Site {
             id,
             target: TargetFacts {
-                datastore: plan.datastore.value.clone(),
+                datastore: plan.datastore.clone(),
                 kind: first.kind.clone(),
                 summary: match self.controller.sharing {
                     Sharing::Shared => format!("{}, shared by {}", first.summary, names.join(", ")),
@@ -489,7 +489,7 @@ impl HostsRig {
         began: Nanos,
         by_tile: Vec<usize>,
     ) -> Result<HostsLoad, BenchError> {
-        let (events, restart) = (plan.events.value.clone(), plan.restart.value);
+        let (events, restart) = (plan.settings.events.clone(), plan.settings.restart);
         if events.is_empty() && restart.is_none() {
             return Ok(load);
         }

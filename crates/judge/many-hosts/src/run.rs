@@ -75,7 +75,7 @@ pub fn prepare(
     observer: &mut dyn Observer,
     tell: &mut dyn FnMut(&Invitation) -> Result<(), BenchError>,
 ) -> Result<Prepared, BenchError> {
-    let Some((_, tiles)) = plan.climb.value.range() else {
+    let Some((_, tiles)) = plan.climb.range() else {
         return Err(BenchError::PrepareSearch);
     };
     if options.sharing == Sharing::Local && !target(plan)?.facts().remembers_disks {
@@ -144,7 +144,7 @@ fn open<'a>(
             "leave out --operations, or leave out --host",
         );
     }
-    if plan.second.value.is_some() {
+    if plan.settings.second.is_some() {
         return refused(
             "a second datastore is for operations, which run on one host",
             "leave out --second",
@@ -189,7 +189,7 @@ fn open<'a>(
 }
 
 fn target(plan: &ResolvedPlan) -> Result<Target, BenchError> {
-    plan.datastore.value.parse().map_err(BenchError::Target)
+    plan.datastore.parse().map_err(BenchError::Target)
 }
 
 pub(crate) fn refused<T>(what: &str, hint: &'static str) -> Result<T, BenchError> {

@@ -98,7 +98,7 @@ pub fn what_if(
         }
     };
     let tiles_max = [most(arrays[0])?, most(arrays[1])?];
-    let seeds = seeds(plan.seed.value, options.repeats);
+    let seeds = seeds(plan.seed, options.repeats);
     let ways = [0, 1].map(|side| Way {
         stage: &stage,
         array: arrays[side],

@@ -141,7 +141,7 @@ pub fn subject(stored: &StoredRun, array: Option<Array>) -> Result<Subject, Subj
 fn plan(directory: &Path, run: &Run) -> Result<ResolvedPlan, SubjectError> {
     let no_plan = |source| SubjectError::NoPlan { run: run.id.clone(), source: Box::new(source) };
     let plan = spec::read_plan(&directory.join(files::PLAN)).map_err(no_plan)?;
-    let tile = tile(directory, run, &plan.tile)?;
+    let tile = tile(directory, run, plan.tile.as_deref().unwrap_or_default())?;
     let tile = match &plan.operations {
         Some(group) => spec::with_operations(tile, group, directory).map_err(no_plan)?,
         None => tile,
@@ -152,7 +152,7 @@ fn plan(directory: &Path, run: &Run) -> Result<ResolvedPlan, SubjectError> {
     let mut resolved = resolve_simulated(&layers, tile, here)
         .map_err(|source| SubjectError::Plan { run: run.id.clone(), source })?;
     resolved.traces = traces;
-    resolved.seed.value = run.seed;
+    resolved.seed = run.seed;
     Ok(resolved)
 }
 

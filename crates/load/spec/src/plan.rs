@@ -1,8 +1,16 @@
 //! A plan: which tiles, on which datastore, climbed how.
+//!
+//! Every setting of a run is declared here once. Its doc comment is the help of the option and the
+//! description in the schema; `serde` makes the key of the plan file of the same field, `clap` the
+//! option, and [`Plan::out_of_range`] holds its range for both. ADR 30 says why.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use clap::Args;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use units::{Bytes, Nanos};
 
 use crate::endpoint::Answering;
@@ -12,78 +20,145 @@ use crate::meter::Meter;
 use crate::named::NamedMachine;
 use crate::workload::CpuMode;
 
+/// Runs of a step; more than a hundred tell nothing new.
+const REPEATS: RangeInclusive<i64> = 1..=100;
+/// Threads that make load; one fills a ring, and 64 are more than any storage needs.
+const WORKERS: RangeInclusive<i64> = 1..=64;
+/// The shortest slice: a histogram of less holds too few I/Os to say anything.
+const SLICE_MIN: Nanos = Nanos::from_millis(100);
+/// The longest stretch of a schedule: a 5-minute burst becomes one of eight hours.
+const TIME_SCALE_MAX: f64 = 100.0;
+
 /// Everything a run needs to know. Absent values come from the profile.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+///
+/// As a part of the command line it has the options that `run` and `simulate` share. Settings that
+/// only one of them has are skipped here and are options of that verb.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(description = "Everything a run needs to know. Absent values come from the profile.")]
 pub struct Plan {
     /// `dir:PATH`, `file:PATH` or `block:PATH`; a bare path is a directory. For `tilemark
     /// simulate`, `array:NAME` or `array:FILE.toml`, a modelled array.
-    pub datastore: String,
-    /// A second datastore, of the same forms: disks of running machines move between the two, and
-    /// disks that are `on = "second"` lie there. `pool:NAME` in a simulation: a pool of the array.
+    #[arg(skip)]
+    #[serde(deserialize_with = "required")]
+    #[schemars(with = "String")]
+    pub datastore: Option<String>,
+    /// A second datastore, between which and the first operations move disks
+    ///
+    /// Held to the same rules as the first; of the same forms, and pool:NAME in a simulation, a
+    /// pool of the array. A disk that is on = "second" lies there. Example:
+    /// --operations=standard --second /mnt/other
+    #[arg(long, value_name = "TARGET", display_order = 23)]
+    #[arg(hide_short_help = true, help_heading = "What runs")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<String>,
-    /// A shipped tile's name, or a path to a tile file.
-    pub tile: String,
+    /// A shipped tile or a tile file [default: datacenter]
+    ///
+    /// `tilemark tiles` lists what is shipped; a path to a file ends in .toml.
+    #[arg(long, value_name = "NAME|FILE", display_order = 20, help_heading = "What runs")]
+    #[serde(deserialize_with = "required")]
+    #[schemars(with = "String")]
+    pub tile: Option<String>,
     /// How long and how often (default standard).
+    #[arg(skip)]
     #[serde(default)]
-    pub profile: Profile,
+    #[schemars(with = "Profile", extend("default" = "standard"))]
+    pub profile: Option<Profile>,
     /// How many tiles are tried.
+    #[command(flatten)]
     #[serde(default)]
     pub ladder: Ladder,
     /// How each step is measured; absent values come from the profile.
+    #[command(flatten)]
     #[serde(default)]
     pub measure: Measure,
     /// How the tile is scaled.
+    #[command(flatten)]
     #[serde(default)]
     pub scale: Scale,
     /// How load is made.
+    #[arg(skip)]
     #[serde(default)]
     pub engine: EngineOptions,
+    /// Where random numbers start; drawn and printed if absent
+    ///
+    /// 0 to 9223372036854775807. The same seed and plan give the same load; in simulate the same
+    /// figures, to the bit. Also: TILEMARK_SEED
+    #[arg(long, value_name = "N", env = "TILEMARK_SEED", hide_env = true, display_order = 29)]
+    #[arg(allow_negative_numbers = true, value_parser = seed, help_heading = "What runs")]
+    pub seed: Option<u64>,
     /// What answers the endpoints that the tile's workloads call, by name: an address
     /// (`http://HOST[:PORT][/PATH]`); in a simulation `model:SERVERSxTIME`, a queue with so many
     /// servers and exponential service times.
+    #[arg(skip)]
     #[serde(rename = "endpoint", default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(with = "IndexMap<String, String>")]
     pub endpoints: IndexMap<String, Answering>,
-    /// Infrastructure operations that run beside the tiles: a shipped group's name, or a path to
-    /// a file of the form of a tile's whose workloads are operations. None, if absent.
+    /// Run infrastructure operations beside the tiles [default if named: standard]
+    ///
+    /// Virtual machines are deployed and moved while the tiles run; both are judged, and the score
+    /// is 0.8 x applications + 0.2 x infrastructure. A shipped group (standard, deploy, move,
+    /// redeploy, linked, snapshot, boot-storm, full; real machines: qemu, qemu-clones; machines of
+    /// yours, with --machine: named-snapshot, named-move, named-storage, named-unified, named-deploy) or a file of
+    /// the form of a tile's. Example: --operations=move
+    #[arg(long, value_name = "GROUP|FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "standard", display_order = 22)]
+    #[arg(hide_short_help = true, help_heading = "What runs")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<String>,
     /// The hosts that drive the tiles, if they are others than this one.
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "Hosts::is_none")]
     pub hosts: Hosts,
     /// What happens to the hosts while a step is measured; the same in every step.
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<PlannedEvent>,
     /// Tiles of a lost host start again on the others; without it a lost host voids the step.
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart: Option<Restart>,
     /// Meters of watts that are read beside the run; the text of each is what `--meter` takes.
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub meters: Vec<Meter>,
-    /// What is expected of the run, each as `--expect` has it: `"tiles >= 8"`, `"score >= 7.5"`,
-    /// `"shop.order.p95 <= 300ms"`. It changes nothing of what is run.
+    /// What the run is expected to show; for each expectation once
+    ///
+    /// tiles >= N, score >= X, not slower than RUN (a stored run with the same tile, figure by figure
+    /// as tilemark compare holds them), or WORKLOAD.ACTION.STATISTIC <= TIME (p95, p99.9, mean, max; of
+    /// a kind of I/O or call, too), in the step that the answer stands on or, with `at N tiles` behind it, in
+    /// that step. Exit code 7 if one is missed, 5 if none is and one is not decided. It changes
+    /// nothing of what is run. Examples: --expect 'tiles >= 8',
+    /// --expect 'shop.order.p95 <= 300ms', --expect 'not slower than latest'
+    #[arg(long, value_name = "EXPECTATION")]
+    #[arg(hide_short_help = true, help_heading = "What is expected")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]
     pub expect: Vec<Expectation>,
     /// Virtual machines of yours that operations may be carried out on, each by its exact name; the text of
     /// each is what `--machine` takes. No other machine is touched.
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<NamedMachine>,
-    /// Random if absent; always stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
 }
 
 /// The hosts that drive the tiles.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hosts {
-    /// Each as `--host` has it: `NAME`, `NAME=ssh:DESTINATION`, `NAME=exec:COMMAND` or `NAME=join`.
+    /// A host that drives a part of the tiles; for each of them once
+    ///
+    /// NAME, or NAME=ssh:DESTINATION: started by your ssh client, with your configuration and keys.
+    /// NAME=exec:COMMAND: a command that runs `tilemark agent --join -` there and hands its standard input
+    /// on (srun, kubectl exec, ip netns exec). NAME=join: you start it there, with the token from a file
+    /// (--tokens) or as it is printed. Example: --host pve1 --host pve2 --host pve3=ssh:root@10.0.0.3
+    #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "How load is made")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
-    /// `"round-robin"` (default), `"packed:4"`, `"weight:a=2,b=1"` or `"pin:1=a,2=b"`.
+    /// On which host each tile runs: round-robin, packed:N, weight:NAME=N,... or pin:TILE=NAME,...
+    ///
+    /// round-robin if absent. A tile stays where it is, however many there are.
+    #[arg(long, value_name = "HOW", hide_short_help = true, help_heading = "Hosts")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<String>,
 }
@@ -109,69 +184,210 @@ pub enum Profile {
 }
 
 /// How many tiles are tried.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ladder {
-    /// `"4"`, `"1..8"`, or absent for a search (double, bisect, every step at the edge).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// How many tiles: 4, or 1..8; searched if absent
+    ///
+    /// A run grows until a limit breaks, then runs the counts that tell most about the edge until
+    /// its interval is narrow or the time is up; simulate doubles, and halves the gap. Of a range,
+    /// simulate runs every step, a run those that are not surely beyond the edge. Numbers are
+    /// from 1.
+    #[arg(long, value_name = "N|A..B", display_order = 24, help_heading = "What runs")]
     pub tiles: Option<String>,
-    /// The search goes no further than this (default: what fits the datastore).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Search no further than N tiles
+    ///
+    /// At least 1; if absent, as many as the storage has room for.
+    #[arg(long, value_name = "N", display_order = 25, help_heading = "What runs")]
     pub tiles_max: Option<u32>,
-    /// Every step runs this often and passes only if all runs pass.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Run every step N times; it passes if all of them do
+    ///
+    /// 1 to 100; the profile decides if absent: 1 with --quick, 3 with --standard. The same
+    /// repeat has the same arrivals and addresses everywhere, if the seed is the same.
+    #[arg(long, value_name = "N", display_order = 20, help_heading = "How thorough")]
+    #[arg(value_parser = clap::value_parser!(u32).range(REPEATS))]
     pub repeats: Option<u32>,
 }
 
 /// How one step is measured.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Measure {
-    /// Shortest warm-up before steady state is looked for.
+    /// Shortest warm-up before steady state is looked for
+    ///
+    /// The profile decides if absent. Example: 10s
+    #[arg(long, value_name = "TIME", display_order = 22, help_heading = "How thorough")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_min: Option<Nanos>,
-    /// Longest warm-up; a step that is not steady by then is measured and marked.
+    /// Longest warm-up; what is not steady by then is marked
+    ///
+    /// At least --warm-up-min; the profile decides if absent. Example: 2m
+    #[arg(long, value_name = "TIME", display_order = 23, help_heading = "How thorough")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_max: Option<Nanos>,
-    /// Measured time.
+    /// Measured time of a step, such as 30s
+    ///
+    /// At least one slice; rounded up to whole burst periods of the workloads. The profile
+    /// decides if absent. Examples: 30s, 5m, 1h30m
+    #[arg(long, value_name = "TIME", display_order = 21, help_heading = "How thorough")]
+    #[arg(alias = "runtime")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Nanos>,
-    /// Width of one row of the series (default 1 s; 100 ms on request).
+    /// Time between two rows of the series, 100ms or more
+    ///
+    /// At most 1s in a simulation; the profile decides if absent. Example: 1s
+    #[arg(long, value_name = "TIME", display_order = 24, help_heading = "How thorough")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice: Option<Nanos>,
 }
 
 /// How the tile is scaled; stated in every result.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Scale {
-    /// Disk sizes are multiplied by this, above 0, at most 1.
+    /// Multiply disk sizes by F, above 0 and at most 1
+    ///
+    /// The profile decides if absent (1 for simulate, where disks cost nothing to fill);
+    /// stated in the result, as smaller disks fit caches better. Example: 0.1
+    #[arg(long, value_name = "F", display_order = 26, help_heading = "What runs")]
+    #[arg(allow_negative_numbers = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub footprint: Option<f64>,
-    /// Schedule times (bursts, phases, drift) are multiplied by this, above 0; think times
-    /// and rates are not, so the load stays what it is.
+    /// Multiply times of bursts and phases by F, above 0 and at most 100
+    ///
+    /// Think times and rates stay as they are. The profile decides if absent; stated in the
+    /// result. Example: 0.1 makes a burst every 5 minutes one every 30 seconds
+    #[arg(long = "time-scale", value_name = "F", display_order = 28, help_heading = "What runs")]
+    #[arg(allow_negative_numbers = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<f64>,
 }
 
 /// How load is made.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EngineOptions {
-    /// Worker threads, each with its own ring (default: one per core, at most 8).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Threads that make load, each with its own ring
+    ///
+    /// 1 to 64; if absent, one per core, at most 8.
+    #[arg(long, value_name = "N", display_order = 10, help_heading = "How load is made")]
+    #[arg(value_parser = clap::value_parser!(u32).range(WORKERS), alias = "numjobs")]
     pub workers: Option<u32>,
-    /// Through the page cache instead of `O_DIRECT`.
+    /// Go through the page cache instead of O_DIRECT
+    #[arg(long, display_order = 11, help_heading = "How load is made")]
     #[serde(default)]
     pub buffered: bool,
-    /// Every block is stamped and checked.
+    /// Stamp every block, and check it whenever it is read
+    ///
+    /// The stamp says where and when the block was written. After the run everything is read
+    /// back; after a power cut, `tilemark verify` does it.
+    #[arg(long, display_order = 12, help_heading = "How load is made")]
     #[serde(default)]
     pub verify: bool,
-    /// Overrides the workloads' own choice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// CPU steps of the workloads: delay or burn
+    ///
+    /// Each workload decides if absent.
+    #[arg(long, value_name = "HOW", value_enum, hide_possible_values = true, display_order = 13)]
+    #[arg(hide_short_help = true, help_heading = "How load is made")]
     pub cpu: Option<CpuMode>,
-    /// At most this much is written to the datastore as files (default: 80 % of the free
-    /// space less 5 GiB).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Write at most SIZE as files
+    ///
+    /// If absent, 80 % of the free space less 5 GiB, which is also the most that is allowed.
+    /// Example: 200GiB
+    #[arg(long, value_name = "SIZE", help_heading = "Safety")]
     pub space_max: Option<Bytes>,
+}
+
+/// A value of a plan that is outside its range.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key} is {value}, and must be {allowed}")]
+pub struct OutOfRange {
+    /// Its place in the plan, such as `scale.time`.
+    pub key: &'static str,
+    /// The value seen.
+    pub value: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+/// Adds a value that does not hold its range; an absent one does.
+fn hold<T: Display>(
+    found: &mut Vec<OutOfRange>,
+    key: &'static str,
+    value: Option<T>,
+    (allowed, is_fine): (impl Display, impl Fn(&T) -> bool),
+) {
+    let wrong = value.filter(|value| !is_fine(value)).map(|value| value.to_string());
+    found.extend(wrong.map(|value| OutOfRange { key, value, allowed: allowed.to_string() }));
+}
+
+impl Plan {
+    /// All numbers that are outside their range. Options and plan files are held to the same.
+    pub fn out_of_range(&self) -> Vec<OutOfRange> {
+        let mut found = self.measure.out_of_range();
+        found.extend(self.scale.out_of_range());
+        let count = |range: RangeInclusive<i64>| {
+            let allowed = format!("from {} to {}", range.start(), range.end());
+            (allowed, move |value: &u32| range.contains(&i64::from(*value)))
+        };
+        hold(&mut found, "ladder.repeats", self.ladder.repeats, count(REPEATS));
+        hold(&mut found, "ladder.tiles-max", self.ladder.tiles_max, ("at least 1", |n| *n >= 1));
+        hold(&mut found, "engine.workers", self.engine.workers, count(WORKERS));
+        let space = ("above 0", |space: &Bytes| space.get() > 0);
+        hold(&mut found, "engine.space-max", self.engine.space_max, space);
+        // TOML has no larger integer, and the stored plan must be able to say the seed.
+        hold(
+            &mut found,
+            "seed",
+            self.seed,
+            ("at most 2^63-1", |seed| i64::try_from(*seed).is_ok()),
+        );
+        found
+    }
+}
+
+impl Measure {
+    /// All times that are outside their range.
+    pub fn out_of_range(&self) -> Vec<OutOfRange> {
+        let mut found = Vec::new();
+        let (slice, least) = (self.slice, self.warm_up_min.unwrap_or(Nanos::ZERO));
+        hold(&mut found, "measure.slice", slice, ("at least 100 ms", |own| *own >= SLICE_MIN));
+        let slice = slice.unwrap_or(Nanos(1));
+        let allowed = match self.slice {
+            Some(slice) => format!("at least one slice, {slice}"),
+            None => "above 0".to_owned(),
+        };
+        hold(&mut found, "measure.duration", self.duration, (allowed, |own| *own >= slice));
+        let allowed = format!("at least measure.warm-up-min, {least}");
+        hold(&mut found, "measure.warm-up-max", self.warm_up_max, (allowed, |own| *own >= least));
+        found
+    }
+}
+
+impl Scale {
+    /// All factors that are outside their range.
+    pub fn out_of_range(&self) -> Vec<OutOfRange> {
+        let mut found = Vec::new();
+        let share = ("above 0 and at most 1", |own: &f64| *own > 0.0 && *own <= 1.0);
+        hold(&mut found, "scale.footprint", self.footprint, share);
+        let allowed = format!("above 0 and at most {TIME_SCALE_MAX}");
+        let stretch = (allowed, |own: &f64| *own > 0.0 && *own <= TIME_SCALE_MAX);
+        hold(&mut found, "scale.time", self.time, stretch);
+        found
+    }
+}
+
+/// Reads a seed, with the range in the message.
+pub fn seed(text: &str) -> Result<u64, String> {
+    let allowed = "a seed is a whole number from 0 to 9223372036854775807";
+    text.parse().map_err(|_| allowed.to_owned())
+}
+
+/// Reads a value that a plan file must have; layers of a plan may leave it to others.
+fn required<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(from).map(Some)
 }

@@ -152,7 +152,9 @@ pub enum Role {
 }
 
 /// Whether CPU steps are waited for or really burnt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum CpuMode {
     /// A CPU step is a delay of its length.

@@ -1,5 +1,7 @@
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use block_server::ClientTls;
@@ -21,13 +23,31 @@ use crate::{SetError, identity, marks};
 /// Bytes that are read at once over a network.
 const READ_MAX: usize = 1 << 20;
 
-/// How it is known that the owner so far writes no more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How it is known that the old owner writes no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proof {
-    /// The reservation that he holds of the backing device is taken away; he may live on.
+    /// Nothing is known: enough only for an owner on this host that is gone.
+    Absent,
+    /// Its reservation of the backing device is taken away; the owner may live on.
     Reservation,
-    /// Whoever takes the disk over has seen to it.
+    /// This command, of the shell, ends well when the owner is off.
+    Agent(String),
+    /// Whoever takes the disk over has switched the owner off.
     Word,
+}
+
+impl FromStr for Proof {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.strip_prefix("agent:") {
+            None if text == "pr" => Ok(Self::Reservation),
+            Some(command) if !command.trim().is_empty() => Ok(Self::Agent(command.to_owned())),
+            _ => Err(
+                "a proof is pr, for a disk that is served with --reserve, or agent:COMMAND, whose exit code is 0 when the host is off",
+            ),
+        }
+    }
 }
 
 /// A disk that is to be taken over, opened: nobody on this machine has it, and none will.
@@ -61,6 +81,32 @@ pub enum TakeOverFailure {
     /// By the kernel, or because somebody has it.
     #[error(transparent)]
     Set(#[from] SetError),
+    /// Its owner may still write.
+    #[error(
+        "{name}: its owner ran on another machine, or before this one was started, and may still write\nhint: --fence-proof \
+         agent:COMMAND that switches it off, or --i-fenced HOST once you have; --fence-proof pr where it was served with \
+         --reserve"
+    )]
+    Unproven {
+        /// The disk.
+        name: String,
+    },
+    /// The fence agent could not switch the owner off.
+    #[error("the fence agent says no ({status}): {command}")]
+    Agent {
+        /// The command.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// The fence agent could not be started.
+    #[error("running {command}: {source}")]
+    NoAgent {
+        /// The command.
+        command: String,
+        /// Why.
+        source: std::io::Error,
+    },
 }
 
 /// The refusal, who could not be asked, and then the hint.
@@ -89,9 +135,9 @@ impl TakeOver {
     ) -> Result<Self, TakeOverFailure> {
         let held = hold(&backing)?;
         let side = match proof {
-            Proof::Word => known_sidecar(&backing, beside.as_deref())?,
             // Its owner may live, and have it.
             Proof::Reservation => disputed_sidecar(&backing, beside.as_deref())?,
+            _ => known_sidecar(&backing, beside.as_deref())?,
         };
         let beside = path_of_sidecar(&backing, beside.as_deref())?;
         let bytes = held.size;
@@ -120,6 +166,43 @@ impl TakeOver {
         Ok(Self { name, backing, beside, proof, bytes, sidecar, files, identity, is_vouched })
     }
 
+    /// Makes sure that the old owner can write no more, and that the backing device takes what this host writes.
+    ///
+    /// # Errors
+    /// It cannot be proven; or the device's reservation, where there is one, cannot be taken away. Unless the loss of the
+    /// log is accepted, an owner is fenced only if a copy of the log is named.
+    pub fn fence(&mut self, accepts_loss: bool) -> Result<(), TakeOverFailure> {
+        self.prove()?;
+        if self.sidecar.key == 0 && self.proof != Proof::Reservation {
+            return Ok(());
+        }
+        if !accepts_loss {
+            self.look_for_copies()?;
+        }
+        self.reserve(&Reserve::of_this_host()?)
+    }
+
+    /// Checks that the old owner can write no more: on this host, because nobody has the disk; elsewhere, because
+    /// somebody has seen to it.
+    fn prove(&self) -> Result<(), TakeOverFailure> {
+        let command = match &self.proof {
+            _ if self.is_of_this_machine() => return Ok(()),
+            // The device itself says so when its reservation is taken.
+            Proof::Word | Proof::Reservation => return Ok(()),
+            Proof::Absent => {
+                return Err(TakeOverFailure::Unproven { name: self.name.clone() });
+            }
+            Proof::Agent(command) => command,
+        };
+        // What it prints is for people, and stdout is data.
+        let status = Command::new("sh").arg("-c").arg(command).stdout(Stdio::null()).status();
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(TakeOverFailure::Agent { command: command.clone(), status }),
+            Err(source) => Err(TakeOverFailure::NoAgent { command: command.clone(), source }),
+        }
+    }
+
     /// Takes the reservation of the backing device from its owner, where he holds one: from now on, and for as long as
     /// it is held, the device refuses what he writes. His sidecar is one that nobody writes to but this.
     ///
@@ -131,7 +214,7 @@ impl TakeOver {
             let (name, path) = (self.name.clone(), self.backing.clone());
             return match self.proof {
                 Proof::Reservation => Err(SetError::NotReserved { name, path }.into()),
-                Proof::Word => Ok(()),
+                _ => Ok(()),
             };
         }
         let (device, side) = self.files.disks[0].clone().expect("it was opened");
@@ -153,7 +236,7 @@ impl TakeOver {
     ///
     /// # Errors
     /// Nobody is.
-    pub fn look_for_copies(&self) -> Result<(), TakeOverFailure> {
+    fn look_for_copies(&self) -> Result<(), TakeOverFailure> {
         match self.has_log() && self.sidecar.holders.is_empty() {
             true => Err(self.refused(TakeOverError::NoCopy { named: 0, reached: 0 }, Vec::new())),
             false => Ok(()),
@@ -161,8 +244,7 @@ impl TakeOver {
     }
 
     /// Whether its owner ran on this machine since it started: then he is gone, for nobody has the disk.
-    #[must_use]
-    pub fn is_of_this_machine(&self) -> bool {
+    fn is_of_this_machine(&self) -> bool {
         self.sidecar.boot == identity::boot() && self.sidecar.boot != Uuid::default()
     }
 

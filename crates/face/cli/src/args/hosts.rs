@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use page_server::Listen;
+use spec::plan::Hosts;
 use units::Nanos;
 
 use super::Format;
@@ -9,19 +10,9 @@ use super::Format;
 /// The hosts that drive a run.
 #[derive(Debug, Args)]
 pub struct HostArgs {
-    /// A host that drives a part of the tiles; for each of them once
-    ///
-    /// NAME, or NAME=ssh:DESTINATION: started by your ssh client, with your configuration and keys.
-    /// NAME=exec:COMMAND: a command that runs `tilemark agent --join -` there and hands its standard input
-    /// on (srun, kubectl exec, ip netns exec). NAME=join: you start it there, with the token from a file
-    /// (--tokens) or as it is printed. Example: --host pve1 --host pve2 --host pve3=ssh:root@10.0.0.3
-    #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "How load is made")]
-    pub hosts: Vec<String>,
-    /// On which host each tile runs: round-robin, packed:N, weight:NAME=N,... or pin:TILE=NAME,...
-    ///
-    /// round-robin if absent. A tile stays where it is, however many there are.
-    #[arg(long, value_name = "HOW", hide_short_help = true, help_heading = "Hosts")]
-    pub placement: Option<String>,
+    /// Which hosts, and which tiles each of them drives.
+    #[command(flatten)]
+    pub hosts: Hosts,
     /// Whether the hosts see one storage (shared) or each has its own under the same name (local)
     ///
     /// It is found out before anything is filled, and a run that is told wrong ends there.

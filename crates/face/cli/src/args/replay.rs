@@ -6,8 +6,7 @@ use spec::replay::Speed;
 use spec::workload::Limit;
 use units::{Bytes, Nanos};
 
-use super::load::seed;
-use super::{Live, StoredArgs};
+use super::{Live, StoredArgs, seed};
 
 /// `replay`.
 #[derive(Debug, Args)]

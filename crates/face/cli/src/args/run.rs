@@ -1,6 +1,6 @@
-use clap::{Args, ValueEnum};
+use clap::Args;
 use spec::Answering;
-use units::Bytes;
+use spec::plan::EngineOptions;
 
 use super::load::answering;
 use super::{HostArgs, Live, LoadArgs, PageArgs, StoredArgs};
@@ -42,33 +42,6 @@ pub struct RunArgs {
     #[command(flatten)]
     pub load: LoadArgs,
 
-    /// Threads that make load, each with its own ring
-    ///
-    /// 1 to 64; if absent, one per core, at most 8.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), alias = "numjobs", help_heading = "How load is made")]
-    pub workers: Option<u32>,
-    /// Go through the page cache instead of O_DIRECT
-    #[arg(long, help_heading = "How load is made")]
-    pub buffered: bool,
-    /// Stamp every block, and check it whenever it is read
-    ///
-    /// The stamp says where and when the block was written. After the run everything is read
-    /// back; after a power cut, `tilemark verify` does it.
-    #[arg(long, help_heading = "How load is made")]
-    pub verify: bool,
-    /// CPU steps of the workloads: delay or burn
-    ///
-    /// Each workload decides if absent.
-    #[arg(
-        long,
-        value_name = "HOW",
-        value_enum,
-        hide_possible_values = true,
-        hide_short_help = true,
-        help_heading = "How load is made"
-    )]
-    pub cpu: Option<Cpu>,
-
     /// Reach the disks through a tier on this machine:
     /// DIRECTORY,size=SIZE[,mode=back][,policy=lru][,admission=1][,page=64KiB][,log=10]
     ///
@@ -76,7 +49,7 @@ pub struct RunArgs {
     /// all rules of a datastore apply. It begins empty and stays from step to step; what it did is beside
     /// each step. Example: --through-tier /mnt/nvme,size=20GiB,mode=back
     #[allow(rustdoc::broken_intra_doc_links, reason = "brackets are what may be left out")]
-    #[arg(long, value_name = "SPEC", value_parser = tier, hide_short_help = true, conflicts_with = "hosts", help_heading = "How load is made")]
+    #[arg(long, value_name = "SPEC", value_parser = tier, hide_short_help = true, conflicts_with = "members", help_heading = "How load is made")]
     pub through_tier: Option<bench::rig::TierSpec>,
 
     /// The hosts that drive the tiles, if they are others than this one.
@@ -115,12 +88,9 @@ pub struct RunArgs {
     #[arg(long, hide_short_help = true, help_heading = "Power")]
     pub governor: bool,
 
-    /// Write at most SIZE as files
-    ///
-    /// If absent, 80 % of the free space less 5 GiB, which is also the most that is allowed.
-    /// Example: 200GiB
-    #[arg(long, value_name = "SIZE", help_heading = "Safety")]
-    pub space_max: Option<Bytes>,
+    /// How load is made.
+    #[command(flatten)]
+    pub engine: EngineOptions,
     /// Serial or by-id name of the block device to be overwritten
     ///
     /// The serial number, WWN, EUI, or a name from /dev/disk/by-id, exactly. Kernel names
@@ -183,15 +153,6 @@ pub struct RunArgs {
     /// where nothing is set elsewhere.
     #[arg(skip)]
     pub given: Vec<Self>,
-}
-
-/// CPU steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Cpu {
-    /// A delay of their length.
-    Delay,
-    /// A busy core for their length.
-    Burn,
 }
 
 /// A tier from its text.

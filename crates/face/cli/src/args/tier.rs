@@ -5,7 +5,7 @@ use std::str::FromStr;
 use cache::PolicyKind;
 use clap::{Args, Subcommand, ValueEnum};
 use page_server::Listen;
-use tier_service::PeerAddress;
+use tier_service::{Hours, PeerAddress, Proof};
 use units::Bytes;
 
 use super::{Format, TokenArgs};
@@ -255,45 +255,7 @@ pub struct TierServeArgs {
     ///
     /// For backups, virus scans and whatever else reads everything once. What is there is served. Local time.
     #[arg(long, value_name = "FROM-TO", hide_short_help = true)]
-    pub suspend: Vec<TierHours>,
-}
-
-/// Hours of a day, over midnight or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TierHours {
-    /// Minute of the day.
-    pub from: u16,
-    /// The first minute that is none of them.
-    pub to: u16,
-}
-
-impl TierHours {
-    /// Whether a minute of the day is one of them.
-    pub fn has(self, minute: u16) -> bool {
-        if self.from < self.to {
-            (self.from..self.to).contains(&minute)
-        } else {
-            minute >= self.from || minute < self.to
-        }
-    }
-}
-
-impl FromStr for TierHours {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let minute = |text: &str| -> Option<u16> {
-            let (hour, minute) = text.split_once(':')?;
-            let (hour, minute): (u16, u16) = (hour.parse().ok()?, minute.parse().ok()?);
-            (hour < 24 && minute < 60).then_some(hour * 60 + minute)
-        };
-        let hours = text
-            .split_once('-')
-            .and_then(|(from, to)| Some(Self { from: minute(from)?, to: minute(to)? }));
-        hours
-            .filter(|hours| hours.from != hours.to)
-            .ok_or_else(|| "hours are FROM-TO, as 22:00-02:00".to_owned())
-    }
+    pub suspend: Vec<Hours>,
 }
 
 /// Where a served tier is asked.
@@ -407,30 +369,6 @@ pub enum TierPolicy {
     Common,
 }
 
-/// How it is known that the owner so far cannot write any more.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FenceProof {
-    /// Its reservation of the backing device was taken away.
-    Reservation,
-    /// This command ended well.
-    Agent(String),
-}
-
-impl FromStr for FenceProof {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.strip_prefix("agent:") {
-            None if text == "pr" => Ok(Self::Reservation),
-            Some(command) if !command.trim().is_empty() => Ok(Self::Agent(command.to_owned())),
-            _ => {
-                Err("a proof is pr, for a disk that is served with --reserve, or agent:COMMAND, whose exit code is 0 when the host is off"
-                    .to_owned())
-            }
-        }
-    }
-}
-
 /// `tier takeover`.
 #[derive(Debug, Args)]
 pub struct TierTakeoverArgs {
@@ -443,7 +381,7 @@ pub struct TierTakeoverArgs {
     /// --reserve: the device refuses its writes from then on. Serve it with --reserve here, too.
     /// Example: --fence-proof 'agent:fence_ipmilan --ip 10.0.0.7 --action off'
     #[arg(long, value_name = "pr|agent:COMMAND", conflicts_with = "i_fenced")]
-    pub fence_proof: Option<FenceProof>,
+    pub fence_proof: Option<Proof>,
     /// You have switched that host off yourself, and will not switch it on before this is done
     #[arg(long, value_name = "HOST")]
     pub i_fenced: Option<String>,

@@ -72,7 +72,7 @@ mod with {
     pub fn plan(args: &RunArgs, plan: &ResolvedPlan) -> Result<Exit, Failure> {
         let seen = Seen::of(args, plan)?;
         let outline = seen.controller.outline(plan, &seen.found)?;
-        let placement = &plan.placement.value;
+        let placement = &plan.placement;
         match args.stored.format {
             Format::Text => {
                 let mut lines = vec![format!("placement  {placement}")];

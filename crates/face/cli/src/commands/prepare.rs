@@ -54,7 +54,7 @@ fn prepared(
     options: &RunOptions,
     (control, observer): (&Control, &mut dyn Observer),
 ) -> Result<Option<Prepared>, Failure> {
-    let prepared = if plan.hosts.value.is_empty() {
+    let prepared = if plan.settings.hosts.members.is_empty() {
         bench::run::prepare(plan, options, control, observer)
     } else {
         on_hosts(args, plan, options, (control, observer))?
@@ -98,7 +98,8 @@ const fn after_interrupt(args: &RunArgs) -> &'static str {
 
 /// How to use them; nothing where they would be filled again.
 fn command(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared) -> Option<String> {
-    let tile = args.load.tile.as_ref().map_or_else(String::new, |tile| format!(" --tile {tile}"));
+    let tile =
+        args.load.plan.tile.as_ref().map_or_else(String::new, |tile| format!(" --tile {tile}"));
     let root = if args.allow_root_fs { " --allow-root-fs" } else { "" };
     let profile = match (args.quick, args.full) {
         (true, _) => " --quick",
@@ -109,7 +110,7 @@ fn command(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared) -> Option<S
         format!(
             "tilemark run{profile} {}{tile} --footprint {}{root}{}{} --reuse {}",
             args.target,
-            plan.footprint.value,
+            plan.footprint,
             hosts(plan),
             placement(args, plan),
             prepared.run_id
@@ -120,15 +121,16 @@ fn command(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared) -> Option<S
 /// The hosts as options; nothing where a plan's file names them.
 fn hosts(plan: &ResolvedPlan) -> String {
     let quoted = |host: &String| format!(" --host '{}'", host.replace('\'', "'\\''"));
-    let own = plan.hosts.value.iter().filter(|_| plan.hosts.origin == Origin::Flag);
+    let own =
+        plan.settings.hosts.members.iter().filter(|_| plan.origin("hosts.members") == Origin::Flag);
     own.map(quoted).collect()
 }
 
 /// Which tile is on which of them, and what they see of one another.
 #[cfg(feature = "hosts")]
 fn placement(args: &RunArgs, plan: &ResolvedPlan) -> String {
-    let placed = plan.placement.origin == Origin::Flag;
-    let placed = placed.then(|| format!(" --placement {}", plan.placement.value));
+    let placed = plan.origin("hosts.placement") == Origin::Flag;
+    let placed = placed.then(|| format!(" --placement {}", plan.placement));
     let is_local = args.hosts.storage == crate::args::Storage::Local;
     placed.unwrap_or_default() + if is_local { " --storage local" } else { "" }
 }
@@ -142,7 +144,7 @@ const fn placement(_: &RunArgs, _: &ResolvedPlan) -> String {
 fn text(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared, command: Option<&str>) -> String {
     let mut lines = vec![
         format!("prepared   {}", prepared.run_id),
-        format!("datastore  {}  {}", plan.datastore.value, prepared.target_summary),
+        format!("datastore  {}  {}", plan.datastore, prepared.target_summary),
         match prepared.hosts.as_slice() {
             [] => format!("where      {}", prepared.path.display()),
             hosts => {
@@ -176,7 +178,7 @@ fn text(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared, command: Optio
 }
 
 fn cleanup_target<'a>(args: &'a RunArgs, plan: &'a ResolvedPlan) -> &'a str {
-    if args.target.ends_with(".toml") { &plan.datastore.value } else { &args.target }
+    if args.target.ends_with(".toml") { &plan.datastore } else { &args.target }
 }
 
 fn document(plan: &ResolvedPlan, prepared: &Prepared, command: Option<&str>) -> Value {
@@ -188,13 +190,13 @@ fn document(plan: &ResolvedPlan, prepared: &Prepared, command: Option<&str>) -> 
     json!({
         "schema": "tilemark.prepared/1.0",
         "run": prepared.run_id,
-        "datastore": plan.datastore.value,
+        "datastore": plan.datastore,
         "target_summary": prepared.target_summary,
         "path": prepared.path,
         "hosts": prepared.hosts.iter().map(|host| json!({ "name": host.name, "path": host.path }))
             .collect::<Vec<_>>(),
         "tile": plan.tile_set.tile.name,
-        "footprint": plan.footprint.value,
+        "footprint": plan.footprint,
         "tiles": prepared.tiles,
         "vms": prepared.vms,
         "disks": prepared.disks,

@@ -17,7 +17,7 @@ use crate::{output, plan_source};
 /// Says what would be written where and for how long.
 pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
     let plan = plan_source::resolved(args)?;
-    if !plan.hosts.value.is_empty() {
+    if !plan.settings.hosts.members.is_empty() {
         return super::hosts::plan(args, &plan);
     }
     let preview = preview(args, &plan)?;
@@ -31,7 +31,7 @@ pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
 /// Says what was checked, what was found and what is allowed.
 pub fn check(args: &RunArgs) -> Result<Exit, Failure> {
     let plan = plan_source::resolved(args)?;
-    if !plan.hosts.value.is_empty() {
+    if !plan.settings.hosts.members.is_empty() {
         return super::hosts::check(args, &plan);
     }
     let preview = preview(args, &plan)?;

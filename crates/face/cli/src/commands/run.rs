@@ -55,7 +55,8 @@ fn page(
     plan: &ResolvedPlan,
     options: &RunOptions,
 ) -> Result<Option<Page>, Failure> {
-    let of_page = args.hosts.reach.listen.as_ref().filter(|_| plan.hosts.value.is_empty());
+    let of_page =
+        args.hosts.reach.listen.as_ref().filter(|_| plan.settings.hosts.members.is_empty());
     let Some(listen) = args.page.page.as_ref().or(of_page) else {
         return Ok(live::page(args.live, &options.base));
     };
@@ -81,7 +82,7 @@ impl Over {
         control: &Control,
         observer: &mut dyn Observer,
     ) -> Result<Self, Failure> {
-        if plan.hosts.value.is_empty() {
+        if plan.settings.hosts.members.is_empty() {
             return Ok(Self::Here(bench::run::run(plan, options, control, observer)?));
         }
         #[cfg(feature = "hosts")]

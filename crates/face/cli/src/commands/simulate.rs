@@ -21,7 +21,7 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
         output::print(&run::configuration(&plan, args.stored.format)?)?;
         return Ok(Exit::Success);
     }
-    if plan.climb.value.range().is_none() && is_ahead(args) {
+    if plan.climb.range().is_none() && is_ahead(args) {
         let text = "a search has no steps that are known before: --threads and --host are for a range of tiles";
         return Err(Failure::new(Exit::Usage, text).hint(Some("say --tiles FIRST..LAST")));
     }

@@ -1,15 +1,12 @@
 //! `tier takeover` and `tier stale`: a disk whose owner is gone, and what is left in a log that counts no more.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use block_server::ClientTls;
-use tier_service::{Proof, Reserve, Stale, TakeOver, TakeOverFailure};
+use tier_service::{Proof, Stale, TakeOver, TakeOverFailure};
 use units::Bytes;
 
-use crate::args::{
-    FenceProof, TierStaleAction, TierStaleArgs, TierStaleLogArgs, TierTakeoverArgs, sidecar_in,
-};
+use crate::args::{TierStaleAction, TierStaleArgs, TierStaleLogArgs, TierTakeoverArgs, sidecar_in};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::count;
@@ -23,14 +20,12 @@ pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
     let name = &args.disk.name;
     let beside = args.sidecar.as_deref().map(|directory| sidecar_in(directory, name));
     let tls = args.tls.as_deref().map(client_tls).transpose()?;
-    let proof = match args.fence_proof {
-        Some(FenceProof::Reservation) => Proof::Reservation,
-        _ => Proof::Word,
-    };
+    let word = || if args.i_fenced.is_some() { Proof::Word } else { Proof::Absent };
+    let proof = args.fence_proof.clone().unwrap_or_else(word);
     let (backing, accepted) = (args.disk.backing.clone(), &args.accept_identity);
     let mut disk =
         TakeOver::open(name, backing, beside, proof, accepted).map_err(|error| refused(&error))?;
-    fence(args, &mut disk)?;
+    disk.fence(args.accept_loss).map_err(|error| without_copy(&error))?;
     match disk.carry_out(&args.peers, tls.as_ref()) {
         Ok(taken) => {
             crate::say!(
@@ -51,13 +46,15 @@ pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
             );
             Ok(Exit::Success)
         }
-        Err(error) => {
-            let refused = refused(&error);
-            // Some say themselves what helps.
-            let is_bare = is_lost(&error) && !error.to_string().contains("\nhint: ");
-            Err(if is_bare { refused.hint(Some(LOST)) } else { refused })
-        }
+        Err(error) => Err(without_copy(&error)),
     }
+}
+
+/// A refusal, with what helps where no copy can be had. Some say that themselves.
+fn without_copy(error: &TakeOverFailure) -> Failure {
+    let is_bare = is_lost(error) && !error.to_string().contains("\nhint: ");
+    let refused = refused(error);
+    if is_bare { refused.hint(Some(LOST)) } else { refused }
 }
 
 pub(super) fn refused(error: &dyn std::error::Error) -> Failure {
@@ -76,53 +73,6 @@ fn is_lost(error: &TakeOverFailure) -> bool {
         source,
         NoCopy { .. } | Damaged(_) | Older { .. } | SidecarOlder { .. } | BackingOlder { .. }
     )
-}
-
-/// Sees to it that the old owner can write no more, and that the backing device takes what this host writes.
-fn fence(args: &TierTakeoverArgs, disk: &mut TakeOver) -> Result<(), Failure> {
-    prove(args, disk)?;
-    if !disk.is_reserved() && args.fence_proof != Some(FenceProof::Reservation) {
-        return Ok(());
-    }
-    if !args.accept_loss {
-        disk.look_for_copies().map_err(|error| refused(&error).hint(Some(LOST)))?;
-    }
-    let reserve = Reserve::of_this_host().map_err(|error| refused(&error))?;
-    disk.reserve(&reserve).map_err(|error| refused(&error))
-}
-
-/// Whether the old owner can write no more: on this machine, because nobody has the disk; elsewhere, because
-/// somebody has seen to it.
-fn prove(args: &TierTakeoverArgs, disk: &TakeOver) -> Result<(), Failure> {
-    if disk.is_of_this_machine() || args.i_fenced.is_some() {
-        return Ok(());
-    }
-    let command = match &args.fence_proof {
-        // It is had when the device says so.
-        Some(FenceProof::Reservation) => return Ok(()),
-        Some(FenceProof::Agent(command)) => Some(command),
-        None => None,
-    };
-    let Some(command) = command else {
-        let text = format!(
-            "{}: its owner ran on another machine, or before this one was started, and may still write",
-            args.disk.name
-        );
-        return Err(Failure::new(Exit::Refused, text).hint(Some(
-            "--fence-proof agent:COMMAND that switches it off, or --i-fenced HOST once you have; \
-             --fence-proof pr where it was served with --reserve",
-        )));
-    };
-    // What it prints is for people, and stdout is data.
-    let status = Command::new("sh").arg("-c").arg(command).stdout(Stdio::null()).status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => {
-            let text = format!("the fence agent says no ({status}): {command}");
-            Err(Failure::new(Exit::Refused, text))
-        }
-        Err(error) => Err(Failure::new(Exit::Refused, format!("running {command}: {error}"))),
-    }
 }
 
 /// What a log has that counts no more.

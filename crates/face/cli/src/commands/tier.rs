@@ -19,8 +19,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tier::{Counters, Damaged, Examined, ExaminedDisk, LogWrites, Mode, Skipped};
 use tier_service::{
-    Caching, Command, Control, Copies, DiskReport, Door, Hold, Left, MemoryReport, Opening, Report,
-    Reserve, Set, Times,
+    Caching, Command, Control, Copies, Door, Hold, Left, MemoryReport, Opening, Report, Reserve,
+    Set, Suspension, Times,
 };
 use units::{Bytes, Nanos};
 
@@ -41,8 +41,6 @@ use crate::text::{Table, count};
 const LOOK: Duration = Duration::from_millis(200);
 /// Time that questions have to end in when the server has ended.
 const STUCK: Duration = Duration::from_secs(5);
-/// How often disks are looked for that came within hours of suspension.
-const SUSPENDED_LOOK: Duration = Duration::from_secs(1);
 
 /// Runs the verb below `tier`.
 pub fn tier(args: &TierArgs) -> Result<Exit, Failure> {
@@ -103,7 +101,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     tier_listen::say(args, running.places());
     notify("READY=1");
     let mut last = String::new();
-    let mut hours = Suspension::new(args);
+    let mut hours = Suspension::new(args.suspend.clone());
     while !running.is_over() && signals.pending().next().is_none() {
         // What goes on being refused is said once.
         let told = told.iter().flat_map(std::sync::mpsc::Receiver::try_iter);
@@ -114,7 +112,10 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
             }
         }
         if let Some((control, _)) = &set {
-            hours.keep(control, &running);
+            let now = jiff::Zoned::now();
+            let minute =
+                u16::from(now.hour().unsigned_abs()) * 60 + u16::from(now.minute().unsigned_abs());
+            hours.keep(minute, control, &running).iter().for_each(|words| crate::say!("{words}"));
         }
         let left = page.as_ref().map_or(LOOK, TierPage::left);
         std::thread::sleep(left.min(LOOK));
@@ -168,7 +169,8 @@ fn attend(
     if let Some(address) = args.metrics {
         let (control, times) = (control.clone(), times.clone());
         let source = metrics::Source { control, times, server: Arc::downgrade(running) };
-        let at = metrics::serve(address, source)
+        let text = move || metrics::text(&source);
+        let at = page_server::answer_metrics(address, text)
             .map_err(|error| Failure::new(Exit::Refused, format!("--metrics: {error}")))?;
         crate::say!("metrics at http://{at}/metrics");
     }
@@ -200,61 +202,6 @@ fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failu
     let set = Set::open(file, caching, accepted, &disks).map_err(|error| refused(&error))?;
     said(&set);
     Ok(Some(set))
-}
-
-/// Hours at which nothing comes in.
-struct Suspension<'a> {
-    args: &'a TierServeArgs,
-    is_on: bool,
-    /// Disks that were told so: whatever an operator says of them after that holds.
-    told: Vec<String>,
-    /// When disks that came meanwhile are looked for.
-    next: Instant,
-}
-
-impl<'a> Suspension<'a> {
-    fn new(args: &'a TierServeArgs) -> Self {
-        Self { args, is_on: false, told: Vec::new(), next: Instant::now() }
-    }
-
-    /// Stops population of all disks when hours begin, and of those that come later, and lets it go on when they
-    /// end. What an operator says in between holds until then.
-    fn keep(&mut self, control: &Control, running: &block_server::Running) {
-        if self.args.suspend.is_empty() {
-            return;
-        }
-        let now = jiff::ZonedDateTime::now();
-        let minute =
-            u16::from(now.hour().unsigned_abs()) * 60 + u16::from(now.minute().unsigned_abs());
-        let is_on = self.args.suspend.iter().any(|hours| hours.has(minute));
-        let is_new = is_on != self.is_on;
-        if !is_new && (!is_on || Instant::now() < self.next) {
-            return;
-        }
-        self.next = Instant::now() + SUSPENDED_LOOK;
-        let disks = match control.ask(Command::Pulse, running, LOOK * 10) {
-            Ok(report) => report.map(|report| report.disks).unwrap_or_default(),
-            Err(error) => return crate::say!("hours of suspension: {error}"),
-        };
-        if is_new {
-            (self.is_on, self.told) = (is_on, Vec::new());
-            crate::say!(
-                "new pages {}",
-                if is_on { "stay out for some hours" } else { "come in again" }
-            );
-        }
-        self.told.retain(|told| disks.iter().any(|disk| disk.name == *told));
-        for DiskReport { name, .. } in disks {
-            if self.told.contains(&name) {
-                continue;
-            }
-            let order = Command::Populate { disk: name.clone(), on: !is_on, for_s: None };
-            match control.ask(order, running, LOOK * 10) {
-                Ok(_) => self.told.push(name),
-                Err(error) => crate::say!("{name}: {error}"),
-            }
-        }
-    }
 }
 
 /// Waits for the disks, and for whoever still asks: a disk that waits to come or to leave does so no more. What is

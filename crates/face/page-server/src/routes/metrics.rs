@@ -15,9 +15,14 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     let current = app.ask(|provider| provider.current()).await?;
     let text = metrics::text(&current)
         .map_err(|error| Problem::new(Kind::Internal, format!("writing metrics: {error}")))?;
-    let mut response = Response::new(Body::from(text));
+    Ok(openmetrics(text))
+}
+
+/// A response of OpenMetrics text.
+pub fn openmetrics(text: impl Into<Body>) -> Response {
+    let mut response = Response::new(text.into());
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    response
 }

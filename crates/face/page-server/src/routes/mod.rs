@@ -2,7 +2,7 @@
 
 mod api;
 mod live;
-mod metrics;
+pub mod metrics;
 mod page;
 
 use std::sync::Arc;

@@ -26,15 +26,8 @@ pub enum PlanError {
     #[error("ladder.tiles: {0}")]
     Tiles(#[from] LadderError),
     /// A number is outside its range.
-    #[error("{key} is {value}, and must be {allowed}")]
-    Range {
-        /// Its place in the plan.
-        key: &'static str,
-        /// The value seen.
-        value: String,
-        /// What is allowed.
-        allowed: String,
-    },
+    #[error(transparent)]
+    Range(#[from] spec::plan::OutOfRange),
     /// Something was said to answer an endpoint that nobody calls.
     #[error("no workload of the tile calls an endpoint \"{name}\"")]
     UnknownEndpoint {

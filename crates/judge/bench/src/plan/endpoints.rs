@@ -6,7 +6,7 @@ use spec::workload::{Endpoint, Protocol, Workload};
 use spec::{Answering, ResolvedTile, ServiceModel, did_you_mean};
 use vm::Asked;
 
-use crate::plan::{Layer, PlanError, Setting};
+use crate::plan::PlanError;
 
 /// For how long a machine writes to a snapshot before it is deleted; our choice, so that a quick run sees
 /// several.
@@ -18,17 +18,10 @@ pub fn asked(endpoint: &str) -> Option<Asked> {
 }
 
 /// What answers, by the name of the endpoint.
-pub type Answers = IndexMap<String, Setting<Answering>>;
+pub type Answers = IndexMap<String, Answering>;
 
-/// All that was said to answer, earlier layers first; and nothing is missing or not called.
-pub fn of(layers: &[Layer], tile: &ResolvedTile) -> Result<Answers, PlanError> {
-    let mut given = Answers::new();
-    for layer in layers {
-        for (name, answering) in &layer.values.endpoints {
-            let setting = Setting { value: answering.clone(), origin: layer.origin };
-            given.entry(name.clone()).or_insert(setting);
-        }
-    }
+/// Checks that nothing that answers is missing or not called.
+pub fn check(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
     let known: Vec<&str> = called(tile).map(|(_, own)| own.name.as_str()).collect();
     if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
         let help = did_you_mean(name, &known, "endpoints");
@@ -42,7 +35,7 @@ pub fn of(layers: &[Layer], tile: &ResolvedTile) -> Result<Answers, PlanError> {
     }
     let elsewhere = |(_, own): &(&Workload, &Endpoint)| own.protocol != Protocol::Vm;
     match called(tile).filter(elsewhere).find(|(_, own)| !given.contains_key(&own.name)) {
-        None => Ok(given),
+        None => Ok(()),
         Some((workload, Endpoint { name, .. })) => {
             let (workload, name) = (workload.name.clone(), name.clone());
             let help = help(&name);
@@ -53,9 +46,9 @@ pub fn of(layers: &[Layer], tile: &ResolvedTile) -> Result<Answers, PlanError> {
 
 /// The models that a simulation's services are made of, in the order of the names.
 pub fn models(given: &Answers) -> Result<Vec<ServiceModel>, PlanError> {
-    let model = |(name, setting): (&String, &Setting<Answering>)| match &setting.value {
+    let model = |(name, answering): (&String, &Answering)| match answering {
         Answering::Model(model) => Ok(*model),
-        Answering::Address(_) => Err(wrong(name, &setting.value, "a model")),
+        Answering::Address(_) => Err(wrong(name, answering, "a model")),
     };
     given.iter().map(model).collect()
 }
@@ -85,12 +78,12 @@ pub fn addresses<'a>(
     let spoken = called(tile).map(|(_, own)| (&own.name, own.protocol));
     let mut addresses = IndexMap::new();
     for (name, protocol) in spoken {
-        let Some(setting) = given.get(name) else { continue };
+        let Some(answering) = given.get(name) else { continue };
         if protocol == Protocol::Vm {
-            return Err(wrong(name, &setting.value, "machines of the run's own, and no address"));
+            return Err(wrong(name, answering, "machines of the run's own, and no address"));
         }
-        let Answering::Address(text) = &setting.value else {
-            return Err(wrong(name, &setting.value, "an address"));
+        let Answering::Address(text) = answering else {
+            return Err(wrong(name, answering, "an address"));
         };
         let refused = |why| PlanError::Address { name: name.clone(), why };
         let address = Address::parse(text, protocol.name()).map_err(refused)?;
@@ -120,18 +113,19 @@ fn help(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Origin, Surroundings, Values, resolve, resolve_simulated};
+    use crate::plan::{Layer, Origin, Surroundings, resolve, resolve_simulated};
+    use spec::plan::Plan;
 
     fn layer(endpoints: &[(&str, &str)]) -> Layer {
         let model =
             |(name, model): &(&str, &str)| ((*name).to_owned(), model.parse().expect("a model"));
-        let values = Values {
+        let plan = Plan {
             datastore: Some("array:nvme-local".to_owned()),
             tile: Some("micro/http-get".to_owned()),
             endpoints: endpoints.iter().map(model).collect(),
-            ..Values::default()
+            ..Plan::default()
         };
-        Layer { origin: Origin::Flag, values }
+        Layer { origin: Origin::Flag, plan }
     }
 
     #[test]
@@ -141,12 +135,12 @@ mod tests {
         let resolved = |layers: &[Layer]| resolve_simulated(layers, tile(), around);
         let given = [layer(&[("page", "model:2x1ms")]), layer(&[("page", "model:9x9ms")])];
         let plan = resolved(&given).expect("resolves");
-        assert_eq!(plan.endpoints["page"].value, "model:2x1ms".parse().expect("a model"));
+        assert_eq!(plan.settings.endpoints["page"], "model:2x1ms".parse().expect("a model"));
         let toml = plan.to_toml().expect("TOML");
         let again = spec::load_plan("plan.toml", &toml).expect("loads");
         assert_eq!(
-            Layer::of_plan(&again).values.endpoints,
-            layer(&[("page", "model:2x1ms")]).values.endpoints
+            Layer::of_plan(&again).plan.endpoints,
+            layer(&[("page", "model:2x1ms")]).plan.endpoints
         );
 
         let missing = resolved(&[layer(&[])]).expect_err("nothing says what answers");
@@ -158,7 +152,7 @@ mod tests {
         assert!(matches!(&real, PlanError::WrongEndpoint { name, .. } if name == "page"), "{real}");
         let address = [layer(&[("page", "http://web:8080/")])];
         let plan = resolve(&address, tile(), around).expect("an address");
-        assert_eq!(plan.endpoints["page"].value.to_string(), "http://web:8080/");
+        assert_eq!(plan.settings.endpoints["page"].to_string(), "http://web:8080/");
         let virtual_ = resolved(&address).expect_err("nobody is there in virtual time");
         assert!(matches!(&virtual_, PlanError::WrongEndpoint { .. }), "{virtual_}");
         let secure = [layer(&[("page", "https://web/")])];

@@ -8,14 +8,14 @@ pub(crate) fn ladder_options(
     in_real_time: bool,
 ) -> LadderOptions {
     LadderOptions {
-        climb: plan.climb.value,
-        repeats: plan.repeats.value,
+        climb: plan.climb,
+        repeats: plan.repeats,
         precision: plan.method.precision,
         in_real_time,
         first: 1,
         tiles_max,
         gain_min: LadderOptions::GAIN_MIN,
-        budget: match plan.climb.value {
+        budget: match plan.climb {
             Climb::Search | Climb::Bisect => plan.method.budget,
             Climb::Range { .. } | Climb::Every { .. } => None,
         },

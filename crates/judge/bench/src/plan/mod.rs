@@ -8,19 +8,19 @@ mod output;
 mod periods;
 mod profile;
 mod resolve;
-mod setting;
+#[cfg(test)]
+mod settings_page;
 #[cfg(test)]
 mod tests;
 mod traces;
 
 pub(crate) use ladder::ladder_options;
-pub use layer::{Layer, Values};
+pub use layer::{Layer, Origins};
 pub(crate) use periods::longest_period;
 pub use periods::{whole_periods, workloads_of};
 pub use profile::{ProfileValues, profile_values, simulated_values};
 pub use resolve::{ARRAY_PREFIX, ResolvedPlan, Surroundings, resolve, resolve_simulated};
 pub use run_store::run::Origin;
-pub use setting::Setting;
 pub(crate) use traces::{store_tile, with_traces};
 
 pub use crate::error::PlanError;

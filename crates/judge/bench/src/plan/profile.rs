@@ -1,5 +1,8 @@
-use spec::plan::Profile;
+use run_store::run::Origin;
+use spec::plan::{Ladder, Measure, Plan, Profile, Scale};
 use units::Nanos;
+
+use crate::plan::Layer;
 
 /// What a profile fills in.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +27,24 @@ pub struct ProfileValues {
     pub time: f64,
     /// No step is begun that would end later than this; absent: no bound.
     pub budget: Option<Nanos>,
+}
+
+impl ProfileValues {
+    /// The values that are settings of a plan.
+    pub(super) fn layer(&self) -> Layer {
+        let plan = Plan {
+            ladder: Ladder { repeats: Some(self.repeats), ..Ladder::default() },
+            measure: Measure {
+                warm_up_min: Some(self.warm_up_min),
+                warm_up_max: Some(self.warm_up_max),
+                duration: Some(self.duration),
+                slice: Some(self.slice),
+            },
+            scale: Scale { footprint: Some(self.footprint), time: Some(self.time) },
+            ..Plan::default()
+        };
+        Layer { origin: Origin::Profile, plan }
+    }
 }
 
 /// The profile's values.

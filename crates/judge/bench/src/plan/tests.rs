@@ -1,13 +1,13 @@
 use proptest::prelude::*;
 use run_store::run::Origin;
-use spec::plan::{Plan, Profile};
+use spec::plan::{Ladder, Measure, Plan, Profile, Scale};
 use units::Nanos;
 
 use super::*;
 use fixtures::tile_with_periods;
 
-fn layer(origin: Origin, values: Values) -> Layer {
-    Layer { origin, values }
+fn layer(origin: Origin, plan: Plan) -> Layer {
+    Layer { origin, plan }
 }
 
 fn plan_file() -> Plan {
@@ -23,32 +23,47 @@ fn resolved(layers: &[Layer]) -> ResolvedPlan {
 
 #[test]
 fn a_flag_beats_the_environment_beats_the_plan_beats_the_profile() {
-    let flag = Values { repeats: Some(5), ..Values::default() };
-    let env = Values { repeats: Some(4), footprint: Some(0.5), ..Values::default() };
+    let flag = Plan { ladder: Ladder { repeats: Some(5), ..Ladder::default() }, ..Plan::default() };
+    let env = Plan {
+        ladder: Ladder { repeats: Some(4), ..Ladder::default() },
+        scale: Scale { footprint: Some(0.5), ..Scale::default() },
+        ..Plan::default()
+    };
     let plan = resolved(&[
         layer(Origin::Flag, flag),
         layer(Origin::Env, env),
         Layer::of_plan(&plan_file()),
     ]);
-    assert_eq!(plan.repeats, Setting { value: 5, origin: Origin::Flag });
-    assert_eq!(plan.footprint, Setting { value: 0.5, origin: Origin::Env });
-    assert_eq!(plan.duration, Setting { value: Nanos::from_secs(20), origin: Origin::Plan });
-    assert_eq!(plan.slice, Setting { value: Nanos::SECOND, origin: Origin::Profile });
-    assert_eq!(plan.workers, Setting { value: 8, origin: Origin::Default });
-    assert_eq!(plan.profile, Setting { value: Profile::Standard, origin: Origin::Default });
+    assert_eq!(plan.repeats, 5);
+    assert_eq!(plan.footprint, 0.5);
+    assert_eq!(plan.duration, Nanos::from_secs(20));
+    assert_eq!(plan.slice, Nanos::SECOND);
+    assert_eq!(plan.workers, 8);
+    assert_eq!(plan.profile, Profile::Standard);
+    let origins = [
+        ("ladder.repeats", Origin::Flag),
+        ("scale.footprint", Origin::Env),
+        ("measure.duration", Origin::Plan),
+        ("measure.slice", Origin::Profile),
+        ("engine.workers", Origin::Default),
+        ("profile", Origin::Default),
+    ];
+    for (key, origin) in origins {
+        assert_eq!(plan.origin(key), origin, "{key}");
+    }
 }
 
 #[test]
 fn a_drawn_seed_survives_a_json_reader_and_a_given_one_is_kept() {
     let drawn = resolved(&[Layer::of_plan(&plan_file())]).seed;
-    assert_eq!(drawn, Setting { value: (1 << 53) - 1, origin: Origin::Default });
-    let flag = layer(Origin::Flag, Values { seed: Some(7), ..Values::default() });
-    assert_eq!(resolved(&[flag, Layer::of_plan(&plan_file())]).seed.value, 7);
+    assert_eq!(drawn, (1 << 53) - 1);
+    let flag = layer(Origin::Flag, Plan { seed: Some(7), ..Plan::default() });
+    assert_eq!(resolved(&[flag, Layer::of_plan(&plan_file())]).seed, 7);
 }
 
 #[test]
 fn the_resolved_plan_resolves_to_itself() {
-    let quick = Values { profile: Some(Profile::Quick), ..Values::default() };
+    let quick = Plan { profile: Some(Profile::Quick), ..Plan::default() };
     let flag = layer(Origin::Flag, quick);
     let tile = || tile_with_periods(&["5m"]);
     let first = resolve(&[flag, Layer::of_plan(&plan_file())], tile(), HERE).expect("resolves");
@@ -57,35 +72,48 @@ fn the_resolved_plan_resolves_to_itself() {
     let other = Surroundings { entropy: 0, cores: 1 };
     let second = resolve(&[Layer::of_plan(&again)], tile(), other).expect("resolves");
     assert_eq!(second.to_toml().expect("writes"), text);
-    assert_eq!(second.seed.value, first.seed.value);
+    assert_eq!(second.seed, first.seed);
     assert_eq!(second.method, first.method);
 }
 
 #[test]
 fn an_analyser_has_time_for_its_first_pass_unless_somebody_chose_another() {
-    let meter = || Some(vec!["ptdaemon:lab".parse().expect("a meter")]);
-    let quick = || Values { profile: Some(Profile::Quick), meters: meter(), ..Values::default() };
-    let warm_up = |values: Values| {
-        let plan = resolved(&[layer(Origin::Flag, values), Layer::of_plan(&plan_file())]);
-        (plan.warm_up_min.value, plan.warm_up_max.value)
+    let meter = || vec!["ptdaemon:lab".parse().expect("a meter")];
+    let quick = || Plan { profile: Some(Profile::Quick), meters: meter(), ..Plan::default() };
+    let warm_up = |plan: Plan| {
+        let plan = resolved(&[layer(Origin::Flag, plan), Layer::of_plan(&plan_file())]);
+        (plan.warm_up_min, plan.warm_up_max)
     };
-    let without = warm_up(Values { meters: None, ..quick() });
+    let without = warm_up(Plan { meters: Vec::new(), ..quick() });
     assert!(without.0 < Nanos::from_secs(10), "{without:?}");
     assert_eq!(warm_up(quick()).0, Nanos::from_secs(10));
     let (short, long) = (Nanos::from_secs(1), Nanos::from_secs(4));
-    let chosen = Values { warm_up_min: Some(short), warm_up_max: Some(long), ..quick() };
+    let chosen = Plan {
+        measure: Measure {
+            warm_up_min: Some(short),
+            warm_up_max: Some(long),
+            ..Measure::default()
+        },
+        ..quick()
+    };
     assert_eq!(warm_up(chosen), (short, long));
-    assert_eq!(warm_up(Values { warm_up_max: Some(long), ..quick() }), (long, long));
+    assert_eq!(
+        warm_up(Plan {
+            measure: Measure { warm_up_max: Some(long), ..Measure::default() },
+            ..quick()
+        }),
+        (long, long)
+    );
 }
 
 #[test]
 fn a_simulation_has_no_meters() {
-    let meters = Some(vec!["shelly:plug".parse().expect("a meter")]);
+    let meters = vec!["shelly:plug".parse().expect("a meter")];
     let array = Some("array:nvme-local".to_owned());
-    let values = Values { meters, datastore: array, ..Values::default() };
+    let values = Plan { meters, datastore: array, ..Plan::default() };
     let layers = [layer(Origin::Flag, values), Layer::of_plan(&plan_file())];
     let plan = resolve_simulated(&layers, tile_with_periods(&[]), HERE).expect("resolves");
-    assert_eq!(plan.meters.value, []);
+    assert_eq!(plan.settings.meters, []);
 }
 
 #[test]
@@ -105,7 +133,10 @@ fn measured_time_covers_whole_burst_periods() {
 
 #[test]
 fn a_value_out_of_range_is_named_with_what_is_allowed() {
-    let zero = layer(Origin::Flag, Values { footprint: Some(0.0), ..Values::default() });
+    let zero = layer(
+        Origin::Flag,
+        Plan { scale: Scale { footprint: Some(0.0), ..Scale::default() }, ..Plan::default() },
+    );
     let error = resolve(&[zero, Layer::of_plan(&plan_file())], tile_with_periods(&[]), HERE)
         .expect_err("nothing to measure");
     assert_eq!(error.to_string(), "scale.footprint is 0, and must be above 0 and at most 1");

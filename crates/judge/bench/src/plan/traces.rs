@@ -20,7 +20,7 @@ pub fn with_traces(plan: &ResolvedPlan) -> Result<Cow<'_, ResolvedPlan>, BenchEr
 /// that plays a trace, named by its whole path.
 pub fn store_tile(plan: &ResolvedPlan, directory: &RunDir) -> Result<(), BenchError> {
     let [(workload, _)] = plan.tile_set.workloads.as_slice() else { return Ok(()) };
-    if plan.tile.value != files::TILE || workload.replay.is_none() {
+    if plan.tile != files::TILE || workload.replay.is_none() {
         return Ok(());
     }
     let unwritable = |error: toml::ser::Error| PlanError::Unwritable(error.to_string());

@@ -5,14 +5,14 @@ use jiff::Timestamp;
 use run_store::run::{Origin, Step};
 use run_store::rundir::RunId;
 use spec::ResolvedTile;
-use spec::plan::Profile;
+use spec::plan::{EngineOptions, Ladder, Measure, Plan, Profile, Scale};
 use spec::study::Limits;
 use units::Nanos;
 
 use super::watcher::Watcher;
 use crate::error::BenchError;
 use crate::fleet::{DiskNeed, StepOrder, fleet, round};
-use crate::plan::{Layer, ResolvedPlan, Surroundings, Values, resolve, with_traces};
+use crate::plan::{Layer, ResolvedPlan, Surroundings, resolve, with_traces};
 use crate::progress::{Control, NoObserver};
 use crate::rig::RealRig;
 use crate::run::fill;
@@ -124,9 +124,9 @@ fn open(
 ) -> Result<Datastore, BenchError> {
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
         .map_err(|source| BenchError::Random { source })?;
-    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let target: Target = plan.datastore.parse().map_err(BenchError::Target)?;
     let options = datastore::Options {
-        buffered: plan.buffered.value,
+        buffered: plan.settings.engine.buffered,
         write: true,
         space_max: None,
         destroy_data: None,
@@ -150,24 +150,27 @@ fn plan(
     settings: &RealSettings,
     place: RealPlace<'_>,
 ) -> Result<ResolvedPlan, BenchError> {
-    let values = Values {
+    let values = Plan {
         datastore: Some(format!("dir:{}", place.directory.display())),
         tile: Some(tile.tile.name.clone()),
         profile: Some(Profile::Quick),
-        tiles: Some(tiles.to_string()),
-        repeats: Some(1),
-        warm_up_min: Some(settings.warm_up_min),
-        warm_up_max: Some(settings.warm_up_max.max(settings.warm_up_min)),
-        duration: Some(settings.duration),
-        slice: Some(settings.slice),
-        footprint: Some(settings.footprint),
-        time: Some(settings.time),
-        workers: Some(settings.workers),
-        buffered: Some(settings.buffered),
         seed: Some(settings.seed),
-        ..Values::default()
+        ladder: Ladder { tiles: Some(tiles.to_string()), repeats: Some(1), ..Ladder::default() },
+        measure: Measure {
+            warm_up_min: Some(settings.warm_up_min),
+            warm_up_max: Some(settings.warm_up_max.max(settings.warm_up_min)),
+            duration: Some(settings.duration),
+            slice: Some(settings.slice),
+        },
+        scale: Scale { footprint: Some(settings.footprint), time: Some(settings.time) },
+        engine: EngineOptions {
+            workers: Some(settings.workers),
+            buffered: settings.buffered,
+            ..EngineOptions::default()
+        },
+        ..Plan::default()
     };
-    let layers = [Layer { origin: Origin::Plan, values }];
+    let layers = [Layer { origin: Origin::Plan, plan: values }];
     let mut plan = resolve(&layers, tile.clone(), Surroundings { entropy: 0, cores: 1 })?;
     // Configurations are compared with one another, so each is measured equally long.
     plan.method.lengthen_max = 1;

@@ -29,7 +29,7 @@ impl Watcher {
     pub fn facts(&self, plan: &ResolvedPlan) -> Option<ModelFacts> {
         (!self.is_blind && !self.watch.seconds().is_empty()).then(|| ModelFacts {
             hosts: vec![self.watch.host("this machine")],
-            vms: vec![self.watch.vm(&name(plan), plan.workers.value)],
+            vms: vec![self.watch.vm(&name(plan), plan.workers)],
             ..ModelFacts::default()
         })
     }

@@ -9,8 +9,7 @@ use crate::BenchError;
 use crate::fleet::OPERATIONS;
 use crate::ladder::{Ladder, StepResult};
 use crate::plan::{
-    Layer, Origin, ResolvedPlan, Surroundings, Values, ladder_options, resolve, resolve_simulated,
-    with_traces,
+    Layer, ResolvedPlan, Surroundings, ladder_options, resolve, resolve_simulated, with_traces,
 };
 use crate::recheck::document::{Agreement, Item, NotRechecked, Recheck, SCHEMA, StepRecheck};
 use crate::replayed::Replayed;
@@ -123,7 +122,7 @@ fn definitions(
     recheck.definitions.push(Item::compare("hash of plan.toml", &run.plan_sha256, &sum));
     let path = stored.path().join(files::PLAN);
     let plan = spec::read_plan(&path).map_err(|error| error.to_string())?;
-    let name = tile.unwrap_or(&plan.tile);
+    let name = tile.or(plan.tile.as_deref()).unwrap_or_default();
     let base = if tile.is_some() { Path::new("") } else { stored.path() };
     let tile_set = spec::resolve_tile(name, base).map_err(|error| error.to_string())?;
     let tile_set = match &plan.operations {
@@ -142,7 +141,7 @@ fn definitions(
             ));
         }
     }
-    let layers = [Layer { origin: Origin::Flag, values: Values::default() }, Layer::of_plan(&plan)];
+    let layers = [Layer::of_plan(&plan)];
     let here = Surroundings { entropy: run.seed, cores: run.engine.workers.max(1) };
     let simulated = || resolve_simulated(&layers, tile_set.clone(), here).ok();
     let resolved = run.target.is_simulated().then(simulated).flatten();

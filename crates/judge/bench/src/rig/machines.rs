@@ -83,14 +83,14 @@ fn takers(plan: &ResolvedPlan) -> Vec<&Workload> {
 
 /// That each of these workloads has a machine, each machine a workload, and each machine is there and fit.
 fn check_named(plan: &ResolvedPlan) -> Result<(), VmError> {
-    let (takers, named) = (takers(plan), &plan.machines.value);
+    let (takers, named) = (takers(plan), &plan.settings.machines);
     if let Some(workload) = takers.get(named.len()) {
         return Err(VmError::Unnamed { workload: workload.name.clone(), named: named.len() });
     }
     if let Some(machine) = named.get(takers.len()) {
         return Err(VmError::Unused { machine: machine.to_string(), takers: takers.len() });
     }
-    if plan.machines.origin != Origin::Flag {
+    if plan.origin("machines") != Origin::Flag {
         named.iter().try_for_each(refuse_foreign)?;
     }
     for (workload, machine) in takers.iter().zip(named) {
@@ -139,7 +139,7 @@ impl Machines {
     /// None yet; what they leave behind is known by the run's id.
     pub fn of_run(run_id: String, plan: &ResolvedPlan) -> Self {
         let takers = takers(plan).into_iter().map(|own| own.name.clone());
-        let named = takers.zip(plan.machines.value.iter().cloned()).collect();
+        let named = takers.zip(plan.settings.machines.iter().cloned()).collect();
         Self { run_id, named, sets: BTreeMap::new() }
     }
 

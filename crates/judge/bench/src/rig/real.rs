@@ -99,7 +99,7 @@ const REACH_MAX: Duration = Duration::from_secs(5);
 ///
 /// When an address means nothing, or nobody is there.
 pub fn reach(plan: &ResolvedPlan) -> Result<Services, BenchError> {
-    let reached = endpoints::addresses(&plan.endpoints, &plan.tile_set)?
+    let reached = endpoints::addresses(&plan.settings.endpoints, &plan.tile_set)?
         .into_iter()
         .map(|(name, address)| Ok((name.clone(), Arc::new(Service::reach(address, REACH_MAX)?))));
     reached.collect()
@@ -126,18 +126,18 @@ impl RealRig {
         state_dir: PathBuf,
     ) -> Result<Self, BenchError> {
         let options = engine::Options {
-            workers: usize::try_from(plan.workers.value).unwrap_or(1),
+            workers: usize::try_from(plan.workers).unwrap_or(1),
             depth: DEPTH_MIN,
             buffers_max: BUFFERS_MAX,
-            slice: plan.slice.value,
+            slice: plan.slice,
             backend: BackendChoice::Auto,
             pin: false,
             ..engine::Options::default()
         };
-        let seed = plan.seed.value;
+        let seed = plan.seed;
         let stamp_seed =
             if datastore.is_taken_over() { stamp_seed(datastore.state_dir(), plan)? } else { seed };
-        let first = match plan.verify.value {
+        let first = match plan.settings.engine.verify {
             true => Holding::verified(datastore, state_dir)?,
             false => Holding::plain(datastore),
         };
@@ -716,9 +716,9 @@ const PREPARED_BEFORE: &str = "prepared before";
 /// that of the earlier run. Where they are not, what is known of them is given up. Where nothing
 /// is known, stamps of an earlier run with the same seed must not pass for ours.
 fn stamp_seed(state_dir: Option<&OwnDir>, plan: &ResolvedPlan) -> Result<u64, BenchError> {
-    let seed = plan.seed.value;
+    let seed = plan.seed;
     let Some(state_dir) = state_dir else { return Ok(seed) };
-    if !plan.verify.value {
+    if !plan.settings.engine.verify {
         verify::forget(state_dir).map_err(CheckError::State)?;
         return Ok(seed);
     }

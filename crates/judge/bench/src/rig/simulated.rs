@@ -114,7 +114,7 @@ impl<'a> SimRig<'a> {
     fn plant(&self, instances: &[Driven]) -> Result<Plant, BenchError> {
         let instances = instances.iter().map(|one| plant_instance(self.plan, &one.instance));
         let instances: Vec<PlantInstance> = instances.collect();
-        let seed = self.plan.seed.value;
+        let seed = self.plan.seed;
         let plan = PlantPlan { array: self.array, instances: &instances, seed };
         Plant::new(&plan)
             .map_err(|source| BenchError::Plant { array: self.array.name.clone(), source })
@@ -154,7 +154,7 @@ impl<'a> SimRig<'a> {
         // Two of them need not be held at once.
         self.warmed = None;
         self.run_warming(plant, instances);
-        if self.plan.repeats.value > 1 {
+        if self.plan.repeats > 1 {
             self.warmed = Some((tiles, plant.snapshot()));
         }
     }
@@ -184,7 +184,7 @@ fn machine(one: Driven) -> SimInstance<InstanceMachine> {
 const POOL_PREFIX: &str = "pool:";
 
 fn plant_instance(plan: &ResolvedPlan, instance: &FleetInstance) -> PlantInstance {
-    let second = plan.second.value.as_ref();
+    let second = plan.settings.second.as_ref();
     let second = second.map(|text| text.strip_prefix(POOL_PREFIX).unwrap_or(text).to_owned());
     let disk = |disk: &DiskNeed| PlantDisk {
         name: disk.disk.clone(),
@@ -269,7 +269,7 @@ impl Rig for SimRig<'_> {
         drop(plant.tiers());
         let services = services(plan, &instances)?;
         let instances = instances.into_iter().map(machine).collect();
-        let slice = self.plan.slice.value;
+        let slice = self.plan.slice;
         let options = Options { until: Nanos::MAX, slice, ..Options::default() };
         Ok(SimLoad::Driven(Box::new(Driving {
             simulation: Simulation::new(instances, plant, options).with_services(services),
@@ -286,16 +286,16 @@ impl Rig for SimRig<'_> {
 
 /// The modelled services that a plan names, and who calls which.
 fn services(plan: &ResolvedPlan, instances: &[Driven]) -> Result<Services, BenchError> {
-    let models = endpoints::models(&plan.endpoints)?;
+    let models = endpoints::models(&plan.settings.endpoints)?;
     let parameters = models.into_iter().map(|model| {
         let ServiceModel { servers, mean } = model;
         ServiceParameters { servers, mean }
     });
     let parameters: Vec<ServiceParameters> = parameters.collect();
-    let position = |name: &String| plan.endpoints.get_index_of(name).unwrap_or(usize::MAX);
+    let position = |name: &String| plan.settings.endpoints.get_index_of(name).unwrap_or(usize::MAX);
     let called = |one: &Driven| one.instance.endpoints.iter().map(position).collect();
     let called: Vec<Vec<usize>> = instances.iter().map(called).collect();
-    Services::new(&parameters, &called, plan.seed.value).map_err(BenchError::Service)
+    Services::new(&parameters, &called, plan.seed).map_err(BenchError::Service)
 }
 
 /// A load in virtual time.

@@ -104,10 +104,10 @@ const LOOK: Duration = Duration::from_millis(50);
 impl<'a> Ahead<'a> {
     /// The steps of a plan with a range; a search has none that are known before.
     pub fn of(plan: &ResolvedPlan, threads: NonZeroUsize, control: &'a Control) -> Option<Self> {
-        let (Climb::Range { first, last } | Climb::Every { first, last }) = plan.climb.value else {
+        let (Climb::Range { first, last } | Climb::Every { first, last }) = plan.climb else {
             return None;
         };
-        let repeats = plan.repeats.value;
+        let repeats = plan.repeats;
         let points = (first..=last).flat_map(|tiles| (0..repeats).map(move |at| (tiles, at)));
         let (state, has_changed) = (Mutex::default(), Condvar::new());
         Some(Self {

@@ -87,7 +87,7 @@ pub(crate) fn score(plan: &ResolvedPlan, held: u32, steps: &[Step]) -> (Figure, 
         .map(|score| score.tiles.iter().filter_map(|tile| tile.geometric_mean.value).collect())
         .collect();
     let of_one = || runs.first()?.score.as_ref()?.interval.clone();
-    let of_all = work_interval(&means, plan.seed.value);
+    let of_all = work_interval(&means, plan.seed);
     let of_all = if is_total { of_all.and_then(|own| weighted(own, &runs)) } else { of_all };
     (Figure::of(mean), of_all.or_else(of_one))
 }
@@ -166,8 +166,8 @@ impl Words<'_> {
 
     /// The most tiles the plan asks for.
     fn asked(&self) -> u32 {
-        let last = self.plan.climb.value.range().map(|(_, last)| last);
-        last.or(self.plan.tiles_max.value).unwrap_or(u32::MAX)
+        let last = self.plan.climb.range().map(|(_, last)| last);
+        last.or(self.plan.settings.ladder.tiles_max).unwrap_or(u32::MAX)
     }
 
     fn sentence(&self, score: Option<f64>) -> String {
@@ -201,10 +201,10 @@ impl Words<'_> {
 
     /// What a reader must know before any number: that disks were smaller than they would be.
     fn scale(&self) -> String {
-        match self.plan.footprint.value {
+        match self.plan.footprint {
             footprint if footprint < 1.0 && !self.facts.target.is_simulated() => format!(
                 "{} estimate with disks 1/{:.0} of their size: {}by speed, ",
-                profile_name(self.plan.profile.value),
+                profile_name(self.plan.profile),
                 1.0 / footprint,
                 self.search()
             ),
@@ -295,9 +295,9 @@ impl Words<'_> {
             || "its last step was over".to_owned(),
             |next| format!("run {} of {}", next.repeat + 1, count(next.tiles, "tile")),
         );
-        let Some((first, last)) = self.plan.climb.value.range() else { return next };
+        let Some((first, last)) = self.plan.climb.range() else { return next };
         let all = last.saturating_sub(first).saturating_add(1);
-        let all = all.saturating_mul(self.plan.repeats.value);
+        let all = all.saturating_mul(self.plan.repeats);
         let done: usize = self.ladder.rungs().values().map(|rung| rung.runs.len()).sum();
         format!("{next}: {done} of {} were run", count(all, "step"))
     }

@@ -259,8 +259,8 @@ impl<'a, R: Rig> Climber<'a, R> {
             None => document(plan, facts, ladder, steps),
         };
         run.resized = self.search.as_ref().map(|old| match ladder.is_telling() {
-            true => old.beside(true, old.plan.footprint.value, old.facts.load.bytes, &old.steps),
-            false => old.beside(false, plan.footprint.value, facts.load.bytes, steps),
+            true => old.beside(true, old.plan.footprint, old.facts.load.bytes, &old.steps),
+            false => old.beside(false, plan.footprint, facts.load.bytes, steps),
         });
         run.engine.backend.clone_from(&self.backend);
         run.engine.depth = self.depth;
@@ -315,7 +315,7 @@ impl<'a, R: Rig> Climber<'a, R> {
             tiles: place.tiles,
             vms: self.facts.load.vms.saturating_mul(place.tiles),
             repeat: place.repeat,
-            repeats: self.plan.repeats.value,
+            repeats: self.plan.repeats,
             at_most: step_at_most(self.plan),
         });
         let fields = json!({ "step": place.step, "tiles": place.tiles, "repeat": place.repeat });
@@ -364,7 +364,7 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
         if let Some(panel) = self.rig.power() {
             let (rig, control) = (&*self.rig, self.control);
             let rest = |time| rig.rest(time, control);
-            self.power.idle(&panel, self.plan.duration.value, control, &rest);
+            self.power.idle(&panel, self.plan.duration, control, &rest);
         }
         let order = StepOrder::whole(self.plan, tiles, round(tiles, repeat));
         let fleet = fleet(self.plan, order)?;
@@ -410,7 +410,7 @@ impl<R: Rig> Climber<'_, R> {
             _ => false,
         };
         let rests = is_overload || result.try_again && result.failed.is_none();
-        if rests { self.plan.duration.value } else { Nanos::ZERO }
+        if rests { self.plan.duration } else { Nanos::ZERO }
     }
 }
 

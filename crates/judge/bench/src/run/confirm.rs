@@ -28,12 +28,12 @@ const STEPS_LEAST: u64 = 2;
 /// the size that somebody asked for.
 pub fn obstacle(plan: &ResolvedPlan, options: &RunOptions) -> Option<Reason> {
     let found = [
-        (plan.verify.value, Reason::Verified),
+        (plan.settings.engine.verify, Reason::Verified),
         (options.reuse.is_some(), Reason::Reused),
-        (plan.second.value.is_some(), Reason::Second),
+        (plan.settings.second.is_some(), Reason::Second),
         (options.through.is_some(), Reason::Tier),
-        (plan.operations.value.is_some(), Reason::Operations),
-        (!plan.hosts.value.is_empty(), Reason::Hosts),
+        (plan.settings.operations.is_some(), Reason::Operations),
+        (!plan.settings.hosts.members.is_empty(), Reason::Hosts),
     ];
     found.into_iter().find(|(is_so, _)| *is_so).map(|(_, reason)| reason)
 }
@@ -72,8 +72,8 @@ pub fn larger(
     let seconds = for_fill.0 as f64 / 1e9;
     let mut found = Err(Reason::Room);
     let mut next = plan.clone();
-    while next.footprint.value < 1.0 {
-        next.footprint.value = (next.footprint.value * 2.0).min(1.0);
+    while next.footprint < 1.0 {
+        next.footprint = (next.footprint * 2.0).min(1.0);
         let load = TileLoad::of(&next)?;
         let (fits, needed) = (fits(&load), load.needed(seen.failed));
         let stop = match (fits < seen.failed, is_slow(needed, seen.fill_bytes_per_s, seconds)) {
@@ -103,7 +103,7 @@ pub fn climb<'a, R: Rig>(
     plan: &'a ResolvedPlan,
     grown: &'a OnceCell<Larger>,
 ) -> Result<(), BenchError> {
-    if !is_open(plan) || plan.footprint.value >= 1.0 {
+    if !is_open(plan) || plan.footprint >= 1.0 {
         return ladder.climb(climber);
     }
     if let Some(reason) = climber.obstacle() {
@@ -130,7 +130,7 @@ pub fn climb<'a, R: Rig>(
         return ladder.climb(climber);
     }
     let larger = grown.get_or_init(|| larger);
-    let tiles_max = larger.load.tiles_max(larger.plan.tiles_max.value, larger.fits);
+    let tiles_max = larger.load.tiles_max(larger.plan.settings.ladder.tiles_max, larger.fits);
     let options = ladder_options(&larger.plan, tiles_max, climber.can_rest());
     let options = LadderOptions { first: held, budget: options.budget.map(|_| left), ..options };
     climber.confirm(larger, std::mem::replace(ladder, Ladder::new(options)), (held, failed))?;

@@ -1,7 +1,8 @@
 use run_store::run::{Edge, Run, Verdict};
+use spec::plan::{Plan, Scale};
 use units::{Bytes, Nanos};
 
-use crate::plan::{ResolvedPlan, Values};
+use crate::plan::ResolvedPlan;
 use crate::progress::Control;
 use crate::rig::fake::FakeRig;
 use crate::run::confirm::{Seen, larger};
@@ -11,9 +12,9 @@ use crate::tile_load::TileLoad;
 
 /// A quick search whose disks have the size of the profile.
 fn search() -> ResolvedPlan {
-    let mut plan = plan(Values::default());
-    plan.footprint.value = 1.0 / 64.0;
-    plan.footprint.origin = run_store::run::Origin::Profile;
+    let mut plan = plan(Plan::default());
+    plan.footprint = 1.0 / 64.0;
+    plan.origins.insert("scale.footprint".to_owned(), run_store::run::Origin::Profile);
     plan
 }
 
@@ -84,7 +85,10 @@ fn size_is_kept_and_the_reason_told_where_disks_stay() {
 
 #[test]
 fn size_that_somebody_chose_is_kept_without_a_word() {
-    let plan = plan(Values { footprint: Some(1.0 / 64.0), ..Values::default() });
+    let plan = plan(Plan {
+        scale: Scale { footprint: Some(1.0 / 64.0), ..Scale::default() },
+        ..Plan::default()
+    });
     let run = run(&plan, &mut growing(&plan));
     assert!(run.resized.is_none());
     assert!(!warning(&run).contains("larger"), "{}", warning(&run));
@@ -93,7 +97,7 @@ fn size_that_somebody_chose_is_kept_without_a_word() {
 #[test]
 fn search_without_an_edge_keeps_its_disks() {
     let mut plan = search();
-    plan.tiles_max.value = Some(1);
+    plan.settings.ladder.tiles_max = Some(1);
     let run = run(&plan, &mut growing(&plan));
     assert!(run.resized.is_none());
     assert!(warning(&run).contains("the search ended before the edge was known"));
@@ -126,7 +130,7 @@ fn seen(left: Nanos, fill_bytes_per_s: f64) -> Seen {
 /// Share of full size that is chosen.
 fn chosen(seen: Seen, fits: u32) -> Result<f64, Reason> {
     let larger = larger(&search(), seen, |_: &TileLoad| fits).expect("it can be built");
-    larger.map(|larger| larger.plan.footprint.value)
+    larger.map(|larger| larger.plan.footprint)
 }
 
 #[test]

@@ -145,19 +145,19 @@ impl<'a> RunFacts<'a> {
             started: self.started,
             ended: None,
             tool: self.tool.clone(),
-            seed: plan.seed.value,
+            seed: plan.seed,
             random_generator: GENERATOR.to_owned(),
-            profile: profile_name(plan.profile.value).to_owned(),
+            profile: profile_name(plan.profile).to_owned(),
             target: self.target.clone(),
             tile: self.tile(plan),
-            scale: ScaleFacts { footprint: plan.footprint.value, time: plan.time.value },
+            scale: ScaleFacts { footprint: plan.footprint, time: plan.time },
             engine: EngineFacts {
                 backend: "none".to_owned(),
-                workers: plan.workers.value,
+                workers: plan.workers,
                 depth: 0,
-                buffered: plan.buffered.value,
-                verify: plan.verify.value,
-                slice_ns: plan.slice.value.0,
+                buffered: plan.settings.engine.buffered,
+                verify: plan.settings.engine.verify,
+                slice_ns: plan.slice.0,
             },
             hosts: self.hosts.clone(),
             meters: Vec::new(),
@@ -178,7 +178,7 @@ impl<'a> RunFacts<'a> {
 
     /// A footprint below full size is said in every result: caches hold more of it.
     fn scaled(&self, plan: &ResolvedPlan) -> Option<Warning> {
-        let footprint = plan.footprint.value;
+        let footprint = plan.footprint;
         let caches = self.caches.as_ref().map_or_else(String::new, |seen| format!(" ({seen})"));
         let kept = |reason: &Reason| format!("; they were not made larger: {reason}");
         let kept = self.kept_small.as_ref().map_or_else(String::new, kept);
@@ -205,12 +205,12 @@ impl<'a> RunFacts<'a> {
             vms: self.load.vms,
             workloads: self.load.workloads,
             disk_bytes: self.load.bytes.get(),
-            operations: plan.operations.value.clone().map(|name| OperationsFacts {
+            operations: plan.settings.operations.clone().map(|name| OperationsFacts {
                 name,
                 sha256: operations_sha256(&plan.tile_set),
                 disk_bytes: self.load.beside.get(),
             }),
-            endpoints: plan.endpoints.keys().cloned().collect(),
+            endpoints: plan.settings.endpoints.keys().cloned().collect(),
             estate: plan.tile_set.tile.estate.map(|own| EstateFacts {
                 vms: own.vms,
                 tiles: own.tiles,
@@ -267,11 +267,11 @@ fn widened(mut answer: Answer, known: &Calibrated) -> Answer {
 }
 
 fn full_bytes(plan: &ResolvedPlan) -> Result<Option<Bytes>, BenchError> {
-    if plan.footprint.value >= 1.0 || plan.traces.all().next().is_some() {
+    if plan.footprint >= 1.0 || plan.traces.all().next().is_some() {
         return Ok(None);
     }
     let mut full = plan.clone();
-    full.footprint.value = 1.0;
+    full.footprint = 1.0;
     Ok(Some(TileLoad::of(&full)?.bytes))
 }
 
@@ -309,7 +309,7 @@ pub fn page_cache(found: &Preflight) -> Option<String> {
 
 /// What is seen of caches on the way: a size of disks that misses them cannot be chosen without.
 pub fn caches(plan: &ResolvedPlan, preflight: &Preflight) -> String {
-    let is_cached = plan.buffered.value || page_cache(preflight).is_some();
+    let is_cached = plan.settings.engine.buffered || page_cache(preflight).is_some();
     let page_cache =
         if is_cached { "the page cache answers" } else { "the page cache is bypassed" };
     let device = preflight.device.as_ref();
@@ -329,7 +329,7 @@ pub(crate) const fn profile_name(profile: Profile) -> &'static str {
 /// What is known of a real target when it has been examined.
 pub fn target_facts(plan: &ResolvedPlan, target: &Target, preflight: &Preflight) -> TargetFacts {
     TargetFacts {
-        datastore: plan.datastore.value.clone(),
+        datastore: plan.datastore.clone(),
         kind: kind(target),
         summary: summary(preflight),
         capacity_bytes: Some(preflight.capacity_bytes),

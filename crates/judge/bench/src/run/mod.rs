@@ -149,7 +149,7 @@ pub fn run(
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
         .map_err(|source| BenchError::Random { source })?;
     let options = &reuse::resolved(plan, options)?;
-    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let target: Target = plan.datastore.parse().map_err(BenchError::Target)?;
     let store_options = datastore_options(plan, options, id.as_str());
     let plan = &*with_room(plan, &target, &store_options)?;
     // A load without a reference is refused before anything is touched.
@@ -292,10 +292,10 @@ pub(crate) fn with_room<'a>(
 }
 
 fn fit(plan: &mut Cow<'_, ResolvedPlan>, capacity: u64) -> Result<(), BenchError> {
-    while plan.footprint.value / 2.0 >= FOOTPRINT_MIN
+    while plan.footprint / 2.0 >= FOOTPRINT_MIN
         && TileLoad::of(plan)?.bytes.get().saturating_mul(QUICK_TILES) > capacity
     {
-        plan.to_mut().footprint.value /= 2.0;
+        plan.to_mut().footprint /= 2.0;
     }
     Ok(())
 }
@@ -316,14 +316,14 @@ pub fn fitted(plan: &ResolvedPlan, capacity: Bytes) -> Result<Cow<'_, ResolvedPl
 
 /// Whether a quick search may choose the size of disks.
 fn is_open(plan: &ResolvedPlan) -> bool {
-    plan.profile.value == Profile::Quick
-        && plan.footprint.origin == Origin::Profile
-        && plan.climb.value == Climb::Search
+    plan.profile == Profile::Quick
+        && plan.origin("scale.footprint") == Origin::Profile
+        && plan.climb == Climb::Search
 }
 
 /// Tiles of the first step.
 pub(crate) fn first_step(plan: &ResolvedPlan) -> u32 {
-    plan.climb.value.range().map_or(1, |(first, _)| first)
+    plan.climb.range().map_or(1, |(first, _)| first)
 }
 
 pub(crate) fn datastore_options(
@@ -332,9 +332,9 @@ pub(crate) fn datastore_options(
     run_id: &str,
 ) -> datastore::Options {
     datastore::Options {
-        buffered: plan.buffered.value,
+        buffered: plan.settings.engine.buffered,
         write: true,
-        space_max: plan.space_max.value,
+        space_max: plan.settings.engine.space_max,
         destroy_data: options.destroy_data.clone(),
         overwrite_file: options.overwrite_file,
         allow_root_fs: options.allow_root_fs,
@@ -355,7 +355,7 @@ fn run_on<R: Rig>(
     let fits = rig.tiles_that_fit(&facts.load);
     first_step_fits(plan, facts.load, fits, rig.capacity())?;
     facts.fits = fits;
-    let tiles_max = facts.load.tiles_max(plan.tiles_max.value, fits);
+    let tiles_max = facts.load.tiles_max(plan.settings.ladder.tiles_max, fits);
     let overview = overview(plan, &facts, &directory, tiles_max);
     observer.event(&Progress::Planned(&overview));
     let mut ladder = Ladder::new(ladder_options(plan, tiles_max, rig.can_rest()));
@@ -375,7 +375,7 @@ fn run_on<R: Rig>(
     };
     let (mut run, stored) = climber.finish(&ladder, &end);
     let stored = stored.and_then(|()| {
-        if plan.expect.value.is_empty() {
+        if plan.settings.expect.is_empty() {
             return Ok(());
         }
         run.expectations = {
@@ -424,7 +424,7 @@ fn overview(
 ) -> Overview {
     Overview {
         id: facts.id.clone(),
-        datastore: plan.datastore.value.clone(),
+        datastore: plan.datastore.clone(),
         target_summary: facts.target.summary.clone(),
         tile: plan.tile_set.tile.name.clone(),
         vms_per_tile: facts.load.vms,
@@ -434,7 +434,7 @@ fn overview(
         ladder: ladder_words(plan),
         step_at_most: step_time(plan),
         whole: facts.within.map_or_else(|| whole(plan), Whole::Time),
-        seed: plan.seed.value,
+        seed: plan.seed,
         is_simulated: facts.target.is_simulated(),
         directory: directory.path().to_owned(),
     }
@@ -442,8 +442,8 @@ fn overview(
 
 /// How much the whole run is.
 fn whole(plan: &ResolvedPlan) -> Whole {
-    let repeats = plan.repeats.value;
-    match (plan.climb.value.range(), plan.method.budget) {
+    let repeats = plan.repeats;
+    match (plan.climb.range(), plan.method.budget) {
         (Some((first, last)), _) => {
             Whole::Runs(last.saturating_sub(first).saturating_add(1).saturating_mul(repeats))
         }
@@ -454,26 +454,26 @@ fn whole(plan: &ResolvedPlan) -> Whole {
 
 /// How long one step takes at most, all repeats.
 pub(crate) fn step_time(plan: &ResolvedPlan) -> Nanos {
-    Nanos(step_at_most(plan).0.saturating_mul(u64::from(plan.repeats.value)))
+    Nanos(step_at_most(plan).0.saturating_mul(u64::from(plan.repeats)))
 }
 
 /// What the ladder does, in words.
 pub(crate) fn ladder_words(plan: &ResolvedPlan) -> String {
-    match plan.climb.value {
+    match plan.climb {
         Climb::Search | Climb::Bisect => format!(
             "grow until a limit breaks, then the steps that tell most about the edge, until it is \
              known to {:.0} %",
             plan.method.precision * 100.0
         ),
         Climb::Range { first, last } | Climb::Every { first, last } if first == last => {
-            let runs = answer::count(plan.repeats.value, "run");
+            let runs = answer::count(plan.repeats, "run");
             format!("{}, {runs}", answer::count(first, "tile"))
         }
         Climb::Range { first, last } => {
-            format!("{first} to {last} tiles, {} each", answer::count(plan.repeats.value, "run"))
+            format!("{first} to {last} tiles, {} each", answer::count(plan.repeats, "run"))
         }
         Climb::Every { first, last } => {
-            let runs = answer::count(plan.repeats.value, "run");
+            let runs = answer::count(plan.repeats, "run");
             format!("{first} to {last} tiles, beyond the edge too, {runs} each")
         }
     }

@@ -29,11 +29,11 @@ const IDLE_PERIODS: u64 = 4;
 ///
 /// When one is not there, or is of a host that does not take part.
 pub fn meters(plan: &ResolvedPlan) -> Result<Option<Arc<Panel>>, BenchError> {
-    let specs = &plan.meters.value;
+    let specs = &plan.settings.meters;
     if specs.is_empty() {
         return Ok(None);
     }
-    if plan.meters.origin != Origin::Flag {
+    if plan.origin("meters") != Origin::Flag {
         refuse_foreign(specs)?;
     }
     Panel::check_hosts(specs, &plan.host_names())?;

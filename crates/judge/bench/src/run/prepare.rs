@@ -59,14 +59,14 @@ pub fn prepare(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, BenchError> {
-    let Some((_, tiles)) = plan.climb.value.range() else {
+    let Some((_, tiles)) = plan.climb.range() else {
         return Err(BenchError::PrepareSearch);
     };
     let plan = &*with_traces(plan)?;
     let options = &reuse::resolved(plan, options)?;
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
         .map_err(|source| BenchError::Random { source })?;
-    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let target: Target = plan.datastore.parse().map_err(BenchError::Target)?;
     let load = TileLoad::of(plan)?;
     let needed = load.needed_first(tiles);
     let second = Second::of(plan, options, (&target, &load, tiles), id.as_str())?;

@@ -60,7 +60,7 @@ impl Preview {
 pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview, BenchError> {
     let plan = &*with_traces(plan)?;
     let options = &reuse::resolved(plan, options)?;
-    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let target: Target = plan.datastore.parse().map_err(BenchError::Target)?;
     let store_options = datastore_options(plan, options, "preview");
     let plan = &*with_room(plan, &target, &store_options)?;
     let load = TileLoad::of(plan)?;
@@ -88,8 +88,8 @@ pub fn outline(
     (fits, room): (u32, Bytes),
 ) -> Result<Outline, BenchError> {
     let fits = first_step_fits(plan, *load, fits, room).ok().map(|()| fits);
-    let tiles_max = fits.map(|fits| load.tiles_max(plan.tiles_max.value, fits));
-    let top = match plan.climb.value.range() {
+    let tiles_max = fits.map(|fits| load.tiles_max(plan.settings.ladder.tiles_max, fits));
+    let top = match plan.climb.range() {
         None => tiles_max,
         Some((_, last)) => tiles_max.map(|most| most.min(last)),
     };
@@ -99,7 +99,7 @@ pub fn outline(
         tiles_max: top,
         bytes_at_most: load.needed(top.unwrap_or(0)),
         ladder: ladder_words(plan),
-        step_time: (plan.warm_up_min.value.saturating_add(plan.duration.value), step_at_most(plan)),
+        step_time: (plan.warm_up_min.saturating_add(plan.duration), step_at_most(plan)),
         step_at_most: step_time(plan),
         budget: plan.method.budget,
         plan: plan.to_toml()?,

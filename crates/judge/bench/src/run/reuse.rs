@@ -97,7 +97,7 @@ impl Reuse {
 ///
 /// When the target cannot be read, or the run that is named has disks of other sizes.
 pub fn kept(plan: &ResolvedPlan, reuse: &Reuse, part: Part<'_>) -> Result<Vec<Kept>, BenchError> {
-    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let target: Target = plan.datastore.parse().map_err(BenchError::Target)?;
     let wanted = wanted(plan, part)?;
     let all = datastore::find_kept(&target)?;
     let of_run = all.iter().filter_map(|kept| {
@@ -133,7 +133,7 @@ pub(super) fn resolved(
     plan: &ResolvedPlan,
     options: &RunOptions,
 ) -> Result<RunOptions, BenchError> {
-    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let target: Target = plan.datastore.parse().map_err(BenchError::Target)?;
     let Some(reuse) = options.reuse.as_ref().filter(|_| target.facts().remembers_disks) else {
         return Ok(options.clone());
     };
@@ -150,7 +150,7 @@ pub(super) fn resolved(
 
 /// That no run left disks that fit, or too few runs did.
 pub fn nothing(plan: &ResolvedPlan, reuse: &Reuse, looked_at: usize) -> BenchError {
-    let (datastore, tiles) = (plan.datastore.value.clone(), first_step(plan));
+    let (datastore, tiles) = (plan.datastore.clone(), first_step(plan));
     let reuse = reuse.to_string();
     BenchError::NothingToReuse { reuse, datastore, tiles, looked_at }
 }
@@ -168,7 +168,7 @@ impl Wanted {
 }
 
 fn wanted(plan: &ResolvedPlan, part: Part<'_>) -> Result<Wanted, BenchError> {
-    let tiles = plan.climb.value.range().map_or_else(|| first_step(plan), |(_, last)| last);
+    let tiles = plan.climb.range().map_or_else(|| first_step(plan), |(_, last)| last);
     let is_own = |tile: Option<u32>| match (part.tiles, tile) {
         (Some(own), Some(tile)) => own.contains(&tile),
         (Some(_), None) => false,

@@ -31,7 +31,7 @@ pub fn sample(
     let references = References::of(&plan)?;
     let load = TileLoad::of(&plan)?;
     let target = TargetFacts {
-        datastore: plan.datastore.value.clone(),
+        datastore: plan.datastore.clone(),
         kind: SIMULATED.to_owned(),
         summary: format!("{SIMULATED}: sample data, made up by rule; nothing was measured"),
         capacity_bytes: None,

@@ -32,7 +32,7 @@ impl Second {
         (first, load, tiles): (&Target, &TileLoad, u32),
         run_id: &str,
     ) -> Result<Option<Self>, BenchError> {
-        let Some(text) = &plan.second.value else { return Ok(None) };
+        let Some(text) = &plan.settings.second else { return Ok(None) };
         is_used(plan, load)?;
         let target: Target = text.parse().map_err(BenchError::Target)?;
         if is_same(first, &target) {
@@ -124,7 +124,7 @@ pub(super) fn describe(
 
 /// What is known of the pool that stands for it in a simulation.
 pub(super) fn modelled(plan: &ResolvedPlan, array: &Array) -> Option<TargetFacts> {
-    let datastore = plan.second.value.clone()?;
+    let datastore = plan.settings.second.clone()?;
     Some(TargetFacts {
         summary: format!("{SIMULATED}: a pool of {}", array.name),
         datastore,
@@ -139,7 +139,7 @@ pub(super) fn modelled(plan: &ResolvedPlan, array: &Array) -> Option<TargetFacts
 
 /// Refuses a second datastore on which nothing would lie.
 pub(super) fn is_used(plan: &ResolvedPlan, load: &TileLoad) -> Result<(), PlanError> {
-    match plan.second.value.is_some() && load.needed_second(1) == Bytes::ZERO {
+    match plan.settings.second.is_some() && load.needed_second(1) == Bytes::ZERO {
         true => Err(PlanError::SecondUnused),
         false => Ok(()),
     }

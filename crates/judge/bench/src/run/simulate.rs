@@ -108,7 +108,7 @@ fn on(
     }
     holds_first_step(plan, load, &rig)?;
     let target = TargetFacts {
-        datastore: plan.datastore.value.clone(),
+        datastore: plan.datastore.clone(),
         kind: SIMULATED.to_owned(),
         summary: options.summary(array),
         capacity_bytes: Some(rig.capacity().get()),
@@ -144,6 +144,6 @@ fn holds_first_step(
 /// The plan that runs again from within the run directory.
 fn stored_plan(plan: &ResolvedPlan) -> ResolvedPlan {
     let mut stored = plan.clone();
-    stored.datastore.value = format!("{ARRAY_PREFIX}{}", files::ARRAY);
+    stored.datastore = format!("{ARRAY_PREFIX}{}", files::ARRAY);
     stored
 }

@@ -10,13 +10,13 @@ use run_store::gauge::{Gauge, GaugeName};
 use run_store::rollup::Rollup;
 use run_store::run::{Cause, Edge, Origin, Phase, Status, TierCounts, Verdict};
 use run_store::rundir::StoredRun;
-use spec::plan::Profile;
+use spec::plan::{EngineOptions, Ladder, Measure, Plan, Profile, Scale};
 use state_machine::{Effects, Event, Machine};
 use units::Bytes;
 
 use super::*;
 use crate::fleet::{Driven, Member, StepOrder, driven};
-use crate::plan::{Layer, Surroundings, Values, resolve, resolve_simulated};
+use crate::plan::{Layer, Surroundings, resolve, resolve_simulated};
 use crate::progress::NoObserver;
 use crate::rig::Foreseen;
 use crate::rig::fake::FakeRig;
@@ -47,19 +47,23 @@ limit = "20ms"
 source = "test"
 "#;
 
-pub(super) fn plan(values: Values) -> ResolvedPlan {
-    let base = Values {
+fn tiles(tiles: &str) -> Plan {
+    let ladder = Ladder { tiles: Some(tiles.to_owned()), ..Ladder::default() };
+    Plan { ladder, ..Plan::default() }
+}
+
+pub(super) fn plan(values: Plan) -> ResolvedPlan {
+    let base = Plan {
         datastore: Some("dir:/nowhere".to_owned()),
         tile: Some("test".to_owned()),
         profile: Some(Profile::Quick),
-        footprint: Some(1.0),
-        time: Some(1.0),
         seed: Some(7),
-        workers: Some(1),
-        ..Values::default()
+        scale: Scale { footprint: Some(1.0), time: Some(1.0) },
+        engine: EngineOptions { workers: Some(1), ..EngineOptions::default() },
+        ..Plan::default()
     };
     let layers =
-        [Layer { origin: Origin::Flag, values }, Layer { origin: Origin::Plan, values: base }];
+        [Layer { origin: Origin::Flag, plan: values }, Layer { origin: Origin::Plan, plan: base }];
     let here = Surroundings { entropy: 1, cores: 1 };
     resolve(&layers, tile_of(vec![workload(SHOP)]), here).expect("a plan")
 }
@@ -104,7 +108,7 @@ fn run_fake_with(
 }
 
 pub(super) fn rig(plan: &ResolvedPlan, service: Nanos) -> FakeRig {
-    FakeRig::new(service, plan.slice.value, Nanos::from_secs(40))
+    FakeRig::new(service, plan.slice, Nanos::from_secs(40))
 }
 
 /// A server of 0.5 ms does 2,000 reads a second; a tile asks for nearly 500.
@@ -114,7 +118,7 @@ pub(super) fn half_a_millisecond() -> Nanos {
 
 #[test]
 fn a_server_for_four_tiles_holds_four_and_says_why_not_five() {
-    let plan = plan(Values::default());
+    let plan = plan(Plan::default());
     let ran =
         run_fake(&plan, &mut rig(&plan, half_a_millisecond()), &Control::default()).expect("a run");
     let run = &ran.finished.run;
@@ -151,9 +155,12 @@ fn a_server_for_four_tiles_holds_four_and_says_why_not_five() {
 /// steps in real time was left out when they were put together again.
 #[test]
 fn a_plateau_in_real_time_is_judged_again_as_the_run_judged_it() {
-    let relaxed = Values { tiles: Some("1..9".to_owned()), repeats: Some(1), ..Values::default() };
+    let relaxed = Plan {
+        ladder: Ladder { tiles: Some("1..9".to_owned()), repeats: Some(1), ..Ladder::default() },
+        ..Plan::default()
+    };
     let mut plan = plan(relaxed);
-    "tile.toml".clone_into(&mut plan.tile.value);
+    "tile.toml".clone_into(&mut plan.tile);
     for limit in &mut plan.tile_set.workloads[0].0.limits {
         limit.limit = Some(Nanos::from_secs(10));
     }
@@ -182,7 +189,7 @@ fn a_plateau_in_real_time_is_judged_again_as_the_run_judged_it() {
 
 #[test]
 fn disks_are_made_once_and_named_alike_in_every_step() {
-    let plan = plan(Values { tiles: Some("1..3".to_owned()), ..Values::default() });
+    let plan = plan(tiles("1..3"));
     let mut rig = rig(&plan, Nanos::from_micros(10));
     let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
     assert_eq!(rig.prepared, ["tile-1/shop/db", "tile-2/shop/db", "tile-3/shop/db"]);
@@ -193,7 +200,7 @@ fn disks_are_made_once_and_named_alike_in_every_step() {
 
 #[test]
 fn capacity_not_speed_is_said_when_the_datastore_is_full() {
-    let plan = plan(Values::default());
+    let plan = plan(Plan::default());
     let mut rig = rig(&plan, Nanos::from_micros(10));
     rig.capacity = Bytes::MIB * 200;
     let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
@@ -205,7 +212,7 @@ fn capacity_not_speed_is_said_when_the_datastore_is_full() {
 /// Without it, a search of tiles of a million users takes all of a machine's memory.
 #[test]
 fn a_search_ends_at_the_most_tiles_whose_users_are_kept_in_memory() {
-    let plan = plan(Values::default());
+    let plan = plan(Plan::default());
     let load = TileLoad::of(&plan).expect("a tile");
     assert_eq!((load.users, load.kept_in_memory()), (50, 83_886));
     let many = TileLoad { users: USERS_MAX / 3, ..load };
@@ -234,22 +241,23 @@ fn a_quick_search_makes_its_disks_smaller_only_where_nobody_chose_their_size() {
         eprintln!("skipped: {refused}");
         return;
     }
-    let mut plan = plan(Values::default());
-    plan.footprint = crate::plan::Setting { value: 1.0, origin: Origin::Profile };
+    let mut plan = plan(Plan::default());
+    plan.footprint = 1.0;
+    plan.origins.insert("scale.footprint".to_owned(), Origin::Profile);
     let footprint =
-        |plan: &ResolvedPlan| with_room(plan, &target, &options).expect("a plan").footprint.value;
+        |plan: &ResolvedPlan| with_room(plan, &target, &options).expect("a plan").footprint;
     // A tile of 64 MiB, 256 of which have room in 4,000 MiB at an eighth of that.
     assert_eq!(footprint(&plan), 1.0 / 8.0);
-    plan.footprint.origin = Origin::Flag;
+    plan.origins.insert("scale.footprint".to_owned(), Origin::Flag);
     assert_eq!(footprint(&plan), 1.0, "who names a footprint gets it");
-    plan.footprint.origin = Origin::Profile;
-    plan.climb.value = Climb::Range { first: 1, last: 3 };
+    plan.origins.insert("scale.footprint".to_owned(), Origin::Profile);
+    plan.climb = Climb::Range { first: 1, last: 3 };
     assert_eq!(footprint(&plan), 1.0, "a range has the room that it asks for");
 }
 
 #[test]
 fn a_plan_whose_first_step_does_not_fit_names_both_sizes() {
-    let plan = plan(Values { tiles: Some("4".to_owned()), ..Values::default() });
+    let plan = plan(tiles("4"));
     let mut rig = rig(&plan, Nanos::from_micros(10));
     rig.capacity = Bytes::MIB * 200;
     let error = run_fake(&plan, &mut rig, &Control::default()).err().expect("too large");
@@ -259,7 +267,7 @@ fn a_plan_whose_first_step_does_not_fit_names_both_sizes() {
 
 #[test]
 fn an_interrupted_run_keeps_what_it_measured_and_says_so() {
-    let plan = plan(Values::default());
+    let plan = plan(Plan::default());
     let mut rig = rig(&plan, half_a_millisecond());
     let control = Rc::new(Control::default());
     let asked = Rc::clone(&control);
@@ -281,7 +289,7 @@ fn an_interrupted_run_keeps_what_it_measured_and_says_so() {
 
 #[test]
 fn asked_twice_the_step_is_left_where_it_is() {
-    let plan = plan(Values::default());
+    let plan = plan(Plan::default());
     let mut rig = rig(&plan, half_a_millisecond());
     let control = Rc::new(Control::default());
     let asked = Rc::clone(&control);
@@ -299,7 +307,7 @@ fn asked_twice_the_step_is_left_where_it_is() {
 
 #[test]
 fn a_failed_io_ends_the_run_and_names_disk_offset_and_error() {
-    let plan = plan(Values::default());
+    let plan = plan(Plan::default());
     let mut rig = rig(&plan, half_a_millisecond());
     rig.fails_from = 9_000;
     let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
@@ -315,7 +323,7 @@ fn a_failed_io_ends_the_run_and_names_disk_offset_and_error() {
 
 #[test]
 fn a_full_disk_during_the_prefill_ends_the_run_with_what_was_held() {
-    let plan = plan(Values::default());
+    let plan = plan(Plan::default());
     let mut rig = rig(&plan, Nanos::from_micros(10));
     rig.disks_max = 2;
     let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
@@ -328,7 +336,7 @@ fn a_full_disk_during_the_prefill_ends_the_run_with_what_was_held() {
 
 #[test]
 fn a_saturated_generator_is_inconclusive_in_the_whole_answer() {
-    let plan = plan(Values::default());
+    let plan = plan(Plan::default());
     let mut rig = rig(&plan, half_a_millisecond());
     rig.world.borrow_mut().on_slice = Box::new(|_, slice| {
         slice.generator.queued = slice.generator.submitted / 2;
@@ -343,7 +351,7 @@ fn a_saturated_generator_is_inconclusive_in_the_whole_answer() {
 /// A pause of the generator lengthens what users wait: the step says nothing, and is run again.
 #[test]
 fn a_step_in_which_the_generator_did_not_run_is_run_again() {
-    let plan = plan(Values { tiles: Some("1".to_owned()), ..Values::default() });
+    let plan = plan(tiles("1"));
     let mut rig = rig(&plan, Nanos::from_micros(10));
     let (mut paused, slow) = (false, Nanos::from_millis(900));
     rig.world.borrow_mut().on_slice = Box::new(move |count, slice| {
@@ -370,7 +378,7 @@ fn a_step_in_which_the_generator_did_not_run_is_run_again() {
 
 #[test]
 fn a_clock_that_is_set_during_a_step_is_a_warning_and_nothing_else() {
-    let plan = plan(Values { tiles: Some("1".to_owned()), ..Values::default() });
+    let plan = plan(tiles("1"));
     let mut rig = rig(&plan, Nanos::from_micros(10));
     rig.clock_jump_ns = 3_600_000_000_000;
     let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
@@ -382,7 +390,7 @@ fn a_clock_that_is_set_during_a_step_is_a_warning_and_nothing_else() {
 /// Seen on ea41adf: whoever was not the host's watch was in the series and in no step.
 #[test]
 fn what_a_meter_shows_is_in_the_step() {
-    let plan = plan(Values { tiles: Some("1".to_owned()), ..Values::default() });
+    let plan = plan(tiles("1"));
     let mut rig = rig(&plan, Nanos::from_micros(10));
     let shown = Gauge::of_host(GaugeName::CpuOthers, 0.25);
     rig.metered = Some(shown.clone());
@@ -392,7 +400,7 @@ fn what_a_meter_shows_is_in_the_step() {
 
 #[test]
 fn the_same_plan_in_virtual_time_gives_the_same_answer() {
-    let plan = plan(Values::default());
+    let plan = plan(Plan::default());
     let answer = || {
         let mut rig = rig(&plan, half_a_millisecond());
         run_fake(&plan, &mut rig, &Control::default()).expect("a run").finished.run.answer
@@ -422,7 +430,7 @@ fn a_simulated_run_is_stored_like_any_other_and_says_what_it_is() {
     let array = spec::read_array(&finished.directory.join("array.toml")).expect("an array");
     assert_eq!(array, disks());
     let again: spec::plan::Plan = toml::from_str(&stored.plan().expect("a plan")).expect("TOML");
-    assert_eq!(again.datastore, "array:array.toml");
+    assert_eq!(again.datastore.as_deref(), Some("array:array.toml"));
     assert!(stored.series().expect("a series").count() > 20);
     let rollup = Rollup::of_run(&stored).expect("a rollup");
     assert_eq!(rollup.spans().last().map(|span| span.step), Some(3));
@@ -470,11 +478,11 @@ fn a_simulated_run_of_the_same_seed_measures_the_same_and_so_does_a_stage() {
     let (first, second) = (steps(), steps());
     assert_eq!(first, second);
     let settings = crate::simulate::Settings {
-        warm_up_min: plan.warm_up_min.value,
-        warm_up_max: plan.warm_up_max.value,
-        duration: plan.duration.value,
+        warm_up_min: plan.warm_up_min,
+        warm_up_max: plan.warm_up_max,
+        duration: plan.duration,
         lengthen_max: plan.method.lengthen_max,
-        slice: plan.slice.value,
+        slice: plan.slice,
         footprint: 1.0,
         time: 1.0,
     };
@@ -523,7 +531,7 @@ impl Foresee for Forgetful {
 #[test]
 fn steps_that_are_simulated_ahead_make_the_same_run_to_the_bit() {
     let mut plan = simulated_plan("1..3");
-    plan.climb.value = Climb::Every { first: 1, last: 3 };
+    plan.climb = Climb::Every { first: 1, last: 3 };
     let array = spec::shipped::array("vnx5500").expect("it is shipped");
     let base = tempfile::tempdir().expect("a directory");
     let options = options(base.path(), None);
@@ -568,21 +576,21 @@ fn tool() -> ToolFacts {
 }
 
 fn simulated_plan(tiles: &str) -> ResolvedPlan {
-    let values = Values {
+    let values = Plan {
         datastore: Some("array:hdd-raid10".to_owned()),
         tile: Some("test".to_owned()),
-        tiles: Some(tiles.to_owned()),
-        repeats: Some(2),
-        warm_up_min: Some(Nanos::from_secs(2)),
-        warm_up_max: Some(Nanos::from_secs(4)),
-        duration: Some(Nanos::from_secs(4)),
-        slice: Some(Nanos::from_millis(500)),
-        footprint: Some(1.0),
-        time: Some(1.0),
         seed: Some(7),
-        ..Values::default()
+        ladder: Ladder { tiles: Some(tiles.to_owned()), repeats: Some(2), ..Ladder::default() },
+        measure: Measure {
+            warm_up_min: Some(Nanos::from_secs(2)),
+            warm_up_max: Some(Nanos::from_secs(4)),
+            duration: Some(Nanos::from_secs(4)),
+            slice: Some(Nanos::from_millis(500)),
+        },
+        scale: Scale { footprint: Some(1.0), time: Some(1.0) },
+        ..Plan::default()
     };
-    let layers = [Layer { origin: Origin::Plan, values }];
+    let layers = [Layer { origin: Origin::Plan, plan: values }];
     let here = Surroundings { entropy: 1, cores: 1 };
     resolve_simulated(&layers, tile_of(vec![workload(SHOP)]), here).expect("a plan")
 }
@@ -728,7 +736,7 @@ fn an_observer_hears_of_every_step_and_of_the_end() {
             }
         }
     }
-    let plan = plan(Values { tiles: Some("1".to_owned()), ..Values::default() });
+    let plan = plan(tiles("1"));
     let base = tempfile::tempdir().expect("a directory");
     let id = RunId::new("test", Timestamp::now()).expect("random letters");
     let directory = RunDir::create(base.path(), &id).expect("a directory");
@@ -755,7 +763,7 @@ fn first_effects(driven: &mut Driven) -> String {
 
 #[test]
 fn a_part_of_an_order_is_driven_elsewhere_as_it_would_be_here() {
-    let plan = plan(Values::default());
+    let plan = plan(Plan::default());
     let whole = StepOrder::whole(&plan, 3, 7);
     let mut here = driven(&plan, &whole).expect("a valid plan");
     let of_one = |member: &Member| member.tile == Some(1);

@@ -14,8 +14,8 @@ use units::Nanos;
 
 use crate::error::BenchError;
 use crate::ladder::{Judgement, Ladder, LadderOptions, StepResult, StepRunner};
-use crate::plan::{Layer, Origin, ResolvedPlan, Surroundings, Values, resolve};
-use spec::plan::Profile;
+use crate::plan::{Layer, Origin, ResolvedPlan, Surroundings, resolve};
+use spec::plan::{EngineOptions, Measure, Plan, Profile};
 
 /// What is made.
 #[derive(Debug, Clone)]
@@ -45,23 +45,28 @@ pub(crate) fn edge_of(tiles: u32) -> u32 {
 pub(crate) fn plan_of(options: &SampleOptions) -> Result<ResolvedPlan, BenchError> {
     let tile = spec::resolve_tile(&options.tile, std::path::Path::new(""))
         .map_err(|error| crate::plan::PlanError::Unwritable(error.to_string()))?;
-    let values = |time: Nanos| Values {
-        // A file that is not there: nobody can run it by mistake.
+    // A file that is not there: nobody can run it by mistake.
+    let values = |time: Nanos| Plan {
         datastore: Some(format!("{}sample.toml", crate::plan::ARRAY_PREFIX)),
         tile: Some(options.tile.clone()),
         profile: Some(Profile::Standard),
-        tiles_max: Some(options.tiles),
-        repeats: Some(1),
-        warm_up_min: Some(Nanos(time.0 / 10)),
-        warm_up_max: Some(Nanos(time.0 / 4)),
-        duration: Some(Nanos(time.0 / 4 * 3).max(options.slice)),
-        slice: Some(options.slice),
         seed: Some(options.seed),
-        workers: Some(2),
-        ..Values::default()
+        ladder: spec::plan::Ladder {
+            tiles_max: Some(options.tiles),
+            repeats: Some(1),
+            ..Default::default()
+        },
+        measure: Measure {
+            warm_up_min: Some(Nanos(time.0 / 10)),
+            warm_up_max: Some(Nanos(time.0 / 4)),
+            duration: Some(Nanos(time.0 / 4 * 3).max(options.slice)),
+            slice: Some(options.slice),
+        },
+        engine: EngineOptions { workers: Some(2), ..EngineOptions::default() },
+        ..Plan::default()
     };
     let resolved = |time| {
-        let layers = [Layer { origin: Origin::Plan, values: values(time) }];
+        let layers = [Layer { origin: Origin::Plan, plan: values(time) }];
         let here = Surroundings { entropy: options.seed, cores: 2 };
         resolve(&layers, tile.clone(), here)
     };

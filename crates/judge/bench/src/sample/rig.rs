@@ -96,7 +96,7 @@ impl<'a> Rig for SampleRig<'a> {
             bounds: bounds(self.plan, load),
             instances: all,
             templates: Rc::clone(&self.templates),
-            width: self.plan.slice.value,
+            width: self.plan.slice,
             seed: self.seed ^ u64::from(tiles) << 32,
             // Beyond the edge no more is done than at it.
             served: (1.0 / load).min(1.0),

@@ -21,20 +21,20 @@ fn template(plan: &ResolvedPlan, position: usize) -> Result<Vec<Slice>, BenchErr
     let (workload, _) = &plan.tile_set.workloads[position];
     let built = workload::build(&InstancePlan {
         workload,
-        seed: plan.seed.value,
+        seed: plan.seed,
         round: 0,
         tile: 0,
         position: 0,
         copy: 0,
-        footprint: plan.footprint.value,
-        time_scale: plan.time.value,
+        footprint: plan.footprint,
+        time_scale: plan.time,
         cpu: None,
         schedule: plan.traces.schedule(position),
     })
     .map_err(|source| BenchError::Build { tile: workload.name.clone(), source })?;
     let shape = shape(InstanceId(0), 0, &built);
     let mut instances = [SimInstance { machine: built.machine, shape }];
-    let slice = plan.slice.value;
+    let slice = plan.slice;
     let options =
         sim::Options { until: WATCHED.max(Nanos(slice.0 * 2)), slice, ..sim::Options::default() };
     let mut slices = Vec::new();

@@ -66,7 +66,7 @@ fn ideal_rate(
     workload: &Workload,
     plan: &ResolvedPlan,
 ) -> Result<f64, ReferenceError> {
-    let time = plan.time.value;
+    let time = plan.time;
     let mut asked = TIME_FIRST;
     loop {
         let span = whole_periods(asked, time, std::iter::once(workload));
@@ -104,8 +104,8 @@ fn ideal_run(
         tile: 0,
         position: 0,
         copy: 0,
-        footprint: resolved.footprint.value,
-        time_scale: resolved.time.value,
+        footprint: resolved.footprint,
+        time_scale: resolved.time,
         cpu: None,
         schedule: resolved.traces.schedule(position),
     };
@@ -143,7 +143,9 @@ fn finished(workload: &Workload, slice: &Slice) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Layer, Origin, Surroundings, Values, resolve_simulated};
+    use spec::plan::Plan;
+
+    use crate::plan::{Layer, Origin, Surroundings, resolve_simulated};
     use fixtures::{tile_of, workload};
 
     const CLERK: &str = r#"
@@ -159,12 +161,12 @@ action = [{ name = "order", steps = [{ read = { disk = "db", size = "8k" } }] }]
     /// One user who thinks for a second after every order, on storage that answers at once.
     #[test]
     fn a_reference_counts_what_is_done_in_the_second_half_of_the_time() {
-        let values = Values {
+        let values = Plan {
             datastore: Some("array:nvme-local".to_owned()),
             tile: Some("clerk".to_owned()),
-            ..Values::default()
+            ..Plan::default()
         };
-        let layer = Layer { origin: Origin::Flag, values };
+        let layer = Layer { origin: Origin::Flag, plan: values };
         let around = Surroundings { entropy: 1, cores: 1 };
         let tile = tile_of(vec![workload(CLERK)]);
         let plan = resolve_simulated(&[layer], tile, around).expect("resolves");

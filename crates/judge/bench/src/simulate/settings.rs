@@ -1,10 +1,10 @@
 use run_store::run::Origin;
 use spec::ResolvedTile;
-use spec::plan::Profile;
+use spec::plan::{Ladder, Measure, Plan, Profile, Scale};
 use units::Nanos;
 
 use crate::plan::{
-    Layer, PlanError, ResolvedPlan, Surroundings, Values, resolve_simulated, simulated_values,
+    Layer, PlanError, ResolvedPlan, Surroundings, resolve_simulated, simulated_values,
 };
 
 /// How a step is scaled, warmed up and measured.
@@ -45,32 +45,33 @@ impl Settings {
     /// What a plan says.
     pub fn of_plan(plan: &ResolvedPlan) -> Self {
         Self {
-            warm_up_min: plan.warm_up_min.value,
-            warm_up_max: plan.warm_up_max.value,
+            warm_up_min: plan.warm_up_min,
+            warm_up_max: plan.warm_up_max,
             duration: plan.duration_asked,
             lengthen_max: plan.method.lengthen_max,
-            slice: plan.slice.value,
-            footprint: plan.footprint.value,
-            time: plan.time.value,
+            slice: plan.slice,
+            footprint: plan.footprint,
+            time: plan.time,
         }
     }
 
     /// A plan of one step, on the array of this name.
     pub fn plan(&self, array: &str, tile: &ResolvedTile) -> Result<ResolvedPlan, PlanError> {
-        let values = Values {
+        let values = Plan {
             datastore: Some(format!("array:{array}")),
             tile: Some(tile.tile.name.clone()),
-            repeats: Some(1),
-            warm_up_min: Some(self.warm_up_min),
-            warm_up_max: Some(self.warm_up_max),
-            duration: Some(self.duration),
-            slice: Some(self.slice),
-            footprint: Some(self.footprint),
-            time: Some(self.time),
             seed: Some(0),
-            ..Values::default()
+            ladder: Ladder { repeats: Some(1), ..Ladder::default() },
+            measure: Measure {
+                warm_up_min: Some(self.warm_up_min),
+                warm_up_max: Some(self.warm_up_max),
+                duration: Some(self.duration),
+                slice: Some(self.slice),
+            },
+            scale: Scale { footprint: Some(self.footprint), time: Some(self.time) },
+            ..Plan::default()
         };
-        let layers = [Layer { origin: Origin::Plan, values }];
+        let layers = [Layer { origin: Origin::Plan, plan: values }];
         let here = Surroundings { entropy: 0, cores: 1 };
         let mut plan = resolve_simulated(&layers, tile.clone(), here)?;
         plan.method.lengthen_max = self.lengthen_max.max(1);

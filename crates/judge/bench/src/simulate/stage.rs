@@ -50,7 +50,7 @@ impl Stage {
     /// array that it is tried on.
     #[must_use]
     pub fn with_second(mut self, second: Option<String>) -> Self {
-        self.plan.second.value = second;
+        self.plan.settings.second = second;
         self
     }
 
@@ -92,7 +92,7 @@ impl Stage {
         warmed: Option<SharedState>,
     ) -> Result<Step, BenchError> {
         let mut plan = self.plan.clone();
-        plan.seed.value = seed;
+        plan.seed = seed;
         let rig = SimRig::new(array, &plan);
         let rig = match warmed {
             Some(state) => rig.sharing(state),
@@ -111,7 +111,7 @@ impl Stage {
         warmed: &Warmed,
     ) -> Result<Foreseen, BenchError> {
         let told = Rc::new(RefCell::default());
-        let state = warmed.state(WarmKey::new(array, tiles, self.plan.seed.value, 0));
+        let state = warmed.state(WarmKey::new(array, tiles, self.plan.seed, 0));
         let rig = SimRig::new(array, &self.plan).sharing(state).telling(Rc::clone(&told));
         self.measured(&self.plan, rig, (tiles, repeat), control)?;
         Ok(told.take())

@@ -32,7 +32,7 @@ impl Stage {
     /// When the tile cannot be built or its time stands still.
     pub fn miss_ratio_curve(&self, seed: u64) -> Result<MissRatioCurve, BenchError> {
         let mut plan = self.plan.clone();
-        plan.seed.value = seed;
+        plan.seed = seed;
         plan.tile_set.operations.clear();
         let driven = driven(&plan, &StepOrder::whole(&plan, 1, round(1, 0)))?;
         let mut device = Collector { shards: Shards::fixed_size(SAMPLE), bases: Vec::new() };

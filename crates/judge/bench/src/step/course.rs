@@ -77,8 +77,8 @@ impl<'a> Course<'a> {
         playing: Playing,
         watch: Option<HostWatch>,
     ) -> Self {
-        let (slice, target) = (plan.slice.value, plan.duration.value);
-        let period = longest_period(target, plan.time.value, workloads_of(&plan.tile_set));
+        let (slice, target) = (plan.slice, plan.duration);
+        let period = longest_period(target, plan.time, workloads_of(&plan.tile_set));
         let quarter = Nanos(target.0 / 4).max(slice);
         Self {
             judge,
@@ -89,12 +89,12 @@ impl<'a> Course<'a> {
             gauges: Gauges::default(),
             window: Window::new(judge.topology, Nanos::ZERO, 0),
             elapsed: Nanos::ZERO,
-            warm_up: (playing.is_any() && plan.warm_up_max.value == Nanos::ZERO).then(no_warm_up),
+            warm_up: (playing.is_any() && plan.warm_up_max == Nanos::ZERO).then(no_warm_up),
             target,
             asked: target,
             rule: WarmUpRule::new(WarmUpBounds {
-                shortest: plan.warm_up_min.value,
-                longest: plan.warm_up_max.value,
+                shortest: plan.warm_up_min,
+                longest: plan.warm_up_max,
                 slice,
                 burst_period: period,
             }),
@@ -113,7 +113,7 @@ impl<'a> Course<'a> {
             operation_sums: Sums::of_operations(&judge),
             placed: judge.placed.clone(),
             topology: judge.topology.clone(),
-            is_moved: !plan.events.value.is_empty(),
+            is_moved: !plan.settings.events.is_empty(),
             felt: is_eventful(plan).then(|| Felt::new(&judge)),
             in_the_way: Vec::new(),
         }
@@ -297,7 +297,7 @@ const EVENTFUL: &str = "not tested: hosts were stopped or tiles moved meanwhile"
 
 /// Whether something may happen to hosts.
 fn is_eventful(plan: &ResolvedPlan) -> bool {
-    !plan.events.value.is_empty() || plan.restart.value.is_some()
+    !plan.settings.events.is_empty() || plan.settings.restart.is_some()
 }
 
 /// A recorded load that nobody asked to be warmed up is measured from its first I/O.
@@ -313,7 +313,7 @@ fn no_warm_up() -> WarmUp {
 /// Slices in the longest burst period of a plan's window, at least 1: the score's interval is
 /// resampled in blocks of so many.
 pub fn slices_per_block(plan: &ResolvedPlan) -> usize {
-    let (slice, window) = (plan.slice.value, plan.duration.value);
-    let period = longest_period(window, plan.time.value, workloads_of(&plan.tile_set));
+    let (slice, window) = (plan.slice, plan.duration);
+    let period = longest_period(window, plan.time, workloads_of(&plan.tile_set));
     usize::try_from(period.0 / slice.0.max(1)).unwrap_or(1).max(1)
 }

@@ -151,7 +151,7 @@ impl<R: Rig> StepBench<'_, R> {
                 Received::Slice(slice) => slice,
                 Received::Nothing => {
                     silent = silent.saturating_add(POLL.into());
-                    if silent > SILENCE_MAX.max(Nanos(self.plan.slice.value.0.saturating_mul(4))) {
+                    if silent > SILENCE_MAX.max(Nanos(self.plan.slice.0.saturating_mul(4))) {
                         return Err(BenchError::Silent(silent));
                     }
                     continue;
@@ -243,7 +243,7 @@ impl<R: Rig> StepBench<'_, R> {
         checks.push(submitted_is_completed(outcome));
         let (disturbances, gauges) = (course.disturbances(), course.gauges());
         // What is written through a cache reaches the device long after it was asked for.
-        let is_direct = !self.plan.buffered.value;
+        let is_direct = !self.plan.settings.engine.buffered;
         let disturbances = if is_direct { disturbances } else { seen(disturbances) };
         let disturbances = match judged.verdict {
             // Whoever works on while nothing is asked of the storage does not work for it.
@@ -255,7 +255,7 @@ impl<R: Rig> StepBench<'_, R> {
             _ => seen(disturbances),
         };
         let disturbances = [disturbances, outcome.disturbances.clone()].concat();
-        let hosts = course.hosts(&judged, &hosts, (place.tiles, self.plan.seed.value));
+        let hosts = course.hosts(&judged, &hosts, (place.tiles, self.plan.seed));
         if let Some(error) = &error {
             judged.verdict = Verdict::Interrupted;
             judged.cause = Cause::Unfinished;
@@ -267,7 +267,7 @@ impl<R: Rig> StepBench<'_, R> {
         warnings.extend(untested_limits(&judged));
         warnings.extend(unsure_limits(&course.judge, &judged));
         warnings.extend(clock_step(before, after));
-        let told = course.events(&events, self.plan.seed.value);
+        let told = course.events(&events, self.plan.seed);
         warnings.extend(tiles_moved(&told));
         warnings.extend(slow_hosts(&hosts).into_iter().map(|text| Warning {
             id: "slow-host".to_owned(),
@@ -286,12 +286,12 @@ impl<R: Rig> StepBench<'_, R> {
             judged,
             disturbances,
             hosts,
-            under_operations: course.operation_sums.under_operations(self.plan.seed.value),
+            under_operations: course.operation_sums.under_operations(self.plan.seed),
             events: told,
             steady,
             work: &course.work,
             slices_per_block: course.slices_per_block,
-            seed: self.plan.seed.value,
+            seed: self.plan.seed,
         };
         let warm_up = course.warm_up.unwrap_or_else(|| WarmUp {
             rule: "none".to_owned(),
@@ -489,8 +489,8 @@ fn cpu_per_io(outcome: &LoadOutcome) -> (Figure, Figure) {
 
 /// The longest a step takes, without preparing its disks.
 pub fn step_at_most(plan: &ResolvedPlan) -> Nanos {
-    let measured = plan.duration.value.0.saturating_mul(u64::from(plan.method.lengthen_max));
-    plan.warm_up_max.value.saturating_add(Nanos(measured))
+    let measured = plan.duration.0.saturating_mul(u64::from(plan.method.lengthen_max));
+    plan.warm_up_max.saturating_add(Nanos(measured))
 }
 
 /// A place for a step that starts now.

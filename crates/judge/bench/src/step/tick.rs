@@ -32,7 +32,7 @@ pub fn tick(plan: &ResolvedPlan, course: &mut Course<'_>, slice: &Slice) -> Tick
         is_longer: course.is_longer(),
         operations_per_s: count / seconds,
         read_share: if count > 0.0 { reads / count } else { 0.0 },
-        calls_per_s: (!plan.endpoints.is_empty()).then_some(calls / seconds),
+        calls_per_s: (!plan.settings.endpoints.is_empty()).then_some(calls / seconds),
         bytes_per_s: bytes / seconds,
         service_p99: felt.percentile(Ratio::new(0.99)),
         worker_cpu: slice.generator.worker_cpu.iter().copied().fold(0.0, f64::max),

@@ -1,5 +1,3 @@
-use units::Nanos;
-
 use super::finding::{Finding, Findings};
 use crate::events::{EventContext, EventProblem, event_problems};
 use crate::ladder::LadderSpec;
@@ -8,7 +6,7 @@ use crate::meter::Meter;
 use crate::named::NamedMachine;
 use crate::nearest::did_you_mean;
 use crate::placement::Placement;
-use crate::plan::{EngineOptions, Ladder, Measure, Plan, Scale};
+use crate::plan::{Ladder, OutOfRange, Plan};
 use crate::shipped;
 
 /// What a datastore may be; a simulation has an array in its place.
@@ -17,29 +15,25 @@ const ARRAY: &str = "array";
 /// What a second datastore may be; a simulation has a pool in its place.
 const SECOND: [&str; 3] = ["dir", "file", "block"];
 const POOL: &str = "pool";
-/// The longest stretch of a schedule: a 5-minute burst becomes one of eight hours.
-const TIME_SCALE_MAX: f64 = 100.0;
-
 /// All mistakes of meaning in a plan.
 pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
     let mut found = Findings::default();
     let root = Place::default();
-    datastore(&plan.datastore, root.key("datastore"), &mut found);
+    let first = plan.datastore.as_deref().unwrap_or_default();
+    target(first, &TARGETS, root.key("datastore"), &mut found);
     if let Some(second) = &plan.second {
-        self::second(second, &plan.datastore, root.key("second"), &mut found);
+        self::second(second, first, root.key("second"), &mut found);
     }
-    if !shipped::is_path(&plan.tile) {
+    if let Some(name) = plan.tile.as_ref().filter(|name| !shipped::is_path(name)) {
         let names: Vec<&str> = shipped::tile_names().collect();
-        found.known(root.key("tile"), "shipped tile", &plan.tile, &names);
+        found.known(root.key("tile"), "shipped tile", name, &names);
     }
     if let Some(name) = plan.operations.as_ref().filter(|name| !shipped::is_path(name)) {
         let names: Vec<&str> = shipped::group_names().collect();
         found.known(root.key("operations"), "shipped operation group", name, &names);
     }
     ladder(&plan.ladder, &root.key("ladder"), &mut found);
-    measure(&plan.measure, &root.key("measure"), &mut found);
-    scale(&plan.scale, &root.key("scale"), &mut found);
-    engine(&plan.engine, &root.key("engine"), &mut found);
+    ranges(plan.out_of_range(), &root, &mut found);
     let placement = plan.hosts.placement.as_ref().map(|text| text.parse::<Placement>());
     if let Some(Err(error)) = placement {
         found.add(root.key("hosts").key("placement"), error.to_string());
@@ -114,10 +108,6 @@ pub(super) fn second_pool(text: &str, place: Place, found: &mut Findings) {
     }
 }
 
-fn datastore(text: &str, place: Place, found: &mut Findings) {
-    target(text, &TARGETS, place, found);
-}
-
 fn target(text: &str, kinds: &[&str], place: Place, found: &mut Findings) {
     if text.trim().is_empty() {
         found.add(place, "the datastore is empty");
@@ -154,62 +144,12 @@ fn ladder(ladder: &Ladder, place: &Place, found: &mut Findings) {
             Ok(_) => {}
         }
     }
-    if let Some(most) = ladder.tiles_max {
-        found.at_least_one(place.key("tiles-max"), "tiles-max", most);
-    }
-    if let Some(repeats) = ladder.repeats {
-        found.at_least_one(place.key("repeats"), "the number of repeats", repeats);
-    }
 }
 
-pub(super) fn measure(measure: &Measure, place: &Place, found: &mut Findings) {
-    if let (Some(least), Some(most)) = (measure.warm_up_min, measure.warm_up_max)
-        && least > most
-    {
-        found.add(
-            place.key("warm-up-min"),
-            format!("the shortest warm-up {least} is above the longest {most}"),
-        );
-    }
-    if let Some(duration) = measure.duration {
-        found.some_time(place.key("duration"), "the measured time", duration);
-    }
-    if let Some(slice) = measure.slice {
-        found.some_time(place.key("slice"), "the slice", slice);
-        if let Some(duration) = measure.duration
-            && duration != Nanos::ZERO
-            && slice > duration
-        {
-            let message = format!("the slice {slice} is longer than the measured time {duration}");
-            found.add(place.key("slice"), message);
-        }
-    }
-}
-
-pub(super) fn scale(scale: &Scale, place: &Place, found: &mut Findings) {
-    if let Some(footprint) = scale.footprint
-        && !(footprint > 0.0 && footprint <= 1.0)
-    {
-        found.add(
-            place.key("footprint"),
-            format!("the footprint scale {footprint} must be above 0 and at most 1"),
-        );
-    }
-    if let Some(time) = scale.time
-        && !(time > 0.0 && time <= TIME_SCALE_MAX)
-    {
-        found.add(
-            place.key("time"),
-            format!("the time scale {time} must be above 0 and at most {TIME_SCALE_MAX}"),
-        );
-    }
-}
-
-fn engine(engine: &EngineOptions, place: &Place, found: &mut Findings) {
-    if let Some(workers) = engine.workers {
-        found.at_least_one(place.key("workers"), "the number of workers", workers);
-    }
-    if engine.space_max.is_some_and(|space| space.get() == 0) {
-        found.add(place.key("space-max"), "space-max is 0 and must be above 0");
+/// Values outside their range, below the table that has them.
+pub(super) fn ranges(wrong: Vec<OutOfRange>, place: &Place, found: &mut Findings) {
+    for own in wrong {
+        let place = own.key.split('.').fold(place.clone(), |place, key| place.key(key));
+        found.add(place, own.to_string());
     }
 }

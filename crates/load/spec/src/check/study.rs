@@ -20,8 +20,8 @@ pub(crate) fn study_findings(study: &Study) -> Vec<Finding> {
         let message = format!("the seed {} must be at most 2^63-1", study.seed);
         found.add(root.key("seed"), message);
     }
-    plan::measure(&study.measure, &root.key("measure"), &mut found);
-    plan::scale(&study.scale, &root.key("scale"), &mut found);
+    plan::ranges(study.measure.out_of_range(), &root, &mut found);
+    plan::ranges(study.scale.out_of_range(), &root, &mut found);
     configurations(study, &root.key("configuration"), &mut found);
     let names: Vec<&str> = study.configurations.iter().map(|each| each.name.as_str()).collect();
     for (i, each) in study.reals.iter().enumerate() {
@@ -59,8 +59,8 @@ fn configuration(
     found: &mut Findings,
 ) {
     found.says_something(place.key("title"), "the title", &each.title);
-    plan::measure(&each.measure, &place.key("measure"), found);
-    plan::scale(&each.scale, &place.key("scale"), found);
+    plan::ranges(each.measure.out_of_range(), place, found);
+    plan::ranges(each.scale.out_of_range(), place, found);
     if let Some(second) = &each.second {
         plan::second_pool(second, place.key("second"), found);
     }
@@ -92,8 +92,8 @@ fn configuration(
 
 fn real(each: &RealConfiguration, study: &Study, place: &Place, found: &mut Findings) {
     found.says_something(place.key("title"), "the title", &each.title);
-    plan::measure(&each.measure, &place.key("measure"), found);
-    plan::scale(&each.scale, &place.key("scale"), found);
+    plan::ranges(each.measure.out_of_range(), place, found);
+    plan::ranges(each.scale.out_of_range(), place, found);
     found.at_least_one(place.key("tiles"), "the number of tiles", each.tiles);
     found.at_least_one(place.key("workers"), "the number of workers", each.workers);
     if each.tile.is_none() && study.tile.is_none() {

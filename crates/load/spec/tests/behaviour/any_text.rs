@@ -65,11 +65,11 @@ fn plan() -> impl Strategy<Value = Plan> {
     (prop::option::of(ladder), warm_up, time, prop::option::of(1e-9..1.0_f64), any::<u64>())
         .prop_map(|(ladder, warm_up, duration, footprint, number)| Plan {
             endpoints: indexmap::IndexMap::new(),
-            datastore: "dir:/srv/storage".to_owned(),
-            tile: "datacenter".to_owned(),
+            datastore: Some("dir:/srv/storage".to_owned()),
+            tile: Some("datacenter".to_owned()),
             second: (number % 7 == 3).then(|| "dir:/srv/other".to_owned()),
             operations: number.is_multiple_of(2).then(|| "standard".to_owned()),
-            profile: Profile::Quick,
+            profile: Some(Profile::Quick),
             ladder: Ladder { tiles: ladder.map(|ladder| ladder.to_string()), ..Ladder::default() },
             measure: Measure {
                 warm_up_min: warm_up.map(|(one, other)| Nanos(one.min(other))),

@@ -1,30 +1,24 @@
-//! What a served tier says of itself to Prometheus: OpenMetrics over HTTP, on this machine alone.
-//!
-//! What it refuses: any address but a loopback one (whoever wants it elsewhere has a proxy with a
-//! password); any path but `/metrics`; a client that is slow, which is left.
+//! Figures of a served tier for Prometheus, as OpenMetrics text.
 
-use std::fmt::Write as _;
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, Write};
 use std::sync::Weak;
 use std::time::Duration;
 
 use block_server::Running;
-use run_store::openmetrics::{END, MEDIA_TYPE, family, labels, sample};
+use run_store::openmetrics::{END, family, labels, sample};
 use run_store::slice::Direction;
 use stats::Histogram;
 use tier_service::{Command, Control, MemoryReport, Report, Taken, Times};
 use units::Nanos;
 
-/// How long a client may take, and the tier.
+/// How long the tier may take to report.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A question is not longer.
-const QUESTION_BYTES: usize = 8 << 10;
 /// Upper ends of the buckets of times, in microseconds: flash, networks, disks, and what is wrong.
 const BUCKETS_US: [u64; 12] =
     [50, 100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 100_000, 250_000, 1_000_000];
 
 /// Whom to ask.
+#[derive(Clone)]
 pub struct Source {
     /// The set.
     pub control: Control,
@@ -34,70 +28,8 @@ pub struct Source {
     pub server: Weak<Running>,
 }
 
-/// Answers at an address from now on, on a thread that ends with the program.
-///
-/// # Errors
-/// The address is none of this machine alone, or cannot be had.
-pub fn serve(address: SocketAddr, source: Source) -> io::Result<SocketAddr> {
-    if !address.ip().is_loopback() {
-        let words = format!(
-            "{address} can be reached from elsewhere: metrics are told to this machine alone"
-        );
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
-    }
-    let listener = TcpListener::bind(address)?;
-    let at = listener.local_addr()?;
-    std::thread::Builder::new().name("metrics".to_owned()).spawn(move || {
-        for stream in listener.incoming().flatten() {
-            // Whoever went does not want it.
-            let _ = answer(&stream, &source);
-        }
-    })?;
-    Ok(at)
-}
-
-fn answer(stream: &TcpStream, source: &Source) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let asked = question(stream)?;
-    let (status, body) = match asked.split(' ').collect::<Vec<_>>()[..] {
-        ["GET", "/metrics", ..] => match told(source) {
-            Ok(text) => ("200 OK", text),
-            Err(error) => ("503 Service Unavailable", format!("{error}\n").into_bytes()),
-        },
-        ["GET", ..] => ("404 Not Found", b"there is /metrics\n".to_vec()),
-        _ => ("405 Method Not Allowed", b"GET /metrics\n".to_vec()),
-    };
-    let kind = if status.starts_with("200") { MEDIA_TYPE } else { "text/plain; charset=utf-8" };
-    let mut head = String::new();
-    let _ = write!(
-        head,
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
-         Connection: close\r\n\r\n",
-        body.len()
-    );
-    let mut stream = stream;
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(&body)
-}
-
-/// The first line of a question, once its head is there.
-fn question(mut stream: &TcpStream) -> io::Result<String> {
-    let mut head = Vec::new();
-    let mut bytes = [0; 1024];
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        match stream.read(&mut bytes)? {
-            0 => break,
-            read => head.extend_from_slice(&bytes[..read]),
-        }
-        if head.len() > QUESTION_BYTES {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-    }
-    Ok(String::from_utf8_lossy(&head).lines().next().unwrap_or_default().to_owned())
-}
-
-fn told(source: &Source) -> io::Result<Vec<u8>> {
+/// The figures of now, as OpenMetrics text.
+pub fn text(source: &Source) -> io::Result<Vec<u8>> {
     let ended = || io::Error::other("the tier ends");
     let server = source.server.upgrade().ok_or_else(ended)?;
     let report = source.control.ask(Command::Status, &server, PATIENCE);
