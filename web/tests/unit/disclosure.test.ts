@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Run, Step, Warning } from '../../src/lib/api/types';
-import { checksText, costOfOperations, errorsOf, factsOf, generatorText, intervalText, leaves, operationsOf, pooledVerdicts, scoreOf, tileVerdicts, warningsOf, wattsOf } from '../../src/lib/ui/disclosure';
+import type { Run, Step } from '../../src/lib/api/types';
+import { checksText, costOfOperations, errorsOf, generatorText, intervalText, leaves, numbersOf, operationsOf, pooledVerdicts, scoreOf, tileVerdicts, wattsOf } from '../../src/lib/ui/disclosure';
 import { Model, SCENARIOS } from '../fixtures/model';
 
 const scenario = SCENARIOS.find(({ id }) => id === 'ladder-10');
@@ -12,41 +12,15 @@ describe('what stands behind the numbers', () => {
   it('is every leaf of a document', () => {
     expect(leaves({ a: { b: 1, c: null }, d: ['x', 'y'], e: [], f: [{ g: true }] })).toEqual([['a.b', '1'], ['d', 'x, y'], ['f.0.g', 'true']]);
   });
-  it('names seed, versions and sums exactly', () => {
-    const facts = new Map(factsOf(run, page));
-    expect(facts.get('Seed')).toBe('5974488841028774123 (xoshiro256++/1)');
-    expect(facts.get('Tilemark')).toContain('commit 0123456789ab');
-    expect(facts.get('Plan, SHA-256')).toHaveLength(64);
-  });
   it('has every verdict, of all tiles together and of each', () => {
     expect(pooledVerdicts(run)).toHaveLength(10);
     expect(tileVerdicts(run).rows).toHaveLength(55);
     expect(tileVerdicts(run).rows.at(-1)?.slice(0, 4)).toEqual([10, 1, 10, 'shop']);
     expect(intervalText(pooledVerdicts(run)[0]?.limit as never)).toBe('36 ms to 45 ms (95 %)');
   });
-  it('tells each warning once, with where, found, allowed', () => {
-    const told = warningsOf(run);
-    expect(told.map(({ warning }) => warning.id)).toEqual(['same-device', 'not-steady']);
-    expect([told[0]?.where, told[1]?.where]).toEqual(['', 'at 4, 8 tiles']);
-    expect(told[1]?.numbers).toBe('Found: range 31 %; allowed: 20 %.');
-  });
-  it('folds what each step says again of each workload into one line that names them', () => {
-    const untested = (of: string): Warning => ({ id: 'limit-not-tested', text: `the ${of} was not tested: nothing was done`, value: '0 samples', limit: null, hint: 'run longer' });
-    const warnings = ["shop's limit on order", "mail's limit on send"].map(untested);
-    const steps = [1, 2, 4, 4].map((tiles) => ({ ...(run.steps[0] as Step), tiles, warnings }));
-    const told = warningsOf({ ...run, warnings: [], steps });
-    expect(told).toHaveLength(1);
-    expect(told[0]).toMatchObject({
-      where: 'at 1, 2, 4 tiles, 8 times', numbers: 'Found: 0 samples.',
-      text: "the shop's limit on order was not tested: nothing was done; likewise mail's limit on send",
-    });
-    const many = Array.from({ length: 20 }, (_, n) => untested(`limit ${n}`));
-    const text = warningsOf({ ...run, warnings: many, steps: [] })[0]?.text;
-    expect(text).toMatch(/, 12 and 7 more$/);
-  });
-  it('ends what differs within a sentence without its comma', () => {
-    const unsure = ['deploys: 1 s, against 10m, and kept', 'moves: 2 s, against 20m, and kept'].map((text): Warning => ({ id: 'not-sure', text, value: null, limit: null, hint: null }));
-    expect(warningsOf({ ...run, warnings: unsure, steps: [] })[0]?.text).toBe('deploys: 1 s, against 10m, and kept; likewise moves: 2 s, against 20m');
+  it('says what a warning found and what is allowed', () => {
+    expect(page.warnings?.map(numbersOf)).toEqual(['Found: /dev/nvme0n1; allowed: another device.', 'Found: range 31 %; allowed: 20 %.']);
+    expect(numbersOf({ id: 'reused', place: '', text: '', found: '', allowed: '', hint: null })).toBe('');
   });
   it('has the watts of each meter and why there is no score per kilowatt', () => {
     const step = run.steps[0] as Step;

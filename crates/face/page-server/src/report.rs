@@ -8,7 +8,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use run_store::run::Status;
 use run_store::rundir::{RunDirError, StoredRun, files};
 use serde_json::{Map, Value, json};
 use view::Source;
@@ -56,14 +55,7 @@ pub fn report(directory: &Path) -> Result<String, ReportError> {
 fn page(source: &Source, directory: &Path) -> RunPage {
     let mut page = source.page();
     page.row.state = RunState::Complete;
-    page.row.status = page.run.as_ref().map(|run| {
-        match run.answer.status {
-            Status::Complete => "complete",
-            Status::Interrupted => "interrupted",
-            Status::Inconclusive => "inconclusive",
-        }
-        .to_owned()
-    });
+    page.row.status = page.run.as_ref().map(|run| run.answer.ending().to_owned());
     page.checksums = page.checksums.or_else(|| checksums(directory));
     page
 }
@@ -122,6 +114,8 @@ mod tests {
                 error: None,
             },
             headline: None,
+            warnings: Vec::new(),
+            facts: Vec::new(),
             run: None,
             environment: None,
             preflight: None,

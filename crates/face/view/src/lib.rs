@@ -14,8 +14,10 @@
 mod answer;
 mod compare;
 pub mod document;
+mod facts;
 pub mod observed;
 mod offline;
+mod parts;
 pub mod pipeline;
 pub mod plain;
 mod request;
@@ -24,12 +26,15 @@ mod scope;
 mod source;
 mod study;
 mod views;
+mod warnings;
 mod words;
 
 pub use crate::compare::compare;
 pub use answer::{Document, answer, refused};
 pub use offline::{OFFLINE_BYTES_MAX, every_request, offline};
+pub use parts::{Role, interval, parts};
 pub use request::{Breakdown, Lens, Measure, Request, RequestError, View};
 pub use source::{OpenError, Source, TraceFacts};
 pub use study::{studies, study};
 pub use views::{disturbed, list, row_of};
+pub use warnings::warnings;

@@ -18,11 +18,6 @@ pub(crate) fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A limit's name: `shop order p95`.
-pub(crate) fn limit_name(workload: &str, limit: &LimitResult) -> String {
-    format!("{workload} {} {}", limit.name, limit.statistic)
-}
-
 /// What was measured of what is allowed: `2.87 s of 500 ms`.
 pub(crate) fn of_limit(limit: &LimitResult) -> String {
     let allowed = Nanos(limit.limit_ns);
@@ -86,26 +81,29 @@ pub(crate) fn answer(source: &Source) -> String {
 /// The answer of a run: what it holds, and what breaks.
 pub(crate) fn answer_of(run: &Run) -> String {
     let answer = &run.answer;
-    let broken = answer.first_broken.as_ref().filter(|_| answer.status == Status::Complete);
-    let text = match (broken, answer.tiles_held) {
-        (Some(broken), Some(held)) if broken.limit.measured_ns.is_some() => {
-            held_and_broken(run, held, broken)
+    let broken = answer.first_broken.as_ref();
+    let (text, names_target) = match (broken, answer.tiles_held) {
+        (Some(broken), Some(held))
+            if answer.status == Status::Complete && broken.limit.measured_ns.is_some() =>
+        {
+            (held_and_broken(run, held, broken), false)
         }
         (_, Some(held)) if answer.status == Status::Complete => {
-            stored_sentence(run) + &nearest(run, held)
+            (sentence_of(run) + &nearest(run, held), true)
         }
-        _ => stored_sentence(run),
+        // A sentence in which nothing was decided does not name what was measured.
+        (broken, held) => (sentence_of(run), held.is_some() || broken.is_some()),
     };
-    if run.target.is_simulated() && !text.contains(run.target.subject()) {
+    if run.target.is_simulated() && !names_target {
         return format!("Simulated: {text}");
     }
     capital(&text)
 }
 
-/// `bench`'s own sentence, without the score, which stands beside it.
-pub(crate) fn stored_sentence(run: &Run) -> String {
-    let said = run.answer.without_score();
-    let said = if said.is_empty() { "no answer was stored" } else { said };
+/// The run's own sentence, without the score, which stands beside it.
+pub(crate) fn sentence_of(run: &Run) -> String {
+    let said = run.sentence_without_score();
+    let said = if said.is_empty() { "no answer was stored" } else { &said };
     format!("{said}.")
 }
 
@@ -113,8 +111,7 @@ pub(crate) fn stored_sentence(run: &Run) -> String {
 pub(crate) fn nearest(run: &Run, held: u32) -> String {
     let steps: Vec<&Step> = run.steps.iter().filter(|step| step.tiles == held).collect();
     let nearest = closest(&steps).map(|limit| {
-        let name = limit_name(&limit.workload, &limit.result);
-        format!(" Nearest to its limit: {name}, {}.", of_limit(&limit.result))
+        format!(" Nearest to its limit: {}, {}.", limit.name(), of_limit(&limit.result))
     });
     nearest.unwrap_or_default()
 }
@@ -130,7 +127,7 @@ pub(crate) fn closest<'a>(steps: &[&'a Step]) -> Option<&'a PooledLimit> {
 
 fn held_and_broken(run: &Run, held: u32, broken: &BrokenLimit) -> String {
     let limit = &broken.limit;
-    let (name, measured) = (limit_name(&broken.workload, limit), of_limit(limit));
+    let (name, measured) = (broken.name(), of_limit(limit));
     let vms = |tiles: u32| tiles.saturating_mul(run.tile.vms);
     if held == 0 {
         let tiles = tiles_and_vms(broken.tiles, vms(broken.tiles));

@@ -8,7 +8,7 @@ use run_store::run::{
 };
 
 use crate::document::{Better, Unit};
-use crate::names::{call_name, gauge_name, latency_name, limit_name, work_name};
+use crate::names::{call_name, gauge_name, latency_name, limit_key, work_name};
 use crate::subject::Subject;
 
 /// What a figure is, without its values.
@@ -265,8 +265,7 @@ fn of_step(
     }
     for pooled in &step.limits {
         let limit = &pooled.result;
-        let name = limit_name(pooled);
-        let title = format!("{} {} {}", pooled.workload, limit.name, limit.statistic);
+        let (name, title) = (limit_key(pooled), pooled.name());
         let value = limit.measured_ns.map(|ns| Sample {
             at_least: is_lower_bound(limit),
             ..sample(ns as f64, within(&name))

@@ -5,7 +5,7 @@ use run_store::run::PooledLimit;
 use run_store::slice::Direction;
 
 /// `limit/shop/order/p95`.
-pub(crate) fn limit_name(pooled: &PooledLimit) -> String {
+pub(crate) fn limit_key(pooled: &PooledLimit) -> String {
     format!("limit/{}/{}/{}", pooled.workload, pooled.result.name, pooled.result.statistic)
 }
 

@@ -193,7 +193,7 @@ impl<'a> Blocks<'a> {
         for (at, pooled) in self.step.limits.iter().enumerate() {
             let statistic = pooled.result.statistic;
             let error = latency(&|block| &block.limits[at], statistic);
-            know(names::limit_name(pooled), error);
+            know(names::limit_key(pooled), error);
         }
         for (at, calls) in self.step.calls.iter().enumerate() {
             let name = names::call_name(&calls.workload, &calls.kind);

@@ -51,7 +51,7 @@ impl Answered<'_> {
             schema: SCHEMA.to_owned(),
             tool: self.options.tool.clone(),
             run: run.id.clone(),
-            run_said: run.answer.sentence.clone(),
+            run_said: run.sentence(),
             run_simulated: run.target.is_simulated(),
             tile: run.tile.name.clone(),
             vms_per_tile: self.load.vms,

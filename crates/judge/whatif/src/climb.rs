@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
-use run_store::run::Step;
+use run_store::run::{Step, Stop};
 use spec::array::Array;
 use units::Nanos;
 
 use super::document::{SeedEdge, Stopped};
 use bench::BenchError;
-use bench::ladder::{Climb, Edge, Ladder, LadderOptions, StepResult, Stop};
+use bench::ladder::{Climb, Edge, Ladder, LadderOptions, StepResult};
 use bench::progress::Control;
 use bench::simulate::Stage;
 

@@ -482,7 +482,10 @@ export interface components {
             capacity?: components["schemas"]["Capacity"] | null;
             /** @description What ended the search. */
             edge: components["schemas"]["Edge"];
-            /** @description The answer in a sentence a person can quote. */
+            /**
+             * @description The answer in a sentence a person can quote, for readers without this program: it is made of
+             *     the other fields ([`super::Run::sentence`]), and this program reads them.
+             */
             sentence: string;
             /** @description The first limit that broke one step above; null if none did. */
             first_broken: components["schemas"]["BrokenLimit"] | null;
@@ -497,8 +500,10 @@ export interface components {
             score_interval: components["schemas"]["Interval"] | null;
             /** @description The score by the power of the held tiles; empty without a meter. */
             per_kilowatt?: components["schemas"]["PerKilowatt"][];
-            /** @description How far the run got: `5 of at most 9 steps, interrupted in step 6 (6 tiles)`. */
+            /** @description How far the run got, in words: `5 runs of 3 tile counts, 2 passed; interrupted`. */
             progress: string;
+            /** @description How the climb went, by which the words are made; absent in runs of earlier versions. */
+            climb?: components["schemas"]["ClimbFacts"] | null;
         };
         /** @description Small I/Os (below 32 KiB) without and with a large one (64 KiB and above) in flight. */
         BesideRow: {
@@ -658,6 +663,54 @@ export interface components {
             tolerance: number;
             /** @description Whether it passed. */
             passed: boolean;
+        };
+        /** @description What ended the climb. */
+        ClimbEnd: {
+            /** @constant */
+            how: "complete";
+        } | {
+            /** @constant */
+            how: "interrupted";
+        } | {
+            /** @constant */
+            how: "failed";
+            /** @description The error's message. */
+            error: string;
+        } | {
+            /** @constant */
+            how: "not-yet";
+        };
+        /** @description How the climb of the ladder went. */
+        ClimbFacts: {
+            /** @description What ended it. */
+            ended: components["schemas"]["ClimbEnd"];
+            /** @description What is above the tiles held; null if nothing above them was tested. */
+            stop: components["schemas"]["Stop"] | null;
+            /** @description The time that ended the search, where it was open then. */
+            out_of_time?: components["schemas"]["OutOfTime"] | null;
+            /**
+             * Format: uint64
+             * @description The most users that are kept in memory, where that kept more tiles from being tried.
+             */
+            users_max?: number | null;
+            /** @description A count that passed before an overload and failed after it. */
+            hysteresis?: components["schemas"]["Hysteresis"] | null;
+            /**
+             * Format: uint32
+             * @description How many different counts of tiles ran.
+             */
+            tile_counts: number;
+            /**
+             * Format: uint32
+             * @description How many of them passed.
+             */
+            tile_counts_passed: number;
+            /** @description Counts above what is held that passed all the same. */
+            passed_above?: number[];
+            /** @description Counts below what is held that failed all the same. */
+            failed_below?: number[];
+            /** @description How far the model is off, where the array was fitted to storage. */
+            model_error?: components["schemas"]["ModelError"] | null;
         };
         /** @description A figure of both. */
         CompareMetric: {
@@ -939,7 +992,7 @@ export interface components {
         };
         /** @description A reason to trust an answer less. */
         Doubt: {
-            /** @description `disturbed`, `hysteresis`, `event`, or the identifier of the warning. */
+            /** @description `disturbed`, `out-of-time`, `hysteresis`, `event`, or the identifier of the warning. */
             id: string;
             /** @description In a sentence. */
             text: string;
@@ -1045,6 +1098,13 @@ export interface components {
              */
             tiles?: number | null;
         };
+        /** @description A fact of how a run was measured. */
+        Fact: {
+            /** @description `Seed`. */
+            name: string;
+            /** @description `42 (xoshiro256++/1)`. */
+            value: string;
+        };
         /** @description A number that may be absent, and then says why. Never NaN, never infinite. */
         Figure: {
             /**
@@ -1073,6 +1133,27 @@ export interface components {
             samples: number;
             /** @description Where it is proven, as in [`Hero::link`]. */
             link: string;
+        };
+        /** @description Warnings of one code with one advice, as one. */
+        FoldedWarning: {
+            /** @description Stable identifier: `generator-late`. */
+            id: string;
+            /**
+             * @description Where and how often it was given: `at 1, 2, 4 tiles, 24 times`; empty for what was said once of
+             *     the run.
+             */
+            place: string;
+            /**
+             * @description What it means, and of what else: `the shop's limit on order was not tested; likewise mail's
+             *     limit on send`.
+             */
+            text: string;
+            /** @description Measured values, each once; empty if there are none. */
+            found: string;
+            /** @description Limits that they are held against, each once; empty if there are none. */
+            allowed: string;
+            /** @description What to try next, if anything helps. */
+            hint: string | null;
         };
         /** @description One number of one slice. */
         Gauge: {
@@ -1340,6 +1421,19 @@ export interface components {
             /** @description How its generator fared. */
             generator: components["schemas"]["GeneratorHealth"];
         };
+        /** @description A count of tiles that passed, and failed after an overload: the storage had not recovered. */
+        Hysteresis: {
+            /**
+             * Format: uint32
+             * @description The count that passed and failed.
+             */
+            tiles: number;
+            /**
+             * Format: uint32
+             * @description The count of the overload.
+             */
+            overload: number;
+        };
         /** @description The range an estimate is expected to lie in. */
         Interval: {
             /**
@@ -1497,6 +1591,21 @@ export interface components {
             limit_source: string;
             /** @description Reads, then writes. */
             panels: components["schemas"]["MatrixPanel"][];
+        };
+        /** @description Steps that a simulation left out. */
+        LeftOut: {
+            /** @description The step that would have been next; null if the last one was over. */
+            next: components["schemas"]["NextStep"] | null;
+            /**
+             * Format: uint32
+             * @description Steps that ran.
+             */
+            steps_run: number;
+            /**
+             * Format: uint32
+             * @description Steps that the plan asked for; null where a search chose them.
+             */
+            steps_asked: number | null;
         };
         /** @description A limit and what was measured. */
         LimitHeld: {
@@ -1992,6 +2101,17 @@ export interface components {
              */
             sampled_share: number;
         };
+        /** @description How far a fitted model is off. */
+        ModelError: {
+            /** @description Interval of the most tiles that hold by the search alone; null where nothing was decided. */
+            searched: components["schemas"]["TilesInterval"] | null;
+            /** @description Whether the answer's own interval has the error of the model in it. */
+            is_interval_widened: boolean;
+            /** @description Whether the model is so far off that its count of tiles is no answer. */
+            is_too_far: boolean;
+            /** @description How far, in words. */
+            text: string;
+        };
         /**
          * @description What the parts of the modelled storage and hosts did in the measured time of a simulated
          *     step. Real storage does not say; of a real step at most the host is known, by what the
@@ -2072,6 +2192,19 @@ export interface components {
             /** @description In words. */
             text: string;
         };
+        /** @description A step that did not run. */
+        NextStep: {
+            /**
+             * Format: uint32
+             * @description Its tiles.
+             */
+            tiles: number;
+            /**
+             * Format: uint32
+             * @description Its repeat, from 1.
+             */
+            repeat: number;
+        };
         /** @description Infrastructure operations that ran beside the tiles. */
         OperationsFacts: {
             /** @description The group, as the plan names it. */
@@ -2086,6 +2219,19 @@ export interface components {
         };
         /** @description Where a plan value came from; an earlier one overrides a later one. */
         Origin: "flag" | "env" | "plan" | "config" | "profile" | "default";
+        /** @description The time that ended an open search. */
+        OutOfTime: {
+            /**
+             * Format: uint64
+             * @description Time there was, in nanoseconds.
+             */
+            time_ns: number;
+            /**
+             * @description Steps that were left out, where it was the real time of a simulation (`--within`); null
+             *     where it was the budget of the search.
+             */
+            left_out: components["schemas"]["LeftOut"] | null;
+        };
         /** @description `overview`: the answer, four numbers, what to look at next, and the block sizes. */
         Overview: {
             /** @description What ran, and whether users would feel it. */
@@ -2523,6 +2669,16 @@ export interface components {
              * @default null
              */
             headline: components["schemas"]["Headline"] | null;
+            /**
+             * @description Warnings of the run and its steps, folded.
+             * @default []
+             */
+            warnings: components["schemas"]["FoldedWarning"][];
+            /**
+             * @description How it was measured; empty without `run.json`.
+             * @default []
+             */
+            facts: components["schemas"]["Fact"][];
             /** @description `run.json`; none if it could not be read yet. */
             run: components["schemas"]["Run"] | null;
             /** @description `env.json`. */
@@ -2558,7 +2714,7 @@ export interface components {
             kind: components["schemas"]["RunKind"];
             /** @description How far it is. */
             state: components["schemas"]["RunState"];
-            /** @description `complete`, `interrupted` or `inconclusive`; none while it runs. */
+            /** @description `complete`, `ended-early`, `interrupted` or `inconclusive`; none while it runs. */
             status: string | null;
             /** @description When it began, RFC 3339, UTC. */
             started: string;
@@ -2958,6 +3114,38 @@ export interface components {
             to_ns: number;
             /** @description What the step came to; none while it runs. */
             verdict: components["schemas"]["Verdict"] | null;
+        };
+        /** @description What is above the tiles held. */
+        Stop: {
+            /** @constant */
+            what: "limit";
+            /**
+             * Format: uint32
+             * @description The step that failed.
+             */
+            tiles: number;
+        } | {
+            /** @constant */
+            what: "flat";
+            /**
+             * Format: uint32
+             * @description The first tested count of those that add nothing.
+             */
+            tiles: number;
+            /**
+             * Format: double
+             * @description What the last of them adds by the curve through all steps, as a share of what a tile
+             *     does by itself; may be negative.
+             */
+            gain: number;
+        } | {
+            /** @constant */
+            what: "inconclusive";
+            /**
+             * Format: uint32
+             * @description The step without a verdict.
+             */
+            tiles: number;
         };
         /** @description One claim. */
         StudyClaim: {

@@ -37,6 +37,7 @@ export type TileCurve = Schemas['TileCurve'];
 export type AccessPage = Schemas['AccessPage'];
 export type MachinePage = Schemas['MachinePage'];
 export type MachineGauge = Schemas['MachineGauge'];
+export type FoldedWarning = Schemas['FoldedWarning'];
 export type Headline = Schemas['Headline'];
 export type CurvePoint = Schemas['CurvePoint'];
 export type CurveLimit = Schemas['CurveLimit'];
@@ -59,7 +60,6 @@ export type StudySection = Schemas['StudySection'];
 export type Run = Schemas['Run'];
 export type Step = Schemas['Step'];
 export type LimitResult = Schemas['LimitResult'];
-export type Warning = Schemas['Warning'];
 export type Problem = Schemas['Problem'];
 
 /** Each view and its document. */

@@ -1,6 +1,6 @@
 // What a third party needs to judge a run, as lines: facts, verdicts, warnings, checks.
 
-import type { LimitResult, Run, RunPage, Step, Warning } from '../api/types';
+import type { FoldedWarning, LimitResult, Run, Step } from '../api/types';
 import type { Table } from '../chart/table';
 import { bytes, counted, latency, share, significant, span, whole } from '../format';
 
@@ -25,33 +25,6 @@ export function withUnit(key: string, value: unknown): string {
   return String(value);
 }
 
-/** How a run was measured. */
-export function factsOf(run: Run, page: RunPage): [string, string][] {
-  const { target, tile, engine, scale } = run;
-  const scales = [
-    scale && scale.footprint !== 1 ? `disks at ${share(scale.footprint)} of their size` : '',
-    scale && scale.time !== 1 ? `time at ${share(scale.time)}` : '',
-  ].filter(Boolean);
-  return [
-    ['Tilemark', `${run.tool.version}${run.tool.commit ? ` (commit ${run.tool.commit})` : ''}`],
-    ['Run', run.id],
-    ['Started', run.started],
-    ['Ended', run.ended ?? 'not yet'],
-    ['Time under load', span(page.row.duration_ns)],
-    ['Target', `${target.summary} (${target.kind}), ${target.datastore}${target.capacity_bytes ? `, ${bytes(target.capacity_bytes)}` : ''}`],
-    ...(target.array_sha256 ? [['Model of the array, SHA-256', target.array_sha256] as [string, string]] : []),
-    ['Tile', `${tile.name}: ${counted(tile.vms, 'VM')}, ${counted(tile.workloads, 'workload')}, ${bytes(tile.disk_bytes)} of disks`],
-    ['Scale', scales.length ? scales.join(', ') : 'full: disks and time as the tile says'],
-    ['Tile definition, SHA-256', tile.sha256],
-    ['Plan, SHA-256', run.plan_sha256],
-    ['Seed', `${run.seed} (${run.random_generator})`],
-    ['Profile', run.profile],
-    ['Engine', `${engine.backend}, ${counted(engine.workers, 'thread')}, depth ${engine.depth}, ${engine.buffered ? 'through the page cache' : 'not through the page cache (O_DIRECT)'}`],
-    ['Resolution', `slices of ${latency(engine.slice_ns)}`],
-    ['Percentiles', 'of merged histograms, never means of percentiles; service time unless said otherwise'],
-  ];
-}
-
 /** The score with its interval and definition; null without steps. */
 export function scoreOf(run: Run): { text: string; interval: string; definition: string } | null {
   const score = run.answer?.score;
@@ -65,71 +38,9 @@ export function scoreOf(run: Run): { text: string; interval: string; definition:
   };
 }
 
-/** Warnings of one code with one advice, told as one. The twin of `Told` in `crates/base/run-store/src/run/told.rs`. */
-export interface Told {
-  warning: Warning;
-  /** Where and how often: `at 1, 2, 4 tiles, 24 times`; empty for what was said once of the run. */
-  where: string;
-  /** What the first says, and of what else. */
-  text: string;
-  /** What was measured and allowed, in a sentence. */
-  numbers: string;
-}
-
-/** How many differences are named before the rest is only counted. */
-const NAMED_MAX = 12;
-
-const listed = (items: readonly string[]): string =>
-  items.length > NAMED_MAX ? `${items.slice(0, NAMED_MAX).join(', ')} and ${items.length - NAMED_MAX} more` : items.join(', ');
-
-/** Warnings of the run, then of its steps; those of one code and advice once. */
-export function warningsOf(run: Run): Told[] {
-  const groups = new Map<string, { warnings: Warning[]; tiles: number[] }>();
-  const add = (warning: Warning, tiles: number | null): void => {
-    const key = `${warning.id}\n${warning.hint ?? ''}\n${tiles === null ? 'run' : 'step'}`;
-    const group = groups.get(key) ?? { warnings: [], tiles: [] };
-    group.warnings.push(warning);
-    if (tiles !== null) group.tiles.push(tiles);
-    groups.set(key, group);
-  };
-  run.warnings.forEach((warning) => add(warning, null));
-  run.steps.forEach((step) => (step.warnings ?? []).forEach((warning) => add(warning, step.tiles)));
-  return [...groups.values()].flatMap(({ warnings, tiles }) => {
-    const [first] = warnings;
-    if (!first) return [];
-    const likewise = differences([...new Set(warnings.map(({ text }) => text))]);
-    return {
-      warning: first,
-      where: placeOf([...new Set(tiles)].sort((a, b) => a - b), warnings.length),
-      text: likewise.length ? `${first.text}; likewise ${listed(likewise)}` : first.text,
-      numbers: numbersOf(warnings),
-    };
-  });
-}
-
-/** What all but the first say between the words that all begin and end with. */
-function differences(texts: readonly string[]): string[] {
-  const words = texts.map((text) => text.split(' '));
-  const shortest = Math.min(...words.map((own) => own.length));
-  const same = (at: (own: readonly string[]) => number): boolean => new Set(words.map((own) => own[at(own)])).size === 1;
-  let begin = 0;
-  while (begin < shortest && same(() => begin)) begin += 1;
-  let end = 0;
-  while (end < shortest - begin && same((own) => own.length - 1 - end)) end += 1;
-  return words.slice(1).map((own) => own.slice(begin, own.length - end).join(' ').replace(/[:,]$/, '') || own.join(' '));
-}
-
-function placeOf(tiles: readonly number[], times: number): string {
-  const [first, last] = [tiles[0] ?? 0, tiles.at(-1) ?? 0];
-  const isRange = tiles.length > 2 && last - first + 1 === tiles.length;
-  const at = tiles.length ? `at ${isRange ? `${first} to ${last}` : tiles.join(', ')} ${last === 1 ? 'tile' : 'tiles'}` : '';
-  return [at, times > Math.max(tiles.length, 1) ? counted(times, 'time') : ''].filter(Boolean).join(', ');
-}
-
-function numbersOf(warnings: readonly Warning[]): string {
-  const each = (texts: readonly (string | null | undefined)[]): string[] => [...new Set(texts.filter((text) => text !== null && text !== undefined))];
-  const [found, allowed] = [each(warnings.map(({ value }) => value)), each(warnings.map(({ limit }) => limit))];
-  const parts = [found.length ? `found: ${listed(found)}` : '', allowed.length ? `allowed: ${listed(allowed)}` : ''].filter(Boolean).join('; ');
+/** What was measured and allowed, in a sentence. */
+export function numbersOf({ found, allowed }: FoldedWarning): string {
+  const parts = [found && `found: ${found}`, allowed && `allowed: ${allowed}`].filter(Boolean).join('; ');
   return parts ? `${parts[0]?.toUpperCase() ?? ''}${parts.slice(1)}.` : '';
 }
 

@@ -1,7 +1,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bottleneck, Figure, Interval, LimitResult, PerKilowatt};
+use super::{
+    Bottleneck, ClimbFacts, Figure, Interval, LimitResult, PerKilowatt, TilesInterval, limit_name,
+};
 
 /// The run's answer. A score never stands alone: the verdict is beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +27,8 @@ pub struct Answer {
     pub capacity: Option<Capacity>,
     /// What ended the search.
     pub edge: Edge,
-    /// The answer in a sentence a person can quote.
+    /// The answer in a sentence a person can quote, for readers without this program: it is made of
+    /// the other fields ([`super::Run::sentence`]), and this program reads them.
     pub sentence: String,
     /// The first limit that broke one step above; null if none did.
     pub first_broken: Option<BrokenLimit>,
@@ -40,41 +43,11 @@ pub struct Answer {
     /// The score by the power of the held tiles; empty without a meter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_kilowatt: Vec<PerKilowatt>,
-    /// How far the run got: `5 of at most 9 steps, interrupted in step 6 (6 tiles)`.
+    /// How far the run got, in words: `5 runs of 3 tile counts, 2 passed; interrupted`.
     pub progress: String,
-}
-
-impl Answer {
-    /// The sentence up to the score, which stands beside it where there is room for both.
-    pub fn without_score(&self) -> &str {
-        let clause = self.score.value.map(score_clause);
-        let said = clause.and_then(|clause| self.sentence.rsplit_once(&clause));
-        said.map_or(self.sentence.as_str(), |(said, _)| said)
-    }
-}
-
-/// Begins the sentence of a model that is too far from what was measured: its count of tiles is no
-/// answer.
-pub const CANNOT_ANSWER: &str = "this model cannot answer: ";
-
-/// What the sentence of an answer says of its score: `; score 22.40`.
-pub fn score_clause(score: f64) -> String {
-    format!("; score {score:.2}")
-}
-
-/// The interval of the most tiles that hold.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TilesInterval {
-    /// Lower end.
-    pub low: u32,
-    /// Upper end; null if it is beyond what was or could be tried.
-    pub high: Option<u32>,
-    /// Where the edge most probably is by all steps together; it may lie between counts that ran.
-    /// Absent where no curve was fitted: then `tiles_held`.
+    /// How the climb went, by which the words are made; absent in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most_likely: Option<u32>,
-    /// Share of such intervals that hold the true count.
-    pub confidence: f64,
+    pub climb: Option<ClimbFacts>,
 }
 
 /// Room for disks of full size, when those that were measured were smaller.
@@ -131,4 +104,11 @@ pub struct BrokenLimit {
     pub copy: u32,
     /// The limit and what was measured.
     pub limit: LimitResult,
+}
+
+impl BrokenLimit {
+    /// `shop order p95`.
+    pub fn name(&self) -> String {
+        limit_name(&self.workload, self.limit.on, &self.limit.name, self.limit.statistic)
+    }
 }

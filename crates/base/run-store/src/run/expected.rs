@@ -24,3 +24,14 @@ pub struct Expected {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<u32>,
 }
+
+impl Expected {
+    /// `met`, `missed` or `not decided`.
+    pub const fn outcome(&self) -> &'static str {
+        match self.verdict {
+            Verdict::Passed => "met",
+            Verdict::Failed => "missed",
+            Verdict::Inconclusive | Verdict::Interrupted => "not decided",
+        }
+    }
+}

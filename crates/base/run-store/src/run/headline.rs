@@ -84,6 +84,7 @@ mod tests {
             score_interval: None,
             per_kilowatt: Vec::new(),
             progress: String::new(),
+            climb: None,
         }
     }
 

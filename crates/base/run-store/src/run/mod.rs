@@ -2,6 +2,7 @@
 
 mod answer;
 mod call;
+mod climb;
 mod document;
 mod estate;
 mod event;
@@ -20,17 +21,18 @@ mod power;
 mod read;
 mod replay;
 mod resource;
+mod sentence;
 mod step;
 mod tier;
-mod told;
 mod verdict;
 mod warning;
 mod workload;
 
-pub use answer::{
-    Answer, BrokenLimit, CANNOT_ANSWER, Capacity, Edge, Status, TilesInterval, score_clause,
-};
+pub use answer::{Answer, BrokenLimit, Capacity, Edge, Status};
 pub use call::{CallErrors, CallTotal};
+pub use climb::{
+    ClimbEnd, ClimbFacts, Hysteresis, LeftOut, ModelError, NextStep, OutOfTime, Stop, TilesInterval,
+};
 pub use document::{
     EngineFacts, OperationsFacts, Origin, PlanValue, Prefill, RateFacts, Resized, Run, SIMULATED,
     ScaleFacts, ServedTier, TargetFacts, TileFacts, ToolFacts,
@@ -57,9 +59,9 @@ pub use step::{
     TileScore, UnderOperations, WarmUp,
 };
 pub use tier::{TierCounts, TierFacts};
-pub use told::{Told, listed, told};
 pub use verdict::Verdict;
 pub use warning::{Known, Warning};
 pub use workload::{
     ActionResult, LimitOn, LimitResult, MetricResult, ReferenceOrigin, Statistic, WorkloadResult,
+    limit_name,
 };

@@ -1,15 +1,9 @@
-use super::{Answer, Run, Step, UnderOperations};
+use super::{Run, Step, UnderOperations};
 
 impl UnderOperations {
-    /// What operations cost the tiles at the most tiles that held, in the last repeat that says so.
-    pub fn of_held<'a>(answer: &Answer, steps: &'a [Step]) -> Option<&'a Self> {
-        let mut held = steps.iter().filter(|step| Some(step.tiles) == answer.tiles_held).rev();
-        held.find_map(|step| step.under_operations.as_ref())
-    }
-
-    /// `operations 62 % of the time; the tiles' actions then took 1.23 times as long (1.10 to 1.40)
+    /// `62 % of the time; the tiles' actions then took 1.23 times as long (1.10 to 1.40)
     /// as without`.
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let against = &self.against_rest;
         let times = match (against.times.value, against.low.value, against.high.value) {
             (Some(times), Some(low), Some(high)) => {
@@ -19,13 +13,16 @@ impl UnderOperations {
             _ => "a time with nothing to compare it to".to_owned(),
         };
         let share = self.share_of_time * 100.0;
-        format!("operations {share:.0} % of the time; the tiles' actions then took {times}")
+        format!("{share:.0} % of the time; the tiles' actions then took {times}")
     }
 }
 
 impl Run {
-    /// What operations cost the tiles at the most tiles that held; none where none ran.
+    /// What operations cost the tiles at the most tiles that held, in the last repeat that says so;
+    /// none where none ran.
     pub fn operations_text(&self) -> Option<String> {
-        UnderOperations::of_held(&self.answer, &self.steps).map(UnderOperations::text)
+        let is_held = |step: &&Step| Some(step.tiles) == self.answer.tiles_held;
+        let mut held = self.steps.iter().filter(is_held).rev();
+        held.find_map(|step| step.under_operations.as_ref()).map(UnderOperations::text)
     }
 }

@@ -3,7 +3,7 @@
 use units::Bytes;
 use units::print::{count, whole};
 
-use super::{CANNOT_ANSWER, Capacity, Edge, EstateFacts, Run, Status};
+use super::{Capacity, Edge, EstateFacts, Run, Status};
 
 impl Run {
     /// One sentence to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles
@@ -49,7 +49,7 @@ impl Run {
     /// The fewest tiles that hold by all steps; none where the run decided nothing.
     fn lowest_held(&self) -> Option<u32> {
         let answer = &self.answer;
-        let is_wrong = answer.sentence.starts_with(CANNOT_ANSWER);
+        let is_wrong = answer.is_of_wrong_model(self.target.is_simulated());
         let low = answer.tiles_interval.map(|own| own.low).or(answer.tiles_held);
         low.filter(|_| !is_wrong)
     }
@@ -234,7 +234,7 @@ impl Room {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Origin, PlanValue, TilesInterval};
+    use super::super::{ClimbFacts, ModelError, Origin, PlanValue, TilesInterval};
     use super::*;
 
     /// A finished run of 8 VMs a tile that holds from `low` to `high` tiles.
@@ -261,6 +261,16 @@ mod tests {
         run.target.capacity_bytes = Some(bytes);
         run.answer.capacity = Some(Capacity { tiles, tile_bytes, bytes });
         run
+    }
+
+    fn of_wrong_model() -> ClimbFacts {
+        let error = ModelError {
+            searched: None,
+            is_interval_widened: false,
+            is_too_far: true,
+            text: "it is far off".to_owned(),
+        };
+        ClimbFacts { model_error: Some(error), ..ClimbFacts::default() }
     }
 
     fn told(run: &Run) -> String {
@@ -331,7 +341,7 @@ mod tests {
             told(&open),
             "Plan with 16 VMs: at least 2 tiles are fast enough; more was not decided."
         );
-        open.answer.sentence = format!("{CANNOT_ANSWER}it is far off");
+        open.answer.climb = Some(of_wrong_model());
         assert_eq!(open.plan_text(), None, "a model that is too far off");
         assert_eq!(
             told(&with_room(open, 200 << 30)),

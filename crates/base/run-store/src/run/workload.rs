@@ -172,6 +172,16 @@ impl TryFrom<String> for Statistic {
     }
 }
 
+/// Name of a limit wherever it is named: `shop order p95`, `shop read I/O p99`.
+pub fn limit_name(workload: &str, on: LimitOn, name: &str, statistic: Statistic) -> String {
+    let what = match on {
+        LimitOn::Action => "",
+        LimitOn::Io => " I/O",
+        LimitOn::Call => " call",
+    };
+    format!("{workload} {name}{what} {statistic}")
+}
+
 /// What a limit is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -6,4 +6,5 @@ mod rollup;
 mod run_json;
 mod rundir;
 mod sample;
+mod sentence;
 mod series;

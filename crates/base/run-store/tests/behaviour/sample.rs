@@ -325,6 +325,7 @@ pub fn run() -> Run {
             score_interval: Interval::new(0.85, 0.95, 0.95, "bootstrap, 2000 resamples, seed 42"),
             per_kilowatt: Vec::new(),
             progress: "2 of 2 steps".to_owned(),
+            climb: None,
         },
         resized: None,
         expectations: Vec::new(),

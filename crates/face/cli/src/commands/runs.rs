@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use run_store::run::{Run, Status};
+use run_store::run::Run;
 use run_store::rundir::{self, State, StoredRun};
 use serde_json::json;
 use units::{Bytes, Nanos};
@@ -207,9 +207,8 @@ fn disturbed(run: &Run) -> usize {
 
 /// How it ended, or what became of it if it did not.
 fn state(run: &StoredRun) -> &'static str {
-    match (run.state(), run.run().map(|document| document.answer.status)) {
-        (State::Complete, Ok(Status::Interrupted)) => "interrupted",
-        (State::Complete, Ok(Status::Inconclusive)) => "inconclusive",
+    match (run.state(), run.run().map(|document| document.answer.ending())) {
+        (State::Complete, Ok(ending)) => ending,
         (State::Complete, Err(_)) => "damaged",
         (state, _) => state.name(),
     }

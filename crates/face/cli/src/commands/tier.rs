@@ -112,7 +112,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
             }
         }
         if let Some((control, _)) = &set {
-            let now = jiff::Zoned::now();
+            let now = jiff::ZonedDateTime::now();
             let minute =
                 u16::from(now.hour().unsigned_abs()) * 60 + u16::from(now.minute().unsigned_abs());
             hours.keep(minute, control, &running).iter().for_each(|words| crate::say!("{words}"));

@@ -1,14 +1,12 @@
 use std::path::Path;
 
-use run_store::run::{Answer, Run, Score, Step, told};
+use run_store::run::{Answer, PooledLimit, Run, Score, Step};
 
 use crate::stored_runs;
 
 use super::step::{calls_per_s, tightest};
-use super::summary::{
-    broken, details, disturbed_line, expectations, prefill_line, step_to_show, told_line,
-};
-use super::{Table, count, events, hosts, limit_name, number, power};
+use super::summary::{disturbed_line, prefill_line, step_to_show, told_line};
+use super::{Table, count, events, hosts, number, power};
 
 /// Columns of the text: what every terminal has.
 const WIDTH: usize = 80;
@@ -54,7 +52,13 @@ pub fn brief(run: &Run, directory: Option<&Path>) -> String {
     }
     lines.push(String::new());
     lines.extend(power(run).iter().flat_map(|line| wrapped(line)));
-    lines.extend(details(&run.answer, &run.steps).iter().flat_map(|line| wrapped(line)));
+    let (details, answers): (Vec<_>, Vec<_>) =
+        view::parts(run).into_iter().partition(|(role, _)| role.is_detail());
+    let part = |(role, text): &(view::Role, String)| match role.label() {
+        "" => filled(text, "", 0),
+        label => labelled(label, text),
+    };
+    lines.extend(details.iter().flat_map(part));
     if let Some(directory) = directory {
         lines.push(format!("results    {}", directory.display()));
         lines.push("           every step, limit and response time:".to_owned());
@@ -62,11 +66,7 @@ pub fn brief(run: &Run, directory: Option<&Path>) -> String {
     }
     // The answer comes last, where the eye is when the run has ended.
     lines.push(String::new());
-    lines.extend(broken(&run.answer).iter().flat_map(|line| wrapped(line)));
-    lines.extend(expectations(run).iter().flat_map(|line| wrapped(line)));
-    lines.extend(run.plan_text().iter().flat_map(|text| filled(text, "", 0)));
-    lines.extend(filled(&run.answer.sentence, "", 0));
-    lines.extend(run.estate_text().iter().flat_map(|text| filled(text, "", 0)));
+    lines.extend(answers.iter().flat_map(part));
     lines.join("\n") + "\n"
 }
 
@@ -154,13 +154,13 @@ fn row(step: &Step) -> Vec<String> {
         number(step.throughput.operations_per_s),
         score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}")),
         used.unwrap_or_else(|| "-".to_owned()),
-        limit.map_or_else(|| "-".to_owned(), |limit| limit_name(&limit.workload, &limit.result)),
+        limit.map_or_else(|| "-".to_owned(), PooledLimit::name),
     ]
 }
 
 /// The first warnings without their hints, and how many more there are.
 fn warnings(run: &Run) -> Vec<String> {
-    let all = told(run);
+    let all = view::warnings(run);
     let told = all.iter().take(WARNINGS).map(told_line);
     let mut lines: Vec<String> =
         disturbed_line(run).into_iter().chain(told).flat_map(|line| wrapped(&line)).collect();

@@ -31,7 +31,7 @@ pub use recheck::recheck;
 pub use recorded_hosts::{HostRecorded, HostsRecorded, hosts_recorded};
 pub use recording::recorded;
 pub use replay::replay;
-pub use step::{closest, limit_name, step_line};
+pub use step::{closest, step_line};
 pub use study::study;
 pub use summary::prefill_line;
 use summary::summary;

@@ -1,4 +1,4 @@
-use run_store::run::{LimitOn, LimitResult, PooledLimit, Score, Step};
+use run_store::run::{PooledLimit, Score, Step};
 use units::Nanos;
 
 use super::{latency, number};
@@ -11,25 +11,10 @@ pub(super) fn tightest(step: &Step) -> Option<&PooledLimit> {
         .min_by(|a, b| a.result.room().total_cmp(&b.result.room()))
 }
 
-/// `shop order p95`.
-pub fn limit_name(workload: &str, limit: &LimitResult) -> String {
-    let what = match limit.on {
-        LimitOn::Action => "",
-        LimitOn::Io => " I/O",
-        LimitOn::Call => " call",
-    };
-    format!("{workload} {}{what} {}", limit.name, limit.statistic)
-}
-
 /// `shop order p95 612 ms of 500 ms`.
 fn limit_text(pooled: &PooledLimit) -> String {
     let limit = &pooled.result;
-    format!(
-        "{} {} of {}",
-        limit_name(&pooled.workload, limit),
-        latency(limit.measured_ns),
-        Nanos(limit.limit_ns)
-    )
+    format!("{} {} of {}", pooled.name(), latency(limit.measured_ns), Nanos(limit.limit_ns))
 }
 
 /// Calls answered well a second, of all kinds.

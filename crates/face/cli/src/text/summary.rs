@@ -1,14 +1,15 @@
 use std::path::Path;
 
 use run_store::run::{
-    Answer, CallErrors, Expected, Figure, Known, LimitResult, Prefill, RateFacts, Run, ScaleFacts,
-    Score, Step, Told, UnderOperations, Verdict, WorkloadResult, told,
+    CallErrors, Figure, Known, Prefill, RateFacts, Run, ScaleFacts, Step, WorkloadResult,
 };
 use units::{Bytes, Nanos, decimal_and_binary};
+use view::document::FoldedWarning;
+use view::{Role, interval, parts};
 
 use super::{
-    Table, count, events, hosts, latency, limit_name, model, number, number_whole, power,
-    power_of_steps, replay, step_line,
+    Table, count, events, hosts, latency, model, number, number_whole, power, power_of_steps,
+    replay, step_line,
 };
 
 /// The whole result of a run, as `run` prints it at the end and `runs show` prints it again.
@@ -41,45 +42,20 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
     }
     lines.push(String::new());
     lines.extend(power(run));
-    lines.extend(details(&run.answer, &run.steps));
+    let (details, answers): (Vec<_>, Vec<_>) =
+        parts(run).into_iter().partition(|(role, _)| role.is_detail());
+    let line = |(role, text): (Role, String)| match role.label() {
+        "" => text,
+        label => format!("{label:<10} {text}"),
+    };
+    lines.extend(details.into_iter().map(line));
     if let Some(directory) = directory {
         lines.push(format!("results    {}", directory.display()));
     }
     // The answer comes last, where the eye is when the run has ended.
     lines.push(String::new());
-    lines.extend(broken(&run.answer));
-    lines.extend(expectations(run));
-    lines.extend(run.plan_text());
-    lines.push(run.answer.sentence.clone());
-    lines.extend(run.estate_text());
+    lines.extend(answers.into_iter().map(line));
     lines.join("\n") + "\n"
-}
-
-/// What was expected, and what came of it.
-pub(super) fn expectations(run: &Run) -> Vec<String> {
-    let word = |verdict| match verdict {
-        Verdict::Passed => "met",
-        Verdict::Failed => "missed",
-        Verdict::Inconclusive | Verdict::Interrupted => "not decided",
-    };
-    let line =
-        |own: &Expected| format!("expected   {}: {}: {}", own.text, word(own.verdict), own.reason);
-    run.expectations.iter().map(line).collect()
-}
-
-/// How sure the limit that ended the search is.
-pub(super) fn broken(answer: &Answer) -> Option<String> {
-    let broken = answer.first_broken.as_ref()?;
-    let limit = &broken.limit;
-    Some(format!(
-        "broken     {} with {}: {}{} of {} allowed, {}",
-        limit_name(&broken.workload, limit),
-        count(u64::from(broken.tiles), "tile"),
-        latency(limit.measured_ns),
-        interval(limit).map_or_else(String::new, |interval| format!(" ({interval})")),
-        Nanos(limit.limit_ns),
-        count(limit.samples, "sample")
-    ))
 }
 
 fn header(run: &Run) -> Vec<String> {
@@ -200,7 +176,7 @@ fn limits(step: &Step) -> Vec<String> {
         let limit = &pooled.result;
         let worst = pooled.worst_tile.filter(|_| step.tiles > 1);
         table.row(vec![
-            limit_name(&pooled.workload, limit),
+            pooled.name(),
             Nanos(limit.limit_ns).to_string(),
             latency(limit.measured_ns),
             interval(limit).unwrap_or_else(|| "-".to_owned()),
@@ -223,11 +199,6 @@ fn limits(step: &Step) -> Vec<String> {
     let mut lines = vec![format!("limits at {tiles}{all}{confidence}:")];
     lines.extend(table.lines());
     lines
-}
-
-/// `4.1 ms to 5.2 ms`.
-fn interval(limit: &LimitResult) -> Option<String> {
-    Some(format!("{} to {}", Nanos(limit.interval_low_ns?), Nanos(limit.interval_high_ns?)))
 }
 
 /// The tile whose workloads are listed: where the first limit broke, else the one that came
@@ -351,7 +322,7 @@ fn warnings(run: &Run) -> Vec<String> {
             )
         })
     });
-    let folded = told(run);
+    let folded = view::warnings(run);
     let told = folded.iter().map(warning);
     let mut lines: Vec<String> =
         disturbed_line(run).into_iter().chain(told).chain(failed_checks).collect();
@@ -359,9 +330,9 @@ fn warnings(run: &Run) -> Vec<String> {
     lines
 }
 
-fn warning(told: &Told<'_>) -> String {
-    let hint = told.first.hint.as_ref();
-    let hint = hint.map_or_else(String::new, |hint| format!("\n           hint: {hint}"));
+fn warning(told: &FoldedWarning) -> String {
+    let hint =
+        told.hint.as_ref().map_or_else(String::new, |hint| format!("\n           hint: {hint}"));
     told_line(told) + &hint
 }
 
@@ -372,59 +343,10 @@ pub(super) fn disturbed_line(run: &Run) -> Option<String> {
 }
 
 /// What is told, without what to do about it; that all blocks were right is good news.
-pub(super) fn told_line(told: &Told<'_>) -> String {
-    let place = Some(told.place()).filter(|place| !place.is_empty());
-    let place = place.map_or_else(String::new, |place| format!("{place}: "));
-    let (id, text) = (told.first.id.as_str(), told.text());
-    match told.first.is(Known::Verified) {
-        true => format!("verified   {place}{text}"),
-        false => format!("warning    {place}{text} [{id}]"),
+pub(super) fn told_line(told: &FoldedWarning) -> String {
+    let text = told.placed_text();
+    match told.id == Known::Verified.id() {
+        true => format!("verified   {text}"),
+        false => format!("warning    {text} [{}]", told.id),
     }
-}
-
-/// What the score of the held step is made of.
-fn parts_of_score(answer: &Answer, steps: &[Step]) -> String {
-    let held = steps.iter().filter(|step| Some(step.tiles) == answer.tiles_held);
-    let scores = held.filter(|step| step.verdict == Verdict::Passed);
-    let scores: Vec<&Score> = scores.filter_map(|step| step.score.as_ref()).collect();
-    let mean = |of: fn(&Score) -> Option<f64>| {
-        let all: Option<Vec<f64>> = scores.iter().map(|score| of(score)).collect();
-        let all = all.filter(|all| !all.is_empty())?;
-        #[expect(clippy::cast_precision_loss, reason = "a handful of repeats")]
-        let count = all.len() as f64;
-        Some(all.iter().sum::<f64>() / count)
-    };
-    let parts = mean(|score| score.applications.value).zip(mean(|own| own.infrastructure.value));
-    let why = scores.iter().find_map(|score| score.infrastructure.reason.as_deref());
-    match parts {
-        Some((applications, infrastructure)) => format!(
-            "0.8 x {applications:.2} of applications + 0.2 x {infrastructure:.2} of \
-             infrastructure operations"
-        ),
-        None => {
-            format!("applications only: {}", why.unwrap_or("no infrastructure operations were run"))
-        }
-    }
-}
-
-pub(super) fn details(answer: &Answer, steps: &[Step]) -> Vec<String> {
-    let mut lines = Vec::new();
-    if let Some(score) = answer.score.value {
-        let interval = answer.score_interval.as_ref().map_or_else(String::new, |interval| {
-            format!(
-                " ({:.2} to {:.2} at {:.0} %)",
-                interval.low,
-                interval.high,
-                interval.confidence * 100.0
-            )
-        });
-        lines.push(format!(
-            "score      {score:.2}{interval} tiles' worth of work; {}",
-            parts_of_score(answer, steps)
-        ));
-    }
-    lines.extend(UnderOperations::of_held(answer, steps).map(UnderOperations::text));
-    let measured: u64 = steps.iter().map(|step| step.measured_ns).sum();
-    lines.push(format!("measured   {} in {}", Nanos(measured), answer.progress));
-    lines
 }

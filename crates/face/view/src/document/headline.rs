@@ -33,8 +33,46 @@ pub struct Headline {
 /// A reason to trust an answer less.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Doubt {
-    /// `disturbed`, `hysteresis`, `event`, or the identifier of the warning.
+    /// `disturbed`, `out-of-time`, `hysteresis`, `event`, or the identifier of the warning.
     pub id: String,
     /// In a sentence.
     pub text: String,
+}
+
+/// Warnings of one code with one advice, as one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FoldedWarning {
+    /// Stable identifier: `generator-late`.
+    pub id: String,
+    /// Where and how often it was given: `at 1, 2, 4 tiles, 24 times`; empty for what was said once of
+    /// the run.
+    pub place: String,
+    /// What it means, and of what else: `the shop's limit on order was not tested; likewise mail's
+    /// limit on send`.
+    pub text: String,
+    /// Measured values, each once; empty if there are none.
+    pub found: String,
+    /// Limits that they are held against, each once; empty if there are none.
+    pub allowed: String,
+    /// What to try next, if anything helps.
+    pub hint: Option<String>,
+}
+
+impl FoldedWarning {
+    /// The sentence, with where it was given before it.
+    pub fn placed_text(&self) -> String {
+        match self.place.is_empty() {
+            true => self.text.clone(),
+            false => format!("{}: {}", self.place, self.text),
+        }
+    }
+}
+
+/// A fact of how a run was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Fact {
+    /// `Seed`.
+    pub name: String,
+    /// `42 (xoshiro256++/1)`.
+    pub value: String,
 }

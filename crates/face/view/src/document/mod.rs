@@ -20,7 +20,7 @@ pub use compare::{
     CompareMetric, ComparePage, CompareReason, CompareSide, CurveOfSide, DifferenceRow,
 };
 pub use curve::{CurveLimit, CurvePoint, TileCurve};
-pub use headline::{Doubt, Headline};
+pub use headline::{Doubt, Fact, FoldedWarning, Headline};
 pub use latency::{
     HeatMap, LatencyMatrix, LoadCell, LoadMatrix, MatrixPanel, PercentileCurve, PercentilePoint,
     Percentiles,

@@ -3,7 +3,7 @@ use run_store::rundir::Event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Headline;
+use super::{Fact, FoldedWarning, Headline};
 
 /// `GET /api/v1/runs`: what is stored, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ pub struct RunRow {
     pub kind: RunKind,
     /// How far it is.
     pub state: RunState,
-    /// `complete`, `interrupted` or `inconclusive`; none while it runs.
+    /// `complete`, `ended-early`, `interrupted` or `inconclusive`; none while it runs.
     pub status: Option<String>,
     /// When it began, RFC 3339, UTC.
     pub started: String,
@@ -95,6 +95,12 @@ pub struct RunPage {
     /// The answer in parts; none while the run goes on, and of what was only observed.
     #[serde(default)]
     pub headline: Option<Headline>,
+    /// Warnings of the run and its steps, folded.
+    #[serde(default)]
+    pub warnings: Vec<FoldedWarning>,
+    /// How it was measured; empty without `run.json`.
+    #[serde(default)]
+    pub facts: Vec<Fact>,
     /// `run.json`; none if it could not be read yet.
     pub run: Option<Run>,
     /// `env.json`.

@@ -36,7 +36,7 @@ pub fn bench_json(run: &Run) -> Value {
 pub fn bench_json_times(run: &Run) -> Value {
     let limits = super::limits(run).into_iter();
     let times = limits.filter_map(|own| {
-        let (workload, tiles, limit) = (own.workload, own.step.tiles, own.limit);
+        let (workload, tiles, limit) = (&own.pooled.workload, own.step.tiles, &own.pooled.result);
         let ms = |ns: u64| Nanos(ns).as_secs_f64() * 1e3;
         let range = limit.interval_low_ns.zip(limit.interval_high_ns);
         let range = range.map(|(low, high)| format!("{:.3} to {:.3}", ms(low), ms(high)));

@@ -68,8 +68,8 @@ fn cases(run: &Run) -> Vec<Case> {
     let answer = &run.answer;
     let outcome = match answer.status {
         Status::Complete => Outcome::Passed,
-        Status::Inconclusive => Outcome::Skipped(answer.sentence.clone()),
-        Status::Interrupted => Outcome::Error(answer.sentence.clone()),
+        Status::Inconclusive => Outcome::Skipped(run.sentence()),
+        Status::Interrupted => Outcome::Error(run.sentence()),
     };
     let mut all = vec![Case {
         class: "tilemark.answer".to_owned(),
@@ -77,7 +77,7 @@ fn cases(run: &Run) -> Vec<Case> {
         outcome,
     }];
     all.extend(super::limits(run).into_iter().map(|own| {
-        let (workload, tiles, limit) = (own.workload, own.step.tiles, own.limit);
+        let (workload, tiles, limit) = (&own.pooled.workload, own.step.tiles, &own.pooled.result);
         let allowed = Nanos(limit.limit_ns);
         let found = limit.measured_ns.map_or_else(
             || "nothing was measured".to_owned(),

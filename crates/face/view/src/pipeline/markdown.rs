@@ -12,7 +12,7 @@ pub fn markdown(run: &Run) -> String {
     if let Some(plan) = run.plan_text() {
         let _ = writeln!(text, "**{}**\n", cell(&plan));
     }
-    let _ = writeln!(text, "{}\n", cell(&run.answer.sentence));
+    let _ = writeln!(text, "{}\n", cell(&run.sentence()));
     if run.target.is_simulated() {
         text += "Simulated: nothing was measured on real storage.\n\n";
     }
@@ -46,11 +46,8 @@ fn expectations(text: &mut String, run: &Run) {
     }
     *text += "| expected | | found |\n|---|---|---|\n";
     for own in &run.expectations {
-        let word = match own.verdict {
-            Verdict::Passed => "met",
-            Verdict::Failed => "**missed**",
-            Verdict::Inconclusive | Verdict::Interrupted => "not decided",
-        };
+        let word = own.outcome();
+        let word = if own.verdict == Verdict::Failed { format!("**{word}**") } else { word.into() };
         let _ = writeln!(text, "| `{}` | {word} | {} |", code(&own.text), cell(&own.reason));
     }
     text.push('\n');
@@ -62,14 +59,12 @@ fn limits(text: &mut String, run: &Run) {
     let _ = writeln!(text, "With {}:\n", count(first.step.tiles.into(), "tile"));
     *text += "| limit | | found | allowed |\n|---|---|---|---|\n";
     for own in limits {
-        let (workload, limit) = (own.workload, own.limit);
+        let limit = &own.pooled.result;
         let found = limit.measured_ns.map_or_else(|| "-".to_owned(), |ns| Nanos(ns).to_string());
         let _ = writeln!(
             text,
-            "| {} {} {} | {} | {found} | {} |",
-            cell(workload),
-            cell(&limit.name),
-            limit.statistic,
+            "| {} | {} | {found} | {} |",
+            cell(&own.pooled.name()),
             own.verdict().name(),
             Nanos(limit.limit_ns)
         );

@@ -7,7 +7,7 @@ mod figures;
 mod junit;
 mod markdown;
 
-use run_store::run::{LimitResult, Run, Step, Verdict};
+use run_store::run::{PooledLimit, Run, Step, Verdict};
 
 pub use figures::{bench_json, bench_json_times};
 pub use junit::junit;
@@ -29,8 +29,7 @@ fn stands_on(run: &Run) -> Vec<&Step> {
 /// A limit of a workload in the step in which it was held against the samples.
 #[derive(Clone, Copy)]
 struct LimitInStep<'a> {
-    workload: &'a str,
-    limit: &'a LimitResult,
+    pooled: &'a PooledLimit,
     step: &'a Step,
 }
 
@@ -38,7 +37,7 @@ impl<'a> LimitInStep<'a> {
     /// Verdict on the limit. A limit broken in a step that decides nothing (other work was in the
     /// way, the generator was the limit) decides nothing either.
     fn verdict(self) -> Verdict {
-        match (self.limit.verdict, self.step.verdict) {
+        match (self.pooled.result.verdict, self.step.verdict) {
             (Verdict::Failed, open @ (Verdict::Inconclusive | Verdict::Interrupted)) => open,
             (own, _) => own,
         }
@@ -46,8 +45,9 @@ impl<'a> LimitInStep<'a> {
 
     /// Reason of the verdict, where there is more to say than the numbers.
     fn reason(self) -> Option<&'a str> {
-        match self.limit.verdict == self.verdict() {
-            true => self.limit.reason.as_deref(),
+        let result = &self.pooled.result;
+        match result.verdict == self.verdict() {
+            true => result.reason.as_deref(),
             false => Some(&self.step.reason),
         }
     }
@@ -58,16 +58,14 @@ fn limits(run: &Run) -> Vec<LimitInStep<'_>> {
     let mut worst: Vec<LimitInStep<'_>> = Vec::new();
     let all = stands_on(run).into_iter().flat_map(|step| {
         let own = step.limits.iter();
-        own.map(move |own| LimitInStep { workload: &own.workload, limit: &own.result, step })
+        own.map(move |pooled| LimitInStep { pooled, step })
     });
-    for found in all.filter(|own| own.limit.decides()) {
-        let is_same = |other: &&mut LimitInStep<'_>| {
-            other.workload == found.workload
-                && (other.limit.on, &other.limit.name) == (found.limit.on, &found.limit.name)
-                && other.limit.statistic == found.limit.statistic
-        };
+    for found in all.filter(|own| own.pooled.result.decides()) {
+        let is_same = |other: &&mut LimitInStep<'_>| other.pooled.name() == found.pooled.name();
         match worst.iter_mut().find(is_same) {
-            Some(before) if found.limit.room() < before.limit.room() => *before = found,
+            Some(before) if found.pooled.result.room() < before.pooled.result.room() => {
+                *before = found
+            }
             Some(_) => {}
             None => worst.push(found),
         }

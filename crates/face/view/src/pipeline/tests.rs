@@ -103,7 +103,7 @@ fn figures_are_of_one_direction_a_file() {
     let times = bench_json_times(&run);
     assert_eq!(
         names(&times).len(),
-        limits(&run).iter().filter(|own| own.limit.measured_ns.is_some()).count()
+        limits(&run).iter().filter(|own| own.pooled.result.measured_ns.is_some()).count()
     );
     assert!(times.as_array().expect("a list").iter().all(|one| one["unit"] == "ms"));
 }

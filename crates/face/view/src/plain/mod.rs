@@ -2,11 +2,9 @@
 //! party must know, as one HTML file that needs nothing else. It is written where the page's own
 //! report was not built in.
 
-mod events;
 mod html;
-mod operations;
-mod power;
 mod sections;
+mod tables;
 
 use run_store::run::Run;
 use run_store::rundir::{RunDirError, StoredRun};
@@ -20,19 +18,10 @@ use html::{Page, escape};
 /// If `run.json` cannot be read. Other files that are not there are said to be absent.
 pub fn report(stored: &StoredRun) -> Result<String, RunDirError> {
     let run = stored.run()?;
-    let mut page = Page::new(&format!("Tilemark {}: {}", run.id, run.answer.sentence));
+    let mut page = Page::new(&format!("Tilemark {}: {}", run.id, run.sentence()));
     sections::answer(&mut page, run);
     sections::expectations(&mut page, run);
-    sections::steps(&mut page, run);
-    sections::limits(&mut page, run);
-    sections::hosts(&mut page, run);
-    events::events(&mut page, run);
-    operations::operations(&mut page, run);
-    power::power(&mut page, run);
-    sections::io(&mut page, run);
-    sections::calls(&mut page, run);
-    sections::workloads(&mut page, run);
-    sections::checks(&mut page, run);
+    tables::of_steps(&mut page, run);
     sections::warnings(&mut page, run);
     disclosure(&mut page, run, stored);
     Ok(page.finish())
@@ -41,7 +30,7 @@ pub fn report(stored: &StoredRun) -> Result<String, RunDirError> {
 /// What makes the run repeatable and its files checkable.
 fn disclosure(page: &mut Page, run: &Run, stored: &StoredRun) {
     sections::facts(page, run);
-    sections::plan(page, run);
+    tables::of_run(page, run);
     let json = |value: serde_json::Value| {
         serde_json::to_string_pretty(&value).unwrap_or_else(|error| error.to_string())
     };

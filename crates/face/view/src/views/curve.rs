@@ -1,9 +1,8 @@
-use run_store::run::{Edge, LimitResult, PooledLimit, Step, Verdict};
+use run_store::run::{BrokenLimit, Edge, LimitResult, PooledLimit, Step, Verdict};
 
 use crate::document::{CurveLimit, CurvePoint, TileCurve};
 use crate::scope::ratio;
 use crate::source::Source;
-use crate::words;
 
 /// What more tiles bring, and what breaks: from `run.json` alone.
 pub(crate) fn curve(source: &Source) -> TileCurve {
@@ -17,7 +16,7 @@ pub(crate) fn curve(source: &Source) -> TileCurve {
         sentence: sentence(source),
         tiles_held: source.run().and_then(|run| run.answer.tiles_held),
         tiles_failed: failed.map(|step| step.tiles).min(),
-        broken: broken.map(|broken| words::limit_name(&broken.workload, &broken.limit)),
+        broken: broken.map(BrokenLimit::name),
         limits: names,
         points,
     }
@@ -66,14 +65,10 @@ fn gain(source: &Source) -> Option<String> {
     })
 }
 
-fn key(limit: &PooledLimit) -> String {
-    words::limit_name(&limit.workload, &limit.result)
-}
-
 /// Names of all limits, in the order in which steps have them.
 fn names(steps: &[Step]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for name in steps.iter().flat_map(|step| step.limits.iter().map(key)) {
+    for name in steps.iter().flat_map(|step| step.limits.iter().map(PooledLimit::name)) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -83,7 +78,7 @@ fn names(steps: &[Step]) -> Vec<String> {
 
 fn point(step: &Step, names: &[String]) -> CurvePoint {
     let throughput = &step.throughput;
-    let limit = |name: &String| step.limits.iter().find(|limit| key(limit) == *name);
+    let limit = |name: &String| step.limits.iter().find(|limit| limit.name() == *name);
     CurvePoint {
         step: step.step,
         repeat: step.repeat,

@@ -1,7 +1,7 @@
 //! The answer in parts: how many, how sure, what breaks, why, and what weakens it.
 
 use run_store::run::{
-    Answer, BrokenLimit, Edge, Known, PerKilowatt, Run, Status, Step, StepEvent, Verdict, told,
+    Answer, BrokenLimit, Edge, Hysteresis, Known, PerKilowatt, Run, Status, Step, StepEvent,
 };
 use units::print::{count, percent};
 
@@ -10,6 +10,7 @@ use super::focus::Focus;
 use crate::document::{Doubt, Headline};
 use crate::request::Lens;
 use crate::source::Source;
+use crate::warnings::warnings;
 use crate::words;
 
 /// Warnings that weaken an answer; the others only describe it.
@@ -35,7 +36,7 @@ pub(crate) fn headline(source: &Source) -> Option<Headline> {
         speed: run.answer.tiles_text(),
         speed_note: speed_note(run),
         estate: run.estate_text(),
-        operations: run.operations_text().map(|text| format!("{}.", words::capital(&text))),
+        operations: run.operations_text().map(|text| format!("Operations {text}.")),
         breaks: breaks(run),
         link: focus.broken().map(|step| format!("map?step={}", step.step)),
         why: why(&focus),
@@ -49,7 +50,7 @@ fn tiles(number: u32) -> String {
 
 fn speed_note(run: &Run) -> String {
     let answer = &run.answer;
-    let Some(held) = answer.tiles_held else { return answer.progress.clone() };
+    let Some(held) = answer.tiles_held else { return run.progress() };
     let mut parts: Vec<String> = Vec::new();
     if let Some(own) = answer.tiles_interval {
         let sure = percent(own.confidence);
@@ -92,7 +93,7 @@ fn breaks(run: &Run) -> String {
         }
         (_, Edge::LadderEnded) => "Nothing broke: more tiles were not asked for.",
         (_, Edge::ThroughputFlat) => "More tiles did no more work.",
-        _ => return words::stored_sentence(run),
+        _ => return words::sentence_of(run),
     };
     format!("{ended}{nearest}")
 }
@@ -107,7 +108,7 @@ fn broken_words(answer: &Answer, broken: &BrokenLimit) -> String {
     };
     format!(
         "{what} {}: {} ({}).",
-        words::limit_name(&broken.workload, limit),
+        broken.name(),
         words::of_limit(limit),
         count(limit.samples, "sample")
     )
@@ -130,17 +131,21 @@ fn doubts(run: &Run) -> Vec<Doubt> {
             format!("At {} the load generator was the limit: {reason}.", tiles(step.tiles)),
         ));
     }
-    found.extend(hysteresis(&run.steps));
-    let warnings = told(run);
+    if let Some(climb) = &run.answer.climb {
+        let time = climb.out_of_time_text();
+        found.extend(time.map(|text| doubt("out-of-time", format!("{}.", words::capital(&text)))));
+        found.extend(climb.hysteresis.map(hysteresis));
+    }
+    let warnings = warnings(run);
     let rank = |id: &str| DOUBTS.iter().position(|known| *known == id);
     let mut weakening: Vec<_> =
-        warnings.iter().filter_map(|told| Some((rank(&told.first.id)?, told))).collect();
+        warnings.iter().filter_map(|own| Some((rank(&own.id)?, own))).collect();
     weakening.sort_by_key(|(rank, _)| *rank);
-    found.extend(weakening.into_iter().map(|(_, told)| {
-        let place = Some(told.place()).filter(|place| !place.is_empty());
-        let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
-        doubt(&told.first.id, format!("{}.", words::capital(&format!("{place}{}", told.text()))))
-    }));
+    found.extend(
+        weakening
+            .into_iter()
+            .map(|(_, own)| doubt(&own.id, format!("{}.", words::capital(&own.placed_text())))),
+    );
     found.extend(events(run));
     found.extend(scaled(run));
     found
@@ -183,25 +188,13 @@ pub fn disturbed(steps: &[Step]) -> Option<String> {
 }
 
 /// A count that passed, and failed after an overload: the storage had not recovered.
-fn hysteresis(steps: &[Step]) -> Option<Doubt> {
-    let failed = |step: &&Step| step.verdict == Verdict::Failed;
-    let again = steps.iter().filter(failed).find_map(|again| {
-        let before = steps.iter().find(|s| {
-            s.tiles == again.tiles && s.verdict == Verdict::Passed && s.order < again.order
-        })?;
-        let between = |s: &&Step| before.order < s.order && s.order < again.order;
-        let overload =
-            steps.iter().filter(failed).filter(between).find(|s| s.tiles > again.tiles)?;
-        Some((again.tiles, overload.tiles))
-    });
-    again.map(|(count, overload)| {
-        let text = format!(
-            "{} passed before the overload with {} and failed after it: this storage remembers.",
-            words::capital(&tiles(count)),
-            tiles(overload)
-        );
-        doubt("hysteresis", text)
-    })
+fn hysteresis(found: Hysteresis) -> Doubt {
+    let text = format!(
+        "{} passed before the overload with {} and failed after it: this storage remembers.",
+        words::capital(&tiles(found.tiles)),
+        tiles(found.overload)
+    );
+    doubt("hysteresis", text)
 }
 
 /// Small disks are in caches that full ones would not be in.

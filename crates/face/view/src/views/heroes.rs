@@ -47,10 +47,9 @@ fn limit(source: &Source, focus: &Focus<'_>) -> Option<Hero> {
     let result = &limit.result;
     let measured = result.measured_ns?;
     let tiles = focus.steps().first().map_or(0, |step| step.tiles);
-    let name = words::limit_name(&limit.workload, result);
     #[expect(clippy::cast_precision_loss, reason = "printed, to a few digits")]
     Some(Hero {
-        label: name,
+        label: limit.name(),
         text: Nanos(measured).to_string(),
         value: Some(measured as f64),
         unit: "ns".to_owned(),

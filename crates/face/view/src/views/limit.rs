@@ -9,8 +9,7 @@ use crate::source::Source;
 pub(super) fn of(source: &Source) -> (Nanos, String) {
     match tightest(source) {
         Some(limit) => {
-            let name = crate::words::limit_name(&limit.workload, &limit.result);
-            (Nanos(limit.result.limit_ns), format!("the run's limit on {name}"))
+            (Nanos(limit.result.limit_ns), format!("the run's limit on {}", limit.name()))
         }
         None => (USUAL_LIMIT, format!("{USUAL_LIMIT_SOURCE}{}", judged_by(source))),
     }
@@ -24,7 +23,7 @@ fn judged_by(source: &Source) -> String {
     tightest.map_or_else(String::new, |limit| {
         format!(
             ", a guide for single I/Os; this run is judged by whole actions, such as {}: {}",
-            crate::words::limit_name(&limit.workload, &limit.result),
+            limit.name(),
             Nanos(limit.result.limit_ns)
         )
     })

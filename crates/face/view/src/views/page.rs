@@ -2,7 +2,9 @@ use run_store::slice::SizeClass;
 
 use super::headline::headline;
 use crate::document::{Dimensions, RunPage};
+use crate::facts::facts;
 use crate::source::Source;
+use crate::warnings::warnings;
 use crate::words;
 
 impl Source {
@@ -12,6 +14,8 @@ impl Source {
         RunPage {
             row: self.row(),
             headline: headline(self),
+            warnings: self.run().map(warnings).unwrap_or_default(),
+            facts: self.run().map(facts).unwrap_or_default(),
             run: self.run().cloned(),
             environment: files.environment.clone(),
             preflight: files.preflight.clone(),

@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use run_store::run::{Run, Status, Step};
+use run_store::run::{Run, Step};
 use run_store::rundir::{self, RunDirError, State, StoredRun};
 use units::Nanos;
 use units::print::count;
@@ -103,7 +103,7 @@ fn of_run(run: &Run, state: RunState) -> RunRow {
         id: run.id.clone(),
         kind: kind_of(run),
         state,
-        status: (state == RunState::Complete).then(|| status(run.answer.status).to_owned()),
+        status: (state == RunState::Complete).then(|| run.answer.ending().to_owned()),
         started: run.started.to_string(),
         duration_ns: run.steps.iter().map(under_load).map(|time| time.0).sum(),
         tile: run.tile.name.clone(),
@@ -129,14 +129,6 @@ fn scale(run: &Run) -> Option<String> {
 fn disturbed(run: &Run) -> u32 {
     let disturbed = run.steps.iter().filter(|step| !step.disturbances.is_empty());
     u32::try_from(disturbed.count()).unwrap_or(u32::MAX)
-}
-
-const fn status(status: Status) -> &'static str {
-    match status {
-        Status::Complete => "complete",
-        Status::Interrupted => "interrupted",
-        Status::Inconclusive => "inconclusive",
-    }
 }
 
 fn under_load(step: &Step) -> Nanos {

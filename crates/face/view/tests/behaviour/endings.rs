@@ -222,7 +222,7 @@ fn latencies_are_held_against_the_tightest_limit_on_single_ios() {
         }
     }));
     let found = model::matrix(&own, &Lens::default());
-    assert_eq!(found.limit_source, "the run's limit on shop db-read p95");
+    assert_eq!(found.limit_source, "the run's limit on shop db-read I/O p95");
     let usual = model::matrix(&source(SMALL.run()), &Lens::default());
     assert!(usual.limit_source.contains("judged by whole actions, such as shop order p95: 500 ms"));
 }

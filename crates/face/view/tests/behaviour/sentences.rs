@@ -6,8 +6,9 @@ use std::sync::Arc;
 use run_store::gauge::{Gauge, GaugeName, Readings};
 use run_store::rollup::Rollup;
 use run_store::run::{
-    Bottleneck, Capacity, Disturbance, Figure, HostFacts, ModelFacts, Phase, PlaceFacts, Resource,
-    Run, Statistic, Step, TierCounts, TierFacts, TilesInterval, Verdict, Wait, Waited, Warning,
+    Bottleneck, Capacity, ClimbFacts, Disturbance, Figure, HostFacts, Hysteresis, LeftOut,
+    ModelFacts, NextStep, OutOfTime, Phase, PlaceFacts, Resource, Run, Statistic, Step, TierCounts,
+    TierFacts, TilesInterval, Wait, Waited, Warning,
 };
 use run_store::rundir::{RunDir, RunId, StoredRun};
 use run_store::slice::Direction;
@@ -512,11 +513,25 @@ fn the_headline_says_speed_and_capacity_and_what_weakens_them_each_once() {
 #[test]
 fn a_count_that_failed_after_an_overload_is_told_beside_the_answer() {
     let mut run = SMALL.run();
-    let mut again = run.steps[0].clone();
-    (again.verdict, again.repeat, again.order) = (Verdict::Failed, 2, 9);
-    run.steps.push(again);
+    let hysteresis = Some(Hysteresis { tiles: 1, overload: 3 });
+    run.answer.climb = Some(ClimbFacts { hysteresis, ..ClimbFacts::default() });
     let told = headline_of(run);
     assert!(told.contains("1 tile passed before the overload with 3 tiles"), "{told}");
+}
+
+/// Seen: the page said "Complete", and nothing of the steps that `--within` left out.
+#[test]
+fn simulation_ended_by_its_time_is_not_called_complete() {
+    let mut run = SMALL.run();
+    let next = Some(NextStep { tiles: 2, repeat: 2 });
+    let left_out = Some(LeftOut { next, steps_run: 3, steps_asked: Some(6) });
+    let out_of_time = Some(OutOfTime { time_ns: 120_000_000_000, left_out });
+    run.answer.climb = Some(ClimbFacts { out_of_time, ..ClimbFacts::default() });
+    let page = Source::in_memory(run, Arc::new(SMALL.rollup())).page();
+    assert_eq!(page.row.status.as_deref(), Some("ended-early"));
+    let doubts = page.headline.expect("a run that has ended has one").doubts;
+    let texts: Vec<&str> = doubts.iter().map(|own| own.text.as_str()).collect();
+    assert_eq!(texts, ["The time of 2m ended before run 2 of 2 tiles: 3 of 6 steps were run."]);
 }
 
 #[test]

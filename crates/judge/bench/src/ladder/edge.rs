@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
+use run_store::run::Stop;
 use stats::{EdgeEstimate, EdgeModel, Trial};
 
 use crate::ladder::plateau::Plateau;
 use crate::ladder::rung::{Judgement, Rung};
-use crate::ladder::stop::Stop;
 
 /// Confidence of the interval of tiles held.
 pub const CONFIDENCE: f64 = 0.95;

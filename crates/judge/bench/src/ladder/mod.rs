@@ -4,11 +4,9 @@ mod edge;
 mod plateau;
 mod rung;
 mod search;
-mod stop;
 #[cfg(test)]
 mod tests;
 
 pub use edge::{CONFIDENCE, Edge};
 pub use rung::{Judgement, Rung, StepResult};
 pub use search::{Climb, Ladder, LadderOptions, Next, StepRunner};
-pub use stop::Stop;

@@ -10,10 +10,10 @@
 
 use std::collections::BTreeMap;
 
+use run_store::run::Stop;
 use stats::{Saturation, Work};
 
 use crate::ladder::rung::{Judgement, Rung, StepResult};
-use crate::ladder::stop::Stop;
 
 /// A plateau is believed when it begins below the greatest count with this chance; our choice.
 /// Beyond a true plateau every doubling makes it surer.

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 
+use run_store::run::Stop;
 use units::Nanos;
 
 use crate::ladder::plateau::{self, Plateau};
-use crate::ladder::{Edge, Judgement, Rung, StepResult, Stop};
+use crate::ladder::{Edge, Judgement, Rung, StepResult};
 
 /// How the ladder is climbed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use run_store::run::{Cause, Figure, Interval, Verdict};
+use run_store::run::{Cause, Figure, Interval, Stop, Verdict};
 use std::collections::BTreeMap;
 use units::Nanos;
 

@@ -262,9 +262,7 @@ fn compare(
     items.push(Item::compare("measured time", &stored.measured_ns, &again.measured_ns));
     items.push(Item::compare("limits", &stored.limits.len(), &again.limits.len()));
     for (stored, again) in stored.limits.iter().zip(&again.limits) {
-        let limit = &stored.result;
-        let what = format!("limit {} {} {}", stored.workload, limit.name, limit.statistic);
-        items.push(Item::compare(what, stored, again).deciding());
+        items.push(Item::compare(format!("limit {}", stored.name()), stored, again).deciding());
     }
     for (stored, again) in stored.hosts.iter().zip(&again.hosts) {
         let what = format!("limits of host {}", stored.host);

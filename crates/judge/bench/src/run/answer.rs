@@ -1,17 +1,17 @@
 use run_store::run::{
-    Answer, Bottleneck, BrokenLimit, Edge, Figure, Interval, Resource, Status, Step, TilesInterval,
-    Verdict, score_clause,
+    Answer, Bottleneck, BrokenLimit, ClimbEnd, ClimbFacts, Edge, Figure, Hysteresis, Interval,
+    LeftOut, NextStep, OutOfTime, Resource, Status, Step, Stop, TilesInterval, Verdict,
 };
-use units::Bytes;
 
-use crate::ladder::{self, Judgement, Ladder, Stop};
+use crate::ladder::{self, Judgement, Ladder};
 use crate::plan::ResolvedPlan;
-use crate::run::document::{RunFacts, profile_name};
+use crate::run::document::RunFacts;
 use crate::run::{End, USERS_MAX};
 use crate::score::{weighted_total, work_interval};
 use crate::verdict::worst_broken;
 
-/// What the steps so far say.
+/// What the steps so far say. The sentences are written when the whole document is there:
+/// `Run::write_sentences`.
 pub fn answer(
     plan: &ResolvedPlan,
     facts: &RunFacts<'_>,
@@ -19,25 +19,26 @@ pub fn answer(
     end: &End,
     steps: &[Step],
 ) -> Answer {
-    let words = Words { plan, facts, ladder, end, steps };
+    let found = Found { plan, facts, ladder, end, steps };
     let edge = ladder.edge();
     let held = held_of(&edge);
     let (score, score_interval) = score(plan, edge.held, steps);
     Answer {
-        status: words.status(),
+        status: found.status(),
         tiles_held: held,
         vms_held: held.map(|tiles| tiles.saturating_mul(facts.load.vms)),
         tiles_interval: interval_of(&edge),
         tiles_max: Some(ladder.tiles_max()),
         capacity: facts.room(),
-        edge: words.edge(),
-        sentence: words.sentence(score.value),
-        first_broken: words.first_broken(),
-        bottleneck: words.bottleneck(),
+        edge: found.edge(),
+        sentence: String::new(),
+        first_broken: found.first_broken(),
+        bottleneck: found.bottleneck(),
         score,
         score_interval,
         per_kilowatt: Vec::new(),
-        progress: words.progress(),
+        progress: String::new(),
+        climb: Some(found.climb()),
     }
 }
 
@@ -105,7 +106,7 @@ fn weighted(applications: Interval, runs: &[&Step]) -> Option<Interval> {
     Interval::new(low?, high?, confidence, method)
 }
 
-struct Words<'a> {
+struct Found<'a> {
     plan: &'a ResolvedPlan,
     facts: &'a RunFacts<'a>,
     ladder: &'a Ladder,
@@ -113,7 +114,7 @@ struct Words<'a> {
     steps: &'a [Step],
 }
 
-impl Words<'_> {
+impl Found<'_> {
     fn status(&self) -> Status {
         let edge = self.ladder.edge();
         if !matches!(self.end, End::Complete) {
@@ -135,11 +136,6 @@ impl Words<'_> {
                 Some(_) => !self.ladder.is_narrow(),
                 None => !self.ladder.hit_the_cap(),
             }
-    }
-
-    /// Whether something above or at what is held was tried and decided.
-    fn is_decided(&self) -> bool {
-        is_decided(&self.ladder.edge())
     }
 
     fn edge(&self) -> Edge {
@@ -170,183 +166,6 @@ impl Words<'_> {
         last.or(self.plan.settings.ladder.tiles_max).unwrap_or(u32::MAX)
     }
 
-    fn sentence(&self, score: Option<f64>) -> String {
-        let mut text = match self.end {
-            End::Complete => self.scale(),
-            End::Interrupted => "interrupted: ".to_owned(),
-            End::Failed(error) => format!("ended by an error ({error}): "),
-            End::NotYet => "so far: ".to_owned(),
-        };
-        let edge = self.ladder.edge();
-        text += &match (edge.held, edge.stop) {
-            (0, None) => format!("no step was finished{}", self.out_of_time()),
-            (0, Some(stop)) => {
-                let said = match stop {
-                    Stop::Limit { .. } => format!("{} does not hold", self.facts.target.subject()),
-                    _ => "nothing can be said about".to_owned(),
-                };
-                let (tiles, reason) = (self.tiles(stop.tiles()), self.reason(stop.tiles()));
-                format!("{said} {tiles}: {reason}")
-            }
-            (held, stop) => self.holds(held, stop),
-        };
-        if let Some(found) = self.bottleneck().filter(|_| self.is_decided()) {
-            text += &format!("; {}", found.text);
-        }
-        if let Some(score) = score {
-            text += &score_clause(score);
-        }
-        text
-    }
-
-    /// What a reader must know before any number: that disks were smaller than they would be.
-    fn scale(&self) -> String {
-        match self.plan.footprint {
-            footprint if footprint < 1.0 && !self.facts.target.is_simulated() => format!(
-                "{} estimate with disks 1/{:.0} of their size: {}by speed, ",
-                profile_name(self.plan.profile),
-                1.0 / footprint,
-                self.search()
-            ),
-            _ if self.facts.search.is_some() => format!("disks of full size: {}", self.search()),
-            _ => String::new(),
-        }
-    }
-
-    /// Both ends of the edge that was found with smaller disks.
-    fn search(&self) -> String {
-        let Some((bytes, held, failed)) = self.facts.search else { return String::new() };
-        let held = count(held, "tile");
-        format!(
-            "with {bytes} of disks per tile {held} passed and {failed} failed; confirmed with {} \
-             per tile: ",
-            self.facts.load.bytes
-        )
-    }
-
-    fn holds(&self, held: u32, stop: Option<Stop>) -> String {
-        let subject = self.facts.target.subject();
-        let tail = match stop {
-            Some(Stop::Limit { tiles }) => {
-                format!("; {} because {}", fails(tiles, tiles == held + 1), self.reason(tiles))
-            }
-            Some(Stop::Flat { tiles, gain }) if gain < 0.0 => {
-                format!("; {} do less work than fewer", count(tiles, "tile"))
-            }
-            Some(Stop::Flat { tiles, gain }) => {
-                format!("; tile {tiles} adds {:.1} % of a tile's work", gain * 100.0)
-            }
-            Some(Stop::Inconclusive { tiles }) => {
-                format!("; nothing can be said about {tiles}: {}", self.reason(tiles))
-            }
-            None => self.cap(),
-        };
-        let told = self.told(held);
-        format!("{subject} holds {told}{tail}{}{}", self.out_of_time(), self.hysteresis())
-    }
-
-    /// `27 tiles (216 VMs)`, `26 to 29 tiles (95 %), 27 most likely`, `at least ...`. An interval
-    /// names no VMs: those to plan with are `Run::plan_text`'s.
-    fn told(&self, held: u32) -> String {
-        let interval = self.ladder.edge().interval;
-        let tiles = self.tiles(held);
-        match interval.high {
-            Some(high) if self.is_decided() && (interval.low, high) == (held, held) => tiles,
-            Some(high) if self.is_decided() => {
-                let (low, likely) = (interval.low, interval.most_likely);
-                let sure = ladder::CONFIDENCE * 100.0;
-                let ran = match likely == held {
-                    true => String::new(),
-                    false => format!("; {} ran and held", count(held, "tile")),
-                };
-                format!("{low} to {high} tiles ({sure:.0} %), {likely} most likely{ran}")
-            }
-            _ => format!("at least {tiles}"),
-        }
-    }
-
-    fn hysteresis(&self) -> String {
-        self.ladder.hysteresis().map_or_else(String::new, |(before, overload)| {
-            format!(
-                "; {} passed before the overload with {overload} and failed after it and a rest",
-                count(before, "tile")
-            )
-        })
-    }
-
-    fn out_of_time(&self) -> String {
-        if let Some(within) = self.facts.within.filter(|_| self.ladder.ran_out_of_time()) {
-            return format!("; the time of {within} ended before {}", self.left_out());
-        }
-        match self.plan.method.budget {
-            Some(budget) if self.is_open() && self.is_decided() => {
-                format!("; the time of {budget} ended before more was known")
-            }
-            Some(budget) if self.is_open() => {
-                format!("; the time of {budget} ended the search before the edge was found")
-            }
-            _ => String::new(),
-        }
-    }
-
-    /// What would have been run next, and how much of a range was.
-    fn left_out(&self) -> String {
-        let next = self.ladder.next_step().map_or_else(
-            || "its last step was over".to_owned(),
-            |next| format!("run {} of {}", next.repeat + 1, count(next.tiles, "tile")),
-        );
-        let Some((first, last)) = self.plan.climb.range() else { return next };
-        let all = last.saturating_sub(first).saturating_add(1);
-        let all = all.saturating_mul(self.plan.repeats);
-        let done: usize = self.ladder.rungs().values().map(|rung| rung.runs.len()).sum();
-        format!("{next}: {done} of {} were run", count(all, "step"))
-    }
-
-    fn cap(&self) -> String {
-        if !matches!(self.end, End::Complete) || self.is_open() {
-            String::new()
-        } else if self.ladder.hit_the_cap() && self.is_capacity() {
-            let (capacity, load) = (self.facts.target.capacity_bytes, self.facts.load.bytes);
-            let capacity = Bytes::new(capacity.unwrap_or(0));
-            let next = self.facts.fits.saturating_add(1);
-            if self.facts.target.is_simulated() && load * u64::from(next) <= capacity {
-                // All pools together would hold it, but not the one in which it would lie.
-                return format!(
-                    "; capacity, not speed, was the limit: the array has no room for tile {next}"
-                );
-            }
-            format!(
-                "; capacity, not speed, was the limit: {capacity} hold {} of {load} each",
-                self.facts.fits
-            )
-        } else if self.ladder.hit_the_cap() && self.is_memory() {
-            let most = units::print::count(USERS_MAX, "user");
-            format!(", the most whose users are kept in memory (at most {most})")
-        } else {
-            ", the most this run was asked to try".to_owned()
-        }
-    }
-
-    /// `6 tiles (48 VMs)`.
-    fn tiles(&self, tiles: u32) -> String {
-        let vms = tiles.saturating_mul(self.facts.load.vms);
-        format!("{} ({})", count(tiles, "tile"), count(vms, "VM"))
-    }
-
-    /// Why the step with this many tiles did not pass.
-    fn reason(&self, tiles: u32) -> String {
-        let steps = self.steps.iter().filter(|step| step.tiles == tiles);
-        let failed = |verdict| steps.clone().find(|step| step.verdict == verdict);
-        if let Some(step) = failed(Verdict::Failed).or_else(|| failed(Verdict::Inconclusive)) {
-            return step.reason.clone();
-        }
-        let disturbance = steps.clone().find_map(|step| step.disturbances.first());
-        disturbance.map_or_else(
-            || "it did not pass".to_owned(),
-            |found| format!("no more work was done than by fewer, beside others: {found}"),
-        )
-    }
-
     fn first_broken(&self) -> Option<BrokenLimit> {
         let Some(Stop::Limit { tiles }) = self.ladder.edge().stop else { return None };
         let step = self
@@ -375,38 +194,68 @@ impl Words<'_> {
         broken.or_else(|| steps.next_back())?.bottleneck.clone()
     }
 
-    fn progress(&self) -> String {
-        let runs = self.steps.len();
-        let rungs = self.ladder.rungs();
+    /// How the climb went, by which `run_store` words the answer.
+    fn climb(&self) -> ClimbFacts {
+        let ladder = self.ladder;
+        let rungs = ladder.rungs();
         let passed = rungs.values().filter(|rung| rung.judgement() == Judgement::Passed).count();
-        let runs = count(u32::try_from(runs).unwrap_or(u32::MAX), "run");
-        let counts = count(u32::try_from(rungs.len()).unwrap_or(u32::MAX), "tile count");
-        let mut text = format!("{runs} of {counts}, {passed} passed");
-        let lists = [
-            ("more tiles than held passed", self.ladder.passed_above()),
-            ("fewer tiles than held failed", self.ladder.failed_below()),
-        ];
-        for (what, counts) in lists.iter().filter(|(_, counts)| !counts.is_empty()) {
-            let counts: Vec<String> = counts.iter().map(u32::to_string).collect();
-            let counts = counts.join(", ");
-            text += &format!("; {what} ({counts}): near the edge passing is partly luck");
-        }
-        match self.end {
-            End::Complete => text,
-            End::Interrupted => format!("{text}; interrupted"),
-            End::Failed(_) => format!("{text}; ended by an error"),
-            End::NotYet => format!("{text} so far"),
+        let is_short_of_memory = ladder.hit_the_cap() && !self.is_capacity() && self.is_memory();
+        let hysteresis = ladder.hysteresis();
+        ClimbFacts {
+            ended: self.ended(),
+            stop: ladder.edge().stop,
+            out_of_time: self.out_of_time(),
+            users_max: is_short_of_memory.then_some(USERS_MAX),
+            hysteresis: hysteresis.map(|(tiles, overload)| Hysteresis { tiles, overload }),
+            tile_counts: number(rungs.len()),
+            tile_counts_passed: number(passed),
+            passed_above: ladder.passed_above(),
+            failed_below: ladder.failed_below(),
+            model_error: None,
         }
     }
+
+    fn ended(&self) -> ClimbEnd {
+        match self.end {
+            End::Complete => ClimbEnd::Complete,
+            End::Interrupted => ClimbEnd::Interrupted,
+            End::Failed(error) => ClimbEnd::Failed { error: error.to_string() },
+            End::NotYet => ClimbEnd::NotYet,
+        }
+    }
+
+    fn out_of_time(&self) -> Option<OutOfTime> {
+        if let Some(within) = self.facts.within.filter(|_| self.ladder.ran_out_of_time()) {
+            return Some(OutOfTime { time_ns: within.0, left_out: Some(self.left_out()) });
+        }
+        let budget = self.plan.method.budget.filter(|_| self.is_open())?;
+        Some(OutOfTime { time_ns: budget.0, left_out: None })
+    }
+
+    /// What would have been run next, and how much of a range was.
+    fn left_out(&self) -> LeftOut {
+        let next = self.ladder.next_step();
+        let range = self.plan.climb.range();
+        let steps_asked = range.map(|(first, last)| {
+            let counts = last.saturating_sub(first).saturating_add(1);
+            counts.saturating_mul(self.plan.repeats)
+        });
+        let runs: usize = self.ladder.rungs().values().map(|rung| rung.runs.len()).sum();
+        LeftOut {
+            next: next.map(|next| NextStep { tiles: next.tiles, repeat: next.repeat + 1 }),
+            steps_run: number(runs),
+            steps_asked,
+        }
+    }
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// `1 tile`, `2 tiles`.
 pub(crate) fn count(number: u32, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-}
-
-fn fails(tiles: u32, sharp: bool) -> String {
-    if sharp { format!("tile {tiles} fails") } else { format!("{tiles} tiles fail") }
 }
 
 /// The limit of a failed step that broke worst.

@@ -273,6 +273,7 @@ impl<'a, R: Rig> Climber<'a, R> {
             limit: None,
             hint: None,
         }));
+        run.write_sentences();
         run
     }
 

@@ -3,9 +3,9 @@ use std::sync::Arc;
 use datastore::{Preflight, Target};
 use jiff::Timestamp;
 use run_store::run::{
-    Answer, CANNOT_ANSWER, Capacity, Edge, EngineFacts, EstateFacts, Known, LoadHost,
-    OperationsFacts, Prefill, Run, SCHEMA, ScaleFacts, Status, Step, TargetFacts, TileFacts,
-    TilesInterval, ToolFacts, Warning,
+    Answer, Capacity, Edge, EngineFacts, EstateFacts, Known, LoadHost, ModelError, OperationsFacts,
+    Prefill, Run, SCHEMA, ScaleFacts, Status, Step, TargetFacts, TileFacts, TilesInterval,
+    ToolFacts, Warning,
 };
 use run_store::rundir::{RunId, sha256_hex};
 use spec::ResolvedTile;
@@ -237,31 +237,28 @@ impl<'a> RunFacts<'a> {
     }
 }
 
-/// The answer of a model with the model's own error beside it.
+/// The answer of a model with the model's own error in it.
 fn widened(mut answer: Answer, known: &Calibrated) -> Answer {
-    let mut by = String::new();
-    if let Some((held, (low, high))) = answer.tiles_held.zip(known.factors()) {
+    let searched = answer.tiles_interval;
+    let widening = answer.tiles_held.zip(known.factors());
+    if let Some((held, (low, high))) = widening {
         let is_edge = matches!(answer.edge, Edge::LimitBroken | Edge::ThroughputFlat);
         let high_alone = is_edge.then_some(held);
         let alone =
             TilesInterval { low: held, high: high_alone, most_likely: None, confidence: 0.95 };
-        let own = answer.tiles_interval.unwrap_or(alone);
+        let own = searched.unwrap_or(alone);
         let (low, high) =
             (times(own.low, low, f64::floor), own.high.map(|own| times(own, high, f64::ceil)));
         answer.tiles_interval = Some(TilesInterval { low, high, ..own });
-        by = match high {
-            Some(high) => format!("; with the error of the model {low} to {high} tiles"),
-            None => format!("; with the error of the model at least {low} tiles"),
-        };
     }
-    let said =
-        format!("{}{by}; the array is a calibrated one: {}", answer.sentence, known.sentence());
-    answer.sentence = said;
-    if known.is_too_far_off() {
-        answer.sentence = format!("{CANNOT_ANSWER}{}", answer.sentence);
-        if answer.status == Status::Complete {
-            answer.status = Status::Inconclusive;
-        }
+    let is_too_far = known.is_too_far_off();
+    if let Some(climb) = &mut answer.climb {
+        let is_interval_widened = widening.is_some();
+        let text = known.sentence();
+        climb.model_error = Some(ModelError { searched, is_interval_widened, is_too_far, text });
+    }
+    if is_too_far && answer.status == Status::Complete {
+        answer.status = Status::Inconclusive;
     }
     answer
 }
@@ -376,14 +373,18 @@ pub fn summary(preflight: &Preflight) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use run_store::run::{ClimbFacts, Figure, Stop};
     use spec::array::TileCheck;
 
-    fn answered(modelled_us: u64, buffered: bool) -> Answer {
-        let mut answer = fixtures::run(1, Vec::new()).answer;
+    fn answered(modelled_us: u64, buffered: bool) -> Run {
+        let mut run = fixtures::run(1, Vec::new());
+        let mut answer = run.answer;
         let interval =
             TilesInterval { low: 18, high: Some(20), most_likely: None, confidence: 0.95 };
         (answer.tiles_held, answer.tiles_interval) = (Some(19), Some(interval));
-        answer.sentence = "the array holds 19 tiles".to_owned();
+        let stop = Some(Stop::Limit { tiles: 20 });
+        answer.climb = Some(ClimbFacts { stop, ..ClimbFacts::default() });
+        answer.score = Figure::of(17.25);
         let check = TileCheck {
             tile: "general".to_owned(),
             measured_rate: 1000.0,
@@ -391,25 +392,35 @@ mod tests {
             measured_time: Nanos::from_micros(800),
             modelled_time: Nanos::from_micros(modelled_us),
         };
-        widened(answer, &Calibrated { buffered, check: Some(check) })
+        run.answer = widened(answer, &Calibrated { buffered, check: Some(check) });
+        run.write_sentences();
+        run
     }
 
     /// Predicted 19, measured 6, 7 and 12, and no word of doubt.
     #[test]
     fn a_calibrated_array_answers_with_its_error() {
-        let found = answered(600, true);
+        let run = answered(600, true);
+        let found = &run.answer;
         assert_eq!(found.tiles_interval.map(|i| (i.low, i.high)), Some((13, Some(20))));
         assert!(
-            found.sentence.contains("; with the error of the model 13 to 20 tiles"),
+            found.sentence.starts_with(
+                "this datastore holds 18 to 20 tiles (95 %), 19 most likely; tile 20 fails because it \
+                 did not pass; score 17.25; with the error of the model 13 to 20 tiles; the array"
+            ),
             "{found:?}"
         );
         assert!(found.sentence.contains("through the page cache"), "{found:?}");
         assert_eq!(found.status, Status::Complete);
+        // The page cut the model's error off together with the score that stood before it.
+        let beside = run.sentence_without_score();
+        assert!(beside.contains("; with the error of the model 13 to 20 tiles"), "{beside}");
+        assert!(!beside.contains("score"), "{beside}");
     }
 
     #[test]
     fn an_array_that_is_too_far_off_does_not_answer() {
-        let found = answered(35, false);
+        let found = answered(35, false).answer;
         assert_eq!(found.status, Status::Inconclusive);
         assert!(found.sentence.starts_with("this model cannot answer: "), "{found:?}");
     }

@@ -1,4 +1,4 @@
-use run_store::run::Phase;
+use run_store::run::{Phase, limit_name};
 use run_store::slice::{Direction, Slice};
 use stats::Histogram;
 use units::{Nanos, Ratio};
@@ -6,7 +6,7 @@ use units::{Nanos, Ratio};
 use crate::plan::ResolvedPlan;
 use crate::progress::{LimitSoFar, Tick};
 use crate::step::course::Course;
-use crate::verdict::{CONFIDENCE, judge_limit, limit_name};
+use crate::verdict::{CONFIDENCE, judge_limit};
 
 /// What a live view is told of a slice.
 pub fn tick(plan: &ResolvedPlan, course: &mut Course<'_>, slice: &Slice) -> Tick {
@@ -49,7 +49,7 @@ fn limits_so_far(course: &Course<'_>) -> Vec<LimitSoFar> {
             let samples = course.samples.together(judge, (position, row));
             let result = judge_limit(limit, &samples, CONFIDENCE);
             LimitSoFar {
-                name: format!("{} {}", workload.name, limit_name(limit)),
+                name: limit_name(&workload.name, result.on, &result.name, result.statistic),
                 measured: result.measured_ns.map(Nanos),
                 limit: Nanos(result.limit_ns),
             }

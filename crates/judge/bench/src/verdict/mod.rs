@@ -14,6 +14,5 @@ pub use generator::{LATENESS_MAX, QUEUED_SHARE_MAX, WORKER_CPU_MAX, generator_he
 pub use judge::StepJudge;
 pub use limit::{CONFIDENCE, judge_limit};
 pub use samples::{LimitSamples, Samples};
-pub use stated::limit_name;
 pub use step::{DROPPED_SHARE_MAX, Judged, worst_broken};
 pub use words::sentence;

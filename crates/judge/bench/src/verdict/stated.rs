@@ -4,12 +4,6 @@ use run_store::run::{LimitOn, Statistic};
 use spec::workload::Limit;
 use units::Nanos;
 
-/// `order p95`.
-pub fn limit_name(limit: &Limit) -> String {
-    let (statistic, _) = statistic_of(limit);
-    format!("{} {statistic}", subject(limit).1)
-}
-
 /// The time a limit allows.
 pub(super) fn bound_of(limit: &Limit) -> Nanos {
     statistic_of(limit).1

@@ -1,28 +1,16 @@
-use super::{Run, Warning};
+//! Warnings as people read them: of one code with one advice, once.
+
+use run_store::run::{Run, Warning};
+
+use crate::document::FoldedWarning;
 
 /// Differences that are named before the rest is only counted.
 const NAMED_MAX: usize = 12;
 
-/// Warnings of one code with one advice, told as one: what a ladder says again at each step and of
-/// each workload is read once. The page has its twin in `web/src/lib/ui/disclosure.ts`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told<'a> {
-    /// The first of them.
-    pub first: &'a Warning,
-    /// What the others say where the first says something else, each once: `mail's limit on send`.
-    pub likewise: Vec<String>,
-    /// Measured values of all of them, each once.
-    pub values: Vec<&'a str>,
-    /// Limits they were held against, each once.
-    pub limits: Vec<&'a str>,
-    /// Tiles of the steps that gave it, ascending, each once; none if it is about the run.
-    pub tiles: Vec<u32>,
-    /// How often it was given.
-    pub times: usize,
-}
-
-/// Warnings of the run, then of its steps, in the order in which each was first given.
-pub fn told(run: &Run) -> Vec<Told<'_>> {
+/// Warnings of the run, then of its steps, in the order in which each was first given. A ladder
+/// gives the same warning at each step and for each workload, so those of one code with one advice
+/// are one line.
+pub fn warnings(run: &Run) -> Vec<FoldedWarning> {
     let of_run = run.warnings.iter().map(|warning| (warning, None));
     let of_steps = run
         .steps
@@ -44,19 +32,42 @@ pub fn told(run: &Run) -> Vec<Told<'_>> {
     groups.iter().map(|group| fold(group)).collect()
 }
 
-fn fold<'a>(group: &[(&'a Warning, Option<u32>)]) -> Told<'a> {
+fn fold(group: &[(&Warning, Option<u32>)]) -> FoldedWarning {
+    let first = group[0].0;
+    let all = || group.iter().map(|(warning, _)| *warning);
+    let others = differences(&each_once(all().map(|warning| warning.text.as_str())));
+    let likewise = match others.is_empty() {
+        true => String::new(),
+        false => format!("; likewise {}", listed(&others)),
+    };
+    FoldedWarning {
+        id: first.id.clone(),
+        place: place(group),
+        text: format!("{}{likewise}", first.text),
+        found: listed(&each_once(all().filter_map(|warning| warning.value.as_deref()))),
+        allowed: listed(&each_once(all().filter_map(|warning| warning.limit.as_deref()))),
+        hint: first.hint.clone(),
+    }
+}
+
+/// Where, and how often if that does not say it: `at 1, 2, 4 tiles, 24 times`; empty for what was
+/// said once of the run.
+fn place(group: &[(&Warning, Option<u32>)]) -> String {
     let mut tiles: Vec<u32> = group.iter().filter_map(|(_, tiles)| *tiles).collect();
     tiles.sort_unstable();
     tiles.dedup();
-    let all = || group.iter().map(|(warning, _)| *warning);
-    Told {
-        first: group[0].0,
-        likewise: differences(&each_once(all().map(|warning| warning.text.as_str()))),
-        values: each_once(all().filter_map(|warning| warning.value.as_deref())),
-        limits: each_once(all().filter_map(|warning| warning.limit.as_deref())),
-        tiles,
-        times: group.len(),
+    let mut parts = Vec::new();
+    if let (Some(first), Some(last)) = (tiles.first(), tiles.last()) {
+        let noun = if *last == 1 { "tile" } else { "tiles" };
+        let is_range = tiles.len() > 2 && (last - first) as usize + 1 == tiles.len();
+        let list: Vec<String> = tiles.iter().map(u32::to_string).collect();
+        let list = if is_range { format!("{first} to {last}") } else { list.join(", ") };
+        parts.push(format!("at {list} {noun}"));
     }
+    if group.len() > tiles.len().max(1) {
+        parts.push(format!("{} times", group.len()));
+    }
+    parts.join(", ")
 }
 
 fn each_once<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
@@ -70,7 +81,7 @@ fn each_once<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// `a, b, c`; of very many the first `a, b and 7 more`.
-pub fn listed<T: AsRef<str>>(items: &[T]) -> String {
+fn listed<T: AsRef<str>>(items: &[T]) -> String {
     let named: Vec<&str> = items.iter().take(NAMED_MAX).map(T::as_ref).collect();
     match items.len() - named.len() {
         0 => named.join(", "),
@@ -96,35 +107,6 @@ fn differences(texts: &[&str]) -> Vec<String> {
     words.iter().skip(1).map(between).collect()
 }
 
-impl Told<'_> {
-    /// Where, and how often if that does not say it: `at 1, 2, 4 tiles, 24 times`; empty for what
-    /// was said once of the run.
-    pub fn place(&self) -> String {
-        let mut parts = Vec::new();
-        if let (Some(first), Some(last)) = (self.tiles.first(), self.tiles.last()) {
-            let noun = if *last == 1 { "tile" } else { "tiles" };
-            let is_range = self.tiles.len() > 2 && (last - first) as usize + 1 == self.tiles.len();
-            let list: Vec<String> = self.tiles.iter().map(u32::to_string).collect();
-            let list = if is_range { format!("{first} to {last}") } else { list.join(", ") };
-            parts.push(format!("at {list} {noun}"));
-        }
-        if self.times > self.tiles.len().max(1) {
-            parts.push(format!("{} times", self.times));
-        }
-        parts.join(", ")
-    }
-
-    /// What it says, and of what else: `the shop's limit on order was not tested; likewise mail's
-    /// limit on send`.
-    pub fn text(&self) -> String {
-        let text = &self.first.text;
-        if self.likewise.is_empty() {
-            return text.clone();
-        }
-        format!("{text}; likewise {}", listed(&self.likewise))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,9 +128,9 @@ mod tests {
             .flat_map(|tiles| each.iter().map(move |warning| (warning, Some(tiles))))
             .collect();
         let told = fold(&group);
-        assert_eq!(told.place(), "at 1, 2, 4 tiles, 8 times");
+        assert_eq!(told.place, "at 1, 2, 4 tiles, 8 times");
         assert_eq!(
-            told.text(),
+            told.text,
             "the shop's limit on order was not tested: nothing was done; likewise mail's limit on send"
         );
     }
@@ -161,21 +143,21 @@ mod tests {
         });
         let group: Vec<_> = found.iter().map(|warning| (warning, Some(3))).collect();
         let told = fold(&group);
-        assert_eq!((told.place().as_str(), told.likewise.len()), ("at 3 tiles, 3 times", 0));
         assert_eq!(
-            (listed(&told.values).as_str(), told.limits.len()),
-            ("range 31 %, range 40 %", 0)
+            (told.place.as_str(), told.text.as_str()),
+            ("at 3 tiles, 3 times", found[0].text.as_str())
         );
+        assert_eq!((told.found.as_str(), told.allowed.as_str()), ("range 31 %, range 40 %", ""));
     }
 
     #[test]
     fn what_is_said_once_reads_as_it_was_written() {
         let one = warning("same-device", "results are written to the device under test");
         let told = fold(&[(&one, None)]);
-        assert_eq!((told.place().as_str(), told.text()), ("", one.text.clone()));
+        assert_eq!((told.place.as_str(), told.text), ("", one.text.clone()));
         let told = fold(&[(&one, Some(1)), (&one, Some(2)), (&one, Some(3))]);
-        assert_eq!((told.place().as_str(), told.text()), ("at 1 to 3 tiles", one.text.clone()));
-        assert_eq!(fold(&[(&one, Some(1))]).place(), "at 1 tile");
+        assert_eq!((told.place.as_str(), told.text), ("at 1 to 3 tiles", one.text.clone()));
+        assert_eq!(fold(&[(&one, Some(1))]).place, "at 1 tile");
     }
 
     #[test]
@@ -195,7 +177,7 @@ mod tests {
     fn many_are_counted_after_a_dozen() {
         let all: Vec<Warning> = (0..20).map(|n| untested(&format!("limit {n}"))).collect();
         let group: Vec<_> = all.iter().map(|warning| (warning, Some(1))).collect();
-        let text = fold(&group).text();
+        let text = fold(&group).text;
         assert!(text.contains(", 12 and 7 more") && !text.contains("13"), "{text}");
     }
 }

@@ -1,0 +1,308 @@
+//! The answer in one sentence, and how far the run got. Both are made of data alone: the run that
+//! is stored has them for readers without this program, and nothing reads them back.
+
+use units::print::count;
+use units::{Bytes, Nanos};
+
+use super::{
+    Answer, ClimbEnd, ClimbFacts, Edge, LeftOut, OutOfTime, Run, Status, Stop, TilesInterval,
+    Verdict,
+};
+
+impl Run {
+    /// Answer in one sentence that a person can quote, with the score.
+    ///
+    /// Runs of earlier versions have no data to make it of; theirs is quoted as it was stored.
+    pub fn sentence(&self) -> String {
+        self.sentence_with(self.answer.score.value)
+    }
+
+    /// Answer in one sentence, for places that show the score beside it.
+    pub fn sentence_without_score(&self) -> String {
+        self.sentence_with(None)
+    }
+
+    fn sentence_with(&self, score: Option<f64>) -> String {
+        match &self.answer.climb {
+            Some(climb) => Sentence { run: self, climb }.text(score),
+            None => self.answer.sentence.clone(),
+        }
+    }
+
+    /// How far the run got: `5 runs of 3 tile counts, 2 passed; interrupted`.
+    pub fn progress(&self) -> String {
+        let Some(climb) = &self.answer.climb else { return self.answer.progress.clone() };
+        let runs = count(self.steps.len() as u64, "run");
+        let counts = count(climb.tile_counts.into(), "tile count");
+        let mut text = format!("{runs} of {counts}, {} passed", climb.tile_counts_passed);
+        let lists = [
+            ("more tiles than held passed", &climb.passed_above),
+            ("fewer tiles than held failed", &climb.failed_below),
+        ];
+        for (what, counts) in lists.iter().filter(|(_, counts)| !counts.is_empty()) {
+            let counts: Vec<String> = counts.iter().map(u32::to_string).collect();
+            let counts = counts.join(", ");
+            text += &format!("; {what} ({counts}): near the edge passing is partly luck");
+        }
+        match climb.ended {
+            ClimbEnd::Complete => text,
+            ClimbEnd::Interrupted => format!("{text}; interrupted"),
+            ClimbEnd::Failed { .. } => format!("{text}; ended by an error"),
+            ClimbEnd::NotYet => format!("{text} so far"),
+        }
+    }
+
+    /// Writes the sentences into the answer, for readers of `run.json` without this program.
+    pub fn write_sentences(&mut self) {
+        self.answer.sentence = self.sentence();
+        self.answer.progress = self.progress();
+    }
+}
+
+impl ClimbFacts {
+    /// `the time of 2m ended before run 2 of 2 tiles: 3 of 6 steps were run`; none if time did not
+    /// end an open search.
+    pub fn out_of_time_text(&self) -> Option<String> {
+        let OutOfTime { time_ns, left_out } = self.out_of_time.as_ref()?;
+        let what = match left_out {
+            Some(left_out) => format!("ended before {}", left_out.text()),
+            None if self.is_decided() => "ended before more was known".to_owned(),
+            None => "ended the search before the edge was found".to_owned(),
+        };
+        Some(format!("the time of {} {what}", Nanos(*time_ns)))
+    }
+}
+
+impl LeftOut {
+    fn text(&self) -> String {
+        let next = self.next.map_or_else(
+            || "its last step was over".to_owned(),
+            |next| format!("run {} of {}", next.repeat, count(next.tiles.into(), "tile")),
+        );
+        match self.steps_asked {
+            Some(asked) => {
+                format!("{next}: {} of {} were run", self.steps_run, count(asked.into(), "step"))
+            }
+            None => next,
+        }
+    }
+}
+
+impl Answer {
+    /// How the run ended, as one word: `complete`, `ended-early`, `interrupted` or `inconclusive`.
+    /// A simulation that found an edge and left steps out for its time is no complete one.
+    pub fn ending(&self) -> &'static str {
+        let out_of_time = self.climb.as_ref().and_then(|climb| climb.out_of_time.as_ref());
+        match self.status {
+            Status::Complete if out_of_time.is_some_and(|own| own.left_out.is_some()) => {
+                "ended-early"
+            }
+            Status::Complete => "complete",
+            Status::Interrupted => "interrupted",
+            Status::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// Whether the run answers nothing, because its model is too far from what was measured. Earlier
+    /// versions did not store the reason, but called a run inconclusive although its search had
+    /// ended for no other one.
+    pub(super) fn is_of_wrong_model(&self, is_simulated: bool) -> bool {
+        match &self.climb {
+            Some(climb) => climb.model_error.as_ref().is_some_and(|error| error.is_too_far),
+            None => is_simulated && self.status == Status::Inconclusive && self.edge != Edge::None,
+        }
+    }
+}
+
+struct Sentence<'a> {
+    run: &'a Run,
+    climb: &'a ClimbFacts,
+}
+
+impl Sentence<'_> {
+    fn text(&self, score: Option<f64>) -> String {
+        let mut text = match &self.climb.ended {
+            ClimbEnd::Complete => self.scale(),
+            ClimbEnd::Interrupted => "interrupted: ".to_owned(),
+            ClimbEnd::Failed { error } => format!("ended by an error ({error}): "),
+            ClimbEnd::NotYet => "so far: ".to_owned(),
+        };
+        text += &self.found();
+        let answer = &self.run.answer;
+        if let Some(found) = answer.bottleneck.as_ref().filter(|_| self.climb.is_decided()) {
+            text += &format!("; {}", found.text);
+        }
+        if let Some(score) = score {
+            text += &format!("; score {score:.2}");
+        }
+        self.with_model_error(text)
+    }
+
+    fn found(&self) -> String {
+        match (self.run.answer.tiles_held.unwrap_or(0), self.climb.stop) {
+            (0, None) => format!("no step was finished{}", self.out_of_time()),
+            (0, Some(stop)) => {
+                let said = match stop {
+                    Stop::Limit { .. } => format!("{} does not hold", self.run.target.subject()),
+                    _ => "nothing can be said about".to_owned(),
+                };
+                let (tiles, reason) = (self.tiles(stop.tiles()), self.reason(stop.tiles()));
+                format!("{said} {tiles}: {reason}")
+            }
+            (held, stop) => self.holds(held, stop),
+        }
+    }
+
+    fn with_model_error(&self, text: String) -> String {
+        let Some(error) = &self.climb.model_error else { return text };
+        let widened = self.run.answer.tiles_interval.filter(|_| error.is_interval_widened);
+        let by = widened.map_or_else(String::new, |TilesInterval { low, high, .. }| match high {
+            Some(high) => format!("; with the error of the model {low} to {high} tiles"),
+            None => format!("; with the error of the model at least {low} tiles"),
+        });
+        let refused = if error.is_too_far { "this model cannot answer: " } else { "" };
+        format!("{refused}{text}{by}; the array is a calibrated one: {}", error.text)
+    }
+
+    /// Scale of the disks. It stands before any number, as smaller disks are cached better.
+    fn scale(&self) -> String {
+        let run = self.run;
+        match run.scale.footprint {
+            footprint if footprint < 1.0 && !run.target.is_simulated() => format!(
+                "{} estimate with disks 1/{:.0} of their size: {}by speed, ",
+                run.profile,
+                1.0 / footprint,
+                self.search()
+            ),
+            _ if run.resized.as_ref().is_some_and(|own| own.is_search) => {
+                format!("disks of full size: {}", self.search())
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Both ends of the edge that was found with smaller disks.
+    fn search(&self) -> String {
+        let Some(search) = self.run.resized.as_ref().filter(|own| own.is_search) else {
+            return String::new();
+        };
+        format!(
+            "with {} of disks per tile {} passed and {} failed; confirmed with {} per tile: ",
+            Bytes::new(search.tile_bytes),
+            count(search.held.into(), "tile"),
+            search.failed,
+            Bytes::new(self.run.tile.disk_bytes)
+        )
+    }
+
+    fn holds(&self, held: u32, stop: Option<Stop>) -> String {
+        let tail = match stop {
+            Some(Stop::Limit { tiles }) => {
+                let fails = match tiles == held + 1 {
+                    true => format!("tile {tiles} fails"),
+                    false => format!("{tiles} tiles fail"),
+                };
+                format!("; {fails} because {}", self.reason(tiles))
+            }
+            Some(Stop::Flat { tiles, gain }) if gain < 0.0 => {
+                format!("; {} do less work than fewer", count(tiles.into(), "tile"))
+            }
+            Some(Stop::Flat { tiles, gain }) => {
+                format!("; tile {tiles} adds {:.1} % of a tile's work", gain * 100.0)
+            }
+            Some(Stop::Inconclusive { tiles }) => {
+                format!("; nothing can be said about {tiles}: {}", self.reason(tiles))
+            }
+            None => self.cap(),
+        };
+        let (subject, interval) = (self.run.target.subject(), self.interval(held));
+        format!("{subject} holds {interval}{tail}{}{}", self.out_of_time(), self.hysteresis())
+    }
+
+    /// `27 tiles (216 VMs)`, `26 to 29 tiles (95 %), 27 most likely`, `at least ...`. An interval
+    /// names no VMs: those to plan with are `Run::plan_text`'s.
+    fn interval(&self, held: u32) -> String {
+        let tiles = self.tiles(held);
+        let interval = match &self.climb.model_error {
+            Some(error) => error.searched,
+            None => self.run.answer.tiles_interval,
+        };
+        match interval.and_then(|own| Some((own, own.high?))) {
+            Some((own, high)) if (own.low, high) == (held, held) => tiles,
+            Some((own, high)) => {
+                let likely = own.most_likely.unwrap_or(held);
+                let ran = match likely == held {
+                    true => String::new(),
+                    false => format!("; {} ran and held", count(held.into(), "tile")),
+                };
+                let (low, sure) = (own.low, own.confidence * 100.0);
+                format!("{low} to {high} tiles ({sure:.0} %), {likely} most likely{ran}")
+            }
+            None => format!("at least {tiles}"),
+        }
+    }
+
+    fn hysteresis(&self) -> String {
+        self.climb.hysteresis.map_or_else(String::new, |own| {
+            format!(
+                "; {} passed before the overload with {} and failed after it and a rest",
+                count(own.tiles.into(), "tile"),
+                own.overload
+            )
+        })
+    }
+
+    fn out_of_time(&self) -> String {
+        self.climb.out_of_time_text().map_or_else(String::new, |text| format!("; {text}"))
+    }
+
+    /// Why no more tiles were tried than held.
+    fn cap(&self) -> String {
+        let run = self.run;
+        match (&self.climb.ended, run.answer.edge, self.climb.users_max) {
+            (ClimbEnd::Complete, Edge::CapacityReached, _) => self.capacity(),
+            (ClimbEnd::Complete, Edge::LadderEnded, Some(most)) => {
+                let most = count(most, "user");
+                format!(", the most whose users are kept in memory (at most {most})")
+            }
+            (ClimbEnd::Complete, Edge::LadderEnded, None) => {
+                ", the most this run was asked to try".to_owned()
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn capacity(&self) -> String {
+        let (target, load) = (&self.run.target, Bytes::new(self.run.tile.disk_bytes));
+        let capacity = Bytes::new(target.capacity_bytes.unwrap_or(0));
+        let fits = self.run.answer.tiles_max.unwrap_or(0);
+        let next = fits.saturating_add(1);
+        let what = if target.is_simulated() && load * u64::from(next) <= capacity {
+            // All pools together would hold the tile, but not the one in which it would lie.
+            format!("the array has no room for tile {next}")
+        } else {
+            format!("{capacity} hold {fits} of {load} each")
+        };
+        format!("; capacity, not speed, was the limit: {what}")
+    }
+
+    /// `6 tiles (48 VMs)`.
+    fn tiles(&self, tiles: u32) -> String {
+        let vms = tiles.saturating_mul(self.run.tile.vms);
+        format!("{} ({})", count(tiles.into(), "tile"), count(vms.into(), "VM"))
+    }
+
+    /// Why the step with this many tiles did not pass.
+    fn reason(&self, tiles: u32) -> String {
+        let steps = self.run.steps.iter().filter(|step| step.tiles == tiles);
+        let with = |verdict| steps.clone().find(|step| step.verdict == verdict);
+        if let Some(step) = with(Verdict::Failed).or_else(|| with(Verdict::Inconclusive)) {
+            return step.reason.clone();
+        }
+        let disturbance = steps.clone().find_map(|step| step.disturbances.first());
+        disturbance.map_or_else(
+            || "it did not pass".to_owned(),
+            |found| format!("no more work was done than by fewer, beside others: {found}"),
+        )
+    }
+}
