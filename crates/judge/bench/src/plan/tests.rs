@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use run_store::run::Origin;
-use spec::plan::{Ladder, Measure, Plan, Profile, Scale};
+use spec::plan::{EngineOptions, Ladder, Measure, Plan, Profile, Scale};
 use units::Nanos;
 
 use super::*;
@@ -140,6 +140,31 @@ fn a_value_out_of_range_is_named_with_what_is_allowed() {
     let error = resolve(&[zero, Layer::of_plan(&plan_file())], tile_with_periods(&[]), HERE)
         .expect_err("nothing to measure");
     assert_eq!(error.to_string(), "scale.footprint is 0, and must be above 0 and at most 1");
+}
+
+/// JSON has no such number: merging layers would take it for an absent value.
+#[test]
+fn factor_that_is_no_number_is_refused() {
+    for factor in [f64::NAN, f64::INFINITY] {
+        let scale = Scale { time: Some(factor), ..Scale::default() };
+        let flag = layer(Origin::Flag, Plan { scale, ..Plan::default() });
+        let error = resolve(&[flag, Layer::of_plan(&plan_file())], tile_with_periods(&[]), HERE)
+            .expect_err("no time to stretch");
+        let allowed = format!("scale.time is {factor}, and must be above 0 and at most 100");
+        assert_eq!(error.to_string(), allowed);
+    }
+}
+
+/// An older switch would otherwise be switched off by a layer that does not name it.
+#[test]
+fn switch_is_on_if_any_layer_has_it_on() {
+    let on = EngineOptions { verify: true, ..EngineOptions::default() };
+    let config = layer(Origin::Config, Plan { engine: on, ..Plan::default() });
+    let flag = layer(Origin::Flag, Plan { seed: Some(7), ..Plan::default() });
+    let plan = resolved(&[flag, Layer::of_plan(&plan_file()), config]);
+    assert!(plan.settings.engine.verify && !plan.settings.engine.buffered);
+    assert_eq!(plan.origin("engine.verify"), Origin::Config);
+    assert_eq!(plan.origin("engine.buffered"), Origin::Default);
 }
 
 proptest! {
