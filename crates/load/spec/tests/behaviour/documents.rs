@@ -125,7 +125,7 @@ fn row(name: &str) -> String {
 
 #[test]
 fn the_table_of_shipped_tiles_is_what_their_files_say() {
-    let text = document("../tiles/README.md");
+    let text = document("../data/tiles/README.md");
     let rule = "|---|---|---|---|---|---|---|---|\n";
     let (before, rest) = text.split_once(rule).expect("a table");
     let (_, after) = rest.split_once("\nNone of").expect("text behind the table");
@@ -135,7 +135,7 @@ fn the_table_of_shipped_tiles_is_what_their_files_say() {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../data/tiles/README.md");
         std::fs::write(path, &fresh).expect("writable tiles/README.md");
     }
-    assert!(fresh == document("../tiles/README.md"), "run the tests with TILEMARK_UPDATE=1");
+    assert!(fresh == document("../data/tiles/README.md"), "run the tests with TILEMARK_UPDATE=1");
 }
 
 /// A row of the table in `data/arrays/README.md`.
@@ -153,14 +153,14 @@ fn array_row(name: &str) -> String {
 fn the_table_of_shipped_arrays_is_what_their_files_say() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../data/arrays/README.md");
     let rule = "|---|---|---|---|---|---|\n";
-    let text = document("../arrays/README.md");
+    let text = document("../data/arrays/README.md");
     let (before, _) = text.split_once(rule).expect("a table");
     let rows: String = spec::shipped::array_names().map(array_row).collect();
     let fresh = format!("{before}{rule}{rows}");
     if std::env::var_os("TILEMARK_UPDATE").is_some() {
         std::fs::write(path, &fresh).expect("writable arrays/README.md");
     }
-    assert!(fresh == document("../arrays/README.md"), "run the tests with TILEMARK_UPDATE=1");
+    assert!(fresh == document("../data/arrays/README.md"), "run the tests with TILEMARK_UPDATE=1");
 }
 
 /// The functions of formulas, as a table.
