@@ -33,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
 /// second one of them, and that alone.
 fn server_hears(tls: Tls, asks: bool, data: &[u8]) {
     let (mut out, mut offered) = (Vec::new(), exports());
-    let mut handshake = page_server::Handshake::new(tls, &mut out);
+    let mut handshake = server::Handshake::new(tls, &mut out);
     if asks {
         handshake.ask_for_others();
     }
@@ -43,15 +43,15 @@ fn server_hears(tls: Tls, asks: bool, data: &[u8]) {
         let Ok(progress) = handshake.feed(&offered, rest, &mut out) else { return };
         rest = &rest[progress.consumed..];
         match progress.next {
-            page_server::Next::More => return assert!(rest.len() < HANDSHAKE_BUFFER),
-            page_server::Next::Wanted(name) => {
+            server::Next::More => return assert!(rest.len() < HANDSHAKE_BUFFER),
+            server::Next::Wanted(name) => {
                 assert!(asks && offered.iter().all(|export| export.name() != name));
                 if name.len() % 2 == 0 {
                     offered = vec![export(&name)];
                 }
             }
-            page_server::Next::Serve(session) => return requests(&session, rest),
-            page_server::Next::Send | page_server::Next::StartTls | page_server::Next::Close => return,
+            server::Next::Serve(session) => return requests(&session, rest),
+            server::Next::Send | server::Next::StartTls | server::Next::Close => return,
         }
     }
 }
@@ -89,7 +89,7 @@ fn client_hears_of_an_export(data: &[u8]) {
 /// Agrees with a server that keeps the rules.
 fn agreed(structured: bool) -> Requests {
     let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
-    let mut server = page_server::Handshake::new(Tls::None, &mut to_client);
+    let mut server = server::Handshake::new(Tls::None, &mut to_client);
     let mut client =
         client::Handshake::new(Wish { export: "a".to_owned(), tls: false, structured });
     loop {
