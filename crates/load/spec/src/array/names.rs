@@ -1,6 +1,6 @@
 //! Names that array files may use for shipped parts.
 //!
-//! The parts themselves are in the crates `device` and `cache`, which the language does not
+//! The parts themselves are in the crates `hardware` and `cache`, which the language does not
 //! depend on; a test of the crate `sim`, which sees both, holds the lists together.
 
 use units::Bytes;
