@@ -89,8 +89,8 @@ impl LeftOut {
 }
 
 impl Answer {
-    /// How the run ended, as one word: `complete`, `ended-early`, `interrupted` or `inconclusive`.
-    /// A simulation that found an edge and left steps out for its time is no complete one.
+    /// State of the run in one word: `complete`, `ended-early`, `interrupted` or `inconclusive`.
+    /// A simulation that left steps out because of `--within` is `ended-early`.
     pub fn ending(&self) -> &'static str {
         let out_of_time = self.climb.as_ref().and_then(|climb| climb.out_of_time.as_ref());
         match self.status {
@@ -103,13 +103,12 @@ impl Answer {
         }
     }
 
-    /// Whether the run answers nothing, because its model is too far from what was measured. Earlier
-    /// versions did not store the reason, but called a run inconclusive although its search had
-    /// ended for no other one.
+    /// True if the model is too far from what was measured for any count of tiles to be planned with. Earlier versions
+    /// did not store that, so their simulations count as such unless they are complete, which those never were.
     pub(super) fn is_of_wrong_model(&self, is_simulated: bool) -> bool {
         match &self.climb {
             Some(climb) => climb.model_error.as_ref().is_some_and(|error| error.is_too_far),
-            None => is_simulated && self.status == Status::Inconclusive && self.edge != Edge::None,
+            None => is_simulated && self.status != Status::Complete,
         }
     }
 }

@@ -112,16 +112,18 @@ fn simulation_ended_by_its_time_is_not_complete() {
     assert_eq!(run.answer.ending(), "inconclusive");
 }
 
-/// Earlier versions stored only in words that a model was too far off.
 #[test]
 fn old_run_of_a_wrong_model_is_no_run_to_plan_with() {
     let mut run = old();
     run.target.kind = "simulated".to_owned();
     assert!(run.plan_text().is_some());
-    run.answer.status = Status::Inconclusive;
-    assert_eq!(run.plan_text(), None);
-    run.answer.edge = Edge::None;
-    assert!(run.plan_text().is_some_and(|text| text.ends_with("; more was not decided.")));
+    for status in [Status::Inconclusive, Status::Interrupted] {
+        run.answer.status = status;
+        for edge in [Edge::LimitBroken, Edge::None] {
+            run.answer.edge = edge;
+            assert_eq!(run.plan_text(), None, "{status:?} {edge:?}");
+        }
+    }
 }
 
 #[test]
