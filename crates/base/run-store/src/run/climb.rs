@@ -1,88 +1,88 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the climb of the ladder went.
+/// Course of the search for the most tiles that hold.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClimbFacts {
-    /// What ended it.
+    /// Reason why the search ended.
     pub ended: ClimbEnd,
-    /// What is above the tiles held; null if nothing above them was tested.
+    /// Result above the tiles held; null if nothing above them was tested.
     pub stop: Option<Stop>,
-    /// The time that ended the search, where it was open then.
+    /// Time limit that ended the search before an edge was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_time: Option<OutOfTime>,
-    /// The most users that are kept in memory, where that kept more tiles from being tried.
+    /// Largest number of users that fit into memory, if it kept more tiles from being tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users_max: Option<u64>,
-    /// A count that passed before an overload and failed after it.
+    /// Count of tiles that passed before an overload and failed after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hysteresis: Option<Hysteresis>,
-    /// How many different counts of tiles ran.
+    /// Number of different counts of tiles that ran.
     pub tile_counts: u32,
-    /// How many of them passed.
+    /// Number of different counts of tiles that passed.
     pub tile_counts_passed: u32,
-    /// Counts above what is held that passed all the same.
+    /// Counts of tiles above the tiles held that passed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_above: Vec<u32>,
-    /// Counts below what is held that failed all the same.
+    /// Counts of tiles below the tiles held that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_below: Vec<u32>,
-    /// How far the model is off, where the array was fitted to storage.
+    /// Error of the model, if the array was fitted to measured storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_error: Option<ModelError>,
 }
 
 impl ClimbFacts {
-    /// Whether something above what is held was tried and decided.
+    /// True if a count above the tiles held was tried and decided.
     pub(super) fn is_decided(&self) -> bool {
         matches!(self.stop, Some(Stop::Limit { .. } | Stop::Flat { .. }))
     }
 }
 
-/// What ended the climb.
+/// Reason why the search ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "how")]
 pub enum ClimbEnd {
-    /// The ladder was climbed as far as the plan says.
+    /// The search went as far as the plan says.
     #[default]
     Complete,
-    /// Someone asked it to stop.
+    /// A user stopped the run.
     Interrupted,
-    /// An error.
+    /// An error ended the run.
     Failed {
-        /// The error's message.
+        /// Message of the error.
         error: String,
     },
-    /// Nothing: the run goes on.
+    /// The run has not ended.
     NotYet,
 }
 
-/// What is above the tiles held.
+/// Result above the tiles held.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Stop {
     /// A limit was broken at this many tiles.
     Limit {
-        /// The step that failed.
+        /// Count of tiles of the step that failed.
         tiles: u32,
     },
-    /// Beyond the tiles held more do no more work.
+    /// More tiles than the tiles held do no more work.
     Flat {
-        /// The first tested count of those that add nothing.
+        /// Smallest tested count of tiles that adds no work.
         tiles: u32,
-        /// What the last of them adds by the curve through all steps, as a share of what a tile
-        /// does by itself; may be negative.
+        /// Work that one more tile adds there by the curve through all steps, as a share of the
+        /// work of a single tile; may be negative.
         gain: f64,
     },
-    /// Nothing can be said about this many tiles.
+    /// The step with this count of tiles was inconclusive.
     Inconclusive {
-        /// The step without a verdict.
+        /// Count of tiles of the inconclusive step.
         tiles: u32,
     },
 }
 
 impl Stop {
-    /// The step that is meant.
+    /// Count of tiles of the step above the tiles held.
     pub const fn tiles(self) -> u32 {
         match self {
             Self::Limit { tiles } | Self::Flat { tiles, .. } | Self::Inconclusive { tiles } => {
@@ -92,69 +92,70 @@ impl Stop {
     }
 }
 
-/// The time that ended an open search.
+/// Time limit that ended a search before an edge was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutOfTime {
-    /// Time there was, in nanoseconds.
+    /// Time limit, in nanoseconds.
     pub time_ns: u64,
-    /// Steps that were left out, where it was the real time of a simulation (`--within`); null
-    /// where it was the budget of the search.
+    /// Steps left out, if the limit is the real time of a simulation (`--within`); null if the
+    /// limit is the budget of the search.
     pub left_out: Option<LeftOut>,
 }
 
-/// Steps that a simulation left out.
+/// Steps that a simulation left out because of its time limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
-    /// The step that would have been next; null if the last one was over.
+    /// First step that was left out; null if all steps ran.
     pub next: Option<NextStep>,
-    /// Steps that ran.
+    /// Number of steps that ran.
     pub steps_run: u32,
-    /// Steps that the plan asked for; null where a search chose them.
+    /// Number of steps in the plan; null if a search chose the steps.
     pub steps_asked: Option<u32>,
 }
 
-/// A step that did not run.
+/// Step that did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NextStep {
-    /// Its tiles.
+    /// Count of tiles.
     pub tiles: u32,
-    /// Its repeat, from 1.
+    /// Repeat, from 1.
     pub repeat: u32,
 }
 
-/// A count of tiles that passed, and failed after an overload: the storage had not recovered.
+/// Count of tiles that passed before an overload and failed after it: the storage had not recovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hysteresis {
-    /// The count that passed and failed.
+    /// Count of tiles that passed and then failed.
     pub tiles: u32,
-    /// The count of the overload.
+    /// Count of tiles of the overload.
     pub overload: u32,
 }
 
-/// How far a fitted model is off.
+/// Error of a model that was fitted to measured storage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelError {
-    /// Interval of the most tiles that hold by the search alone; null where nothing was decided.
+    /// Interval of the most tiles that hold without the error of the model; null if no step above
+    /// was decided.
     pub searched: Option<TilesInterval>,
-    /// Whether the answer's own interval has the error of the model in it.
+    /// True if the interval of the answer includes the error of the model.
     pub is_interval_widened: bool,
-    /// Whether the model is so far off that its count of tiles is no answer.
+    /// True if the error is too large for the count of tiles to be an answer.
     pub is_too_far: bool,
-    /// How far, in words.
+    /// Size of the error in words, from the calibration.
     pub text: String,
 }
 
-/// The interval of the most tiles that hold.
+/// Confidence interval of the most tiles that hold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TilesInterval {
-    /// Lower end.
+    /// Lower end, in tiles.
     pub low: u32,
-    /// Upper end; null if it is beyond what was or could be tried.
+    /// Upper end, in tiles; null if it is beyond what was or could be tried.
     pub high: Option<u32>,
-    /// Where the edge most probably is by all steps together; it may lie between counts that ran.
-    /// Absent where no curve was fitted: then `tiles_held`.
+    /// Most probable count by all steps together; it may lie between counts that ran. Absent if no
+    /// curve was fitted; then it is `tiles_held`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_likely: Option<u32>,
-    /// Share of such intervals that hold the true count.
+    /// Share of such intervals that contain the true count, such as 0.95.
     pub confidence: f64,
 }
