@@ -78,6 +78,15 @@ impl Image {
         heads.filter(|head| is_same(head) && head.durable >= of.seq).count()
     }
 
+    /// Whether a group between this one and the later `hit` calls it retired.
+    fn is_retired_before(&self, seq: u64, hit: &Head) -> bool {
+        let is_same = |head: &Head| (head.owner, head.generation) == (hit.owner, hit.generation);
+        let mut heads = self.groups.iter().map(|group| &group.head);
+        heads.any(|head| {
+            is_same(head) && (seq + 1..hit.seq).contains(&head.seq) && head.retired >= seq
+        })
+    }
+
     /// Whether damage there is a torn end to whoever finds it.
     fn is_end(&self, damage: Damage) -> bool {
         self.hit(damage.at).is_some_and(|head| self.witnesses(head) == 0)
@@ -196,10 +205,17 @@ impl Case<'_> {
                 let hit = hit.unwrap_or_else(|| panic!("{damage:?} hit no group: {damaged}"));
                 let said = whole.said().expect("no fault");
                 let opened = whole.open(self.shape.mode).expect("it was whole");
-                // Of an earlier damage the backing store had what was lost. Beside the group that was hit now, those
-                // groups are missing, too.
+                // Of an earlier damage the backing store had what was lost. Those groups are missing, too, where they lie
+                // beside the group that was hit now, or where it was this group that called them retired: then nothing
+                // before it does, and what lies behind it may have been torn off.
                 let skipped = opened.skipped.first().map(|(_, skipped)| *skipped);
-                let first = skipped.filter(|skipped| skipped.missing_to + 1 == hit.seq);
+                let first = skipped.filter(|skipped| {
+                    let is_beside = skipped.missing_to + 1 == hit.seq;
+                    let is_witness = hit.retired >= skipped.missing_to
+                        && damaged.group != hit.seq
+                        && !image.is_retired_before(skipped.missing_to, hit);
+                    is_beside || is_witness
+                });
                 let last = skipped.filter(|skipped| skipped.group == hit.seq + 1);
                 let missing = (
                     first.map_or(hit.seq, |skipped| skipped.group),
