@@ -1,4 +1,4 @@
-//! The ring, the disks and what both work with: what front ends share.
+//! State that all front ends share: the ring, the disks, their services and the buffers.
 
 use std::io;
 use std::sync::Arc;
@@ -11,48 +11,48 @@ use crate::alarms::Alarms;
 use crate::buffer::Pool;
 use crate::ring::Ring;
 use crate::shared::Shared;
-use crate::token::{COUNT, Token};
+use crate::token::{FRONT_ENDS, Token};
 use crate::{Answer, Buffer, Catalog, Disk, Effects, Limits, Offer, Request, RequestId, Service};
 
 /// Bits of a [`RequestId`] that are the front end's own number for the request.
 const NUMBER_BITS: u32 = 28;
 
-/// Place of the service that is behind all disks of the server.
+/// Place of the service behind all disks of the server.
 const SHARED: usize = usize::MAX;
 
-/// A disk that is open.
+/// Open disk.
 struct Open {
     disk: Box<dyn Disk>,
-    /// Whose I/O, times and turns its requests lead to: [`SHARED`], or its own place.
+    /// Place of the service that carries its requests out: [`SHARED`], or the disk's own place.
     service: usize,
 }
 
-/// What front ends share.
+/// State that all front ends share.
 pub(crate) struct Core {
     pub ring: Ring<Token>,
-    /// Those that are offered to all, and those that were opened for one client each.
+    /// Disks offered to all, and disks opened for one client each.
     disks: Vec<Option<Open>>,
-    /// What is offered to all, and where it is.
+    /// Exports of the disks offered to all, and the place of each disk.
     pub exports: Vec<Export>,
     pub places: Vec<usize>,
     service: Option<Box<dyn Service>>,
     pub catalog: Option<Box<dyn Catalog>>,
-    /// Places of services that have to have their turn.
+    /// Places of services that are due a turn.
     turns: Vec<usize>,
     effects: Effects,
     pub alarms: Alarms,
-    /// Answers that their front end has not taken.
-    answers: [Vec<Answer>; COUNT],
+    /// Answers by front end, until it takes them.
+    answers: [Vec<Answer>; FRONT_ENDS],
     pub pool: Pool,
     pub limits: Limits,
     pub shared: Arc<Shared>,
-    /// Clients of all front ends, with those that wait to be let in.
+    /// Number of clients of all front ends, including VMs that wait for their disk.
     pub connections: usize,
-    /// Requests that disks have.
+    /// Number of requests that disks have.
     pub under_way: usize,
-    /// Requests answered since the last wait.
+    /// Number of requests answered since the last wait.
     pub answered: usize,
-    /// Set once the server ends: nobody comes in.
+    /// Set when the server ends: new clients are turned away.
     pub is_stopping: bool,
 }
 
@@ -81,7 +81,7 @@ impl Core {
         Ok(core)
     }
 
-    /// Opens a disk at a place that is free.
+    /// Opens a disk at a free place, with a service of its own if `is_alone`.
     fn put(&mut self, disk: Box<dyn Disk>, is_alone: bool) -> usize {
         let place = self.disks.iter().position(Option::is_none).unwrap_or(self.disks.len());
         self.disks.resize_with(self.disks.len().max(place + 1), || None);
@@ -96,7 +96,7 @@ impl Core {
         self.places.push(place);
     }
 
-    /// Offers a disk no more; gives its place, where clients that have it keep it.
+    /// Stops offering a disk. Returns its place, where its clients keep it open.
     pub fn withdraw(&mut self, name: &str) -> Option<usize> {
         let at = self.exports.iter().position(|export| export.name() == name)?;
         self.exports.remove(at);
@@ -115,12 +115,12 @@ impl Core {
     }
 
     /// # Panics
-    /// When nobody has it open.
+    /// If no disk is open at this place.
     pub fn export(&self, disk: usize) -> &Export {
         self.disks[disk].as_ref().expect("a disk is open as long as somebody uses it").disk.export()
     }
 
-    /// A service, if there is one at this place still.
+    /// Service at this place; `None` if its disk is closed or has none.
     fn service(&mut self, place: usize) -> Option<(&mut dyn Service, &mut Effects)> {
         let service = match place {
             SHARED => self.service.as_deref_mut()? as &mut dyn Service,
@@ -129,7 +129,7 @@ impl Core {
         Some((service, &mut self.effects))
     }
 
-    /// Has every service that the owner of the server speaks to do something.
+    /// Calls the shared service, or else the service of each offered disk.
     fn each_service(&mut self, act: impl Fn(&mut dyn Service, &mut Effects)) -> io::Result<()> {
         let all = if self.service.is_some() { vec![SHARED] } else { self.places.clone() };
         for place in all {
@@ -157,7 +157,7 @@ impl Core {
 
     pub fn wake_services(&mut self, now: Instant) -> io::Result<()> {
         while let Some((place, alarm)) = self.alarms.due(now) {
-            // One whose disk was withdrawn needs no waking.
+            // The disk of the alarm may have been withdrawn.
             if let Some((service, effects)) = self.service(place) {
                 service.woken(alarm, effects);
                 self.carry_out(place)?;
@@ -166,10 +166,10 @@ impl Core {
         Ok(())
     }
 
-    /// Gives the next service that wants one its turn. Whether there was one.
+    /// Gives the next service its turn. False if none is due one.
     pub fn turn(&mut self) -> io::Result<bool> {
         let Some(place) = self.turns.pop() else { return Ok(false) };
-        // One whose disk was opened for a client is gone with him.
+        // The disk may have been closed with the client it was opened for.
         if let Some((service, effects)) = self.service(place) {
             service.turn(effects);
             self.take_effects(place)?;
@@ -178,7 +178,7 @@ impl Core {
     }
 
     /// # Panics
-    /// When there is no service at this place: a disk is open until its I/O has ended.
+    /// If no service is at this place: a disk is open until its I/O has ended.
     pub fn done(&mut self, place: usize, io: u64, result: i32, data: Buffer) -> io::Result<()> {
         let result = u32::try_from(result).map_err(|_| -result);
         let (service, effects) = self.service(place).expect("whoever asked for I/O is there");
@@ -186,7 +186,7 @@ impl Core {
         self.carry_out(place)
     }
 
-    /// Asks a disk for a front end, which has this number of its own for the request.
+    /// Submits a request of a front end, which has `number` for it.
     pub fn ask(
         &mut self,
         place: usize,
@@ -206,18 +206,18 @@ impl Core {
         self.carry_out(service)
     }
 
-    /// Whether a front end has answers to take.
+    /// True if a front end has answers to take.
     pub fn has_answers(&self) -> bool {
         self.answers.iter().any(|answers| !answers.is_empty())
     }
 
-    /// The next answer for a front end, by its own number of the request.
+    /// Next answer for a front end, with its number for the request.
     pub fn next_answer(&mut self, front_end: usize) -> Option<(u32, Answer)> {
         let answer = self.answers[front_end].pop()?;
         Some((answer.id.0 & ((1 << NUMBER_BITS) - 1), answer))
     }
 
-    /// Carries out what a service wants, which is to have its turn.
+    /// Carries out the effects of a service, and has it get its turn.
     fn carry_out(&mut self, place: usize) -> io::Result<()> {
         if !self.turns.contains(&place) {
             self.turns.push(place);

@@ -25,7 +25,6 @@ mod clients;
 mod core;
 mod counters;
 mod disk;
-mod doors;
 mod error;
 mod file;
 mod front_end;
@@ -34,6 +33,7 @@ mod in_memory;
 mod input;
 mod limits;
 mod listen;
+mod listeners;
 #[expect(unsafe_code, reason = "buffers are memory of the kernel's")]
 mod mapping;
 mod offer;

@@ -11,15 +11,15 @@ use crate::token::Token;
 /// Before a listener that failed (out of files) is asked again.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Where clients of one front end come in.
-pub(crate) struct Doors {
+/// Listeners of one front end.
+pub(crate) struct Listeners {
     listeners: Vec<Listener>,
     /// Listeners that failed, and when they are asked again.
     paused: Vec<(usize, Instant)>,
     token: fn(usize) -> Token,
 }
 
-impl Doors {
+impl Listeners {
     pub fn open(
         listeners: Vec<Listener>,
         token: fn(usize) -> Token,
@@ -31,7 +31,7 @@ impl Doors {
         Ok(Self { listeners, paused: Vec::new(), token })
     }
 
-    /// The socket of a client that may come in.
+    /// Handles a completed accept. Returns the client's socket if it may connect.
     pub fn accepted(
         &mut self,
         door: usize,
@@ -57,7 +57,7 @@ impl Doors {
         self.paused.iter().map(|(_, at)| *at).min()
     }
 
-    /// Asks those again whose time has come.
+    /// Accepts again on listeners whose pause is over.
     pub fn look_at_clock(&mut self, now: Instant, core: &mut Core) -> io::Result<()> {
         for (door, at) in std::mem::take(&mut self.paused) {
             if at <= now {
@@ -70,7 +70,7 @@ impl Doors {
     }
 }
 
-impl Index<usize> for Doors {
+impl Index<usize> for Listeners {
     type Output = Listener;
 
     fn index(&self, door: usize) -> &Listener {

@@ -1,13 +1,13 @@
-//! Names of work that the ring does, by whose it is.
+//! Tokens of work in the ring: the part of the server that gets each completion.
 
 /// Number of the front end for NBD.
 pub(crate) const NBD: usize = 0;
 /// Number of the front end for vhost-user.
 pub(crate) const VHOST: usize = 1;
-/// Front ends.
-pub(crate) const COUNT: usize = 2;
+/// Number of front ends.
+pub(crate) const FRONT_ENDS: usize = 2;
 
-/// Whose work of the ring has ended.
+/// Owner of a piece of work in the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
     /// The server's owner, or a thread of a front end, wants attention.
@@ -21,7 +21,7 @@ pub(crate) enum Token {
     Vhost(VhostWork),
 }
 
-/// Work for NBD, by listener or client.
+/// Work of the front end for NBD, with the number of its listener or client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NbdWork {
     Accept(usize),
@@ -29,11 +29,11 @@ pub(crate) enum NbdWork {
     Send(u32),
 }
 
-/// Work for vhost-user, by listener or machine.
+/// Work of the front end for vhost-user, with the number of its listener or VM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VhostWork {
     Accept(usize),
-    /// Looks for kicks of a queue, in the era in which it was begun.
+    /// Polls the kick of a queue; `era` counts the starts of its queues.
     Kick {
         guest: u32,
         queue: u16,

@@ -1,4 +1,4 @@
-//! A server's thread: turns the ring, and has front ends and services do what they can.
+//! The server's thread: turns the ring and gives front ends and services their turns.
 
 mod changes;
 
@@ -18,7 +18,7 @@ use crate::listen::Listener;
 use crate::polling::Polling;
 use crate::ring::{Cargo, Finished};
 use crate::shared::Shared;
-use crate::token::{COUNT, Token};
+use crate::token::{FRONT_ENDS, Token};
 use crate::{Limits, Offer};
 
 /// A server's thread.
@@ -59,9 +59,9 @@ impl Worker {
         })
     }
 
-    /// The front ends, those that are attended first first: what machines ask may answer clients, and what clients ask lets
-    /// them be attended again at once.
-    fn front_ends(&mut self) -> ([&mut dyn FrontEnd; COUNT], &mut Core) {
+    /// Front ends in the order of their turns. VMs come first: their requests may answer NBD clients, and requests of those
+    /// give VMs another turn at once.
+    fn front_ends(&mut self) -> ([&mut dyn FrontEnd; FRONT_ENDS], &mut Core) {
         ([&mut self.vhost, &mut self.nbd], &mut self.core)
     }
 

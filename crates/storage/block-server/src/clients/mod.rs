@@ -17,25 +17,25 @@ use self::connection::{Connection, Cut, Life, Offered, Step};
 use self::divided::Divided;
 use crate::batch::Batch;
 use crate::core::Core;
-use crate::doors::Doors;
 use crate::front_end::FrontEnd;
 use crate::listen::Listener;
+use crate::listeners::Listeners;
 use crate::ring::{Cargo, Finished, PIECES_MAX, Vectors};
 use crate::slab::Slab;
 use crate::token::{NBD, NbdWork as Work, Token};
 use crate::{Answer, Buffer, Place};
 
-/// Whose request a disk has.
+/// Origin of a request that a disk has.
 enum Asked {
-    /// A client's; with the bytes that it is charged with.
+    /// Request of a client, with the bytes that count against its limit.
     Client { client: u32, request: server::Request, bytes: usize },
-    /// A part of a client's, by its number there.
+    /// Part of a divided request.
     Part { divided: u32, part: usize },
 }
 
-/// All clients.
+/// All NBD clients.
 pub(crate) struct Clients {
-    doors: Doors,
+    listeners: Listeners,
     clients: Slab<Connection>,
     asked: Slab<Asked>,
     divided: Slab<Divided>,
@@ -59,7 +59,7 @@ fn send_now(socket: &OwnedFd, batch: &Batch) -> i32 {
 impl Clients {
     pub fn new(listeners: Vec<Listener>, core: &mut Core) -> io::Result<Self> {
         Ok(Self {
-            doors: Doors::open(listeners, |door| Token::Nbd(Work::Accept(door)), core)?,
+            listeners: Listeners::open(listeners, |door| Token::Nbd(Work::Accept(door)), core)?,
             clients: Slab::new(),
             asked: Slab::new(),
             divided: Slab::new(),
@@ -69,7 +69,7 @@ impl Clients {
         })
     }
 
-    /// Some work of the ring has ended.
+    /// Handles a completion of the ring.
     pub fn finished(
         &mut self,
         work: Work,
@@ -78,7 +78,7 @@ impl Clients {
     ) -> io::Result<()> {
         match (work, finished.cargo) {
             (Work::Accept(door), cargo) => {
-                if let Some(socket) = self.doors.accepted(door, cargo, core)? {
+                if let Some(socket) = self.listeners.accepted(door, cargo, core)? {
                     self.come(door, socket, core);
                 }
             }
@@ -101,7 +101,7 @@ impl Clients {
 
     /// A client comes in.
     fn come(&mut self, door: usize, socket: OwnedFd, core: &mut Core) {
-        let door = &self.doors[door];
+        let door = &self.listeners[door];
         if matches!(door.place, Place::Tcp(_)) {
             // Without it, it is only slower.
             let _ = sockopt::set_tcp_nodelay(&socket, true);
@@ -274,7 +274,7 @@ impl Clients {
         self.ask(self.clients[number].disk, asked, request, data, core)
     }
 
-    /// Asks a disk, whose answer may be here at once.
+    /// Submits a request to a disk and takes its answer, if that comes at once.
     fn ask(
         &mut self,
         disk: usize,
@@ -367,7 +367,7 @@ impl FrontEnd for Clients {
             self.shaking.pop_front();
         }
         let shaking = self.shaking.front().map(|(deadline, _)| *deadline);
-        shaking.into_iter().chain(self.doors.next_time()).min()
+        shaking.into_iter().chain(self.listeners.next_time()).min()
     }
 
     fn look_at_clock(&mut self, now: Instant, core: &mut Core) -> io::Result<()> {
@@ -380,7 +380,7 @@ impl FrontEnd for Clients {
                 self.cut(client);
             }
         }
-        self.doors.look_at_clock(now, core)
+        self.listeners.look_at_clock(now, core)
     }
 
     fn take_orders(&mut self, _: &mut Core) -> io::Result<()> {

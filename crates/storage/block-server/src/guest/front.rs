@@ -1,4 +1,4 @@
-//! Machines, as the server's thread sees them.
+//! The front end for vhost-user.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,9 +14,9 @@ use super::protocol::{Order, Seat, speak};
 use super::session::{Guest, Job, Part};
 use crate::Answer;
 use crate::core::Core;
-use crate::doors::Doors;
 use crate::front_end::FrontEnd;
 use crate::listen::Listener;
+use crate::listeners::Listeners;
 use crate::ring::Finished;
 use crate::slab::Slab;
 use crate::token::{Token, VHOST, VhostWork as Work};
@@ -26,9 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Requests of one machine that are taken before others have their turn.
 const TURN: usize = 256;
 
-/// All machines.
+/// All VMs that have a disk over vhost-user.
 pub(crate) struct Guests {
-    doors: Doors,
+    listeners: Listeners,
     guests: Slab<Guest>,
     /// Parts of requests that disks have.
     asked: Slab<(u32, Part)>,
@@ -44,7 +44,7 @@ pub(crate) struct Guests {
 impl Guests {
     pub fn new(listeners: Vec<Listener>, core: &mut Core) -> io::Result<Self> {
         Ok(Self {
-            doors: Doors::open(listeners, |door| Token::Vhost(Work::Accept(door)), core)?,
+            listeners: Listeners::open(listeners, |door| Token::Vhost(Work::Accept(door)), core)?,
             guests: Slab::new(),
             asked: Slab::new(),
             waiting: Vec::new(),
@@ -54,7 +54,7 @@ impl Guests {
         })
     }
 
-    /// Some work of the ring has ended, or a queue was kicked.
+    /// Handles a completion of the ring.
     pub fn finished(
         &mut self,
         work: Work,
@@ -63,10 +63,10 @@ impl Guests {
     ) -> io::Result<()> {
         match work {
             Work::Accept(door) => {
-                let Some(socket) = self.doors.accepted(door, finished.cargo, core)? else {
+                let Some(socket) = self.listeners.accepted(door, finished.cargo, core)? else {
                     return Ok(());
                 };
-                let name = self.doors[door].disk.as_deref();
+                let name = self.listeners[door].disk.as_deref();
                 // One whose disk was withdrawn is sent away.
                 match core.exports.iter().position(|export| Some(export.name()) == name) {
                     Some(at) => self.come_in(core.places[at], socket, core),
@@ -86,7 +86,7 @@ impl Guests {
         self.let_in(core)
     }
 
-    /// Lets those wait no more for whom this is so.
+    /// Turns away VMs that wait for a disk and for which `is_over` holds.
     fn send_away(&mut self, core: &mut Core, mut is_over: impl FnMut(Instant, usize) -> bool) {
         let before = self.waiting.len();
         self.waiting.retain(|(until, disk, _)| !is_over(*until, *disk));
@@ -260,7 +260,7 @@ impl Guests {
         }
     }
 
-    /// Takes nothing more from a machine.
+    /// Stops taking requests of a VM.
     fn end(&mut self, number: u32, core: &mut Core) -> io::Result<()> {
         for watch in self.guests[number].end() {
             core.ring.call_off(watch)?;
@@ -299,12 +299,12 @@ impl FrontEnd for Guests {
 
     fn next_time(&mut self) -> Option<Instant> {
         let waiting = self.waiting.iter().map(|(until, ..)| *until);
-        waiting.chain(self.doors.next_time()).min()
+        waiting.chain(self.listeners.next_time()).min()
     }
 
     fn look_at_clock(&mut self, now: Instant, core: &mut Core) -> io::Result<()> {
         self.send_away(core, |until, _| until <= now);
-        self.doors.look_at_clock(now, core)
+        self.listeners.look_at_clock(now, core)
     }
 
     fn take_orders(&mut self, core: &mut Core) -> io::Result<()> {
@@ -323,7 +323,7 @@ impl FrontEnd for Guests {
         Ok(())
     }
 
-    // Their threads end with their sockets, which go with them.
+    // VMs are hung up on when the server ends and drops them.
     fn cut_off(&mut self) {}
 
     fn withdraw(&mut self, disk: usize, core: &mut Core) {
