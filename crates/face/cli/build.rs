@@ -54,8 +54,11 @@ fn watch(git: &impl Fn(&[&str]) -> Option<String>) {
         }
     }
     let entries = |folder| std::fs::read_dir(folder).into_iter().flatten().flatten();
-    for crate_folder in entries(Path::new(SOURCES).join("crates")).flat_map(|e| entries(e.path())) {
-        println!("cargo::rerun-if-changed={}", crate_folder.path().join("src").display());
+    let crates =
+        entries(Path::new(SOURCES).join("crates")).flat_map(|folder| entries(folder.path()));
+    // Folders have a README beside their crates, and an absent file would have this run each time.
+    for sources in crates.map(|entry| entry.path().join("src")).filter(|path| path.exists()) {
+        println!("cargo::rerun-if-changed={}", sources.display());
     }
     for name in ["Cargo.lock", "Cargo.toml", "data"] {
         println!("cargo::rerun-if-changed={SOURCES}/{name}");
