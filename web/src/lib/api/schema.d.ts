@@ -664,7 +664,7 @@ export interface components {
             /** @description Whether it passed. */
             passed: boolean;
         };
-        /** @description What ended the climb. */
+        /** @description Reason why the search ended. */
         ClimbEnd: {
             /** @constant */
             how: "complete";
@@ -674,42 +674,42 @@ export interface components {
         } | {
             /** @constant */
             how: "failed";
-            /** @description The error's message. */
+            /** @description Message of the error. */
             error: string;
         } | {
             /** @constant */
             how: "not-yet";
         };
-        /** @description How the climb of the ladder went. */
+        /** @description Course of the search for the most tiles that hold. */
         ClimbFacts: {
-            /** @description What ended it. */
+            /** @description Reason why the search ended. */
             ended: components["schemas"]["ClimbEnd"];
-            /** @description What is above the tiles held; null if nothing above them was tested. */
+            /** @description Result above the tiles held; null if nothing above them was tested. */
             stop: components["schemas"]["Stop"] | null;
-            /** @description The time that ended the search, where it was open then. */
+            /** @description Time limit that ended the search before an edge was found. */
             out_of_time?: components["schemas"]["OutOfTime"] | null;
             /**
              * Format: uint64
-             * @description The most users that are kept in memory, where that kept more tiles from being tried.
+             * @description Largest number of users that fit into memory, if it kept more tiles from being tried.
              */
             users_max?: number | null;
-            /** @description A count that passed before an overload and failed after it. */
+            /** @description Count of tiles that passed before an overload and failed after it. */
             hysteresis?: components["schemas"]["Hysteresis"] | null;
             /**
              * Format: uint32
-             * @description How many different counts of tiles ran.
+             * @description Number of different counts of tiles that ran.
              */
             tile_counts: number;
             /**
              * Format: uint32
-             * @description How many of them passed.
+             * @description Number of different counts of tiles that passed.
              */
             tile_counts_passed: number;
-            /** @description Counts above what is held that passed all the same. */
+            /** @description Counts of tiles above the tiles held that passed. */
             passed_above?: number[];
-            /** @description Counts below what is held that failed all the same. */
+            /** @description Counts of tiles below the tiles held that failed. */
             failed_below?: number[];
-            /** @description How far the model is off, where the array was fitted to storage. */
+            /** @description Error of the model, if the array was fitted to measured storage. */
             model_error?: components["schemas"]["ModelError"] | null;
         };
         /** @description A figure of both. */
@@ -992,7 +992,7 @@ export interface components {
         };
         /** @description A reason to trust an answer less. */
         Doubt: {
-            /** @description `disturbed`, `out-of-time`, `hysteresis`, `event`, or the identifier of the warning. */
+            /** @description `disturbed`, `out-of-time`, `hysteresis`, `event`, `resized`, or the identifier of the warning. */
             id: string;
             /** @description In a sentence. */
             text: string;
@@ -1421,16 +1421,16 @@ export interface components {
             /** @description How its generator fared. */
             generator: components["schemas"]["GeneratorHealth"];
         };
-        /** @description A count of tiles that passed, and failed after an overload: the storage had not recovered. */
+        /** @description Count of tiles that passed before an overload and failed after it: the storage had not recovered. */
         Hysteresis: {
             /**
              * Format: uint32
-             * @description The count that passed and failed.
+             * @description Count of tiles that passed and then failed.
              */
             tiles: number;
             /**
              * Format: uint32
-             * @description The count of the overload.
+             * @description Count of tiles of the overload.
              */
             overload: number;
         };
@@ -1592,18 +1592,18 @@ export interface components {
             /** @description Reads, then writes. */
             panels: components["schemas"]["MatrixPanel"][];
         };
-        /** @description Steps that a simulation left out. */
+        /** @description Steps that a simulation left out because of its time limit. */
         LeftOut: {
-            /** @description The step that would have been next; null if the last one was over. */
+            /** @description First step that was left out; null if all steps ran. */
             next: components["schemas"]["NextStep"] | null;
             /**
              * Format: uint32
-             * @description Steps that ran.
+             * @description Number of steps that ran.
              */
             steps_run: number;
             /**
              * Format: uint32
-             * @description Steps that the plan asked for; null where a search chose them.
+             * @description Number of steps in the plan; null if a search chose the steps.
              */
             steps_asked: number | null;
         };
@@ -2101,15 +2101,18 @@ export interface components {
              */
             sampled_share: number;
         };
-        /** @description How far a fitted model is off. */
+        /** @description Error of a model that was fitted to measured storage. */
         ModelError: {
-            /** @description Interval of the most tiles that hold by the search alone; null where nothing was decided. */
+            /**
+             * @description Interval of the most tiles that hold without the error of the model; null if no step above
+             *     was decided.
+             */
             searched: components["schemas"]["TilesInterval"] | null;
-            /** @description Whether the answer's own interval has the error of the model in it. */
+            /** @description True if the interval of the answer includes the error of the model. */
             is_interval_widened: boolean;
-            /** @description Whether the model is so far off that its count of tiles is no answer. */
+            /** @description True if the error is too large for the count of tiles to be an answer. */
             is_too_far: boolean;
-            /** @description How far, in words. */
+            /** @description Size of the error in words, from the calibration. */
             text: string;
         };
         /**
@@ -2192,16 +2195,16 @@ export interface components {
             /** @description In words. */
             text: string;
         };
-        /** @description A step that did not run. */
+        /** @description Step that did not run. */
         NextStep: {
             /**
              * Format: uint32
-             * @description Its tiles.
+             * @description Count of tiles.
              */
             tiles: number;
             /**
              * Format: uint32
-             * @description Its repeat, from 1.
+             * @description Repeat, from 1.
              */
             repeat: number;
         };
@@ -2219,16 +2222,16 @@ export interface components {
         };
         /** @description Where a plan value came from; an earlier one overrides a later one. */
         Origin: "flag" | "env" | "plan" | "config" | "profile" | "default";
-        /** @description The time that ended an open search. */
+        /** @description Time limit that ended a search before an edge was found. */
         OutOfTime: {
             /**
              * Format: uint64
-             * @description Time there was, in nanoseconds.
+             * @description Time limit, in nanoseconds.
              */
             time_ns: number;
             /**
-             * @description Steps that were left out, where it was the real time of a simulation (`--within`); null
-             *     where it was the budget of the search.
+             * @description Steps left out, if the limit is the real time of a simulation (`--within`); null if the
+             *     limit is the budget of the search.
              */
             left_out: components["schemas"]["LeftOut"] | null;
         };
@@ -3115,13 +3118,13 @@ export interface components {
             /** @description What the step came to; none while it runs. */
             verdict: components["schemas"]["Verdict"] | null;
         };
-        /** @description What is above the tiles held. */
+        /** @description Result above the tiles held. */
         Stop: {
             /** @constant */
             what: "limit";
             /**
              * Format: uint32
-             * @description The step that failed.
+             * @description Count of tiles of the step that failed.
              */
             tiles: number;
         } | {
@@ -3129,13 +3132,13 @@ export interface components {
             what: "flat";
             /**
              * Format: uint32
-             * @description The first tested count of those that add nothing.
+             * @description Smallest tested count of tiles that adds no work.
              */
             tiles: number;
             /**
              * Format: double
-             * @description What the last of them adds by the curve through all steps, as a share of what a tile
-             *     does by itself; may be negative.
+             * @description Work that one more tile adds there by the curve through all steps, as a share of the
+             *     work of a single tile; may be negative.
              */
             gain: number;
         } | {
@@ -3143,7 +3146,7 @@ export interface components {
             what: "inconclusive";
             /**
              * Format: uint32
-             * @description The step without a verdict.
+             * @description Count of tiles of the inconclusive step.
              */
             tiles: number;
         };
@@ -3742,27 +3745,27 @@ export interface components {
             /** @description Geometric mean of its workloads' normalised metrics; 1 is one tile's worth. */
             geometric_mean: components["schemas"]["Figure"];
         };
-        /** @description The interval of the most tiles that hold. */
+        /** @description Confidence interval of the most tiles that hold. */
         TilesInterval: {
             /**
              * Format: uint32
-             * @description Lower end.
+             * @description Lower end, in tiles.
              */
             low: number;
             /**
              * Format: uint32
-             * @description Upper end; null if it is beyond what was or could be tried.
+             * @description Upper end, in tiles; null if it is beyond what was or could be tried.
              */
             high: number | null;
             /**
              * Format: uint32
-             * @description Where the edge most probably is by all steps together; it may lie between counts that ran.
-             *     Absent where no curve was fitted: then `tiles_held`.
+             * @description Most probable count by all steps together; it may lie between counts that ran. Absent if no
+             *     curve was fitted; then it is `tiles_held`.
              */
             most_likely?: number | null;
             /**
              * Format: double
-             * @description Share of such intervals that hold the true count.
+             * @description Share of such intervals that contain the true count, such as 0.95.
              */
             confidence: number;
         };

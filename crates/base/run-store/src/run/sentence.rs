@@ -29,6 +29,18 @@ impl Run {
         }
     }
 
+    /// Both edges of a run that looked for its edge with smaller disks and confirmed it with larger ones.
+    pub fn search_text(&self) -> Option<String> {
+        let search = self.resized.as_ref().filter(|own| own.is_search)?;
+        Some(format!(
+            "with {} of disks per tile {} passed and {} failed; confirmed with {} per tile",
+            Bytes::new(search.tile_bytes),
+            count(search.held.into(), "tile"),
+            search.failed,
+            Bytes::new(self.tile.disk_bytes)
+        ))
+    }
+
     /// How far the run got: `5 runs of 3 tile counts, 2 passed; interrupted`.
     pub fn progress(&self) -> String {
         let Some(climb) = &self.answer.climb else { return self.answer.progress.clone() };
@@ -180,18 +192,8 @@ impl Sentence<'_> {
         }
     }
 
-    /// Both ends of the edge that was found with smaller disks.
     fn search(&self) -> String {
-        let Some(search) = self.run.resized.as_ref().filter(|own| own.is_search) else {
-            return String::new();
-        };
-        format!(
-            "with {} of disks per tile {} passed and {} failed; confirmed with {} per tile: ",
-            Bytes::new(search.tile_bytes),
-            count(search.held.into(), "tile"),
-            search.failed,
-            Bytes::new(self.run.tile.disk_bytes)
-        )
+        self.run.search_text().map_or_else(String::new, |text| format!("{text}: "))
     }
 
     fn holds(&self, held: u32, stop: Option<Stop>) -> String {

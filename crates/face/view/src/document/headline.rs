@@ -33,7 +33,7 @@ pub struct Headline {
 /// A reason to trust an answer less.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Doubt {
-    /// `disturbed`, `out-of-time`, `hysteresis`, `event`, or the identifier of the warning.
+    /// `disturbed`, `out-of-time`, `hysteresis`, `event`, `resized`, or the identifier of the warning.
     pub id: String,
     /// In a sentence.
     pub text: String,

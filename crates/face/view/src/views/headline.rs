@@ -148,6 +148,8 @@ fn doubts(run: &Run) -> Vec<Doubt> {
     );
     found.extend(events(run));
     found.extend(scaled(run));
+    let search = run.search_text();
+    found.extend(search.map(|text| doubt("resized", format!("{}.", words::capital(&text)))));
     found
 }
 

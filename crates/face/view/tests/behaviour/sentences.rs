@@ -7,8 +7,8 @@ use run_store::gauge::{Gauge, GaugeName, Readings};
 use run_store::rollup::Rollup;
 use run_store::run::{
     Bottleneck, Capacity, ClimbFacts, Disturbance, Figure, HostFacts, Hysteresis, LeftOut,
-    ModelFacts, NextStep, OutOfTime, Phase, PlaceFacts, Resource, Run, Statistic, Step, TierCounts,
-    TierFacts, TilesInterval, Wait, Waited, Warning,
+    ModelFacts, NextStep, OutOfTime, Phase, PlaceFacts, Resized, Resource, Run, Statistic, Step,
+    TierCounts, TierFacts, TilesInterval, Wait, Waited, Warning,
 };
 use run_store::rundir::{RunDir, RunId, StoredRun};
 use run_store::slice::Direction;
@@ -532,6 +532,24 @@ fn simulation_ended_by_its_time_is_not_called_complete() {
     let doubts = page.headline.expect("a run that has ended has one").doubts;
     let texts: Vec<&str> = doubts.iter().map(|own| own.text.as_str()).collect();
     assert_eq!(texts, ["The time of 2m ended before run 2 of 2 tiles: 3 of 6 steps were run."]);
+}
+
+#[test]
+fn edges_with_both_sizes_of_disks_are_shown() {
+    let texts = |is_search| {
+        let mut run = SMALL.run();
+        run.tile.disk_bytes = 512 << 20;
+        let (footprint, tile_bytes) = (0.25, 128 << 20);
+        let steps = Vec::new();
+        run.resized =
+            Some(Resized { is_search, footprint, tile_bytes, held: 46, failed: 64, steps });
+        let page = Source::in_memory(run, Arc::new(SMALL.rollup())).page();
+        let doubts = page.headline.expect("a run that has ended has one").doubts;
+        doubts.into_iter().map(|own| own.text).collect::<Vec<_>>()
+    };
+    let text = "With 128 MiB of disks per tile 46 tiles passed and 64 failed; confirmed with 512 MiB per tile.";
+    assert_eq!(texts(true), [text]);
+    assert_eq!(texts(false), [] as [String; 0]);
 }
 
 #[test]
