@@ -16,6 +16,7 @@ use workload::InstanceMachine;
 use crate::error::BenchError;
 use crate::fleet::{DiskNeed, Driven, FleetInstance, StepOrder, driven, fleet};
 use crate::plan::{ResolvedPlan, endpoints};
+use crate::progress::{Control, Request};
 use crate::rig::{
     Clocks, Foreseen, ForeseenSlice, Foresight, Load, LoadOutcome, PrefillSoFar, Prefilled,
     Received, Rig, SharedState,
@@ -46,6 +47,8 @@ pub struct SimRig<'a> {
     foresight: Option<&'a dyn Foresight>,
     /// What loads say is written down here.
     told: Option<Rc<RefCell<Foreseen>>>,
+    /// Ends the filling of tiers early.
+    control: Option<&'a Control>,
 }
 
 /// The round in which machines fill tiers before time begins: none that is measured, so that
@@ -55,8 +58,21 @@ const WARMING: u64 = u64::MAX;
 impl<'a> SimRig<'a> {
     /// A rig at time 0. The plan's seed is that of everything the model itself draws, too.
     pub fn new(array: &'a Array, plan: &'a ResolvedPlan) -> Self {
-        let now = Rc::default();
-        Self { array, plan, now, warmed: None, shared: None, foresight: None, told: None }
+        Self {
+            array,
+            plan,
+            now: Rc::default(),
+            warmed: None,
+            shared: None,
+            foresight: None,
+            told: None,
+            control: None,
+        }
+    }
+
+    /// The same, which stops filling tiers when the run is asked to stop: that takes minutes on large arrays.
+    pub(crate) fn obeying(self, control: &'a Control) -> Self {
+        Self { control: Some(control), ..self }
     }
 
     /// The same, which begins with this state of warmed tiers: it makes it if nobody has, and
@@ -168,7 +184,11 @@ impl<'a> SimRig<'a> {
             shape: one.instance.shape.clone(),
         };
         let mut machines: Vec<_> = instances.iter().map(in_round).collect();
-        plant.warm(&mut machines, &options);
+        plant.warm_while(&mut machines, &options, &|| self.goes_on());
+    }
+
+    fn goes_on(&self) -> bool {
+        self.control.is_none_or(|control| control.request() == Request::GoOn)
     }
 }
 
@@ -264,6 +284,9 @@ impl Rig for SimRig<'_> {
         // Users and tiers are far apart in memory and seldom met twice in a row.
         engine::heap::in_huge_pages();
         self.warm(&mut plant, &instances);
+        if !self.goes_on() {
+            return Err(BenchError::Interrupted);
+        }
         engine::heap::in_huge_pages();
         // What warming did is nobody's.
         drop(plant.tiers());

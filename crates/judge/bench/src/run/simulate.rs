@@ -102,7 +102,7 @@ fn on(
     second::is_used(plan, &load)?;
     let array_toml =
         toml::to_string_pretty(array).map_err(|error| PlanError::Unwritable(error.to_string()))?;
-    let mut rig = SimRig::new(array, plan);
+    let mut rig = SimRig::new(array, plan).obeying(control);
     if let Some(ahead) = ahead {
         rig = rig.foreseen_by(ahead);
     }

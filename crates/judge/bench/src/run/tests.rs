@@ -618,6 +618,32 @@ fn run_reported(
     simulate(plan, &disks(), &options, &Control::default(), &mut NoObserver).expect("a run")
 }
 
+/// Ends a simulation for time when its first step begins.
+struct EndsFirst<'a>(&'a Control);
+
+impl Observer for EndsFirst<'_> {
+    fn event(&mut self, event: &Progress<'_>) {
+        if matches!(event, Progress::StepBegins { .. }) {
+            self.0.end_for_time();
+        }
+    }
+}
+
+/// To fill the tiers of a large array takes minutes, and a simulation for 15 s once took 23.
+#[test]
+fn time_that_ends_while_tiers_are_filled_ends_the_simulation() {
+    let base = tempfile::tempdir().expect("a directory");
+    let within = Some(Nanos::from_secs(15));
+    let options = SimulateOptions { within, ..options(base.path(), None) };
+    let (control, array) = (Control::default(), spec::shipped::array("vnx5500"));
+    let (plan, array) = (simulated_plan("1"), array.expect("it is shipped"));
+    let run = simulate(&plan, &array, &options, &control, &mut EndsFirst(&control));
+    let run = run.expect("a run").run;
+    assert!(run.steps.is_empty(), "no load was driven: {:?}", run.steps);
+    let left_out = "the time of 15 s ended before run 1 of 1 tile";
+    assert!(run.answer.sentence.contains(left_out), "{}", run.answer.sentence);
+}
+
 /// Ends a simulation for time after so many steps.
 struct Ends<'a> {
     after: u32,

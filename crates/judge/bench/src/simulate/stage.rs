@@ -71,7 +71,7 @@ impl Stage {
     /// # Errors
     ///
     /// When the array cannot hold the tiles, when time stands still, or when `control` asks
-    /// to stop, which is looked at between slices.
+    /// to stop, which is looked at while tiers are filled and between slices.
     pub fn step(
         &self,
         array: &Array,
@@ -93,7 +93,7 @@ impl Stage {
     ) -> Result<Step, BenchError> {
         let mut plan = self.plan.clone();
         plan.seed = seed;
-        let rig = SimRig::new(array, &plan);
+        let rig = SimRig::new(array, &plan).obeying(control);
         let rig = match warmed {
             Some(state) => rig.sharing(state),
             None => rig,
@@ -112,7 +112,8 @@ impl Stage {
     ) -> Result<Foreseen, BenchError> {
         let told = Rc::new(RefCell::default());
         let state = warmed.state(WarmKey::new(array, tiles, self.plan.seed, 0));
-        let rig = SimRig::new(array, &self.plan).sharing(state).telling(Rc::clone(&told));
+        let rig = SimRig::new(array, &self.plan).obeying(control).sharing(state);
+        let rig = rig.telling(Rc::clone(&told));
         self.measured(&self.plan, rig, (tiles, repeat), control)?;
         Ok(told.take())
     }

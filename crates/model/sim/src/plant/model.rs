@@ -175,13 +175,23 @@ impl Plant {
         instances: &mut [SimInstance<M>],
         options: &Warm,
     ) -> WarmReport {
+        self.warm_while(instances, options, &|| true)
+    }
+
+    /// The same, which ends early when `goes_on` says no: then tiers hold what came until then.
+    pub fn warm_while<M: Machine>(
+        &mut self,
+        instances: &mut [SimInstance<M>],
+        options: &Warm,
+        goes_on: &dyn Fn() -> bool,
+    ) -> WarmReport {
         let mut levels = Levels::take(&mut self.site.array, &self.levels, options.filter);
         let (touched, bytes) = (&mut self.touched, &mut self.touched_bytes);
         let (disks, chains, tiles) = (&self.disks, &self.chains, &self.instance_tiles);
         let (local, parts) = (&self.local, &mut self.site.array);
         let count = bytes.iter().len() as u64;
         let mut batch = Vec::new();
-        let report = warm(&mut levels, instances, options, count, |levels, requests| {
+        let report = warm(&mut levels, instances, (options, goes_on), count, |levels, requests| {
             for (of, request) in requests {
                 let Some(way) = disks.get(*of).and_then(|own| own.get(usize::from(request.disk.0)))
                 else {

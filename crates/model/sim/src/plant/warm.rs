@@ -234,7 +234,7 @@ const BATCH: usize = 64;
 pub fn warm<M: Machine>(
     levels: &mut Levels,
     instances: &mut [SimInstance<M>],
-    options: &Warm,
+    (options, goes_on): (&Warm, &dyn Fn() -> bool),
     tiles: u64,
     mut access: impl FnMut(&mut Levels, &[(usize, IoRequest)]),
 ) -> WarmReport {
@@ -250,10 +250,11 @@ pub fn warm<M: Machine>(
     let mut fx = Effects::default();
     let mut batch = Vec::with_capacity(BATCH);
     let (mut accesses, mut events, mut now) = (0, 0, Nanos::ZERO);
-    let mut is_stable = false;
+    let (mut is_stable, mut is_stopped) = (false, false);
     let count = u32::try_from(instances.len()).expect("fewer than 2^32 instances");
     (0..count).for_each(|instance| queue.push(Nanos::ZERO, (instance, Event::Start)));
-    while accesses < most && events < most.saturating_mul(EVENTS_PER_ACCESS) && !is_stable {
+    let events_max = most.saturating_mul(EVENTS_PER_ACCESS);
+    while accesses < most && events < events_max && !is_stable && !is_stopped {
         let until = answers.front().map_or(Nanos::MAX, |(at, ..)| *at);
         let (instance, event) = if let Some((at, next)) = queue.pop_before(until) {
             now = at;
@@ -275,6 +276,7 @@ pub fn warm<M: Machine>(
                 if is_noted || batch.len() == BATCH {
                     access(levels, &batch);
                     batch.clear();
+                    is_stopped = !goes_on();
                 }
                 if is_noted {
                     let (hits, filled) = levels.progress();

@@ -82,6 +82,15 @@ fn warm(filter: WarmFilter, accesses_per_tile_max: u64) -> Warm {
 }
 
 #[test]
+fn filling_a_tier_ends_soon_after_it_is_told_to() {
+    let array = array(&fast(""));
+    let mut plant = plant(&array, &[instance(0, &[2 * GB])]);
+    let options = warm(WarmFilter::Bypassed, 2_000_000);
+    let report = plant.warm_while(&mut machines(vec![load(99)]), &options, &|| false);
+    assert!((1..1000).contains(&report.accesses), "{report:?}");
+}
+
+#[test]
 fn a_warmed_tier_hits_from_the_start_and_is_as_dirty_as_its_low_mark_allows() {
     let array = array(&fast(""));
     let instances = [instance(0, &[2 * GB])];
