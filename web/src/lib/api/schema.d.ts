@@ -1136,7 +1136,7 @@ export interface components {
         };
         /** @description Warnings of one code with one advice, as one. */
         FoldedWarning: {
-            /** @description Stable identifier: `generator-late`. */
+            /** @description Stable identifier: `not-steady`. */
             id: string;
             /**
              * @description Where and how often it was given: `at 1, 2, 4 tiles, 24 times`; empty for what was said once of
@@ -3922,7 +3922,7 @@ export interface components {
         };
         /** @description Something a reader should know before trusting the numbers. */
         Warning: {
-            /** @description Stable identifier: `generator-late`. */
+            /** @description Stable identifier: `not-steady`. */
             id: string;
             /** @description What it means, in a sentence. */
             text: string;

@@ -55,8 +55,8 @@ pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use replay::{PlayedTrace, ReplayFacts};
 pub use resource::{Bottleneck, Resource, Wait, Waited, told_waits};
 pub use step::{
-    Cause, Check, Disturbance, IoTotal, Phase, PooledAction, Score, Steady, Step, Throughput,
-    TileScore, UnderOperations, WarmUp,
+    CHECK_WARNING, Cause, Check, Disturbance, IoTotal, Phase, PooledAction, Score, Steady, Step,
+    Throughput, TileScore, UnderOperations, WarmUp,
 };
 pub use tier::{TierCounts, TierFacts};
 pub use verdict::Verdict;

@@ -240,6 +240,9 @@ pub struct TileScore {
     pub geometric_mean: Figure,
 }
 
+/// What the identifier of a warning of a failed check begins with; the check's own follows.
+pub const CHECK_WARNING: &str = "check-";
+
 /// A check of the measurement against itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {

@@ -30,7 +30,7 @@ impl Warning {
 /// Something a reader should know before trusting the numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
-    /// Stable identifier: `generator-late`.
+    /// Stable identifier: `not-steady`.
     pub id: String,
     /// What it means, in a sentence.
     pub text: String,

@@ -42,7 +42,7 @@ pub struct Doubt {
 /// Warnings of one code with one advice, as one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoldedWarning {
-    /// Stable identifier: `generator-late`.
+    /// Stable identifier: `not-steady`.
     pub id: String,
     /// Where and how often it was given: `at 1, 2, 4 tiles, 24 times`; empty for what was said once of
     /// the run.

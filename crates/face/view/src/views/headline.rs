@@ -1,7 +1,8 @@
 //! The answer in parts: how many, how sure, what breaks, why, and what weakens it.
 
 use run_store::run::{
-    Answer, BrokenLimit, Edge, Hysteresis, Known, PerKilowatt, Run, Status, Step, StepEvent,
+    Answer, BrokenLimit, CHECK_WARNING, Edge, Hysteresis, Known, PerKilowatt, Run, Status, Step,
+    StepEvent,
 };
 use units::print::{count, percent};
 
@@ -14,15 +15,7 @@ use crate::warnings::warnings;
 use crate::words;
 
 /// Warnings that weaken an answer; the others only describe it.
-const DOUBTS: [&str; 7] = [
-    "generator-late",
-    "clock-step",
-    "littles-law",
-    "repeats-agree",
-    "not-steady",
-    "limit-not-tested",
-    "reused",
-];
+const DOUBTS: [&str; 5] = ["clock-step", CHECK_WARNING, "not-steady", "limit-not-tested", "reused"];
 
 /// The answer of a run that has ended; nothing while it goes on, and of what was only observed.
 pub(crate) fn headline(source: &Source) -> Option<Headline> {
@@ -137,7 +130,9 @@ fn doubts(run: &Run) -> Vec<Doubt> {
         found.extend(climb.hysteresis.map(hysteresis));
     }
     let warnings = warnings(run);
-    let rank = |id: &str| DOUBTS.iter().position(|known| *known == id);
+    let is_of =
+        |id: &str, known: &str| id == known || (known == CHECK_WARNING && id.starts_with(known));
+    let rank = |id: &str| DOUBTS.iter().position(|known| is_of(id, known));
     let mut weakening: Vec<_> =
         warnings.iter().filter_map(|own| Some((rank(&own.id)?, own))).collect();
     weakening.sort_by_key(|(rank, _)| *rank);

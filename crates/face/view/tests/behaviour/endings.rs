@@ -140,10 +140,10 @@ fn what_weakens_an_answer_stands_beside_it_and_what_describes_it_does_not() {
         doubts.into_iter().map(|doubt| doubt.id).collect::<Vec<_>>()
     };
     for id in [
-        "generator-late",
         "clock-step",
-        "littles-law",
-        "repeats-agree",
+        "check-littles-law",
+        "check-submitted-is-completed",
+        "check-repeats-agree",
         "not-steady",
         "limit-not-tested",
         "reused",

@@ -618,17 +618,6 @@ fn run_reported(
     simulate(plan, &disks(), &options, &Control::default(), &mut NoObserver).expect("a run")
 }
 
-/// Ends a simulation for time when its first step begins.
-struct EndsFirst<'a>(&'a Control);
-
-impl Observer for EndsFirst<'_> {
-    fn event(&mut self, event: &Progress<'_>) {
-        if matches!(event, Progress::StepBegins { .. }) {
-            self.0.end_for_time();
-        }
-    }
-}
-
 /// To fill the tiers of a large array takes minutes, and a simulation for 15 s once took 23.
 #[test]
 fn time_that_ends_while_tiers_are_filled_ends_the_simulation() {
@@ -637,22 +626,24 @@ fn time_that_ends_while_tiers_are_filled_ends_the_simulation() {
     let options = SimulateOptions { within, ..options(base.path(), None) };
     let (control, array) = (Control::default(), spec::shipped::array("vnx5500"));
     let (plan, array) = (simulated_plan("1"), array.expect("it is shipped"));
-    let run = simulate(&plan, &array, &options, &control, &mut EndsFirst(&control));
-    let run = run.expect("a run").run;
+    let begins = |event: &Progress<'_>| matches!(event, Progress::StepBegins { .. });
+    let mut ends = Ends { after: 1, counted: begins, control: &control };
+    let run = simulate(&plan, &array, &options, &control, &mut ends).expect("a run").run;
     assert!(run.steps.is_empty(), "no load was driven: {:?}", run.steps);
     let left_out = "the time of 15 s ended before run 1 of 1 tile";
     assert!(run.answer.sentence.contains(left_out), "{}", run.answer.sentence);
 }
 
-/// Ends a simulation for time after so many steps.
+/// Ends a simulation for time after so many of the events that are counted.
 struct Ends<'a> {
     after: u32,
+    counted: fn(&Progress<'_>) -> bool,
     control: &'a Control,
 }
 
 impl Observer for Ends<'_> {
     fn event(&mut self, event: &Progress<'_>) {
-        self.after = self.after.saturating_sub(matches!(event, Progress::StepEnds(_)).into());
+        self.after = self.after.saturating_sub((self.counted)(event).into());
         if self.after == 0 {
             self.control.end_for_time();
         }
@@ -665,7 +656,8 @@ fn simulation_within_a_time_says_what_it_left_out() {
     let within = Some(Nanos::from_secs(120));
     let options = SimulateOptions { within, ..options(base.path(), None) };
     let control = Control::default();
-    let mut ends = Ends { after: 3, control: &control };
+    let counted = |event: &Progress<'_>| matches!(event, Progress::StepEnds(_));
+    let mut ends = Ends { after: 3, counted, control: &control };
     let plan = simulated_plan("1..3");
     let finished = simulate(&plan, &disks(), &options, &control, &mut ends).expect("a run");
     assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);

@@ -102,12 +102,15 @@ pub fn submitted_is_completed(outcome: &LoadOutcome) -> Check {
     }
 }
 
+/// Identifier of [`repeats_within_3_percent`].
+pub const REPEATS_AGREE: &str = "repeats-agree";
+
 /// The field's rule that repeats agree within 3 %; nothing below two repeats.
 pub fn repeats_within_3_percent(scores: &[f64]) -> Option<Check> {
     let [.., previous, last] = scores else { return None };
     let agreement = repeats_agree(scores, REPEAT_CHANGE_MAX)?;
     Some(Check {
-        id: "repeats-agree".to_owned(),
+        id: REPEATS_AGREE.to_owned(),
         expected: Figure::of(*previous),
         found: Figure::of(*last),
         unit: "tiles' worth of work".to_owned(),

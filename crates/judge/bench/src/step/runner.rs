@@ -3,8 +3,8 @@ use std::time::Instant;
 use jiff::Timestamp;
 use run_store::gauge::{GaugeName, GaugeSource, Readings};
 use run_store::run::{
-    Cause, Check, Disturbance, Figure, HostStep, Phase, Steady, Step, StepEvent, Verdict, WarmUp,
-    Warning,
+    CHECK_WARNING, Cause, Check, Disturbance, Figure, HostStep, Phase, Steady, Step, StepEvent,
+    Verdict, WarmUp, Warning,
 };
 use run_store::series::StepKey;
 use run_store::slice::{Slice, Topology};
@@ -18,7 +18,7 @@ use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Progress, Request};
 use crate::rig::{Clocks, HostEvent, HostLoad, Load, LoadOutcome, Received, Rig};
 use crate::score::References;
-use crate::step::checks::{clock_step, submitted_is_completed};
+use crate::step::checks::{REPEATS_AGREE, clock_step, submitted_is_completed};
 use crate::step::course::{Course, POLL, drifts_towards_a_limit, steady_of};
 use crate::step::hosts::{SLOW_MIN, slow_hosts};
 use crate::step::playing::Playing;
@@ -521,17 +521,24 @@ fn broken_check(check: &Check) -> Warning {
     let text = |figure: &Figure| {
         figure.value.map_or_else(|| "nothing".to_owned(), |value| format!("{value:.4}"))
     };
-    Warning {
-        id: format!("check-{}", check.id),
-        text: format!(
-            "the step's own figures contradict each other ({}): found {}, expected {} {}",
-            check.id,
-            text(&check.found),
-            text(&check.expected),
-            check.unit
+    let (found, expected) = (text(&check.found), text(&check.expected));
+    let unit = &check.unit;
+    // Repeats that differ are what load near an edge does; the others mean that something was counted wrongly.
+    let text_of = match check.id.as_str() {
+        REPEATS_AGREE => {
+            format!(
+                "two repeats differ by more than the field's rule allows: {found} after {expected} {unit}"
+            )
+        }
+        id => format!(
+            "the step's own figures contradict each other ({id}): found {found}, expected {expected} {unit}"
         ),
-        value: Some(text(&check.found)),
-        limit: Some(format!("{} within {:.2} %", text(&check.expected), check.tolerance * 100.0)),
+    };
+    Warning {
+        id: format!("{CHECK_WARNING}{}", check.id),
+        text: text_of,
+        limit: Some(format!("{expected} within {:.2} %", check.tolerance * 100.0)),
+        value: Some(found),
         hint: None,
     }
 }
@@ -542,6 +549,7 @@ mod tests {
     use run_store::run::GeneratorHealth;
 
     use super::*;
+    use crate::step::checks;
 
     fn judged(verdict: Verdict, cause: Cause) -> Judged {
         let generator = GeneratorHealth {
@@ -567,6 +575,16 @@ mod tests {
     fn compiler() -> Disturbance {
         let (by, value, limit) = ("cc1plus".to_owned(), 0.83, 0.1);
         Disturbance { gauge: GaugeName::CpuOthers, by, value, limit }
+    }
+
+    #[test]
+    fn repeats_that_differ_are_not_told_as_wrong_figures() {
+        let scores = [38.762, 36.972];
+        let check = checks::repeats_within_3_percent(&scores).expect("two repeats");
+        let warning = broken_check(&check);
+        assert_eq!(warning.id, "check-repeats-agree");
+        let text = "two repeats differ by more than the field's rule allows: 36.9720 after 38.7620 tiles' worth of work";
+        assert_eq!(warning.text, text);
     }
 
     #[test]
