@@ -1,9 +1,10 @@
-//! The project's own verbs: `cargo xtask tidy` here, `bench`, `generate` and `generate-run` in
+//! The project's own verbs: `cargo xtask tidy` and `words` here, `bench`, `generate` and `generate-run` in
 //! `benchmarks`, which is built for them.
 
 #![forbid(unsafe_code)]
 
 mod tidy;
+mod words;
 
 use std::process::{Command, ExitCode};
 
@@ -14,8 +15,11 @@ fn main() -> anyhow::Result<ExitCode> {
     match arguments.first().map(String::as_str) {
         Some("bench" | "generate" | "generate-run") => figures(&arguments),
         Some("tidy") => tidy::main(),
+        Some("words") => words::main(&arguments[1..]),
         _ => {
-            eprintln!("usage: cargo xtask tidy | bench | generate | generate-run [ARGUMENTS]");
+            eprintln!(
+                "usage: cargo xtask tidy | words | bench | generate | generate-run [ARGUMENTS]"
+            );
             Ok(ExitCode::from(2))
         }
     }

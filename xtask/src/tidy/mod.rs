@@ -12,6 +12,8 @@ mod rules;
 mod scan;
 mod sizes;
 
+pub use scan::production;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -56,7 +58,7 @@ pub fn check(tree: &Tree) -> Result<Findings> {
 }
 
 /// Every text file that git tracks or would track.
-fn read_tree(root: &Path) -> Result<Tree> {
+pub fn read_tree(root: &Path) -> Result<Tree> {
     let listed = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
