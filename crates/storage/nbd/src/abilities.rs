@@ -1,6 +1,6 @@
 use std::ops::BitOr;
 
-/// What an export can do and what it is like: the transmission flags of the specification.
+/// Abilities and properties of an export: the transmission flags of the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities(u16);
 
@@ -8,39 +8,41 @@ const HAS_FLAGS: u16 = 1;
 const NO_FRAGMENT: u16 = 1 << 7;
 
 impl Abilities {
-    /// Reading and writing, and nothing beside.
+    /// Reads and writes only.
     pub const NONE: Self = Self(0);
-    /// Nothing may be written.
+    /// The export is read-only.
     pub const READ_ONLY: Self = Self(1 << 1);
-    /// Completed writes can be made durable.
+    /// The server takes flushes.
     pub const FLUSH: Self = Self(1 << 2);
-    /// A write can be durable before it is answered.
+    /// The server takes writes with FUA: durable before the reply.
     pub const FUA: Self = Self(1 << 3);
-    /// It is a rotating disk.
+    /// The disk rotates.
     pub const ROTATIONAL: Self = Self(1 << 4);
-    /// Ranges can be given up.
+    /// The server takes trims.
     pub const TRIM: Self = Self(1 << 5);
-    /// Ranges can be zeroed without sending zeroes.
+    /// The server zeroes ranges without a payload.
     pub const WRITE_ZEROES: Self = Self(1 << 6);
-    /// A flush on one connection covers what was answered on the others.
+    /// A flush on one connection covers writes answered on every connection.
     pub const MULTI_CONN: Self = Self(1 << 8);
-    /// Ranges can be announced.
+    /// The server takes requests to prefetch a range.
     pub const CACHE: Self = Self(1 << 10);
-    /// Zeroing can be asked for on the condition that it is fast.
+    /// The server can refuse to zero a range where zeroing would be slow.
     pub const FAST_ZERO: Self = Self(1 << 11);
 
-    /// Whether all of these are among them.
+    /// Returns true if all abilities of `other` are set.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// As sent; a read need not be cut in pieces where replies can be.
+    /// Flags as sent. With structured replies, the server also promises not to fragment reads on
+    /// request.
     pub(crate) const fn to_wire(self, is_structured: bool) -> u16 {
         self.0 | HAS_FLAGS | if is_structured { NO_FRAGMENT } else { 0 }
     }
 
-    /// Those of a server; unknown ones are ignored, as a client should.
+    /// Abilities in a server's flags. Unknown flags are ignored, as the specification asks of
+    /// clients.
     pub(crate) const fn from_wire(flags: u16) -> Self {
         Self(flags & 0b1101_0111_1110)
     }

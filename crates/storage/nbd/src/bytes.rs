@@ -1,11 +1,11 @@
 //! Reading and writing numbers in network byte order.
 
-/// Bytes that are read from the front. After something that was not all there nothing is any more, so
-/// that a short number behind it is not taken for one.
+/// Reader of big-endian fields from the front of a slice. After the first field that is incomplete,
+/// every later field is missing, too: a shorter one behind it would be read from the wrong place.
 pub(crate) struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// The next bytes, if there are as many.
+    /// Next `length` bytes, or `None` if fewer are left.
     pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let whole = std::mem::take(&mut self.0);
         let (taken, rest) = whole.split_at_checked(length)?;
@@ -31,14 +31,14 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// As many bytes as the number before them says.
+    /// Bytes behind a 32-bit length.
     pub fn counted(&mut self) -> Option<&'a [u8]> {
         let length = self.u32()?;
         self.take(usize::try_from(length).ok()?)
     }
 }
 
-/// What bytes are written to.
+/// Sink for big-endian fields.
 pub(crate) trait Write {
     fn u16(&mut self, value: u16);
     fn u32(&mut self, value: u32);
@@ -64,12 +64,12 @@ impl Write for Vec<u8> {
     }
 }
 
-/// The length of something that was bounded before.
+/// Length as the protocol sends it. The caller has bounded it before.
 pub(crate) fn short(length: usize) -> u32 {
     u32::try_from(length).expect("what is written is bounded far below 4 GiB")
 }
 
-/// A string of the protocol: UTF-8, without NUL, not too long.
+/// String of the protocol: UTF-8 without NUL, at most [`crate::limits::STRING_MAX`] bytes.
 pub(crate) fn string(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;
     (text.len() <= crate::limits::STRING_MAX && !text.contains('\0')).then_some(text)

@@ -1,22 +1,22 @@
-/// An error of the protocol. Numbers are those of the specification ("Error values").
+/// Error of the protocol. Numbers are those of the specification ("Error values").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Code {
-    /// Writing to what is read-only.
+    /// Write to a read-only export.
     #[error("not permitted")]
     NotPermitted = 1,
     /// The storage failed.
     #[error("input/output error")]
     Io = 5,
-    /// No memory.
+    /// The server has not enough memory.
     #[error("out of memory")]
     NoMemory = 12,
-    /// The request makes no sense here.
+    /// The export does not offer the request, or its range is wrong.
     #[error("invalid request")]
     Invalid = 22,
     /// No space, or a write beyond the end.
     #[error("no space left")]
     NoSpace = 28,
-    /// A read in one piece is too long for that.
+    /// The read is too long to be answered in one piece.
     #[error("too large")]
     Overflow = 75,
     /// Zeroing would not be fast.
@@ -28,13 +28,14 @@ pub enum Code {
 }
 
 impl Code {
-    /// As sent.
+    /// Number as sent.
     #[must_use]
     pub const fn to_wire(self) -> u32 {
         self as u32
     }
 
-    /// What was sent; an unexpected number is to be taken as an invalid request.
+    /// Error of a received number. The specification asks to treat unknown numbers as
+    /// [`Self::Invalid`].
     #[must_use]
     pub const fn from_wire(number: u32) -> Self {
         match number {
@@ -49,8 +50,8 @@ impl Code {
         }
     }
 
-    /// What to say of an error of Linux (`errno`, positive). `EDQUOT` and `EFBIG` are no space, as the
-    /// specification has it; whatever is not named there is a failure of the storage.
+    /// Error for a positive Linux `errno`. `EDQUOT` and `EFBIG` become [`Self::NoSpace`], as the
+    /// specification says; an `errno` that it does not name becomes [`Self::Io`].
     #[must_use]
     pub const fn of_errno(errno: i32) -> Self {
         match errno {

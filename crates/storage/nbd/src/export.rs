@@ -1,7 +1,7 @@
 use crate::Abilities;
 use crate::limits::STRING_MAX;
 
-/// Sizes that requests must or should have, in bytes.
+/// Block sizes of an export, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockSizes {
     minimum: u32,
@@ -9,14 +9,14 @@ pub struct BlockSizes {
     maximum: u32,
 }
 
-/// Most bytes of one request where nothing else is agreed on.
+/// Largest request in bytes if no maximum was negotiated.
 const MAXIMUM: u32 = 32 << 20;
 
 impl BlockSizes {
-    /// What holds where nobody says anything (the specification, "Block size constraints").
+    /// Block sizes if none were negotiated (the specification, "Block size constraints").
     pub const DEFAULT: Self = Self { minimum: 1, preferred: 4096, maximum: MAXIMUM };
 
-    /// Sizes as the specification allows them.
+    /// Creates block sizes and checks the bounds of the specification.
     ///
     /// # Errors
     /// When it does not.
@@ -34,32 +34,32 @@ impl BlockSizes {
         Ok(Self { minimum, preferred, maximum })
     }
 
-    /// Offsets and lengths are multiples of it.
+    /// Minimum: offsets and lengths are multiples of it.
     #[must_use]
     pub fn minimum(self) -> u32 {
         self.minimum
     }
 
-    /// Multiples of it are served best.
+    /// Preferred size of requests.
     #[must_use]
     pub fn preferred(self) -> u32 {
         self.preferred
     }
 
-    /// No read or write is longer.
+    /// Length of the longest read or write.
     #[must_use]
     pub fn maximum(self) -> u32 {
         self.maximum
     }
 
-    /// Whether a range begins and ends on a block.
+    /// Returns true if the range begins and ends on a minimum block.
     #[must_use]
     pub fn fit(self, offset: u64, length: u32) -> bool {
         offset.is_multiple_of(u64::from(self.minimum)) && length.is_multiple_of(self.minimum)
     }
 }
 
-/// A disk as a server offers it.
+/// Disk that a server offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
     name: String,
@@ -69,51 +69,51 @@ pub struct Export {
     abilities: Abilities,
 }
 
-/// Why a disk cannot be offered so.
+/// Reason why a disk cannot be offered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
-    /// Its name or description.
+    /// The name or the description is too long or has a NUL.
     #[error(
         "{what} of an export has {length} B{nul}; at most {STRING_MAX} B without NUL are allowed\n\
          hint: give it a shorter one"
     )]
     Text {
-        /// Which of them.
+        /// `the name` or `the description`.
         what: &'static str,
-        /// Its length in bytes.
+        /// Length of the text in bytes.
         length: usize,
-        /// Said when there is a NUL in it.
+        /// ` with a NUL` if the text has one, else empty.
         nul: &'static str,
     },
-    /// Its size.
+    /// The size is no multiple of the minimum block, or too large.
     #[error(
         "export {name:?} has {size} B, which is not a multiple of its block of {block} B, or over 2^63\n\
          hint: cut it to {cut} B"
     )]
     Size {
-        /// Which export.
+        /// Name of the export.
         name: String,
-        /// Its size in bytes.
+        /// Size of the export in bytes.
         size: u64,
-        /// The minimum block in bytes.
+        /// Minimum block in bytes.
         block: u32,
-        /// A size that would do.
+        /// Largest allowed size below `size`, in bytes.
         cut: u64,
     },
-    /// Its block sizes.
+    /// A block size is out of the specification's bounds.
     #[error("{what} block size is {seen} B; allowed is {allowed}")]
     Block {
-        /// Which of them.
+        /// `minimum`, `preferred` or `maximum`.
         what: &'static str,
-        /// Its value.
+        /// Block size in bytes.
         seen: u32,
-        /// What it may be.
+        /// Allowed values, in words.
         allowed: &'static str,
     },
 }
 
 impl Export {
-    /// A disk of so many bytes.
+    /// Creates an export of `size` bytes.
     ///
     /// # Errors
     /// When name or size cannot be said in the protocol.
@@ -133,7 +133,7 @@ impl Export {
         Ok(Self { name: name.to_owned(), description: String::new(), size, blocks, abilities })
     }
 
-    /// The same with words for people who list exports.
+    /// Adds a description for clients that list exports.
     ///
     /// # Errors
     /// When they are too long.
@@ -143,31 +143,31 @@ impl Export {
         Ok(self)
     }
 
-    /// What clients ask for.
+    /// Name that clients ask for.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Words for people.
+    /// Description for people who list exports.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Bytes.
+    /// Size in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Sizes of requests.
+    /// Block sizes.
     #[must_use]
     pub fn blocks(&self) -> BlockSizes {
         self.blocks
     }
 
-    /// What it can do.
+    /// Abilities and properties.
     #[must_use]
     pub fn abilities(&self) -> Abilities {
         self.abilities

@@ -1,9 +1,9 @@
-/// How far a machine came with what it was fed.
+/// Result of feeding bytes to a state machine.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Progress<T> {
-    /// Bytes from the front of the input that it has done with; the driver keeps the others.
+    /// Bytes of the input that were consumed. The driver keeps the rest and feeds it again.
     pub consumed: usize,
-    /// What the driver does now.
+    /// Next action of the driver.
     pub next: T,
 }

@@ -5,30 +5,31 @@ use std::str::FromStr;
 
 use crate::limits::STRING_MAX;
 
-/// Where an export is: `nbd://HOST[:PORT]/NAME`, `nbd+unix:///NAME?socket=PATH`, and `nbds` for TLS.
+/// Address of an export: `nbd://HOST[:PORT]/NAME`, `nbd+unix:///NAME?socket=PATH`, and `nbds` for
+/// TLS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uri {
-    /// Where the server listens.
+    /// Address of the server.
     pub place: Place,
-    /// Nothing is said before TLS is there.
+    /// The client demands TLS before it names the export.
     pub tls: bool,
-    /// The export's name; may be empty.
+    /// Name of the export; may be empty.
     pub export: String,
 }
 
-/// Where a server listens.
+/// Address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// A socket of this machine.
+    /// Unix socket of this host.
     Unix(PathBuf),
-    /// A host's name or address (IPv6 without brackets), and a port.
+    /// Name or address of a host (IPv6 without brackets), and a port.
     Tcp(String, u16),
 }
 
-/// Where servers listen if nothing else is said (IANA).
+/// Default port (IANA).
 const PORT: u16 = 10809;
 
-/// Why a text is no address of an export.
+/// Reason why a text is no address of an export.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{text:?} is no address of an NBD export: {why}\n\
@@ -113,7 +114,7 @@ fn tcp(authority: &str, query: Option<&str>) -> Result<Place, &'static str> {
     Ok(Place::Tcp(host.to_owned(), port))
 }
 
-/// Undoes percent signs.
+/// Decodes percent-encoding.
 fn decode(text: &str) -> Result<String, &'static str> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

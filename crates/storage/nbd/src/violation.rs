@@ -1,58 +1,59 @@
-/// The other side broke a rule that the specification calls mandatory, or went beyond a limit: the
-/// connection must be closed.
+/// Violation of a mandatory rule of the specification, or of a limit. The connection must be
+/// closed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// Something begins with other bytes than it must.
+    /// A message begins with the wrong magic number.
     #[error("{what} begins with {seen:#x}, and must with {wanted:#x}")]
     Magic {
-        /// What.
+        /// Name of the message or field.
         what: &'static str,
-        /// The number there.
+        /// Number received.
         seen: u64,
-        /// The number that belongs there.
+        /// Number expected.
         wanted: u64,
     },
-    /// Flags of a client that no server offered.
+    /// The client set handshake flags that the server did not offer.
     #[error("client flags {0:#x} have bits that were not offered; the offered ones are 0x3")]
     ClientFlags(u32),
-    /// A client without the fixed handshake knows one option only.
+    /// A client without the fixed handshake sent an option other than `EXPORT_NAME`.
     #[error("option {0} of a client that has not said that it knows the fixed newstyle handshake")]
     NotFixed(u32),
-    /// Options without end.
+    /// The client sent too many options.
     #[error("more than {0} options")]
     Options(u32),
-    /// An option that is too long to be skipped.
+    /// The data of an option are too long to be skipped.
     #[error("option {option} with {length} B; at most {max} B are skipped")]
     OptionLength {
-        /// Which.
+        /// Number of the option.
         option: u32,
-        /// Its length.
+        /// Length in bytes.
         length: u32,
-        /// What is skipped.
+        /// Longest length that is skipped, in bytes.
         max: u32,
     },
     /// `EXPORT_NAME` has no way to answer with an error.
     #[error("the export cannot be had, and EXPORT_NAME has no answer that says so: {0}")]
     Export(&'static str),
-    /// Bytes in the clear behind the demand for TLS.
+    /// Unencrypted bytes follow the request for TLS. They may have been injected, so they are
+    /// refused.
     #[error("{0} B in the clear after STARTTLS, which somebody between the two may have put there")]
     AfterTls(usize),
-    /// A payload that is too long to be thrown away.
+    /// The payload of a refused write is too long to be thrown away.
     #[error("a write of {length} B; more than {max} B are not even thrown away")]
     Payload {
-        /// Its length.
+        /// Length in bytes.
         length: u32,
-        /// What is thrown away.
+        /// Longest payload that is thrown away, in bytes.
         max: u32,
     },
-    /// A client's view: what the server said does not fit.
+    /// The server sent a reply that does not fit.
     #[error("{what}: {seen} seen, {wanted} wanted")]
     Reply {
-        /// What.
+        /// Name of the message or field.
         what: &'static str,
-        /// What it was.
+        /// Value received.
         seen: String,
-        /// What it must be.
+        /// Value expected.
         wanted: String,
     },
 }
@@ -62,7 +63,7 @@ impl Violation {
         Self::Reply { what, seen: seen.to_string(), wanted: wanted.to_string() }
     }
 
-    /// An error unless the number is the one that belongs there.
+    /// Returns an error if `seen` differs from `wanted`.
     pub(crate) fn check(what: &'static str, seen: u64, wanted: u64) -> Result<(), Self> {
         if seen == wanted { Ok(()) } else { Err(Self::Magic { what, seen, wanted }) }
     }

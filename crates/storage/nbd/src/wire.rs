@@ -1,10 +1,10 @@
 //! Numbers of the protocol (the specification, "Values").
 
-/// `NBDMAGIC`: what every server says first.
+/// `NBDMAGIC`: first number of every server.
 pub(crate) const GREETING: u64 = 0x4e42_444d_4147_4943;
 /// `IHAVEOPT`: newstyle, and before each option.
 pub(crate) const OPTION: u64 = 0x4948_4156_454f_5054;
-/// After the greeting: oldstyle.
+/// Magic number of the oldstyle handshake.
 pub(crate) const OLDSTYLE: u64 = 0x0000_4202_8186_1253;
 /// Before each reply to an option.
 pub(crate) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
@@ -43,7 +43,7 @@ pub(crate) mod reply {
     pub(crate) const ACK: u32 = 1;
     pub(crate) const SERVER: u32 = 2;
     pub(crate) const INFO: u32 = 3;
-    /// Set in every error.
+    /// Bit of every error.
     pub(crate) const ERROR: u32 = 1 << 31;
     pub(crate) const UNSUPPORTED: u32 = ERROR + 1;
     pub(crate) const POLICY: u32 = ERROR + 2;
@@ -56,7 +56,7 @@ pub(crate) mod reply {
     pub(crate) const TOO_BIG: u32 = ERROR + 9;
 }
 
-/// What is said about an export.
+/// Types of information about an export.
 pub(crate) mod info {
     pub(crate) const EXPORT: u16 = 0;
     pub(crate) const NAME: u16 = 1;
@@ -91,7 +91,7 @@ pub(crate) mod chunk {
     pub(crate) const NONE: u16 = 0;
     pub(crate) const DATA: u16 = 1;
     pub(crate) const HOLE: u16 = 2;
-    /// Set in every error.
+    /// Bit of every error.
     pub(crate) const ERROR_BIT: u16 = 1 << 15;
     pub(crate) const ERROR: u16 = ERROR_BIT + 1;
 }

@@ -1,27 +1,27 @@
 use crate::{Abilities, BlockSizes};
 
-/// What a client wants.
+/// Demands of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
-    /// The export's name.
+    /// Name of the export.
     pub export: String,
-    /// Nothing is said of it before TLS is there.
+    /// The client demands TLS before it names the export.
     pub tls: bool,
-    /// Replies to reads in chunks, where the server has them.
+    /// The client asks for structured replies; a server without them is accepted.
     pub structured: bool,
 }
 
-/// What the two agreed on.
+/// Result of the negotiation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agreed {
-    /// The export's name.
+    /// Name of the export.
     pub export: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// What it can do.
+    /// Abilities and properties.
     pub abilities: Abilities,
-    /// Sizes of requests.
+    /// Block sizes.
     pub blocks: BlockSizes,
-    /// Whether replies to reads come in chunks.
+    /// True if the server answers reads in chunks.
     pub is_structured: bool,
 }

@@ -1,58 +1,58 @@
 use crate::Violation;
 
-/// Why a client has no disk.
+/// Reason why a client gets no disk.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
     /// The server broke a rule.
     #[error("the NBD server broke the protocol: {0}")]
     Violation(#[from] Violation),
-    /// It speaks only what was given up long ago.
+    /// The server speaks only an obsolete handshake.
     #[error(
         "the NBD server speaks the {0}, which has no {1}\nhint: use a server that knows the fixed newstyle handshake"
     )]
     TooOld(&'static str, &'static str),
-    /// It said no.
+    /// The server refused an option.
     #[error("the NBD server refuses {what} of export {export:?}: {reason}{message}")]
     Refused {
-        /// What was asked.
+        /// Option or request, in words.
         what: &'static str,
-        /// Of which export.
+        /// Name of the export.
         export: String,
-        /// The kind of answer.
+        /// Kind of refusal, in words.
         reason: &'static str,
-        /// What it says itself, after a colon.
+        /// The server's own message behind `: `, or empty.
         message: String,
     },
 }
 
-/// A request that this export does not take; nothing was sent.
+/// Request that the export does not take. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// It has no such operation.
+    /// The export does not offer the operation.
     #[error("export {export:?} does not offer to {operation}")]
     Ability {
-        /// Which export.
+        /// Name of the export.
         export: String,
-        /// What was asked.
+        /// Option or request, in words.
         operation: &'static str,
     },
-    /// The range.
+    /// The range does not fit the export.
     #[error(
         "{length} B from {offset} on do not fit export {export:?}, which has {size} B in blocks of \
          {minimum} B and takes at most {maximum} B at once"
     )]
     Range {
-        /// Which export.
+        /// Name of the export.
         export: String,
-        /// First byte.
+        /// Offset in bytes.
         offset: u64,
-        /// Bytes.
+        /// Length in bytes.
         length: u32,
-        /// Bytes of the export.
+        /// Size of the export in bytes.
         size: u64,
-        /// Its smallest block.
+        /// Minimum block in bytes.
         minimum: u32,
-        /// Most bytes at once.
+        /// Longest read or write in bytes.
         maximum: u32,
     },
 }

@@ -7,19 +7,19 @@ use crate::limits::{OPTION_REPLIES_MAX, OPTION_REPLY_MAX, STRING_MAX};
 use crate::wire::{self, handshake, info, option, reply};
 use crate::{Abilities, BlockSizes, Progress, Violation};
 
-/// What the driver does now.
+/// Next action of the driver.
 #[derive(Debug)]
 pub enum Next {
-    /// It sends what was written and reads on. What is not consumed is less than
-    /// [`crate::limits::HANDSHAKE_BUFFER`].
+    /// Send the output and read more. Less than [`crate::limits::HANDSHAKE_BUFFER`] bytes are left
+    /// unconsumed.
     More,
-    /// It begins TLS, and says so with [`Handshake::encrypted`].
+    /// Start TLS, then call [`Handshake::encrypted`].
     StartTls,
-    /// The disk is there.
+    /// The handshake is complete.
     Ready(Box<Requests>),
 }
 
-/// A client's side of the handshake.
+/// Client side of the handshake.
 #[derive(Debug)]
 pub struct Handshake {
     wish: Wish,
@@ -34,7 +34,6 @@ pub struct Handshake {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Greeting,
-    /// TLS was asked for.
     AskedTls,
     Encrypting,
     AskedStructured,
@@ -67,7 +66,7 @@ impl Handshake {
         }
     }
 
-    /// TLS has begun.
+    /// Continues after TLS has begun.
     ///
     /// # Panics
     /// When it was not to begin.
@@ -76,7 +75,7 @@ impl Handshake {
         self.ask_structured(out);
     }
 
-    /// Takes what came and writes what is said next.
+    /// Consumes received bytes and writes the next messages.
     ///
     /// # Errors
     /// When the server broke a rule, or does not give the disk.
@@ -160,7 +159,7 @@ impl Handshake {
         self.ask(State::AskedGo, option::GO, &data, out);
     }
 
-    /// What servers know that do not know `GO`.
+    /// Falls back to `EXPORT_NAME` for servers without `GO`.
     fn ask_name(&mut self, out: &mut Vec<u8>) {
         let name = self.wish.export.clone().into_bytes();
         self.ask(State::AskedName, option::EXPORT_NAME, &name, out);

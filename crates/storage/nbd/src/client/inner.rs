@@ -11,7 +11,7 @@ pub(super) struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// Reads one, if it is all there.
+    /// Reads a reply, or returns `None` until it is complete.
     pub fn read(input: &'a [u8], option: u32, max: usize) -> Result<Option<Self>, Violation> {
         let mut reader = Reader(input);
         let parts = (reader.u64(), reader.u32(), reader.u32(), reader.u32());
@@ -30,7 +30,7 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// Size and flags.
+/// Reads size and flags of an export.
 pub(super) fn read_export(data: &[u8]) -> Result<(u64, u16), Violation> {
     let mut reader = Reader(data);
     match (reader.u64(), reader.u16(), reader.0) {
@@ -51,7 +51,7 @@ pub(super) fn read_block_sizes(data: &[u8]) -> Result<BlockSizes, Violation> {
     }
 }
 
-/// What an error says.
+/// Meaning of an error reply.
 pub(super) fn reason(kind: u32) -> Option<&'static str> {
     Some(match kind {
         reply::UNSUPPORTED => "it does not know that",

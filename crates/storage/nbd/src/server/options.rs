@@ -100,10 +100,12 @@ pub(super) fn query<'a>(exports: &'a [Export], data: &[u8]) -> Result<Asked<'a>,
     Ok(Asked { export: check_name(exports, name)?, wants_blocks, wants_name, wants_description })
 }
 
-/// Tells of an export. Block sizes are told to all: a client that did not ask is served all the same ([`Session::longest`]),
-/// and gets an error for what is no multiple of the smallest.
+/// Writes the information replies for an export. Block sizes go to every client: one that did not
+/// ask for them is served all the same ([`Session::longest`]), and gets an error for a range that
+/// is no multiple of the minimum block.
 ///
 /// [`Session::longest`]: super::Session::longest
+///
 pub(super) fn info(option: u32, asked: &Asked<'_>, is_structured: bool, out: &mut Vec<u8>) {
     let export = asked.export;
     let mut tell = |kind: u16, write: &dyn Fn(&mut Vec<u8>)| {
@@ -144,7 +146,7 @@ pub(super) fn list(exports: &[Export], data: &[u8], out: &mut Vec<u8>) -> Answer
     Answer::of(reply::ACK)
 }
 
-/// Answers who asks for metadata contexts: there are none, which is no error.
+/// Answers a query for metadata contexts: there are none, which is no error.
 pub(super) fn list_contexts(exports: &[Export], data: &[u8], is_structured: bool) -> Answer {
     let mut reader = Reader(data);
     let (name, count) = (reader.counted(), reader.u32());

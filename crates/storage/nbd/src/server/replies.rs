@@ -9,13 +9,14 @@ use crate::wire::{self, chunk};
 pub const DATA_HEADER_MAX: usize = wire::CHUNK_HEADER + 8;
 
 impl Session {
-    /// Says that something other than a read was done.
+    /// Writes the reply to a completed request other than a read.
     pub fn write_done(&self, cookie: u64, out: &mut Vec<u8>) {
         // Allowed with structured replies too, since there is no payload.
         simple(cookie, 0, out);
     }
 
-    /// Says that a request failed. For people there is a message, which simple replies have no room for.
+    /// Writes the reply to a failed request. The message is left out of simple replies, which have
+    /// no room for it.
     pub fn write_error(&self, cookie: u64, code: Code, message: &str, out: &mut Vec<u8>) {
         if !self.is_structured {
             return simple(cookie, code.to_wire(), out);
@@ -28,11 +29,11 @@ impl Session {
         out.bytes(message.as_bytes());
     }
 
-    /// What comes before the data of a read, all of which follow at once. Once this is sent, the data
-    /// must be: an error can no longer be told.
+    /// Writes the header of a read's data, all of which follow in one piece. After this header an
+    /// error can no longer be sent.
     ///
     /// # Panics
-    /// When it is no read.
+    /// If the request is no read.
     pub fn write_data_header(&self, request: &Request, out: &mut Vec<u8>) {
         assert!(request.command == Command::Read, "only reads have data");
         if self.is_structured {
@@ -42,11 +43,11 @@ impl Session {
         }
     }
 
-    /// What comes before one of several parts of a read's data; a part that is the last ends the reply.
-    /// The parts must not overlap, and together be the whole range.
+    /// Writes the header of one part of a read's data. The last part ends the reply. Parts must not
+    /// overlap, and together they cover the range.
     ///
     /// # Panics
-    /// When replies have no parts, or this one is empty.
+    /// If structured replies were not negotiated, or `length` is 0.
     pub fn write_chunk_header(
         &self,
         cookie: u64,
@@ -61,10 +62,10 @@ impl Session {
         out.u64(offset);
     }
 
-    /// Says that part of a read is zeroes.
+    /// Writes a part of a read that is all zeroes.
     ///
     /// # Panics
-    /// When replies have no parts, or this one is empty.
+    /// If structured replies were not negotiated, or `length` is 0.
     pub fn write_hole(
         &self,
         cookie: u64,
@@ -80,7 +81,7 @@ impl Session {
     }
 }
 
-/// As much of a message as may be sent.
+/// Cuts a message to the longest that may be sent.
 fn cut(message: &str) -> &str {
     let mut end = message.len().min(STRING_MAX);
     while !message.is_char_boundary(end) {

@@ -7,76 +7,76 @@ use crate::{Abilities, Code, Violation};
 /// Length of a request's header in bytes; the data of a write come after it.
 pub const REQUEST_BYTES: usize = 28;
 
-/// What a client wants done, within the export and as it allows.
+/// Valid request: it lies within the export, which offers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// The client's name for it.
+    /// Cookie by which the client knows the request.
     pub cookie: u64,
-    /// What to do.
+    /// Operation.
     pub command: Command,
-    /// First byte.
+    /// Offset in bytes.
     pub offset: u64,
-    /// Bytes; none for a flush, and never none otherwise.
+    /// Length in bytes: 0 for a flush, above 0 otherwise.
     pub length: u32,
 }
 
-/// What to do with a range.
+/// Operation on a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Send it. (One asked for in one piece is sent so here anyway.)
+    /// Send the range. Reads with `NO_FRAGMENT` need no mark: they are sent in one piece anyway.
     Read,
-    /// Replace it by the bytes that follow the header, as many as the range has.
+    /// Replace the range by the payload behind the header.
     Write {
-        /// Durable before it is answered.
+        /// FUA: durable before the reply.
         fua: bool,
     },
-    /// Make durable what was answered.
+    /// Make all answered writes durable.
     Flush,
-    /// Give it up; what it reads afterwards is open.
+    /// Discard the range. Its content is undefined afterwards.
     Trim {
-        /// Durable before it is answered.
+        /// FUA: durable before the reply.
         fua: bool,
     },
-    /// Make it read as zeroes.
+    /// Zero the range.
     WriteZeroes {
-        /// Durable before it is answered.
+        /// FUA: durable before the reply.
         fua: bool,
-        /// It must stay allocated.
+        /// The range must stay allocated.
         no_hole: bool,
-        /// Only if that is faster than writing; else the answer is [`Code::NotSupported`].
+        /// Zero only if that is faster than writing; else answer [`Code::NotSupported`].
         fast: bool,
     },
-    /// It will be wanted soon.
+    /// Prefetch the range.
     Cache,
 }
 
 impl Command {
-    /// Whether bytes may be other ones afterwards.
+    /// Returns true if the operation can change data.
     #[must_use]
     pub fn changes(self) -> bool {
         matches!(self, Self::Write { .. } | Self::Trim { .. } | Self::WriteZeroes { .. })
     }
 }
 
-/// What a header says.
+/// Meaning of a request's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Incoming {
     /// A request for the driver.
     Request(Request),
-    /// One that is answered with an error.
+    /// The request is answered with an error.
     Refused(Refusal),
-    /// The client goes when its requests are answered. It sends nothing more.
+    /// The client sends no more requests, and leaves when all are answered.
     Disconnect,
 }
 
-/// A request that cannot be carried out.
+/// Request that cannot be carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
-    /// The client's name for it.
+    /// Cookie by which the client knows the request.
     pub cookie: u64,
-    /// What is wrong.
+    /// Error to answer.
     pub code: Code,
-    /// Bytes behind the header that the driver throws away.
+    /// Bytes of payload that the driver throws away.
     pub skip: u32,
 }
 
@@ -99,10 +99,11 @@ fn header(bytes: &[u8; REQUEST_BYTES]) -> Result<Header, Violation> {
 }
 
 impl Session {
-    /// What a request's header says.
+    /// Decodes a request's header and checks it.
     ///
     /// # Errors
-    /// When what follows could not be told apart from it, or is too long to be thrown away.
+    /// If the magic number is wrong, so that the next header cannot be found, or if the payload of
+    /// a refused write is too long to be thrown away.
     pub fn incoming(&self, bytes: &[u8; REQUEST_BYTES]) -> Result<Incoming, Violation> {
         let header = header(bytes)?;
         if header.kind == command::DISCONNECT {
@@ -156,7 +157,8 @@ impl Session {
         if self.can(needs) { Ok(command) } else { Err(Code::Invalid) }
     }
 
-    /// FUA is allowed everywhere where it is offered; the others with their own command alone.
+    /// Checks the flags: FUA goes with every command of an export that offers it, the others with
+    /// their own command only.
     fn check_flags(&self, header: &Header) -> Result<(), Code> {
         let mut allowed = if self.can(Abilities::FUA) { command_flag::FUA } else { 0 };
         match header.kind {
@@ -171,8 +173,8 @@ impl Session {
         if header.flags & !allowed == 0 { Ok(()) } else { Err(Code::Invalid) }
     }
 
-    /// A length of 0 is left open by the specification; an error is what it is here, for no client
-    /// means it. The maximum binds what travels.
+    /// Checks the range. The specification leaves a length of 0 open; here it is an error, because
+    /// no client sends it on purpose. The maximum binds requests with a payload only.
     fn check_range(&self, command: Command, header: &Header) -> Result<(), Code> {
         let Header { offset, length, .. } = *header;
         let travels = matches!(command, Command::Read | Command::Write { .. });

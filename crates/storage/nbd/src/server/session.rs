@@ -1,31 +1,33 @@
 use crate::{Abilities, BlockSizes, Export};
 
-/// What was agreed on: the disk, and how replies look.
+/// Result of the negotiation: export and form of replies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub(super) export: Export,
     pub(super) is_structured: bool,
-    /// Whether the client asked for block sizes, and so has to keep to them.
+    /// True if the client asked for block sizes, and so must obey them.
     pub(super) knows_blocks: bool,
 }
 
-/// Longest request that a disk is not divided for. Our choice: 512 parts at most are made of the longest request.
+/// Least maximum of an export whose longer requests are divided. Our choice: at most 512 parts of a
+/// request of 32 MiB.
 const DIVIDED_MIN: u32 = 64 << 10;
 
 impl Session {
-    /// The disk's name.
+    /// Export that the client uses.
     #[must_use]
     pub fn export(&self) -> &Export {
         &self.export
     }
 
-    /// Whether replies to reads come in chunks.
+    /// Returns true if reads are answered in chunks.
     #[must_use]
     pub fn is_structured(&self) -> bool {
         self.is_structured
     }
 
-    /// Longest read or write, in bytes. It may be longer than the export takes at once: then the driver divides it.
+    /// Longest read or write that the client may send, in bytes. The driver divides a request that
+    /// is longer than the export takes at once.
     ///
     /// A client that did not ask for block sizes may send what holds without them (the specification, "Block size
     /// constraints"), as the kernel's does: up to 32 MiB.
