@@ -340,9 +340,8 @@ fn mistakes_in_a_plan() {
         PLAN,
         load,
         &[
-            ("dir:/srv", "dri:/srv"),
-            ("dir:/srv/storage", "nfs:server"),
             ("dir:/srv/storage", "block:"),
+            ("dir:/srv/storage", "array:vnx5501"),
             ("dir:/srv/storage", ""),
             ("tile = \"datacenter\"", "tile = \"datacentre\""),
             ("tile = \"datacenter\"", "tile = \"micro/read-4\""),
