@@ -5,10 +5,10 @@ pub enum AdoptProblem {
     /// There is no such sub-directory.
     #[error("there is none")]
     Missing,
-    /// It has no valid marker.
+    /// The directory has no valid marker.
     #[error("it carries no valid marker of that run")]
     NotOurs,
-    /// Its run goes on.
+    /// The run that made the disks is still alive.
     #[error("it is in use by process {pid}")]
     Alive {
         /// Process id of the owner.
@@ -20,27 +20,27 @@ pub enum AdoptProblem {
     /// The file system has no locks, so nobody can tell whether it is in use.
     #[error("its marker cannot be locked: {reason}")]
     Unlockable {
-        /// What the system said.
+        /// Error of the system, in words.
         reason: String,
     },
-    /// Its run was on another host.
+    /// The run that made the disks was on another host.
     #[error("it was made on host {host}, which cannot be asked")]
     Elsewhere {
-        /// That host.
+        /// Name of the other host.
         host: String,
     },
     /// Something in it is not a plain file with one name.
     #[error("{name} in it is a {found}, not a regular file with one name")]
     Foreign {
-        /// The name inside.
+        /// Name of the entry in the directory.
         name: String,
-        /// What it is.
+        /// Kind of the entry, in words.
         found: String,
     },
     /// The target is not a directory.
     #[error("only a directory remembers its disks, and this is a {kind}")]
     Kind {
-        /// What the target is.
+        /// Kind of the target, in words.
         kind: &'static str,
     },
 }

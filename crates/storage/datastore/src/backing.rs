@@ -13,8 +13,7 @@ use crate::kernel::{LoopStatus, loop_status};
 use crate::place::{FileId, Place, block_number};
 use crate::sysfs::Device;
 
-/// What lies below a loop device; `Err` names it where the kernel does not tell which object
-/// that is.
+/// Object below a loop device. `Err` has the name of an object that the kernel does not identify.
 pub(crate) fn below(device: &Device) -> Option<Result<Place, String>> {
     let name = device.attribute("loop/backing_file")?;
     let asked =

@@ -7,9 +7,9 @@ use crate::sysfs::Device;
 /// A whole block device: a disk, not a partition of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WholeDevice {
-    /// Its kernel name: `nvme0n1`.
+    /// Kernel name of the device: `nvme0n1`.
     pub name: String,
-    /// Its number as the kernel writes it: `259:0`.
+    /// Number of the device as the kernel writes it: `259:0`.
     pub number: String,
 }
 

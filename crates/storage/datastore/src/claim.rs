@@ -15,8 +15,8 @@ use crate::graph::{Link, Relative, Role};
 use crate::place::Place;
 use crate::sysfs::Device;
 
-/// How often, and how long apart, something is looked at again that may pass by itself: udev
-/// opens and locks a device for some milliseconds whenever a writer closed it. Our choice.
+/// Number of attempts at a check that may pass by itself: udev opens and locks a device for some
+/// milliseconds whenever a writer closed it. Our choice.
 const LOOKS: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(100);
 

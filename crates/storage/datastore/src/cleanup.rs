@@ -5,20 +5,20 @@ use crate::{CleanupOptions, DatastoreError, Target};
 /// Something of ours that was not removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// What it is.
+    /// Object that stays.
     pub owned: Owned,
-    /// Why it stays.
+    /// Reason why the object stays.
     pub reason: String,
 }
 
-/// What was removed and what stays.
+/// Result of a cleanup.
 #[derive(Debug, Clone, Default)]
 pub struct Cleaned {
-    /// What is gone.
+    /// Objects that were removed.
     pub removed: Vec<Owned>,
-    /// What is ours and stays.
+    /// Objects of ours that stay.
     pub kept: Vec<Kept>,
-    /// What should be gone and could not be removed; where it is, is among `kept`.
+    /// Errors of removals that failed. Their objects are in `kept`.
     pub failed: Vec<DatastoreError>,
 }
 

@@ -116,13 +116,13 @@ impl Datastore {
         Ok(datastore)
     }
 
-    /// What was checked; warnings found later (no `O_DIRECT`, no allocation in advance) are
-    /// added to its list.
+    /// Result of the preflight. Later warnings (no `O_DIRECT`, no allocation in advance) are added
+    /// to its list.
     pub fn preflight(&self) -> &Preflight {
         &self.preflight
     }
 
-    /// What is allowed but worth knowing, from the preflight and since.
+    /// Warnings of the preflight and of later steps.
     pub fn warnings(&self) -> &[Warning] {
         &self.preflight.warnings
     }
@@ -143,7 +143,7 @@ impl Datastore {
         self.claimed.remembers().map(Remembers::state_dir)
     }
 
-    /// Where everything of ours is: the sub-directory, the file or the device.
+    /// Path of all that is ours: the sub-directory, the file or the device.
     pub fn path(&self) -> &Path {
         self.claimed.path()
     }
@@ -161,7 +161,7 @@ impl Datastore {
         self.claimed.remembers().ok_or_else(missing)?.lent(run_id, requests)
     }
 
-    /// That disks here can share their blocks, which a linked clone and a snapshot do.
+    /// Checks that disks here can share their blocks (reflinks), as linked clones and snapshots do.
     ///
     /// # Errors
     ///
@@ -177,23 +177,23 @@ impl Datastore {
         })
     }
 
-    /// Whether all this was taken over from an earlier run.
+    /// Returns true if the disks were taken over from an earlier run.
     pub fn is_taken_over(&self) -> bool {
         self.claimed.remembers().is_some_and(Remembers::is_taken_over)
     }
 
-    /// Whether an earlier run made this disk.
+    /// Returns true if an earlier run made the disk.
     pub fn is_adopted(&self, disk: &str) -> bool {
         self.adopted.iter().any(|name| name == disk)
     }
 
-    /// Whether there is a disk of that name, opened in this run or left by an earlier one.
+    /// Returns true if a disk of this name exists, opened in this run or left by an earlier one.
     pub fn has_disk(&self, disk: &str) -> bool {
         let is_open = self.disks.iter().any(|open| open.name == disk);
         is_open || self.claimed.remembers().is_some_and(|earlier| earlier.has_disk(disk))
     }
 
-    /// Whether an earlier run has recorded that it wrote all of the disk, with such data. The
+    /// Returns true if an earlier run recorded that it wrote the whole disk with such data. The
     /// seed is not compared. Only a directory keeps such records.
     pub fn is_filled(&self, disk: &VirtualDisk, fill: &Fill) -> bool {
         self.claimed.remembers().is_some_and(|earlier| earlier.is_filled(disk, fill))

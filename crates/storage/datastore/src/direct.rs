@@ -12,7 +12,7 @@ const UNKNOWN_ALIGNMENT: u32 = 4096;
 /// The smallest unit of I/O anywhere in Tilemark.
 const SECTOR: u32 = 512;
 
-/// How a file is read and written.
+/// Way in which a file is read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Access {
     pub direct: bool,
@@ -48,7 +48,7 @@ pub(crate) fn choose(file: &File, name: &str, buffered: bool) -> (Access, Option
     }
 }
 
-/// What statx says about direct I/O: 0 when it is not possible.
+/// Alignment for direct I/O as statx reports it; 0 if direct I/O is impossible.
 fn reported_alignment(file: &File) -> Option<u32> {
     let found = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
     let known = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::DIOALIGN);

@@ -18,11 +18,11 @@ pub struct VirtualDisk {
     pub size: Bytes,
     /// Offsets, lengths and buffers must be multiples of this (512 or 4096).
     pub alignment: u32,
-    /// Whether the file was opened with `O_DIRECT`.
+    /// True if the file was opened with `O_DIRECT`.
     pub direct: bool,
-    /// Whether writing is allowed.
+    /// True if writing is allowed.
     pub writable: bool,
-    /// For messages.
+    /// Name of the disk for messages.
     pub name: String,
 }
 
@@ -32,23 +32,23 @@ pub struct DiskRequest {
     /// Unique in the datastore, for example `tile-1/mail/data`; as a file name at most 255
     /// bytes, where everything but letters, digits, `-`, `_` and `/` takes three.
     pub name: String,
-    /// Its size, a multiple of 512 B above zero.
+    /// Size of the disk: a multiple of 512 B above zero.
     pub size: Bytes,
 }
 
-/// What a disk was filled with.
+/// Kind of data that a disk was filled with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fill {
     /// Seed of the contents.
     pub seed: u64,
-    /// How much a compressor could remove, 0 to 100 percent.
+    /// Share of the data that a compressor could remove, 0 to 100 percent.
     pub compressible_percent: u8,
-    /// How much repeats, 0 to 100 percent.
+    /// Share of the data that repeats, 0 to 100 percent.
     pub dedupable_percent: u8,
 }
 
 impl Fill {
-    /// Whether storage would treat both alike: the seed makes no difference to it.
+    /// Returns true if storage would treat both alike. The seed is not compared.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         Self { seed: 0, ..*self } == Self { seed: 0, ..*other }
     }

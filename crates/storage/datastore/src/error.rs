@@ -20,31 +20,31 @@ pub enum DatastoreError {
     DoesNotFit {
         /// The first disk that does not fit.
         disk: String,
-        /// The target.
+        /// Target, as text.
         target: String,
-        /// What it needs, alignment included.
+        /// Bytes needed, alignment included.
         needed: Bytes,
-        /// What is left.
+        /// Bytes left.
         available: Bytes,
-        /// What the datastore may hold in all.
+        /// Bytes that the datastore may hold in all.
         capacity: Bytes,
     },
     /// The file system ran out of space while a disk was created.
     #[error("no space left for disk \"{disk}\" of {size} in {path}")]
     NoSpace {
-        /// The disk.
+        /// Name of the disk.
         disk: String,
-        /// Its size.
+        /// Size of the disk.
         size: Bytes,
-        /// Where it was to be created.
+        /// Path at which the disk was to be created.
         path: PathBuf,
     },
     /// A disk of that name exists with another size.
     #[error("disk \"{disk}\" exists with {has} and was asked for with {asked}")]
     SizeChanged {
-        /// The disk.
+        /// Name of the disk.
         disk: String,
-        /// Its size now.
+        /// Size that the disk has now.
         has: Bytes,
         /// The size asked for.
         asked: Bytes,
@@ -52,29 +52,29 @@ pub enum DatastoreError {
     /// Another part of the same run is not here, or has no such disk.
     #[error("{} has no disks of {run_id} that could be driven from here", path.display())]
     NoPart {
-        /// The part.
+        /// Id of the run whose part was looked for.
         run_id: String,
-        /// Where it was looked for.
+        /// Path at which the part was looked for.
         path: PathBuf,
     },
     /// A disk's size is zero or not a multiple of the alignment.
     #[error("size {} B of disk \"{disk}\" is not a multiple of {alignment} B above zero", size.get())]
     SizeUnaligned {
-        /// The disk.
+        /// Name of the disk.
         disk: String,
         /// The size asked for.
         size: Bytes,
-        /// What it must be a multiple of, in bytes.
+        /// Alignment in bytes of which the size must be a multiple.
         alignment: u32,
     },
     /// A disk's name is empty or too long for a file name.
     #[error("disk name \"{disk}\" has {length} bytes as a file name, allowed are 1 to {max}")]
     BadName {
-        /// The name.
+        /// Name of the disk.
         disk: String,
-        /// Its length as a file name.
+        /// Length of the name as a file name, in bytes.
         length: usize,
-        /// The longest allowed.
+        /// Longest file name that is allowed, in bytes.
         max: usize,
     },
     /// Files there share no blocks.
@@ -84,21 +84,21 @@ pub enum DatastoreError {
         what.as_ref().map_or_else(String::new, |what| format!(": the file system is {what}"))
     )]
     NoReflink {
-        /// Where.
+        /// Path of the object.
         path: PathBuf,
         /// The type of the file system, where there is one.
         what: Option<String>,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: Arc<io::Error>,
     },
     /// The operating system refused.
     #[error("cannot {attempted} {}", object.display())]
     Io {
-        /// The verb.
+        /// Attempted operation, as a verb.
         attempted: &'static str,
-        /// On what.
+        /// Object of the operation.
         object: PathBuf,
-        /// Why.
+        /// Error of the system.
         #[source]
         source: Arc<io::Error>,
     },
@@ -114,13 +114,13 @@ impl DatastoreError {
         Self::Io { attempted, object: object.into(), source: Arc::new(source.into()) }
     }
 
-    /// Of what has no files that could share blocks.
+    /// Error of a target without files that could share blocks.
     pub fn no_reflink(path: &std::path::Path) -> Self {
         let source = Arc::new(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
         Self::NoReflink { path: path.to_owned(), what: None, source }
     }
 
-    /// What to try next, where there is something.
+    /// Advice for the user, if there is any.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Refused(refusal) => refusal.hint(),

@@ -126,7 +126,7 @@ fn concern(mount: &Mount, root: Option<&Mount>) -> Option<FsConcern> {
     }
 }
 
-/// What other runs hold in the same place.
+/// Space that other runs hold in the same place.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Leftovers {
     /// Bytes allocated: they are missing from the free space.
@@ -135,8 +135,8 @@ pub(crate) struct Leftovers {
     pub reserved: u64,
 }
 
-/// How much may be provisioned, and the rule in words. Leftovers of other runs count as used
-/// by us: without that, run after run could creep up to the last free byte.
+/// Computes the bytes that may be provisioned, with the rule in words. Leftovers of other runs
+/// count as used by us: otherwise run after run could creep up to the last free byte.
 pub(crate) fn space_limit(
     free: Bytes,
     leftovers: Leftovers,

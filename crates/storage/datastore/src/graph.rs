@@ -21,7 +21,7 @@ use crate::device_number::DeviceNumber;
 use crate::place::{FileId, Place};
 use crate::sysfs::Device;
 
-/// How something lies on something else.
+/// Relation of an object to the one that it lies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Link {
     /// The kernel gave the lower one to the upper one alone (dm, md, bcache, zram).
@@ -30,7 +30,7 @@ pub(crate) enum Link {
     Shared,
 }
 
-/// One device on top of a device or file.
+/// Device on top of a device or a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stacked {
     upper: DeviceNumber,
@@ -47,15 +47,15 @@ pub(crate) struct Graph {
     unknown: Vec<(DeviceNumber, String)>,
 }
 
-/// What a relative is to the target.
+/// Relation of an object to the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Role {
     Target,
     /// The disk of which the target, or something below it, is a partition.
     Whole,
-    /// Below the target.
+    /// The object lies below the target.
     Lower(Link),
-    /// The same unit, reached on another path.
+    /// The object is the target's unit, reached on another path.
     Twin,
     /// A partition of another relative.
     Part,
@@ -72,8 +72,8 @@ pub(crate) struct Relative {
 }
 
 impl Relative {
-    /// Whether others may have it open for reading: the disk around a partition, and what a
-    /// volume manager claimed (multipathd keeps its paths open).
+    /// Returns true if others may have the object open for reading: the disk around a partition,
+    /// and a device that a volume manager claimed (multipathd keeps its paths open).
     pub fn is_watched_by_others(&self) -> bool {
         matches!(self.role, Role::Whole | Role::Lower(Link::Claimed))
     }
@@ -121,12 +121,12 @@ impl Graph {
         self.devices.iter().find(|device| device.number == number)
     }
 
-    /// What loop devices lie on that the kernel does not tell us about.
+    /// Names of objects below loop devices that the kernel does not identify.
     pub fn unknown(&self) -> impl Iterator<Item = &str> {
         self.unknown.iter().map(|(_, name)| name.as_str())
     }
 
-    /// Whether it is a loop device that lies on something unknown.
+    /// Name of the unknown object that a loop device lies on, if it lies on one.
     pub fn lies_on_unknown(&self, relatives: &[Relative]) -> Option<&str> {
         let (_, name) = self.unknown.iter().find(|(number, _)| {
             let place = Place::Device(*number);

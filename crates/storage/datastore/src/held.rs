@@ -39,12 +39,12 @@ impl HeldDir {
         Self { fd: Arc::new(fd), path: path.into() }
     }
 
-    /// The same, shown under another path.
+    /// Copy of the handle that messages show under another path.
     pub(crate) fn shown_as(&self, path: &Path) -> Self {
         Self { fd: Arc::clone(&self.fd), path: path.to_owned() }
     }
 
-    /// Where it was when it was opened.
+    /// Path of the directory when it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -79,7 +79,7 @@ impl HeldDir {
     }
 }
 
-/// Whether both are the same opening of a directory.
+/// Compares by the opening: two openings of one directory differ.
 impl PartialEq for HeldDir {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.fd, &other.fd)
@@ -103,7 +103,7 @@ pub(crate) fn open_at(
     rustix::io::retry_on_intr(|| openat2(&dir, name, flags, mode, RESOLVE))
 }
 
-/// Whether this kernel, and what filters its calls, has openat2 at all.
+/// Returns true if the kernel, and any filter of its calls, has openat2.
 pub(crate) fn can_open_beneath(dir: impl AsFd) -> bool {
     !matches!(open_at(dir, c".", OFlags::PATH, Mode::empty()), Err(Errno::NOSYS | Errno::PERM))
 }
@@ -135,9 +135,9 @@ pub(crate) fn rename(dir: impl AsFd, from: &CStr, to: &CStr) -> rustix::io::Resu
 
 /// Why something is not opened.
 pub(crate) enum NotPlain {
-    /// What it is instead.
+    /// The entry is of another kind, in words.
     Kind(&'static str),
-    /// The system refused.
+    /// The system returned an error.
     Error(Errno),
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn open_plain(dir: impl AsFd, name: &CStr, flags: OFlags) -> Result<F
     reopen(node, flags).map_err(NotPlain::Error)
 }
 
-/// What it is, where it is no regular file with one name.
+/// Checks that the object is a regular file with one name; the error says what it is instead.
 pub(crate) fn is_plain(found: &Stat) -> Result<(), &'static str> {
     match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile if found.st_nlink == 1 => Ok(()),
@@ -166,7 +166,7 @@ pub(crate) fn is_plain(found: &Stat) -> Result<(), &'static str> {
     }
 }
 
-/// What has this name, links themselves and not what they lead to.
+/// Looks up the entry of this name. Links are not followed.
 pub(crate) fn look(dir: impl AsFd, name: &CStr) -> rustix::io::Result<Stat> {
     statat(dir, single(name)?, AtFlags::SYMLINK_NOFOLLOW)
 }
@@ -176,7 +176,7 @@ pub(crate) fn is_plain_file(dir: impl AsFd, name: &CStr) -> bool {
         .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
 }
 
-/// Whether `name` leads to the open `object`.
+/// Returns true if `name` leads to the open `object`.
 pub(crate) fn is_named(dir: impl AsFd, name: &CStr, object: impl AsFd) -> bool {
     matches!((look(dir, name), fstat(object)), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
 }

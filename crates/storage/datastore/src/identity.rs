@@ -5,7 +5,7 @@ use crate::place::Place;
 use crate::sysfs::Device;
 
 impl Device {
-    /// What `--destroy-data` may say for this device, without regard to other devices.
+    /// Names by which `--destroy-data` may call this device, without regard to other devices.
     ///
     /// A partition is never named by its disk's serial alone: the suffix `-partN`, as udev
     /// writes it, is added. No kernel name is among them, also not of what lies below.
@@ -45,8 +45,8 @@ impl Device {
         }
     }
 
-    /// What `--destroy-data` may say: names that no other device of this machine has, because
-    /// NVMe namespaces share their controller's serial and cheap bridges share a constant one.
+    /// Names by which `--destroy-data` may call the device. No other device of this host has them:
+    /// NVMe namespaces share their controller's serial, and cheap bridges share a constant one.
     pub fn identities(&self) -> Vec<String> {
         let whole = self.whole();
         let others: Vec<String> = Self::all_whole()

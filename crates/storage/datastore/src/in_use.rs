@@ -117,7 +117,7 @@ fn check_holders(
     );
 }
 
-/// Who has a relative open in a way that does not go with writing to it.
+/// Processes that have a relative open in a way that forbids writing to it.
 fn users(relatives: &[Relative]) -> Openers {
     let places: Vec<Place> = relatives.iter().map(|relative| relative.place).collect();
     let mut openers = openers::of(&places);
@@ -155,7 +155,7 @@ fn check_openers(relatives: &[Relative], path: &Path, examination: &mut Examinat
     examination.check("open-elsewhere", rule, found, refusal);
 }
 
-/// What lies where this machine cannot look.
+/// Warns of storage that this host cannot look into.
 fn warn_of_the_unseen(graph: &Graph, relatives: &[Relative], examination: &mut Examination) {
     for name in graph.unknown() {
         examination.warn(

@@ -12,7 +12,7 @@ use crate::file::SingleFile;
 use crate::proxmox::{self, ProxmoxError};
 use crate::store::Store;
 
-/// One line for each kind.
+/// All kinds of targets of this crate.
 static KINDS: &[&dyn Store] = &[
     &Directory,   // directory/
     &SingleFile,  // file/
@@ -89,7 +89,7 @@ pub enum TargetError {
 }
 
 impl TargetError {
-    /// What to try next.
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoPath { .. } => {

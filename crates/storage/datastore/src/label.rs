@@ -15,7 +15,7 @@ const VERSION: u32 = 1;
 const RUN_ID: std::ops::Range<usize> = 64..192;
 const CRC_AT: usize = LABEL_LENGTH - 4;
 
-/// Who used a block device last.
+/// Label of the run that used a block device last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Label {
     /// The device's size when the label was written; on another size it is not valid.

@@ -42,7 +42,7 @@ impl Carver {
     }
 }
 
-/// What disks of these sizes take up in all.
+/// Bytes that a disk of this size takes up, alignment included.
 pub(crate) fn taken(size: Bytes) -> Bytes {
     size.round_up(UNIT)
 }

@@ -15,16 +15,16 @@ use crate::owner::{Owned, OwnerState};
 use crate::store::Left;
 use crate::{DatastoreError, DiskRequest, Target, VirtualDisk, direct};
 
-/// What one dead run left in a directory.
+/// Objects that a dead run left in a directory.
 #[derive(Debug)]
 pub struct Leftover {
     /// The run; empty when it was killed before it could write its marker.
     pub run_id: String,
-    /// Its sub-directory.
+    /// Path of the run's sub-directory.
     pub path: PathBuf,
-    /// Where it kept state beside its disks, if it came so far.
+    /// Directory of the state beside the disks, if the run made one.
     pub state_dir: Option<HeldDir>,
-    /// Its disks, opened for reading only, by name.
+    /// Disks of the run by name, opened for reading only.
     pub disks: Vec<VirtualDisk>,
 }
 
@@ -76,8 +76,8 @@ fn open_listed(
     Ok(Some((state, disks)))
 }
 
-/// Where the disks are in a file or on a device: `disks.jsonl` beside the state of their
-/// verification, a line for each as it is made.
+/// List of the disks in a file or on a device: `disks.jsonl` beside the state of their
+/// verification. Each disk adds a line when it is made.
 #[derive(Debug)]
 pub struct DiskList(File);
 
@@ -116,12 +116,12 @@ impl DiskList {
     }
 }
 
-/// What one run left in a directory, or is using, without opening its disks.
+/// Disks that a run left in a directory, or is using. None is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptRun {
     /// The run, its sub-directory and whether it lives.
     pub owned: Owned,
-    /// Its disks, by name.
+    /// Disks of the run, by name.
     pub disks: Vec<DiskRequest>,
 }
 

@@ -143,11 +143,11 @@ struct Line {
     inode: Option<u64>,
 }
 
-/// What was made in a directory: inodes by name.
+/// Objects that were made in a directory: inodes by name.
 #[derive(Debug, Default)]
 struct Listed(HashMap<CString, Vec<u64>>);
 
-/// Whether something was made by us.
+/// Answer to whether we made an object.
 #[derive(Debug, PartialEq, Eq)]
 enum Ours {
     File,
@@ -188,19 +188,19 @@ impl Listed {
     }
 }
 
-/// What became of a removal.
+/// Result of a removal.
 #[derive(Debug, Default)]
 pub(crate) struct Removal {
     /// Found inside and not made by us: it stays, with all directories it is in.
     pub kept: Vec<std::path::PathBuf>,
     /// Removed, but kept by the file system under another name as long as it is open somewhere.
     pub lingering: Vec<std::path::PathBuf>,
-    /// What could not be removed, and why.
+    /// Objects that could not be removed, with the error.
     pub failed: Vec<(std::path::PathBuf, Errno)>,
 }
 
 impl Removal {
-    /// Whether nothing is left.
+    /// Returns true if nothing is left.
     pub fn is_complete(&self) -> bool {
         self.kept.is_empty() && self.lingering.is_empty() && self.failed.is_empty()
     }
@@ -272,7 +272,7 @@ impl Removal {
         }
     }
 
-    /// What kept a directory from being removed.
+    /// Records what kept a directory from being removed.
     fn rest(&mut self, dir: &HeldDir, shown: &Path, error: Errno) {
         let names = held::entries(dir).unwrap_or_default();
         if names.is_empty() {
@@ -284,7 +284,7 @@ impl Removal {
         self.kept.extend(others.iter().map(shown));
     }
 
-    /// That something is gone already is what was wanted.
+    /// Records a removal. An object that is gone already counts as removed.
     pub(crate) fn gone(&mut self, result: rustix::io::Result<()>, shown: &Path) -> bool {
         match result {
             Ok(()) | Err(Errno::NOENT) => true,

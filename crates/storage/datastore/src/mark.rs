@@ -16,18 +16,18 @@ use crate::{DatastoreError, Options, Refusal};
 
 /// The beginning of the name of every sub-directory of ours; the run id follows.
 pub(crate) const PREFIX: &str = ".tilemark-";
-/// The marker inside.
+/// Name of the marker in a directory of ours.
 pub(crate) const MARKER_FILE: &CStr = c"owner.json";
 /// The marker while it is being written.
 pub(crate) const MARKER_NEW: &CStr = c"owner.json.new";
 
-/// That a target is marked as ours and locked, or is only read. There is no other way to one
-/// than the functions here, which mark and lock.
+/// Proof that a target is marked as ours and locked, or is only read. Only the functions here make
+/// one, and they mark and lock.
 #[derive(Debug)]
 pub struct Mark {
     /// The locked marker, where it is a file of its own.
     held: Option<Held>,
-    /// What else is kept open: devices below, and locks.
+    /// Other files that stay open: devices below, and locks.
     _claims: Vec<File>,
 }
 
@@ -85,7 +85,7 @@ impl Mark {
         Self { held: None, _claims: claims }
     }
 
-    /// That nothing is to be marked because nothing is written; `None` if anything is.
+    /// Proof without a mark for a target that is only read; `None` if anything may be written.
     pub fn read_only(options: &Options) -> Option<Self> {
         (!options.write).then(|| Self::holding(Vec::new()))
     }

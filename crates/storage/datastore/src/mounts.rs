@@ -9,7 +9,7 @@ use untrusted::mountinfo::{mounts, unescape};
 use crate::device_number::DeviceNumber;
 use crate::place::{Place, block_number};
 
-/// One line of `mountinfo` (proc(5), `/proc/pid/mountinfo`).
+/// Line of `mountinfo` (proc(5), `/proc/pid/mountinfo`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mount {
     pub id: u64,
@@ -72,8 +72,8 @@ pub(crate) fn all() -> std::io::Result<AllMounts> {
     Ok(found)
 }
 
-/// What decides which mounts a process is shown: its namespace, and its root directory, since
-/// a process in a chroot sees only what lies below.
+/// Namespace and root directory of a process, which decide the mounts that it sees: a process in a
+/// chroot sees only mounts below its root.
 fn view(process: &Path) -> Option<(PathBuf, PathBuf)> {
     let namespace = fs::read_link(process.join("ns/mnt")).ok()?;
     Some((namespace, fs::read_link(process.join("root")).ok()?))

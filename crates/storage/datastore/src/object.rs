@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, open, stat};
 
-/// What a path is, in words.
+/// Kind of the object at a path, in words.
 pub(crate) fn kind_of(path: &Path) -> &'static str {
     match stat(path) {
         Ok(found) => kind_word(FileType::from_raw_mode(found.st_mode)),

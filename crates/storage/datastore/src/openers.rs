@@ -15,11 +15,11 @@ pub(crate) struct Opener {
     pub place: Place,
     /// Number and name: `4711 (qemu-kvm)`.
     pub process: String,
-    /// Whether it may write.
+    /// True if the process may write.
     pub writes: bool,
 }
 
-/// Who has which place open, as far as this user may see.
+/// Processes by the place that they have open, as far as this user may see.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Openers {
     pub found: Vec<Opener>,
@@ -48,7 +48,7 @@ pub(crate) fn of(places: &[Place]) -> Openers {
     openers
 }
 
-/// The same of this process alone.
+/// Places that this process has open.
 pub(crate) fn of_this_process(places: &[Place]) -> Vec<Opener> {
     let process = Path::new("/proc").join(std::process::id().to_string());
     of_process(&process, places).unwrap_or_default()

@@ -1,13 +1,13 @@
 use units::Bytes;
 
-/// What the user allows.
+/// Permissions of the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// Through the page cache instead of `O_DIRECT`.
     pub buffered: bool,
-    /// Whether anything is written. Without it a file or block target is opened read-only
-    /// and needs neither marker nor identity; a directory target always writes, because its
-    /// disks are created by the run.
+    /// True if the run writes. If false, a file or block target is opened read-only and needs
+    /// neither marker nor identity; a directory target always writes, because the run creates its
+    /// disks.
     pub write: bool,
     /// At most this much is provisioned, on any kind of target.
     pub space_max: Option<Bytes>,
@@ -26,7 +26,7 @@ pub struct Options {
     pub adopt: Option<String>,
 }
 
-/// What may be removed.
+/// Permissions of a cleanup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CleanupOptions {
     /// Only this run's, and then also when it was made on another host.
@@ -35,7 +35,7 @@ pub struct CleanupOptions {
     pub destroy_data: Option<String>,
 }
 
-/// Whether a run id can be a part of a file name everywhere.
+/// Returns true if a run id can be part of a file name on every file system.
 pub(crate) fn run_id_is_valid(run_id: &str) -> bool {
     (1..=100).contains(&run_id.len())
         && !run_id.starts_with('.')

@@ -156,7 +156,7 @@ fn size_of_fs(dir: impl AsFd) -> u64 {
     rustix::fs::fstatvfs(dir).map_or(0, |space| space.f_blocks.saturating_mul(space.f_frsize))
 }
 
-/// What the given sub-directories hold.
+/// Sums up what the given sub-directories hold.
 pub(crate) fn leftovers(dirs: &[OwnedDir]) -> Leftovers {
     dirs.iter().fold(Leftovers::default(), |sum, dir| {
         let reserved = match (&dir.marker, &dir.state) {
@@ -173,7 +173,7 @@ pub(crate) fn leftovers(dirs: &[OwnedDir]) -> Leftovers {
 }
 
 impl OwnedDir {
-    /// What is told of it, found in `dir`.
+    /// Description of the object, found in `dir`.
     pub fn owned(&self, dir: &Path) -> Owned {
         let marker = self.marker.as_ref();
         Owned {
@@ -197,7 +197,7 @@ impl OwnedDir {
         Fate { stays: stayed(&removal), failed: failures(path, removal.failed) }
     }
 
-    /// What is removed last: the marker, or the half of one.
+    /// Name of the file that is removed last: the marker, or a half-written one.
     fn marker_name(&self) -> &'static CStr {
         if self.marker.is_some() { MARKER_FILE } else { MARKER_NEW }
     }

@@ -12,10 +12,10 @@ use units::Bytes;
 /// The schema id in every marker; what does not carry it is not ours.
 pub(crate) const MARKER_SCHEMA: &str = "tilemark.owner/1.0";
 
-/// Who owns a directory or file. Stored as JSON; see `docs/safety.md`.
+/// Owner of a directory or file. Stored as JSON; see `docs/safety.md`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
-    /// [`MARKER_SCHEMA`].
+    /// Version of the format: [`MARKER_SCHEMA`].
     pub(crate) schema: String,
     pub(crate) run_id: String,
     pub(crate) pid: u32,
@@ -25,7 +25,7 @@ pub struct Marker {
     pub(crate) pid_namespace: String,
     pub(crate) boot_id: String,
     pub(crate) host: String,
-    /// RFC 3339.
+    /// Time of creation, RFC 3339.
     pub(crate) created: String,
     pub(crate) tool_version: String,
     /// Bytes the run may come to allocate.
@@ -38,21 +38,21 @@ pub struct Marker {
     pub(crate) inode: Option<(u64, u64)>,
 }
 
-/// What is known about the process that owns a marker.
+/// State of the process that owns a marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OwnerState {
-    /// This very process.
+    /// The owner is this process.
     This,
     /// Another process that runs now.
     Alive {
-        /// Its process id.
+        /// Process id of the owner.
         pid: u32,
     },
-    /// It ended, or the machine was restarted since.
+    /// The owner ended, or the host was restarted since.
     Dead,
-    /// It ran on another host, which cannot be asked.
+    /// The owner ran on another host, which cannot be asked.
     Elsewhere {
-        /// That host's name.
+        /// Name of the other host.
         host: String,
     },
 }
@@ -66,17 +66,17 @@ pub struct Owned {
     pub path: PathBuf,
     /// The run; empty when it was killed before it could write its marker.
     pub run_id: String,
-    /// Whether the run lives. A device's label does not know its process, so a label is
-    /// always [`OwnerState::Dead`]; a live run is noticed by its exclusive use.
+    /// State of the owner. A label of a device does not name its process, so its owner is always
+    /// [`OwnerState::Dead`]; a live run is noticed by its exclusive use.
     pub state: OwnerState,
     /// Bytes allocated on disk; of a device, the bytes of the label.
     pub bytes: Bytes,
-    /// When it was made, RFC 3339; empty as for `run_id`.
+    /// Time of creation, RFC 3339; empty as for `run_id`.
     pub created: String,
 }
 
 impl Owned {
-    /// What a marker says of the object at `path` with `bytes` of space. `locked` is the open
+    /// Describes the object at `path` with `bytes` of space by its marker. `locked` is the open
     /// file that a live owner holds locked.
     pub fn of(marker: &Marker, locked: impl AsFd, path: PathBuf, bytes: Bytes) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl Marker {
             .then_some(marker)
     }
 
-    /// Whether these bytes are how the text of a marker begins, as a kill leaves it.
+    /// Returns true if the bytes are the beginning of a marker, as a kill may leave one.
     pub(crate) fn begins(bytes: &[u8]) -> bool {
         let start = format!("{{\n  \"schema\": \"{MARKER_SCHEMA}\",");
         let length = bytes.len().min(start.len());
@@ -128,7 +128,7 @@ impl Marker {
         serde_json::to_vec_pretty(self).expect("a marker has only text keys")
     }
 
-    /// Whether the owner lives. `locked` is the open file a live owner holds locked.
+    /// Finds out whether the owner lives. `locked` is the open file that a live owner holds locked.
     pub(crate) fn state(&self, locked: impl AsFd) -> OwnerState {
         let alive = OwnerState::Alive { pid: self.pid };
         if self.boot_id != boot_id() {

@@ -8,14 +8,14 @@ use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 
 use crate::device_number::DeviceNumber;
 
-/// What a file is, whatever its name: its file system's number and its inode.
+/// Identity of a file under any name: number of its file system, and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct FileId {
     pub device: DeviceNumber,
     pub inode: u64,
 }
 
-/// Where blocks are kept: on a block device or in a file.
+/// Place of blocks: a block device or a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     Device(DeviceNumber),
@@ -23,7 +23,8 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// What the path leads to: a block device by its own number, anything else by its inode.
+    /// Finds the place that the path leads to: a block device by its number, anything else by its
+    /// inode.
     pub fn of(path: &Path) -> Option<Self> {
         // Cached attributes do: a dead network file system must not stop the look-up.
         let flags = AtFlags::STATX_DONT_SYNC;

@@ -9,10 +9,10 @@ use crate::Refusal;
 /// The schema id of [`Preflight`] as JSON; the minor number rises with added fields.
 pub const PREFLIGHT_SCHEMA: &str = "tilemark.preflight/1.0";
 
-/// What was looked at before anything was written, and what was found.
+/// Result of the checks before anything was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Preflight {
-    /// [`PREFLIGHT_SCHEMA`].
+    /// Version of the format: [`PREFLIGHT_SCHEMA`].
     pub schema: String,
     /// The target, with its kind.
     pub target: String,
@@ -35,31 +35,31 @@ pub struct Preflight {
     /// The device, or the device below the file system where the kernel names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceFacts>,
-    /// What is allowed but worth knowing.
+    /// Warnings: allowed, but worth knowing.
     pub warnings: Vec<Warning>,
 }
 
-/// One rule, what was found and what is allowed.
+/// Rule with the value found and the value allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// The rule; when it is broken the refusal has the same id.
     pub id: String,
-    /// What was checked, in words.
+    /// Checked property, in words.
     pub what: String,
-    /// What was found.
+    /// Value found.
     pub found: String,
-    /// What is allowed.
+    /// Value allowed.
     pub limit: String,
-    /// Whether the rule holds.
+    /// True if the rule holds.
     pub passed: bool,
 }
 
 /// Something allowed but worth knowing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
-    /// Stable name.
+    /// Stable name of the warning.
     pub id: String,
-    /// One sentence.
+    /// Warning in one sentence.
     pub text: String,
 }
 
@@ -75,7 +75,7 @@ impl Preflight {
 }
 
 impl Warning {
-    /// A warning.
+    /// Creates a warning.
     pub fn new(id: &str, text: impl Into<String>) -> Self {
         Self { id: id.to_owned(), text: text.into() }
     }
@@ -86,9 +86,9 @@ impl Warning {
 pub struct FileSystemFacts {
     /// `ext4`, `xfs`, `nfs4`, ...
     pub fs_type: String,
-    /// Where it is mounted.
+    /// Path of the mount point.
     pub mount_point: String,
-    /// What is mounted: a device, an export, or a word.
+    /// Mounted source: a device, an export, or a word.
     pub source: String,
     /// Options of the mount and of the file system, comma separated.
     pub options: String,
@@ -106,20 +106,20 @@ pub struct FileSystemFacts {
 pub struct DeviceFacts {
     /// The kernel's name, such as `nvme0n1`; not an identity.
     pub name: String,
-    /// `major:minor`.
+    /// Device number, `major:minor`.
     pub number: String,
-    /// Size in bytes.
+    /// Size of the device in bytes.
     pub size_bytes: u64,
-    /// Vendor and model.
+    /// Vendor and model of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Serial number.
+    /// Serial number of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
     /// World wide name or EUI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wwid: Option<String>,
-    /// Names in `/dev/disk/by-id`.
+    /// Names of the device in `/dev/disk/by-id`.
     pub by_id: Vec<String>,
     /// Smallest unit the device can address, in bytes.
     pub logical_sector_bytes: u32,
@@ -128,7 +128,7 @@ pub struct DeviceFacts {
     /// The active I/O scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
-    /// Whether the kernel takes it for a spinning disk.
+    /// True if the kernel takes the device for a rotating disk.
     pub rotational: bool,
     /// Write cache as the kernel treats it: `write back` or `write through`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,7 +141,7 @@ pub struct DeviceFacts {
 /// A preflight in the making, with all the refusals, not only the first.
 #[derive(Debug, Clone)]
 pub struct Examination {
-    /// Everything found.
+    /// Result so far.
     pub preflight: Preflight,
     /// Every broken rule, in the order of the checks. Empty: the target may be used.
     pub refusals: Vec<Refusal>,
@@ -188,8 +188,7 @@ impl Examination {
         self.refusals.extend(refusal);
     }
 
-    /// What could be looked at; where it could not, that is a refusal and the end of the
-    /// examination.
+    /// Unwraps a result. An error becomes a refusal and ends the examination.
     pub fn need<T>(&mut self, rule: (&str, &str), found: Result<T, Refusal>) -> ControlFlow<(), T> {
         match found {
             Ok(found) => ControlFlow::Continue(found),

@@ -35,7 +35,7 @@ pub enum ProxmoxError {
     /// No storage has this name.
     #[error("Proxmox VE has no storage \"{name}\"; it has {}", known.join(", "))]
     Unknown {
-        /// Name as given.
+        /// Name of the storage as given.
         name: String,
         /// Names of all storages.
         known: Vec<String>,
@@ -43,15 +43,15 @@ pub enum ProxmoxError {
     /// The storage is switched off.
     #[error("the Proxmox VE storage \"{name}\" is disabled")]
     Disabled {
-        /// Its name.
+        /// Name of the storage.
         name: String,
     },
     /// The storage has no directory.
     #[error("the Proxmox VE storage \"{name}\" has no directory: it is of the type {kind}")]
     NoDirectory {
-        /// Its name.
+        /// Name of the storage.
         name: String,
-        /// Its type, as in storage.cfg.
+        /// Type of the storage as in storage.cfg.
         kind: String,
         /// Commands that make a directory on it.
         way: String,
@@ -59,7 +59,7 @@ pub enum ProxmoxError {
 }
 
 impl ProxmoxError {
-    /// What to try next.
+    /// Advice for the user.
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Config { is_absent: true, .. } => {
@@ -106,7 +106,7 @@ fn directory_in(config: &str, name: &str) -> Result<PathBuf, ProxmoxError> {
     }
 }
 
-/// One section of storage.cfg.
+/// Section of storage.cfg.
 struct Storage<'a> {
     kind: &'a str,
     name: &'a str,
@@ -118,7 +118,7 @@ impl Storage<'_> {
         self.properties.iter().find(|(have, _)| *have == key).map(|(_, value)| *value)
     }
 
-    /// What makes a directory on a storage that has none.
+    /// Command that makes a directory on a storage without one.
     fn way(&self) -> String {
         let or = |key: &str, absent: &'static str| self.value(key).unwrap_or(absent).to_owned();
         let mounted = |device: &str| {

@@ -27,7 +27,7 @@ impl FsConcern {
     }
 }
 
-/// Which end of a device was looked at.
+/// End of a device that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// The first 8 MiB.
@@ -37,7 +37,7 @@ pub enum End {
 }
 
 impl End {
-    /// `first` or `last`.
+    /// Word for messages: `first` or `last`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -58,81 +58,81 @@ pub enum Refusal {
         /// The run id as given.
         run_id: String,
     },
-    /// What an earlier run left cannot be taken over.
+    /// Disks of an earlier run cannot be taken over.
     #[error("cannot take over {}: {problem}", path.display())]
     Adopt {
         /// The sub-directory, or a disk in it.
         path: PathBuf,
-        /// Why not.
+        /// Reason against taking over.
         problem: AdoptProblem,
     },
     /// The path does not exist.
     #[error("{} does not exist", path.display())]
     Missing {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
     },
     /// The directory of a file to be created does not exist.
     #[error("{} cannot be created: the directory {} does not exist", path.display(), parent.display())]
     ParentMissing {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
-        /// Its directory.
+        /// Directory that should hold the target.
         parent: PathBuf,
     },
     /// The path is something else than the target says.
     #[error("{} is a {found}, not a {wanted}", path.display())]
     WrongKind {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the object, in words.
         found: &'static str,
-        /// What it must be.
+        /// Kind that is needed, in words.
         wanted: &'static str,
     },
     /// The path may not be looked at.
     #[error("cannot {attempted} {}: {source}", object.display())]
     Unreadable {
-        /// The verb.
+        /// Attempted operation, as a verb.
         attempted: &'static str,
-        /// On what.
+        /// Object of the operation.
         object: PathBuf,
-        /// Why.
+        /// Error of the system.
         #[source]
         source: Arc<io::Error>,
     },
     /// The kernel, or a filter of its calls, lacks the one call by which files are opened.
     #[error("openat2 is not available on this machine, and below {} nothing is opened without it", path.display())]
     NoOpenat2 {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// The directory may not be written to by this user.
     #[error("{} may not be written to by user {uid}", path.display())]
     NotWritable {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
-        /// The effective user.
+        /// Effective user id.
         uid: u32,
     },
     /// The file system is mounted read-only.
     #[error("{} is on the read-only mount {mount_point}", path.display())]
     ReadOnlyFs {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
-        /// Where the file system is mounted.
+        /// Mount point of the file system.
         mount_point: String,
     },
     /// The file system is one that should not be filled by default.
     #[error("{} is on {} ({fs_type} mounted at {mount_point})", path.display(), concern.words())]
     FileSystem {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
         /// Why it is refused.
         concern: FsConcern,
-        /// Its type.
+        /// Type of the file system.
         fs_type: String,
-        /// Where it is mounted.
+        /// Mount point of the file system.
         mount_point: String,
     },
     /// The bytes needed do not fit under the limits.
@@ -141,43 +141,43 @@ pub enum Refusal {
         path.display(), needed.get(), at_most(*limit)
     )]
     Space {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
-        /// What the run needs.
+        /// Bytes that the run needs.
         needed: Bytes,
-        /// What it may use.
+        /// Bytes that the run may use.
         limit: Bytes,
         /// Free bytes of the file system, or the size of the device.
         free: Bytes,
-        /// How the limit came about.
+        /// Rule behind the limit, in words.
         rule: String,
     },
     /// The sub-directory of this run exists.
     #[error("{} exists already", path.display())]
     AlreadyThere {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
     },
     /// An existing file is not ours.
     #[error("file {} ({size}) exists and does not carry tilemark's marker", path.display())]
     NotOurs {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
-        /// Its size.
+        /// Size of the target.
         size: Bytes,
     },
     /// The file has other names.
     #[error("file {} has {links} hard links, allowed is 1", path.display())]
     HardLinks {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
-        /// Number of names.
+        /// Number of the file's names (hard links).
         links: u32,
     },
     /// A symbolic link stands where a file would be created.
     #[error("{} is a symbolic link to nothing", path.display())]
     DanglingLink {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
     },
     /// The file or device is swapped to.
@@ -189,7 +189,7 @@ pub enum Refusal {
     /// Another process uses the file.
     #[error("file {} is in use by {user}", path.display())]
     FileInUse {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
         /// Who, as far as it is known.
         user: String,
@@ -197,21 +197,21 @@ pub enum Refusal {
     /// The file holds an image or a file system.
     #[error("file {} holds {signature} (at byte {offset})", path.display())]
     FileContent {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
-        /// What was recognised.
+        /// Content that was recognised.
         signature: String,
-        /// Where.
+        /// Offset of the content in bytes.
         offset: u64,
     },
     /// The device, a part of it or the disk it is a part of is mounted.
     #[error("{} is mounted: {used} at {mount_point}{}", device.display(), in_namespace(*pid))]
     Mounted {
-        /// The target.
+        /// Path of the target device.
         device: PathBuf,
         /// The device that is mounted: itself or a relative.
         used: String,
-        /// Where.
+        /// Mount point of the device.
         mount_point: String,
         /// A process that sees the mount, or 0 for one's own namespace.
         pid: u32,
@@ -219,7 +219,7 @@ pub enum Refusal {
     /// Another block device is built on top.
     #[error("{} is in use: {used} is held by {holder}", device.display())]
     Held {
-        /// The target.
+        /// Path of the target device.
         device: PathBuf,
         /// The device that is held: itself or a relative.
         used: String,
@@ -229,15 +229,15 @@ pub enum Refusal {
     /// The device has partitions.
     #[error("{} has the partitions {}", device.display(), partitions.join(", "))]
     Partitions {
-        /// The target.
+        /// Path of the target device.
         device: PathBuf,
-        /// Their names.
+        /// Names of the partitions.
         partitions: Vec<String>,
     },
     /// The kernel does not grant exclusive use.
     #[error("{} is in exclusive use by something else: {used} (EBUSY)", device.display())]
     Busy {
-        /// The target.
+        /// Path of the target device.
         device: PathBuf,
         /// The device that is in use: itself, or one it lies on.
         used: String,
@@ -245,27 +245,27 @@ pub enum Refusal {
     /// Another process has the device open, or what shares its blocks.
     #[error("{} is in use: process {process} has {used} open {}", device.display(), access(*writes))]
     OpenElsewhere {
-        /// The target.
+        /// Path of the target device.
         device: PathBuf,
         /// The device or file that is open: itself or a relative.
         used: String,
-        /// Number and name.
+        /// Process by number and name.
         process: String,
-        /// Whether it may write.
+        /// True if the process may write.
         writes: bool,
     },
     /// Another process keeps the BSD lock of the device.
     #[error("{} is locked by another process (flock): {used}", device.display())]
     Locked {
-        /// The target.
+        /// Path of the target device.
         device: PathBuf,
         /// The device that is locked: itself or a relative.
         used: String,
     },
-    /// What a loop device lies on is not known.
+    /// The object below a loop device is not known.
     #[error("{} lies on \"{name}\", and which file or device that is cannot be found out", device.display())]
     BackingUnknown {
-        /// The target.
+        /// Path of the target device.
         device: PathBuf,
         /// The name as the kernel shows it.
         name: String,
@@ -273,7 +273,7 @@ pub enum Refusal {
     /// The kernel knows the device as read-only.
     #[error("{} is a read-only device", device.display())]
     ReadOnlyDevice {
-        /// The target.
+        /// Path of the target device.
         device: PathBuf,
     },
     /// The device is not empty and not ours.
@@ -282,13 +282,13 @@ pub enum Refusal {
         device.display(), end.word()
     )]
     Content {
-        /// The target.
+        /// Path of the target device.
         device: PathBuf,
-        /// What was recognised; `data` when nothing was.
+        /// Content that was recognised; `data` if none was.
         signature: String,
-        /// Its first byte on the device.
+        /// Offset of the content on the device, in bytes.
         offset: u64,
-        /// Where it was looked for.
+        /// End of the device that was read.
         end: End,
     },
     /// The ends of the device are empty, its middle is not.
@@ -297,11 +297,11 @@ pub enum Refusal {
         device.display()
     )]
     MiddleContent {
-        /// The target.
+        /// Path of the target device.
         device: PathBuf,
         /// Blocks with a byte that is not zero.
         filled: u64,
-        /// Blocks looked at.
+        /// Number of blocks that were read.
         looked: u64,
         /// The first such byte on the device.
         offset: u64,
@@ -309,19 +309,19 @@ pub enum Refusal {
     /// The device to be overwritten was not named by identity.
     #[error("writing to {} destroys its data, and its identity was not given", device.display())]
     IdentityMissing {
-        /// The target.
+        /// Path of the target device.
         device: PathBuf,
-        /// What would be right.
+        /// Names that would be accepted.
         choices: Vec<String>,
     },
     /// The identity given is not this device's.
     #[error("\"{given}\" is not the identity of {}", device.display())]
     IdentityMismatch {
-        /// The target.
+        /// Path of the target device.
         device: PathBuf,
-        /// What was given.
+        /// Name that was given.
         given: String,
-        /// What would be right.
+        /// Names that would be accepted.
         choices: Vec<String>,
     },
     /// A rule that only one kind of target has.
@@ -329,21 +329,21 @@ pub enum Refusal {
     Rule {
         /// The stable name of the rule.
         id: &'static str,
-        /// What was found, on what, and what is allowed.
+        /// Object, value found and value allowed, in words.
         text: String,
-        /// What to try next, where there is something.
+        /// Advice for the user, if there is any.
         hint: Option<String>,
     },
     /// The object behind the path changed between check and use.
     #[error("{} changed while it was checked: {what} was {was} and is {is}", path.display())]
     Changed {
-        /// The path.
+        /// Path of the target.
         path: PathBuf,
-        /// Which property.
+        /// Property that changed.
         what: &'static str,
-        /// Its value at the check.
+        /// Value at the check.
         was: String,
-        /// Its value at the opening.
+        /// Value at the opening.
         is: String,
     },
 }
@@ -404,7 +404,7 @@ impl Refusal {
         }
     }
 
-    /// What to try next, where there is something.
+    /// Advice for the user, if there is any.
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Missing { .. } => {

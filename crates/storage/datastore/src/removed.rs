@@ -7,21 +7,21 @@ use crate::DatastoreError;
 use crate::held::HeldDir;
 use crate::made::{OwnDir, Removal};
 
-/// What was removed and what stayed.
+/// Result of a removal.
 #[derive(Debug, Clone, Default)]
 pub struct Removed {
     /// Directories and files that are gone, and devices whose label was erased.
     pub removed: Vec<PathBuf>,
-    /// What was found in a directory of ours and is not ours; it stays, with the directory.
+    /// Foreign objects in a directory of ours. They stay, with the directory.
     pub kept: Vec<PathBuf>,
-    /// What the file system keeps for as long as it is open somewhere, with the directory.
+    /// Objects that the file system keeps while they are open somewhere, with the directory.
     pub lingering: Vec<PathBuf>,
-    /// What could not be removed; the rest was.
+    /// Errors of objects that could not be removed.
     pub failed: Vec<DatastoreError>,
 }
 
 impl Removed {
-    /// Of what is one object.
+    /// Result of removing one object.
     pub(crate) fn one(removed: Result<Option<PathBuf>, DatastoreError>) -> Self {
         match removed {
             Ok(path) => Self { removed: path.into_iter().collect(), ..Self::default() },
@@ -43,7 +43,7 @@ impl Removed {
         self.failed.extend(also.failed);
     }
 
-    /// Of a directory of ours.
+    /// Result of removing a directory of ours.
     pub(crate) fn directory(path: PathBuf, removal: Removal) -> Self {
         let all = |names: Vec<PathBuf>| names.iter().map(|name| path.join(name)).collect();
         let is_complete = removal.is_complete();

@@ -29,13 +29,13 @@ use crate::{CleanupOptions, DatastoreError, DiskRequest, Options, Refusal, Targe
 
 /// A kind of session. Every method is required.
 pub trait Session: Debug + Copy + Send + Sync + 'static {
-    /// What is true of its targets; their disks are not remembered.
+    /// Properties of the session's targets. Their disks are not remembered.
     fn facts(&self) -> &'static Facts;
 
     /// The directory that takes the markers of its sessions; it exists.
     fn place(&self, address: &Path) -> PathBuf;
 
-    /// What can be said before it is set up, its room among it
+    /// Checks all that can be checked before the session is set up, room included
     /// ([`Examination::check_space`]). Reads only.
     fn check(&self, address: &Path, options: &Options, examination: &mut Examination) -> Step;
 
@@ -116,7 +116,7 @@ impl<S: Session> Located for Planned<S> {
         ControlFlow::Continue(())
     }
 
-    /// Asked by the kind of the inner target, once it is there.
+    /// The kind of the inner target checks this, once it is there.
     fn check_content(&mut self, _: &Options, _: &mut Examination) -> Step {
         ControlFlow::Continue(())
     }
@@ -126,7 +126,7 @@ impl<S: Session> Located for Planned<S> {
         ControlFlow::Continue(())
     }
 
-    /// As the content.
+    /// The kind of the inner target checks this, once it is there.
     fn check_grant(&mut self, _: &Options, _: &mut Examination) -> Step {
         ControlFlow::Continue(())
     }
@@ -258,7 +258,7 @@ impl<S: Session> FoundSession<S> {
         self.session.inner(&self.address, &self.item.fd)
     }
 
-    /// What this run has in the inner target.
+    /// Objects of this run in the inner target.
     fn inside(&self) -> Result<Option<Box<dyn Found>>, DatastoreError> {
         let Some(inner) = self.inner() else { return Ok(None) };
         let found = inner.store().find(inner.path())?;

@@ -5,7 +5,7 @@
 
 use crate::refusal::End;
 
-/// What was recognised and where.
+/// Recognised content and its offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub name: &'static str,
@@ -97,8 +97,8 @@ const FIRST: &[Magic] = &[
     Magic("an MBR partition table or boot sector", 510, b"\x55\xaa"),
 ];
 
-/// What the two ends hold; `None` when every byte of both is zero. `size` is the device's;
-/// `last` ends at its last byte.
+/// Recognises the content of a device's two ends; `None` if every byte of both is zero. `size` is
+/// the device's; `last` ends at its last byte.
 pub(crate) fn recognise(first: &[u8], last: &[u8], size: u64) -> Option<Found> {
     in_first(first)
         .map(|(name, at)| Found { name, offset: at as u64, end: End::First })

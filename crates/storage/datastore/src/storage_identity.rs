@@ -27,7 +27,7 @@ const DEPTH_MAX: usize = 8;
 pub struct StorageIdentity {
     /// Text without spaces, such as `wwid:eui.0025388b710116a1-part2`.
     pub name: String,
-    /// Whether the same storage has this name after a restart of the host, too.
+    /// True if the storage keeps this name over a restart of the host.
     pub is_lasting: bool,
 }
 

@@ -28,7 +28,7 @@ use crate::preflight::{Examination, Preflight, Warning};
 use crate::removed::Removed;
 use crate::{CleanupOptions, DatastoreError, DiskRequest, Fill, Options, Refusal, VirtualDisk};
 
-/// What is true of every target of a kind.
+/// Properties of every target of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// In front of the colon: ASCII letters, digits and dashes, beginning with a letter.
@@ -37,20 +37,20 @@ pub struct Facts {
     pub noun: &'static str,
     /// The first rule, and what it allows: ("the target is a directory", "an existing directory").
     pub rule: (&'static str, &'static str),
-    /// Whether the address is a path of this machine. Such are made absolute, and links in them
-    /// are shown.
+    /// True if the address is a path of this host. Paths are made absolute, and their links are
+    /// shown.
     pub is_path: bool,
-    /// Whether a later run finds the disks of an earlier one by their names.
+    /// True if a later run finds the disks of an earlier one by their names.
     pub remembers_disks: bool,
-    /// Whether every disk is an open file of its own.
+    /// True if every disk is an open file of its own.
     pub is_file_per_disk: bool,
-    /// Whether there may be something to read that no run made.
+    /// True if the target may have content that no run made.
     pub has_content: bool,
 }
 
 /// A kind of target.
 pub trait Store: Debug + Send + Sync {
-    /// What is true of every target of this kind.
+    /// Properties of every target of this kind.
     fn facts(&self) -> &'static Facts;
 
     /// Finds and holds what is at the address, or the place for it, if it is of this kind. What
@@ -62,32 +62,33 @@ pub trait Store: Debug + Send + Sync {
     fn find(&self, address: &Path) -> Result<Vec<Box<dyn Found>>, DatastoreError>;
 }
 
-/// Whether an examination goes on. Where it breaks off, the refusal is recorded.
+/// Decision whether an examination goes on. If it breaks off, the refusal is recorded.
 pub type Step = ControlFlow<()>;
 
-/// What is at an address, held open. The steps are taken in this order, and write nothing.
+/// Object at an address, held open. The steps are taken in this order and write nothing.
 pub trait Located {
-    /// What it is, in words.
+    /// Kind of the object, in words.
     fn what(&self) -> &'static str;
 
-    /// Its path after every symbolic link; of what has no path, the address.
+    /// Path after all symbolic links; the address if the object has no path.
     fn resolved(&self) -> PathBuf;
 
-    /// What it lies on and what it shares blocks with: that this may be written to and filled,
-    /// and is not in use.
+    /// Checks that the storage below, and all that shares blocks with the object, is not in use and
+    /// may be written and filled.
     fn check_surroundings(&mut self, options: &Options, examination: &mut Examination) -> Step;
 
-    /// That it is ours to use: absent, ours by a marker whose run has ended, named by identity,
-    /// or given up by the user; and that nobody else uses it.
+    /// Checks that the object may be used: absent, ours by a marker whose run has ended, named by
+    /// identity, or given up by the user. Checks that no other process uses it.
     fn check_owner(&mut self, options: &Options, examination: &mut Examination) -> Step;
 
-    /// That nothing is in it which would be lost.
+    /// Checks that no content would be lost.
     fn check_content(&mut self, options: &Options, examination: &mut Examination) -> Step;
 
-    /// How much may be written; sets capacity and bytes to be written of the preflight.
+    /// Checks the room; sets capacity and bytes to be written of the preflight.
     fn check_room(&mut self, options: &Options, examination: &mut Examination) -> Step;
 
-    /// That the system would grant what [`Located::claim`] will ask for, which has the last word.
+    /// Checks that the system would grant what [`Located::claim`] will ask for. The claim has the
+    /// last word.
     fn check_grant(&mut self, options: &Options, examination: &mut Examination) -> Step;
 
     /// Claims what was examined, and no other object: marks it, locks it, and asks again what
@@ -99,20 +100,20 @@ pub trait Located {
     ) -> Result<Claim, DatastoreError>;
 }
 
-/// A claimed target.
+/// Target that was claimed for a run.
 #[derive(Debug)]
 pub struct Claim {
-    /// That it is marked and locked; given back when all is removed.
+    /// Proof of mark and lock; given back when all is removed.
     pub mark: Mark,
-    /// What disks are made of.
+    /// Storage of which disks are made.
     pub claimed: Box<dyn Claimed>,
-    /// What came up while claiming.
+    /// Warnings of the claim.
     pub warnings: Vec<Warning>,
 }
 
-/// What disks are made of. Dropping it closes everything and removes nothing.
+/// Storage of which disks are made. Dropping it closes everything and removes nothing.
 pub trait Claimed: Debug + Send + Sync {
-    /// Where everything of ours is, for messages.
+    /// Path of all that is ours, for messages.
     fn path(&self) -> &Path;
 
     /// Bytes that may be given to disks now.
@@ -124,11 +125,11 @@ pub trait Claimed: Debug + Send + Sync {
         request: &DiskRequest,
     ) -> Result<(VirtualDisk, Vec<Warning>), DatastoreError>;
 
-    /// Whether a disk can become what another one holds by sharing its blocks (a reflink): tried, on
-    /// two small files of ours, which are removed.
+    /// Tries whether disks can share blocks (reflink) with two small files of ours, and removes
+    /// them.
     fn try_link(&self) -> Result<(), DatastoreError>;
 
-    /// What knows the disks of earlier runs, where there is such.
+    /// Interface to the disks of earlier runs, if they are remembered.
     fn remembers(&self) -> Option<&dyn Remembers>;
 
     /// Removes everything that was made, and nothing else.
@@ -140,7 +141,7 @@ pub trait Remembers {
     /// A directory of ours beside the disks.
     fn state_dir(&self) -> &OwnDir;
 
-    /// Whether all this was taken over from an earlier run.
+    /// Returns true if the disks were taken over from an earlier run.
     fn is_taken_over(&self) -> bool;
 
     /// Opens a disk that an earlier run made; `None` if there is none of that name.
@@ -152,10 +153,10 @@ pub trait Remembers {
     /// Opens disks of another part of the same run, with its state beside them; they stay that part's.
     fn lent(&self, run_id: &str, requests: &[DiskRequest]) -> Result<Lent, DatastoreError>;
 
-    /// Whether there is a disk of that name.
+    /// Returns true if a disk of this name exists.
     fn has_disk(&self, disk: &str) -> bool;
 
-    /// Whether `disk` is recorded as filled like this.
+    /// Returns true if `disk` is recorded as filled with such data.
     fn is_filled(&self, disk: &VirtualDisk, fill: &Fill) -> bool;
 
     /// Records that all of `disk` is written and durable.
@@ -165,7 +166,7 @@ pub trait Remembers {
 /// Disks of another part of the same run, which neither counts nor removes them.
 #[derive(Debug)]
 pub struct Lent {
-    /// Where that part keeps state beside them.
+    /// Directory of the part's state beside its disks.
     pub state_dir: OwnDir,
     /// The disks, as they were asked for.
     pub disks: Vec<VirtualDisk>,
@@ -173,10 +174,10 @@ pub struct Lent {
 
 /// Something of ours that a run left behind or is using, held as it was found.
 pub trait Found {
-    /// Whose it is, and whether that run lives.
+    /// Owner, with the state of its run.
     fn owned(&self) -> &Owned;
 
-    /// Its disks, by name; none where they are not remembered.
+    /// Disks of the run by name; none if they are not remembered.
     fn disks(&self) -> Result<Vec<DiskRequest>, DatastoreError>;
 
     /// Opens what is left, for reading only.
@@ -187,25 +188,25 @@ pub trait Found {
     fn remove(self: Box<Self>, options: &CleanupOptions) -> Result<Fate, DatastoreError>;
 }
 
-/// What a run left, open for reading only.
+/// Objects that a run left, open for reading only.
 #[derive(Debug)]
 pub enum Left {
     /// Disks that are known by name, with their state.
     Disks {
-        /// Where state was kept beside the disks, if the run came so far.
+        /// Directory of the state beside the disks, if the run made one.
         state_dir: Option<HeldDir>,
         /// The disks, by name.
         disks: Vec<VirtualDisk>,
     },
-    /// One object, of which a list among the runs says where the disks are.
+    /// One object. A list among the runs has the ranges of the disks.
     Whole(File),
 }
 
-/// What became of something that was to be removed.
+/// Result of removing an object.
 #[derive(Debug, Default)]
 pub struct Fate {
     /// Why it stays, or a part of it; nothing: it is gone.
     pub stays: Option<String>,
-    /// What could not be removed.
+    /// Errors of objects that could not be removed.
     pub failed: Vec<DatastoreError>,
 }

@@ -7,7 +7,7 @@ use crate::device_number::DeviceNumber;
 use crate::place::block_number;
 use crate::preflight::DeviceFacts;
 
-/// One block device's directory in sysfs (Documentation/ABI/stable/sysfs-block).
+/// Directory of a block device in sysfs (Documentation/ABI/stable/sysfs-block).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Device {
     pub number: DeviceNumber,
@@ -82,7 +82,7 @@ impl Device {
         self.number_of("size").unwrap_or(0) * 512
     }
 
-    /// Whether the kernel refuses writes.
+    /// Returns true if the kernel refuses writes.
     pub fn is_read_only(&self) -> bool {
         self.number_of("ro") == Some(1)
     }
@@ -97,7 +97,7 @@ impl Device {
         self.whole().attribute("loop/backing_file")
     }
 
-    /// What the device says its serial number is.
+    /// Serial number as the device reports it.
     pub fn serial(&self) -> Option<String> {
         self.attribute("serial").or_else(|| self.attribute("device/serial")).or_else(|| {
             // SCSI: VPD page 0x80, four bytes of header before the text (SPC-4, 7.8.15).
@@ -119,8 +119,8 @@ impl Device {
             .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
-    /// Whether no other host reaches the device: memory, and disks on a bus inside this host. A disk that a
-    /// hypervisor, a SAN or a server gives may be given to others, too.
+    /// Returns true if no other host can reach the device: memory, and disks on a bus inside this
+    /// host. A hypervisor, a SAN or a server may give its disk to other hosts, too.
     pub fn is_this_hosts_own(&self) -> bool {
         let path = self.dir.to_string_lossy();
         ["zram", "pmem", "mmcblk"].iter().any(|kind| self.name.starts_with(kind))
@@ -129,7 +129,7 @@ impl Device {
             || self.attribute("device/transport").is_some_and(|transport| transport == "pcie")
     }
 
-    /// Its names in `/dev/disk/by-id`.
+    /// Names of the device in `/dev/disk/by-id`.
     pub fn by_id(&self) -> Vec<String> {
         let entries = fs::read_dir("/dev/disk/by-id").into_iter().flatten().flatten();
         let mut names: Vec<String> = entries
@@ -140,7 +140,7 @@ impl Device {
         names
     }
 
-    /// What a preflight shows.
+    /// Facts of the device for a preflight.
     pub fn facts(&self) -> DeviceFacts {
         let whole = self.whole();
         let queue_bytes = |name: &str| {

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use crate::store::{Facts, Store};
 
-/// Where virtual disks live: a kind, and an address that this kind understands.
+/// Place of virtual disks: a kind, and an address that the kind understands.
 ///
 /// Text: `dir:PATH`, `file:PATH`, `block:PATH`. `pve:NAME` is the directory of a storage of
 /// Proxmox VE, and `dir:PATH` from then on. A bare path is a directory, unless it names
@@ -26,17 +26,17 @@ impl Target {
         &self.address
     }
 
-    /// What is true of every target of its kind.
+    /// Properties of every target of its kind.
     pub fn facts(&self) -> &'static Facts {
         self.kind.facts()
     }
 
-    /// What it can do.
+    /// Implementation of the target's kind.
     pub(crate) fn store(&self) -> &'static dyn Store {
         self.kind
     }
 
-    /// The same from wherever it is asked for: a path that does not begin at the root does now.
+    /// Target with an absolute path, which means the same in every working directory.
     #[must_use]
     pub fn absolute(&self) -> Self {
         let path = self.facts().is_path.then(|| std::path::absolute(&self.address).ok());
@@ -45,7 +45,7 @@ impl Target {
     }
 }
 
-/// Whether both name the same thing in the same words.
+/// Compares kind and address as text.
 impl PartialEq for Target {
     fn eq(&self, other: &Self) -> bool {
         (self.facts().word, &self.address) == (other.facts().word, &other.address)

@@ -29,7 +29,7 @@ pub(super) struct Examined {
     path: PathBuf,
     /// Devices that share its blocks.
     relatives: Vec<Relative>,
-    /// What was looked into.
+    /// Identity of the device that was examined.
     identity: Option<Identity>,
 }
 
@@ -145,7 +145,7 @@ impl Examined {
     }
 }
 
-/// How much of the content is looked at.
+/// Extent of the search for foreign content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
     /// Both ends, and a sample of the middle.

@@ -20,7 +20,7 @@ use crate::preflight::Examination;
 use crate::store::{Fate, Found, Left};
 use crate::{CleanupOptions, DatastoreError, DiskRequest, Refusal, in_use};
 
-/// A labelled device.
+/// Block device with a label of ours.
 struct FoundLabel {
     node: OwnedFd,
     label: Label,

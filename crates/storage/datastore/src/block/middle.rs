@@ -27,12 +27,12 @@ const PASSES: usize = 8;
 /// minute answers some 1,500 scattered reads in it.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// What was found.
+/// Result of sampling the middle of a device.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Middle {
-    /// Blocks looked at.
+    /// Blocks that were read.
     pub looked: u64,
-    /// Blocks there are.
+    /// Blocks of the device.
     pub blocks: u64,
     /// Blocks that hold a byte that is not zero.
     pub filled: u64,

@@ -12,7 +12,7 @@ use std::path::Path;
 use crate::store::{Facts, Found, Located, Store};
 use crate::{DatastoreError, Options, Refusal};
 
-/// One block device, divided between the virtual disks.
+/// Target that divides a block device between the virtual disks.
 #[derive(Debug)]
 pub struct BlockDevice;
 

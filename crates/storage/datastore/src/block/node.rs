@@ -14,7 +14,7 @@ use crate::object::kind_word;
 use crate::preflight::Examination;
 use crate::sysfs::Device;
 
-/// What must be the same at the check and at the use.
+/// Properties of a device that must not change between check and use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Identity {
     pub number: DeviceNumber,
@@ -23,7 +23,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Of the device that is open.
+    /// Reads the identity of an open device.
     pub fn of(file: &mut File, device: &Device) -> Self {
         let size = file.seek(SeekFrom::End(0)).unwrap_or(0);
         Self { number: device.number, sequence: device.sequence(), size }
@@ -56,7 +56,7 @@ pub(super) fn device_of(node: impl AsFd, path: &Path) -> Result<Device, Refusal>
     Device::find(number).ok_or_else(|| Refusal::unreadable("find in sysfs", path, Errno::NODEV))
 }
 
-/// That the opened device is the examined one: number, disk sequence number and size.
+/// Checks that the opened device is the examined one, by number, disk sequence number and size.
 pub(super) fn check_unchanged(
     identity: &Identity,
     file: &mut File,

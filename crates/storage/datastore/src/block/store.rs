@@ -30,7 +30,7 @@ pub(super) struct BlockStore {
     path: PathBuf,
     access: Access,
     writable: bool,
-    /// Whether a disk was given out, so that the middle may hold data of ours.
+    /// True once a disk was given out: the middle of the device may hold our data from then on.
     used: bool,
     carver: Carver,
 }
@@ -75,7 +75,7 @@ impl Claimed for BlockStore {
         self.carver.available()
     }
 
-    /// The next range.
+    /// Gives out the next free range.
     fn create_disk(
         &mut self,
         request: &DiskRequest,

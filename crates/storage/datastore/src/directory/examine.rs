@@ -25,7 +25,7 @@ pub(super) struct Examined {
     dir: HeldDir,
     resolved: PathBuf,
     file_system: Option<FileSystem>,
-    /// What is taken over.
+    /// Directory of an earlier run that is taken over.
     adopted: Option<OwnedDir>,
 }
 
@@ -67,7 +67,7 @@ impl Located for Examined {
         ControlFlow::Continue(())
     }
 
-    /// What is in the directory is not touched: all of ours is in a sub-directory.
+    /// Checks nothing: foreign files are never touched, because all of ours is in a sub-directory.
     fn check_content(&mut self, _: &Options, _: &mut Examination) -> Step {
         ControlFlow::Continue(())
     }

@@ -47,7 +47,7 @@ impl Record {
     }
 }
 
-/// What `disk` was filled with, if that is recorded.
+/// Reads the record of the data that `disk` was filled with.
 pub(crate) fn read(state: &OwnDir, disk: &VirtualDisk) -> Option<Fill> {
     let file = state.open_file(&record_name(&disk.name)?).ok()?;
     let mut bytes = Vec::new();

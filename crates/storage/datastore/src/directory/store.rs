@@ -107,12 +107,12 @@ impl Claimed for DirectoryStore {
         &self.path
     }
 
-    /// What may be allocated without touching the file system's reserve.
+    /// Free bytes above the file system's reserve.
     fn room(&self) -> Bytes {
         crate::file_system::room(&self.own)
     }
 
-    /// One file, with all its space.
+    /// Creates a file and allocates all its space.
     fn create_disk(
         &mut self,
         request: &DiskRequest,

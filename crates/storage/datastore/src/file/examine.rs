@@ -155,7 +155,7 @@ fn check_users(
     examination.check("file-in-use", ("nobody else uses the file", "nobody"), found, refusal);
 }
 
-/// Where the file is mounted without a loop device.
+/// Mount point of the file if it is mounted without a loop device.
 fn mounted(relatives: &[Relative], examination: &mut Examination) -> Option<String> {
     let all = mounts::all().map_err(|error| {
         let text = format!("what is mounted cannot be read: {error}");
@@ -165,7 +165,7 @@ fn mounted(relatives: &[Relative], examination: &mut Examination) -> Option<Stri
     Some(format!("the mount at {point}"))
 }
 
-/// Who has the file open: the kernel says whether anybody, `/proc` who.
+/// Processes that have the file open. The kernel says whether there is one, and `/proc` which.
 fn opened(existing: &Existing, path: &Path, examination: &mut Examination) -> Option<String> {
     let openers = || openers::of(&[existing.place()]).found.pop();
     let process = |opener: openers::Opener| format!("process {}", opener.process);

@@ -111,7 +111,7 @@ pub(super) fn identity(stat: &Stat) -> (u64, u64) {
 }
 
 impl Existing {
-    /// Where its blocks are.
+    /// Place of the file's blocks.
     pub fn place(&self) -> Place {
         let device = DeviceNumber::from_packed(self.stat.st_dev);
         Place::File(FileId { device, inode: self.stat.st_ino })

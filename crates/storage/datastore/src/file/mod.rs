@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::store::{Facts, Found, Located, Store};
 use crate::{DatastoreError, Options, Refusal};
 
-/// One file, divided between the virtual disks.
+/// Target that divides one file between the virtual disks.
 #[derive(Debug)]
 pub struct SingleFile;
 

@@ -78,7 +78,7 @@ impl Claimed for FileStore {
         &self.path
     }
 
-    /// What may be given out without touching the file system's reserve.
+    /// Bytes that may be given out above the file system's reserve.
     fn room(&self) -> Bytes {
         if !self.writable {
             return self.carver.available();

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 /// Chooses the signal of a lease; include/uapi/asm-generic/fcntl.h, absent from `libc`.
 const F_SETSIG: libc::c_int = 10;
 
-/// Whether someone else has the file open.
+/// Answer of the kernel to whether another process has the file open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OpenElsewhere {
     Yes,

@@ -17,7 +17,7 @@ struct LoopInfo {
 /// `LOOP_GET_STATUS64` of the same header; its number does not encode direction or size.
 const LOOP_GET_STATUS64: Opcode = 0x4C05;
 
-/// What a loop device lies on.
+/// Object that a loop device lies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoopStatus {
     /// A file: the packed number of its file system, and its inode.
