@@ -2,8 +2,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageId(pub u64);
 
-/// Where a policy keeps a resident page: below [`crate::Policy::slots`], and unchanged until the page
-/// is evicted or removed.
+/// Slot of a resident page in a policy: below [`crate::Policy::slots`], and unchanged until the
+/// page is evicted or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u32);
 

@@ -40,8 +40,8 @@ impl Slab {
         self.index.find(page, &self.nodes)
     }
 
-    /// What [`crate::Policy::look_ahead`] says: first the index for all pages, then the
-    /// nodes, then their neighbours.
+    /// Implements [`crate::Policy::look_ahead`]: first the index for all pages, then the nodes,
+    /// then their neighbours.
     pub(crate) fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
         let from = slots.len();
         slots.extend(pages.iter().map(|page| Slot(self.index.guess(page.0))));

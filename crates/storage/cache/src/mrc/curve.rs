@@ -1,7 +1,7 @@
-/// One step of a curve.
+/// Point at which the curve steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CurvePoint {
-    /// Cache size, pages.
+    /// Size of the cache in pages.
     pub pages: u64,
     /// Share of references that miss at this size and up to the next point's, 0 to 1.
     pub miss_ratio: f64,
@@ -57,10 +57,10 @@ impl MissRatioCurve {
         self.points.get(at).map(|point| point.pages)
     }
 
-    /// Where more pages begin to bring less: the point furthest below the straight line from
-    /// "no cache" to the last point, both axes scaled to 1 (Satopää, Albrecht, Irwin and Raghavan,
-    /// "Finding a Kneedle in a Haystack", 2011, without its smoothing). `None` when the curve has
-    /// no point below that line.
+    /// Knee, from which more pages bring less: the point furthest below the straight line from "no
+    /// cache" to the last point, both axes scaled to 1 (Satopää, Albrecht, Irwin and Raghavan,
+    /// "Finding a Kneedle in a Haystack", 2011, without the smoothing). `None` if no point lies
+    /// below the line.
     #[expect(clippy::cast_precision_loss, reason = "a place on a drawing, not a count")]
     pub fn knee(&self) -> Option<CurvePoint> {
         let last = self.points.last()?;

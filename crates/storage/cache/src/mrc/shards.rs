@@ -8,14 +8,14 @@ use crate::page::PageId;
 /// Hash values are compared in 24 bits, as in the paper (section 3.1).
 const MODULUS: u32 = 1 << 24;
 
-/// Which share of the pages is looked at: above 0, at most 1, in steps of 2^-24.
+/// Share of the pages that is sampled: above 0, at most 1, in steps of 2^-24.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SampleRate {
     threshold: u32,
 }
 
 impl SampleRate {
-    /// Every page.
+    /// Rate that samples every page.
     pub const ALL: Self = Self { threshold: MODULUS };
 
     /// The nearest rate to `share`; `None` outside 0 (excluded) to 1.
@@ -32,7 +32,7 @@ impl SampleRate {
         f64::from(self.threshold) / f64::from(MODULUS)
     }
 
-    /// Whether a page is looked at: all of its references are or none.
+    /// Returns true if the page is sampled. Either all references of a page are sampled or none.
     #[inline]
     pub fn takes(self, page: PageId) -> bool {
         sample_hash(page) < self.threshold
@@ -86,12 +86,12 @@ impl Shards {
         Self { limit, ..Self::fixed_rate(SampleRate::ALL) }
     }
 
-    /// The rate now.
+    /// Current sampling rate.
     pub fn rate(&self) -> SampleRate {
         self.rate
     }
 
-    /// One reference.
+    /// Counts a reference.
     #[inline]
     pub fn reference(&mut self, page: PageId) {
         self.references += 1;

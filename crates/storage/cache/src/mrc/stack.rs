@@ -36,8 +36,8 @@ impl ReuseStack {
         self.pages.len()
     }
 
-    /// One reference: the page's distance, counting itself, so that an LRU cache of that many pages
-    /// or more hits; `None` for a page not seen before.
+    /// Counts a reference and returns the page's stack distance, the page included: an LRU cache of
+    /// at least so many pages hits. `None` for a page not seen before.
     #[inline]
     pub fn reference(&mut self, page: PageId) -> Option<u64> {
         if self.next == self.line.positions() {
@@ -65,7 +65,7 @@ impl ReuseStack {
         Some(PageId(self.pages.page(self.slots[self.line.select(rank)])))
     }
 
-    /// Whether a page is remembered.
+    /// Returns true if the page is remembered.
     pub fn contains(&self, page: PageId) -> bool {
         self.pages.find(page.0).is_some()
     }
@@ -113,12 +113,12 @@ pub struct ExactStack {
 }
 
 impl ExactStack {
-    /// Nothing seen yet.
+    /// Creates a stack without references.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One reference.
+    /// Counts a reference.
     #[inline]
     pub fn reference(&mut self, page: PageId) {
         self.references += 1;

@@ -54,7 +54,7 @@ impl Timeline {
         }
     }
 
-    /// How many bits are set before a position.
+    /// Number of set bits before a position.
     #[inline]
     pub(super) fn rank(&self, at: usize) -> usize {
         let mut sum = 0_u32;

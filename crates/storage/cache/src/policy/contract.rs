@@ -4,37 +4,37 @@ use crate::slab::Slab;
 /// A page that had to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evicted {
-    /// Which page.
+    /// Page that was evicted.
     pub page: PageId,
     /// The slot it had; the page that came in may have it now.
     pub slot: Slot,
 }
 
-/// What a reference did.
+/// Result of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The page was resident.
     Hit {
-        /// Where it is.
+        /// Slot of the page.
         slot: Slot,
     },
     /// The page was not resident and is now.
     Miss {
-        /// Where it is now.
+        /// Slot that the page got.
         slot: Slot,
-        /// Which page made room, if one had to.
+        /// Page that was evicted for it, if any.
         evicted: Option<Evicted>,
     },
 }
 
 impl Outcome {
-    /// Whether the page was resident.
+    /// Returns true if the page was resident.
     #[inline]
     pub const fn is_hit(self) -> bool {
         matches!(self, Self::Hit { .. })
     }
 
-    /// Where the page is after the reference.
+    /// Slot of the page after the reference.
     #[inline]
     pub const fn slot(self) -> Slot {
         match self {
@@ -45,7 +45,7 @@ impl Outcome {
 
 /// A replacement policy over pages of one size.
 pub trait Policy: BoxedClone + std::fmt::Debug + Send + Sync {
-    /// What it remembers of pages.
+    /// Slab with the policy's state of pages.
     fn slab(&self) -> &Slab;
 
     /// The most pages that may be resident, at least 1.
@@ -56,17 +56,17 @@ pub trait Policy: BoxedClone + std::fmt::Debug + Send + Sync {
     /// Pages that are resident.
     fn len(&self) -> usize;
 
-    /// Whether no page is resident.
+    /// Returns true if no page is resident.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One more than the largest slot number: capacity and the ghosts the policy remembers.
+    /// Number of slots: the capacity, and the ghosts that the policy remembers.
     fn slots(&self) -> usize {
         self.slab().slots()
     }
 
-    /// Where a resident page is. Does not count as a reference.
+    /// Finds the slot of a resident page. Does not count as a reference.
     fn find(&self, page: PageId) -> Option<Slot> {
         self.slab().find(page.0).map(Slot)
     }
@@ -78,13 +78,13 @@ pub trait Policy: BoxedClone + std::fmt::Debug + Send + Sync {
         self.slab().look_ahead(pages, slots);
     }
 
-    /// One reference if the page is resident, and where it is; nothing happens if it is not.
+    /// Counts a reference and returns the slot if the page is resident; else does nothing.
     fn touch(&mut self, page: PageId) -> Option<Slot> {
         self.find(page)?;
         Some(self.reference(page).slot())
     }
 
-    /// One reference; a page that is not resident comes in.
+    /// Counts a reference; a page that is not resident comes in.
     fn reference(&mut self, page: PageId) -> Outcome;
 
     /// Makes a resident page leave (it was invalidated) and says where it was.
@@ -93,7 +93,7 @@ pub trait Policy: BoxedClone + std::fmt::Debug + Send + Sync {
 
 /// A copy that goes on from the same state.
 pub trait BoxedClone {
-    /// The copy.
+    /// Clones the policy behind the trait.
     fn boxed_clone(&self) -> Box<dyn Policy>;
 }
 

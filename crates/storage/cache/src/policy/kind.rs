@@ -16,7 +16,7 @@ macro_rules! policies {
         }
 
         impl PolicyKind {
-            /// All of them.
+            /// All policies.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$policy),+];
 
             /// An empty cache of `capacity` pages, 1 to 2^28; outside that range it panics.
@@ -60,7 +60,7 @@ impl fmt::Display for PolicyKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown policy \"{name}\"; known are {}", PolicyKind::ALL.map(PolicyKind::name).join(", "))]
 pub struct UnknownPolicy {
-    /// What was asked for.
+    /// Name that was asked for.
     pub name: String,
 }
 

@@ -13,7 +13,7 @@ use crate::slab::Slab;
 pub struct Sieve {
     slab: Slab,
     list: List,
-    /// Where the hand looks next; [`NIL`] means the oldest page.
+    /// Next node for the hand; [`NIL`] means the oldest page.
     hand: u32,
 }
 

@@ -4,9 +4,9 @@ const ROWS: usize = 4;
 /// Counters saturate here (4 bits).
 const COUNT_MAX: u64 = 15;
 
-/// How often pages were referred to lately: a count-min sketch of 4-bit counters that halves
-/// itself after a sample of references (Einziger, Friedman and Manes, TinyLFU, ACM Transactions
-/// on Storage 13(4), 2017, sections 3.2 and 3.3).
+/// Recent reference counts of pages: a count-min sketch of 4-bit counters that halves itself after
+/// a sample of references (Einziger, Friedman and Manes, TinyLFU, ACM Transactions on Storage
+/// 13(4), 2017, sections 3.2 and 3.3).
 #[derive(Debug, Clone)]
 pub(super) struct Sketch {
     /// 16 counters in a word.
@@ -42,7 +42,7 @@ impl Sketch {
         }
     }
 
-    /// How often the page was counted lately; never too small, at most 15.
+    /// Recent count of the page: never too small, at most 15.
     #[inline]
     pub(super) fn estimate(&self, page: u64) -> u64 {
         self.estimate_of(hash(page))

@@ -1,10 +1,10 @@
 use super::vm::VmSettings;
 use crate::policy::PolicyKind;
 
-/// Which missing pages may come in.
+/// Rule for pages that may come in after a miss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Admission {
-    /// All.
+    /// Every missing page comes in.
     #[default]
     Always,
     /// Those asked for often enough, as FAST Cache and Open CAS `nhit` have it.
@@ -27,14 +27,14 @@ pub struct Config {
     /// virtual machines may still read what others hold. What is left over below a page is not
     /// used.
     pub shares_bytes: Vec<u64>,
-    /// Of each share, percent kept apart for copies of other hosts' writes, 0 to 90; when it is
-    /// full the host takes no further copies.
+    /// Percent of each share kept apart for copies of other hosts' writes, 0 to 90. When this part
+    /// is full, the host takes no further copies.
     pub log_percent: u8,
     /// Bytes of a page, a power of two from 4 KiB to 1 MiB.
     pub page_bytes: u32,
-    /// Which page leaves a share.
+    /// Replacement policy of a share.
     pub policy: PolicyKind,
-    /// Which pages come in.
+    /// Admission of missing pages.
     pub admission: Admission,
     /// A VM's run of adjacent accesses brings nothing in beyond this many bytes; `None` for no
     /// cut-off (Open CAS: 1 MiB, bcache: 4 MiB).
@@ -43,7 +43,7 @@ pub struct Config {
     pub dirty_high_percent: u8,
     /// Clean-up ends when no more than this percentage is dirty, at most the high mark.
     pub dirty_low_percent: u8,
-    /// What holds for a virtual machine of which nothing else was said.
+    /// Settings of VMs without settings of their own.
     pub vms: VmSettings,
 }
 
@@ -64,7 +64,7 @@ impl Config {
         }
     }
 
-    /// The same over hosts with shares of these sizes, a sixteenth of each (6 %) for copies.
+    /// Configuration over hosts with shares of these sizes, a sixteenth of each (6 %) for copies.
     /// Copies live only until their page is destaged, "often within milliseconds", so they need
     /// little room.
     pub fn of_hosts(shares_bytes: Vec<u64>, page_bytes: u32) -> Self {
@@ -141,43 +141,43 @@ pub enum ConfigError {
     /// No such page size.
     #[error("page size {bytes} B is not a power of two from 4 KiB to 1 MiB")]
     PageSize {
-        /// What was asked for.
+        /// Page size that was asked for, in bytes.
         bytes: u32,
     },
     /// No page fits, or too many.
     #[error("a tier of {bytes} B holds no page of {page_bytes} B, or more than 2^28")]
     Capacity {
-        /// The tier.
+        /// Size of the tier in bytes.
         bytes: u64,
-        /// The page.
+        /// Size of a page in bytes.
         page_bytes: u32,
     },
-    /// The same of one host among several.
+    /// The share of one host holds no page, or too many.
     #[error("the share of host {host}, {bytes} B, holds no page or more than 2^28")]
     Share {
         /// Whose, counted from 0.
         host: usize,
-        /// The share.
+        /// Size of the share in bytes.
         bytes: u64,
     },
     /// None, or too many.
     #[error("a cluster of {hosts} hosts is outside 1 to 1024")]
     Hosts {
-        /// How many.
+        /// Number of hosts.
         hosts: usize,
     },
     /// Too much for copies.
     #[error("{percent} % of a share for copies are more than 90 %")]
     Log {
-        /// What was asked for.
+        /// Percent that was asked for.
         percent: u8,
     },
     /// Marks out of order.
     #[error("dirty watermarks {low} % and {high} % are not in order within 0 to 100 %")]
     Watermarks {
-        /// Where clean-up ends.
+        /// Low mark, in percent.
         low: u8,
-        /// Where it starts.
+        /// High mark, in percent.
         high: u8,
     },
     /// Counts or occupancy out of range.
@@ -185,7 +185,7 @@ pub enum ConfigError {
         "admission on access {accesses} below {fill_percent} % is outside 1..=255 and 0..=100 %"
     )]
     Admission {
-        /// Accesses asked for.
+        /// Number of accesses that was asked for.
         accesses: u8,
         /// Occupancy asked for, percent.
         fill_percent: u8,
@@ -193,15 +193,15 @@ pub enum ConfigError {
     /// A host that has no place in the tier.
     #[error("host {host} is not one of {hosts}, counted from 0")]
     NoHost {
-        /// Which.
+        /// Number of the host.
         host: u16,
-        /// How many there are.
+        /// Number of hosts.
         hosts: usize,
     },
     /// More copies than are supported.
     #[error("{copies} copies are more than 2")]
     Copies {
-        /// What was asked for.
+        /// Number of copies that was asked for.
         copies: u8,
     },
 }

@@ -4,7 +4,7 @@ use crate::places::Places;
 /// The most peers that have a copy of a page's dirty bytes.
 pub(super) const COPIES_MAX: usize = 2;
 
-/// What peers have of a dirty page.
+/// Copies of a dirty page on peers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Copied {
     /// Bytes of the page that the backing store lacks, `from..to`: they alone are copied, and
@@ -21,7 +21,7 @@ impl Copied {
     }
 }
 
-/// What peers have of all dirty pages, by number.
+/// Copies of all dirty pages on peers, by number.
 #[derive(Debug, Clone)]
 pub(super) struct Copies {
     list: Vec<Copied>,

@@ -1,25 +1,25 @@
-/// What a tier has done for one VM, or for all. Sums of bytes and requests since the start.
+/// Counters of a tier for one VM, or for all: sums of bytes and requests since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Read requests.
+    /// Number of read requests.
     pub reads: u64,
-    /// Of those, all of whose pages were resident, in whichever share.
+    /// Reads all of whose pages were resident, in whichever share.
     pub read_hits: u64,
-    /// Of those, at least in part answered by another host's share.
+    /// Read hits that another host's share answered at least in part.
     pub remote_hits: u64,
-    /// Bytes read.
+    /// Bytes of all reads.
     pub read_bytes: u64,
-    /// Of those, from resident pages.
+    /// Bytes read from resident pages.
     pub read_hit_bytes: u64,
-    /// Of those, from another host's share.
+    /// Bytes read from another host's share.
     pub remote_hit_bytes: u64,
-    /// Write requests.
+    /// Number of write requests.
     pub writes: u64,
-    /// Of those, all of whose pages were resident in the own host's share.
+    /// Writes all of whose pages were resident in the own host's share.
     pub write_hits: u64,
-    /// Bytes written.
+    /// Bytes of all writes.
     pub write_bytes: u64,
-    /// Of those, to resident pages.
+    /// Bytes written to resident pages.
     pub write_hit_bytes: u64,
     /// Writes that were answered by the tier alone.
     pub writes_absorbed: u64,
@@ -32,7 +32,7 @@ pub struct Counters {
     pub placed_bytes: u64,
     /// Bytes of pages that left to make room.
     pub evicted_bytes: u64,
-    /// Of those, dirty ones that had to reach the backing store first.
+    /// Evicted bytes that were dirty and had to reach the backing store first.
     pub evicted_dirty_bytes: u64,
     /// Bytes that reached the backing store late, by clean-up or eviction.
     pub destaged_bytes: u64,

@@ -10,16 +10,16 @@ use crate::policy::Outcome;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owed {
     pub(super) page: PageId,
-    /// Who brought the page in.
+    /// VM that brought the page in.
     pub(super) vm: VmId,
-    /// Within the page.
+    /// Offset within the page.
     pub(super) from: u32,
     pub(super) to: u32,
 }
 
 impl Tier {
-    /// Whether clean-up of a host's share should run: from when more pages than the high mark are
-    /// dirty until no more than the low mark are.
+    /// Returns true if clean-up of a host's share should run: from the high mark of dirty pages
+    /// down to the low mark.
     pub fn wants_cleaning(&mut self, host: HostId) -> bool {
         let (high, low) = (self.config.dirty_high_percent, self.config.dirty_low_percent);
         let Some(cache) = self.cache_mut(host) else { return false };
@@ -43,7 +43,7 @@ impl Tier {
         pages
     }
 
-    /// Whether a missing page may come in with this piece.
+    /// Decides whether a missing page may come in with this piece.
     pub(super) fn admits(&mut self, piece: Piece, is_write: bool) -> bool {
         let vm = &mut self.vms[usize::from(piece.vm.0)];
         if piece.is_scan {
@@ -111,7 +111,7 @@ impl Tier {
         self.move_to_store(owed, place, wait, steps);
     }
 
-    /// What the backing store lacks of a dirty page: what peers have copies of, or all.
+    /// Range of a dirty page that the backing store lacks: the copied range, or all.
     pub(super) fn owed(&self, host: HostId, slot: Slot) -> Owed {
         let cache = self.cache(host).expect("a dirty page is in a share");
         let (from, to) = match self.copied(host, slot) {
@@ -122,7 +122,7 @@ impl Tier {
         Owed { page: cache.page(slot), vm, from, to }
     }
 
-    /// What peers have of a dirty page.
+    /// Copies of a dirty page on peers.
     pub(super) fn copied(&self, host: HostId, slot: Slot) -> Option<&Copied> {
         self.cache(host)?.copies(slot).map(|number| self.copies.get(number))
     }

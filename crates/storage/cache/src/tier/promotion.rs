@@ -2,13 +2,13 @@ use super::config::Admission;
 use crate::list::List;
 use crate::slab::Slab;
 
-/// How often absent pages were asked for lately.
+/// Recent reference counts of absent pages.
 #[derive(Debug, Clone)]
 pub struct Promotion {
     accesses: u8,
     /// Pages below which everything comes in.
     fill_pages: usize,
-    /// Marks are counts.
+    /// Pages by recency; a page's mark is its count.
     slab: Slab,
     order: List,
 }

@@ -9,15 +9,14 @@ use crate::places::Places;
 use crate::policy::Policy;
 use crate::slab::make_room;
 
-/// One host's part of a tier: pages for its virtual machines, and room for copies of what other
-/// hosts' machines wrote.
+/// Share of one host in a tier: pages for its VMs, and room for copies of other hosts' writes.
 #[derive(Debug, Clone)]
 pub(super) struct Share {
     /// Nothing if the host has no share, or has failed.
     pub(super) cache: Option<Cache>,
     /// Places for copies, by number, behind those of the cache.
     pub(super) log: Places,
-    /// Whether the host runs.
+    /// True if the host runs.
     pub(super) is_up: bool,
 }
 
@@ -37,12 +36,12 @@ impl Share {
         Self { cache: None, log: Places::new(0, 0), is_up: false }
     }
 
-    /// Where a page is, if it is; does not count as a reference.
+    /// Finds the slot of a resident page. Does not count as a reference.
     pub(super) fn find(&self, page: PageId) -> Option<Slot> {
         self.cache.as_ref()?.policy.find(page)
     }
 
-    /// One reference if the page is resident, and where it is.
+    /// Counts a reference and returns the slot if the page is resident.
     #[inline]
     pub(super) fn touch(&mut self, page: PageId) -> Option<Slot> {
         self.cache.as_mut()?.policy.touch(page)
@@ -57,9 +56,9 @@ impl Share {
 pub(super) struct Cache {
     pub(super) policy: Box<dyn Policy>,
     pub(super) promotion: Promotion,
-    /// Whether clean-up has begun and not come to the low mark.
+    /// True while clean-up runs: it has begun and not reached the low mark.
     pub(super) is_cleaning: bool,
-    /// By slot.
+    /// Frames by slot.
     frames: Vec<Frame>,
     /// Neighbours among the owner's pages, in the order in which they came in.
     owned: Vec<Node>,
@@ -146,7 +145,7 @@ impl Cache {
         self.frames[slot.position()].is_dirty
     }
 
-    /// Where a page is that is dirty here.
+    /// Finds the slot of a page that is dirty in this share.
     pub(super) fn find_dirty(&self, page: PageId) -> Option<Slot> {
         if self.dirty.is_empty() {
             return None;

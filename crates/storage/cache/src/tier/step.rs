@@ -8,10 +8,10 @@ pub struct VmId(pub u16);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u16);
 
-/// One request to the tier.
+/// Request to the tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
-    /// Who asks.
+    /// VM that asks.
     pub vm: VmId,
     /// Read, write or flush.
     pub operation: Operation,
@@ -21,19 +21,19 @@ pub struct Access {
     pub length: u32,
 }
 
-/// What may come in with an access. Hits are served either way.
+/// Pages that may come in with an access. Hits are served either way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Entry {
-    /// What admission lets in.
+    /// Pages that the admission lets in.
     #[default]
     Filtered,
-    /// What admission would have to count first, too: a tier is filled faster that way.
+    /// Every page, without counting first: this fills a tier faster.
     Unfiltered,
     /// Nothing, and nothing is counted for admission: the tier has no time for it.
     Closed,
 }
 
-/// Where a step happens.
+/// Device of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The fast device of a host; offsets lie within its share.
@@ -42,7 +42,7 @@ pub enum Place {
     Backing,
 }
 
-/// Which bytes a step moves.
+/// Kind of bytes that a step moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Data {
     /// The request's own: what it writes, or what it is answered with.
@@ -52,7 +52,7 @@ pub enum Data {
     Moved,
 }
 
-/// Who waits for a step.
+/// Waiter for a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wait {
     /// The request is answered only when this is done.
@@ -61,10 +61,10 @@ pub enum Wait {
     Background,
 }
 
-/// One I/O that an access, a clean-up or a failure causes.
+/// I/O caused by an access, a clean-up or a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// On which device.
+    /// Device of the I/O.
     pub place: Place,
     /// The host that asks for it: a step on another host's share crosses the network.
     pub by: HostId,
@@ -74,27 +74,27 @@ pub struct Step {
     pub offset: u64,
     /// First byte on the backing store of the data that is moved; on the backing store the offset.
     pub address: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u32,
-    /// Whose bytes.
+    /// Kind of bytes.
     pub data: Data,
-    /// Who waits.
+    /// Waiter for the I/O.
     pub wait: Wait,
 }
 
 impl Step {
-    /// Whether it crosses the network between hosts.
+    /// Returns true if the I/O crosses the network between hosts.
     pub fn is_remote(&self) -> bool {
         matches!(self.place, Place::Share(host) if host != self.by)
     }
 
-    /// The same step in the background.
+    /// Copy of the step that nobody waits for.
     pub(super) fn later(self) -> Self {
         Self { wait: Wait::Background, ..self }
     }
 }
 
-/// Where the steps of an access go, and which of them the next piece may join.
+/// Sink for the steps of an access, with the step that the next piece may join.
 #[derive(Debug)]
 pub(super) struct Steps<'a> {
     pub(super) list: &'a mut Vec<Step>,

@@ -2,7 +2,7 @@ use super::counters::Counters;
 use super::scan::Scan;
 use super::step::HostId;
 
-/// What happens to writes.
+/// Way in which writes are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum WriteMode {
     /// A write is answered when tier and backing store have it; nothing is ever dirty.
@@ -19,38 +19,38 @@ pub enum WriteMode {
 }
 
 impl WriteMode {
-    /// Whether writes are answered before the backing store has them.
+    /// Returns true if writes are answered before the backing store has them.
     pub(super) const fn keeps_writes(self) -> bool {
         matches!(self, Self::Back | Self::Only)
     }
 }
 
-/// Whether a VM's accesses may bring pages in; hits are served either way. FVP suspends it
+/// Accesses of a VM that may bring pages in; hits are served either way. FVP suspends population
 /// around backups and virus scans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Population {
     /// Reads and writes may.
     #[default]
     Both,
-    /// Only writes may.
+    /// Only writes bring pages in.
     WritesOnly,
-    /// Only reads may.
+    /// Only reads bring pages in.
     ReadsOnly,
-    /// Nothing may.
+    /// No access brings pages in.
     Suspended,
 }
 
-/// What a tier is told of one virtual machine.
+/// Settings of one VM in a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VmSettings {
-    /// Where it runs.
+    /// Host that the VM runs on.
     pub host: HostId,
-    /// What happens to its writes.
+    /// Way in which the VM's writes are answered.
     pub write_mode: WriteMode,
     /// Peers that have a copy of a write before it is answered, where writes are kept: 0 (a
     /// failing host loses what it has not destaged) to 2.
     pub copies: u8,
-    /// Which of its accesses bring pages in.
+    /// Accesses of the VM that bring pages in.
     pub population: Population,
     /// The most of its host's share that its pages may take, 0 to 100 percent; beyond that a page
     /// that comes in takes the place of the VM's own oldest one, so that a noisy neighbour
@@ -72,7 +72,7 @@ impl Default for VmSettings {
 }
 
 impl VmSettings {
-    /// Whether a read or a write may bring a page in.
+    /// Returns true if a read or a write may bring a page in.
     pub(super) const fn lets_in(&self, is_write: bool) -> bool {
         let is_open = match self.population {
             Population::Both => true,
@@ -89,13 +89,13 @@ impl VmSettings {
     }
 }
 
-/// What a tier knows of one VM.
+/// State of one VM in a tier.
 #[derive(Debug, Clone)]
 pub(super) struct Vm {
     pub(super) settings: VmSettings,
     pub(super) scan: Scan,
     pub(super) counters: Counters,
-    /// Whether the backing store has answered a write that no flush has made durable yet.
+    /// True if the backing store has answered a write that no flush has made durable yet.
     pub(super) owes_flush: bool,
 }
 

@@ -56,13 +56,13 @@ pub struct Tier {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
     pub(super) vm: VmId,
-    /// Its host.
+    /// Host of the VM.
     pub(super) host: HostId,
     pub(super) page: PageId,
     /// First byte on the backing store.
     pub(super) offset: u64,
     pub(super) length: u32,
-    /// Whether it belongs to a run that is longer than the cut-off.
+    /// True if the piece belongs to a sequential run that is longer than the cut-off.
     pub(super) is_scan: bool,
     pub(super) entry: Entry,
 }
@@ -90,7 +90,7 @@ impl Tier {
         Ok(())
     }
 
-    /// What holds for a virtual machine.
+    /// Settings of a VM.
     pub fn settings_of(&self, vm: VmId) -> VmSettings {
         self.vms.get(usize::from(vm.0)).map_or(self.config.vms, |vm| vm.settings)
     }
@@ -227,7 +227,7 @@ impl Tier {
         self.vms.iter_mut().for_each(|vm| vm.counters = Counters::default());
     }
 
-    /// What it was made of.
+    /// Configuration of the tier.
     pub const fn config(&self) -> &Config {
         &self.config
     }
@@ -243,7 +243,7 @@ impl Tier {
         self.hosts().map(|host| self.dirty_bytes_of(host)).sum()
     }
 
-    /// The same of one host's share.
+    /// Dirty bytes in one host's share.
     pub fn dirty_bytes_of(&self, host: HostId) -> u64 {
         self.cache(host).map_or(0, Cache::dirty) as u64 * self.page_bytes()
     }
@@ -253,7 +253,7 @@ impl Tier {
         self.hosts().map(|host| self.resident_bytes_of(host)).sum()
     }
 
-    /// The same of one host's share; zero for a host that is not there.
+    /// Resident bytes in one host's share; 0 for an unknown host.
     pub fn resident_bytes_of(&self, host: HostId) -> u64 {
         self.cache(host).map_or(0, |cache| cache.policy.len()) as u64 * self.page_bytes()
     }
@@ -264,13 +264,13 @@ impl Tier {
         caches.map(|cache| cache.owned_by(vm) as u64).sum::<u64>() * self.page_bytes()
     }
 
-    /// What the tier did for one VM. Evictions, destages and losses count for who brought the
-    /// page in.
+    /// Counters of one VM. Evictions, destages and losses count for the VM that brought the page
+    /// in.
     pub fn counters_of(&self, vm: VmId) -> Counters {
         self.vms.get(usize::from(vm.0)).map_or_else(Counters::default, |vm| vm.counters)
     }
 
-    /// What the tier did for all VMs.
+    /// Counters of all VMs.
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.vms.iter().for_each(|vm| sum.add(&vm.counters));
@@ -316,7 +316,7 @@ impl Tier {
         })
     }
 
-    /// Where a page lies in a host's share.
+    /// Host and number of the place in which the slot's page lies.
     pub(super) fn place(&self, host: HostId, slot: Slot) -> (HostId, u32) {
         let cache = self.cache(host).expect("a page is found where there is a share");
         (host, cache.place(slot))

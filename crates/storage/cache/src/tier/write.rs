@@ -56,7 +56,7 @@ impl Tier {
         Some(peers)
     }
 
-    /// Whether a page is dirty, with copies on so many peers.
+    /// Returns true if the page is dirty with exactly so many copies on peers.
     fn is_dirty_with(&self, host: HostId, slot: Slot, copies: usize) -> bool {
         let is_dirty = self.cache(host).is_some_and(|cache| cache.is_dirty(slot));
         is_dirty && self.copied(host, slot).map_or(0, |own| own.places().count()) == copies
@@ -84,8 +84,8 @@ impl Tier {
         }
     }
 
-    /// What is dirty of a page, here with other copies or elsewhere, is no longer needed, or must
-    /// reach the store first when the piece does not cover the page.
+    /// Replaces older dirty data of a page, here with other copies or on another host. If the piece
+    /// does not cover the page, the older data must reach the backing store first.
     fn supersede(&mut self, piece: Piece, hit: Option<Slot>, steps: &mut Steps) {
         let is_dirty = |slot: &Slot| self.cache(piece.host).is_some_and(|own| own.is_dirty(*slot));
         let own = hit.filter(is_dirty).map(|slot| (piece.host, slot));
