@@ -219,7 +219,7 @@ pub struct TierServeArgs {
     pub vhost: Vec<TierVhost>,
     /// A disk is this host's block device /dev/ublkbNUMBER, without a client; again for more
     ///
-    /// Needs root, and Linux 6.8 or newer with ublk_drv. It is removed when the server ends and nobody uses it; what is in use, or
+    /// Needs root, and Linux 6.9 or newer with ublk_drv. It is removed when the server ends and nobody uses it; what is in use, or
     /// was left by a server that was killed, waits for the next one. Example: --ublk vm1=0
     #[arg(long = "ublk", value_name = "NAME=NUMBER", requires = "file")]
     pub ublk: Vec<TierUblk>,

@@ -28,7 +28,7 @@ pub(crate) enum Refusal {
     #[error("/dev/ublk-control: {0}\nhint: root may use it, or who has CAP_SYS_ADMIN")]
     Forbidden(io::Error),
     #[error(
-        "this kernel's ublk_drv is too old\nhint: Linux 6.8 or newer is needed; use the disk over NBD"
+        "this kernel's ublk_drv is too old\nhint: Linux 6.9 or newer is needed; use the disk over NBD"
     )]
     Old,
     #[error("it is the device of another server or disk\nhint: choose another number")]
@@ -73,11 +73,14 @@ impl Device {
             _ if is(&error, Errno::NODEV) || is(&error, Errno::NXIO) => Refusal::Missing,
             _ => failed("open /dev/ublk-control")(error),
         })?;
-        // Kernels before 6.5 have no such question, and those from 6.8 on have `DELETE`.
+        // Kernels before 6.5 have no such question. Which have `DELETE`, no feature says.
         let features =
             control.call(abi::GET_FEATURES, 0, 0, vec![0; 8]).map_err(|_| Refusal::Old)?;
         let features = u64::from_ne_bytes(features.try_into().expect("eight bytes"));
-        if features & abi::FEATURES != abi::FEATURES {
+        let release = rustix::system::uname();
+        if features & abi::FEATURES != abi::FEATURES
+            || !is_new(&release.release().to_string_lossy())
+        {
             return Err(Refusal::Old);
         }
         let was_left = claim(&mut control, number, mark(owner, export.name()), export)?;
@@ -193,6 +196,12 @@ fn claim(control: &mut Control, number: u32, mark: u64, export: &Export) -> Resu
     }
 }
 
+/// Whether Linux of this release is 6.9 or newer.
+fn is_new(release: &str) -> bool {
+    let numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+    numbers.take(2).collect::<Vec<_>>() >= vec![6, 9]
+}
+
 fn describe(control: &mut Control, number: u32, export: &Export) -> Result<(), Refusal> {
     let set = control.call(abi::SET_PARAMS, number, 0, abi::params(export));
     set.map(drop).map_err(|error| {
@@ -222,9 +231,8 @@ pub(super) fn is_used(number: u32) -> bool {
     let path = format!("/dev/ublkb{number}");
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL | rustix::fs::OFlags::CLOEXEC;
     match rustix::fs::open(&path, flags, rustix::fs::Mode::empty()) {
-        Err(errno) if errno == Errno::BUSY => return true,
         // Nobody can have what is not there.
-        Err(_) => return false,
+        Err(errno) => return ![Errno::NOENT, Errno::NXIO, Errno::NODEV].contains(&errno),
         Ok(_) => {}
     }
     let is_it = |link: &Path| {
@@ -242,7 +250,21 @@ pub(super) fn is_used(number: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::mark;
+    use super::{is_new, mark};
+
+    #[test]
+    fn kernels_from_6_9_on_are_new() {
+        let releases = [
+            "6.1.0-50-cloud-amd64",
+            "6.8.12-4-pve",
+            "5.15.0",
+            "",
+            "6.9.0",
+            "6.12.95+deb12",
+            "7.0-rc1",
+        ];
+        assert_eq!(releases.map(is_new), [false, false, false, false, true, true, true]);
+    }
 
     #[test]
     fn a_mark_tells_owners_and_disks_apart() {

@@ -7,7 +7,7 @@
 //! that the kernel keeps for us. What a server leaves that was killed waits, with all that it was asked; the next one
 //! of the same mark takes it over and is asked again.
 //!
-//! What it refuses: a kernel without what is needed (Linux 6.8 with `ublk_drv`), a number that somebody else has, a device
+//! What it refuses: a kernel without what is needed (Linux 6.9 with `ublk_drv`), a number that somebody else has, a device
 //! that was left for a disk of another size or kind, and requests beyond the disk, off its blocks, or of a kind that was not offered.
 //!
 //! Invariants: each request is answered once, and a read that ended well has filled all of its pages; a device is removed only
