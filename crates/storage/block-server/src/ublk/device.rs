@@ -230,10 +230,9 @@ fn mark(owner: &str, disk: &str) -> u64 {
 pub(super) fn is_used(number: u32) -> bool {
     let path = format!("/dev/ublkb{number}");
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL | rustix::fs::OFlags::CLOEXEC;
-    match rustix::fs::open(&path, flags, rustix::fs::Mode::empty()) {
+    if let Err(errno) = rustix::fs::open(&path, flags, rustix::fs::Mode::empty()) {
         // Nobody can have what is not there.
-        Err(errno) => return ![Errno::NOENT, Errno::NXIO, Errno::NODEV].contains(&errno),
-        Ok(_) => {}
+        return ![Errno::NOENT, Errno::NXIO, Errno::NODEV].contains(&errno);
     }
     let is_it = |link: &Path| {
         let rest = link.to_str().and_then(|link| link.strip_prefix(path.as_str()));
