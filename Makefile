@@ -4,7 +4,7 @@ CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
 DATASTORE ?= .
 SECONDS ?= 60
 
-.PHONY: help build small demo cluster-demo tier-demo guest-kills guest-moves answer test check bench fuzz docs package install uninstall setup-build
+.PHONY: help build small demo cluster-demo tier-demo guest-kills guest-ublk guest-moves answer test check bench fuzz docs package install uninstall setup-build
 PREFIX ?= /usr/local
 
 help: ## list the verbs
@@ -33,6 +33,9 @@ tier-demo: small ## a tier before a slow disk, killed in the middle of a load (D
 
 guest-kills: small ## machines with ext4 and xfs through kills of their disk's server (DATASTORE=DIR, scripts/vm-guest --qemu)
 	@scripts/guest-kills "$(DATASTORE)"
+
+guest-ublk: small ## a host with ext4 and xfs on a served disk of its own through kills of the server (DATASTORE=DIR, scripts/vm-guest --qemu)
+	@scripts/guest-ublk "$(DATASTORE)"
 
 guest-moves: small ## machines with ext4 and xfs that move live between two servers of their disk (DATASTORE=DIR, scripts/vm-guest --qemu)
 	@scripts/guest-moves "$(DATASTORE)"

@@ -13,7 +13,7 @@ mount -t ext4 /dev/vda /host
 mount -t devtmpfs devtmpfs /host/dev
 mount -t proc proc /host/proc
 mount -t sysfs sysfs /host/sys
-mount -t configfs configfs /host/sys/kernel/config
+[ ! -d /host/sys/kernel/config ] || mount -t configfs configfs /host/sys/kernel/config
 chroot /host /bin/busybox sh /main
 sync
 poweroff -f

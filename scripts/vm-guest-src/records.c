@@ -1,8 +1,10 @@
 /*
- * A client of NBD over a Unix socket that writes records one by one, and who looks for them on a disk (scripts/fence-reservations).
+ * A client of NBD over a Unix socket that writes records one by one, and who looks for them on a disk (scripts/fence-reservations),
+ * and who keeps them in a file by fsync (scripts/guest-ublk).
  * Record N is the block N of 4 KiB, with the stamp and N in each of its words; every eighth is written durably (FUA).
  *
  * records write SOCKET DISK FIRST COUNT STAMP   says "answered M" whenever 64 more are, and at its end how it ended
+ * records keep FILE FIRST COUNT STAMP           the same, of a file, where fsync has to return after each
  * records find DEVICE FIRST COUNT STAMP         says how many are there from FIRST on without a gap, and how many in all
  */
 #define _GNU_SOURCE
@@ -82,8 +84,23 @@ static void find(const char *path, uint64_t first, uint64_t count, uint64_t stam
     printf("%llu from the first on, %llu in all\n", (unsigned long long)run, (unsigned long long)all);
 }
 
+static void keep(const char *path, uint64_t first, uint64_t count, uint64_t stamp) {
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    must(file >= 0, path);
+    for (uint64_t done = 0; done < count; done++) {
+        fill(stamp, first + done);
+        must(pwrite(file, block, BYTES, (off_t)((first + done) * BYTES)) == BYTES && fsync(file) == 0, "keep a record");
+        if ((done + 1) % EVERY == 0) printf("answered %llu\n", (unsigned long long)(done + 1));
+    }
+    printf("answered %llu, all\n", (unsigned long long)count);
+}
+
 int main(int count, char **words) {
     setvbuf(stdout, 0, _IOLBF, 0);
+    if (count == 6 && strcmp(words[1], "keep") == 0) {
+        keep(words[2], strtoull(words[3], 0, 10), strtoull(words[4], 0, 10), strtoull(words[5], 0, 10));
+        return 0;
+    }
     if (count == 6 && strcmp(words[1], "find") == 0) {
         find(words[2], strtoull(words[3], 0, 10), strtoull(words[4], 0, 10), strtoull(words[5], 0, 10));
         return 0;

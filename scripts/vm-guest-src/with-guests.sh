@@ -1,6 +1,6 @@
 # What scripts have in common that start guests of `scripts/vm-guest` beside a served tier. Whoever reads it in has set `name`, `here`,
 # and `tools` with the Debian `packages` that have them, and `initrd` if it is not
-# that of the journal; its first argument is where a directory may be made.
+# that of the journal, `kernel` if it is not that of Debian 12; its first argument is where a directory may be made.
 tilemark="${TILEMARK:-$here/target/release/tilemark}"
 vm="${TILEMARK_VM_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/tilemark/vm}"
 PATH=$PATH:/usr/sbin:/sbin
@@ -37,13 +37,31 @@ kill_server() {
     wait "$server" 2>/dev/null || true
     server=
 }
+# Makes the disk of a guest that is a host itself, of so much: $dir/root with these programs and what they need, and /main.
+host() {
+    size=$1 main=$2
+    shift 2
+    root=$dir/root
+    for made in bin dev etc lib64 proc run shared sys tmp; do mkdir -p "$root/$made"; done
+    cp "$vm/busybox" "$vm/records" "$root/bin/"
+    for program in "$@"; do
+        cp -L "$program" "$root/bin/"
+        ldd "$program" | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' | while read -r library; do
+            mkdir -p "$root${library%/*}"
+            cp -L "$library" "$root$library"
+        done
+    done
+    cp "$here/scripts/vm-guest-src/$main" "$root/main"
+    truncate -s "$size" "$dir/host.img"
+    mkfs.ext4 -q -d "$root" "$dir/host.img"
+}
 # Starts a machine of so many MiB of memory, with these words for its program, and options for QEMU; it says on "console" what it does.
 start() {
     memory=$1 words=$2
     shift 2
     : > "$dir/console"
     "$qemu" -nodefaults -no-user-config -display none -serial "file:$dir/console" -no-reboot -accel tcg,tb-size=32 \
-        -machine pc -cpu max -m "$memory" -kernel "$vm/vmlinuz" -initrd "$initrd" "$@" \
+        -machine pc -cpu max -m "$memory" -kernel "$vm/${kernel:-vmlinuz}" -initrd "$initrd" "$@" \
         -append "console=ttyS0 quiet panic=-1 no_timer_check $words" >"$dir/machine.log" 2>&1 &
     machine=$!
 }

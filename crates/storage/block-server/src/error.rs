@@ -76,6 +76,16 @@ pub enum StartError {
         /// Where.
         path: PathBuf,
     },
+    /// This host cannot have a disk as a block device.
+    #[error("cannot offer {disk:?} as {place}: {why}")]
+    Device {
+        /// Which disk.
+        disk: String,
+        /// The device.
+        place: String,
+        /// Why not.
+        why: String,
+    },
     /// The path is not a socket.
     #[error(
         "cannot listen on {path}: something that is no socket is there\nhint: choose another path",
@@ -102,7 +112,7 @@ pub enum StartError {
     },
     /// A machine is to get a disk that is not served.
     #[error(
-        "no disk is called {name:?}, and none can be had over vhost-user\nhint: name one that is served"
+        "no disk is called {name:?}, and none can be had over vhost-user or ublk\nhint: name one that is served"
     )]
     NoDisk {
         /// The name.

@@ -1,11 +1,11 @@
-//! Front ends: disks given to virtual machines, over NBD and over vhost-user.
+//! Front ends: disks given to virtual machines, over NBD and over vhost-user, and to this host by ublk.
 //!
 //! What it does: one thread with one io_uring listens on Unix sockets and on TCP, speaks [`nbd`] with
 //! every client, and hands requests to a [`Disk`], which answers at once, or whose [`Service`] asks for I/O on files that
 //! goes through the same ring. What was answered in one turn leaves in one send. Two disks are here:
 //! memory ([`RamDisk`]), and a file or block device ([`FileDisk`]). TLS with certificates on both sides
 //! where a listener says so. A device that several hosts see can be reserved ([`Reservations`]). A machine on this host can have its disk without a socket between: as virtio-blk
-//! over vhost-user (`guest`), by the same ring and the same disks.
+//! over vhost-user (`guest`), by the same ring and the same disks; and this host itself as a block device (`ublk`).
 //!
 //! What it refuses: TCP without TLS beyond this machine; creating, formatting or growing what it opens;
 //! a file or device that somebody else holds; a client's request beyond the limits in [`Limits`].
@@ -49,6 +49,7 @@ mod shared;
 mod slab;
 mod tls;
 mod token;
+mod ublk;
 mod worker;
 
 pub use buffer::{Buffer, Pool};

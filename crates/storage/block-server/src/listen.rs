@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nbd::Export;
 use rustix::fs::{Mode, chmod};
 use rustix::io::Errno;
 use rustix::net::{
@@ -15,6 +16,7 @@ use rustix::net::{
     sockopt,
 };
 
+use crate::ublk::Device;
 use crate::{StartError, Tls};
 
 /// Clients that the kernel lets wait.
@@ -44,6 +46,16 @@ pub enum Place {
         /// The disk's name.
         disk: String,
     },
+    /// A block device of this host, `/dev/ublkbN`, which is removed when the server ends and nobody uses it.
+    Ublk {
+        /// N.
+        number: u32,
+        /// The disk's name.
+        disk: String,
+        /// What tells disks of this server from those of others of the same name: what a killed one left is taken over
+        /// only by a server with the same words.
+        owner: String,
+    },
     /// An address of this machine; port 0 is any that is free. Without TLS it must be a loopback
     /// address, and all users of this machine can reach it.
     Tcp(SocketAddr),
@@ -53,12 +65,13 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) | Self::Vhost { path, .. } => write!(f, "{}", path.display()),
+            Self::Ublk { number, .. } => write!(f, "/dev/ublkb{number}"),
             Self::Tcp(address) => write!(f, "{address}"),
         }
     }
 }
 
-/// A socket that listens.
+/// A socket that listens, or a device.
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub socket: Arc<OwnedFd>,
@@ -67,36 +80,51 @@ pub(crate) struct Listener {
     pub tls: Option<Arc<Tls>>,
     /// Name of the disk that machines get here; none where NBD is spoken.
     pub disk: Option<String>,
+    /// The device by which this host gets it.
+    pub device: Option<Device>,
     /// Removed when it ends, as long as it is this one.
     remove: Option<(PathBuf, u64)>,
 }
 
 impl Listener {
-    /// Opens one for disks of these names.
-    pub fn open(listen: &Listen, names: &[&str]) -> Result<Self, StartError> {
-        let tls = listen.tls.clone();
-        let disk = match &listen.place {
-            Place::Vhost { disk, .. } if !names.contains(&disk.as_str()) => {
-                return Err(StartError::NoDisk { name: disk.clone() });
-            }
-            Place::Vhost { disk, .. } => Some(disk.clone()),
-            Place::Unix(_) | Place::Tcp(_) => None,
+    /// Opens one for these disks.
+    pub fn open(listen: &Listen, disks: &[Export]) -> Result<Self, StartError> {
+        let (tls, place) = (listen.tls.clone(), listen.place.clone());
+        let named = |name: &String| {
+            let disk = disks.iter().find(|disk| disk.name() == name);
+            disk.ok_or_else(|| StartError::NoDisk { name: name.clone() })
         };
+        let made =
+            |socket, place, disk| Self { socket, place, tls, disk, device: None, remove: None };
         match &listen.place {
-            Place::Tcp(address) if tls.is_none() && !address.ip().is_loopback() => {
+            Place::Tcp(address) if listen.tls.is_none() && !address.ip().is_loopback() => {
                 Err(StartError::Clear { address: *address })
             }
             Place::Tcp(address) => {
-                let (socket, address) = tcp(*address).map_err(failed(&listen.place))?;
-                let place = Place::Tcp(address);
-                Ok(Self { socket: Arc::new(socket), place, tls, disk, remove: None })
+                let (socket, address) = tcp(*address).map_err(failed(&place))?;
+                Ok(made(Arc::new(socket), Place::Tcp(address), None))
+            }
+            Place::Ublk { number, disk, owner } => {
+                let device = Device::open(*number, owner, named(disk)?);
+                let device = device.map_err(|refusal| StartError::Device {
+                    disk: disk.clone(),
+                    place: place.to_string(),
+                    why: refusal.to_string(),
+                })?;
+                let mut made = made(Arc::clone(&device.file), place, Some(disk.clone()));
+                made.device = Some(device);
+                Ok(made)
             }
             Place::Unix(path) | Place::Vhost { path, .. } => {
+                let disk = match &place {
+                    Place::Vhost { disk, .. } => Some(named(disk)?.name().to_owned()),
+                    _ => None,
+                };
                 make_room(path)?;
-                let socket = unix(path).map_err(failed(&listen.place))?;
-                let remove = inode(path).map(|inode| (path.clone(), inode));
-                let place = listen.place.clone();
-                Ok(Self { socket: Arc::new(socket), place, tls, disk, remove })
+                let socket = unix(path).map_err(failed(&place))?;
+                let mut made = made(Arc::new(socket), place.clone(), disk);
+                made.remove = inode(path).map(|inode| (path.clone(), inode));
+                Ok(made)
             }
         }
     }

@@ -189,6 +189,21 @@ impl<T: Copy> Ring<T> {
         .map(drop)
     }
 
+    /// Has the driver of a file do something of its own (`IORING_OP_URING_CMD`, Linux 5.19), of which it tells when it has. The
+    /// command names no memory.
+    pub fn command(
+        &mut self,
+        token: T,
+        file: &Arc<OwnedFd>,
+        command: u32,
+        words: [u8; 16],
+    ) -> io::Result<()> {
+        self.push(token, file, Cargo::Nothing, |fd, _| {
+            opcode::UringCmd16::new(fd, command).cmd(words).build()
+        })
+        .map(drop)
+    }
+
     /// Reads the number that somebody writes to an event.
     pub fn event(&mut self, token: T, event: &Arc<OwnedFd>) -> io::Result<()> {
         self.push(token, event, Cargo::Buffer(Buffer::zeroed(8)), |fd, cargo| {
@@ -331,10 +346,16 @@ impl<T: Copy> Ring<T> {
         let _ = self.ring.submitter().register_sync_cancel(Some(CALL_OFF), CancelBuilder::any());
         for _ in 0..SETTLE.1 {
             self.reap(&mut Vec::new());
-            if self.held.len() == 0 || self.enter(Some(SETTLE.0)).is_err() {
+            if !self.has_memory() || self.enter(Some(SETTLE.0)).is_err() {
                 return;
             }
         }
+    }
+
+    /// Whether the kernel has memory of ours. What a driver has of its own, it lets go of only with the ring.
+    fn has_memory(&self) -> bool {
+        let has = |number| !matches!(self.held[number].cargo, Cargo::Nothing);
+        self.held.numbers().into_iter().any(has)
     }
 }
 
@@ -343,7 +364,7 @@ impl<T: Copy> Drop for Ring<T> {
         if self.held.len() > 0 {
             self.settle();
         }
-        if self.held.len() > 0 {
+        if self.has_memory() {
             // The kernel may still write there.
             std::mem::forget(std::mem::replace(&mut self.held, Slab::new()));
         }

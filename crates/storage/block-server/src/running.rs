@@ -46,8 +46,8 @@ pub fn start_with(offer: Offer, listen: &[Listen], limits: Limits) -> Result<Run
             return Err(StartError::Twice { name: name.to_owned() });
         }
     }
-    let names: Vec<_> = offer.disks.iter().map(|disk| disk.export().name()).collect();
-    let open = |listen| Listener::open(listen, &names);
+    let disks: Vec<_> = offer.disks.iter().map(|disk| disk.export().clone()).collect();
+    let open = |listen| Listener::open(listen, &disks);
     let listeners = listen.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let places = listeners.iter().map(|listener| listener.place.clone()).collect();
     let event =

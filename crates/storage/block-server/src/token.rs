@@ -4,8 +4,10 @@
 pub(crate) const NBD: usize = 0;
 /// Number of the front end for vhost-user.
 pub(crate) const VHOST: usize = 1;
+/// Number of the front end for ublk.
+pub(crate) const UBLK: usize = 2;
 /// Number of front ends.
-pub(crate) const FRONT_ENDS: usize = 2;
+pub(crate) const FRONT_ENDS: usize = 3;
 
 /// Owner of a piece of work in the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,7 @@ pub(crate) enum Token {
     },
     Nbd(NbdWork),
     Vhost(VhostWork),
+    Ublk(UblkWork),
 }
 
 /// Work of the front end for NBD, with the number of its listener or client.
@@ -39,4 +42,11 @@ pub(crate) enum VhostWork {
         queue: u16,
         era: u32,
     },
+}
+
+/// Work of the front end for ublk: a request, or the wait for one, of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UblkWork {
+    pub host: u32,
+    pub tag: u16,
 }

@@ -19,6 +19,7 @@ use crate::polling::Polling;
 use crate::ring::{Cargo, Finished};
 use crate::shared::Shared;
 use crate::token::{FRONT_ENDS, Token};
+use crate::ublk::Hosts;
 use crate::{Limits, Offer};
 
 /// A server's thread.
@@ -26,6 +27,7 @@ pub(crate) struct Worker {
     core: Core,
     nbd: Clients,
     vhost: Guests,
+    ublk: Hosts,
     changes: Receiver<Change>,
     /// Disks that are not offered any more, and that somebody still has.
     leaving: Vec<Leaving>,
@@ -46,10 +48,14 @@ impl Worker {
     ) -> io::Result<Self> {
         let mut core = Core::new(offer, limits, shared)?;
         core.ring.event(Token::Event, &core.shared.event)?;
+        let (ublk, listeners): (Vec<_>, Vec<_>) =
+            listeners.into_iter().partition(|listener| listener.device.is_some());
+        let device = |mut one: Listener| Some((one.device.take()?, one.disk.take()?));
         let (vhost, nbd) = listeners.into_iter().partition(|listener| listener.disk.is_some());
         Ok(Self {
             nbd: Clients::new(nbd, &mut core)?,
             vhost: Guests::new(vhost, &mut core)?,
+            ublk: Hosts::new(ublk.into_iter().filter_map(device), &mut core)?,
             core,
             changes,
             leaving: Vec::new(),
@@ -62,7 +68,7 @@ impl Worker {
     /// Front ends in the order of their turns. VMs come first: their requests may answer NBD clients, and requests of those
     /// give VMs another turn at once.
     fn front_ends(&mut self) -> ([&mut dyn FrontEnd; FRONT_ENDS], &mut Core) {
-        ([&mut self.vhost, &mut self.nbd], &mut self.core)
+        ([&mut self.vhost, &mut self.ublk, &mut self.nbd], &mut self.core)
     }
 
     /// Serves until it is told to stop, and everybody who was to be answered is.
@@ -162,6 +168,10 @@ impl Worker {
             Token::Event => self.told(),
             Token::Nbd(work) => self.nbd.finished(work, finished, &mut self.core),
             Token::Vhost(work) => self.vhost.finished(work, finished, &mut self.core),
+            Token::Ublk(work) => {
+                self.ublk.finished(work, finished.result, &mut self.core);
+                Ok(())
+            }
             Token::Service { place, io } => {
                 let Cargo::Buffer(data) = finished.cargo else {
                     unreachable!("work comes back as it went")
@@ -198,6 +208,6 @@ impl Worker {
 
     /// Whether nobody waits for an answer.
     fn is_nobody_left(&self) -> bool {
-        self.nbd.is_settled() && self.vhost.is_settled()
+        self.nbd.is_settled() && self.vhost.is_settled() && self.ublk.is_settled()
     }
 }

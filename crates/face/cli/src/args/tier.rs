@@ -126,6 +126,26 @@ impl FromStr for TierVhost {
     }
 }
 
+/// The block device by which this host gets a disk of `tier serve`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TierUblk {
+    /// The disk's name.
+    pub disk: String,
+    /// N of `/dev/ublkbN`.
+    pub number: u32,
+}
+
+impl FromStr for TierUblk {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('=').filter(|(disk, _)| !disk.is_empty());
+        let parts = parts.and_then(|(disk, number)| Some((disk.to_owned(), number.parse().ok()?)));
+        let (disk, number) = parts.ok_or("a device is NAME=NUMBER, with the name of a --disk")?;
+        Ok(Self { disk, number })
+    }
+}
+
 /// What says whose a disk's newest writes are, and who has them, too.
 #[derive(Debug, Args)]
 pub struct TierSafetyArgs {
@@ -197,6 +217,12 @@ pub struct TierServeArgs {
     /// Its memory has to be shared and of memfd. Example: --vhost vm1=/run/tilemark/vm1.sock
     #[arg(long = "vhost", value_name = "NAME=PATH")]
     pub vhost: Vec<TierVhost>,
+    /// A disk is this host's block device /dev/ublkbNUMBER, without a client; again for more
+    ///
+    /// Needs root, and Linux 6.9 or newer with ublk_drv. It is removed when the server ends and nobody uses it; what is in use, or
+    /// was left by a server that was killed, waits for the next one. Example: --ublk vm1=0
+    #[arg(long = "ublk", value_name = "NAME=NUMBER", requires = "file")]
+    pub ublk: Vec<TierUblk>,
     /// The Unix socket where `tier status` and others ask [default: that of clients with .control]
     #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub control: Option<PathBuf>,

@@ -214,6 +214,7 @@ fn end(mut running: Arc<block_server::Running>, most: Duration) -> Result<(), Fa
     while Instant::now() < until {
         // Once it is over nobody else keeps it from being joined.
         if running.is_over() {
+            running.notes().iter().for_each(|words| crate::say!("{words}"));
             match Arc::try_unwrap(running) {
                 Ok(running) => return running.stop().map_err(failed),
                 Err(shared) => running = shared,

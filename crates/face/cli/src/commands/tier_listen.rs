@@ -16,6 +16,13 @@ pub fn listens(args: &TierServeArgs) -> Result<Vec<Listen>, Failure> {
         let (path, disk) = (vhost.path.clone(), vhost.disk.clone());
         Listen { place: Place::Vhost { path, disk }, tls: None }
     }));
+    // A tier is its file: that tells its disks from those of another one.
+    let owner = args.file.as_deref().map(|file| std::fs::canonicalize(file).unwrap_or(file.into()));
+    let owner = owner.unwrap_or_default().display().to_string();
+    listens.extend(args.ublk.iter().map(|ublk| {
+        let (disk, owner) = (ublk.disk.clone(), owner.clone());
+        Listen { place: Place::Ublk { number: ublk.number, disk, owner }, tls: None }
+    }));
     if let Some(address) = args.listen {
         listens.push(Listen { place: Place::Tcp(address), tls: tls(args)? });
     }
@@ -37,6 +44,7 @@ pub fn say(args: &TierServeArgs, places: &[Place]) {
             Place::Vhost { path, disk } => {
                 crate::say!("serving {disk} to a machine at {}, over vhost-user", path.display());
             }
+            Place::Ublk { disk, .. } => crate::say!("serving {disk} to this host as {place}"),
             Place::Unix(path) if args.disks.is_empty() && args.file.is_some() => {
                 crate::say!(
                     "serving at {}, and no disk until `tilemark tier attach`",

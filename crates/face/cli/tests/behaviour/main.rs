@@ -53,6 +53,7 @@ mod tiers_coming;
 mod tiers_copies;
 mod tiers_memory;
 mod tiers_moving;
+mod tiers_ublk;
 mod vm_operations;
 mod watts;
 mod what_if;

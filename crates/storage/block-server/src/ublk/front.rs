@@ -1,0 +1,319 @@
+//! The front end for ublk.
+
+use std::io;
+use std::thread::{Builder, JoinHandle, sleep};
+use std::time::{Duration, Instant};
+
+use super::abi::{COMMIT_AND_FETCH, DEPTH, FETCH, io};
+use super::device::{Device, delete, is_used};
+use super::queue::{Queue, result};
+use crate::core::Core;
+use crate::front_end::FrontEnd;
+use crate::slab::Slab;
+use crate::token::{Token, UBLK, UblkWork as Work};
+use crate::{Answer, Buffer};
+use nbd::Code;
+use nbd::server::Command;
+
+/// How long who has a device open for a moment only (udev, when a disk has come or was written) is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Until it is looked again whether a device's thread, or who has a device, is done.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// All disks that this host has.
+pub(crate) struct Hosts {
+    hosts: Slab<Host>,
+    /// Requests that disks have.
+    asked: Slab<(u32, u16)>,
+    /// Requests that came, and were not looked at.
+    came: Vec<(u32, u16)>,
+    /// Requests that were answered, of which the kernel was not told.
+    done: Vec<(u32, u16, i32)>,
+}
+
+/// A disk that this host has.
+struct Host {
+    device: Device,
+    disk: usize,
+    queue: Queue,
+    phase: Phase,
+    /// Whether its disk is withdrawn, and that it is removed was tried.
+    is_asked_back: bool,
+}
+
+enum Phase {
+    /// The kernel makes its device.
+    Begins(JoinHandle<io::Result<()>>),
+    Serves,
+    /// It is removed, unless somebody uses it: whether it was.
+    Ends(JoinHandle<io::Result<bool>>),
+    /// Its requests wait for the next server.
+    Left,
+    /// It is removed.
+    Gone,
+}
+
+impl Phase {
+    /// Whether a thread of it has ended.
+    fn is_due(&self) -> bool {
+        match self {
+            Self::Begins(thread) => thread.is_finished(),
+            Self::Ends(thread) => thread.is_finished(),
+            Self::Serves | Self::Left | Self::Gone => false,
+        }
+    }
+
+    fn is_thread(&self) -> bool {
+        matches!(self, Self::Begins(_) | Self::Ends(_))
+    }
+}
+
+fn joined<T>(thread: JoinHandle<io::Result<T>>) -> io::Result<T> {
+    thread.join().unwrap_or_else(|_| Err(io::Error::other("its thread panicked")))
+}
+
+/// Removes a device once nobody uses it. Not, if somebody does still when it was waited for long enough.
+fn remove(number: u32) -> io::Result<bool> {
+    let until = Instant::now() + PATIENCE;
+    while is_used(number) {
+        if Instant::now() > until {
+            return Ok(false);
+        }
+        sleep(LOOK_AGAIN);
+    }
+    delete(number).map(|()| true)
+}
+
+impl Hosts {
+    /// Begins with these devices, each for the disk of that name.
+    pub fn new(
+        devices: impl Iterator<Item = (Device, String)>,
+        core: &mut Core,
+    ) -> io::Result<Self> {
+        let mut hosts = Slab::new();
+        for (mut device, name) in devices {
+            let at = core.exports.iter().position(|export| export.name() == name);
+            let place = core.places[at.expect("looked at when it was opened")];
+            let begin = device.begin();
+            let thread = Builder::new().name("ublk".to_owned());
+            let queue = Queue::new(core.export(place));
+            let file = device.file.clone();
+            let number = hosts.add(Host {
+                device,
+                disk: place,
+                queue,
+                phase: Phase::Serves,
+                is_asked_back: false,
+            });
+            for tag in 0..DEPTH {
+                let token = Token::Ublk(Work { host: number, tag });
+                core.ring.command(token, &file, FETCH, io(tag, 0))?;
+            }
+            hosts[number].phase = Phase::Begins(thread.spawn(begin)?);
+            core.connections += 1;
+            core.shared.counters.connections.add(1);
+        }
+        Ok(Self { hosts, asked: Slab::new(), came: Vec::new(), done: Vec::new() })
+    }
+
+    /// Handles a completion of the ring.
+    pub fn finished(&mut self, Work { host, tag }: Work, result: i32, core: &mut Core) {
+        let one = &mut self.hosts[host];
+        if one.queue.came(tag, result) {
+            self.came.push((host, tag));
+        }
+        self.forget(host, core);
+    }
+
+    /// Forgets a device of which the kernel has taken all back.
+    fn forget(&mut self, host: u32, core: &mut Core) {
+        let one = &self.hosts[host];
+        if !one.queue.is_over() || one.phase.is_thread() {
+            return;
+        }
+        if !matches!(one.phase, Phase::Gone) {
+            core.shared.note(format!("/dev/ublkb{} was removed by somebody", one.device.number));
+        }
+        self.hosts.remove(host);
+        core.connections -= 1;
+    }
+
+    fn ask(&mut self, host: u32, tag: u16, core: &mut Core) -> io::Result<()> {
+        let one = &mut self.hosts[host];
+        if matches!(one.phase, Phase::Left) {
+            return Ok(());
+        }
+        let ask = match one.queue.take(tag, one.device.descriptor(tag)) {
+            Ok(ask) => ask,
+            Err(result) => {
+                core.shared.counters.errors.add(1);
+                self.done.push((host, tag, result));
+                return Ok(());
+            }
+        };
+        let mut data = match ask.command {
+            Command::Read | Command::Write { .. } => core.pool.take(ask.length as usize),
+            _ => Buffer::none(),
+        };
+        if matches!(ask.command, Command::Write { .. }) && one.device.take(tag, &mut data).is_err()
+        {
+            one.queue.answered(tag);
+            core.pool.give(data);
+            self.done.push((host, tag, result(Code::Io)));
+            return Ok(());
+        }
+        let asked = self.asked.add((host, tag));
+        core.ask(one.disk, (UBLK, asked), (ask.command, ask.offset, ask.length), data)
+    }
+
+    fn answer(&mut self, host: u32, tag: u16, answer: Answer, core: &mut Core) {
+        let one = &mut self.hosts[host];
+        let ask = one.queue.answered(tag);
+        let given = answer.result.and_then(|()| match ask.command {
+            Command::Read => one.device.give(tag, &answer.data).map_err(|_| Code::Io),
+            _ => Ok(()),
+        });
+        core.pool.give(answer.data);
+        if given.is_err() {
+            core.shared.counters.errors.add(1);
+        }
+        let bytes = || i32::try_from(ask.length).expect("no request has more than 32 MiB");
+        self.done.push((host, tag, given.map_or_else(result, |()| bytes())));
+    }
+
+    /// Begins to remove a device.
+    fn end(&mut self, host: u32) -> io::Result<()> {
+        let one = &mut self.hosts[host];
+        let number = one.device.number;
+        let before = match std::mem::replace(&mut one.phase, Phase::Serves) {
+            Phase::Begins(thread) => Some(thread),
+            Phase::Serves => None,
+            other => {
+                one.phase = other;
+                return Ok(());
+            }
+        };
+        let thread = Builder::new().name("ublk".to_owned()).spawn(move || {
+            before.map(joined).transpose()?;
+            remove(number)
+        });
+        one.phase = Phase::Ends(thread?);
+        Ok(())
+    }
+
+    /// Takes what a device's thread has come to.
+    fn go_on(&mut self, host: u32, core: &mut Core) {
+        let one = &mut self.hosts[host];
+        let otherwise = if core.is_stopping { Phase::Left } else { Phase::Serves };
+        let (phase, note) = match std::mem::replace(&mut one.phase, Phase::Serves) {
+            Phase::Begins(thread) => {
+                (Phase::Serves, joined(thread).err().map(|error| format!("cannot be had: {error}")))
+            }
+            Phase::Ends(thread) => match joined(thread) {
+                Ok(true) => (Phase::Gone, None),
+                Ok(false) => {
+                    let then = if core.is_stopping {
+                        "waits for the next server"
+                    } else {
+                        "is waited for"
+                    };
+                    (otherwise, Some(format!("is in use, and {then}")))
+                }
+                Err(error) => (otherwise, Some(format!("cannot be removed: {error}"))),
+            },
+            other => (other, None),
+        };
+        one.phase = phase;
+        if let Some(note) = note {
+            core.shared.note(format!("/dev/ublkb{} {note}", one.device.number));
+        }
+        self.forget(host, core);
+    }
+
+    fn of_disk(&self, disk: usize) -> Vec<u32> {
+        let mut numbers = self.hosts.numbers();
+        numbers.retain(|number| self.hosts[*number].disk == disk);
+        numbers
+    }
+}
+
+impl FrontEnd for Hosts {
+    fn take_answers(&mut self, core: &mut Core) {
+        while let Some((number, answer)) = core.next_answer(UBLK) {
+            let (host, tag) = self.asked.remove(number);
+            self.answer(host, tag, answer, core);
+        }
+    }
+
+    fn attend(&mut self, core: &mut Core) -> io::Result<()> {
+        for (host, tag) in std::mem::take(&mut self.came) {
+            self.ask(host, tag, core)?;
+        }
+        self.take_answers(core);
+        for (host, tag, result) in self.done.drain(..) {
+            let token = Token::Ublk(Work { host, tag });
+            core.ring.command(
+                token,
+                &self.hosts[host].device.file,
+                COMMIT_AND_FETCH,
+                io(tag, result),
+            )?;
+        }
+        Ok(())
+    }
+
+    // All is done in a turn.
+    fn has_work(&self) -> bool {
+        false
+    }
+
+    fn next_time(&mut self) -> Option<Instant> {
+        let is_thread =
+            self.hosts.numbers().iter().any(|number| self.hosts[*number].phase.is_thread());
+        is_thread.then(|| Instant::now() + LOOK_AGAIN)
+    }
+
+    fn look_at_clock(&mut self, _now: Instant, core: &mut Core) -> io::Result<()> {
+        for number in self.hosts.numbers() {
+            if self.hosts[number].phase.is_due() {
+                self.go_on(number, core);
+            }
+        }
+        Ok(())
+    }
+
+    // Its threads only end.
+    fn take_orders(&mut self, _core: &mut Core) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn stop(&mut self, _core: &mut Core) -> io::Result<()> {
+        self.hosts.numbers().into_iter().try_for_each(|number| self.end(number))
+    }
+
+    // What is not answered is asked again of the next server.
+    fn cut_off(&mut self) {}
+
+    // It is ended by `let_go`.
+    fn withdraw(&mut self, _disk: usize, _core: &mut Core) {}
+
+    fn let_go(&mut self, disk: usize, is_late: bool, _core: &mut Core) -> io::Result<bool> {
+        let hosts = self.of_disk(disk);
+        for number in &hosts {
+            let one = &mut self.hosts[*number];
+            // Who uses it may take his time.
+            if is_late || !std::mem::replace(&mut one.is_asked_back, true) {
+                self.end(*number)?;
+            }
+        }
+        Ok(!hosts.is_empty())
+    }
+
+    fn is_settled(&self) -> bool {
+        let is_settled = |number| {
+            let one: &Host = &self.hosts[number];
+            matches!(one.phase, Phase::Left) && one.queue.is_idle()
+        };
+        self.hosts.numbers().into_iter().all(is_settled)
+    }
+}

@@ -1,0 +1,204 @@
+//! The requests of one device, by tag: each is the kernel's until it comes, and is given back with an answer.
+
+use nbd::server::Command;
+use nbd::{Abilities, Code, Export};
+
+use super::abi::{
+    DEPTH, DISCARD, Descriptor, FLUSH, FUA, NO_UNMAP, READ, SECTOR, WRITE, WRITE_ZEROES,
+};
+
+/// What a disk is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ask {
+    pub command: Command,
+    pub offset: u64,
+    pub length: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tag {
+    /// The kernel has it, for its next request.
+    Fetching,
+    /// Its request was not looked at.
+    Came,
+    /// The disk has its request.
+    Asked(Ask),
+    /// The kernel wants no more.
+    Over,
+}
+
+/// The tags of a device.
+#[derive(Debug)]
+pub(super) struct Queue {
+    tags: Vec<Tag>,
+    size: u64,
+    block: u64,
+    /// Most bytes of a request.
+    most: u64,
+    abilities: Abilities,
+}
+
+impl Queue {
+    /// All tags are the kernel's.
+    pub fn new(export: &Export) -> Self {
+        Self {
+            tags: vec![Tag::Fetching; usize::from(DEPTH)],
+            size: export.size(),
+            block: u64::from(export.blocks().minimum()).max(SECTOR),
+            most: export.blocks().maximum().into(),
+            abilities: export.abilities(),
+        }
+    }
+
+    /// A tag's command has ended, as it does when there is a request, or when the kernel wants no more.
+    /// Whether there is a request.
+    pub fn came(&mut self, tag: u16, result: i32) -> bool {
+        let place = &mut self.tags[usize::from(tag)];
+        assert_eq!(*place, Tag::Fetching, "the kernel gives back what it has");
+        *place = if result == 0 { Tag::Came } else { Tag::Over };
+        result == 0
+    }
+
+    /// What the request of a tag asks, or how it is answered at once.
+    pub fn take(&mut self, tag: u16, wanted: Descriptor) -> Result<Ask, i32> {
+        let place = usize::from(tag);
+        assert_eq!(self.tags[place], Tag::Came, "a request is taken once");
+        let ask = self.understand(wanted);
+        self.tags[place] = ask.map_or(Tag::Fetching, Tag::Asked);
+        ask.map_err(result)
+    }
+
+    /// What was asked, which the disk has answered: it goes back to the kernel.
+    pub fn answered(&mut self, tag: u16) -> Ask {
+        let place = std::mem::replace(&mut self.tags[usize::from(tag)], Tag::Fetching);
+        let Tag::Asked(ask) = place else { panic!("an answer is to what was asked") };
+        ask
+    }
+
+    /// Whether the disk has nothing of it.
+    pub fn is_idle(&self) -> bool {
+        !self.tags.iter().any(|tag| matches!(tag, Tag::Asked(_)))
+    }
+
+    /// Whether the kernel has taken all of it back.
+    pub fn is_over(&self) -> bool {
+        self.tags.iter().all(|tag| *tag == Tag::Over)
+    }
+
+    fn understand(&self, wanted: Descriptor) -> Result<Ask, Code> {
+        let has = |flag| wanted.op_flags & flag != 0;
+        let fua = has(FUA);
+        let (command, needs) = match wanted.op_flags & 0xff {
+            READ => (Command::Read, Abilities::NONE),
+            WRITE => (Command::Write { fua }, Abilities::NONE),
+            FLUSH => return Ok(Ask { command: Command::Flush, offset: 0, length: 0 }),
+            DISCARD => (Command::Trim { fua }, Abilities::TRIM),
+            WRITE_ZEROES => {
+                let no_hole = has(NO_UNMAP);
+                (Command::WriteZeroes { fua, no_hole, fast: false }, Abilities::WRITE_ZEROES)
+            }
+            _ => return Err(Code::NotSupported),
+        };
+        if !self.abilities.has(needs) {
+            return Err(Code::NotSupported);
+        }
+        if command.changes() && self.abilities.has(Abilities::READ_ONLY) {
+            return Err(Code::NotPermitted);
+        }
+        let bytes = u64::from(wanted.sectors) * SECTOR;
+        let offset = wanted.first.checked_mul(SECTOR).ok_or(Code::Invalid)?;
+        let is_inside = offset.checked_add(bytes).is_some_and(|end| end <= self.size);
+        let fits = offset.is_multiple_of(self.block) && bytes.is_multiple_of(self.block);
+        if bytes == 0 || bytes > self.most || !is_inside || !fits {
+            return Err(Code::Invalid);
+        }
+        let length = u32::try_from(bytes).map_err(|_| Code::Invalid)?;
+        Ok(Ask { command, offset, length })
+    }
+}
+
+/// How the kernel is told of an error: numbers of NBD are those of Linux.
+pub(super) fn result(code: Code) -> i32 {
+    -i32::try_from(code.to_wire()).expect("numbers of errors are small")
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn queue(abilities: Abilities) -> Queue {
+        let blocks = nbd::BlockSizes::new(4096, 4096, 1 << 20).unwrap();
+        Queue::new(&Export::new("d", 1 << 30, blocks, abilities).unwrap())
+    }
+
+    fn wants(op_flags: u32, first: u64, sectors: u32) -> Descriptor {
+        Descriptor { op_flags, sectors, first, address: 0 }
+    }
+
+    /// A kernel that asks with every tag, twice, and then wants no more.
+    #[test]
+    fn each_tag_is_fetched_asked_and_given_back_until_the_kernel_ends_it() {
+        let mut queue = queue(Abilities::FLUSH | Abilities::FUA);
+        for round in 0..2 {
+            for tag in 0..DEPTH {
+                assert!(queue.came(tag, 0));
+                let ask = queue.take(tag, wants(WRITE | FUA, 8 * u64::from(tag), 8)).unwrap();
+                let offset = 4096 * u64::from(tag);
+                assert_eq!(
+                    ask,
+                    Ask { command: Command::Write { fua: true }, offset, length: 4096 }
+                );
+            }
+            assert!(!queue.is_idle(), "round {round}");
+            for tag in (0..DEPTH).rev() {
+                assert_eq!(queue.answered(tag).offset, 4096 * u64::from(tag));
+            }
+            assert!(queue.is_idle() && !queue.is_over());
+        }
+        for tag in 0..DEPTH {
+            assert!(!queue.is_over());
+            assert!(!queue.came(tag, -19), "ENODEV, UBLK_IO_RES_ABORT");
+        }
+        assert!(queue.is_over());
+    }
+
+    #[test]
+    #[should_panic(expected = "a request is taken once")]
+    fn a_request_that_did_not_come_is_not_taken() {
+        let _ = queue(Abilities::NONE).take(0, wants(READ, 0, 8));
+    }
+
+    #[test]
+    fn what_is_not_of_the_disk_is_answered_at_once_and_the_tag_fetched_again() {
+        let mut queue = queue(Abilities::TRIM);
+        for (wanted, errno) in [
+            (wants(READ, 1 << 21, 8), 22),
+            (wants(READ, (1 << 21) - 8, 16), 22),
+            (wants(READ, u64::MAX, 8), 22),
+            (wants(READ, 0, 0), 22),
+            (wants(READ, 1, 8), 22),
+            (wants(READ, 0, 1), 22),
+            (wants(WRITE, 0, 4096), 22),
+            (wants(WRITE_ZEROES, 0, 8), 95),
+            (wants(15, 0, 8), 95),
+        ] {
+            assert!(queue.came(0, 0));
+            assert_eq!(queue.take(0, wanted), Err(-errno), "{wanted:?}");
+        }
+        assert!(queue.came(0, 0));
+        let ask = queue.take(0, wants(DISCARD, (1 << 21) - 8, 8)).unwrap();
+        assert_eq!(ask.command, Command::Trim { fua: false });
+    }
+
+    #[test]
+    fn a_disk_that_is_read_only_is_not_changed() {
+        let mut queue = queue(Abilities::READ_ONLY | Abilities::TRIM | Abilities::WRITE_ZEROES);
+        for kind in [WRITE, DISCARD, WRITE_ZEROES] {
+            assert!(queue.came(1, 0));
+            assert_eq!(queue.take(1, wants(kind, 0, 8)), Err(-1));
+        }
+        assert!(queue.came(1, 0));
+        assert_eq!(queue.take(1, wants(READ, 0, 8)).unwrap().command, Command::Read);
+    }
+}
