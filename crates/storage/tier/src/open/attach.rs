@@ -29,6 +29,8 @@ pub(super) struct Found {
     pub(super) told_retired: u64,
     /// Groups that cannot be read and that the backing store has: what is read begins behind them.
     pub(super) skipped: Option<Skipped>,
+    /// Damaged group of the log of pages that may say where this log begins, if it seems to begin later than is known.
+    pub(super) start_doubt: Option<u64>,
 }
 
 /// The last group that wrote each block.
@@ -155,12 +157,14 @@ fn look(
             log: damage
                 .map_or(log.map_or(0, Log::last), |damage| damage.missing_to.max(damage.last)),
             first: log.map_or(1, |log| log.first_chunk().first),
+            first_doubt: found.and_then(|found| found.start_doubt),
             sidecar: log.map_or(0, |log| log.ends().sidecar),
             pool,
         };
         in_step::compare(entry, sidecar, reach, asked.since.moment())
     });
-    let is_older = matches!(step, Step::CacheOlder(_) | Step::SidecarOlder(_));
+    let is_older =
+        matches!(step, Step::CacheOlder(_) | Step::SidecarOlder(_) | Step::StartUnknown(_));
     let compare = |known: fn(&Sidecar) -> &Identity, found: &Identity| {
         sidecar.as_ref().map_or(Match::Unknown, |sidecar| known(sidecar).compare(found))
     };
@@ -292,6 +296,9 @@ fn older(
         }
         Step::SidecarOlder(known) if has_log(sidecar) || writes > 0 => {
             Some(AttachError::SidecarOlder { known: *known, found: sidecar.seq, writes })
+        }
+        Step::StartUnknown(group) if has_log(sidecar) || writes > 0 => {
+            Some(AttachError::LogStart { group: *group })
         }
         // The same of another generation of this very set.
         Step::Unnumbered

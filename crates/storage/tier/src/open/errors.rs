@@ -171,6 +171,14 @@ pub enum AttachError {
         /// Writes that the log has.
         writes: usize,
     },
+    /// Its log seems to begin behind groups that the backing store may lack.
+    #[error(
+        "group {group} of the log of pages was durable and cannot be read: it may say where the disk's log begins, so writes of that log could be missed\nhint: {DAMAGED}"
+    )]
+    LogStart {
+        /// The group.
+        group: u64,
+    },
     /// The backing store alone is an older state of itself.
     #[error(
         "the backing store is older than when the tier used it last: the log has {} for a newer state, and what went there before them is lost\nhint: put the newest backing store back, or give up what the log has: `tilemark tier takeover NAME=BACKING --accept-loss`", count_writes(*.writes)

@@ -16,6 +16,8 @@ pub(super) struct Reach {
     pub(super) log: u64,
     /// First group that the disk's log still has.
     pub(super) first: u64,
+    /// Damaged group of the pages' log that may say so, where the log seems to begin later than is known.
+    pub(super) first_doubt: Option<u64>,
     /// Newest sidecar copy that a group of the log knows.
     pub(super) sidecar: u64,
     /// Last group of the pages' log.
@@ -36,6 +38,8 @@ pub(super) enum Step {
     CacheOlder(String),
     /// The sidecar; the set knows this number of it, or one behind it.
     SidecarOlder(u64),
+    /// Neither, perhaps: this damaged group of the pages' log may say that the log begins earlier.
+    StartUnknown(u64),
 }
 
 /// Compares the two. The sidecar is this set's, of the generation of its entry.
@@ -54,7 +58,7 @@ pub(super) fn compare(
     }
     // The log gives groups up only when the sidecar says that they are on the backing store.
     if reach.first > sidecar.log_retired + 1 {
-        return Step::SidecarOlder(sidecar.seq + 1);
+        return reach.first_doubt.map_or(Step::SidecarOlder(sidecar.seq + 1), Step::StartUnknown);
     }
     let is_interrupted = sidecar.opening == entry.before;
     if sidecar.opening != entry.opening && !is_interrupted {
@@ -111,7 +115,7 @@ mod tests {
         (entry, sidecar)
     }
 
-    const REACH: Reach = Reach { first: 11, log: 30, sidecar: 21, pool: 4 };
+    const REACH: Reach = Reach { first: 11, first_doubt: None, log: 30, sidecar: 21, pool: 4 };
 
     #[test]
     fn numbers_tell_which_of_the_two_is_older() {
@@ -128,6 +132,11 @@ mod tests {
         assert_eq!(at(&entry, &old, REACH), Step::SidecarOlder(21));
         assert_eq!(at(&entry, &old, Reach { sidecar: 0, ..REACH }), Step::Same);
         assert_eq!(at(&entry, &sidecar, Reach { first: 12, ..REACH }), Step::SidecarOlder(22));
+        let doubtful = Reach { first_doubt: Some(4), ..REACH };
+        assert_eq!(at(&entry, &sidecar, doubtful), Step::Same);
+        let later = Reach { first: 12, ..doubtful };
+        assert_eq!(at(&entry, &sidecar, later), Step::StartUnknown(4));
+        assert_eq!(at(&entry, &old, later), Step::SidecarOlder(21), "a head knows a newer copy");
         let before = Sidecar { opening: 5, ..sidecar.clone() };
         assert_eq!(at(&entry, &before, REACH), Step::Interrupted);
         assert_eq!(at(&entry, &Sidecar { opening: 0, ..sidecar }, REACH), Step::Unnumbered);

@@ -93,5 +93,5 @@ fn read_from(media: &mut dyn Media, area: &LogArea, entry: &DiskEntry, start: St
             records.push((group.head.seq, group.head.epoch, logged));
         }
     });
-    Found { walk, records, told_retired, skipped: None }
+    Found { walk, records, told_retired, skipped: None, start_doubt: None }
 }

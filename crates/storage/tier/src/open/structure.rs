@@ -155,7 +155,9 @@ pub(super) fn read_log_of(
     (index, entry): (u16, &mut DiskEntry),
 ) -> Result<Found, OpenError> {
     let Some(damage) = &pool.damage else { return read_log(media, area, entry) };
-    find_log(media, area, entry)?.ok_or(OpenError::Pool { group: damage.group, index })
+    let (known, group) = (entry.log_seq, damage.group);
+    let found = find_log(media, area, entry)?.ok_or(OpenError::Pool { group, index })?;
+    Ok(Found { start_doubt: (entry.log_seq > known).then_some(group), ..found })
 }
 
 fn write_table(
