@@ -19,7 +19,7 @@ pub use folded::{Folded, Gauges};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::Packed;
+use stats::Compact;
 use units::Nanos;
 
 macro_rules! gauges {
@@ -371,9 +371,9 @@ impl Gauge {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BehindTier {
     /// Of reads.
-    pub read: Packed,
+    pub read: Compact,
     /// Of writes.
-    pub write: Packed,
+    pub write: Compact,
 }
 
 /// All that was read beside one slice.

@@ -21,14 +21,11 @@ pub(crate) struct Summary {
 impl Summary {
     /// The summary, or none of an empty histogram.
     pub(crate) fn of(histogram: &Compact) -> Option<Self> {
-        let (first, last) = (histogram.buckets.first()?, histogram.buckets.last()?);
-        let count = histogram.count();
-        if count == 0 {
-            return None;
-        }
+        let (min, _) = histogram.buckets().next()?;
+        let (count, max) = (histogram.count(), histogram.max()?);
         let [p50, p95, p99, p999] = percentiles(histogram, count, [500, 950, 990, 999]);
         let mean = u64::try_from(histogram.sum_ns / u128::from(count)).unwrap_or(u64::MAX);
-        Some(Self { count, min: first.0, mean: Nanos(mean), p50, p95, p99, p999, max: last.0 })
+        Some(Self { count, min, mean: Nanos(mean), p50, p95, p99, p999, max })
     }
 }
 
@@ -36,10 +33,10 @@ impl Summary {
 fn percentiles<const N: usize>(histogram: &Compact, count: u64, per_mille: [u64; N]) -> [Nanos; N] {
     let mut found = [Nanos::ZERO; N];
     let (mut next, mut running) = (0, 0_u128);
-    for (value, bucket) in &histogram.buckets {
-        running += u128::from(*bucket);
+    for (value, bucket) in histogram.buckets() {
+        running += u128::from(bucket);
         while next < N && running * 1000 >= u128::from(count) * u128::from(per_mille[next]) {
-            found[next] = *value;
+            found[next] = value;
             next += 1;
         }
     }

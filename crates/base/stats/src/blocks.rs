@@ -14,7 +14,8 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use units::{Nanos, Ratio};
 
-use crate::histogram::{Compact, Histogram};
+use crate::compact::Compact;
+use crate::histogram::Histogram;
 use crate::interval::Interval;
 use crate::nearest::nearest_rank;
 use crate::percentile::PercentileEstimate;
@@ -52,8 +53,8 @@ impl Share {
 }
 
 fn count_to(block: &Compact, value: Nanos) -> f64 {
-    let within = block.buckets.iter().take_while(|(bucket, _)| *bucket <= value);
-    within.map(|(_, count)| f64::from(*count)).sum()
+    let within = block.buckets().take_while(|(bucket, _)| *bucket <= value);
+    within.map(|(_, count)| f64::from(count)).sum()
 }
 
 fn merged(blocks: &[Compact]) -> Histogram {

@@ -1,6 +1,6 @@
-use serde::{Deserialize, Serialize};
 use units::{Nanos, Ratio};
 
+use crate::compact::{Compact, Entries};
 use crate::layout::{BUCKETS, LONGEST, highest, index_of, lowest};
 use crate::nearest::nearest_rank;
 
@@ -226,23 +226,28 @@ impl Histogram {
 
     /// The same histogram at rest: only the buckets that hold something.
     pub fn compact(&self) -> Compact {
-        let mut buckets = Vec::with_capacity(self.used().count());
-        buckets.extend(self.used().map(|(index, count)| (highest(index), count)));
-        Compact { buckets, saturated: self.saturated, sum_ns: self.sum_ns }
+        let mut entries = Entries::with_capacity(self.used().count());
+        self.used().for_each(|(index, count)| entries.add(index, count));
+        entries.compact(self.saturated, self.sum_ns)
     }
 
     /// Adds everything a histogram at rest holds.
     pub fn merge_compact(&mut self, other: &Compact) {
-        let index = |value: &Nanos| index_of((*value).min(LONGEST));
-        if let Some((longest, _)) = other.buckets.last().filter(|_| other.buckets.len() > FEW) {
-            // Memory once for all of them.
-            self.counts.over(index(&other.buckets[0].0), index(longest));
-        }
-        for (value, count) in &other.buckets {
-            self.add_to_bucket(index(value), *count);
-        }
         self.saturated += other.saturated;
         self.sum_ns += other.sum_ns;
+        match other.extent() {
+            (entries, Some((lowest, highest))) if entries > FEW => {
+                let counts = self.counts.over(lowest, highest);
+                for (index, count) in other.positions() {
+                    let bucket = &mut counts[index - lowest];
+                    *bucket = bucket.saturating_add(count);
+                }
+                self.count += other.count();
+                self.lowest_used = self.lowest_used.min(lowest);
+                self.highest_used = self.highest_used.max(highest);
+            }
+            _ => other.positions().for_each(|(index, count)| self.add_to_bucket(index, count)),
+        }
     }
 
     /// How many latencies were recorded.
@@ -331,135 +336,6 @@ impl Histogram {
             }
             _ => &[],
         }
-    }
-}
-
-/// A histogram at rest: a few bytes per bucket that holds something, for slices, messages
-/// and files.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "Wire", into = "Wire")]
-pub struct Compact {
-    /// Bucket value (its highest equivalent, in nanoseconds) and count, which is not 0, ascending.
-    pub buckets: Vec<(Nanos, u32)>,
-    /// How many latencies were longer than one hour.
-    pub saturated: u64,
-    /// Sum of all latencies, exact.
-    pub sum_ns: u128,
-}
-
-impl Compact {
-    /// How many latencies it holds.
-    pub fn count(&self) -> u64 {
-        self.buckets.iter().map(|(_, count)| u64::from(*count)).sum()
-    }
-
-    /// Whether it holds nothing.
-    pub fn is_empty(&self) -> bool {
-        self.buckets.is_empty()
-    }
-
-    /// The same as [`Histogram::percentile`].
-    pub fn percentile(&self, share: Ratio) -> Option<Nanos> {
-        let rank = nearest_rank(self.count(), share)?;
-        let mut seen = 0;
-        self.buckets
-            .iter()
-            .find(|(_, count)| {
-                seen += u64::from(*count);
-                seen >= rank
-            })
-            .map(|(value, _)| *value)
-    }
-
-    /// Adds everything the other one holds, as if all had been recorded into one. At rest that
-    /// takes a few kilobytes where an open histogram takes tens, and a step of 40 tiles has
-    /// thousands of them.
-    pub fn merge(&mut self, other: &Self) {
-        let new = new_in(&other.buckets, &self.buckets);
-        self.buckets.reserve_exact(new);
-        let mut from = self.buckets.len();
-        self.buckets.resize(from + new, (Nanos::ZERO, 0));
-        // From behind, so that what moves makes room in place.
-        let (mut to, mut left) = (self.buckets.len(), &other.buckets[..]);
-        while let Some((more, before)) = left.split_last() {
-            let own = from.checked_sub(1).map(|last| self.buckets[last]);
-            to -= 1;
-            self.buckets[to] = match own {
-                Some(own) if own.0 > more.0 => {
-                    from -= 1;
-                    own
-                }
-                Some((value, count)) if value == more.0 => {
-                    (from, left) = (from - 1, before);
-                    (value, count.saturating_add(more.1))
-                }
-                _ => {
-                    left = before;
-                    *more
-                }
-            };
-        }
-        self.saturated += other.saturated;
-        self.sum_ns += other.sum_ns;
-    }
-
-    /// The histogram it came from.
-    pub fn expand(&self) -> Histogram {
-        let mut histogram = Histogram::new();
-        histogram.merge_compact(self);
-        histogram
-    }
-}
-
-type Bucket = (Nanos, u32);
-
-/// How many of these have a value that is not among those.
-fn new_in(these: &[Bucket], those: &[Bucket]) -> usize {
-    let mut those = those.iter().map(|(value, _)| value).peekable();
-    let is_new = |(value, _): &&Bucket| {
-        while those.next_if(|own| *own < value).is_some() {}
-        those.next_if_eq(&value).is_none()
-    };
-    these.iter().filter(is_new).count()
-}
-
-/// A [`Compact`] in messages: values in plain nanoseconds.
-#[derive(Serialize, Deserialize)]
-struct Wire {
-    buckets: Vec<(u64, u32)>,
-    saturated: u64,
-    sum_ns: u128,
-}
-
-impl From<Compact> for Wire {
-    fn from(of: Compact) -> Self {
-        let buckets = of.buckets.into_iter().map(|(value, count)| (value.0, count)).collect();
-        Self { buckets, saturated: of.saturated, sum_ns: of.sum_ns }
-    }
-}
-
-impl TryFrom<Wire> for Compact {
-    type Error = &'static str;
-
-    fn try_from(wire: Wire) -> Result<Self, Self::Error> {
-        let is_bucket = |&(value, count): &(u64, u32)| {
-            count > 0
-                && value <= highest(BUCKETS - 1).0
-                && highest(index_of(Nanos(value))).0 == value
-        };
-        if !wire.buckets.iter().all(is_bucket) {
-            return Err("a value is not the highest of a bucket, or counts nothing");
-        }
-        if !wire.buckets.is_sorted_by(|(one, _), (next, _)| one < next) {
-            return Err("the buckets of a histogram do not ascend");
-        }
-        // Sums of many such messages stay within their types then.
-        let count: u64 = wire.buckets.iter().map(|(_, count)| u64::from(*count)).sum();
-        if wire.saturated > count || wire.sum_ns > u128::from(count) * u128::from(u64::MAX) {
-            return Err("a histogram sums up more than it counts");
-        }
-        let buckets = wire.buckets.into_iter().map(|(value, count)| (Nanos(value), count));
-        Ok(Self { buckets: buckets.collect(), saturated: wire.saturated, sum_ns: wire.sum_ns })
     }
 }
 

@@ -13,13 +13,13 @@
 
 mod blocks;
 mod bootstrap;
+mod compact;
 mod edge;
 mod histogram;
 mod interval;
 mod layout;
 mod levels;
 mod nearest;
-mod packed;
 mod percentile;
 mod rank;
 mod saturation;
@@ -28,12 +28,12 @@ mod summary;
 
 pub use blocks::{error_of_rate, mean_of_blocks, percentile_of_blocks, probability_beyond};
 pub use bootstrap::{Resampling, bootstrap};
+pub use compact::Compact;
 pub use edge::{EdgeEstimate, EdgeModel, Trial};
-pub use histogram::{Compact, Histogram, RELATIVE_PRECISION};
+pub use histogram::{Histogram, RELATIVE_PRECISION};
 pub use interval::{Interval, mean_interval};
 pub use levels::{PRIOR_FREEDOM, RatioOfRuns, Repeat, deviation_of_repeats, ratio_of_runs};
 pub use nearest::nearest_rank;
-pub use packed::Packed;
 pub use percentile::{PercentileEstimate, RankInterval, enough_samples, percentile_ranks};
 pub use rank::{MannWhitney, Shift, mann_whitney, ratio_shift, shift};
 pub use saturation::{Saturation, Work};

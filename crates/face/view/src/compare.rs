@@ -287,7 +287,7 @@ fn difference(sides: &[Vec<Sum>; 2], edges: &[u64]) -> Vec<Vec<f64>> {
         let of_class = |class: usize| {
             let mut rows = vec![0_u64; edges.len() - 1];
             for sum in [&sums[class], &sums[class + 8]] {
-                for (value, count) in sum.histogram.compact().buckets {
+                for (value, count) in sum.histogram.compact().buckets() {
                     rows[views::edges::row_of(edges, value.0)] += u64::from(count);
                 }
             }

@@ -192,7 +192,7 @@ impl<'a> Replayed<'a> {
     pub fn pooled_limit(&self, workload: usize) -> LimitResult {
         let Self { tile, members, topology, placed, .. } = self;
         let judge = StepJudge { tile, members, topology, placed };
-        let samples = self.samples.pooled(&judge, (workload, 0), |_| true);
+        let samples = self.samples.together(&judge, (workload, 0));
         judge_limit(&tile.at(workload).0.limits[0], &samples, CONFIDENCE)
     }
 

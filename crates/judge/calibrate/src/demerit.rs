@@ -53,13 +53,13 @@ fn below(mut steps: Vec<(f64, f64)>, share: f64) -> Vec<(f64, f64)> {
 fn steps(histogram: &Compact) -> Vec<(f64, f64)> {
     let mut seen = 0;
     let whole = histogram.count();
-    let step = |(value, count): &(units::Nanos, u32)| {
-        seen += u64::from(*count);
+    let step = |(value, count): (units::Nanos, u32)| {
+        seen += u64::from(count);
         #[expect(clippy::cast_precision_loss, reason = "counts and latencies are below 2^53")]
         let step = (value.0 as f64, seen as f64 / whole as f64);
         step
     };
-    histogram.buckets.iter().map(step).collect()
+    histogram.buckets().map(step).collect()
 }
 
 fn mean_square_distance(left: &[(f64, f64)], right: &[(f64, f64)]) -> Option<f64> {
@@ -89,9 +89,9 @@ mod tests {
     use super::*;
 
     fn of(values: &[(u64, u32)]) -> Compact {
-        let buckets: Vec<(Nanos, u32)> = values.iter().map(|(v, n)| (Nanos(*v), *n)).collect();
-        let sum_ns = values.iter().map(|(v, n)| u128::from(*v) * u128::from(*n)).sum();
-        Compact { buckets, saturated: 0, sum_ns }
+        let mut of: Compact = values.iter().map(|(v, n)| (Nanos(*v), *n)).collect();
+        of.sum_ns = values.iter().map(|(v, n)| u128::from(*v) * u128::from(*n)).sum();
+        of
     }
 
     fn close(found: Option<f64>, wanted: f64) {

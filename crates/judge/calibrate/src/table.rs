@@ -47,9 +47,9 @@ fn with(point: &Point, read: Vec<Nanos>, write: Vec<Nanos>) -> Option<TableLoop>
 /// The mean of the latencies in each share; nothing without any.
 fn means(latencies: &Compact) -> Vec<Nanos> {
     let whole = f64::from(u32::try_from(latencies.count()).unwrap_or(u32::MAX));
-    let mut buckets = latencies.buckets.iter();
+    let mut buckets = latencies.buckets();
     let Some((value, count)) = buckets.next() else { return Vec::new() };
-    let (mut value, mut until, mut below) = (*value, f64::from(*count) / whole, 0.0);
+    let (mut value, mut until, mut below) = (value, f64::from(count) / whole, 0.0);
     let mut mean = |end: &f64| {
         let (begin, mut sum) = (below, 0.0);
         loop {
@@ -61,7 +61,7 @@ fn means(latencies: &Compact) -> Vec<Nanos> {
             }
             // Rounding may leave the last bucket's end below 1.
             let Some((next, count)) = buckets.next() else { break };
-            (value, until) = (*next, until + f64::from(*count) / whole);
+            (value, until) = (next, until + f64::from(count) / whole);
         }
         // What rounding left out is as slow as the slowest.
         sum += (end - below).max(0.0) * value.as_secs_f64();

@@ -26,9 +26,9 @@ pub fn variation(points: &[Measured]) -> Variation {
             let Some(median) = direction.percentile(Ratio::new(0.5)) else { continue };
             let limit = median.scale(PACE_MAX);
             let whole = f64::from(u32::try_from(direction.count()).unwrap_or(u32::MAX));
-            for (value, count) in &direction.buckets {
-                let count = f64::from(*count);
-                if *value <= limit {
+            for (value, count) in direction.buckets() {
+                let count = f64::from(count);
+                if value <= limit {
                     paces.push((value.as_secs_f64() / median.as_secs_f64(), count / whole));
                 } else if Some(measured.point.block) == smallest {
                     stalls.push((value.saturating_sub(median).as_secs_f64(), count));

@@ -5,6 +5,7 @@
 //! hosts reads, puts together and judges; there is no network, no series and no page.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bench::BenchError;
@@ -17,7 +18,7 @@ use bench::rig::{
 use bench::score::References;
 use bench::step::{Nowhere, StepBench, place_now};
 use run_store::gauge::{Gauge, GaugeSource, Readings};
-use run_store::run::Verdict;
+use run_store::run::{Step, Verdict};
 use run_store::slice::Slice;
 use tilemark_many_hosts::wire::Sent;
 use tilemark_many_hosts::{Merge, Part, VmsOf};
@@ -191,9 +192,21 @@ fn main() {
         step.throughput.operations_per_s,
         step.verdict,
     );
+    eprintln!("outcome {:016x}", digest(step));
     let percent = 100.0 * cpu / SECONDS as f64;
     println!("figure cluster.merge_1000_core_percent {percent:.1} %");
     println!("figure cluster.merge_1000_memory_mb {:.0} MB", peak_mb());
+}
+
+/// Digest of the step without what the real clock and meters of this host put into it: two builds
+/// that print the same one judged the same.
+fn digest(mut step: Step) -> u64 {
+    (step.gauges, step.bottleneck) = (Vec::new(), None);
+    step.started = jiff::Timestamp::UNIX_EPOCH;
+    step.hosts.iter_mut().for_each(|host| host.slice_late_max_ns = 0);
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_string(&step).expect("a document").hash(&mut hasher);
+    hasher.finish()
 }
 
 /// CPU time of this process so far: fields 14 and 15 of its `stat`, in hundredths of a second (proc_pid_stat(5)).

@@ -140,7 +140,7 @@ impl Meter {
         self.advance(end);
         let lateness = match self.punctual {
             0 => Compact::default(),
-            count => Compact { buckets: vec![(Nanos::ZERO, count)], ..Compact::default() },
+            count => Compact::from_iter([(Nanos::ZERO, count)]),
         };
         let generator = GeneratorRow {
             submitted: self.submitted,

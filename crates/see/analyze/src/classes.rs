@@ -78,7 +78,9 @@ impl Part<'_> {
     /// one before it and at most its own upper end.
     pub fn rows(&self) -> [u64; ROWS_NS.len() + 1] {
         let mut counts = [0; ROWS_NS.len() + 1];
-        for (value, count) in self.times.into_iter().flat_map(|times| times.compact().buckets) {
+        for (value, count) in
+            self.times.into_iter().flat_map(|times| times.compact().buckets().collect::<Vec<_>>())
+        {
             counts[ROWS_NS.partition_point(|end| *end < value.0)] += u64::from(count);
         }
         counts

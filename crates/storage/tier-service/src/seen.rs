@@ -1,5 +1,5 @@
 use run_store::gauge::{BehindTier, Gauge, GaugeName, Readings};
-use stats::{Histogram, Packed};
+use stats::Histogram;
 use tier::Counters;
 
 use crate::inbox::{DiskReport, Report};
@@ -90,5 +90,5 @@ impl Report {
 }
 
 fn behind(reads: &Histogram, writes: &Histogram) -> BehindTier {
-    BehindTier { read: Packed::from(&reads.compact()), write: Packed::from(&writes.compact()) }
+    BehindTier { read: reads.compact(), write: writes.compact() }
 }

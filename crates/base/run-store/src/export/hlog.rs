@@ -75,7 +75,7 @@ fn flush(
     let at = clock.at(key, start, width);
     for (tag, histogram) in std::mem::take(tags) {
         let compact = histogram.compact();
-        let max_ms = compact.buckets.last().map_or(0.0, |(value, _)| value.as_millis_f64());
+        let max_ms = compact.max().map_or(0.0, Nanos::as_millis_f64);
         writeln!(
             to,
             "Tag={tag},{},{},{max_ms:.3},{}",

@@ -51,9 +51,9 @@ struct Buckets {
 
 impl Buckets {
     fn add(&mut self, histogram: &Compact) {
-        for (value, count) in &histogram.buckets {
+        for (value, count) in histogram.buckets() {
             let edge = EDGES_NS.partition_point(|edge| *edge < value.0);
-            self.counts[edge] += u64::from(*count);
+            self.counts[edge] += u64::from(count);
         }
         self.sum_ns += histogram.sum_ns;
     }

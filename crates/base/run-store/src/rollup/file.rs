@@ -11,7 +11,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use stats::Packed;
+use stats::Compact;
 
 use super::head::Head;
 use super::line::{LATENCIES, Line, NUMBERS, REALS, Table};
@@ -145,11 +145,11 @@ fn batch(lines: &[Line]) -> RecordBatch {
     }
     for (at, name) in LATENCIES.iter().enumerate() {
         let values = || lines.iter().map(|line| line.latencies[at].as_ref());
-        let sums = values().map(|latency| latency.map(|latency| latency.sum_ns));
+        let sums = values().map(|latency| latency.map(|latency| latency.sum().0));
         push(format!("{name}_sum_ns"), Arc::new(sums.collect::<UInt64Array>()), true);
         let over = values().map(|latency| latency.map(|latency| latency.saturated));
         push(format!("{name}_over_1h"), Arc::new(over.collect::<UInt64Array>()), true);
-        let bytes = values().map(|latency| latency.map(|own| hdr_v2::encode(&own.compact())));
+        let bytes = values().map(|latency| latency.map(hdr_v2::encode));
         let bytes: Vec<Option<Vec<u8>>> = bytes.collect();
         let bytes = bytes.iter().map(|bytes| bytes.as_deref());
         push(format!("{name}_histogram"), Arc::new(bytes.collect::<BinaryArray>()), true);
@@ -278,14 +278,13 @@ impl<'a> Latencies<'a> {
         })
     }
 
-    fn get(&self, row: usize) -> Result<Option<Packed>, String> {
+    fn get(&self, row: usize) -> Result<Option<Compact>, String> {
         if self.histograms.is_null(row) {
             return Ok(None);
         }
-        let compact = hdr_v2::decode(self.histograms.value(row))
+        let mut found = hdr_v2::decode(self.histograms.value(row))
             .map_err(|reason| format!("a histogram: {reason}"))?;
-        let mut packed = Packed::from(&compact);
-        (packed.sum_ns, packed.saturated) = (self.sums.value(row), self.over.value(row));
-        Ok(Some(packed))
+        (found.sum_ns, found.saturated) = (self.sums.value(row).into(), self.over.value(row));
+        Ok(Some(found))
     }
 }

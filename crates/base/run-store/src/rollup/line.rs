@@ -1,6 +1,6 @@
 //! Rows of every table as lines of one file, and back.
 
-use stats::Packed;
+use stats::Compact;
 use units::Nanos;
 
 use super::Rollup;
@@ -91,7 +91,7 @@ pub(super) struct Line {
     pub gauge: Option<GaugeOf>,
     pub numbers: [Option<u64>; NUMBERS.len()],
     pub reals: [Option<f64>; REALS.len()],
-    pub latencies: [Option<Packed>; LATENCIES.len()],
+    pub latencies: [Option<Compact>; LATENCIES.len()],
 }
 
 impl Line {
@@ -184,7 +184,7 @@ impl Line {
         self.reals[at].unwrap_or(0.0)
     }
 
-    fn latency(&mut self, at: usize) -> Packed {
+    fn latency(&mut self, at: usize) -> Compact {
         self.latencies[at].take().unwrap_or_default()
     }
 

@@ -31,7 +31,7 @@ impl Rollup {
                 bytes: row.bytes.get(),
                 errors: row.errors,
                 service: &row.service,
-                response_sum_ns: u64::try_from(row.response.sum_ns).unwrap_or(u64::MAX),
+                response_sum_ns: row.response.sum().0,
             });
         }
         for row in &slice.actions {
@@ -110,7 +110,7 @@ impl Rollup {
                     bytes: record.bytes.get(),
                     errors: record.errors,
                     service: &record.service,
-                    response_sum_ns: u64::try_from(record.response.sum_ns).unwrap_or(u64::MAX),
+                    response_sum_ns: record.response.sum().0,
                 });
             }
             for record in &slice.actions {
@@ -160,7 +160,7 @@ impl Rollup {
         let mut generator = GeneratorRow::default();
         for row in rows {
             generator.completed += row.service.count() + row.errors;
-            let response_sum_ns = u64::try_from(row.service.sum_ns).unwrap_or(u64::MAX);
+            let response_sum_ns = row.service.sum().0;
             #[expect(clippy::cast_precision_loss, reason = "a mean is read to a few digits")]
             let seconds = response_sum_ns as f64 / 1e9;
             generator.in_flight_seconds += seconds;

@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use stats::Packed;
+use stats::Compact;
 use units::Nanos;
 
 use crate::gauge::{Folded, GaugeName};
@@ -66,7 +66,7 @@ pub struct IoRow {
     /// I/Os that failed; they are not in the histogram.
     pub errors: u64,
     /// Submitted to done.
-    pub service: Packed,
+    pub service: Compact,
     /// Sum over the same I/Os of intended start to done, in nanoseconds.
     pub response_sum_ns: u64,
 }
@@ -101,7 +101,7 @@ pub struct ActionRow {
     /// Intended starts that were given up.
     pub dropped: u64,
     /// Intended start to last answer.
-    pub response: Packed,
+    pub response: Compact,
 }
 
 /// A kind of call of a workload, all tiles together.
@@ -127,7 +127,7 @@ pub struct CallRow {
     /// Calls that failed; they are not in the histogram.
     pub errors: u64,
     /// Made to answered.
-    pub service: Packed,
+    pub service: Compact,
 }
 
 /// The run in one bucket of the wide level, and the load generator itself.
@@ -152,7 +152,7 @@ pub struct SliceRow {
     /// Largest share of a slice that a worker thread of the generator used, 0 to 1.
     pub worker_cpu_max: f64,
     /// Due time to handling.
-    pub lateness: Packed,
+    pub lateness: Compact,
 }
 
 /// Whose rates.
@@ -229,8 +229,8 @@ pub(super) struct BehindRow {
     pub bucket: u32,
     /// Position in [`Rollup::tier_names`](super::Rollup::tier_names).
     pub tier: u32,
-    pub read: Packed,
-    pub write: Packed,
+    pub read: Compact,
+    pub write: Compact,
 }
 
 /// What a tier did in one bucket of the wide level: its gauges, and the latencies behind it.
@@ -246,7 +246,7 @@ pub struct TierRow {
     /// `dirty_bytes` at the end of a slice in it.
     pub counts: TierCounts,
     /// Service times of reads behind the tier; empty where they are not known.
-    pub backing_read: Packed,
+    pub backing_read: Compact,
     /// Service times of writes behind the tier; empty where they are not known.
-    pub backing_write: Packed,
+    pub backing_write: Compact,
 }

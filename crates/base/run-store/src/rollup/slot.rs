@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::{Compact, Packed};
+use stats::Compact;
 use units::Nanos;
 
 use super::RATE_ENTITIES;
@@ -14,15 +14,15 @@ use crate::slice::{Direction, GeneratorRow, SizeClass};
 struct Cell {
     bytes: u64,
     errors: u64,
-    service: Packed,
+    service: Compact,
     response_sum_ns: u64,
 }
 
 impl Cell {
-    fn add(&mut self, io: &Io, service: &Packed) {
+    fn add(&mut self, io: &Io) {
         self.bytes += io.bytes;
         self.errors += io.errors;
-        self.service.merge(service);
+        self.service.merge(io.service);
         self.response_sum_ns = self.response_sum_ns.saturating_add(io.response_sum_ns);
     }
 }
@@ -47,9 +47,9 @@ pub(super) struct Sums {
     wide: Cells,
     narrow: Cells,
     /// Errors, dropped and response times by action.
-    actions: BTreeMap<u32, (u64, u64, Packed)>,
+    actions: BTreeMap<u32, (u64, u64, Compact)>,
     /// Bytes, errors and service times by kind of call.
-    calls: BTreeMap<u32, (u64, u64, Packed)>,
+    calls: BTreeMap<u32, (u64, u64, Compact)>,
     /// I/Os and bytes.
     totals: BTreeMap<Group, (u64, u64)>,
     generator: Option<GeneratorRow>,
@@ -57,16 +57,15 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn io(&mut self, io: &Io) {
-        let service = Packed::from(io.service);
         let (wide, narrow) = io.entity;
         let kind = |entity| (entity, io.direction, io.class);
-        self.wide.entry(kind(wide)).or_default().add(io, &service);
-        self.narrow.entry(kind(narrow)).or_default().add(io, &service);
+        self.wide.entry(kind(wide)).or_default().add(io);
+        self.narrow.entry(kind(narrow)).or_default().add(io);
         let own = (wide < RATE_ENTITIES).then_some(Group::Entity(wide));
         let groups = [Group::All, Group::Direction(io.direction), Group::Class(io.class)];
         for group in groups.into_iter().chain(own) {
             let (count, bytes) = self.totals.entry(group).or_default();
-            *count += service.count();
+            *count += io.service.count();
             *bytes += io.bytes;
         }
     }
@@ -75,14 +74,14 @@ impl Sums {
         let sum = self.actions.entry(action).or_default();
         sum.0 += errors;
         sum.1 += dropped;
-        sum.2.merge(&Packed::from(response));
+        sum.2.merge(response);
     }
 
     pub(super) fn call(&mut self, call: u32, bytes: u64, errors: u64, service: &Compact) {
         let sum = self.calls.entry(call).or_default();
         sum.0 += bytes;
         sum.1 += errors;
-        sum.2.merge(&Packed::from(service));
+        sum.2.merge(service);
     }
 
     pub(super) fn generator(&mut self, row: GeneratorRow) {
@@ -98,7 +97,7 @@ impl Sums {
     }
 
     pub(super) fn action_rows(&self, (span, bucket): (u32, u32)) -> Vec<ActionRow> {
-        let row = |(action, (errors, dropped, response)): (&u32, &(u64, u64, Packed))| ActionRow {
+        let row = |(action, (errors, dropped, response)): (&u32, &(u64, u64, Compact))| ActionRow {
             span,
             bucket,
             action: *action,
@@ -110,7 +109,7 @@ impl Sums {
     }
 
     pub(super) fn call_rows(&self, (span, bucket): (u32, u32)) -> Vec<CallRow> {
-        let row = |(call, (bytes, errors, service)): (&u32, &(u64, u64, Packed))| CallRow {
+        let row = |(call, (bytes, errors, service)): (&u32, &(u64, u64, Compact))| CallRow {
             span,
             bucket,
             call: *call,
@@ -134,7 +133,7 @@ impl Sums {
             queued: own.queued,
             in_flight_seconds: own.in_flight_seconds,
             worker_cpu_max: own.worker_cpu.iter().copied().fold(0.0, f64::max),
-            lateness: Packed::from(&own.lateness),
+            lateness: own.lateness.clone(),
         }
     }
 

@@ -87,7 +87,7 @@ impl Columns {
             let values = summaries.iter().map(|summary| summary.as_ref().map(|s| part(s).0));
             self.maybe_u64(format!("{prefix}_{name}_ns"), values);
         }
-        let sums = histograms.iter().map(|h| u64::try_from(h.sum_ns).unwrap_or(u64::MAX));
+        let sums = histograms.iter().map(|h| h.sum().0);
         self.u64(format!("{prefix}_sum_ns"), sums);
         self.u64(format!("{prefix}_over_1h"), histograms.iter().map(|h| h.saturated));
         let bytes = BinaryArray::from_iter_values(histograms.iter().map(|h| hdr_v2::encode(h)));
@@ -161,10 +161,11 @@ impl Found<'_> {
         let over = self.u64(&format!("{prefix}_over_1h"))?;
         (0..bytes.len())
             .map(|row| {
-                let histogram = hdr_v2::decode(bytes.value(row)).map_err(|reason| {
+                let mut histogram = hdr_v2::decode(bytes.value(row)).map_err(|reason| {
                     format!("column \"{name}\", row {row} of a batch: {reason}")
                 })?;
-                Ok(Compact { sum_ns: sums[row].into(), saturated: over[row], ..histogram })
+                (histogram.sum_ns, histogram.saturated) = (sums[row].into(), over[row]);
+                Ok(histogram)
             })
             .collect()
     }

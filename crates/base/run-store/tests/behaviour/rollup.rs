@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use proptest::prelude::*;
-use stats::{Histogram, Packed};
+use stats::Histogram;
 use tilemark_run_store::gauge::{GaugeName, Readings};
 use tilemark_run_store::rollup::{
     Group, Level, NARROW_BUCKETS, NARROW_ROWS, Rollup, TierRow, WIDE_BUCKETS, WIDE_ROWS,
@@ -172,7 +172,7 @@ fn assert_level(level: &Level, parts: &[Part], who: fn(u32) -> String) {
         let key = (row.span as usize, row.bucket.into(), name, row.direction, row.class);
         let (bytes, errors, service) = &model[&key];
         assert_eq!((row.bytes, row.errors), (*bytes, *errors));
-        assert_eq!(row.service, Packed::from(service));
+        assert_eq!(row.service, service.compact());
     }
 }
 
@@ -291,7 +291,7 @@ proptest! {
             for row in &level.rows {
                 sum.0 += row.bytes;
                 sum.1 += row.errors;
-                sum.2.merge_packed(&row.service);
+                sum.2.merge_compact(&row.service);
             }
             prop_assert_eq!(&sum, &of_series);
         }
@@ -310,7 +310,7 @@ proptest! {
             prop_assert_eq!(&rollup.call_names()[row.call as usize].workload, "shop");
             sum.0 += row.bytes;
             sum.1 += row.errors;
-            sum.2.merge_packed(&row.service);
+            sum.2.merge_compact(&row.service);
         }
         prop_assert_eq!(sum, calls);
     }

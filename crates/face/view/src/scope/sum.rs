@@ -1,13 +1,13 @@
 use analyze::Part;
 use run_store::rollup::{ActionRow, CallRow, IoRow};
-use stats::{Histogram, Packed};
+use stats::{Compact, Histogram};
 use units::Nanos;
 
 /// I/Os, actions or calls that ended, whatever else is known of them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended<'a> {
     /// How long they took; of actions, from their intended start.
-    pub service: &'a Packed,
+    pub service: &'a Compact,
     pub bytes: u64,
     pub errors: u64,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Sum {
 impl Sum {
     pub fn add<'a>(&mut self, row: impl Into<Ended<'a>>) {
         let row = row.into();
-        self.histogram.merge_packed(row.service);
+        self.histogram.merge_compact(row.service);
         self.bytes = self.bytes.saturating_add(row.bytes);
         self.errors += row.errors;
     }
@@ -74,7 +74,7 @@ impl Sum {
 
     /// Their buckets; none where there are no times.
     pub fn buckets(&self) -> Vec<(Nanos, u32)> {
-        self.times().map_or_else(Vec::new, |times| times.compact().buckets)
+        self.times().map_or_else(Vec::new, |times| times.compact().buckets().collect())
     }
 
     /// A percentile in nanoseconds.

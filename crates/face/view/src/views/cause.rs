@@ -13,7 +13,7 @@ pub(super) fn waits(scope: &Scope<'_>) -> Waits {
     let places: Vec<usize> = entities.map(|entity| found.place(&entity.workload)).collect();
     for (_, row) in scope.rows() {
         let place = places[row.entity as usize];
-        found.add(place, size_slot(row), row.count(), row.service.sum_ns);
+        found.add(place, size_slot(row), row.count(), row.service.sum().0);
     }
     found
 }

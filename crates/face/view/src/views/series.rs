@@ -139,7 +139,7 @@ fn latencies<'a>(
             close(&mut groups, &mut sums, &mut all_wait);
             point += 1;
         }
-        all_wait = all_wait.saturating_add(row.service.sum_ns);
+        all_wait = all_wait.saturating_add(row.service.sum().0);
         if let Some(group) = line {
             sums[group].add(row);
         }

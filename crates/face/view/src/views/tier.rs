@@ -1,7 +1,7 @@
 use run_store::rollup::{IoRow, TierRow};
 use run_store::run::TierCounts;
 use run_store::slice::Direction;
-use stats::{Histogram, Packed};
+use stats::{Compact, Histogram};
 use units::print::{clock, count, percent};
 use units::{Bytes, Nanos, Ratio};
 
@@ -100,8 +100,8 @@ fn series(
         let Some(bucket) = scope.frame.flat(row.span, row.bucket) else { continue };
         let point = points.of[bucket];
         counts[point] = counts[point].and_then(row.counts);
-        reads[point].merge_packed(&row.backing_read);
-        writes[point].merge_packed(&row.backing_write);
+        reads[point].merge_compact(&row.backing_read);
+        writes[point].merge_compact(&row.backing_write);
     }
     let of = |pick: fn(&TierCounts) -> u64| counts.iter().map(pick).collect::<Vec<u64>>();
     let policies = source.files().policies.iter();
@@ -270,7 +270,7 @@ fn step_shares(counts: &TierCounts) -> TierShares {
 #[derive(Default)]
 struct Totals {
     counts: TierCounts,
-    backing: Packed,
+    backing: Compact,
     observed: Sum,
     hits: Vec<u64>,
     absorbed: Vec<u64>,

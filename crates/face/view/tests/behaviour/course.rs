@@ -144,7 +144,7 @@ proptest! {
             prop_assert_eq!(found.p99_ns[point], model::p99(&all));
             for cell in column.chunks(2) {
                 let (low, high) = (found.edges_ns[cell[0] as usize], found.edges_ns[cell[0] as usize + 1]);
-                let buckets = all.compact().buckets;
+                let buckets = all.compact().buckets().collect::<Vec<_>>();
                 let inside = buckets.iter().filter(|(value, _)| low < value.0 && value.0 <= high);
                 let count: u32 = inside.map(|(_, count)| count).sum();
                 // The first row also holds what is not longer than its lower edge.

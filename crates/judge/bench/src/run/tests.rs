@@ -12,6 +12,7 @@ use run_store::run::{Cause, Edge, Origin, Phase, Status, TierCounts, Verdict};
 use run_store::rundir::StoredRun;
 use spec::plan::{EngineOptions, Ladder, Measure, Plan, Profile, Scale};
 use state_machine::{Effects, Event, Machine};
+use stats::Compact;
 use units::Bytes;
 
 use super::*;
@@ -358,9 +359,9 @@ fn a_step_in_which_the_generator_did_not_run_is_run_again() {
         // In the measured time of the first step alone, which is done by then.
         if (10..20).contains(&count) || (paused && count < 20) {
             paused = true;
-            slice.generator.lateness.buckets.push((slow, 1));
+            slice.generator.lateness.merge(&Compact::from_iter([(slow, 1)]));
             for row in &mut slice.actions {
-                row.response.buckets = vec![(slow, 50)];
+                row.response = Compact::from_iter([(slow, 50)]);
             }
         }
     });

@@ -1,6 +1,7 @@
 use run_store::run::{Check, Figure, Warning};
 use run_store::slice::Slice;
 use stats::{Compact, REPEAT_CHANGE_MAX, repeats_agree};
+use units::Nanos;
 
 use crate::rig::{Clocks, LoadOutcome};
 
@@ -37,7 +38,7 @@ impl LittleSums {
         #[expect(clippy::cast_precision_loss, reason = "only compared within per cents")]
         for service in services(slice) {
             self.service_seconds += service.sum_ns as f64 / 1e9;
-            let longest = service.buckets.last().map_or(0.0, |(value, _)| value.as_secs_f64());
+            let longest = service.max().map_or(0.0, Nanos::as_secs_f64);
             self.longest_seconds = self.longest_seconds.max(longest);
         }
         self.has_errors |= slice.io.iter().any(|row| row.errors > 0)

@@ -1,7 +1,7 @@
 use run_store::run::LimitOn;
 use run_store::slice::{Slice, Topology, Unfinished};
 use spec::workload::{Limit, Load};
-use stats::{Compact, Histogram, Packed};
+use stats::{Compact, Histogram};
 use units::Nanos;
 
 use crate::fleet::Member;
@@ -88,7 +88,7 @@ pub struct LimitSamples {
     unit: usize,
     duration: Nanos,
     /// By instance, by limit of its workload, by so many slices.
-    rows: Vec<Vec<Vec<Packed>>>,
+    rows: Vec<Vec<Vec<Compact>>>,
     /// The same of all members of a workload together, by workload: they are asked for at every slice.
     together: Vec<Vec<Vec<Histogram>>>,
     /// What the last slice said had not finished, by instance and limit.
@@ -126,7 +126,7 @@ impl LimitSamples {
             self.put_together();
         }
         if self.slices.is_multiple_of(self.unit) {
-            self.rows.iter_mut().flatten().for_each(|rows| rows.push(Packed::default()));
+            self.rows.iter_mut().flatten().for_each(|rows| rows.push(Compact::default()));
             self.together.iter_mut().flatten().for_each(|rows| rows.push(Histogram::new()));
         }
         self.slices += 1;
@@ -162,7 +162,7 @@ impl LimitSamples {
             if self.unit == 1 && self.slices_per_block > 1 { self.slices_per_block } else { 2 };
         self.unit *= factor;
         for rows in self.rows.iter_mut().flatten() {
-            *rows = rows.chunks(factor).map(sum_of(Packed::merge)).collect();
+            *rows = rows.chunks(factor).map(sum_of(Compact::merge)).collect();
         }
         for rows in self.together.iter_mut().flatten() {
             *rows = rows.chunks(factor).map(sum_of(Histogram::merge)).collect();
@@ -176,10 +176,8 @@ impl LimitSamples {
         values: &Compact,
     ) {
         for at in matching(judge, instance, on, name) {
-            match self.rows[instance][at].last_mut() {
-                Some(last) if last.is_empty() => *last = Packed::from(values),
-                Some(last) => last.merge(&Packed::from(values)),
-                None => {}
+            if let Some(last) = self.rows[instance][at].last_mut() {
+                last.merge(values);
             }
             let workload = judge.members[instance].workload;
             if let Some(last) = self.together[workload][at].last_mut() {
@@ -196,8 +194,8 @@ impl LimitSamples {
 
     /// Of one instance's limit.
     pub fn of(&self, judge: &StepJudge<'_>, instance: usize, limit: usize) -> Samples {
-        let blocks = self.rows[instance][limit].chunks(self.each()).map(sum_of(Packed::merge));
-        let blocks = blocks.map(|block| block.compact()).collect();
+        let rows = self.rows[instance][limit].chunks(self.each());
+        let blocks = rows.map(sum_of(Compact::merge)).collect();
         Samples { blocks, ..self.open(judge, instance, limit) }
     }
 
@@ -205,13 +203,12 @@ impl LimitSamples {
     fn open(&self, judge: &StepJudge<'_>, instance: usize, limit: usize) -> Samples {
         let workload = judge.workload(judge.members[instance]);
         let bound = bound_of(&workload.limits[limit]);
-        let ages = &self.unfinished[instance][limit].buckets;
-        let beyond: Vec<(Nanos, u32)> =
-            ages.iter().copied().filter(|(age, _)| *age > bound).collect();
+        let ages = self.unfinished[instance][limit].buckets();
+        let beyond: Vec<(Nanos, u32)> = ages.filter(|(age, _)| *age > bound).collect();
         let missing = match users_in_dialogue(workload) {
             // An I/O is part of a dialogue: its action's users are those who wait.
             Some(users) if !beyond.is_empty() => {
-                let finished = self.rows[instance][limit].iter().map(Packed::count).sum();
+                let finished = self.rows[instance][limit].iter().map(Compact::count).sum();
                 let pace = Pace { finished, users, time: self.duration };
                 beyond.iter().map(|(age, count)| pace.missing(*age, *count, bound)).collect()
             }
@@ -231,18 +228,16 @@ impl LimitSamples {
         sum
     }
 
-    /// Of one workload's limit over these of its members together.
+    /// Of one workload's limit over those of these instances together that are its members.
     pub fn pooled(
         &self,
         judge: &StepJudge<'_>,
         (workload, limit): (usize, usize),
-        is_meant: impl Fn(&Member) -> bool,
+        among: &[usize],
     ) -> Samples {
         let mut sum = Samples::default();
-        for (instance, member) in judge.members.iter().enumerate() {
-            if member.workload == workload && is_meant(member) {
-                sum.add(&self.of(judge, instance, limit));
-            }
+        for instance in among.iter().filter(|at| judge.members[**at].workload == workload) {
+            sum.add(&self.of(judge, *instance, limit));
         }
         sum
     }
@@ -311,14 +306,19 @@ fn named(topology: &Topology, instance: usize, what: Unfinished) -> (LimitOn, &s
 }
 
 /// Positions of an instance's limits on this action or kind of I/O or call.
-fn matching(judge: &StepJudge<'_>, instance: usize, on: LimitOn, name: &str) -> Vec<usize> {
+fn matching<'a>(
+    judge: &'a StepJudge<'_>,
+    instance: usize,
+    on: LimitOn,
+    name: &'a str,
+) -> impl Iterator<Item = usize> + 'a {
     let limits = judge.workload(judge.members[instance]).limits.iter().enumerate();
-    let is_meant = |limit: &Limit| match on {
+    let is_meant = move |limit: &Limit| match on {
         LimitOn::Action => limit.action.as_deref() == Some(name),
         LimitOn::Io => limit.io.as_deref() == Some(name),
         LimitOn::Call => limit.call.as_deref() == Some(name),
     };
-    limits.filter(|(_, limit)| is_meant(limit)).map(|(at, _)| at).collect()
+    limits.filter(move |(_, limit)| is_meant(limit)).map(|(at, _)| at)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::fleet::Member;
 use crate::verdict::generator::standstill;
 use crate::verdict::stated::bound_of;
 use crate::verdict::{
-    CONFIDENCE, LimitSamples, StepJudge, generator_health, judge_limit, sentence,
+    CONFIDENCE, LimitSamples, Samples, StepJudge, generator_health, judge_limit, sentence,
 };
 use crate::window::{ActionTotals, Window};
 
@@ -60,13 +60,12 @@ impl StepJudge<'_> {
     /// one host whose tiles together break a limit.
     pub fn judge(&self, window: &Window, samples: &LimitSamples) -> Judged {
         let instances = self.judge_instances(samples);
-        let pooled = self.judge_pooled(samples, &instances, |_| true);
-        let hosts = 0..self.placed.names().len();
-        let of_host = |host| {
-            let is_there = |member: &Member| self.placed.host_of(member.tile) == Some(host);
-            self.judge_pooled(samples, &instances, is_there)
+        let all: Vec<usize> = (0..self.members.len()).collect();
+        let pooled = self.judge_pooled(&instances, &all, |limit| samples.together(self, limit));
+        let of_host = |own: Vec<usize>| {
+            self.judge_pooled(&instances, &own, |limit| samples.pooled(self, limit, &own))
         };
-        let hosts: Vec<Vec<PooledLimit>> = hosts.map(of_host).collect();
+        let hosts: Vec<Vec<PooledLimit>> = self.by_host().into_iter().map(of_host).collect();
         let generator = generator_health(&window.generator, window.duration, self.tightest_limit());
         let mut judged = Judged {
             verdict: Verdict::Passed,
@@ -102,27 +101,32 @@ impl StepJudge<'_> {
         self.members.iter().enumerate().map(judge).collect()
     }
 
+    /// Instances by host, so that a thousand hosts do not look at all instances each.
+    fn by_host(&self) -> Vec<Vec<usize>> {
+        let mut by_host = vec![Vec::new(); self.placed.names().len()];
+        for (at, member) in self.members.iter().enumerate() {
+            if let Some(host) = self.placed.host_of(member.tile) {
+                by_host[host].push(at);
+            }
+        }
+        by_host
+    }
+
     fn judge_pooled(
         &self,
-        samples: &LimitSamples,
         instances: &[Vec<LimitResult>],
-        is_meant: impl Fn(&Member) -> bool,
+        among: &[usize],
+        samples: impl Fn((usize, usize)) -> Samples,
     ) -> Vec<PooledLimit> {
         let mut pooled = Vec::new();
         for (position, (workload, _)) in self.tile.all().enumerate() {
             for (row, limit) in workload.limits.iter().enumerate() {
-                let worst = self
-                    .members_of(position)
-                    .filter(|(_, member)| is_meant(member))
-                    .max_by_key(|(index, _)| instances[*index][row].measured_ns);
+                let own = among.iter().filter(|at| self.members[**at].workload == position);
+                let worst = own.max_by_key(|at| instances[**at][row].measured_ns);
                 pooled.push(PooledLimit {
                     workload: workload.name.clone(),
-                    worst_tile: worst.and_then(|(_, member)| member.tile),
-                    result: judge_limit(
-                        limit,
-                        &samples.pooled(self, (position, row), &is_meant),
-                        CONFIDENCE,
-                    ),
+                    worst_tile: worst.and_then(|at| self.members[*at].tile),
+                    result: judge_limit(limit, &samples((position, row)), CONFIDENCE),
                 });
             }
         }
@@ -265,8 +269,8 @@ impl StepJudge<'_> {
             let (mut behind, mut done) = (0, 0);
             for (index, _) in self.members_of(position) {
                 let own = &window.instances[index];
-                let waits = own.not_begun.buckets.iter().filter(|(age, _)| *age > old);
-                behind += waits.map(|(_, count)| u64::from(*count)).sum::<u64>();
+                let waits = own.not_begun.buckets().filter(|(age, _)| *age > old);
+                behind += waits.map(|(_, count)| u64::from(count)).sum::<u64>();
                 let of = |action: &ActionTotals| action.dropped + action.errors + action.count();
                 done += own.actions.iter().map(of).sum::<u64>();
             }

@@ -400,6 +400,7 @@ fn samples_of_all_members_are_the_same_whether_each_is_looked_at_or_not() {
     };
     for (slices, per_block) in [(1, 1), (5, 1), (19, 4), (64, 4), (65, 4), (130, 1)] {
         let mut samples = LimitSamples::new(&judge, per_block);
+        let all: Vec<usize> = (0..judge.members.len()).collect();
         for at in 0..slices {
             let own = |tile: u32| orders(tile, &[(90 + at + u64::from(tile), 3), (7, tile)]);
             let mut slice = slice_of(vec![own(0), own(1), own(2)]);
@@ -408,7 +409,7 @@ fn samples_of_all_members_are_the_same_whether_each_is_looked_at_or_not() {
             }
             samples.add(&judge, &slice);
             for (workload, _, limit, _) in judge.limits() {
-                let each = samples.pooled(&judge, (workload, limit), |_| true);
+                let each = samples.pooled(&judge, (workload, limit), &all);
                 assert_eq!(samples.together(&judge, (workload, limit)), each, "{at} of {slices}");
             }
         }

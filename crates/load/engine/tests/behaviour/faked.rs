@@ -18,8 +18,8 @@ fn run(load: Load, depth: u32, fake: Fake, seconds: u64) -> FakeRun {
 /// How many (service, response) times were longer than this.
 fn longer(slices: &[Slice], than: Nanos) -> (u64, u64) {
     let count = |compact: &stats::Compact| -> u64 {
-        let long = compact.buckets.iter().filter(|(value, _)| *value > than);
-        long.map(|(_, count)| u64::from(*count)).sum()
+        let long = compact.buckets().filter(|(value, _)| *value > than);
+        long.map(|(_, count)| u64::from(count)).sum()
     };
     let rows = slices.iter().flat_map(|slice| &slice.io);
     rows.fold((0, 0), |(s, r), row| (s + count(&row.service), r + count(&row.response)))
@@ -47,8 +47,8 @@ fn a_stall_under_a_paced_load_shows_in_the_response_time_of_all_who_waited() {
 
 /// The longest lateness of the generator.
 fn latest(slices: &[Slice]) -> Nanos {
-    let buckets = slices.iter().flat_map(|slice| &slice.generator.lateness.buckets);
-    buckets.map(|(value, _)| *value).max().unwrap_or_default()
+    let buckets = slices.iter().flat_map(|slice| slice.generator.lateness.buckets());
+    buckets.map(|(value, _)| value).max().unwrap_or_default()
 }
 
 /// Seen on 57cdf73: 160 tiles on a disk that could not serve them were "the generator did not

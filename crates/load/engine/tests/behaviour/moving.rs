@@ -118,10 +118,10 @@ fn timers_go_along_and_starts_that_came_due_meanwhile_are_begun_at_once_and_late
         let slice = loads[1].slices().recv().expect("it goes on");
         for row in &slice.io {
             count += row.response.count();
-            let longest = row.response.buckets.last().map_or(Nanos::ZERO, |(value, _)| *value);
+            let longest = row.response.max().unwrap_or(Nanos::ZERO);
             slowest = slowest.max(longest);
         }
-        let longest = slice.generator.lateness.buckets.last().map(|(value, _)| *value);
+        let longest = slice.generator.lateness.max();
         late = late.max(longest.unwrap_or_default());
     }
     // The clocks of the two loads began a moment after one another.
@@ -189,10 +189,10 @@ fn a_load_that_stands_still_goes_on_with_its_slices_and_nobody_is_late_for_it() 
             still += 1;
         }
         for row in &slice.io {
-            let longest = row.response.buckets.last().map(|(value, _)| *value);
+            let longest = row.response.max();
             slowest = slowest.max(longest.unwrap_or_default());
         }
-        let longest = slice.generator.lateness.buckets.last().map(|(value, _)| *value);
+        let longest = slice.generator.lateness.max();
         late = late.max(longest.unwrap_or_default());
         if slice.start > until + Nanos::from_millis(50) {
             break;

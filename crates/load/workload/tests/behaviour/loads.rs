@@ -81,7 +81,7 @@ fn a_stall_of_500_ms_shows_in_response_and_is_made_up_for() {
     assert!(most.is_some_and(|most| most >= ms(480) && most <= ms(700)), "{most:?}");
     // The I/O rows say the same: response counts from the intended start.
     let row = &trace.slices[5].io[0];
-    let longest = row.response.buckets.iter().filter(|(value, _)| *value > ms(100));
+    let longest = row.response.buckets().filter(|(value, _)| *value > ms(100));
     assert!(longest.map(|(_, count)| count).sum::<u32>() >= 400);
     // After catching up, starts are on time again.
     let after = trace.actions.iter().filter(|done| done.intended > secs(8));

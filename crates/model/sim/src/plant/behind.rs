@@ -1,7 +1,7 @@
 use hardware::{Array, PartId, Watched};
 use run_store::gauge::BehindTier;
 use state_machine::Operation;
-use stats::{Histogram, Packed};
+use stats::Histogram;
 
 /// How long the storage behind a tier took since it was last told.
 #[derive(Debug)]
@@ -32,10 +32,7 @@ impl Behind {
 
     /// What it is, and nothing from now on.
     pub fn told(&mut self) -> BehindTier {
-        let told = BehindTier {
-            read: Packed::from(&self.read.compact()),
-            write: Packed::from(&self.write.compact()),
-        };
+        let told = BehindTier { read: self.read.compact(), write: self.write.compact() };
         self.read.clear();
         self.write.clear();
         told

@@ -152,7 +152,7 @@ fn the_time_behind_a_tier_is_that_of_the_disks() {
     assert!(again[0].behind.read.is_empty(), "it is told once");
 }
 
-fn behind_p50(latencies: &stats::Packed) -> Nanos {
+fn behind_p50(latencies: &stats::Compact) -> Nanos {
     latencies.percentile(units::Ratio::new(0.5)).expect("there were reads")
 }
 

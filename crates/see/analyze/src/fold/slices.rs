@@ -179,11 +179,10 @@ impl Slices {
         let cell = self.cell(key(sample.vm, sample.way, sample.class));
         cell.count += latencies.count();
         cell.bytes += bytes;
-        cell.wait_ns =
-            cell.wait_ns.saturating_add(u64::try_from(latencies.sum_ns).unwrap_or(u64::MAX));
-        for (latency, count) in &latencies.buckets {
+        cell.wait_ns = cell.wait_ns.saturating_add(latencies.sum().0);
+        for (latency, count) in latencies.buckets() {
             cell.longest_ns = cell.longest_ns.max(latency.0);
-            cell.put(slim::bucket(*latency), *count);
+            cell.put(slim::bucket(latency), count);
         }
     }
 
