@@ -26,7 +26,7 @@ fn a_host_without_ublk_is_told_what_it_lacks_and_a_disk_of_another_name_is_refus
     assert!(refusal.contains("this kernel has no /dev/ublk-control"), "{refusal}");
     assert!(refusal.contains("hint: `modprobe ublk_drv`"), "{refusal}");
     assert!(!tiered.place.path("s").exists(), "its socket is removed");
-    let mut served = tiered.serve_with("back", &[]);
+    let served = tiered.serve_with("back", &[]);
     served.signal(Signal::TERM);
     assert_eq!(served.end().code, Some(0), "the tier is as good as before");
 }
