@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Ratio};
 
+// Circle: this is the histogram at rest, and each of the two forms is made from the other.
 use crate::histogram::Histogram;
 use crate::layout::{BUCKETS, highest, index_of};
 use crate::nearest::nearest_rank;
