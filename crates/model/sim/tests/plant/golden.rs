@@ -117,11 +117,38 @@ fn instances() -> Vec<PlantInstance> {
         .collect()
 }
 
-/// Tiers had no memory above their pages then, and modelled ones have none now.
+/// Tiers had no memory above their pages then, and modelled ones have none now. Histograms were
+/// shown as they lay in memory.
 fn without_memory(text: &str) -> String {
-    ["memory_hits", "memory_held_bytes", "memory_taken_bytes"]
+    let text = ["memory_hits", "memory_held_bytes", "memory_taken_bytes"]
         .iter()
-        .fold(text.to_owned(), |text, name| text.replace(&format!(" {name}: 0,"), ""))
+        .fold(text.to_owned(), |text, name| text.replace(&format!(" {name}: 0,"), ""));
+    let mut parts = text.split("Compact { buckets: [");
+    let head = parts.next().unwrap_or_default().to_owned();
+    parts.fold(head, |text, part| text + &packed(part))
+}
+
+/// Text of a histogram from its buckets on, in the form of then: number of the bucket in the upper half
+/// of an entry, count in the lower.
+fn packed(part: &str) -> String {
+    let (buckets, rest) = part.split_once(']').expect("a list ends");
+    let numbers: Vec<u64> = buckets
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|digits| digits.parse().ok())
+        .collect();
+    let (mut entries, mut count) = (Vec::new(), 0);
+    for bucket in numbers.chunks_exact(2) {
+        let shift = 56 - (bucket[0] | 0xff).leading_zeros();
+        let number = (u64::from(shift) << 7) + (bucket[0] >> shift);
+        let mut left = bucket[1];
+        count += left;
+        while left > 0 {
+            let full = left.min(0xffff);
+            entries.push(number << 16 | full);
+            left -= full;
+        }
+    }
+    format!("Packed {{ entries: {entries:?}, count: {count}{rest}")
 }
 
 /// Kinds of parts were texts when these answers were written down, and hosts had one frequency.
