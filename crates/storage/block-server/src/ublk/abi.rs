@@ -1,9 +1,9 @@
-//! What `ublk_drv` is told and says, byte by byte: `include/uapi/linux/ublk_cmd.h` of Linux 6.12, whose numbers and layouts these are.
-//! All numbers are in the machine's byte order.
+//! Interface of `ublk_drv`, byte by byte. Numbers and layouts are those of `include/uapi/linux/ublk_cmd.h` of Linux 6.12,
+//! in the host's byte order.
 
 use nbd::{Abilities, Export};
 
-/// `_IOR` and `_IOWR` of `'u'` and this number, with so many bytes (`asm-generic/ioctl.h`).
+/// `_IOR` and `_IOWR` of `'u'`, the number and the size in bytes (`asm-generic/ioctl.h`).
 const fn read(number: u32, bytes: u32) -> u32 {
     2 << 30 | bytes << 16 | (b'u' as u32) << 8 | number
 }
@@ -11,7 +11,8 @@ const fn both(number: u32, bytes: u32) -> u32 {
     1 << 30 | read(number, bytes)
 }
 
-/// `struct ublksrv_ctrl_cmd`, `struct ublksrv_io_cmd`, `struct ublksrv_ctrl_dev_info`, and of `struct ublk_params` what is used.
+/// Sizes in bytes of `struct ublksrv_ctrl_cmd`, `struct ublksrv_io_cmd`, `struct ublksrv_ctrl_dev_info`, and of the used
+/// part of `struct ublk_params`.
 const CONTROL: u32 = 32;
 const IO: u32 = 16;
 pub(super) const INFO: usize = 64;
@@ -25,25 +26,25 @@ pub(super) const GET_PARAMS: u32 = read(0x09, CONTROL);
 pub(super) const START_RECOVERY: u32 = both(0x10, CONTROL);
 pub(super) const END_RECOVERY: u32 = both(0x11, CONTROL);
 pub(super) const GET_FEATURES: u32 = read(0x13, CONTROL);
-/// Stops a device, too, and does not wait until the last who has it open is gone.
+/// Stops and removes a device, without waiting for its last user to close it.
 pub(super) const DELETE: u32 = read(0x14, CONTROL);
 pub(super) const FETCH: u32 = both(0x20, IO);
 pub(super) const COMMIT_AND_FETCH: u32 = both(0x21, IO);
 
-/// Recovery, with what was under way asked again; commands as above; bytes by `pread` and `pwrite`.
+/// Features: user recovery, recovery with reissue of requests, commands by ioctl encoding, data by `pread` and `pwrite`.
 pub(super) const FEATURES: u64 = 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7;
 
 /// States of a device.
 pub(super) const DEAD: u16 = 0;
 pub(super) const QUIESCED: u16 = 2;
 
-/// Requests that a device may have under way, and most bytes of one: 32 MiB together, as one client of NBD may have. Our choice.
+/// Tags of a device, and bytes of the longest request: 32 MiB together, as one client of NBD may have. Our choice.
 pub(super) const DEPTH: u16 = 64;
 const BYTES_MAX: u32 = 512 << 10;
 
 pub(super) const SECTOR: u64 = 512;
 
-/// What the kernel wants, `struct ublksrv_io_desc`.
+/// Descriptor of a request, `struct ublksrv_io_desc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct Descriptor {
@@ -63,16 +64,16 @@ pub(super) const WRITE_ZEROES: u32 = 5;
 pub(super) const FUA: u32 = 1 << 13;
 pub(super) const NO_UNMAP: u32 = 1 << 15;
 
-/// Where in `/dev/ublkcN` the bytes of a request are.
+/// Offset of a request's data in `/dev/ublkcN`.
 pub(super) fn data_offset(tag: u16) -> u64 {
     0x8000_0000 + (u64::from(tag) << 25)
 }
 
-/// A command for a device, `struct ublksrv_ctrl_cmd`, in the 80 bytes of the ring's long entries.
+/// Command for a device, `struct ublksrv_ctrl_cmd`, in the 80 bytes of the ring's long entries.
 pub(super) fn control(device: u32, address: u64, length: u16, data: u64) -> [u8; 80] {
     let mut bytes = [0; 80];
     put(&mut bytes, 0, &device.to_ne_bytes());
-    // It is for no queue.
+    // The command is for no queue.
     put(&mut bytes, 4, &u16::MAX.to_ne_bytes());
     put(&mut bytes, 6, &length.to_ne_bytes());
     put(&mut bytes, 8, &address.to_ne_bytes());
@@ -80,7 +81,7 @@ pub(super) fn control(device: u32, address: u64, length: u16, data: u64) -> [u8;
     bytes
 }
 
-/// A command for a request of the first queue, `struct ublksrv_io_cmd`.
+/// Command for a request of the first queue, `struct ublksrv_io_cmd`.
 pub(super) fn io(tag: u16, result: i32) -> [u8; IO as usize] {
     let mut bytes = [0; IO as usize];
     put(&mut bytes, 2, &tag.to_ne_bytes());
@@ -88,7 +89,7 @@ pub(super) fn io(tag: u16, result: i32) -> [u8; IO as usize] {
     bytes
 }
 
-/// A new device: `mark` is kept for us (`ublksrv_flags`).
+/// Description of a new device. The kernel keeps `mark` for us (`ublksrv_flags`).
 pub(super) fn info(device: u32, mark: u64) -> Vec<u8> {
     let mut bytes = vec![0; INFO];
     put(&mut bytes, 0, &1_u16.to_ne_bytes());
@@ -100,14 +101,14 @@ pub(super) fn info(device: u32, mark: u64) -> Vec<u8> {
     bytes
 }
 
-/// State and mark of a device that is there.
+/// State and mark of an existing device.
 pub(super) fn state_and_mark(info: &[u8]) -> (u16, u64) {
     let state = info[4..6].try_into().expect("two bytes");
     let mark = info[32..40].try_into().expect("eight bytes");
     (u16::from_ne_bytes(state), u64::from_ne_bytes(mark))
 }
 
-/// What a disk is like: how long these bytes are, which parts they have, `struct ublk_param_basic` and `struct ublk_param_discard`.
+/// Parameters of a disk: their length, the set of parts, `struct ublk_param_basic` and `struct ublk_param_discard`.
 pub(super) fn params(export: &Export) -> Vec<u8> {
     let (blocks, abilities) = (export.blocks(), export.abilities());
     let block = blocks.minimum().max(512);
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_is_described_with_what_it_can() {
+    fn parameters_describe_size_blocks_and_abilities() {
         let blocks = nbd::BlockSizes::new(4096, 4096, 1 << 20).unwrap();
         let abilities = Abilities::FLUSH | Abilities::FUA | Abilities::TRIM;
         let export = Export::new("d", 1 << 30, blocks, abilities).unwrap();
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_says_its_state_and_whose_it_is() {
+    fn device_info_has_state_and_mark() {
         let mut bytes = info(7, 0x1234_5678_9abc);
         assert_eq!(state_and_mark(&bytes), (DEAD, 0x1234_5678_9abc));
         bytes[4..6].copy_from_slice(&QUIESCED.to_ne_bytes());

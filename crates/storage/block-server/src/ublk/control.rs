@@ -6,7 +6,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue};
 
 use super::abi;
 
-/// `/dev/ublk-control`, and a ring with entries that are long enough for its commands.
+/// `/dev/ublk-control` with a ring of 128-byte entries, which its commands need.
 pub(super) struct Control {
     file: OwnedFd,
     ring: IoUring<squeue::Entry128, cqueue::Entry>,
@@ -18,7 +18,7 @@ impl Control {
         Ok(Self { file: file.into(), ring: IoUring::builder().build(2)? })
     }
 
-    /// Has a command carried out, and waits for it. Gives back the bytes, in which there may be an answer.
+    /// Carries a command out and waits for it. Returns `bytes`, into which the kernel may have written an answer.
     pub fn call(
         &mut self,
         command: u32,

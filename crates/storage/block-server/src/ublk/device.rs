@@ -12,11 +12,11 @@ use super::abi::{self, Descriptor};
 use super::control::Control;
 use super::table::Table;
 
-/// How long a number is waited for whose server may be gone, or whose device is on its way out.
+/// Longest wait for a number whose former server or device is still going away. Our choice.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// Why a disk cannot be given to this host.
+/// Reason why a disk cannot be given to this host.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error(
@@ -52,20 +52,20 @@ fn is(error: &io::Error, errno: Errno) -> bool {
     error.raw_os_error() == Some(errno.raw_os_error())
 }
 
-/// A device that is made, or taken over, and waits for a server's ring.
+/// Device that was made or taken over, and is not served by a ring yet.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub number: u32,
     pub file: Arc<OwnedFd>,
     table: Table,
-    /// Whether a server left it that was killed, or that ended when it was in use.
+    /// True if an earlier server left the device: that server was killed, or ended while the device was in use.
     was_left: bool,
-    /// Whether it was given to a ring.
+    /// True once a ring serves the device.
     is_begun: bool,
 }
 
 impl Device {
-    /// Makes a device of this number for a disk of this owner, or takes over what was left of it.
+    /// Makes the device of this number for a disk of this owner, or takes over the one that an earlier server left.
     pub fn open(number: u32, owner: &str, export: &Export) -> Result<Self, Refusal> {
         let mut control = Control::open().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Refusal::Missing,
@@ -73,7 +73,7 @@ impl Device {
             _ if is(&error, Errno::NODEV) || is(&error, Errno::NXIO) => Refusal::Missing,
             _ => failed("open /dev/ublk-control")(error),
         })?;
-        // Kernels before 6.5 have no such question. Which have `DELETE`, no feature says.
+        // Kernels before 6.5 cannot list features. No feature tells of the asynchronous `DELETE`, so the release is read, too.
         let features =
             control.call(abi::GET_FEATURES, 0, 0, vec![0; 8]).map_err(|_| Refusal::Old)?;
         let features = u64::from_ne_bytes(features.try_into().expect("eight bytes"));
@@ -103,7 +103,7 @@ impl Device {
         self.table.get(tag)
     }
 
-    /// Takes the bytes that a write writes.
+    /// Reads the data of a write request from the kernel.
     pub fn take(&self, tag: u16, mut bytes: &mut [u8]) -> io::Result<()> {
         let mut offset = abi::data_offset(tag);
         while !bytes.is_empty() {
@@ -116,7 +116,8 @@ impl Device {
         Ok(())
     }
 
-    /// Gives the bytes that a read wants, all of them: what is not filled would show the kernel's memory.
+    /// Writes the data of a read request to the kernel. All bytes must be given: pages that are not filled would show
+    /// old memory of the kernel to the reader.
     pub fn give(&self, tag: u16, mut bytes: &[u8]) -> io::Result<()> {
         let mut offset = abi::data_offset(tag);
         while !bytes.is_empty() {
@@ -129,8 +130,8 @@ impl Device {
         Ok(())
     }
 
-    /// Has the kernel show `/dev/ublkbN`, or go on with it: what it wants from then on is asked of the ring, which must have
-    /// been given all tags. It is a task for a thread of its own, for the kernel reads the partition table meanwhile.
+    /// Returns the task that makes the kernel show `/dev/ublkbN`, or resume it. All tags must be in the ring before. The
+    /// task needs a thread of its own: the kernel reads the partition table through the ring before it completes.
     pub fn begin(&mut self) -> impl FnOnce() -> io::Result<()> + Send + use<> {
         self.is_begun = true;
         let command = if self.was_left { abi::END_RECOVERY } else { abi::START };
@@ -144,7 +145,7 @@ impl Device {
 impl Drop for Device {
     fn drop(&mut self) {
         if !self.is_begun && !self.was_left {
-            // Nobody has seen it.
+            // The kernel has not shown the device yet, so nobody can have it open.
             let _ = delete(self.number);
         }
     }
@@ -155,7 +156,7 @@ pub(super) fn delete(number: u32) -> io::Result<()> {
     Control::open()?.call(abi::DELETE, number, 0, Vec::new()).map(drop)
 }
 
-/// Makes the number this server's. Whether its device was left by another one.
+/// Claims a number for this server. Returns true if an earlier server left the device.
 fn claim(control: &mut Control, number: u32, mark: u64, export: &Export) -> Result<bool, Refusal> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -163,7 +164,7 @@ fn claim(control: &mut Control, number: u32, mark: u64, export: &Export) -> Resu
             Err(error) if is(&error, Errno::NODEV) => {
                 match control.call(abi::ADD, number, 0, abi::info(number, mark)) {
                     Ok(_) => return describe(control, number, export).map(|()| false),
-                    // Its last user has not let go of the one before.
+                    // The last user of a removed device with this number still has it open.
                     Err(error) if is(&error, Errno::EXIST) => {}
                     Err(error) => return Err(failed("add a device")(error)),
                 }
@@ -175,17 +176,17 @@ fn claim(control: &mut Control, number: u32, mark: u64, export: &Export) -> Resu
                     is_as_it_was(control, number, export)?;
                     match control.call(abi::START_RECOVERY, number, 0, Vec::new()) {
                         Ok(_) => return Ok(true),
-                        // The kernel is not done with the process that was killed.
+                        // The kernel has not finished with the killed process.
                         Err(error) if is(&error, Errno::BUSY) => {}
                         Err(error) => return Err(failed("take it over")(error)),
                     }
                 }
-                // A server was killed before anybody saw it.
+                // Its server was killed before the kernel showed the device, so no request is lost.
                 (abi::DEAD, _) => {
                     let deleted = control.call(abi::DELETE, number, 0, Vec::new());
                     deleted.map_err(failed("remove what was left of it"))?;
                 }
-                // A server that was killed is not gone at once.
+                // The device is live: its server may have been killed just now, and the kernel has not noticed.
                 _ => {}
             },
         }
@@ -196,7 +197,7 @@ fn claim(control: &mut Control, number: u32, mark: u64, export: &Export) -> Resu
     }
 }
 
-/// Whether Linux of this release is 6.9 or newer.
+/// Returns true if the release is Linux 6.9 or newer.
 fn is_new(release: &str) -> bool {
     let numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
     numbers.take(2).collect::<Vec<_>>() >= vec![6, 9]
@@ -214,11 +215,12 @@ fn is_as_it_was(control: &mut Control, number: u32, export: &Export) -> Result<(
     let wanted = abi::params(export);
     let seen = control.call(abi::GET_PARAMS, number, 0, wanted.clone());
     let seen = seen.map_err(failed("ask what it is like"))?;
-    // Before it stand their length and which there are.
+    // The first 8 bytes are the length and the set of parts, which the kernel may fill in differently.
     if seen[8..] == wanted[8..] { Ok(()) } else { Err(Refusal::Changed) }
 }
 
-/// The mark of an owner's disk: FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv), the same in every version of this program.
+/// Mark of a disk: FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv) of tier and name. Kernels keep marks over
+/// updates of this program, so the function must not change.
 fn mark(owner: &str, disk: &str) -> u64 {
     let words = ["tilemark", owner, disk].join("\0");
     words.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -226,12 +228,12 @@ fn mark(owner: &str, disk: &str) -> u64 {
     })
 }
 
-/// Whether somebody uses a device: has it mounted or below another one, or has it, or a part of it, open.
+/// Returns true if the device is mounted, lies below another device, or is open, whole or by a partition.
 pub(super) fn is_used(number: u32) -> bool {
     let path = format!("/dev/ublkb{number}");
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL | rustix::fs::OFlags::CLOEXEC;
     if let Err(errno) = rustix::fs::open(&path, flags, rustix::fs::Mode::empty()) {
-        // Nobody can have what is not there.
+        // A device that does not exist has no users.
         return ![Errno::NOENT, Errno::NXIO, Errno::NODEV].contains(&errno);
     }
     let is_it = |link: &Path| {

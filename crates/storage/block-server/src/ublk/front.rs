@@ -15,46 +15,46 @@ use crate::{Answer, Buffer};
 use nbd::Code;
 use nbd::server::Command;
 
-/// How long who has a device open for a moment only (udev, when a disk has come or was written) is waited for.
+/// Longest wait for short users of a device: udev opens a disk that appeared or was written. Our choice.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Until it is looked again whether a device's thread, or who has a device, is done.
+/// Interval between looks at a device's thread or users.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// All disks that this host has.
+/// Devices of this server.
 pub(crate) struct Hosts {
     hosts: Slab<Host>,
-    /// Requests that disks have.
+    /// Device and tag of each request that a disk works on.
     asked: Slab<(u32, u16)>,
-    /// Requests that came, and were not looked at.
+    /// Requests that arrived and are not decoded yet.
     came: Vec<(u32, u16)>,
-    /// Requests that were answered, of which the kernel was not told.
+    /// Answers that the kernel has not got yet.
     done: Vec<(u32, u16, i32)>,
 }
 
-/// A disk that this host has.
+/// Device of one disk.
 struct Host {
     device: Device,
     disk: usize,
     queue: Queue,
     phase: Phase,
-    /// Whether its disk is withdrawn, and that it is removed was tried.
+    /// True once the disk was withdrawn and a first removal was tried.
     is_asked_back: bool,
 }
 
 enum Phase {
-    /// The kernel makes its device.
+    /// The kernel makes the device.
     Begins(JoinHandle<io::Result<()>>),
     Serves,
-    /// It is removed, unless somebody uses it: whether it was.
+    /// A thread removes the device unless it is in use, and returns true if it did.
     Ends(JoinHandle<io::Result<bool>>),
-    /// Its requests wait for the next server.
+    /// The device is left to the next server; its requests wait.
     Left,
-    /// It is removed.
+    /// The device is removed.
     Gone,
 }
 
 impl Phase {
-    /// Whether a thread of it has ended.
+    /// Returns true if the phase's thread has ended.
     fn is_due(&self) -> bool {
         match self {
             Self::Begins(thread) => thread.is_finished(),
@@ -72,7 +72,7 @@ fn joined<T>(thread: JoinHandle<io::Result<T>>) -> io::Result<T> {
     thread.join().unwrap_or_else(|_| Err(io::Error::other("its thread panicked")))
 }
 
-/// Removes a device once nobody uses it. Not, if somebody does still when it was waited for long enough.
+/// Removes a device once nobody uses it. Returns false if somebody still does after [`PATIENCE`].
 fn remove(number: u32) -> io::Result<bool> {
     let until = Instant::now() + PATIENCE;
     while is_used(number) {
@@ -85,7 +85,7 @@ fn remove(number: u32) -> io::Result<bool> {
 }
 
 impl Hosts {
-    /// Begins with these devices, each for the disk of that name.
+    /// Starts serving these devices, each for the disk of the name beside it.
     pub fn new(
         devices: impl Iterator<Item = (Device, String)>,
         core: &mut Core,
@@ -116,7 +116,7 @@ impl Hosts {
         Ok(Self { hosts, asked: Slab::new(), came: Vec::new(), done: Vec::new() })
     }
 
-    /// Handles a completion of the ring.
+    /// Handles a completion of a tag's command.
     pub fn finished(&mut self, Work { host, tag }: Work, result: i32, core: &mut Core) {
         let one = &mut self.hosts[host];
         if one.queue.came(tag, result) {
@@ -125,7 +125,7 @@ impl Hosts {
         self.forget(host, core);
     }
 
-    /// Forgets a device of which the kernel has taken all back.
+    /// Drops a device once the kernel has taken back all of its tags.
     fn forget(&mut self, host: u32, core: &mut Core) {
         let one = &self.hosts[host];
         if !one.queue.is_over() || one.phase.is_thread() {
@@ -181,7 +181,7 @@ impl Hosts {
         self.done.push((host, tag, given.map_or_else(result, |()| bytes())));
     }
 
-    /// Begins to remove a device.
+    /// Starts removing a device.
     fn end(&mut self, host: u32) -> io::Result<()> {
         let one = &mut self.hosts[host];
         let number = one.device.number;
@@ -201,7 +201,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// Takes what a device's thread has come to.
+    /// Handles the result of a device's thread.
     fn go_on(&mut self, host: u32, core: &mut Core) {
         let one = &mut self.hosts[host];
         let otherwise = if core.is_stopping { Phase::Left } else { Phase::Serves };
@@ -262,7 +262,7 @@ impl FrontEnd for Hosts {
         Ok(())
     }
 
-    // All is done in a turn.
+    // `attend` leaves nothing over.
     fn has_work(&self) -> bool {
         false
     }
@@ -282,7 +282,7 @@ impl FrontEnd for Hosts {
         Ok(())
     }
 
-    // Its threads only end.
+    // Threads of devices send no orders; they only end.
     fn take_orders(&mut self, _core: &mut Core) -> io::Result<()> {
         Ok(())
     }
@@ -291,17 +291,17 @@ impl FrontEnd for Hosts {
         self.hosts.numbers().into_iter().try_for_each(|number| self.end(number))
     }
 
-    // What is not answered is asked again of the next server.
+    // The kernel asks the next server for every request that is not answered.
     fn cut_off(&mut self) {}
 
-    // It is ended by `let_go`.
+    // `let_go` removes the device.
     fn withdraw(&mut self, _disk: usize, _core: &mut Core) {}
 
     fn let_go(&mut self, disk: usize, is_late: bool, _core: &mut Core) -> io::Result<bool> {
         let hosts = self.of_disk(disk);
         for number in &hosts {
             let one = &mut self.hosts[*number];
-            // Who uses it may take his time.
+            // A user may take long to let go, so a removal that failed is tried again only when it is late.
             if is_late || !std::mem::replace(&mut one.is_asked_back, true) {
                 self.end(*number)?;
             }

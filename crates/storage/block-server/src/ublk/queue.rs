@@ -1,4 +1,4 @@
-//! The requests of one device, by tag: each is the kernel's until it comes, and is given back with an answer.
+//! State of a device's requests by tag. A tag belongs to the kernel until a request arrives, and goes back with the answer.
 
 use nbd::server::Command;
 use nbd::{Abilities, Code, Export};
@@ -7,7 +7,7 @@ use super::abi::{
     DEPTH, DISCARD, Descriptor, FLUSH, FUA, NO_UNMAP, READ, SECTOR, WRITE, WRITE_ZEROES,
 };
 
-/// What a disk is asked.
+/// Request to a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ask {
     pub command: Command,
@@ -17,29 +17,29 @@ pub(super) struct Ask {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tag {
-    /// The kernel has it, for its next request.
+    /// The kernel has the tag for a next request.
     Fetching,
-    /// Its request was not looked at.
+    /// A request arrived and is not decoded yet.
     Came,
-    /// The disk has its request.
+    /// The disk works on the request.
     Asked(Ask),
-    /// The kernel wants no more.
+    /// The kernel sends no more requests with the tag.
     Over,
 }
 
-/// The tags of a device.
+/// Tags of a device.
 #[derive(Debug)]
 pub(super) struct Queue {
     tags: Vec<Tag>,
     size: u64,
     block: u64,
-    /// Most bytes of a request.
+    /// Length of the longest request, in bytes.
     most: u64,
     abilities: Abilities,
 }
 
 impl Queue {
-    /// All tags are the kernel's.
+    /// Creates the state in which the kernel has all tags.
     pub fn new(export: &Export) -> Self {
         Self {
             tags: vec![Tag::Fetching; usize::from(DEPTH)],
@@ -50,8 +50,7 @@ impl Queue {
         }
     }
 
-    /// A tag's command has ended, as it does when there is a request, or when the kernel wants no more.
-    /// Whether there is a request.
+    /// Records that a tag's command has ended. Returns true if a request arrived, false if the kernel took the tag back.
     pub fn came(&mut self, tag: u16, result: i32) -> bool {
         let place = &mut self.tags[usize::from(tag)];
         assert_eq!(*place, Tag::Fetching, "the kernel gives back what it has");
@@ -59,7 +58,7 @@ impl Queue {
         result == 0
     }
 
-    /// What the request of a tag asks, or how it is answered at once.
+    /// Decodes the request of a tag. A request that cannot be served returns the kernel's error number to answer with.
     pub fn take(&mut self, tag: u16, wanted: Descriptor) -> Result<Ask, i32> {
         let place = usize::from(tag);
         assert_eq!(self.tags[place], Tag::Came, "a request is taken once");
@@ -68,19 +67,19 @@ impl Queue {
         ask.map_err(result)
     }
 
-    /// What was asked, which the disk has answered: it goes back to the kernel.
+    /// Returns the request that the disk has answered; its tag goes back to the kernel.
     pub fn answered(&mut self, tag: u16) -> Ask {
         let place = std::mem::replace(&mut self.tags[usize::from(tag)], Tag::Fetching);
         let Tag::Asked(ask) = place else { panic!("an answer is to what was asked") };
         ask
     }
 
-    /// Whether the disk has nothing of it.
+    /// Returns true if no disk works on a request.
     pub fn is_idle(&self) -> bool {
         !self.tags.iter().any(|tag| matches!(tag, Tag::Asked(_)))
     }
 
-    /// Whether the kernel has taken all of it back.
+    /// Returns true if the kernel has taken all tags back.
     pub fn is_over(&self) -> bool {
         self.tags.iter().all(|tag| *tag == Tag::Over)
     }
@@ -117,7 +116,7 @@ impl Queue {
     }
 }
 
-/// How the kernel is told of an error: numbers of NBD are those of Linux.
+/// Negative error number for the kernel. NBD's numbers are those of Linux.
 pub(super) fn result(code: Code) -> i32 {
     -i32::try_from(code.to_wire()).expect("numbers of errors are small")
 }
@@ -136,9 +135,9 @@ mod tests {
         Descriptor { op_flags, sectors, first, address: 0 }
     }
 
-    /// A kernel that asks with every tag, twice, and then wants no more.
+    /// A kernel that sends a request with every tag twice, and then takes the tags back.
     #[test]
-    fn each_tag_is_fetched_asked_and_given_back_until_the_kernel_ends_it() {
+    fn tag_goes_round_until_the_kernel_takes_it_back() {
         let mut queue = queue(Abilities::FLUSH | Abilities::FUA);
         for round in 0..2 {
             for tag in 0..DEPTH {
@@ -165,12 +164,12 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a request is taken once")]
-    fn a_request_that_did_not_come_is_not_taken() {
+    fn request_that_did_not_arrive_panics() {
         let _ = queue(Abilities::NONE).take(0, wants(READ, 0, 8));
     }
 
     #[test]
-    fn what_is_not_of_the_disk_is_answered_at_once_and_the_tag_fetched_again() {
+    fn request_outside_the_disk_is_refused_and_its_tag_reused() {
         let mut queue = queue(Abilities::TRIM);
         for (wanted, errno) in [
             (wants(READ, 1 << 21, 8), 22),
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_is_read_only_is_not_changed() {
+    fn read_only_disk_refuses_changes() {
         let mut queue = queue(Abilities::READ_ONLY | Abilities::TRIM | Abilities::WRITE_ZEROES);
         for kind in [WRITE, DISCARD, WRITE_ZEROES] {
             assert!(queue.came(1, 0));

@@ -8,7 +8,7 @@ use super::abi::{DEPTH, Descriptor};
 
 const BYTES: usize = DEPTH as usize * size_of::<Descriptor>();
 
-/// Where the kernel says what it wants, by tag.
+/// Table of request descriptors by tag, which the kernel writes.
 #[derive(Debug)]
 pub(super) struct Table(NonNull<Descriptor>);
 
@@ -16,7 +16,7 @@ pub(super) struct Table(NonNull<Descriptor>);
 unsafe impl Send for Table {}
 
 impl Table {
-    /// That of the first queue of `/dev/ublkcN`.
+    /// Maps the table of the first queue of `/dev/ublkcN`.
     pub fn of(file: &OwnedFd) -> io::Result<Self> {
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a new mapping at a place of the kernel's choice touches no memory that is in use.
@@ -24,7 +24,7 @@ impl Table {
         Ok(Self(NonNull::new(start.cast()).expect("a mapping is not at zero")))
     }
 
-    /// What a request wants that came and was not answered: until then the kernel does not change it.
+    /// Descriptor of a request that arrived and is not answered. The kernel does not change it until the answer.
     pub fn get(&self, tag: u16) -> Descriptor {
         assert!(tag < DEPTH, "tags are those that were fetched");
         // SAFETY: so many are mapped until this is dropped; any bytes are a descriptor. Volatile, for another one writes it.
