@@ -65,6 +65,15 @@ end -9
 tilemark tier serve /other --disk vm1=/vm2.raw --socket /run/o --ublk vm1=0 2>/log.o && wrong "another tier takes it over"
 echo "another tier, when the first one was killed:"
 sed 's/^/    /' /log.o
+# What is mounted on the device would go on with another disk's data.
+mv /tier /kept
+tilemark tier init /tier --size 48MiB --chunk 1MiB 2>/dev/null || wrong "no new tier"
+truncate -s 400M /new.raw
+tilemark tier serve /tier --disk vm1=/new.raw --socket /run/o --ublk vm1=0 2>/log.o && wrong "another disk of this name takes it over"
+echo "another disk of this name, of a new tier at the same place:"
+sed 's/^/    /' /log.o
+rm /tier /new.raw
+mv /kept /tier
 serve
 end -TERM
 until_there "[ ! -e $device ] && [ ! -e /dev/ublkc0 ]" "the device is not removed"

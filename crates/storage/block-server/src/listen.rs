@@ -52,8 +52,8 @@ pub enum Place {
         number: u32,
         /// The disk's name.
         disk: String,
-        /// What tells disks of this server from those of others of the same name: what a killed one left is taken over
-        /// only by a server with the same words.
+        /// Identity of the disk, as a text: a device that an earlier server left is taken over only for a disk of
+        /// the same identity.
         owner: String,
     },
     /// An address of this machine; port 0 is any that is free. Without TLS it must be a loopback

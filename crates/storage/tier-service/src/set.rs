@@ -73,6 +73,9 @@ pub struct Set {
     pub damage: PageDamage,
     /// Damage of logs that costs no write, by name of the disk.
     pub skipped: Vec<(String, Skipped)>,
+    /// Identity of each disk by name: a text of set, generation and backing store. A disk that was
+    /// served elsewhere meanwhile, or another one of the same name, has another identity.
+    pub identities: Vec<(String, String)>,
 }
 
 /// A held backing file, and what is beside it.
@@ -167,12 +170,16 @@ impl Set {
         let mut peer_names = vec![Vec::new(); superblock.disks.len()];
         let waker = Arc::default();
         let mut peers = Peers::new(Arc::clone(&waker));
+        let mut identities = Vec::new();
         for (disk, backing) in disks.iter().zip(&backings) {
             let index = backing.attachment.index;
             names[usize::from(index)] = Some(disk.name.clone());
             peer_names[usize::from(index)] =
                 disk.copies.peers.iter().map(|peer| peer.name.clone()).collect();
             let generation = opened.tier.status(index).map_or(0, |status| status.generation);
+            let (set, store) =
+                (u128::from_be_bytes(superblock.set), &backing.attachment.backing.name);
+            identities.push((disk.name.clone(), format!("{set:032x} {generation} {store}")));
             disk.look_for_peers(&mut peers, index, generation)
                 .map_err(failed("look for the peers of", cache))?;
         }
@@ -198,6 +205,7 @@ impl Set {
             writes: opened.writes,
             damage: opened.damage,
             skipped,
+            identities,
         })
     }
 }

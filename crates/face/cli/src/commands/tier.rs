@@ -77,11 +77,11 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let page = page::open(args)?;
     let opened = open(args, admission)?;
-    let (mut offer, set, told) = match opened {
-        Some(Set { offer, control, told, times, .. }) => {
-            (offer, Some((control.with_tls(client_tls(args)?), times)), Some(told))
+    let (mut offer, set, told, identities) = match opened {
+        Some(Set { offer, control, told, times, identities, .. }) => {
+            (offer, Some((control.with_tls(client_tls(args)?), times)), Some(told), identities)
         }
-        None => (Offer::default(), None, None),
+        None => (Offer::default(), None, None, Vec::new()),
     };
     let hold = args.hold.as_deref().map(Hold::open).transpose().map_err(|error| refused(&error))?;
     let hold = hold.map(|hold| Box::new(hold) as Box<dyn Catalog>);
@@ -89,7 +89,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
         Some((control, _)) => Some(control.catalog(hold)),
         None => hold,
     };
-    let listens = tier_listen::listens(args)?;
+    let listens = tier_listen::listens(args, &identities)?;
     let limits = Limits { poll: args.poll.to_duration(), ..Limits::default() };
     let running = block_server::start_with(offer, &listens, limits);
     let running = Arc::new(running.map_err(|error| Failure::from_error(Exit::Refused, &error))?);

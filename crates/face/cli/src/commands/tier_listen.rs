@@ -9,19 +9,24 @@ use crate::args::TierServeArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// All of it, in the order in which it is said.
-pub fn listens(args: &TierServeArgs) -> Result<Vec<Listen>, Failure> {
+/// All places at which disks are served, in the order in which they are printed. `identities` are those of
+/// the disks by name.
+pub fn listens(
+    args: &TierServeArgs,
+    identities: &[(String, String)],
+) -> Result<Vec<Listen>, Failure> {
     let mut listens = vec![Listen { place: Place::Unix(args.socket.clone()), tls: None }];
     listens.extend(args.vhost.iter().map(|vhost| {
         let (path, disk) = (vhost.path.clone(), vhost.disk.clone());
         Listen { place: Place::Vhost { path, disk }, tls: None }
     }));
-    // A tier is its file: that tells its disks from those of another one.
-    let owner = args.file.as_deref().map(|file| std::fs::canonicalize(file).unwrap_or(file.into()));
-    let owner = owner.unwrap_or_default().display().to_string();
+    // The kernel keeps a device over a restart of the server, with whatever is mounted on it. Only the very same
+    // disk, which nobody else has served meanwhile, may go on with it.
     listens.extend(args.ublk.iter().map(|ublk| {
-        let (disk, owner) = (ublk.disk.clone(), owner.clone());
-        Listen { place: Place::Ublk { number: ublk.number, disk, owner }, tls: None }
+        let known = identities.iter().find(|(name, _)| *name == ublk.disk);
+        let owner = known.map_or_else(String::new, |(_, identity)| identity.clone());
+        let (number, disk) = (ublk.number, ublk.disk.clone());
+        Listen { place: Place::Ublk { number, disk, owner }, tls: None }
     }));
     if let Some(address) = args.listen {
         listens.push(Listen { place: Place::Tcp(address), tls: tls(args)? });

@@ -64,6 +64,28 @@ fn replaced_backing_file_is_refused_until_its_owner_says_so() {
     drop(open(&host.cache(), &[host.opening()]).expect("it is known from then on"));
 }
 
+/// A block device that the kernel keeps over a restart was matched by the tier's path and the disk's name: a new tier
+/// at that path, with another disk of that name, would have gone on with what was mounted on it.
+#[test]
+fn identity_is_kept_over_restarts_and_by_no_other_disk() {
+    let host = used(Mode::Through);
+    let identity_of = |set: Result<Set, SetError>| set.expect("it opens").identities.remove(0);
+    let first = identity_of(host.open());
+    assert_eq!((first.0.as_str(), &identity_of(host.open())), ("vm1", &first));
+
+    let other = Host::new(Mode::Through);
+    assert_ne!(identity_of(open(&other.cache(), &[host.opening()])), first, "another set");
+    let back = identity_of(host.open());
+    assert_ne!(back, first, "it was served elsewhere");
+
+    let new = host.directory.path().join("new.raw");
+    std::fs::copy(host.backing(), &new).expect("room");
+    std::fs::rename(&new, host.backing()).expect("the same name");
+    let Err(SetError::Disk { source, .. }) = host.open() else { panic!("it is another file") };
+    let accepted = open_accepting(&host, &word_in(&source.to_string()));
+    assert_ne!(identity_of(accepted), back, "another backing store");
+}
+
 fn word_in(words: &str) -> String {
     words.split("--accept-identity ").nth(1).expect("a hint").to_owned()
 }
