@@ -129,7 +129,8 @@ fn member() {
     let mut token = String::new();
     std::io::stdin().lock().read_line(&mut token).expect("a token");
     let answer = |asked: Asked| {
-        let at: [u8; 8] = asked.question.try_into().map_err(|_| "no time".to_owned())?;
+        let at: [u8; 8] =
+            asked.question.try_into().map_err(|_| tilemark_cluster::RemoteError::new("no time"))?;
         let late = engine::wait_until(Nanos(u64::from_le_bytes(at)));
         Ok(late.0.to_le_bytes().to_vec())
     };

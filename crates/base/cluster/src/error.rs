@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::name::{Name, NameError};
@@ -80,6 +81,18 @@ pub enum ClusterError {
         /// What is carried.
         max: Bytes,
     },
+}
+
+/// Error of another host. Only its text crosses the network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{0}")]
+pub struct RemoteError(pub String);
+
+impl RemoteError {
+    /// Takes the text of an error.
+    pub fn new(error: impl ToString) -> Self {
+        Self(error.to_string())
+    }
 }
 
 impl ClusterError {

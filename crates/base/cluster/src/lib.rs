@@ -49,7 +49,7 @@ mod tunnel;
 use units::Bytes;
 
 pub use clock::{ClockOffset, monotonic};
-pub use error::ClusterError;
+pub use error::{ClusterError, RemoteError};
 pub use hub::{Event, Hub, HubOptions};
 pub use identity::Invitation;
 pub use member::{Answer, Asked, Member};

@@ -19,7 +19,7 @@ use zenoh::{Session, Wait};
 
 use crate::MESSAGE_MAX;
 use crate::clock::monotonic;
-use crate::error::ClusterError;
+use crate::error::{ClusterError, RemoteError};
 use crate::identity::Invitation;
 use crate::session::{Keys, endpoint, open};
 use crate::tunnel::Tunnel;
@@ -42,19 +42,18 @@ pub struct Asked {
     pub question: Vec<u8>,
 }
 
-/// What answers questions: each on a thread of its own, so that a long answer holds up no other. An
-/// error is told in words.
+/// Answers questions: each on a thread of its own, so that a long answer holds up no other.
 pub trait Answer: Send + Sync {
     /// Answers.
     ///
     /// # Errors
     ///
-    /// In words for people, if it cannot or will not.
-    fn answer(&self, asked: Asked) -> Result<Vec<u8>, String>;
+    /// The question cannot be answered.
+    fn answer(&self, asked: Asked) -> Result<Vec<u8>, RemoteError>;
 }
 
-impl<F: Fn(Asked) -> Result<Vec<u8>, String> + Send + Sync> Answer for F {
-    fn answer(&self, asked: Asked) -> Result<Vec<u8>, String> {
+impl<F: Fn(Asked) -> Result<Vec<u8>, RemoteError> + Send + Sync> Answer for F {
+    fn answer(&self, asked: Asked) -> Result<Vec<u8>, RemoteError> {
         self(asked)
     }
 }
@@ -220,19 +219,20 @@ impl Shared {
         self.offered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn part(&self, question: &[u8]) -> Result<Vec<u8>, String> {
-        let wanted: Wanted =
-            serde_json::from_slice(question).map_err(|error| format!("what is wanted: {error}"))?;
+    fn part(&self, question: &[u8]) -> Result<Vec<u8>, RemoteError> {
+        let wanted: Wanted = serde_json::from_slice(question)
+            .map_err(|error| RemoteError(format!("what is wanted: {error}")))?;
         let offered = self.offered();
         let found = offered.get(&wanted.what).ok_or_else(|| {
-            format!("nothing is offered as {:?}", wanted.what.chars().take(80).collect::<String>())
+            let what: String = wanted.what.chars().take(80).collect();
+            RemoteError(format!("nothing is offered as {what:?}"))
         })?;
         let left = found.size.saturating_sub(wanted.from);
         let mut bytes = vec![0; usize::try_from(left).unwrap_or(PART).min(PART)];
         found
             .file
             .read_exact_at(&mut bytes, wanted.from)
-            .map_err(|error| format!("reading what was offered: {error}"))?;
+            .map_err(|error| RemoteError(format!("reading what was offered: {error}")))?;
         Ok(Part { size: found.size, sha256: found.sha256, bytes: &bytes }.write())
     }
 }
@@ -246,7 +246,7 @@ fn asked(shared: &Arc<Shared>, query: Query) {
     }
     if shared.under_way.fetch_add(1, Ordering::AcqRel) >= ASKED_MAX {
         shared.under_way.fetch_sub(1, Ordering::AcqRel);
-        return reply(&query, Err(format!("more than {ASKED_MAX} questions at once")));
+        return reply(&query, Err(RemoteError(format!("more than {ASKED_MAX} questions at once"))));
     }
     let own = Arc::clone(shared);
     let thread = std::thread::Builder::new().name(String::from("asked"));
@@ -267,13 +267,13 @@ fn asked(shared: &Arc<Shared>, query: Query) {
 }
 
 /// 0 and the answer, or 1 and why there is none.
-fn reply(query: &Query, answer: Result<Vec<u8>, String>) {
+fn reply(query: &Query, answer: Result<Vec<u8>, RemoteError>) {
     let (kind, bytes) = match answer {
         Ok(bytes) if bytes.len() as u64 >= MESSAGE_MAX.get() => {
             (1, format!("an answer of {} bytes is too large", bytes.len()).into_bytes())
         }
         Ok(bytes) => (0, bytes),
-        Err(words) => (1, words.into_bytes()),
+        Err(error) => (1, error.0.into_bytes()),
     };
     let message = [&[kind][..], &bytes].concat();
     // Who asked may be gone.

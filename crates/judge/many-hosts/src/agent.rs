@@ -10,18 +10,17 @@ use bench::plan::{Layer, Origin, ResolvedPlan, Surroundings, resolve};
 use bench::progress::{Control, Request};
 use bench::rig::{Load, PrefillSoFar, RealRig, Rig, reach};
 use bench::run::{KeptRun, RunPart, caches, summary, target_facts, warnings};
-use cluster::{Asked, ClusterError, Invitation, Member};
+use cluster::{Asked, ClusterError, Invitation, Member, RemoteError};
 use datastore::{Datastore, Preflight, Removed};
 use run_store::run::ToolFacts;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use units::{Bytes, Nanos};
 
 use crate::allowed::{Allowed, Permitted};
-use crate::hold::Hold;
+use crate::hold::{HeldBy, Hold};
+use crate::refusal::{AgentError, data, json, read, to_data, with_causes};
 use crate::seeing::{Seeing, Sight, in_memory};
 use crate::simulating::{Foreseeing, Simulating};
-use crate::under_way::{Eyes, UnderWay, held, told};
+use crate::under_way::{Eyes, UnderWay, held};
 use crate::wire::{
     Began, Begin, Examined, Failed, Hello, Job, JobDone, JobState, Lose, Lost, Open, Opened, Order,
     Put, Ready, Refused, Reusable, Said, Sees, SimulateStep, Simulation, Stand, Study, Take,
@@ -42,7 +41,7 @@ pub struct AgentOptions {
     /// How long the controller is looked for.
     pub join_within: Duration,
     /// Does what commands of the program do on one machine.
-    pub commands: fn(&Order) -> Result<Said, String>,
+    pub commands: fn(&Order) -> Result<Said, AgentError>,
     /// Which of several agents on one machine this is; empty for the only one.
     pub slot: String,
 }
@@ -68,7 +67,7 @@ pub enum AgentEnd {
 pub struct Agent {
     options: AgentOptions,
     /// Or who else has this host.
-    hold: Result<Hold, String>,
+    hold: Result<Hold, HeldBy>,
     invitation: Invitation,
     member: RwLock<Option<Arc<Member>>>,
     /// Until when it stays away, because the plan had it lose its power.
@@ -163,7 +162,7 @@ impl Agent {
     fn join(self: &Arc<Self>) -> Result<(), ClusterError> {
         let AgentOptions { lease, join_within, .. } = self.options;
         let answering = Arc::clone(self);
-        let answer = move |asked: Asked| answering.answer(&asked);
+        let answer = move |asked: Asked| answering.answer(&asked).map_err(RemoteError::new);
         let member = Member::join(&self.invitation, lease, join_within, Box::new(answer))?;
         let mut place = self.member.write().unwrap_or_else(PoisonError::into_inner);
         let before = place.replace(Arc::new(member));
@@ -216,7 +215,7 @@ impl Agent {
         not_ended
     }
 
-    fn answer(self: &Arc<Self>, asked: &Asked) -> Result<Vec<u8>, String> {
+    fn answer(self: &Arc<Self>, asked: &Asked) -> Result<Vec<u8>, AgentError> {
         let question = &asked.question;
         match asked.topic.as_str() {
             topic::HELLO => json(&self.hello()),
@@ -267,13 +266,17 @@ impl Agent {
             asked if Seeing::is_asked(asked) => {
                 self.seeing.answer(asked, question, |who| self.sight(who))
             }
-            other => Err(format!("no question is called {other:?}")),
+            other => Err(AgentError::refused(format!("no question is called {other:?}"))),
         }
     }
 
+    fn hold(&self) -> Result<&Hold, AgentError> {
+        Ok(self.hold.as_ref().map_err(HeldBy::clone)?)
+    }
+
     /// What recording takes, for whom this host is held then.
-    fn sight(self: &Arc<Self>, who: &str) -> Result<Sight, String> {
-        let hold = self.hold.as_ref().map_err(|by| format!("this host is held by {by}"))?;
+    fn sight(self: &Arc<Self>, who: &str) -> Result<Sight, AgentError> {
+        let hold = self.hold()?;
         hold.is_held_by(who.to_owned());
         let AgentOptions { allowed, base, tool, .. } = self.options.clone();
         let own = Arc::clone(self);
@@ -289,13 +292,13 @@ impl Agent {
             tool: self.options.tool.clone(),
             hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             allowed: self.options.allowed.names(),
-            held_by: self.hold.as_ref().err().cloned(),
+            held_by: self.hold.as_ref().err().map(|by| by.0.clone()),
             processors: std::thread::available_parallelism().map_or(1, Into::into),
         }
     }
 
     /// What the target is, and whether it may be used: nothing is touched.
-    fn examined(&self, asked: &Open) -> Result<Examined, String> {
+    fn examined(&self, asked: &Open) -> Result<Examined, AgentError> {
         let plan = resolved(asked)?;
         let permitted = self.allowed(&plan, asked)?;
         let options = store_options(&plan, asked);
@@ -312,23 +315,24 @@ impl Agent {
     }
 
     /// Which runs left disks there that fit this one's part.
-    fn kept(&self, asked: &Reusable) -> Result<Vec<KeptRun>, String> {
+    fn kept(&self, asked: &Reusable) -> Result<Vec<KeptRun>, AgentError> {
         let plan = resolved(&asked.open)?;
         self.allowed(&plan, &asked.open)?;
         let Ok(reuse) = asked.reuse.parse();
         let suffix = format!("-{}", self.invitation.member());
         let part = RunPart { suffix: &suffix, tiles: Some(&asked.open.tiles) };
-        bench::run::kept(&plan, &reuse, part).map_err(|error| told(&error))
+        Ok(bench::run::kept(&plan, &reuse, part)?)
     }
 
-    fn said(&self, order: &Order) -> Result<Said, String> {
-        let hold = self.hold.as_ref().map_err(|by| format!("this host is held by {by}"))?;
+    fn said(&self, order: &Order) -> Result<Said, AgentError> {
+        let hold = self.hold()?;
         let checked = order.target().map(|target| self.options.allowed.check(target, false));
-        let permitted = checked.transpose().map_err(|error| error.to_string())?;
+        let permitted = checked.transpose()?;
         hold.is_held_by("somebody who looks after it".to_owned());
         let Some(permitted) = permitted else { return (self.options.commands)(order) };
         let order = order.with_target(permitted.target().to_string());
-        let mut said = (self.options.commands)(&order).map_err(|text| permitted.named(&text))?;
+        let mut said = (self.options.commands)(&order)
+            .map_err(|error| AgentError::failed(permitted.named(&error.to_string())))?;
         said.text = permitted.named(&said.text);
         said.errors = said.errors.iter().map(|text| permitted.named(text)).collect();
         // Nothing but strings has a path in it.
@@ -337,26 +341,28 @@ impl Agent {
         Ok(said)
     }
 
-    fn allowed(&self, plan: &ResolvedPlan, asked: &Open) -> Result<Permitted, String> {
-        let checked = self.options.allowed.check(&plan.datastore, asked.allowances.allow_root_fs);
-        checked.map_err(|error| error.to_string())
+    fn allowed(&self, plan: &ResolvedPlan, asked: &Open) -> Result<Permitted, AgentError> {
+        Ok(self.options.allowed.check(&plan.datastore, asked.allowances.allow_root_fs)?)
     }
 
-    fn opened(&self, asked: Open) -> Result<Opened, String> {
-        let hold = self.hold.as_ref().map_err(|by| format!("this host is held by {by}"))?;
+    fn opened(&self, asked: Open) -> Result<Opened, AgentError> {
+        let hold = self.hold()?;
         let mut open = held(&self.open);
         match open.as_ref() {
             Some(known) if known.run_id == asked.run_id => return Ok(known.opened.clone()),
-            Some(known) => return Err(format!("run {} is open here", known.run_id)),
+            Some(known) => {
+                return Err(AgentError::refused(format!("run {} is open here", known.run_id)));
+            }
             None => {}
         }
         let plan = resolved(&asked)?;
         let permitted = self.allowed(&plan, &asked)?;
         let target = permitted.target();
         let options = store_options(&plan, &asked);
-        let services = reach(&plan).map_err(|error| told(&error))?;
+        let services = reach(&plan)?;
         let store = Datastore::open(target, Bytes::new(asked.needed_bytes), &options)
-            .map_err(|error| permitted.named(&told(&BenchError::from(error))))?;
+            .map_err(|error| permitted.named(&with_causes(&BenchError::from(error))))
+            .map_err(AgentError::failed)?;
         let preflight = Preflight { target: permitted.text(), ..store.preflight().clone() };
         let environment = run_store::env::capture(permitted.path(), self.options.tool.clone());
         let value = |document| serde_json::to_value(document).unwrap_or_default();
@@ -371,8 +377,7 @@ impl Agent {
             environment: value(environment),
         };
         let state = self.options.base.join(format!("{}.verify", asked.run_id));
-        let rig = RealRig::new(store, &plan, asked.allowances.keep, state)
-            .map_err(|error| told(&error))?;
+        let rig = RealRig::new(store, &plan, asked.allowances.keep, state)?;
         *held(&self.rig) = Some(rig.with_services(services));
         hold.is_held_by(format!("run {} of {}", asked.run_id, asked.controller));
         let made_by = asked.made_by().to_owned();
@@ -381,8 +386,8 @@ impl Agent {
     }
 
     /// Simulates points of a study from now on; asked again, it goes on as it is.
-    fn begin_study(&self, asked: Study) -> Result<(), String> {
-        let hold = self.hold.as_ref().map_err(|by| format!("this host is held by {by}"))?;
+    fn begin_study(&self, asked: Study) -> Result<(), AgentError> {
+        let hold = self.hold()?;
         let mut study = held(&self.study);
         if study.is_none() {
             hold.is_held_by(format!("study {}", asked.name));
@@ -391,13 +396,13 @@ impl Agent {
         Ok(())
     }
 
-    fn study(&self) -> Result<Arc<Simulating>, String> {
-        held(&self.study).clone().ok_or_else(|| "no study is simulated here".to_owned())
+    fn study(&self) -> Result<Arc<Simulating>, AgentError> {
+        held(&self.study).clone().ok_or_else(|| AgentError::refused("no study is simulated here"))
     }
 
     /// Simulates steps of a run from now on; asked again, it goes on as it is.
-    fn begin_simulation(&self, asked: Simulation) -> Result<(), String> {
-        let hold = self.hold.as_ref().map_err(|by| format!("this host is held by {by}"))?;
+    fn begin_simulation(&self, asked: Simulation) -> Result<(), AgentError> {
+        let hold = self.hold()?;
         let mut steps = held(&self.steps);
         if steps.is_none() {
             hold.is_held_by("a simulation".to_owned());
@@ -406,45 +411,48 @@ impl Agent {
         Ok(())
     }
 
-    fn steps(&self) -> Result<Arc<Foreseeing>, String> {
-        held(&self.steps).clone().ok_or_else(|| "no run is simulated here".to_owned())
+    fn steps(&self) -> Result<Arc<Foreseeing>, AgentError> {
+        held(&self.steps).clone().ok_or_else(|| AgentError::refused("no run is simulated here"))
     }
 
-    fn begin_step(self: &Arc<Self>, asked: &SimulateStep) -> Result<(), String> {
+    fn begin_step(self: &Arc<Self>, asked: &SimulateStep) -> Result<(), AgentError> {
         let own = Arc::clone(self);
         let what = step_name(asked.number);
         if let Some(member) = self.member() {
             asked.received.iter().for_each(|number| member.withdraw(&step_name(*number)));
         }
         self.steps()?.begin(asked, move |bytes| {
-            let member = own.member().ok_or("the controller is gone")?;
-            let file = in_memory(&bytes).map_err(|error| error.to_string())?;
-            member.offer(&what, file).map_err(|error| error.to_string())
+            let member =
+                own.member().ok_or_else(|| AgentError::refused("the controller is gone"))?;
+            let file = in_memory(&bytes).map_err(AgentError::failed)?;
+            member.offer(&what, file).map_err(AgentError::failed)
         })
     }
 
-    fn plan(&self) -> Result<ResolvedPlan, String> {
+    fn plan(&self) -> Result<ResolvedPlan, AgentError> {
         let open = held(&self.open);
-        open.as_ref().map(|open| open.plan.clone()).ok_or_else(|| "no run is open here".to_owned())
+        open.as_ref()
+            .map(|open| open.plan.clone())
+            .ok_or_else(|| AgentError::refused("no run is open here"))
     }
 
     /// Whether what another host opened is seen from here.
-    fn sees(&self, asked: &Sees) -> Result<bool, String> {
+    fn sees(&self, asked: &Sees) -> Result<bool, AgentError> {
         let plan = self.plan()?;
-        let target = plan.datastore.parse().map_err(|error| format!("{error}"))?;
-        let found = datastore::find_owned(&target).map_err(|error| error.to_string())?;
+        let target = plan.datastore.parse().map_err(AgentError::failed)?;
+        let found = datastore::find_owned(&target).map_err(AgentError::failed)?;
         Ok(found.iter().any(|owned| owned.run_id == asked.run_id))
     }
 
     /// Begins a job on a thread of its own. Asked again, the same job is not begun again.
-    fn begin_job(self: &Arc<Self>, job: Job) -> Result<(), String> {
+    fn begin_job(self: &Arc<Self>, job: Job) -> Result<(), AgentError> {
         let mut current = held(&self.job);
         if let Some(current) = current.as_ref()
             && matches!(*held(&current.state), JobState::Going { .. })
         {
             return match current.job == job {
                 true => Ok(()),
-                false => Err("another job is under way".to_owned()),
+                false => Err(AgentError::refused("another job is under way")),
             };
         }
         let plan = self.plan()?;
@@ -458,7 +466,7 @@ impl Agent {
             *held(&begun.state) = done.map_or_else(JobState::Failed, JobState::Done);
         };
         let spawned = std::thread::Builder::new().name("job".to_owned()).spawn(work);
-        spawned.map(drop).map_err(|error| format!("starting a thread: {error}"))
+        spawned.map(drop).map_err(AgentError::Thread)
     }
 
     fn work(&self, plan: &ResolvedPlan, under_way: &JobUnderWay) -> Result<JobDone, Failed> {
@@ -512,23 +520,23 @@ impl Agent {
         }
     }
 
-    fn with_job<T>(&self, get: impl FnOnce(&JobUnderWay) -> T) -> Result<T, String> {
-        held(&self.job).as_deref().map(get).ok_or_else(|| "no job was begun".to_owned())
+    fn with_job<T>(&self, get: impl FnOnce(&JobUnderWay) -> T) -> Result<T, AgentError> {
+        held(&self.job).as_deref().map(get).ok_or_else(|| AgentError::refused("no job was begun"))
     }
 
-    fn ready(&self, asked: Ready) -> Result<(), String> {
+    fn ready(&self, asked: Ready) -> Result<(), AgentError> {
         let plan = self.plan()?;
         let Ready { epoch, order, guests } = asked;
         guests.values().try_for_each(|run_id| self.is_of_this_run(run_id))?;
-        let driven = driven(&plan, &order).map_err(|error| told(&error))?;
+        let driven = driven(&plan, &order)?;
         if let Some(rig) = held(&self.rig).as_mut() {
-            rig.open_guests(&plan, &driven, &guests).map_err(|error| told(&error))?;
+            rig.open_guests(&plan, &driven, &guests)?;
         }
         *held(&self.ready) = Some(Built { epoch, driven, guests });
         Ok(())
     }
 
-    fn begin(self: &Arc<Self>, asked: &Begin) -> Result<Began, String> {
+    fn begin(self: &Arc<Self>, asked: &Begin) -> Result<Began, AgentError> {
         let mut current = held(&self.load);
         if let Some((load, began)) = current.as_ref()
             && load.epoch() == asked.epoch
@@ -536,17 +544,18 @@ impl Agent {
             return Ok(*began);
         }
         let built = held(&self.ready).take_if(|built| built.epoch == asked.epoch);
-        let Built { driven, guests, .. } = built.ok_or("it was not made ready")?;
+        let Built { driven, guests, .. } =
+            built.ok_or_else(|| AgentError::refused("it was not made ready"))?;
         let tiles = driven.iter().filter_map(|own| own.instance.member.tile).collect();
         // One that was lost may still wait for its last answers.
         if let Some((before, _)) = current.as_ref() {
             let _ = before.finished(END_WAIT);
         }
         let mut rig = held(&self.rig);
-        let rig = rig.as_mut().ok_or("nothing is open here")?;
+        let rig = rig.as_mut().ok_or_else(|| AgentError::refused("nothing is open here"))?;
         rig.begin_at(Nanos(asked.at_ns));
         let watch = rig.watch();
-        let load = rig.drive_with(driven, &guests).map_err(|error| told(&error))?;
+        let load = rig.drive_with(driven, &guests)?;
         let began = Began { unit_bytes: load.unit().get(), began_late_ns: load.began_late().0 };
         let own = Arc::clone(self);
         let send = move |bytes: &[u8]| {
@@ -555,24 +564,24 @@ impl Agent {
         };
         let eyes = move || Eyes { watch, meters: bystanders::meters() };
         let under_way = UnderWay::start((asked.epoch, tiles), load, eyes, Box::new(send))
-            .map_err(|error| format!("starting a thread: {error}"))?;
+            .map_err(AgentError::Thread)?;
         *current = Some((under_way, began));
         Ok(began)
     }
 
     /// Disks of other runs are nobody's to drive here.
-    fn is_of_this_run(&self, run_id: &str) -> Result<(), String> {
+    fn is_of_this_run(&self, run_id: &str) -> Result<(), AgentError> {
         let open = held(&self.open);
         let own = open.as_ref().map_or("", |open| open.made_by.as_str());
         let whole = own.strip_suffix(self.invitation.member().as_str());
         match whole.is_some_and(|whole| whole.ends_with('-') && run_id.starts_with(whole)) {
             true => Ok(()),
-            false => Err(format!("{run_id} is no part of the run {own}")),
+            false => Err(AgentError::refused(format!("{run_id} is no part of the run {own}"))),
         }
     }
 
     /// Ends the load and falls silent, as at a power cut.
-    fn lose(self: &Arc<Self>, asked: &Lose) -> Result<(), String> {
+    fn lose(self: &Arc<Self>, asked: &Lose) -> Result<(), AgentError> {
         self.of_load(asked.epoch, UnderWay::lose)?;
         *held(&self.away) = Some(Instant::now() + Duration::from_nanos(asked.away_ns));
         let member = self.member();
@@ -582,14 +591,15 @@ impl Agent {
             member.inspect(|member| member.fall_silent());
         };
         let spawned = std::thread::Builder::new().name("power".to_owned()).spawn(silent);
-        spawned.map(drop).map_err(|error| format!("starting a thread: {error}"))
+        spawned.map(drop).map_err(AgentError::Thread)
     }
 
-    fn of_load<T>(&self, epoch: u64, get: impl FnOnce(&UnderWay) -> T) -> Result<T, String> {
+    fn of_load<T>(&self, epoch: u64, get: impl FnOnce(&UnderWay) -> T) -> Result<T, AgentError> {
         // The lock is not held while the end is waited for.
         let load = held(&self.load).as_ref().map(|(load, _)| Arc::clone(load));
         let load = load.filter(|load| load.epoch() == epoch);
-        load.map(|load| get(&load)).ok_or_else(|| format!("there is no load {epoch} here"))
+        let missing = || AgentError::refused(format!("there is no load {epoch} here"));
+        load.map(|load| get(&load)).ok_or_else(missing)
     }
 }
 
@@ -600,10 +610,10 @@ impl std::fmt::Debug for Agent {
 }
 
 /// The plan as the controller has it: every value is in it, so nothing of this machine is asked for.
-fn resolved(asked: &Open) -> Result<ResolvedPlan, String> {
+fn resolved(asked: &Open) -> Result<ResolvedPlan, AgentError> {
     let layers = [Layer { origin: Origin::Plan, ..Layer::of_plan(&asked.plan) }];
     let here = Surroundings { entropy: 0, cores: 1 };
-    resolve(&layers, asked.tile.clone(), here).map_err(|error| error.to_string())
+    Ok(resolve(&layers, asked.tile.clone(), here)?)
 }
 
 fn store_options(plan: &ResolvedPlan, asked: &Open) -> datastore::Options {
@@ -633,21 +643,5 @@ fn failed(error: &BenchError) -> Failed {
         BenchError::Mismatch(blocks) => blocks.clone(),
         _ => Vec::new(),
     };
-    Failed { text: told(error), is_interrupted: error.is_interruption(), wrong_blocks }
-}
-
-fn read<T: DeserializeOwned>(question: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(question).map_err(|error| format!("the question: {error}"))
-}
-
-fn data<T: DeserializeOwned>(question: &[u8]) -> Result<T, String> {
-    postcard::from_bytes(question).map_err(|error| format!("the question: {error}"))
-}
-
-fn to_data<T: Serialize>(answer: &T) -> Result<Vec<u8>, String> {
-    postcard::to_stdvec(answer).map_err(|error| format!("the answer: {error}"))
-}
-
-fn json<T: Serialize>(answer: &T) -> Result<Vec<u8>, String> {
-    serde_json::to_vec(answer).map_err(|error| format!("the answer: {error}"))
+    Failed { text: with_causes(error), is_interrupted: error.is_interruption(), wrong_blocks }
 }

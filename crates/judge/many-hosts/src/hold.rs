@@ -11,18 +11,24 @@ pub(crate) struct Hold {
     holder: Arc<Mutex<String>>,
 }
 
+/// Holder of the host, in its own words; or the error that kept this process from holding it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("this host is held by {0}")]
+pub struct HeldBy(pub String);
+
 /// What is told is no longer than this.
 const TOLD_MAX: u64 = 512;
 
 impl Hold {
     /// Takes this host, or the part of it that `slot` names; or says who has it.
-    pub fn take(slot: &str) -> Result<Self, String> {
+    pub fn take(slot: &str) -> Result<Self, HeldBy> {
         let place = if slot.is_empty() { String::new() } else { format!("/{slot}") };
         let name = format!("tilemark-agent{place}");
         let address = SocketAddr::from_abstract_name(name.as_bytes())
-            .map_err(|error| format!("the name {name:?} cannot be used: {error}"))?;
+            .map_err(|error| HeldBy(format!("the name {name:?} cannot be used: {error}")))?;
         let listener = UnixListener::bind_addr(&address).map_err(|_| {
-            told(&address).unwrap_or_else(|| "another agent, which does not say more".to_owned())
+            let unknown = || "another agent, which does not say more".to_owned();
+            HeldBy(told(&address).unwrap_or_else(unknown))
         })?;
         let hold =
             Self { holder: Arc::new(Mutex::new("an agent that nobody uses yet".to_owned())) };
@@ -34,7 +40,7 @@ impl Hold {
                     own.tell(asking);
                 }
             })
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| HeldBy(error.to_string()))?;
         Ok(hold)
     }
 
@@ -68,9 +74,9 @@ mod tests {
     fn a_second_agent_is_told_who_holds_the_host() {
         let slot = format!("test-{}", std::process::id());
         let first = Hold::take(&slot).expect("nobody has it");
-        assert_eq!(Hold::take(&slot).expect_err("taken"), "an agent that nobody uses yet");
+        assert_eq!(Hold::take(&slot).expect_err("taken").0, "an agent that nobody uses yet");
         first.is_held_by("run 7 of desk\u{1b}[2J".to_owned());
-        assert_eq!(Hold::take(&slot).expect_err("taken"), "run 7 of desk[2J");
+        assert_eq!(Hold::take(&slot).expect_err("taken").0, "run 7 of desk[2J");
         Hold::take(&format!("{slot}-b")).expect("another place");
     }
 }

@@ -320,7 +320,7 @@ impl Load for HostsLoad {
         for (part, finished) in self.finished.iter().enumerate() {
             let Some(finished) = finished else { continue };
             let name = &self.part(part).name;
-            let outcome = finished.outcome.clone().map_err(|what| host_error(name, what))?;
+            let outcome = finished.outcome.clone().map_err(|what| host_error(name, what.0))?;
             add(&mut all, outcome, name);
         }
         Ok(all)

@@ -9,8 +9,10 @@ use bench::run::{Foresee, Here};
 use spec::study::ResolvedConfiguration;
 use study::{PartOutcome, Point, Simulate, Simulated};
 
-use crate::under_way::{held, told};
+use crate::refusal::{AgentError, with_causes};
+use crate::under_way::held;
 use crate::wire::{SimulatePoint, SimulateStep, Simulation};
+use cluster::RemoteError;
 
 /// What is simulated here for a controller, each on a thread of its own: by number; nothing while it goes on.
 #[derive(Debug)]
@@ -30,7 +32,7 @@ impl<O: Clone + Send + 'static> Going<O> {
         number: u64,
         received: &[u64],
         work: impl FnOnce() -> O + Send + 'static,
-    ) -> Result<(), String> {
+    ) -> Result<(), AgentError> {
         let mut all = held(&self.0);
         all.retain(|number, _| !received.contains(number));
         if all.contains_key(&number) {
@@ -38,7 +40,7 @@ impl<O: Clone + Send + 'static> Going<O> {
         }
         let going = all.values().filter(|outcome| outcome.is_none()).count();
         if going >= GOING_MAX * available_parallelism().map_or(1, Into::into) {
-            return Err(format!("{going} simulations go on here"));
+            return Err(AgentError::refused(format!("{going} simulations go on here")));
         }
         all.insert(number, None);
         let own = Arc::clone(self);
@@ -47,13 +49,14 @@ impl<O: Clone + Send + 'static> Going<O> {
             held(&own.0).insert(number, Some(outcome));
         };
         let spawned = std::thread::Builder::new().name("simulation".to_owned()).spawn(work);
-        spawned.map(drop).map_err(|error| format!("starting a thread: {error}"))
+        spawned.map(drop).map_err(AgentError::Thread)
     }
 
     /// What it came to; nothing while it goes on.
-    fn outcome(&self, number: u64) -> Result<Option<O>, String> {
+    fn outcome(&self, number: u64) -> Result<Option<O>, AgentError> {
         let all = held(&self.0);
-        all.get(&number).cloned().ok_or_else(|| format!("number {number} was not begun here"))
+        let unknown = || AgentError::refused(format!("number {number} was not begun here"));
+        all.get(&number).cloned().ok_or_else(unknown)
     }
 }
 
@@ -78,9 +81,9 @@ impl Simulating {
     }
 
     /// Begins a point.
-    pub fn begin(self: &Arc<Self>, asked: SimulatePoint) -> Result<(), String> {
+    pub fn begin(self: &Arc<Self>, asked: SimulatePoint) -> Result<(), AgentError> {
         if asked.index >= self.configurations.len() || asked.repeat == 0 {
-            return Err(format!("there is no configuration {}", asked.index));
+            return Err(AgentError::refused(format!("there is no configuration {}", asked.index)));
         }
         let own = Arc::clone(self);
         let (number, received) = (asked.number, asked.received.clone());
@@ -99,7 +102,7 @@ impl Simulating {
     }
 
     /// What a point came to; nothing while it goes on.
-    pub fn outcome(&self, number: u64) -> Result<Option<PartOutcome>, String> {
+    pub fn outcome(&self, number: u64) -> Result<Option<PartOutcome>, AgentError> {
         self.points.outcome(number)
     }
 
@@ -113,18 +116,16 @@ impl Simulating {
 #[derive(Debug)]
 pub(crate) struct Foreseeing {
     here: Here,
-    steps: Arc<Going<Result<(), String>>>,
+    steps: Arc<Going<Result<(), RemoteError>>>,
 }
 
 impl Foreseeing {
     /// None yet.
-    pub fn new(asked: Simulation) -> Result<Arc<Self>, String> {
+    pub fn new(asked: Simulation) -> Result<Arc<Self>, AgentError> {
         let layers = [Layer { origin: Origin::Plan, ..Layer::of_plan(&asked.plan) }];
         let here = Surroundings { entropy: 0, cores: 1 };
-        let plan =
-            resolve_simulated(&layers, asked.tile, here).map_err(|error| error.to_string())?;
-        let here =
-            Here::new(&plan, asked.array, NonZeroUsize::MIN).map_err(|error| told(&error))?;
+        let plan = resolve_simulated(&layers, asked.tile, here)?;
+        let here = Here::new(&plan, asked.array, NonZeroUsize::MIN)?;
         Ok(Arc::new(Self { here, steps: Going::new() }))
     }
 
@@ -132,18 +133,21 @@ impl Foreseeing {
     pub fn begin(
         self: &Arc<Self>,
         asked: &SimulateStep,
-        offer: impl FnOnce(Vec<u8>) -> Result<(), String> + Send + 'static,
-    ) -> Result<(), String> {
+        offer: impl FnOnce(Vec<u8>) -> Result<(), AgentError> + Send + 'static,
+    ) -> Result<(), AgentError> {
         let own = Arc::clone(self);
         let &SimulateStep { number, tiles, repeat, ref received } = asked;
         self.steps.begin(number, received, move || {
-            let foreseen = own.here.step(tiles, repeat).map_err(|error| told(&error))?;
-            offer(crate::wire::write_step(&foreseen))
+            let foreseen = own
+                .here
+                .step(tiles, repeat)
+                .map_err(|error| RemoteError::new(with_causes(&error)))?;
+            offer(crate::wire::write_step(&foreseen)).map_err(RemoteError::new)
         })
     }
 
     /// Whether a step is there; nothing while it goes on.
-    pub fn outcome(&self, number: u64) -> Result<Option<Result<(), String>>, String> {
+    pub fn outcome(&self, number: u64) -> Result<Option<Result<(), RemoteError>>, AgentError> {
         self.steps.outcome(number)
     }
 }

@@ -6,7 +6,7 @@ use bench::plan::ResolvedPlan;
 use bench::progress::{Control, Request};
 use bench::rig::Foreseen;
 use bench::run::Foresee;
-use cluster::Invitation;
+use cluster::{Invitation, RemoteError};
 use run_store::run::ToolFacts;
 use spec::array::Array;
 use units::Bytes;
@@ -67,7 +67,7 @@ impl<'a> Steps<'a> {
         let asked = SimulateStep { number, tiles, repeat, received };
         link.ask::<_, ()>(host, topic::STEP, &asked, SOON)?;
         loop {
-            let outcome: Option<Result<(), String>> =
+            let outcome: Option<Result<(), RemoteError>> =
                 link.ask(host, topic::STEP_OUTCOME, &number, SOON)?;
             match outcome {
                 Some(Ok(())) => break,

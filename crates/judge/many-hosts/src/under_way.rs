@@ -2,14 +2,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bench::BenchError;
 use bench::rig::{Carried, Load, LoadOutcome, MoveError, Orders, RealLoad, Received};
 use bystanders::HostWatch;
 use bystanders::disturbance::Seen;
+use cluster::RemoteError;
 use run_store::gauge::GaugeSource;
 use run_store::run::Disturbance;
 use units::Nanos;
 
+use crate::refusal::{AgentError, with_causes};
 use crate::wire::{Came, Finished, Sent, Stands, Taken};
 
 /// How long a slice is waited for at a time.
@@ -78,7 +79,7 @@ impl UnderWay {
     }
 
     /// Takes a tile out: all of it at the same time.
-    pub fn take(&self, tile: u32) -> Result<Taken, String> {
+    pub fn take(&self, tile: u32) -> Result<Taken, AgentError> {
         let (own, orders) = (self.instances_of(tile)?, &self.orders);
         let taken: Result<Vec<Carried>, MoveError> = std::thread::scope(|scope| {
             let take = |instance: &u32| {
@@ -88,18 +89,19 @@ impl UnderWay {
             let all: Vec<_> = own.iter().map(take).collect();
             all.into_iter().map(|one| one.join().unwrap_or(Err(MoveError::Ended))).collect()
         });
-        Ok(Taken { instances: taken.map_err(told_of)? })
+        Ok(Taken { instances: taken? })
     }
 
     /// Puts a tile in, or lets its users begin anew here.
-    pub fn put(&self, tile: u32, taken: Option<Taken>) -> Result<Came, String> {
+    pub fn put(&self, tile: u32, taken: Option<Taken>) -> Result<Came, AgentError> {
         let (own, orders) = (self.instances_of(tile)?, &self.orders);
         let mut carried: Vec<Option<Carried>> = match taken {
             Some(taken) => taken.instances.into_iter().map(Some).collect(),
             None => vec![None; own.len()],
         };
         if carried.len() != own.len() {
-            return Err(format!("{} of {} instances came", carried.len(), own.len()));
+            let came = format!("{} of {} instances came", carried.len(), own.len());
+            return Err(AgentError::refused(came));
         }
         let came: Result<Vec<Nanos>, MoveError> = std::thread::scope(|scope| {
             let put = |(instance, carried): (&u32, Option<Carried>)| {
@@ -109,15 +111,15 @@ impl UnderWay {
             let all: Vec<_> = own.iter().zip(carried.drain(..)).map(put).collect();
             all.into_iter().map(|one| one.join().unwrap_or(Err(MoveError::Ended))).collect()
         });
-        let last = came.map_err(told_of)?.into_iter().max().unwrap_or_default();
+        let last = came?.into_iter().max().unwrap_or_default();
         Ok(Came { goes_on_ns: last.0 })
     }
 
     /// Stands still for so long.
-    pub fn stand_still(&self, time: Nanos) -> Result<Stands, String> {
+    pub fn stand_still(&self, time: Nanos) -> Result<Stands, AgentError> {
         let from = self.orders.now();
         let until = from.saturating_add(time);
-        self.orders.stand_still(until).map_err(told_of)?;
+        self.orders.stand_still(until)?;
         Ok(Stands { from_ns: from.0, until_ns: until.0 })
     }
 
@@ -128,10 +130,11 @@ impl UnderWay {
         self.stop();
     }
 
-    fn instances_of(&self, tile: u32) -> Result<Vec<u32>, String> {
+    fn instances_of(&self, tile: u32) -> Result<Vec<u32>, AgentError> {
         let all = (0..).zip(&self.tiles);
         let own: Vec<u32> = all.filter(|(_, own)| **own == tile).map(|(at, _)| at).collect();
-        if own.is_empty() { Err(format!("tile {} is not known here", tile + 1)) } else { Ok(own) }
+        let unknown = || AgentError::refused(format!("tile {} is not known here", tile + 1));
+        if own.is_empty() { Err(unknown()) } else { Ok(own) }
     }
 
     /// The measured time begins now.
@@ -189,12 +192,14 @@ impl UnderWay {
             number += 1;
         };
         let outcome = match failure {
-            Some(error) => Err(told(&error)),
-            None => load.finish().map_err(|error| told(&error)),
+            Some(error) => Err(error),
+            None => load.finish(),
         };
         let is_lost = self.is_lost.load(Ordering::Acquire);
         let disturbances = if is_lost { Vec::new() } else { eyes.disturbances(own_bytes) };
-        let outcome = outcome.map(|outcome| LoadOutcome { disturbances, ..outcome });
+        let outcome = outcome
+            .map(|outcome| LoadOutcome { disturbances, ..outcome })
+            .map_err(|error| RemoteError::new(with_causes(&error)));
         let end = Sent { epoch: self.epoch, number, slice: None, gauges: Vec::new() };
         *held(&self.ended.0) = Some(Finished { slices: number, outcome });
         self.ended.1.notify_all();
@@ -227,21 +232,6 @@ impl Eyes {
             Err(_) => bystanders::disturbance::seen(found),
         }
     }
-}
-
-fn told_of(error: MoveError) -> String {
-    error.to_string()
-}
-
-/// An error with its causes.
-pub(crate) fn told(error: &BenchError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text += &format!(": {error}");
-        cause = error.source();
-    }
-    text
 }
 
 pub(crate) fn held<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use bench::fleet::StepOrder;
 use bench::rig::{Carried, Foreseen, LoadOutcome, Prefilled};
+use cluster::RemoteError;
 use run_store::gauge::Gauge;
 use run_store::run::{ToolFacts, Warning};
 use run_store::slice::Slice;
@@ -498,7 +499,7 @@ pub struct Finished {
     /// How many slices there were.
     pub slices: u64,
     /// What was done; or why that is not known.
-    pub outcome: Result<LoadOutcome, String>,
+    pub outcome: Result<LoadOutcome, RemoteError>,
 }
 
 /// What an agent sends without being asked.

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use tilemark_cluster::{Asked, Event, Hub, HubOptions, Invitation, Member, Name};
+use tilemark_cluster::{Asked, Event, Hub, HubOptions, Invitation, Member, Name, RemoteError};
 
 /// Whatever is waited for comes long before, also on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
@@ -36,9 +36,9 @@ pub(crate) fn hub(members: &[&str]) -> (Hub, Receiver<Event>) {
 }
 
 /// Answers with what it was asked, in words; refuses what is about `no`.
-fn echo(asked: Asked) -> Result<Vec<u8>, String> {
+fn echo(asked: Asked) -> Result<Vec<u8>, RemoteError> {
     match asked.topic.as_str() {
-        "no" => Err("not today".to_owned()),
+        "no" => Err(RemoteError::new("not today")),
         "slow" => {
             std::thread::sleep(Duration::from_millis(500));
             Ok(Vec::new())

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use tilemark_cluster::{ClusterError, Event, MESSAGE_MAX, Member, monotonic};
+use tilemark_cluster::{ClusterError, Event, MESSAGE_MAX, Member, RemoteError, monotonic};
 use units::{Bytes, Nanos};
 
 use crate::{DEADLINE, LEASE, hub, joined, name, wait_for};
@@ -37,7 +37,9 @@ fn a_long_answer_holds_up_no_other() {
         if asked.topic == "slow" {
             begun.send(()).expect("the test waits");
             let answered = answered.lock().expect("one at a time");
-            answered.recv_timeout(DEADLINE).map_err(|_| "nobody else was answered")?;
+            answered
+                .recv_timeout(DEADLINE)
+                .map_err(|_| RemoteError::new("nobody else was answered"))?;
         }
         Ok(Vec::new())
     };

@@ -26,8 +26,8 @@ mod without {
 mod with {
     use bench::plan::Origin;
     use bench::progress::Control;
-    use many_hosts::Controller;
     use many_hosts::wire::{Order, Said};
+    use many_hosts::{AgentError, Controller};
     use serde_json::json;
 
     use crate::args::{CleanupArgs, DoctorArgs, Format, ThereArgs};
@@ -72,8 +72,8 @@ mod with {
     }
 
     /// What an agent does here when it is asked.
-    pub fn here(order: &Order) -> Result<Said, String> {
-        let told = |failure: Failure| failure.text();
+    pub fn here(order: &Order) -> Result<Said, AgentError> {
+        let told = |failure: Failure| AgentError::failed(failure.text());
         match order {
             Order::Doctor { target } => {
                 let (findings, exit) = doctor::findings(target.as_deref()).map_err(told)?;

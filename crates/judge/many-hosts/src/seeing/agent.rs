@@ -8,11 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use analyze::{Filter, Fold, HostPart, Limit, Options, Remark, Settings, Subject, View, analyse};
-use capture::{By, Capture, RecordError, Recorder, Wanted, disks_of};
+use capture::{By, Capture, Recorder, Wanted, disks_of};
 use cluster::Name;
 use run_store::run::ToolFacts;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use trace::TraceInfo;
 use trace::store::{self, PartOf, Store, Writer};
 use units::{Bytes, Nanos};
@@ -21,6 +19,7 @@ use super::wire::{
     FOLDED, FoldOrder, Offered, Order, RecordOrder, SenderBy, SoFar, State, Stop, topic,
 };
 use crate::allowed::Allowed;
+use crate::refusal::{AgentError, json, read};
 use crate::under_way::held;
 
 /// How long a recording may take to begin: switching on its events is a matter of milliseconds.
@@ -82,8 +81,8 @@ impl Seeing {
         &self,
         asked: &str,
         question: &[u8],
-        sight: impl FnOnce(&str) -> Result<Sight, String>,
-    ) -> Result<Vec<u8>, String> {
+        sight: impl FnOnce(&str) -> Result<Sight, AgentError>,
+    ) -> Result<Vec<u8>, AgentError> {
         match asked {
             topic::BEGIN => json(&self.begin(read(question)?, sight)?),
             topic::STATE => json(&*held(&self.current()?.state)),
@@ -94,21 +93,21 @@ impl Seeing {
         }
     }
 
-    fn current(&self) -> Result<Arc<Job>, String> {
-        held(&self.job).clone().ok_or_else(|| "nothing was begun".to_owned())
+    fn current(&self) -> Result<Arc<Job>, AgentError> {
+        held(&self.job).clone().ok_or_else(|| AgentError::refused("nothing was begun"))
     }
 
     /// Begins on a thread of its own. Asked again, the same is not begun again.
     fn begin(
         &self,
         order: Order,
-        sight: impl FnOnce(&str) -> Result<Sight, String>,
-    ) -> Result<(), String> {
+        sight: impl FnOnce(&str) -> Result<Sight, AgentError>,
+    ) -> Result<(), AgentError> {
         let mut current = held(&self.job);
         if let Some(job) = current.as_ref().filter(|job| job.is_going()) {
             return match job.order == order {
                 true => Ok(()),
-                false => Err("it is at work on something else".to_owned()),
+                false => Err(AgentError::refused("it is at work on something else")),
             };
         }
         let who = match &order {
@@ -125,18 +124,22 @@ impl Seeing {
         let (began, beginning) = sync_channel(1);
         let own = Arc::clone(&job);
         let work = move || {
-            let done = own.work(&sight, &began);
-            // Who waits for its beginning hears why there is none.
-            let _ = began.try_send(done.as_ref().map(drop).map_err(Clone::clone));
-            *held(&own.state) = done.unwrap_or_else(State::Failed);
+            let done = own.work(&sight, &began).unwrap_or_else(|error| {
+                let failed = State::Failed(error.to_string());
+                // Who waits for its beginning hears why there is none.
+                let _ = began.try_send(Err(error));
+                failed
+            });
+            *held(&own.state) = done;
         };
         std::thread::Builder::new()
             .name("seeing".to_owned())
             .spawn(work)
-            .map_err(|error| format!("starting a thread: {error}"))?;
+            .map_err(AgentError::Thread)?;
         let begun = beginning.recv_timeout(BEGIN_WAIT);
         *current = Some(job);
-        begun.map_err(|_| format!("it did not begin within {} s", BEGIN_WAIT.as_secs()))?
+        let late = |_| format!("it did not begin within {} s", BEGIN_WAIT.as_secs());
+        begun.map_err(late).map_err(AgentError::failed)?
     }
 
     /// Ends what is under way; a recording keeps what it has. What did not end in this time.
@@ -155,17 +158,21 @@ impl Seeing {
 }
 
 impl Job {
-    fn work(&self, sight: &Sight, began: &SyncSender<Result<(), String>>) -> Result<State, String> {
+    fn work(
+        &self,
+        sight: &Sight,
+        began: &SyncSender<Result<(), AgentError>>,
+    ) -> Result<State, AgentError> {
         match &self.order {
             Order::Record(order) => self.record(sight, order, began),
             Order::Fold(order) => {
                 let (store, path) = found(sight, &order.recording, &order.host)?;
                 let _ = began.try_send(Ok(()));
                 let part = folded(sight, order, &store, &path)?;
-                let bytes = postcard::to_stdvec(&part).map_err(|error| error.to_string())?;
+                let bytes = postcard::to_stdvec(&part).map_err(AgentError::failed)?;
                 let size = bytes.len() as u64;
-                let file = in_memory(&bytes).map_err(|error| error.to_string())?;
-                (sight.offer)(FOLDED, file).map_err(|error| error.to_string())?;
+                let file = in_memory(&bytes).map_err(AgentError::failed)?;
+                (sight.offer)(FOLDED, file).map_err(AgentError::failed)?;
                 let offered = Offered { what: FOLDED.into(), file: String::new(), bytes: size };
                 Ok(State::Offered(vec![offered]))
             }
@@ -182,17 +189,18 @@ impl Job {
         &self,
         sight: &Sight,
         order: &RecordOrder,
-        began: &SyncSender<Result<(), String>>,
-    ) -> Result<State, String> {
+        began: &SyncSender<Result<(), AgentError>>,
+    ) -> Result<State, AgentError> {
         let directories = directories(sight)?;
-        let directory = directories.first().ok_or("no directory is allowed")?;
+        let directory =
+            directories.first().ok_or_else(|| AgentError::refused("no directory is allowed"))?;
         let target = directory.join(file_name(&order.recording, &order.host));
         let capture = Capture::start(options(order)?).map_err(|error| {
             let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-            format!("{error}{hint}")
+            AgentError::failed(format!("{error}{hint}"))
         })?;
         std::fs::create_dir_all(directory)
-            .map_err(|error| format!("{}: {error}", directory.display()))?;
+            .map_err(|error| AgentError::failed(format!("{}: {error}", directory.display())))?;
         let part_of = PartOf {
             recording: order.recording.to_string(),
             host: order.host.to_string(),
@@ -206,12 +214,12 @@ impl Job {
             ..Recorder::store_options()
         };
         let writer =
-            Writer::create(&target, &capture.info(), options).map_err(|error| error.to_string())?;
-        let mut recorder = Recorder::start(capture, writer).map_err(|error| words(&error))?;
+            Writer::create(&target, &capture.info(), options).map_err(AgentError::failed)?;
+        let mut recorder = Recorder::start(capture, writer).map_err(AgentError::failed)?;
         let _ = began.try_send(Ok(()));
         let duration = order.duration_ns.map(Nanos);
         let how = loop {
-            let turn = recorder.turn().map_err(|error| words(&error))?;
+            let turn = recorder.turn().map_err(AgentError::failed)?;
             let (records, bytes, _) = recorder.tally().totals();
             let (elapsed, lost) = (turn.progress.elapsed, turn.progress.lost);
             let so_far = SoFar { elapsed_ns: elapsed.0, records, bytes, lost };
@@ -224,21 +232,21 @@ impl Job {
         };
         match how {
             Stop::Keep => {
-                let ended = recorder.finish(|_| ()).map_err(|error| words(&error))?;
+                let ended = recorder.finish(|_| ()).map_err(AgentError::failed)?;
                 Ok(State::Recorded(Box::new(ended)))
             }
             Stop::Discard => {
-                recorder.abandon().map_err(|error| words(&error))?;
+                recorder.abandon().map_err(AgentError::failed)?;
                 Ok(State::Discarded)
             }
         }
     }
 }
 
-fn options(order: &RecordOrder) -> Result<capture::Options, String> {
+fn options(order: &RecordOrder) -> Result<capture::Options, AgentError> {
     let targets: Vec<PathBuf> = order.targets.iter().map(PathBuf::from).collect();
     Ok(capture::Options {
-        disks: disks_of(&targets).map_err(|error| error.to_string())?,
+        disks: disks_of(&targets).map_err(AgentError::failed)?,
         buffer: Bytes::new(order.buffer_bytes),
         by: match order.by {
             SenderBy::Name => By::Name,
@@ -249,8 +257,8 @@ fn options(order: &RecordOrder) -> Result<capture::Options, String> {
     })
 }
 
-fn directories(sight: &Sight) -> Result<Vec<PathBuf>, String> {
-    sight.allowed.recordings(&sight.base).map_err(|error| error.to_string())
+fn directories(sight: &Sight) -> Result<Vec<PathBuf>, AgentError> {
+    Ok(sight.allowed.recordings(&sight.base)?)
 }
 
 /// Names of a recording and of a host are safe in paths ([`Name`]).
@@ -259,16 +267,17 @@ fn file_name(recording: &Name, host: &Name) -> String {
 }
 
 /// What this host recorded under this name.
-fn found(sight: &Sight, recording: &Name, host: &Name) -> Result<(Store, PathBuf), String> {
+fn found(sight: &Sight, recording: &Name, host: &Name) -> Result<(Store, PathBuf), AgentError> {
     let directories = directories(sight)?;
     let name = file_name(recording, host);
     let path = directories.iter().map(|directory| directory.join(&name));
     let Some(path) = path.into_iter().find(|path| store::is_store(path)) else {
         let places: Vec<String> =
             directories.iter().map(|path| path.display().to_string()).collect();
-        return Err(format!("there is no {name} in {}", places.join(", ")));
+        let missing = format!("there is no {name} in {}", places.join(", "));
+        return Err(AgentError::refused(missing));
     };
-    let store = store::open(&path).map_err(|error| error.to_string())?;
+    let store = store::open(&path).map_err(AgentError::failed)?;
     Ok((store, path))
 }
 
@@ -278,10 +287,9 @@ fn folded(
     order: &FoldOrder,
     store: &Store,
     path: &Path,
-) -> Result<HostPart, String> {
-    let part_of = store
-        .part_of()
-        .ok_or_else(|| format!("{} is no part of a recording over hosts", path.display()))?;
+) -> Result<HostPart, AgentError> {
+    let alone = || format!("{} is no part of a recording over hosts", path.display());
+    let part_of = store.part_of().ok_or_else(|| AgentError::refused(alone()))?;
     let info = store.info();
     let filter = filter(order, info);
     let settings = Settings {
@@ -292,7 +300,7 @@ fn folded(
     };
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = order.threads.unwrap_or_else(cores);
-    let fold = Fold::of_store(store, &settings, threads).map_err(|error| error.to_string())?;
+    let fold = Fold::of_store(store, &settings, threads).map_err(AgentError::failed)?;
     let sums = fold.clone().into_sums();
     let mut subject =
         Subject { name: order.recording.to_string(), info: info.clone(), remarks: Vec::new() };
@@ -354,10 +362,11 @@ fn positions<'a>(
 }
 
 /// Every file of a store.
-fn offered(sight: &Sight, store: &Store) -> Result<State, String> {
+fn offered(sight: &Sight, store: &Store) -> Result<State, AgentError> {
     let mut all = Vec::new();
     for (number, path) in store.files().into_iter().enumerate() {
-        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        let failed =
+            |error: std::io::Error| AgentError::failed(format!("{}: {error}", path.display()));
         let file = untrusted::open(&path).map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -375,16 +384,4 @@ pub(crate) fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
     file.write_all(bytes)?;
     file.rewind()?;
     Ok(file)
-}
-
-fn words(error: &RecordError) -> String {
-    error.to_string()
-}
-
-fn read<T: DeserializeOwned>(question: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(question).map_err(|error| format!("the question: {error}"))
-}
-
-fn json<T: Serialize>(answer: &T) -> Result<Vec<u8>, String> {
-    serde_json::to_vec(answer).map_err(|error| format!("the answer: {error}"))
 }

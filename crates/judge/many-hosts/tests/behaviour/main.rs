@@ -8,7 +8,7 @@ use std::time::Duration;
 use bench::progress::Control;
 use run_store::run::ToolFacts;
 use tilemark_many_hosts::{
-    Agent, AgentFile, AgentOptions, Allowed, Controller, Invitation, Options,
+    Agent, AgentError, AgentFile, AgentOptions, Allowed, Controller, Invitation, Options,
 };
 
 /// Whatever is waited for comes long before, also on a busy machine.
@@ -31,7 +31,7 @@ fn agent_options(dir: &Path, version: &str) -> AgentOptions {
         base: dir.to_owned(),
         lease: Duration::from_secs(5),
         join_within: DEADLINE,
-        commands: |_| Err("no command here".to_owned()),
+        commands: |_| Err(AgentError::failed("no command here")),
         slot: format!("hosts-test-{}-{number}", std::process::id()),
     }
 }

@@ -1,0 +1,111 @@
+use std::borrow::Cow;
+use std::error::Error;
+
+use bench::BenchError;
+use bench::plan::PlanError;
+use bench::rig::MoveError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::allowed::AllowedError;
+use crate::hold::HeldBy;
+
+/// Reason why an agent does not do what it is asked. The controller is sent its text.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// Another agent or controller has the host.
+    #[error(transparent)]
+    Held(#[from] HeldBy),
+    /// An error occurred while reading the question.
+    #[error("the question: {0}")]
+    Question(#[source] Box<dyn Error + Send + Sync>),
+    /// An error occurred while writing the answer.
+    #[error("the answer: {0}")]
+    Answer(#[source] Box<dyn Error + Send + Sync>),
+    /// The agent is busy, or the question names a tile, a load, a run or a recording that is not here.
+    #[error("{0}")]
+    Refused(Cow<'static, str>),
+    /// An error of the rig or of the load, with all its causes.
+    #[error("{}", with_causes(.0))]
+    Bench(#[source] Box<BenchError>),
+    /// An error occurred while starting a thread.
+    #[error("starting a thread: {0}")]
+    Thread(#[source] std::io::Error),
+    /// A command, a recording or the storage failed, or the plan or the host's owner forbids it. Paths
+    /// by which the agent holds its target are replaced by those that the owner knows.
+    #[error(transparent)]
+    Failed(Box<dyn Error + Send + Sync>),
+}
+
+impl AgentError {
+    /// Takes any other error.
+    pub fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Failed(error.into())
+    }
+
+    /// Refuses with a sentence.
+    pub(crate) fn refused(what: impl Into<Cow<'static, str>>) -> Self {
+        Self::Refused(what.into())
+    }
+}
+
+impl From<PlanError> for AgentError {
+    fn from(error: PlanError) -> Self {
+        Self::failed(error)
+    }
+}
+
+impl From<BenchError> for AgentError {
+    fn from(error: BenchError) -> Self {
+        Self::Bench(Box::new(error))
+    }
+}
+
+impl From<MoveError> for AgentError {
+    fn from(error: MoveError) -> Self {
+        Self::failed(error)
+    }
+}
+
+impl From<AllowedError> for AgentError {
+    fn from(error: AllowedError) -> Self {
+        Self::failed(error)
+    }
+}
+
+/// An error with its causes.
+pub(crate) fn with_causes(error: &BenchError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+pub(crate) fn read<T: DeserializeOwned>(question: &[u8]) -> Result<T, AgentError> {
+    serde_json::from_slice(question).map_err(|error| AgentError::Question(error.into()))
+}
+
+pub(crate) fn data<T: DeserializeOwned>(question: &[u8]) -> Result<T, AgentError> {
+    postcard::from_bytes(question).map_err(|error| AgentError::Question(error.into()))
+}
+
+pub(crate) fn to_data<T: Serialize>(answer: &T) -> Result<Vec<u8>, AgentError> {
+    postcard::to_stdvec(answer).map_err(|error| AgentError::Answer(error.into()))
+}
+
+pub(crate) fn json<T: Serialize>(answer: &T) -> Result<Vec<u8>, AgentError> {
+    serde_json::to_vec(answer).map_err(|error| AgentError::Answer(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agent_error_stays_below_128_bytes() {
+        assert!(size_of::<AgentError>() < 128, "{}", size_of::<AgentError>());
+    }
+}
