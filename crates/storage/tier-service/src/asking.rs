@@ -5,6 +5,7 @@ use std::time::Duration;
 use block_server::{ClientTls, Running, Waker};
 
 use crate::core::Core;
+use crate::error::Refusal;
 use crate::inbox::{Ask, Command, Inbox, Left, Reply};
 
 /// A way to ask a set.
@@ -51,7 +52,7 @@ impl Control {
     /// long it takes.
     ///
     /// # Errors
-    /// In words: no such disk, what is refused, or no answer in this time.
+    /// No such disk, what is refused, or no answer in this time.
     pub fn ask(&self, command: Command, server: &Running, patience: Duration) -> Reply {
         command.check()?;
         self.waker.get_or_init(|| server.waker());
@@ -69,8 +70,8 @@ impl Control {
     }
 
     /// Tells the server's thread.
-    pub(crate) fn send(&self, ask: Ask) -> Result<(), String> {
-        self.asks.send(ask).map_err(|_| "the server ends".to_owned())?;
+    pub(crate) fn send(&self, ask: Ask) -> Result<(), Refusal> {
+        self.asks.send(ask).map_err(|_| Refusal::from("the server ends"))?;
         if let Some(waker) = self.waker.get() {
             waker.wake();
         }
@@ -80,18 +81,18 @@ impl Control {
     /// Has the server's thread answer.
     pub(crate) fn tell<T>(
         &self,
-        ask: impl FnOnce(SyncSender<Result<T, String>>) -> Ask,
+        ask: impl FnOnce(SyncSender<Result<T, Refusal>>) -> Ask,
         patience: Option<Duration>,
-    ) -> Result<T, String> {
+    ) -> Result<T, Refusal> {
         let (tell, told) = sync_channel(1);
-        let gone = || "the server ends".to_owned();
+        let gone = || Refusal::from("the server ends");
         self.send(ask(tell))?;
         match patience {
             None => told.recv().map_err(|_| gone())?,
             Some(patience) => told.recv_timeout(patience).map_err(|error| match error {
                 RecvTimeoutError::Disconnected => gone(),
                 RecvTimeoutError::Timeout => {
-                    format!("not done within {} s; it goes on", patience.as_secs())
+                    Refusal::new(format!("not done within {} s; it goes on", patience.as_secs()))
                 }
             })?,
         }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use tier::format::HOLDERS;
 
-use crate::SetError;
 use crate::identity::{NAME_MAX, is_name};
 use crate::inbox::{Coming, Command};
+use crate::{Refusal, SetError};
 
 /// Longest time after which population turns again: a year. Our choice; a longer one is a mistake.
 const TURN_SECONDS_MAX: u64 = 366 * 24 * 3600;
@@ -19,7 +19,7 @@ const TEXT_BYTES_MAX: usize = 4096;
 
 impl Command {
     /// Checks every number and the length of every name, before anything is done.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
         match self {
             Self::Status | Self::Pulse => Ok(()),
             Self::Drain { disk } | Self::Detach { disk } | Self::Mode { disk, .. } => {
@@ -49,7 +49,7 @@ impl Command {
 }
 
 impl Coming {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Refusal> {
         check_disk(&self.disk)?;
         check_path("backing file", &self.backing)?;
         self.sidecar.as_deref().map_or(Ok(()), |path| check_path("sidecar", path))?;
@@ -67,23 +67,23 @@ impl Coming {
     }
 }
 
-fn within(what: &str, seen: u64, least: u64, most: u64) -> Result<(), String> {
+fn within(what: &str, seen: u64, least: u64, most: u64) -> Result<(), Refusal> {
     match (least..=most).contains(&seen) {
         true => Ok(()),
-        false => Err(format!("{what} is {seen}; allowed is {least} to {most}")),
+        false => Err(Refusal::new(format!("{what} is {seen}; allowed is {least} to {most}"))),
     }
 }
 
-fn check_disk(name: &str) -> Result<(), String> {
+fn check_disk(name: &str) -> Result<(), Refusal> {
     within("length of a disk's name", name.len() as u64, 1, NAME_MAX as u64)?;
     match is_name(name) {
         true => Ok(()),
         // It may hold anything, an end of line, too.
-        false => Err(SetError::Name { name: name.escape_default().to_string() }.to_string()),
+        false => Err(SetError::Name { name: name.escape_default().to_string() }.into()),
     }
 }
 
-fn check_path(what: &str, path: &Path) -> Result<(), String> {
+fn check_path(what: &str, path: &Path) -> Result<(), Refusal> {
     within(
         &format!("length of the {what}'s path"),
         path.as_os_str().len() as u64,
@@ -93,7 +93,10 @@ fn check_path(what: &str, path: &Path) -> Result<(), String> {
     match path.is_absolute() {
         true => Ok(()),
         // The server may have been started elsewhere than the one who asks.
-        false => Err(format!("the {what} is {}; allowed is an absolute path", path.display())),
+        false => Err(Refusal::new(format!(
+            "the {what} is {}; allowed is an absolute path",
+            path.display()
+        ))),
     }
 }
 
@@ -101,7 +104,7 @@ fn check_path(what: &str, path: &Path) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn check(text: &str) -> Result<(), String> {
+    fn check(text: &str) -> Result<(), Refusal> {
         let command: Command = serde_json::from_str(text).expect("a command");
         command.check()
     }
@@ -159,7 +162,7 @@ mod tests {
             ),
         ] {
             let said = check(text).expect_err(text);
-            assert!(said.contains(words), "{text}: {said}");
+            assert!(said.text.contains(words), "{text}: {said}");
         }
     }
 }

@@ -15,6 +15,7 @@ use tier::{Event, Mode, Note, OpenError, Skipped, Tier};
 use crate::asking::Control;
 use crate::core::Core;
 use crate::disk::CachedDisk;
+use crate::error::Refusal;
 use crate::identity;
 use crate::inbox::{
     Ask, Coming, Command, ElsewhereReport, Held, Joining, Move, Reply, Report, Room,
@@ -39,11 +40,11 @@ impl Control {
     pub(crate) fn attach(&self, coming: &Coming, server: &Running) -> Reply {
         let opening = self.opening(coming)?;
         let name = opening.name.clone();
-        let failed = |error: String| format!("{name} is not attached: {error}");
+        let failed = |error: Refusal| error.within(format_args!("{name} is not attached"));
         let _one = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
         let room = self.tell(Ask::Room, None)?;
         if room.names.contains(&name) {
-            return Err(failed("a disk of this name is served already".to_owned()));
+            return Err(failed("a disk of this name is served already".into()));
         }
         let opened = match &coming.elsewhere {
             None => self.open(opening, &coming.accepted, room, None),
@@ -54,7 +55,7 @@ impl Control {
         let disk = CachedDisk { core, export, route };
         server.add(Box::new(disk)).map_err(|error| {
             self.undo(&name, coming.elsewhere.is_some());
-            failed(error.to_string())
+            failed(Refusal::new(error))
         })?;
         let Some(skipped) = skipped else { return Ok(None) };
         let report = self.tell(|tell| Ask::Command(Command::Pulse, tell), None)?;
@@ -80,35 +81,34 @@ impl Control {
         accepted: &[String],
         room: Room,
         told: Option<Shape>,
-    ) -> Result<Offer, String> {
-        let words = |error: &dyn std::error::Error| error.to_string();
-        let index = places(&room.superblock, std::slice::from_ref(&opening))
-            .map_err(|error| words(&error))?[0];
-        let backing = open_backing(&opening, index, accepted).map_err(|error| words(&error))?;
-        let export =
-            export(&opening, &backing, room.request_bytes_max).map_err(|error| words(&error))?;
+    ) -> Result<Offer, Refusal> {
+        let index = places(&room.superblock, std::slice::from_ref(&opening))?[0];
+        let backing = open_backing(&opening, index, accepted)?;
+        let export = export(&opening, &backing, room.request_bytes_max)?;
         let shape = Shape::of(&export);
         if let Some(told) = told
             && (shape.size != told.size || shape.block > told.block)
         {
-            return Err(format!(
+            return Err(Refusal::new(format!(
                 "it has {} B here in blocks of {} B, and its clients know {} B in blocks of {} B",
                 shape.size, shape.block, told.size, told.block
-            ));
+            )));
         }
         let Backing { attachment, file, sidecar, reserved, mut made, .. } = backing;
         // Those of other disks are not held here, or they would not be free when those leave.
         let mut files = Files { cache: room.cache, disks: vec![None; room.superblock.disks.len()] };
         files.disks[usize::from(index)] = Some((Arc::clone(&file), Arc::clone(&sidecar)));
-        let session = identity::session().map_err(|error| words(&error))?;
+        let session = identity::session().map_err(Refusal::new)?;
         let mut media = Watched::new(&files);
         let prepared = Tier::prepare(&mut media, &room.superblock, session, &attachment);
         let (prepared, skipped) = prepared.map_err(|error| {
             // Where the set is does not matter for this: its server has it open.
             match (media.failure(&error, Path::new("the cache"), [(index, &opening)]), error) {
-                (Some(error), _) => words(&error),
-                (None, OpenError::Attach { error, .. }) => words(&error),
-                (None, error) => words(&error),
+                (Some(error), _) => error.into(),
+                (None, OpenError::Attach { error, .. }) => {
+                    Refusal { text: error.to_string(), hint: error.hint() }
+                }
+                (None, error) => Refusal { text: error.to_string(), hint: error.hint() },
             }
         })?;
         let held = reserved.clone();
@@ -123,7 +123,7 @@ impl Control {
         Ok(Offer { export, route, skipped })
     }
 
-    fn opening(&self, coming: &Coming) -> Result<Opening, String> {
+    fn opening(&self, coming: &Coming) -> Result<Opening, Refusal> {
         let peers = coming.peers.iter().map(|peer| peer.parse()).collect::<Result<Vec<_>, _>>()?;
         let reserve = coming.reserve.then(Reserve::of_this_host);
         Ok(Opening {
@@ -132,7 +132,7 @@ impl Control {
             mode: if coming.back { Mode::Back } else { Mode::Through },
             sidecar: coming.sidecar.clone(),
             copies: Copies { count: coming.copies, peers, tls: self.tls.clone() },
-            reserve: reserve.transpose().map_err(|error| error.to_string())?,
+            reserve: reserve.transpose()?,
         })
     }
 
@@ -148,16 +148,18 @@ impl Control {
             found.ok_or_else(|| unknown(name, report.disks.iter().map(|d| d.name.as_str())))?;
         let is_stuck = found.is_damaged || (report.has_failed && found.mode == "back");
         if is_stuck && !found.is_fenced {
-            return Err(format!(
-                "{name} cannot be detached: what its log has cannot be put into its backing store\n\
-                 hint: where copies are, end this server and `tilemark tier takeover` it"
+            return Err(Refusal::with_hint(
+                format!(
+                    "{name} cannot be detached: what its log has cannot be put into its backing store"
+                ),
+                "where copies are, end this server and `tilemark tier takeover` it",
             ));
         }
         let files = self.tell(|tell| Ask::Files(found.index, tell), Some(patience))?;
         match server.withdraw(name) {
             // Who asked before has had it withdrawn.
             Ok(()) | Err(StartError::Unknown { .. }) => {}
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(Refusal::new(error)),
         }
         let command = Command::Detach { disk: name.to_owned() };
         self.tell(|tell| Ask::Command(command, tell), Some(patience))?;
@@ -171,13 +173,14 @@ impl Control {
     fn leave_elsewhere(&self, moving: &ElsewhereReport, server: &Running) -> Reply {
         let name = &moving.name;
         if moving.owner.is_none() || moving.is_pulled {
-            return Err(format!(
-                "{name} is on its way from one server to another\nhint: `tilemark tier status` says when it is there"
+            return Err(Refusal::with_hint(
+                format!("{name} is on its way from one server to another"),
+                "`tilemark tier status` says when it is there",
             ));
         }
         match server.withdraw(name) {
             Ok(()) | Err(StartError::Unknown { .. }) => {}
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(Refusal::new(error)),
         }
         self.send(Ask::Move(Move::Drop(name.clone())))?;
         Ok(None)
@@ -185,11 +188,11 @@ impl Control {
 }
 
 /// No disk is called so.
-pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    match known.collect::<Vec<_>>().join(", ") {
+pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Refusal {
+    Refusal::new(match known.collect::<Vec<_>>().join(", ") {
         known if known.is_empty() => format!("no disk \"{name}\"; there is none"),
         known => format!("no disk \"{name}\"; there are {known}"),
-    }
+    })
 }
 
 impl Core {
@@ -214,7 +217,7 @@ impl Core {
         self.inbox.names[place] = Some(opening.name.clone());
         if let Err(error) = opening.look_for_peers(&mut self.peers, index, generation) {
             self.forget(index);
-            let _ = tell.send(Err(format!("looking for its peers: {error}")));
+            let _ = tell.send(Err(Refusal::new(format!("looking for its peers: {error}"))));
             return;
         }
         self.inbox.waiting.push((Note::Attached(index), tell));

@@ -10,6 +10,7 @@ use units::Nanos;
 
 use crate::coming::unknown;
 use crate::core::Core;
+use crate::error::Refusal;
 use crate::inbox::{
     Ask, COMMON, Command, DiskReport, Held, Left, MemoryReport, PeerReport, Reply, Report,
 };
@@ -67,7 +68,7 @@ impl Core {
             }
             Command::Policy { disk, name } => {
                 let order = self.policy(disk.as_deref(), name);
-                let _ = tell.send(order.as_ref().map(|_| None).map_err(String::clone));
+                let _ = tell.send(order.as_ref().map(|_| None).map_err(Refusal::clone));
                 if let Ok(order) = order {
                     self.handle(Event::Order(order), fx);
                 }
@@ -109,20 +110,20 @@ impl Core {
         self.handle(Event::Order(order), fx);
     }
 
-    fn index_of(&self, name: &str) -> Result<u16, String> {
+    fn index_of(&self, name: &str) -> Result<u16, Refusal> {
         let found = self.inbox.names.iter().position(|known| known.as_deref() == Some(name));
         let known = self.inbox.names.iter().flatten().map(String::as_str);
         found.and_then(|index| u16::try_from(index).ok()).ok_or_else(|| unknown(name, known))
     }
 
     /// What a policy's name asks for, of a disk or of all that have none of their own.
-    fn policy(&self, disk: Option<&str>, name: &str) -> Result<Order, String> {
-        let parse = || name.parse::<PolicyKind>().map_err(|error| error.to_string());
+    fn policy(&self, disk: Option<&str>, name: &str) -> Result<Order, Refusal> {
+        let parse = || name.parse::<PolicyKind>().map_err(Refusal::new);
         let Some(disk) = disk else {
             return match name {
-                COMMON => {
-                    Err(format!("{COMMON} is a disk's policy that is the tier's: name the disk"))
-                }
+                COMMON => Err(Refusal::new(format!(
+                    "{COMMON} is a disk's policy that is the tier's: name the disk"
+                ))),
                 _ => parse().map(Order::Policy),
             };
         };
@@ -137,7 +138,7 @@ impl Core {
     }
 
     /// A share of a disk with a policy of its own is what it has to itself.
-    fn check_share(&self, index: u16, command: &Command) -> Result<u16, String> {
+    fn check_share(&self, index: u16, command: &Command) -> Result<u16, Refusal> {
         let has_own = self.tier.status(index).is_some_and(|status| status.policy.is_some());
         match command {
             Command::Share { percent, .. } if has_own => self.check_part(index, *percent)?,
@@ -147,16 +148,18 @@ impl Core {
     }
 
     /// Whether a disk may have so much of all pages to itself.
-    fn check_part(&self, index: u16, percent: u8) -> Result<(), String> {
+    fn check_part(&self, index: u16, percent: u8) -> Result<(), Refusal> {
         let others = self.tier.parted_percent(index);
         if others + u32::from(percent) <= PARTS_PERCENT_MAX {
             return Ok(());
         }
         let name = self.inbox.names.get(usize::from(index)).cloned().flatten().unwrap_or_default();
-        Err(format!(
-            "a disk with a policy of its own has its share to itself: the {percent} % of {name} and the {others} % of \
-             other such disks are more than {PARTS_PERCENT_MAX} %\n\
-             hint: a smaller share first, as --share 30"
+        Err(Refusal::with_hint(
+            format!(
+                "a disk with a policy of its own has its share to itself: the {percent} % of {name} and the {others} % of \
+             other such disks are more than {PARTS_PERCENT_MAX} %"
+            ),
+            "a smaller share first, as --share 30",
         ))
     }
 
@@ -208,7 +211,7 @@ impl Core {
         let waiting = std::mem::take(&mut self.inbox.waiting);
         for (awaited, tell) in waiting {
             if let Some(why) = hopeless(awaited, note) {
-                let _ = tell.send(Err(why.to_owned()));
+                let _ = tell.send(Err(why.into()));
             } else if awaited == note {
                 let _ = tell.send(Ok(None));
             } else {

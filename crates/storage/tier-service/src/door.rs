@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
 use crate::files::failed;
-use crate::{Command, Control, Report, SetError};
+use crate::{Command, Control, Refusal, Report, SetError};
 
 /// A question is one line, and this long at most.
 const QUESTION_BYTES: usize = 16 << 10;
@@ -32,7 +32,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 #[serde(rename_all = "snake_case")]
 enum Answer {
     Done(Option<Box<Report>>),
-    Error(String),
+    Error(Refusal),
 }
 
 /// A Unix socket, for its owner alone, at which a running set is asked: a line of JSON, and a line back.
@@ -175,7 +175,9 @@ fn begin(asker: Asker, answering: &Arc<()>, control: &Control, server: &Weak<Run
         return;
     }
     if Arc::strong_count(answering) > QUESTIONS_MAX {
-        let words = format!("{QUESTIONS_MAX} questions are answered already, and no more at once");
+        let words = Refusal::new(format!(
+            "{QUESTIONS_MAX} questions are answered already, and no more at once"
+        ));
         // Whoever went without waiting for the answer did not want it.
         return drop(tell(&stream, &Answer::Error(words)));
     }
@@ -198,10 +200,10 @@ fn serve(
     // the socket.
     let peer = rustix::net::sockopt::socket_peercred(stream)?;
     if !peer.uid.is_root() && peer.uid != rustix::process::geteuid() {
-        return tell(stream, &Answer::Error("only who serves it may ask, and root".to_owned()));
+        return tell(stream, &Answer::Error("only who serves it may ask, and root".into()));
     }
     if line.len() > QUESTION_BYTES {
-        let words = format!("a question is longer than {QUESTION_BYTES} B");
+        let words = Refusal::new(format!("a question is longer than {QUESTION_BYTES} B"));
         return tell(stream, &Answer::Error(words));
     }
     let answer = match (serde_json::from_slice::<Command>(line), server) {
@@ -209,8 +211,8 @@ fn serve(
             Ok(report) => Answer::Done(report.map(Box::new)),
             Err(error) => Answer::Error(error),
         },
-        (Err(error), _) => Answer::Error(format!("not a question: {error}")),
-        (_, None) => Answer::Error("the server ends".to_owned()),
+        (Err(error), _) => Answer::Error(Refusal::new(format!("not a question: {error}"))),
+        (_, None) => Answer::Error("the server ends".into()),
     };
     tell(stream, &answer)
 }
@@ -224,16 +226,16 @@ fn tell(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
 /// Asks a set that some other program serves, at its door.
 ///
 /// # Errors
-/// In words: nobody is there, or what it answered.
-pub fn ask(path: &Path, command: &Command) -> Result<Option<Report>, String> {
+/// Nobody is there, or what it answered.
+pub fn ask(path: &Path, command: &Command) -> Result<Option<Report>, Refusal> {
     let failed = |error: io::Error| {
-        format!(
-            "asking at {}: {error}\nhint: `tilemark tier serve` has to run; it is asked at its --socket",
-            path.display()
+        Refusal::with_hint(
+            format!("asking at {}: {error}", path.display()),
+            "`tilemark tier serve` has to run; it is asked at its --socket",
         )
     };
     let mut stream = UnixStream::connect(path).map_err(failed)?;
-    let mut text = serde_json::to_string(command).map_err(|error| error.to_string())?;
+    let mut text = serde_json::to_string(command).map_err(Refusal::new)?;
     text.push('\n');
     stream.write_all(text.as_bytes()).map_err(failed)?;
     let mut answer = String::new();
@@ -241,6 +243,6 @@ pub fn ask(path: &Path, command: &Command) -> Result<Option<Report>, String> {
     match serde_json::from_str(&answer) {
         Ok(Answer::Done(report)) => Ok(report.map(|report| *report)),
         Ok(Answer::Error(error)) => Err(error),
-        Err(_) => Err(format!("{} does not answer as a tier does", path.display())),
+        Err(_) => Err(Refusal::new(format!("{} does not answer as a tier does", path.display()))),
     }
 }

@@ -1,7 +1,9 @@
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
 use nbd::ExportError;
+use serde::{Deserialize, Serialize};
 use tier::{AttachError, GeometryError, OpenError};
 
 /// Why a set is not made or opened.
@@ -18,7 +20,7 @@ pub enum SetError {
         source: io::Error,
     },
     /// Something is there.
-    #[error("{} is there already; a set is made in a new file\nhint: name another file, or remove this one if nothing of it is needed", path.display())]
+    #[error("{} is there already; a set is made in a new file", path.display())]
     There {
         /// What.
         path: PathBuf,
@@ -53,7 +55,7 @@ pub enum SetError {
     #[error(transparent)]
     Held(#[from] block_server::OpenError),
     /// Somebody uses it by another name.
-    #[error("{}{}", .0, hint(.0))]
+    #[error(transparent)]
     Used(#[from] datastore::Refusal),
     /// More memory than there is.
     #[error("{bytes} B of memory are more than the {has} B that this machine can give")]
@@ -80,7 +82,7 @@ pub enum SetError {
         source: ExportError,
     },
     /// A directory for copies has other things.
-    #[error("{} has files that are no copies of logs\nhint: name a directory that is not there yet, or is empty", path.display())]
+    #[error("{} has files that are no copies of logs", path.display())]
     HoldsOther {
         /// Which.
         path: PathBuf,
@@ -92,9 +94,7 @@ pub enum SetError {
         name: String,
     },
     /// Too many.
-    #[error(
-        "{disks} disks are more than the {most} that the cache has room for\nhint: serve fewer, or make a larger cache (`tilemark tier init`)"
-    )]
+    #[error("{disks} disks are more than the {most} that the cache has room for")]
     Many {
         /// How many were asked for.
         disks: usize,
@@ -102,26 +102,24 @@ pub enum SetError {
         most: usize,
     },
     /// A sidecar's name on what is none.
-    #[error("{} is there and is no sidecar of a tier; it is left as it is\nhint: move it away, or name another place with --sidecar", path.display())]
+    #[error("{} is there and is no sidecar of a tier; it is left as it is", path.display())]
     Sidecar {
         /// Which.
         path: PathBuf,
     },
     /// What says which generations of a held log are over.
     #[error(
-        "{} has no generation number, and says which copies of the disk are over\nhint: put the newest one back; without it a host that was fenced could use its copy again", path.display()
+        "{} has no generation number, and says which copies of the disk are over", path.display()
     )]
     Fence {
         /// Which file.
         path: PathBuf,
     },
     /// A key for reservations is made of a machine's name.
-    #[error(
-        "this machine has no name, of which its key for reservations is made\nhint: `systemd-machine-id-setup` makes /etc/machine-id"
-    )]
+    #[error("this machine has no name, of which its key for reservations is made")]
     NoHost,
     /// It cannot be reserved.
-    #[error("{} cannot be reserved: {source}\nhint: a whole device that does persistent reservations of SCSI-3 or NVMe is needed, and root; without one, serve it without --reserve and take it over by --fence-proof agent:COMMAND", path.display())]
+    #[error("{} cannot be reserved: {source}", path.display())]
     Reserve {
         /// Which device.
         path: PathBuf,
@@ -129,25 +127,25 @@ pub enum SetError {
         source: block_server::ReservationError,
     },
     /// Another host may write to it.
-    #[error("{} is reserved by another host\nhint: have it let go there (`tilemark tier detach`), or take the disk over: `tilemark tier takeover NAME={} --fence-proof pr`", path.display(), path.display())]
+    #[error("{} is reserved by another host", path.display())]
     ReservedElsewhere {
         /// Which device.
         path: PathBuf,
     },
     /// A host may write to it that is not the owner.
-    #[error("{} is reserved by a host that its sidecar does not name, or that has the same /etc/machine-id as this one\nhint: see who it is with `sg_persist --in -k` or `nvme resv-report`, and have it let go there", path.display())]
+    #[error("{} is reserved by a host that its sidecar does not name, or that has the same /etc/machine-id as this one", path.display())]
     ReservedByOther {
         /// Which device.
         path: PathBuf,
     },
     /// Something else uses its reservations.
-    #[error("{} knows this host by a key that is not Tilemark's\nhint: end what uses reservations of it here, as a cluster's fencing does, and take its key away", path.display())]
+    #[error("{} knows this host by a key that is not Tilemark's", path.display())]
     OtherKey {
         /// Which device.
         path: PathBuf,
     },
     /// Its owner holds no reservation that could be taken away.
-    #[error("the owner of \"{name}\" holds no reservation of {}, so taking one proves nothing\nhint: --fence-proof agent:COMMAND or --i-fenced HOST, and serve it with --reserve from then on", path.display())]
+    #[error("the owner of \"{name}\" holds no reservation of {}, so taking one proves nothing", path.display())]
     NotReserved {
         /// The disk.
         name: String,
@@ -155,7 +153,7 @@ pub enum SetError {
         path: PathBuf,
     },
     /// A device has nothing beside it that lasts.
-    #[error("{} is a device, and needs a place for its sidecar\nhint: --sidecar DIR, on a file system that stays", path.display())]
+    #[error("{} is a device, and needs a place for its sidecar", path.display())]
     NoSidecar {
         /// Which.
         path: PathBuf,
@@ -170,6 +168,66 @@ pub enum SetError {
     },
 }
 
-fn hint(refusal: &datastore::Refusal) -> String {
-    refusal.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default()
+impl SetError {
+    /// Way out, if there is one.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::There { .. } => "name another file, or remove this one if nothing of it is needed".into(),
+            Self::Open { source, .. } => return source.hint(),
+            Self::Disk { source, .. } => return source.hint(),
+            Self::Used(refusal) => return refusal.hint().map(Into::into),
+            Self::HoldsOther { .. } => "name a directory that is not there yet, or is empty".into(),
+            Self::Many { .. } => "serve fewer, or make a larger cache (`tilemark tier init`)".into(),
+            Self::Sidecar { .. } => "move it away, or name another place with --sidecar".into(),
+            Self::Fence { .. } => "put the newest one back; without it a host that was fenced could use its copy again".into(),
+            Self::NoHost => "`systemd-machine-id-setup` makes /etc/machine-id".into(),
+            Self::Reserve { .. } => "a whole device that does persistent reservations of SCSI-3 or NVMe is needed, and root; without one, serve it without --reserve and take it over by --fence-proof agent:COMMAND".into(),
+            Self::ReservedElsewhere { path } => format!("have it let go there (`tilemark tier detach`), or take the disk over: `tilemark tier takeover NAME={} --fence-proof pr`", path.display()).into(),
+            Self::ReservedByOther { .. } => "see who it is with `sg_persist --in -k` or `nvme resv-report`, and have it let go there".into(),
+            Self::OtherKey { .. } => "end what uses reservations of it here, as a cluster's fencing does, and take its key away".into(),
+            Self::NotReserved { .. } => "--fence-proof agent:COMMAND or --i-fenced HOST, and serve it with --reserve from then on".into(),
+            Self::NoSidecar { .. } => "--sidecar DIR, on a file system that stays".into(),
+            _ => return None,
+        })
+    }
+}
+
+/// Error of a served set as it crosses the control socket: its text, and the way out apart from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{text}")]
+pub struct Refusal {
+    /// The error in words.
+    pub text: String,
+    /// Way out, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<Cow<'static, str>>,
+}
+
+impl Refusal {
+    /// Refuses with words and a way out.
+    pub(crate) fn with_hint(text: impl Into<String>, hint: impl Into<Cow<'static, str>>) -> Self {
+        Self { text: text.into(), hint: Some(hint.into()) }
+    }
+
+    /// Takes the text of an error that has no way out.
+    pub fn new(error: impl ToString) -> Self {
+        Self { text: error.to_string(), hint: None }
+    }
+
+    /// Puts words before the text.
+    pub(crate) fn within(self, what: impl std::fmt::Display) -> Self {
+        Self { text: format!("{what}: {}", self.text), ..self }
+    }
+}
+
+impl From<&str> for Refusal {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<SetError> for Refusal {
+    fn from(error: SetError) -> Self {
+        Self { text: error.to_string(), hint: error.hint() }
+    }
 }

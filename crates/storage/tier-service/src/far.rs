@@ -22,6 +22,7 @@ use tier::REQUEST_BYTES_MAX;
 
 use crate::asking::Control;
 use crate::coming::Offer;
+use crate::error::Refusal;
 use crate::inbox::{Ask, Elsewhere, Move, Room};
 use crate::opening::Opening;
 use crate::route::{Line, Other, Shape, Want};
@@ -36,10 +37,13 @@ const AGAIN: Duration = Duration::from_millis(100);
 const BATCH: usize = 64;
 
 /// What a pull says: two addresses, a line each, and zeros.
-pub(crate) fn message(other: &Other) -> Result<Vec<u8>, String> {
+pub(crate) fn message(other: &Other) -> Result<Vec<u8>, Refusal> {
     let mut text = format!("{}\n{}\n", other.back, other.address).into_bytes();
     if text.len() > PULL_BYTES as usize {
-        return Err(format!("addresses of {} B are longer than {PULL_BYTES} B", text.len()));
+        return Err(Refusal::new(format!(
+            "addresses of {} B are longer than {PULL_BYTES} B",
+            text.len()
+        )));
     }
     text.resize(PULL_BYTES as usize, 0);
     Ok(text)
@@ -52,10 +56,10 @@ pub(crate) fn puller(bytes: &[u8]) -> Option<Other> {
     other(address, back).ok()
 }
 
-fn other(address: &str, back: &str) -> Result<Other, String> {
+fn other(address: &str, back: &str) -> Result<Other, Refusal> {
     let parse = |text: &str| match text.chars().any(char::is_control) {
-        true => Err("an address has no control characters".to_owned()),
-        false => text.parse::<Uri>().map_err(|error| error.to_string()),
+        true => Err("an address has no control characters".into()),
+        false => text.parse::<Uri>().map_err(Refusal::new),
     };
     let (uri, _) = (parse(address)?, parse(back)?);
     Ok(Other { uri, address: address.to_owned(), back: back.to_owned() })
@@ -78,39 +82,38 @@ impl Control {
         opening: Opening,
         elsewhere: &Elsewhere,
         room: &Room,
-    ) -> Result<Offer, String> {
+    ) -> Result<Offer, Refusal> {
         let other = other(&elsewhere.from, &elsewhere.at)?;
         message(&other)?;
-        places(&room.superblock, std::slice::from_ref(&opening)).map_err(|e| e.to_string())?;
+        places(&room.superblock, std::slice::from_ref(&opening))?;
         let name = &opening.name;
         let way = Way::open(&other.uri, &format!("owner/{name}"), self.tls.as_ref());
         let way = way.map_err(|error| {
-            format!(
-                "{} does not give {name} as its owner: {error}\n\
-                 hint: a disk that nobody owns is attached without --from",
-                other.address
+            Refusal::with_hint(
+                format!("{} does not give {name} as its owner: {error}", other.address),
+                "a disk that nobody owns is attached without --from",
             )
         })?;
         let agreed = way.requests.agreed();
         let (size, theirs) = (agreed.size, agreed.blocks);
-        let here = size_of(&opening.backing)
-            .map_err(|error| format!("could not look at {}: {error}", opening.backing.display()))?;
+        let here = size_of(&opening.backing).map_err(|error| {
+            Refusal::new(format!("could not look at {}: {error}", opening.backing.display()))
+        })?;
         if here / u64::from(theirs.minimum()) * u64::from(theirs.minimum()) != size {
-            return Err(format!(
-                "{} has {here} B, and the disk of {} has {size} B\n\
-                 hint: both servers have to reach the same file or device",
-                opening.backing.display(),
-                other.address
+            let (file, theirs) = (opening.backing.display(), &other.address);
+            return Err(Refusal::with_hint(
+                format!("{file} has {here} B, and the disk of {theirs} has {size} B"),
+                "both servers have to reach the same file or device",
             ));
         }
         let most = theirs.maximum().min(room.request_bytes_max).min(REQUEST_BYTES_MAX);
         let blocks = BlockSizes::new(theirs.minimum(), theirs.preferred(), most);
         let export = blocks.and_then(|blocks| Export::new(name, size, blocks, abilities()));
-        let export = export.map_err(|error| error.to_string())?;
+        let export = export.map_err(Refusal::new)?;
         let shape = Shape::of(&export);
         let (line, far) = Far::new(self.clone(), opening.clone(), other, shape);
         let begun = std::thread::Builder::new().name("far".to_owned()).spawn(move || far.run());
-        begun.map_err(|error| error.to_string())?;
+        begun.map_err(Refusal::new)?;
         let opening = Box::new(opening);
         let route = self.tell(|tell| Ask::Move(Move::Come { opening, shape, line, tell }), None)?;
         Ok(Offer { export, route, skipped: None })
@@ -273,13 +276,15 @@ impl Far {
         }
     }
 
-    fn try_to_pull(&self, until: Instant) -> Result<(), String> {
+    fn try_to_pull(&self, until: Instant) -> Result<(), Refusal> {
         let (control, opening) = (&self.control, &self.opening);
         // What would keep it from being opened here is better known before.
         let room = control.tell(Ask::Room, None)?;
-        places(&room.superblock, std::slice::from_ref(opening)).map_err(|e| e.to_string())?;
-        size_of(&opening.backing).map_err(|e| format!("{}: {e}", opening.backing.display()))?;
-        self.have_it_let_go(until).map_err(|e| format!("{}: {e}", self.other.address))?;
+        places(&room.superblock, std::slice::from_ref(opening))?;
+        size_of(&opening.backing)
+            .map_err(|error| Refusal::new(error).within(opening.backing.display()))?;
+        self.have_it_let_go(until)
+            .map_err(|error| Refusal::new(error).within(&self.other.address))?;
         let _one = control.coming.lock().unwrap_or_else(PoisonError::into_inner);
         let room = control.tell(Ask::Room, None)?;
         control.open(opening.clone(), &[], room, Some(self.shape)).map(|_| ())

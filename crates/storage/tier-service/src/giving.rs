@@ -16,6 +16,7 @@ use nbd::{Abilities, BlockSizes, Code, Export};
 use tier::REQUEST_BYTES_MAX;
 
 use crate::asking::Control;
+use crate::error::Refusal;
 use crate::far::{Far, PULL_BYTES, puller};
 use crate::inbox::{self, Ask, Held, Move};
 use crate::route::Other;
@@ -134,13 +135,13 @@ impl Disk for Pull {
 
 impl Control {
     /// Lets go of a disk for another server; nothing is to be done if it was let go of already.
-    fn give(&self, name: &str, to: Other) -> Result<Option<Far>, String> {
+    fn give(&self, name: &str, to: Other) -> Result<Option<Far>, Refusal> {
         // A disk that is let go of for nobody has no owner, and its clients nobody to ask.
         if let Err(error) = Way::open(&to.uri, &format!("heir/{name}"), self.tls.as_ref()) {
             let why =
                 format!("{name} is not let go of: {} is to have it, and there {error}", to.address);
             self.send(Ask::Move(Move::Said(why.clone())))?;
-            return Err(why);
+            return Err(Refusal::new(why));
         }
         let (tell, told) = sync_channel(1);
         self.send(Ask::Move(Move::Give { name: name.to_owned(), to: to.clone(), tell }))?;
@@ -156,7 +157,7 @@ impl Control {
     }
 
     /// Has a disk leave the set, however long that takes. If what its log has cannot be read nobody can have it any more.
-    fn leave(&self, name: &str) -> Result<(), String> {
+    fn leave(&self, name: &str) -> Result<(), Refusal> {
         let (tell, told) = sync_channel(1);
         let command = inbox::Command::Detach { disk: name.to_owned() };
         self.send(Ask::Command(command, tell))?;
@@ -170,17 +171,17 @@ impl Control {
     }
 
     /// Waits as long as it takes; whoever wants something of the disk meanwhile waits for his time.
-    fn wait<T>(&self, name: &str, told: &Receiver<Result<T, String>>) -> Result<T, String> {
+    fn wait<T>(&self, name: &str, told: &Receiver<Result<T, Refusal>>) -> Result<T, Refusal> {
         loop {
             match told.recv_timeout(LOOK) {
                 Ok(reply) => return reply,
-                Err(RecvTimeoutError::Disconnected) => return Err("the server ends".to_owned()),
+                Err(RecvTimeoutError::Disconnected) => return Err("the server ends".into()),
                 Err(RecvTimeoutError::Timeout) => self.expire(name)?,
             }
         }
     }
 
-    fn expire(&self, name: &str) -> Result<(), String> {
+    fn expire(&self, name: &str) -> Result<(), Refusal> {
         match Instant::now().checked_sub(self.patience) {
             Some(since) => self.send(Ask::Move(Move::Expire(name.to_owned(), since))),
             None => Ok(()),

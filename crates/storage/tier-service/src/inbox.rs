@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use tier::format::Superblock;
 use tier::{Counters, Note, Prepared};
 
+use crate::error::Refusal;
 use crate::opening::Opening;
 use crate::reserved::Reserved;
 use crate::route::{Line, Other, Shape, TellGiving};
@@ -261,7 +262,7 @@ pub(crate) struct Held {
     pub(crate) reserved: Option<Arc<Reserved>>,
 }
 
-pub(crate) type Reply = Result<Option<Report>, String>;
+pub(crate) type Reply = Result<Option<Report>, Refusal>;
 
 pub(crate) type File = Arc<OwnedFd>;
 
@@ -283,7 +284,7 @@ pub(crate) enum Move {
         opening: Box<Opening>,
         shape: Shape,
         line: Line,
-        tell: SyncSender<Result<usize, String>>,
+        tell: SyncSender<Result<usize, Refusal>>,
     },
     /// They do not any more.
     Drop(String),
@@ -298,7 +299,7 @@ pub(crate) enum Move {
     /// An operator should know of it.
     Said(String),
     /// Its owner did not let go, or it could not be opened.
-    Failed { name: String, why: String },
+    Failed { name: String, why: Refusal },
     /// Whoever waits since then waits no longer.
     Expire(String, Instant),
 }
@@ -318,13 +319,13 @@ pub(crate) struct Joining {
 pub(crate) enum Ask {
     Command(Command, SyncSender<Reply>),
     /// What has to be known for a disk to come.
-    Room(SyncSender<Result<Room, String>>),
+    Room(SyncSender<Result<Room, Refusal>>),
     /// What is held of the disk with this index.
-    Files(u16, SyncSender<Result<Option<Held>, String>>),
+    Files(u16, SyncSender<Result<Option<Held>, Refusal>>),
     /// It was opened; answered when the set has it.
     Join(Box<Joining>, SyncSender<Reply>),
     /// It may be asked; its place among what clients find is told.
-    Serve(u16, Box<Opening>, Shape, SyncSender<Result<usize, String>>),
+    Serve(u16, Box<Opening>, Shape, SyncSender<Result<usize, Refusal>>),
     Move(Move),
 }
 

@@ -50,7 +50,7 @@ mod way;
 
 pub use asking::Control;
 pub use door::{Door, ask};
-pub use error::SetError;
+pub use error::{Refusal, SetError};
 pub use files::make_sidecar_in;
 pub use hold::Hold;
 pub use inbox::{

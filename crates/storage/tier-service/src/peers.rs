@@ -16,6 +16,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use tier::IoError;
 use tier::format::{ADDRESS_BYTES, Holder};
 
+use crate::error::Refusal;
 use crate::identity::is_name;
 use crate::reserved::Reserved;
 use crate::way::Way;
@@ -37,19 +38,19 @@ pub struct PeerAddress {
 }
 
 impl FromStr for PeerAddress {
-    type Err = String;
+    type Err = Refusal;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Refusal> {
         let (name, address) = text.split_once('=').filter(|(name, _)| is_name(name)).ok_or(
             "a peer is NAME=ADDRESS, its name of letters, digits, dots, hyphens and underscores",
         )?;
         if address.len() > ADDRESS_BYTES {
-            return Err(format!(
+            return Err(Refusal::new(format!(
                 "an address of {} B is longer than {ADDRESS_BYTES} B",
                 address.len()
-            ));
+            )));
         }
-        let uri = address.parse().map_err(|error: UriError| error.to_string())?;
+        let uri = address.parse().map_err(|error: UriError| Refusal::new(error))?;
         Ok(Self { name: name.to_owned(), uri, address: address.to_owned() })
     }
 }

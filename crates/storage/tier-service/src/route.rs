@@ -7,6 +7,7 @@ use block_server::Request;
 use nbd::{Export, Uri};
 use tier::ownership::Standing;
 
+use crate::error::Refusal;
 use crate::opening::Opening;
 
 /// The other server that has a disk, or is about to.
@@ -60,7 +61,7 @@ pub(crate) struct Giving {
 }
 
 /// Whoever has it let go of is told when nothing that was asked of it is under way; nothing if it was let go of already.
-pub(crate) type TellGiving = SyncSender<Result<Option<Giving>, String>>;
+pub(crate) type TellGiving = SyncSender<Result<Option<Giving>, Refusal>>;
 
 /// A disk that clients are served.
 #[derive(Debug)]

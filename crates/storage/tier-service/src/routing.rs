@@ -9,6 +9,7 @@ use tier::ownership::{Course, Pulled, Standing};
 use tier::{Event, Order, REQUEST_BYTES_MAX};
 
 use crate::core::Core;
+use crate::error::Refusal;
 use crate::inbox::{ElsewhereReport, Move};
 use crate::opening::Opening;
 use crate::route::{Giving, Other, Route, Shape, TellGiving, Want};
@@ -109,7 +110,7 @@ impl Core {
             Move::Come { opening, shape, line, tell } => {
                 let taken = self.route_of(&opening.name).is_some();
                 let _ = tell.send(match taken {
-                    true => Err("a disk of this name is served already".to_owned()),
+                    true => Err("a disk of this name is served already".into()),
                     false => Ok(self.put(Route::far(*opening, shape, line))),
                 });
             }
@@ -143,7 +144,9 @@ impl Core {
                     route.standing = Standing::Far;
                     self.expire(&name, None, fx);
                 }
-                self.say(format!("{name} is not pulled: {why}"));
+                // Whoever reads this is no program: one line for the reason, one for the way out.
+                let hint = why.hint.iter().map(|hint| format!("\nhint: {hint}"));
+                self.say(format!("{name} is not pulled: {why}{}", hint.collect::<String>()));
             }
             Move::Expire(name, since) => self.expire(&name, Some(since), fx),
         }
@@ -165,7 +168,7 @@ impl Core {
     /// Another server wants a disk.
     fn give(&mut self, name: &str, to: &Other, tell: TellGiving) {
         let refused = |why: &str| {
-            let _ = tell.send(Err(format!("{name} is not let go of: {why}")));
+            let _ = tell.send(Err(Refusal::new(format!("{name} is not let go of: {why}"))));
         };
         let has_failed = self.inbox.has_failed;
         let Some((at, route)) = self.route_of(name) else { return refused("it is not served") };

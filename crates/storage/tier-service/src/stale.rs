@@ -7,7 +7,7 @@ use tier::{IoError, Place, StaleError, StaleLog};
 
 use crate::files::{check_unused, failed, hold_to_look, sidecar_of};
 use crate::media::Files;
-use crate::{SetError, identity};
+use crate::{Refusal, SetError, identity};
 
 /// A log of a disk that another owner went on with, in a set that nobody serves.
 #[derive(Debug)]
@@ -26,6 +26,17 @@ pub enum StaleFailure {
     /// By the kernel, or because somebody has it.
     #[error(transparent)]
     Set(#[from] SetError),
+}
+
+impl From<StaleFailure> for Refusal {
+    fn from(error: StaleFailure) -> Self {
+        let hint = match &error {
+            StaleFailure::Log(StaleError::Open(error)) => error.hint(),
+            StaleFailure::Log(_) => None,
+            StaleFailure::Set(error) => error.hint(),
+        };
+        Self { text: error.to_string(), hint }
+    }
 }
 
 impl Stale {

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
@@ -18,7 +19,7 @@ use crate::media::Files;
 use crate::peers::PeerAddress;
 use crate::reserved::{Reserve, Reserved};
 use crate::way::Way;
-use crate::{SetError, identity, marks};
+use crate::{Refusal, SetError, identity, marks};
 
 /// Bytes that are read at once over a network.
 const READ_MAX: usize = 1 << 20;
@@ -69,7 +70,7 @@ pub struct TakeOver {
 #[derive(Debug, thiserror::Error)]
 pub enum TakeOverFailure {
     /// By its log and its copies.
-    #[error("{name} is not taken over: {}", said(.source, .unreached))]
+    #[error("{name} is not taken over: {source}{}", listed(.unreached))]
     Refused {
         /// The disk.
         name: String,
@@ -83,9 +84,7 @@ pub enum TakeOverFailure {
     Set(#[from] SetError),
     /// Its owner may still write.
     #[error(
-        "{name}: its owner ran on another machine, or before this one was started, and may still write\nhint: --fence-proof \
-         agent:COMMAND that switches it off, or --i-fenced HOST once you have; --fence-proof pr where it was served with \
-         --reserve"
+        "{name}: its owner ran on another machine, or before this one was started, and may still write"
     )]
     Unproven {
         /// The disk.
@@ -109,15 +108,26 @@ pub enum TakeOverFailure {
     },
 }
 
-/// The refusal, who could not be asked, and then the hint.
-fn said(source: &TakeOverError, unreached: &[String]) -> String {
-    let text = source.to_string();
-    let (refusal, hint) = match text.split_once("\nhint: ") {
-        Some((refusal, hint)) => (refusal, format!("\nhint: {hint}")),
-        None => (&text[..], String::new()),
-    };
-    let unreached: String = unreached.iter().map(|words| format!("; {words}")).collect();
-    format!("{refusal}{unreached}{hint}")
+impl TakeOverFailure {
+    /// Way out, if there is one.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Refused { source, .. } => source.hint(),
+            Self::Set(error) => error.hint(),
+            Self::Unproven { .. } => Some("--fence-proof agent:COMMAND that switches it off, or --i-fenced HOST once you have; --fence-proof pr where it was served with --reserve".into()),
+            Self::Agent { .. } | Self::NoAgent { .. } => None,
+        }
+    }
+}
+
+impl From<TakeOverFailure> for Refusal {
+    fn from(error: TakeOverFailure) -> Self {
+        Self { text: error.to_string(), hint: error.hint() }
+    }
+}
+
+fn listed(unreached: &[String]) -> String {
+    unreached.iter().map(|words| format!("; {words}")).collect()
 }
 
 impl TakeOver {
@@ -295,7 +305,7 @@ impl TakeOver {
                     ways.push(way);
                     copies.push(HeldCopy { host: holder.host, place, capacity });
                 }
-                Err(words) => unreached.push(words),
+                Err(refusal) => unreached.push(refusal.text),
             }
         }
         let taking = Taking {
@@ -336,14 +346,14 @@ impl TakeOver {
         holder: &Holder,
         instead: &[PeerAddress],
         tls: Option<&ClientTls>,
-    ) -> Result<Way, String> {
+    ) -> Result<Way, Refusal> {
         let own = instead.iter().find(|peer| identity::of_disk(&peer.name) == holder.host);
         let end = holder.address.iter().position(|byte| *byte == 0).unwrap_or(holder.address.len());
         let address = match own {
             Some(peer) => peer.address.clone(),
             None => String::from_utf8_lossy(&holder.address[..end]).into_owned(),
         };
-        let failed = |error: &dyn std::fmt::Display| format!("{address}: {error}");
+        let failed = |error: &dyn std::fmt::Display| Refusal::new(format!("{address}: {error}"));
         let uri: Uri = address.parse().map_err(|error| failed(&error))?;
         let next = copy_name(&self.name, self.sidecar.generation + 1);
         let fence = Way::open(&uri, &next, tls).map_err(|error| failed(&error))?;

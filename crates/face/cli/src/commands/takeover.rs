@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use block_server::ClientTls;
-use tier_service::{Proof, Stale, TakeOver, TakeOverFailure};
+use tier_service::{Proof, Refusal, Stale, TakeOver, TakeOverFailure};
 use units::Bytes;
 
 use crate::args::{TierStaleAction, TierStaleArgs, TierStaleLogArgs, TierTakeoverArgs, sidecar_in};
@@ -23,9 +23,8 @@ pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
     let word = || if args.i_fenced.is_some() { Proof::Word } else { Proof::Absent };
     let proof = args.fence_proof.clone().unwrap_or_else(word);
     let (backing, accepted) = (args.disk.backing.clone(), &args.accept_identity);
-    let mut disk =
-        TakeOver::open(name, backing, beside, proof, accepted).map_err(|error| refused(&error))?;
-    disk.fence(args.accept_loss).map_err(|error| without_copy(&error))?;
+    let mut disk = TakeOver::open(name, backing, beside, proof, accepted).map_err(refused)?;
+    disk.fence(args.accept_loss).map_err(without_copy)?;
     match disk.carry_out(&args.peers, tls.as_ref()) {
         Ok(taken) => {
             crate::say!(
@@ -38,7 +37,7 @@ pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
             Ok(Exit::Success)
         }
         Err(error) if args.accept_loss && is_lost(&error) => {
-            disk.give_up().map_err(|error| refused(&error))?;
+            disk.give_up().map_err(refused)?;
             crate::say!("{error}");
             crate::say!(
                 "{name} is yours without what its log had: {} is an older state of it, and no log or copy that returns is used",
@@ -46,23 +45,20 @@ pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
             );
             Ok(Exit::Success)
         }
-        Err(error) => Err(without_copy(&error)),
+        Err(error) => Err(without_copy(error)),
     }
 }
 
 /// A refusal, with what helps where no copy can be had. Some say that themselves.
-fn without_copy(error: &TakeOverFailure) -> Failure {
-    let is_bare = is_lost(error) && !error.to_string().contains("\nhint: ");
+fn without_copy(error: TakeOverFailure) -> Failure {
+    let is_bare = is_lost(&error) && error.hint().is_none();
     let refused = refused(error);
     if is_bare { refused.hint(Some(LOST)) } else { refused }
 }
 
-pub(super) fn refused(error: &dyn std::error::Error) -> Failure {
-    let text = error.to_string();
-    match text.split_once("\nhint: ") {
-        Some((message, hint)) => Failure::new(Exit::Refused, message).hint(Some(hint)),
-        None => Failure::new(Exit::Refused, text),
-    }
+pub(super) fn refused(error: impl Into<Refusal>) -> Failure {
+    let Refusal { text, hint } = error.into();
+    Failure::new(Exit::Refused, text).hint(hint)
 }
 
 /// Whether giving up would help.
@@ -87,7 +83,7 @@ pub fn stale(args: &TierStaleArgs) -> Result<Exit, Failure> {
         TierStaleAction::Export(export) => (", exported", stale.export(&export.out)),
         TierStaleAction::Forget(_) => (", forgotten", stale.forget()),
     };
-    let found = found.map_err(|error| refused(&error))?;
+    let found = found.map_err(refused)?;
     crate::output::show(&format!(
         "{}: {} ({}) of generation {}, which went on to {} without them{done}\n",
         log.disk.name,
@@ -105,7 +101,7 @@ pub fn stale(args: &TierStaleArgs) -> Result<Exit, Failure> {
 fn open_stale(log: &TierStaleLogArgs) -> Result<Stale, Failure> {
     let name = &log.disk.name;
     let beside = log.sidecar.as_deref().map(|directory| sidecar_in(directory, name));
-    Stale::open(&log.file, name, &log.disk.backing, beside).map_err(|error| refused(&error))
+    Stale::open(&log.file, name, &log.disk.backing, beside).map_err(refused)
 }
 
 /// No certificate is longer, nor a list of authorities that one host should believe.

@@ -19,8 +19,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tier::{Counters, Damaged, Examined, ExaminedDisk, LogWrites, Mode, Skipped};
 use tier_service::{
-    Caching, Command, Control, Copies, Door, Hold, Left, MemoryReport, Opening, Report, Reserve,
-    Set, Suspension, Times,
+    Caching, Command, Control, Copies, Door, Hold, Left, MemoryReport, Opening, Refusal, Report,
+    Reserve, Set, Suspension, Times,
 };
 use units::{Bytes, Nanos};
 
@@ -83,7 +83,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
         }
         None => (Offer::default(), None, None, Vec::new()),
     };
-    let hold = args.hold.as_deref().map(Hold::open).transpose().map_err(|error| refused(&error))?;
+    let hold = args.hold.as_deref().map(Hold::open).transpose().map_err(refused)?;
     let hold = hold.map(|hold| Box::new(hold) as Box<dyn Catalog>);
     offer.catalog = match &set {
         Some((control, _)) => Some(control.catalog(hold)),
@@ -165,7 +165,7 @@ fn attend(
 ) -> Result<Door, Failure> {
     control.serve(running);
     let asked_at = args.control.clone().unwrap_or_else(|| control_of(&args.socket));
-    let door = Door::open(&asked_at, control.clone(), running).map_err(|error| refused(&error))?;
+    let door = Door::open(&asked_at, control.clone(), running).map_err(refused)?;
     if let Some(address) = args.metrics {
         let (control, times) = (control.clone(), times.clone());
         let source = metrics::Source { control, times, server: Arc::downgrade(running) };
@@ -187,7 +187,7 @@ fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failu
     let tls = client_tls(args)?;
     let copies = Copies { count: args.safety.copies, peers: args.safety.peers.clone(), tls };
     let reserve = args.safety.reserve.then(Reserve::of_this_host).transpose();
-    let reserve = reserve.map_err(|error| refused(&error))?;
+    let reserve = reserve.map_err(refused)?;
     let opening = |disk: &TierDisk| Opening {
         name: disk.name.clone(),
         backing: disk.backing.clone(),
@@ -199,7 +199,7 @@ fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failu
     let disks: Vec<Opening> = args.disks.iter().map(opening).collect();
     let caching = Caching { policy: args.policy, admission, memory_bytes: args.memory.get() };
     let accepted = &args.safety.accept_identity;
-    let set = Set::open(file, caching, accepted, &disks).map_err(|error| refused(&error))?;
+    let set = Set::open(file, caching, accepted, &disks).map_err(refused)?;
     said(&set);
     Ok(Some(set))
 }
@@ -251,12 +251,8 @@ fn control_of(socket: &Path) -> PathBuf {
 }
 
 fn ask(door: &TierDoorArgs, command: &Command) -> Result<Option<Report>, Failure> {
-    tier_service::ask(&control_of(&door.socket), command).map_err(|error| {
-        match error.split_once("\nhint: ") {
-            Some((error, hint)) => Failure::new(Exit::Failure, error).hint(Some(hint)),
-            None => Failure::new(Exit::Failure, error),
-        }
-    })
+    tier_service::ask(&control_of(&door.socket), command)
+        .map_err(|Refusal { text, hint }| Failure::new(Exit::Failure, text).hint(hint))
 }
 
 fn drain(args: &TierDiskArgs) -> Result<Exit, Failure> {
@@ -396,7 +392,7 @@ fn text(report: &Report) -> String {
 }
 
 fn check(args: &TierCheckArgs) -> Result<Exit, Failure> {
-    let found = Set::examine(&args.file).map_err(|error| refused(&error))?;
+    let found = Set::examine(&args.file).map_err(refused)?;
     match args.format {
         Format::Json => output::print_json(&as_json(&found))?,
         Format::Text => output::show(&examined(&found))?,

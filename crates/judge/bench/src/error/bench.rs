@@ -177,7 +177,7 @@ pub enum BenchError {
     },
     /// The tier before the datastore could not be had, or failed.
     #[error("the tier: {0}")]
-    Tier(String),
+    Tier(tier_service::Refusal),
     /// A tier serves whole files and devices.
     #[error("disk \"{disk}\" is a part of a file or device, and a tier serves whole ones")]
     TierParts {
@@ -284,6 +284,7 @@ impl BenchError {
             Self::Machines(error) => error.hint().map(str::to_owned),
             Self::RunDir(error) => error.hint().map(str::to_owned),
             Self::Series(error) => error.hint().map(str::to_owned),
+            Self::Tier(refusal) => refusal.hint.clone().map(Into::into),
             Self::Unreachable(_) => {
                 Some("start the service, or name another address with --endpoint".to_owned())
             }

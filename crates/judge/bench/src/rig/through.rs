@@ -25,7 +25,9 @@ use cache::tier::Admission;
 use datastore::{Datastore, DiskRequest, VirtualDisk};
 use engine::Served;
 use run_store::gauge::Readings;
-use tier_service::{Caching, Command, Control, Copies, Opening, Report, Set, SetError, Times};
+use tier_service::{
+    Caching, Command, Control, Copies, Opening, Refusal, Report, Set, SetError, Times,
+};
 use units::Bytes;
 
 use crate::error::BenchError;
@@ -221,7 +223,7 @@ impl Through {
         let listen = Listen { place: Place::Unix(socket.clone()), tls: None };
         let (control, times) = (set.control, set.times);
         let running = block_server::start_with(set.offer, &[listen], Limits::default())
-            .map_err(|error| BenchError::Tier(error.to_string()))?;
+            .map_err(|error| BenchError::Tier(Refusal::new(error)))?;
         let mut served = ServedLoad {
             running: Arc::new(running),
             control,
@@ -277,12 +279,12 @@ fn path_of(disk: &VirtualDisk) -> Result<PathBuf, BenchError> {
 }
 
 fn kernel(what: &'static str, error: io::Error) -> BenchError {
-    BenchError::Tier(format!("could not {what}: {error}"))
+    BenchError::Tier(Refusal::new(format!("could not {what}: {error}")))
 }
 
 impl From<SetError> for BenchError {
     fn from(error: SetError) -> Self {
-        Self::Tier(error.to_string())
+        Self::Tier(error.into())
     }
 }
 
@@ -377,7 +379,7 @@ impl ServedLoad {
             self.control.ask(drain, &self.running, DRAIN_MAX).map_err(BenchError::Tier)?;
         }
         let running = Arc::into_inner(self.running)
-            .ok_or_else(|| BenchError::Tier("somebody still asks the tier".to_owned()))?;
+            .ok_or_else(|| BenchError::Tier(Refusal::new("somebody still asks the tier")))?;
         running.stop().map_err(|error| kernel("close the tier", error))
     }
 }

@@ -29,11 +29,17 @@ fn second(host: &Host, back: bool) -> Coming {
 }
 
 fn attach(served: &Served, coming: &Coming) -> Result<(), String> {
-    served.ask(Command::Attach(Box::new(coming.clone()))).map(|_| ())
+    served
+        .ask(Command::Attach(Box::new(coming.clone())))
+        .map(|_| ())
+        .map_err(|refusal| refusal.text)
 }
 
 fn detach(served: &Served, disk: &str) -> Result<(), String> {
-    served.ask(Command::Detach { disk: disk.to_owned() }).map(|_| ())
+    served
+        .ask(Command::Detach { disk: disk.to_owned() })
+        .map(|_| ())
+        .map_err(|refusal| refusal.text)
 }
 
 fn sidecar_of(backing: &std::path::Path) -> PathBuf {

@@ -8,7 +8,7 @@ use block_server::{ClientTls, Limits, Listen, Place, RamDisk};
 use nbd::Code;
 use nbd::client::Operation;
 use tier::{Mode, Plan};
-use tilemark_tier_service::{Coming, Command, Copies, Elsewhere, Opening};
+use tilemark_tier_service::{Coming, Command, Copies, Elsewhere, Opening, Refusal};
 
 use crate::client::Client;
 use crate::copies::Authority;
@@ -120,7 +120,7 @@ impl Pair {
     }
 }
 
-fn attach(served: &Served, coming: &Coming) -> Result<(), String> {
+fn attach(served: &Served, coming: &Coming) -> Result<(), Refusal> {
     served.ask(Command::Attach(Box::new(coming.clone()))).map(|_| ())
 }
 
@@ -160,7 +160,7 @@ fn a_disk_goes_where_it_is_written_and_comes_back_with_every_byte() {
         assert!(pair.content() == flat, "{mode:?}: all of it is there");
         // What nobody owns is opened by whoever is told to, and not asked for.
         let error = attach(&b, &pair.coming("a", "b")).expect_err("it has not got it");
-        assert!(error.contains("attached without --from"), "{error}");
+        assert!(error.hint.is_some_and(|hint| hint.contains("attached without --from")));
         a.ask(Command::Detach { disk: "vm1".to_owned() }).expect("nobody finds it there either");
         attach(&a, &Coming { elsewhere: None, ..pair.coming("a", "b") }).expect("it is free");
         compare(&mut pair.client("a"), &flat, "opened again");
@@ -254,7 +254,7 @@ fn an_owner_whose_backing_store_refuses_keeps_it_and_whoever_waits_is_told_in_ti
     let report = reports.find(|report| report.disks[0].is_refused).expect("it is said");
     assert!(report.elsewhere[0].owner.is_none(), "{report:?}");
     let said = a.ask(Command::Detach { disk: "vm1".to_owned() }).expect_err("it is on its way");
-    assert!(said.contains("hint: "), "{said}");
+    assert!(said.hint.is_some(), "{said}");
     // What was answered is where its sidecar says it is: in the log of its owner.
     drop((at_a, at_b));
     a.running.stop().expect("it ends");
@@ -272,29 +272,34 @@ fn who_cannot_have_it_is_told_why() {
     let refusal = |coming: &Coming| attach(&b, coming).expect_err("refused");
     let unknown = Coming { disk: "vm2".to_owned(), ..good.clone() };
     let said = refusal(&unknown);
-    assert!(said.contains("vm2 is not attached: nbd+unix:///?socket=") && said.contains("hint: "));
+    assert!(said.text.contains("vm2 is not attached: nbd+unix:///?socket="));
+    assert!(said.hint.is_some());
     let other = pair.path("other.raw");
     std::fs::write(&other, vec![0; DISK_BYTES / 2]).expect("room");
     let said = refusal(&Coming { backing: other, ..good.clone() });
-    assert!(said.contains("other.raw has 4194304 B, and the disk of"), "{said}");
+    assert!(said.text.contains("other.raw has 4194304 B, and the disk of"), "{said}");
     let missing = Coming { backing: pair.path("none"), ..good.clone() };
-    assert!(refusal(&missing).contains("could not look at"));
+    assert!(refusal(&missing).text.contains("could not look at"));
     let to = |from: &str, at: &str| Coming {
         elsewhere: Some(Elsewhere { from: from.to_owned(), at: at.to_owned() }),
         ..good.clone()
     };
     let here = pair.address("b");
-    assert!(refusal(&to("a.example", &here)).contains("is no address of an NBD export"));
-    assert!(refusal(&to(&pair.address("a"), "b.example")).contains("is no address"));
-    assert!(refusal(&to(&pair.address("c"), &here)).contains("does not give vm1 as its owner"));
+    assert!(refusal(&to("a.example", &here)).text.contains("is no address of an NBD export"));
+    assert!(refusal(&to(&pair.address("a"), "b.example")).text.contains("is no address"));
+    assert!(
+        refusal(&to(&pair.address("c"), &here)).text.contains("does not give vm1 as its owner")
+    );
     // A server that is no tier has disks, and lets go of none.
     let ram = Box::new(RamDisk::new("vm1", DISK_BYTES as u64).expect("a disk"));
     let listen = Listen { place: pair.place("ram"), tls: None };
     let plain = block_server::start(vec![ram], &[listen], Limits::default()).expect("it starts");
-    assert!(refusal(&to(&pair.address("ram"), &here)).contains("does not give vm1 as its owner"));
+    assert!(
+        refusal(&to(&pair.address("ram"), &here)).text.contains("does not give vm1 as its owner")
+    );
     plain.stop().expect("it ends");
     attach(&b, &good).expect("nothing of all that is in its way");
-    assert!(refusal(&good).contains("a disk of this name is served already"));
+    assert!(refusal(&good).text.contains("a disk of this name is served already"));
     // Nobody is answered who asks for what a server does not own, and no nonsense lets a disk go.
     for name in ["owner/vm1", "owner/vm2", "owner/", "heir/vm1", "heir/"] {
         assert!(Client::open(&pair.place("b"), name).is_err(), "{name}");
@@ -339,7 +344,7 @@ fn over_tls_a_disk_moves_within_one_authority_alone() {
     };
     let (stranger, at) = serve("b", false, &theirs);
     let said = attach(&stranger, &coming(&at)).expect_err("another authority is none");
-    assert!(said.contains("does not give vm1 as its owner"), "{said}");
+    assert!(said.text.contains("does not give vm1 as its owner"), "{said}");
     stranger.running.stop().expect("it ends");
     let (b, at_b) = serve("b", false, &ours);
     attach(&b, &coming(&at_b)).expect("it is found");

@@ -8,7 +8,7 @@ use block_server::{Limits, Listen, Place, Running};
 use nbd::client::Operation;
 use tier::format::{SIDECAR_BYTES, Sidecar};
 use tier::{Mode, Plan};
-use tilemark_tier_service::{Command, Copies, Opening, Report, Set, SetError};
+use tilemark_tier_service::{Command, Copies, Opening, Refusal, Report, Set, SetError};
 
 use crate::client::Client;
 
@@ -109,7 +109,7 @@ pub fn open(cache: &Path, disks: &[Opening]) -> Result<Set, SetError> {
 }
 
 impl Served {
-    pub fn ask(&self, command: Command) -> Result<Option<Report>, String> {
+    pub fn ask(&self, command: Command) -> Result<Option<Report>, Refusal> {
         self.control.ask(command, &self.running, Duration::from_secs(60))
     }
 

@@ -9,11 +9,18 @@ fn said<T>(result: Result<T, SetError>) -> String {
     result.err().expect("refused").to_string()
 }
 
+/// The refusal, which has a hint.
+fn hinted<T>(result: Result<T, SetError>) -> String {
+    let error = result.err().expect("refused");
+    assert!(error.hint().is_some(), "{error}");
+    error.to_string()
+}
+
 #[test]
 fn a_set_is_made_in_a_new_file_only_and_what_was_begun_is_removed() {
     let host = Host::new(Mode::Back);
-    let there = said(tilemark_tier_service::make(&host.cache(), tier::Plan::new(1 << 30)));
-    assert!(there.contains("is there already") && there.contains("hint: "), "{there}");
+    let there = hinted(tilemark_tier_service::make(&host.cache(), tier::Plan::new(1 << 30)));
+    assert!(there.contains("is there already"), "{there}");
     let small = host.directory.path().join("small");
     assert!(
         said(tilemark_tier_service::make(&small, tier::Plan::new(1 << 20))).contains("too small")
@@ -61,8 +68,8 @@ fn a_file_that_happens_to_have_a_sidecar_s_name_is_left_as_it_is() {
         let host = Host::new(Mode::Back);
         let beside = host.directory.path().join("disk.raw.tilemark-tier");
         std::fs::write(&beside, &content).expect("room");
-        let text = said(host.open());
-        assert!(text.contains("is no sidecar of a tier") && text.contains("hint: "), "{text}");
+        let text = hinted(host.open());
+        assert!(text.contains("is no sidecar of a tier"), "{text}");
         assert!(std::fs::read(&beside).expect("it is there") == content);
     }
 }
@@ -166,5 +173,5 @@ fn a_disk_that_is_not_there_is_named_with_those_that_are() {
     let host = Host::new(Mode::Back);
     let served = host.serve();
     let error = served.ask(Command::Drain { disk: "vm9".to_owned() }).expect_err("refused");
-    assert_eq!(error, "no disk \"vm9\"; there are vm1");
+    assert_eq!(error.text, "no disk \"vm9\"; there are vm1");
 }

@@ -55,7 +55,7 @@ fn replaced_backing_file_is_refused_until_its_owner_says_so() {
     std::fs::copy(host.backing(), &other).expect("room");
     std::fs::rename(&other, host.backing()).expect("the same name");
     let Err(SetError::Disk { source, .. }) = host.open() else { panic!("it is another file") };
-    let word = word_in(&source.to_string());
+    let word = word_in(&source.hint().expect("a hint"));
     let found = identity(&host.backing());
     assert!(word.starts_with(&format!("{found}@")), "{word}");
     // The identity alone accepts nothing: it would accept every later change, too.
@@ -82,7 +82,7 @@ fn identity_is_kept_over_restarts_and_by_no_other_disk() {
     std::fs::copy(host.backing(), &new).expect("room");
     std::fs::rename(&new, host.backing()).expect("the same name");
     let Err(SetError::Disk { source, .. }) = host.open() else { panic!("it is another file") };
-    let accepted = open_accepting(&host, &word_in(&source.to_string()));
+    let accepted = open_accepting(&host, &word_in(&source.hint().expect("a hint")));
     assert_ne!(identity_of(accepted), back, "another backing store");
 }
 
@@ -108,7 +108,7 @@ fn accepted_identity_counts_once() {
         std::fs::rename(&aside, &second).expect("kept");
     };
     let refused = |accepted: &str| match open_accepting(&host, accepted) {
-        Err(SetError::Disk { source, .. }) => word_in(&source.to_string()),
+        Err(SetError::Disk { source, .. }) => word_in(&source.hint().expect("a hint")),
         other => panic!("{other:?}"),
     };
     swap();

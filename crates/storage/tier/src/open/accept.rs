@@ -21,8 +21,8 @@ pub(super) fn identity_in(word: &str) -> &str {
 }
 
 /// The way out where the owner knows better.
-pub(super) fn hint(word: &str) -> String {
-    format!("hint: if it is the right one, accept it, this once: --accept-identity {word}")
+pub(super) fn accept(word: &str) -> String {
+    format!("if it is the right one, accept it, this once: --accept-identity {word}")
 }
 
 pub(super) fn or_unknown(known: &str) -> &str {

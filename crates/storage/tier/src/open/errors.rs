@@ -1,7 +1,9 @@
+use std::borrow::Cow;
+
 use cache::PolicyKind;
 use cache::tier::Admission;
 
-use super::accept::{hint, identity_in, or_unknown};
+use super::accept::{accept, identity_in, or_unknown};
 use crate::event::{IoError, Mode};
 use crate::format::{HOLDERS, Holder, Identity, SuperblockError, Uuid};
 use crate::moment::Since;
@@ -72,7 +74,7 @@ pub enum AttachError {
     Name,
     /// More copies than peers, or more peers than a sidecar names.
     #[error(
-        "copies of the log: {copies}, peers for them: {peers}; a peer has one copy, and a disk at most {HOLDERS} peers\nhint: name as many peers as copies, --peer for each"
+        "copies of the log: {copies}, peers for them: {peers}; a peer has one copy, and a disk at most {HOLDERS} peers"
     )]
     Copies {
         /// Copies that were asked for.
@@ -81,9 +83,7 @@ pub enum AttachError {
         peers: usize,
     },
     /// Too many for the room there is for logs.
-    #[error(
-        "{disks} disks need a log each, and the cache has room for {most}\nhint: detach a disk, or make a larger cache (`tilemark tier init`)"
-    )]
+    #[error("{disks} disks need a log each, and the cache has room for {most}")]
     Many {
         /// How many were asked for.
         disks: usize,
@@ -91,22 +91,20 @@ pub enum AttachError {
         most: usize,
     },
     /// Another set has writes that this backing store has not.
-    #[error("its newest writes are in the log of another cache (set {}), and the backing store lacks them\nhint: serve the disk with that cache, and `tilemark tier drain` or `detach` it there; if that cache is lost, `tilemark tier takeover`: without a copy its writes are lost", hex(.0))]
+    #[error("its newest writes are in the log of another cache (set {}), and the backing store lacks them", hex(.0))]
     Owned(Uuid),
     /// Somebody takes it over, or was stopped while he did.
-    #[error(
-        "a take-over of the disk is running, or was stopped before its end\nhint: make sure that no other host runs one, then take the disk over again"
-    )]
+    #[error("a take-over of the disk is running, or was stopped before its end")]
     Claimed,
     /// Its owner holds a reservation of the backing store, and it is to be served without one.
     #[error(
-        "its backing device is reserved by its last server, as the sidecar says, and would be served without that\nhint: --reserve"
+        "its backing device is reserved by its last server, as the sidecar says, and would be served without that"
     )]
     Reserved,
     /// This set has writes for it, and its sidecar says that they were given up, or that somebody
     /// else went on.
     #[error(
-        "the log has writes of generation {log} of the disk, and the disk went on to generation {sidecar} without them: they are not put into it any more\nhint: `tilemark tier stale export` saves them in a new file; after `tilemark tier stale forget` the disk is served"
+        "the log has writes of generation {log} of the disk, and the disk went on to generation {sidecar} without them: they are not put into it any more"
     )]
     Stale {
         /// Of the log.
@@ -115,13 +113,11 @@ pub enum AttachError {
         sidecar: u64,
     },
     /// This set has writes for it, and the sidecar is not there, or neither of its copies is good.
-    #[error(
-        "the log has writes for this disk, and the disk's sidecar is missing or damaged\nhint: put the newest sidecar back, or name its directory by --sidecar"
-    )]
+    #[error("the log has writes for this disk, and the disk's sidecar is missing or damaged")]
     NoSidecar,
     /// This set has writes for it, and it is not what it was.
     #[error(
-        "the log has {} for this disk, and its backing store was changed since the tier was left in order: put there now, they would cover that change\nhint: to keep the change and lose the writes, `tilemark tier takeover NAME=BACKING --accept-loss`; to put the writes over it, once, --accept-identity {word}", count_writes(*.writes)
+        "the log has {} for this disk, and its backing store was changed since the tier was left in order: put there now, they would cover that change", count_writes(*.writes)
     )]
     Changed {
         /// Writes in the log that would be put into it.
@@ -130,7 +126,7 @@ pub enum AttachError {
         word: String,
     },
     /// It lies on another storage than before.
-    #[error("the disk's {what} is not the one that the tier knows: it is {}, and was {known}\n{}", identity_in(.word), hint(.word))]
+    #[error("the disk's {what} is not the one that the tier knows: it is {}, and was {known}", identity_in(.word))]
     OtherPlace {
         /// `backing store` or `sidecar`.
         what: &'static str,
@@ -140,7 +136,7 @@ pub enum AttachError {
         word: String,
     },
     /// Its log has writes, and nothing proves on which storage they belong.
-    #[error("the log has {} for this disk, and whether its {what} is the one they belong to cannot be told: it is {}, and was {}\n{}", count_writes(*.writes), identity_in(.word), or_unknown(.known), hint(.word))]
+    #[error("the log has {} for this disk, and whether its {what} is the one they belong to cannot be told: it is {}, and was {}", count_writes(*.writes), identity_in(.word), or_unknown(.known))]
     UnknownPlace {
         /// `backing store` or `sidecar`.
         what: &'static str,
@@ -153,7 +149,7 @@ pub enum AttachError {
     },
     /// The cache is an older state of itself, and newer writes are lost with the newer one.
     #[error(
-        "the cache is older than the disk's sidecar, or damaged: it lacks what was written later ({lost}), and the backing store may lack it, too\nhint: put the newest cache back; `tilemark tier takeover NAME=BACKING --accept-loss` gives up what the log had, and the backing store alone is served from then on"
+        "the cache is older than the disk's sidecar, or damaged: it lacks what was written later ({lost}), and the backing store may lack it, too"
     )]
     CacheOlder {
         /// What the sidecar knows and the cache does not have.
@@ -161,7 +157,7 @@ pub enum AttachError {
     },
     /// The sidecar is an older state of itself, and so may be the backing store beside it.
     #[error(
-        "the sidecar is older than the cache (copy {found}, and the cache knows copy {known}), and so may be the backing store: the log has {} for a newer state, and what went there before them may be lost\nhint: put the newest sidecar and backing store back; to go on from the older state, `tilemark tier takeover NAME=BACKING --accept-loss` gives up what the log has", count_writes(*.writes)
+        "the sidecar is older than the cache (copy {found}, and the cache knows copy {known}), and so may be the backing store: the log has {} for a newer state, and what went there before them may be lost", count_writes(*.writes)
     )]
     SidecarOlder {
         /// Number of the copy that the cache knows.
@@ -173,7 +169,7 @@ pub enum AttachError {
     },
     /// Its log seems to begin behind groups that the backing store may lack.
     #[error(
-        "group {group} of the log of pages was durable and cannot be read: it may say where the disk's log begins, so writes of that log could be missed\nhint: {DAMAGED}"
+        "group {group} of the log of pages was durable and cannot be read: it may say where the disk's log begins, so writes of that log could be missed"
     )]
     LogStart {
         /// The group.
@@ -181,16 +177,42 @@ pub enum AttachError {
     },
     /// The backing store alone is an older state of itself.
     #[error(
-        "the backing store is older than when the tier used it last: the log has {} for a newer state, and what went there before them is lost\nhint: put the newest backing store back, or give up what the log has: `tilemark tier takeover NAME=BACKING --accept-loss`", count_writes(*.writes)
+        "the backing store is older than when the tier used it last: the log has {} for a newer state, and what went there before them is lost", count_writes(*.writes)
     )]
     BackingOlder {
         /// Writes that the log has.
         writes: usize,
     },
     /// What was known to be durable is not there.
-    #[error("{0}\nhint: {DAMAGED}")]
+    #[error("{0}")]
     Damaged(Damaged),
 }
+
+impl AttachError {
+    /// Way out, if there is one.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Copies { .. } => "name as many peers as copies, --peer for each".into(),
+            Self::Many { .. } => "detach a disk, or make a larger cache (`tilemark tier init`)".into(),
+            Self::Owned(..) => "serve the disk with that cache, and `tilemark tier drain` or `detach` it there; if that cache is lost, `tilemark tier takeover`: without a copy its writes are lost".into(),
+            Self::Claimed => "make sure that no other host runs one, then take the disk over again".into(),
+            Self::Reserved => "--reserve".into(),
+            Self::Stale { .. } => "`tilemark tier stale export` saves them in a new file; after `tilemark tier stale forget` the disk is served".into(),
+            Self::NoSidecar => NO_SIDECAR.into(),
+            Self::Changed { word, .. } => format!("to keep the change and lose the writes, `tilemark tier takeover NAME=BACKING --accept-loss`; to put the writes over it, once, --accept-identity {word}").into(),
+            Self::OtherPlace { word, .. } | Self::UnknownPlace { word, .. } => accept(word).into(),
+            Self::CacheOlder { .. } => "put the newest cache back; `tilemark tier takeover NAME=BACKING --accept-loss` gives up what the log had, and the backing store alone is served from then on".into(),
+            Self::SidecarOlder { .. } => "put the newest sidecar and backing store back; to go on from the older state, `tilemark tier takeover NAME=BACKING --accept-loss` gives up what the log has".into(),
+            Self::BackingOlder { .. } => "put the newest backing store back, or give up what the log has: `tilemark tier takeover NAME=BACKING --accept-loss`".into(),
+            Self::LogStart { .. } | Self::Damaged(..) => DAMAGED.into(),
+            Self::Index(..) | Self::Name => return None,
+        })
+    }
+}
+
+/// What helps where there is no good sidecar.
+pub(super) const NO_SIDECAR: &str =
+    "put the newest sidecar back, or name its directory by --sidecar";
 
 /// What may be done with a damaged log.
 const DAMAGED: &str = "`tilemark tier takeover` reads a copy of the log where there is one, and with --accept-loss gives \
@@ -326,7 +348,7 @@ pub enum OpenError {
     Superblock(#[from] SuperblockError),
     /// A group of the pool's log is missing, and it may have said where a disk's log begins.
     #[error(
-        "group {group} of the log of pages was durable and cannot be read: it may say where the log of the disk at place {index} begins, so writes of that log could be missed\nhint: {DAMAGED}"
+        "group {group} of the log of pages was durable and cannot be read: it may say where the log of the disk at place {index} begins, so writes of that log could be missed"
     )]
     Pool {
         /// The group.
@@ -336,16 +358,14 @@ pub enum OpenError {
     },
     /// Two logs claim one chunk.
     #[error(
-        "chunk {0} of the cache belongs to two logs: what says where a log begins is damaged, or older than the logs\nhint: put the newest cache back; where there is none, `tilemark tier takeover NAME=BACKING` reads a copy of a disk's log, and with --accept-loss gives the log up"
+        "chunk {0} of the cache belongs to two logs: what says where a log begins is damaged, or older than the logs"
     )]
     Chunk(u32),
     /// There is no free chunk for the log of a new disk.
-    #[error(
-        "the cache has no room left for the log of another disk\nhint: `tilemark tier drain` its disks, or detach one"
-    )]
+    #[error("the cache has no room left for the log of another disk")]
     Full,
     /// The set lies on another storage than before.
-    #[error("the cache is not where the tier knows it: it is on {}, and was on {known}\n{}", identity_in(.word), hint(.word))]
+    #[error("the cache is not where the tier knows it: it is on {}, and was on {known}", identity_in(.word))]
     OtherCache {
         /// Identity that is stored.
         known: String,
@@ -360,6 +380,20 @@ pub enum OpenError {
         /// Why.
         error: AttachError,
     },
+}
+
+impl OpenError {
+    /// Way out, if there is one.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Pool { .. } => DAMAGED.into(),
+            Self::Chunk(..) => "put the newest cache back; where there is none, `tilemark tier takeover NAME=BACKING` reads a copy of a disk's log, and with --accept-loss gives the log up".into(),
+            Self::Full => "`tilemark tier drain` its disks, or detach one".into(),
+            Self::OtherCache { word, .. } => accept(word).into(),
+            Self::Attach { error, .. } => return error.hint(),
+            Self::Io(..) | Self::Superblock(..) => return None,
+        })
+    }
 }
 
 pub(super) fn count_writes(count: usize) -> String {

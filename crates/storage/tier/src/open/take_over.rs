@@ -1,8 +1,10 @@
+use std::borrow::Cow;
+
 use super::Media;
-use super::accept::{hint, identity_in, or_unknown, word_for_disk};
+use super::accept::{accept, identity_in, or_unknown, word_for_disk};
 use super::copies::put_sidecar;
 use super::damage::LogDamage;
-use super::errors::{Damaged, LogWrites, count_writes};
+use super::errors::{Damaged, LogWrites, NO_SIDECAR, count_writes};
 use super::reader::{Group, Start, Track, in_copy};
 use super::walk::{Whose, walk};
 use crate::event::{IoError, Place};
@@ -71,17 +73,13 @@ pub enum TakeOverError {
     #[error(transparent)]
     Io(#[from] IoError),
     /// There is none, or neither of its copies is good.
-    #[error(
-        "the sidecar is missing or damaged, and only it says who has the disk's newest writes\nhint: put the newest sidecar back, or name its directory by --sidecar"
-    )]
+    #[error("the sidecar is missing or damaged, and only it says who has the disk's newest writes")]
     NoSidecar,
     /// It is another disk's.
-    #[error(
-        "the sidecar is of a disk with another name\nhint: NAME=BACKING with the name that its server used"
-    )]
+    #[error("the sidecar is of a disk with another name")]
     OtherDisk,
     /// The log would be put into another storage than the disk's, or whether it would cannot be told.
-    #[error("the backing store {}the one that the sidecar is of: it is {}, and was {}\n{}", if *is_other { "is not " } else { "may not be " }, identity_in(.word), or_unknown(.known), hint(.word))]
+    #[error("the backing store {}the one that the sidecar is of: it is {}, and was {}", if *is_other { "is not " } else { "may not be " }, identity_in(.word), or_unknown(.known))]
     OtherPlace {
         /// Whether it is known to be another.
         is_other: bool,
@@ -92,7 +90,7 @@ pub enum TakeOverError {
     },
     /// The sidecar, and so perhaps the backing store, is an older state.
     #[error(
-        "the copy of the log begins with group {first}, and the sidecar says of groups up to {retired} only that the backing store has them: it is an older state, and what lies between would be lost\nhint: put the newest sidecar and backing store back; --accept-loss gives up what the log had"
+        "the copy of the log begins with group {first}, and the sidecar says of groups up to {retired} only that the backing store has them: it is an older state, and what lies between would be lost"
     )]
     SidecarOlder {
         /// First group of the copy.
@@ -102,7 +100,7 @@ pub enum TakeOverError {
     },
     /// The longest copy lacks what was durable.
     #[error(
-        "the log reaches to group {found} in the longest copy, and group {known} was durable: the copy is an older state of itself, or damaged, and what was written behind it would be lost\nhint: reach another copy, or put the newest one back; --accept-loss gives up what the log had"
+        "the log reaches to group {found} in the longest copy, and group {known} was durable: the copy is an older state of itself, or damaged, and what was written behind it would be lost"
     )]
     Older {
         /// Last group that is known to have been durable.
@@ -112,7 +110,7 @@ pub enum TakeOverError {
     },
     /// The backing store alone is an older state of itself.
     #[error(
-        "the backing store is older than when its owner used it last: the log has {} for a newer state, and what went there before them is lost\nhint: put the newest backing store back; --accept-loss gives up what the log had", count_writes(*.writes)
+        "the backing store is older than when its owner used it last: the log has {} for a newer state, and what went there before them is lost", count_writes(*.writes)
     )]
     BackingOlder {
         /// Writes that would be put into it.
@@ -133,9 +131,25 @@ pub enum TakeOverError {
     Damaged(Damaged),
     /// A write lies beyond the end.
     #[error(
-        "the log has a write beyond the end of the backing store, so it is a smaller one than the disk's\nhint: name the disk's own backing store"
+        "the log has a write beyond the end of the backing store, so it is a smaller one than the disk's"
     )]
     Beyond,
+}
+
+impl TakeOverError {
+    /// Way out, if there is one.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::NoSidecar => NO_SIDECAR.into(),
+            Self::OtherDisk => "NAME=BACKING with the name that its server used".into(),
+            Self::OtherPlace { word, .. } => accept(word).into(),
+            Self::SidecarOlder { .. } => "put the newest sidecar and backing store back; --accept-loss gives up what the log had".into(),
+            Self::Older { .. } => "reach another copy, or put the newest one back; --accept-loss gives up what the log had".into(),
+            Self::BackingOlder { .. } => "put the newest backing store back; --accept-loss gives up what the log had".into(),
+            Self::Beyond => "name the disk's own backing store".into(),
+            Self::Io(..) | Self::NoCopy { .. } | Self::Damaged(..) => return None,
+        })
+    }
 }
 
 fn copies(named: usize, reached: usize) -> String {

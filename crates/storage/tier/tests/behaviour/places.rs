@@ -53,10 +53,12 @@ fn other_backing_store_is_refused_with_both_identities() {
         let other = |asked: &mut Attachment, _: &mut Settings| {
             asked.backing = identity("wwid:other", true);
         };
-        let words = refusal(open(&mut used(shape), shape, other)).to_string();
-        for part in ["backing store is not", "wwid:other, and was backing", "--accept-identity"] {
+        let error = refusal(open(&mut used(shape), shape, other));
+        let words = error.to_string();
+        for part in ["backing store is not", "wwid:other, and was backing"] {
             assert!(words.contains(part), "{words}");
         }
+        assert!(error.hint().is_some_and(|hint| hint.contains("--accept-identity wwid:other@")));
     }
 }
 

@@ -23,9 +23,7 @@ pub fn init(args: &TierInitArgs) -> Result<Exit, Failure> {
         std::fs::metadata(&args.file).is_ok_and(|found| found.file_type().is_block_device());
     let geometry = match (is_device, args.size) {
         (true, size) => on_device(args, size)?,
-        (false, Some(size)) => {
-            tier_service::make(&args.file, plan(args, size)).map_err(|error| refused(&error))?
-        }
+        (false, Some(size)) => tier_service::make(&args.file, plan(args, size)).map_err(refused)?,
         (false, None) => {
             return Err(Failure::new(Exit::Usage, "a file needs --size; a device is taken whole"));
         }
@@ -73,5 +71,5 @@ fn on_device(args: &TierInitArgs, size: Option<Bytes>) -> Result<Geometry, Failu
     let mut file = disks[0].file.try_clone().map_err(failed)?;
     let whole = Bytes::new(file.seek(SeekFrom::End(0)).map_err(failed)?);
     let plan = plan(args, size.unwrap_or(whole));
-    tier_service::make_on(file.into(), &args.file, plan).map_err(|error| refused(&error))
+    tier_service::make_on(file.into(), &args.file, plan).map_err(refused)
 }

@@ -10,7 +10,7 @@ use run_store::rollup::ObservedRow;
 use run_store::rundir::RunId;
 use run_store::slice::{Direction, SizeClass};
 use stats::Compact;
-use tier_service::{Command, Control, Report, Requests, Times};
+use tier_service::{Command, Control, Refusal, Report, Requests, Times};
 use units::Nanos;
 use view::TraceFacts;
 
@@ -69,7 +69,7 @@ impl TierPage {
         library.set_live(run);
         crate::say!("page at {}", server.url(&format!("/run/{id}/tier")));
         say_token(&server);
-        let report = asked(control, running).map_err(failed)?;
+        let report = asked(control, running).map_err(|e| failed(e.to_string()))?;
         // What was before is no part of the first second.
         let _ = times.take();
         Ok(Self {
@@ -124,6 +124,6 @@ impl TierPage {
     }
 }
 
-fn asked(control: &Control, running: &Running) -> Result<Report, String> {
-    control.ask(Command::Pulse, running, PATIENCE)?.ok_or_else(|| "it says nothing".to_owned())
+fn asked(control: &Control, running: &Running) -> Result<Report, Refusal> {
+    control.ask(Command::Pulse, running, PATIENCE)?.ok_or_else(|| Refusal::new("it says nothing"))
 }
