@@ -13,6 +13,7 @@
 
 pub mod mountinfo;
 
+use std::borrow::Cow;
 use std::fs::{DirBuilder, File, FileType, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::os::fd::AsRawFd;
@@ -21,6 +22,24 @@ use std::path::{Path, PathBuf};
 
 /// No text of ours comes near: a run of a thousand steps has a `run.json` of some 10 MiB.
 pub const TEXT_MAX: u64 = 64 << 20;
+
+/// Reason why content cannot be used, in words for people. Content is wrong in many ways and is always
+/// refused the same way, so there is no variant for each.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Malformed(Cow<'static, str>);
+
+impl From<&'static str> for Malformed {
+    fn from(reason: &'static str) -> Self {
+        Self(reason.into())
+    }
+}
+
+impl From<String> for Malformed {
+    fn from(reason: String) -> Self {
+        Self(reason.into())
+    }
+}
 
 /// Opens a regular file that is no link: for names inside a directory from elsewhere.
 pub fn open(path: &Path) -> Result<File> {

@@ -12,6 +12,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 use stats::Compact;
+use untrusted::Malformed;
 
 use super::head::Head;
 use super::line::{LATENCIES, Line, NUMBERS, REALS, Table};
@@ -68,12 +69,14 @@ impl Rollup {
         let note = |key: &str| {
             let found = notes.into_iter().flatten().find(|note| note.key == key);
             let value = found.and_then(|note| note.value.as_deref());
-            value.ok_or_else(|| format!("it has no note \"{key}\""))
+            value.ok_or_else(|| Malformed::from(format!("it has no note \"{key}\"")))
         };
         let version = note(VERSION_KEY).map_err(content)?;
         let major = version.split('.').next();
         if major != ROLLUP_VERSION.split('.').next() && major != Some(WITHOUT_GAUGES) {
-            return Err(content(format!("its version is {version}, and 1 and 2 can be read")));
+            return Err(content(
+                format!("its version is {version}, and 1 and 2 can be read").into(),
+            ));
         }
         let has_gauges = major != Some(WITHOUT_GAUGES);
         let mut rollup = note(HEAD_KEY).and_then(Head::parse).map_err(content)?;
@@ -82,7 +85,7 @@ impl Rollup {
             .build()
             .map_err(SeriesError::parquet("reading", &path))?;
         for batch in batches {
-            let batch = batch.map_err(|error| content(error.to_string()))?;
+            let batch = batch.map_err(|error| content(error.to_string().into()))?;
             put(&mut rollup, &batch).map_err(content)?;
         }
         if !has_gauges {
@@ -164,23 +167,23 @@ fn batch(lines: &[Line]) -> RecordBatch {
         .expect("all columns were made from the same lines")
 }
 
-fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<&'a T, String> {
+fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<&'a T, Malformed> {
     let column = batch.column_by_name(name);
     let column = column.ok_or_else(|| format!("there is no column \"{name}\""))?;
     let typed = column.as_any().downcast_ref();
-    typed.ok_or_else(|| format!("column \"{name}\" has the type {}", column.data_type()))
+    typed.ok_or_else(|| format!("column \"{name}\" has the type {}", column.data_type()).into())
 }
 
 /// A column that files of version 1 or of version 2 alone have.
 fn if_there<'a, T: Array + 'static>(
     batch: &'a RecordBatch,
     name: &str,
-) -> Result<Option<&'a T>, String> {
+) -> Result<Option<&'a T>, Malformed> {
     batch.column_by_name(name).map(|_| column(batch, name)).transpose()
 }
 
 /// The counters of tiers in files of version 1: each column is the gauge of its name.
-fn tier_columns(batch: &RecordBatch) -> Result<Vec<(GaugeName, &UInt64Array)>, String> {
+fn tier_columns(batch: &RecordBatch) -> Result<Vec<(GaugeName, &UInt64Array)>, Malformed> {
     let of_tiers = GaugeName::ALL.iter().filter(|name| name.scope() == ScopeKind::Tier);
     let found = of_tiers.map(|gauge| {
         let column = gauge.name().trim_start_matches("tier.");
@@ -189,7 +192,7 @@ fn tier_columns(batch: &RecordBatch) -> Result<Vec<(GaugeName, &UInt64Array)>, S
     found.filter_map(Result::transpose).collect()
 }
 
-fn put(rollup: &mut Rollup, batch: &RecordBatch) -> Result<(), String> {
+fn put(rollup: &mut Rollup, batch: &RecordBatch) -> Result<(), Malformed> {
     let tables: &StringArray = column(batch, "table")?;
     let (spans, buckets): (&UInt32Array, &UInt32Array) =
         (column(batch, "span")?, column(batch, "bucket")?);
@@ -254,13 +257,13 @@ fn named<T: Copy>(
     row: usize,
     all: &[T],
     name: impl Fn(T) -> &'static str,
-) -> Result<Option<T>, String> {
+) -> Result<Option<T>, Malformed> {
     if column.is_null(row) {
         return Ok(None);
     }
     let text = column.value(row);
     let found = all.iter().copied().find(|value| name(*value) == text);
-    found.map(Some).ok_or_else(|| format!("a row holds \"{text}\""))
+    found.map(Some).ok_or_else(|| format!("a row holds \"{text}\"").into())
 }
 
 struct Latencies<'a> {
@@ -270,7 +273,7 @@ struct Latencies<'a> {
 }
 
 impl<'a> Latencies<'a> {
-    fn of(batch: &'a RecordBatch, name: &str) -> Result<Self, String> {
+    fn of(batch: &'a RecordBatch, name: &str) -> Result<Self, Malformed> {
         Ok(Self {
             sums: column(batch, &format!("{name}_sum_ns"))?,
             over: column(batch, &format!("{name}_over_1h"))?,
@@ -278,7 +281,7 @@ impl<'a> Latencies<'a> {
         })
     }
 
-    fn get(&self, row: usize) -> Result<Option<Compact>, String> {
+    fn get(&self, row: usize) -> Result<Option<Compact>, Malformed> {
         if self.histograms.is_null(row) {
             return Ok(None);
         }

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 use units::Nanos;
+use untrusted::Malformed;
 
 use super::Rollup;
 use super::intern::Names;
@@ -63,11 +64,11 @@ impl Head {
     }
 
     /// A rollup without any row.
-    pub(super) fn parse(text: &str) -> Result<Rollup, String> {
+    pub(super) fn parse(text: &str) -> Result<Rollup, Malformed> {
         let head: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let has_no_width = head.wide_width_ns == 0 || head.narrow_width_ns == 0;
         if has_no_width && !head.spans.is_empty() {
-            return Err("its buckets have no width".to_owned());
+            return Err("its buckets have no width".into());
         }
         // A view takes memory for each of them.
         for width in [head.wide_width_ns, head.narrow_width_ns] {
@@ -76,7 +77,7 @@ impl Head {
             };
             let all: u128 = head.spans.iter().map(buckets).sum();
             if all > BUCKETS_MAX + head.spans.len() as u128 {
-                return Err(format!("its spans have {all} buckets of {}", Nanos(width)));
+                return Err(format!("its spans have {all} buckets of {}", Nanos(width)).into());
             }
         }
         let span = |span: SpanHead| Span {
@@ -123,6 +124,9 @@ mod tests {
         };
         assert_eq!(head(2048), Ok(1));
         let error = head(u64::MAX).expect_err("too many");
-        assert!(error.starts_with("its spans have 18446744073709551615 buckets"), "{error}");
+        assert!(
+            error.to_string().starts_with("its spans have 18446744073709551615 buckets"),
+            "{error}"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use stats::Compact;
 use units::Nanos;
+use untrusted::Malformed;
 
 use super::Rollup;
 use super::rows::{
@@ -188,9 +189,9 @@ impl Line {
         self.latencies[at].take().unwrap_or_default()
     }
 
-    fn who(&self, count: usize) -> Result<u32, String> {
+    fn who(&self, count: usize) -> Result<u32, Malformed> {
         let who = self.who.filter(|who| (*who as usize) < count);
-        who.ok_or_else(|| format!("a row of {} names nobody known", self.table.name()))
+        who.ok_or_else(|| format!("a row of {} names nobody known", self.table.name()).into())
     }
 }
 
@@ -208,10 +209,10 @@ impl Rollup {
     }
 
     /// Puts a line into its table, or says what is wrong with it.
-    pub(super) fn put(&mut self, mut line: Line) -> Result<(), String> {
+    pub(super) fn put(&mut self, mut line: Line) -> Result<(), Malformed> {
         let (span, bucket) = (line.span, line.bucket);
         if span as usize >= self.spans.len() {
-            return Err(format!("a row of {} has no span {span}", line.table.name()));
+            return Err(format!("a row of {} has no span {span}", line.table.name()).into());
         }
         match line.table {
             Table::Wide => {
@@ -268,7 +269,7 @@ impl Rollup {
             }),
             Table::Gauges => {
                 let Some(of) = &line.gauge else {
-                    return Err("a row of gauges names none".to_owned());
+                    return Err("a row of gauges names none".into());
                 };
                 let folded =
                     Folded { time: Nanos(line.number(5)), value: line.real(6), most: line.real(7) };
@@ -280,9 +281,9 @@ impl Rollup {
     }
 }
 
-fn io_row(line: &mut Line, entities: usize) -> Result<IoRow, String> {
+fn io_row(line: &mut Line, entities: usize) -> Result<IoRow, Malformed> {
     let (Some(direction), Some(class)) = (line.direction, line.class) else {
-        return Err(format!("a row of {} has no direction or no class", line.table.name()));
+        return Err(format!("a row of {} has no direction or no class", line.table.name()).into());
     };
     Ok(IoRow {
         span: line.span,
@@ -297,7 +298,7 @@ fn io_row(line: &mut Line, entities: usize) -> Result<IoRow, String> {
     })
 }
 
-fn group(line: &Line, entities: usize) -> Result<Group, String> {
+fn group(line: &Line, entities: usize) -> Result<Group, Malformed> {
     match (line.direction, line.class, line.who) {
         (None, None, None) => Ok(Group::All),
         (Some(direction), ..) => Ok(Group::Direction(direction)),

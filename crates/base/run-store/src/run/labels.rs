@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use untrusted::Malformed;
 
 /// What somebody called a run and noted of it; it means nothing to what was measured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +35,7 @@ impl Labels {
 /// # Errors
 ///
 /// What a tag is, if it is none.
-pub fn tag(text: &str) -> Result<(String, String), String> {
+pub fn tag(text: &str) -> Result<(String, String), Malformed> {
     let is_key = |key: &str| {
         let rest = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         !key.is_empty() && key.len() <= 64 && key.chars().all(rest)
@@ -46,7 +47,7 @@ pub fn tag(text: &str) -> Result<(String, String), String> {
         _ => Err(
             "a tag is KEY=VALUE: a key of letters, digits, -, _ and ., 64 at most, and a value of \
              256 characters at most"
-                .to_owned(),
+                .into(),
         ),
     }
 }

@@ -1,5 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use untrusted::Malformed;
 
 use super::{Figure, Latency, Verdict};
 
@@ -155,9 +156,9 @@ impl From<Statistic> for String {
 }
 
 impl TryFrom<String> for Statistic {
-    type Error = String;
+    type Error = Malformed;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, Malformed> {
         let percentile = |text: &str| {
             let p: f64 = text.strip_prefix('p')?.parse().ok()?;
             (p > 0.0 && p < 100.0).then_some(Self::Percentile(p))
@@ -166,7 +167,7 @@ impl TryFrom<String> for Statistic {
             "mean" => Ok(Self::Mean),
             "max" => Ok(Self::Max),
             other => percentile(other).ok_or_else(|| {
-                format!("\"{other}\" is no statistic (p95, p99.9, mean or max are)")
+                format!("\"{other}\" is no statistic (p95, p99.9, mean or max are)").into()
             }),
         }
     }

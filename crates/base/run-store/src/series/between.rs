@@ -10,6 +10,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
 use units::Nanos;
+use untrusted::Malformed;
 
 use super::SeriesError;
 
@@ -60,8 +61,8 @@ pub(super) fn open(
     let mask = place_columns(&builder);
     let wanted = stretches.to_vec();
     let predicate = ArrowPredicateFn::new(mask, move |batch| {
-        let is_wanted =
-            wanted_rows(&batch, &wanted).map_err(arrow_schema::ArrowError::SchemaError)?;
+        let is_wanted = wanted_rows(&batch, &wanted)
+            .map_err(|error| arrow_schema::ArrowError::SchemaError(error.to_string()))?;
         Ok(BooleanArray::from(is_wanted))
     });
     builder
@@ -80,7 +81,7 @@ pub(super) fn count(path: &Path, stretches: &[Stretch]) -> Result<u64, SeriesErr
     let content = |reason| SeriesError::Content { path: path.to_owned(), reason };
     let mut count = 0;
     for batch in batches {
-        let batch = batch.map_err(|error| content(error.to_string()))?;
+        let batch = batch.map_err(|error| content(error.to_string().into()))?;
         let rows = wanted_rows(&batch, stretches).map_err(content)?;
         count += rows.iter().filter(|is_wanted| **is_wanted).count() as u64;
     }
@@ -126,7 +127,7 @@ fn bounds(group: &RowGroupMetaData) -> Option<[(u64, u64); 3]> {
     Some(all)
 }
 
-fn wanted_rows(batch: &RecordBatch, stretches: &[Stretch]) -> Result<Vec<bool>, String> {
+fn wanted_rows(batch: &RecordBatch, stretches: &[Stretch]) -> Result<Vec<bool>, Malformed> {
     let steps = values::<UInt32Type>(batch, PLACE[0])?;
     let repeats = values::<UInt32Type>(batch, PLACE[1])?;
     let starts = values::<UInt64Type>(batch, PLACE[2])?;
@@ -140,9 +141,11 @@ fn wanted_rows(batch: &RecordBatch, stretches: &[Stretch]) -> Result<Vec<bool>, 
 fn values<'a, T: ArrowPrimitiveType>(
     batch: &'a RecordBatch,
     name: &str,
-) -> Result<&'a [T::Native], String> {
+) -> Result<&'a [T::Native], Malformed> {
     let column = batch.column_by_name(name);
     let array: Option<&PrimitiveArray<T>> =
         column.and_then(|column| column.as_any().downcast_ref());
-    array.map(|array| &array.values()[..]).ok_or_else(|| format!("there is no column \"{name}\""))
+    array
+        .map(|array| &array.values()[..])
+        .ok_or_else(|| format!("there is no column \"{name}\"").into())
 }

@@ -4,6 +4,7 @@ use arrow_array::RecordBatch;
 use state_machine::CallError;
 use stats::Compact;
 use units::{Bytes, Nanos};
+use untrusted::Malformed;
 
 use super::SeriesError;
 use super::column::{Columns, Found};
@@ -73,7 +74,7 @@ pub(super) fn columns(
 impl Record for CallRecord {
     const FILE: &'static str = files::CALLS;
 
-    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed> {
         let found = Found(batch);
         let common = Common::of(&found)?;
         let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);

@@ -7,6 +7,7 @@ use arrow_array::{PrimitiveArray, RecordBatch, StringArray, UInt32Array, UInt64A
 use arrow_schema::{Field, Schema};
 use stats::Compact;
 use units::Nanos;
+use untrusted::Malformed;
 
 use crate::hdr_v2;
 use crate::quantile::Summary;
@@ -109,40 +110,40 @@ impl Found<'_> {
         self.0.column_by_name(name).is_some()
     }
 
-    fn array<T: Array + 'static>(&self, name: &str) -> Result<&T, String> {
+    fn array<T: Array + 'static>(&self, name: &str) -> Result<&T, Malformed> {
         let column = self.0.column_by_name(name);
         let column = column.ok_or_else(|| format!("there is no column \"{name}\""))?;
         column
             .as_any()
             .downcast_ref()
-            .ok_or_else(|| format!("column \"{name}\" has the type {}", column.data_type()))
+            .ok_or_else(|| format!("column \"{name}\" has the type {}", column.data_type()).into())
     }
 
-    fn values<T: ArrowPrimitiveType>(&self, name: &str) -> Result<&[T::Native], String> {
+    fn values<T: ArrowPrimitiveType>(&self, name: &str) -> Result<&[T::Native], Malformed> {
         Ok(self.array::<PrimitiveArray<T>>(name)?.values())
     }
 
-    pub(super) fn u32(&self, name: &str) -> Result<&[u32], String> {
+    pub(super) fn u32(&self, name: &str) -> Result<&[u32], Malformed> {
         self.values::<UInt32Type>(name)
     }
 
-    pub(super) fn maybe_u32(&self, name: &str) -> Result<Vec<Option<u32>>, String> {
+    pub(super) fn maybe_u32(&self, name: &str) -> Result<Vec<Option<u32>>, Malformed> {
         Ok(self.array::<UInt32Array>(name)?.iter().collect())
     }
 
-    pub(super) fn u64(&self, name: &str) -> Result<&[u64], String> {
+    pub(super) fn u64(&self, name: &str) -> Result<&[u64], Malformed> {
         self.values::<UInt64Type>(name)
     }
 
-    pub(super) fn f64(&self, name: &str) -> Result<&[f64], String> {
+    pub(super) fn f64(&self, name: &str) -> Result<&[f64], Malformed> {
         self.values::<Float64Type>(name)
     }
 
-    pub(super) fn text(&self, name: &str) -> Result<&StringArray, String> {
+    pub(super) fn text(&self, name: &str) -> Result<&StringArray, Malformed> {
         self.array(name)
     }
 
-    pub(super) fn f64_lists(&self, name: &str) -> Result<Vec<Vec<f64>>, String> {
+    pub(super) fn f64_lists(&self, name: &str) -> Result<Vec<Vec<f64>>, Malformed> {
         let lists: &ListArray = self.array(name)?;
         let unexpected = || format!("column \"{name}\" is not a list of numbers");
         (0..lists.len())
@@ -154,7 +155,7 @@ impl Found<'_> {
             .collect()
     }
 
-    pub(super) fn latency(&self, prefix: &str) -> Result<Vec<Compact>, String> {
+    pub(super) fn latency(&self, prefix: &str) -> Result<Vec<Compact>, Malformed> {
         let name = format!("{prefix}{HISTOGRAM}");
         let bytes: &BinaryArray = self.array(&name)?;
         let sums = self.u64(&format!("{prefix}_sum_ns"))?;

@@ -2,6 +2,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
+use untrusted::Malformed;
 
 /// Why a series cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +34,7 @@ pub enum SeriesError {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        reason: String,
+        reason: Malformed,
     },
     /// A slice names something its topology does not have.
     #[error("a slice has {what} {index}, and its step has {count} of them")]

@@ -85,7 +85,7 @@ impl<R: Record> Rows<R> {
             if let Some((path, reader)) = &mut self.open {
                 if let Some(batch) = reader.next() {
                     let content = |reason| SeriesError::Content { path: path.clone(), reason };
-                    let batch = batch.map_err(|error| content(error.to_string()))?;
+                    let batch = batch.map_err(|error| content(error.to_string().into()))?;
                     self.batch = R::from_batch(&batch).map_err(content)?.into_iter();
                     return Ok(true);
                 }

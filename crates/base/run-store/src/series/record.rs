@@ -1,6 +1,7 @@
 use arrow_array::RecordBatch;
 use stats::Compact;
 use units::{Bytes, Nanos};
+use untrusted::Malformed;
 
 use super::column::Found;
 use crate::files;
@@ -153,7 +154,7 @@ pub trait Record: Sized {
     const FILE: &'static str;
 
     /// The rows of a batch, or what is wrong with it.
-    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String>;
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed>;
 }
 
 pub(super) struct Common<'a> {
@@ -163,7 +164,7 @@ pub(super) struct Common<'a> {
 }
 
 impl<'a> Common<'a> {
-    pub(super) fn of(found: &'a Found<'a>) -> Result<Self, String> {
+    pub(super) fn of(found: &'a Found<'a>) -> Result<Self, Malformed> {
         let (step, tiles) = (found.u32("step")?, found.u32("tiles")?);
         let (repeat, phase) = (found.u32("repeat")?, found.text("phase")?);
         let keys = (0..step.len())
@@ -175,7 +176,7 @@ impl<'a> Common<'a> {
                     phase: named("phase", &Phase::ALL, Phase::name, phase.value(row))?,
                 })
             })
-            .collect::<Result<_, String>>()?;
+            .collect::<Result<_, Malformed>>()?;
         Ok(Self { keys, start: found.u64("start_ns")?, width: found.u64("width_ns")? })
     }
 }
@@ -185,17 +186,17 @@ fn named<T: Copy>(
     all: &[T],
     name: impl Fn(T) -> &'static str,
     text: &str,
-) -> Result<T, String> {
+) -> Result<T, Malformed> {
     all.iter()
         .copied()
         .find(|value| name(*value) == text)
-        .ok_or_else(|| format!("column \"{column}\" holds \"{text}\""))
+        .ok_or_else(|| format!("column \"{column}\" holds \"{text}\"").into())
 }
 
 impl Record for IoRecord {
     const FILE: &'static str = files::SERIES;
 
-    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed> {
         let found = Found(batch);
         let common = Common::of(&found)?;
         let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);
@@ -241,7 +242,7 @@ impl Record for IoRecord {
 impl Record for ActionRecord {
     const FILE: &'static str = files::ACTIONS;
 
-    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed> {
         let found = Found(batch);
         let common = Common::of(&found)?;
         let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);
@@ -275,7 +276,7 @@ pub(super) const CALL: &str = "call";
 impl Record for OpenRecord {
     const FILE: &'static str = files::OPEN;
 
-    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed> {
         let found = Found(batch);
         let common = Common::of(&found)?;
         let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);
@@ -308,7 +309,7 @@ impl Record for OpenRecord {
 impl Record for GaugeRecord {
     const FILE: &'static str = files::GAUGES;
 
-    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed> {
         let found = Found(batch);
         let common = Common::of(&found)?;
         let (name, scope) = (found.text("name")?, found.text("scope")?);
@@ -330,7 +331,7 @@ impl Record for GaugeRecord {
 impl Record for GeneratorRecord {
     const FILE: &'static str = files::GENERATOR;
 
-    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed> {
         let found = Found(batch);
         let common = Common::of(&found)?;
         let (submitted, completed) = (found.u64("submitted")?, found.u64("completed")?);

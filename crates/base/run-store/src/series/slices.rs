@@ -177,7 +177,7 @@ fn rows_of<R: Record>(
                 "the slice of step {} from {} has more than {ROWS_MAX} rows",
                 of.0.step, of.1
             );
-            return Err(SeriesError::Content { path: R::FILE.into(), reason });
+            return Err(SeriesError::Content { path: R::FILE.into(), reason: reason.into() });
         }
         found.push(record);
     }
