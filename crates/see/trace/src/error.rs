@@ -122,8 +122,8 @@ impl TraceError {
         }
     }
 
-    pub(crate) fn format(path: &Path, reason: impl Into<String>) -> Self {
-        Self::Format { path: untrusted::named(path), reason: reason.into() }
+    pub(crate) fn format(path: &Path, reason: impl ToString) -> Self {
+        Self::Format { path: untrusted::named(path), reason: reason.to_string() }
     }
 }
 

@@ -7,6 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt16Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, RecordBatch};
 use units::Nanos;
+use untrusted::Malformed;
 
 use super::encode::OPERATIONS;
 use super::schema;
@@ -41,9 +42,10 @@ impl Lookup {
     }
 
     /// The index of a name in a column, or what is wrong with it.
-    pub(super) fn index(&self, column: &str, name: &str) -> Result<u16, String> {
+    pub(super) fn index(&self, column: &str, name: &str) -> Result<u16, Malformed> {
         let index = self.of(column).get(name).copied();
-        index.ok_or_else(|| format!("column \"{column}\" has \"{name}\", which is not known"))
+        index
+            .ok_or_else(|| format!("column \"{column}\" has \"{name}\", which is not known").into())
     }
 }
 
@@ -81,7 +83,7 @@ impl Decoder {
         &mut self,
         batch: &RecordBatch,
         out: &mut Vec<IoRecord>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Malformed> {
         let first = out.len();
         out.resize(first + batch.num_rows(), self.template);
         let records = &mut out[first..];
@@ -98,7 +100,7 @@ impl Decoder {
         name: &str,
         column: &ArrayRef,
         records: &mut [IoRecord],
-    ) -> Result<(), String> {
+    ) -> Result<(), Malformed> {
         match name {
             schema::ISSUE => unsigned(column, records, |record, value| record.issue = Nanos(value)),
             schema::OFFSET => unsigned(column, records, |record, value| record.offset = value),
@@ -121,7 +123,7 @@ impl Decoder {
             }
             other => match schema::FLAGS.iter().find(|(flag, _)| *flag == other) {
                 Some((_, flag)) => flags(column, *flag, records),
-                None => Err("it was not asked for".to_owned()),
+                None => Err("it was not asked for".into()),
             },
         }
     }
@@ -134,37 +136,39 @@ pub(super) fn operation(index: u16) -> Operation {
 
 fn numbers<T: arrow_array::ArrowPrimitiveType>(
     column: &ArrayRef,
-) -> Result<&PrimitiveArray<T>, String> {
-    column.as_primitive_opt().ok_or_else(|| format!("it has the type {}", column.data_type()))
+) -> Result<&PrimitiveArray<T>, Malformed> {
+    column
+        .as_primitive_opt()
+        .ok_or_else(|| format!("it has the type {}", column.data_type()).into())
 }
 
 /// All values of a column in which none is missing or negative.
-fn values(column: &ArrayRef) -> Result<&[i64], String> {
+fn values(column: &ArrayRef) -> Result<&[i64], Malformed> {
     let array = numbers::<Int64Type>(column)?;
     if array.null_count() > 0 {
-        return Err("a value is missing".to_owned());
+        return Err("a value is missing".into());
     }
     not_negative(array.values())?;
     Ok(array.values())
 }
 
-fn not_negative(values: &[i64]) -> Result<(), String> {
+fn not_negative(values: &[i64]) -> Result<(), Malformed> {
     let any = values.iter().fold(0, |any, value| any | value);
-    if any < 0 { Err("a value is negative".to_owned()) } else { Ok(()) }
+    if any < 0 { Err("a value is negative".into()) } else { Ok(()) }
 }
 
 fn unsigned(
     column: &ArrayRef,
     records: &mut [IoRecord],
     set: impl Fn(&mut IoRecord, u64),
-) -> Result<(), String> {
+) -> Result<(), Malformed> {
     for (record, value) in records.iter_mut().zip(values(column)?) {
         set(record, value.cast_unsigned());
     }
     Ok(())
 }
 
-fn length(column: &ArrayRef, records: &mut [IoRecord]) -> Result<(), String> {
+fn length(column: &ArrayRef, records: &mut [IoRecord]) -> Result<(), Malformed> {
     let values = values(column)?;
     let mut is_long = false;
     for (record, value) in records.iter_mut().zip(values) {
@@ -172,14 +176,14 @@ fn length(column: &ArrayRef, records: &mut [IoRecord]) -> Result<(), String> {
         is_long |= length.is_err();
         record.length = length.unwrap_or(u32::MAX);
     }
-    if is_long { Err(format!("a value is above {}", u32::MAX)) } else { Ok(()) }
+    if is_long { Err(format!("a value is above {}", u32::MAX).into()) } else { Ok(()) }
 }
 
 fn maybe(
     column: &ArrayRef,
     records: &mut [IoRecord],
     part: impl Fn(&mut IoRecord) -> &mut Option<Nanos>,
-) -> Result<(), String> {
+) -> Result<(), Malformed> {
     let array = numbers::<Int64Type>(column)?;
     if array.null_count() == 0 {
         not_negative(array.values())?;
@@ -195,7 +199,7 @@ fn maybe(
     Ok(())
 }
 
-fn outstanding(column: &ArrayRef, records: &mut [IoRecord]) -> Result<(), String> {
+fn outstanding(column: &ArrayRef, records: &mut [IoRecord]) -> Result<(), Malformed> {
     let array = numbers::<Int32Type>(column)?;
     let wrong = |value| format!("the value {value} is not from 0 to {}", u16::MAX);
     if array.null_count() == 0 {
@@ -215,7 +219,7 @@ fn outstanding(column: &ArrayRef, records: &mut [IoRecord]) -> Result<(), String
     Ok(())
 }
 
-fn flags(column: &ArrayRef, flag: Flags, records: &mut [IoRecord]) -> Result<(), String> {
+fn flags(column: &ArrayRef, flag: Flags, records: &mut [IoRecord]) -> Result<(), Malformed> {
     let array: &BooleanArray =
         column.as_boolean_opt().ok_or_else(|| format!("it has the type {}", column.data_type()))?;
     for index in array.values().set_indices() {
@@ -231,7 +235,7 @@ impl Translation {
         column: &ArrayRef,
         records: &mut [IoRecord],
         set: impl Fn(&mut IoRecord, u16),
-    ) -> Result<(), String> {
+    ) -> Result<(), Malformed> {
         let array = column
             .as_dictionary_opt::<UInt16Type>()
             .ok_or_else(|| format!("it has the type {}", column.data_type()))?;
@@ -253,7 +257,7 @@ impl Translation {
         &mut self,
         known: &BTreeMap<String, u16>,
         dictionary: &ArrayRef,
-    ) -> Result<(), String> {
+    ) -> Result<(), Malformed> {
         if self.dictionary.as_ref().is_some_and(|last| Arc::ptr_eq(last, dictionary)) {
             return Ok(());
         }
@@ -262,7 +266,10 @@ impl Translation {
             .ok_or_else(|| format!("its names have the type {}", dictionary.data_type()))?;
         let indices = names.iter().map(|name| {
             let name = name.unwrap_or_default();
-            known.get(name).copied().ok_or_else(|| format!("\"{name}\" is not known"))
+            known
+                .get(name)
+                .copied()
+                .ok_or_else(|| Malformed::from(format!("\"{name}\" is not known")))
         });
         self.indices = indices.collect::<Result<_, _>>()?;
         self.dictionary = Some(Arc::clone(dictionary));

@@ -8,6 +8,7 @@ use arrow_array::{
     UInt16Array,
 };
 use arrow_schema::SchemaRef;
+use untrusted::Malformed;
 
 use super::names::Names;
 use super::schema::FLAGS;
@@ -26,7 +27,7 @@ pub(super) fn encode(
     records: &[IoRecord],
     vms: &Names,
     devices: &Names,
-) -> Result<RecordBatch, String> {
+) -> Result<RecordBatch, Malformed> {
     vms.check(records.iter().map(|record| record.vm.0).max().unwrap_or(0))?;
     devices.check(records.iter().map(|record| record.device.0).max().unwrap_or(0))?;
     let mut columns: Vec<ArrayRef> = vec![
@@ -52,9 +53,10 @@ pub(super) fn encode(
         .expect("all columns were made from the same records, as the schema has them"))
 }
 
-fn signed(what: &str, unit: &str, value: u64) -> Result<i64, String> {
+fn signed(what: &str, unit: &str, value: u64) -> Result<i64, Malformed> {
     i64::try_from(value).map_err(|_| {
         format!("a record has the {what} {value} {unit}, and a trace holds up to {}", i64::MAX)
+            .into()
     })
 }
 
@@ -62,8 +64,9 @@ fn numbers(
     what: &str,
     unit: &str,
     values: impl Iterator<Item = u64>,
-) -> Result<Int64Array, String> {
-    let values: Result<Vec<i64>, String> = values.map(|value| signed(what, unit, value)).collect();
+) -> Result<Int64Array, Malformed> {
+    let values: Result<Vec<i64>, Malformed> =
+        values.map(|value| signed(what, unit, value)).collect();
     Ok(Int64Array::from(values?))
 }
 
@@ -71,9 +74,9 @@ fn maybe(
     what: &str,
     records: &[IoRecord],
     part: impl Fn(&IoRecord) -> Option<units::Nanos>,
-) -> Result<Int64Array, String> {
+) -> Result<Int64Array, Malformed> {
     let values = records.iter().map(|record| part(record).map(|time| signed(what, "ns", time.0)));
-    let values: Result<Vec<Option<i64>>, String> = values.map(Option::transpose).collect();
+    let values: Result<Vec<Option<i64>>, Malformed> = values.map(Option::transpose).collect();
     Ok(Int64Array::from(values?))
 }
 

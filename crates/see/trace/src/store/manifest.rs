@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
+use untrusted::Malformed;
 
 use super::FORMAT;
 use super::schema::SCHEMA;
@@ -161,16 +162,18 @@ impl Manifest {
         Ok(manifest)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Malformed> {
         if self.records_per_group == 0 {
-            return Err("\"records_per_group\" is 0".to_owned());
+            return Err("\"records_per_group\" is 0".into());
         }
         let names = self.vms.len().max(self.devices.len());
         if names > usize::from(u16::MAX) + 1 {
-            return Err(format!("it names {names} VMs or devices, and a trace has up to 65,536"));
+            return Err(
+                format!("it names {names} VMs or devices, and a trace has up to 65,536").into()
+            );
         }
         match self.parts.iter().find(|part| part.file.contains(['/', '\\']) || part.file == "..") {
-            Some(part) => Err(format!("\"{}\" is not the name of a part", part.file)),
+            Some(part) => Err(format!("\"{}\" is not the name of a part", part.file).into()),
             None => Ok(()),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::StringArray;
+use untrusted::Malformed;
 
 /// Names in the order of their index.
 #[derive(Debug, Clone)]
@@ -47,12 +48,12 @@ impl Names {
     }
 
     /// Refuses an index without a name, unless there are no names at all.
-    pub(super) fn check(&self, greatest: u16) -> Result<(), String> {
+    pub(super) fn check(&self, greatest: u16) -> Result<(), Malformed> {
         if self.unique.is_empty() || usize::from(greatest) < self.unique.len() {
             return Ok(());
         }
         let (what, count) = (self.what, self.unique.len());
-        Err(format!("a record is of {what} {greatest} (from 0), and {count} are known"))
+        Err(format!("a record is of {what} {greatest} (from 0), and {count} are known").into())
     }
 }
 
@@ -68,6 +69,6 @@ mod tests {
         names.update(["fio", "fio", "fio (2)", "sda"].into_iter());
         assert_eq!(names.as_slice().len(), 4);
         assert!(names.check(3).is_ok());
-        assert!(names.check(4).expect_err("too many").contains("VM 4"));
+        assert!(names.check(4).expect_err("too many").to_string().contains("VM 4"));
     }
 }

@@ -10,6 +10,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use units::Nanos;
+use untrusted::Malformed;
 
 use super::columns::Columns;
 use super::decode::{Decoder, Lookup, operation};
@@ -243,17 +244,20 @@ impl Reader {
                 continue;
             };
             let path = || self.shared.path(open.file);
-            let wrong = |reason: String| TraceError::format(&path(), reason);
+            let wrong = |reason: Malformed| TraceError::format(&path(), reason);
             match open.batches.next() {
                 Some(Ok(columns)) => {
-                    open.left = open.left.checked_sub(columns.num_rows()).ok_or_else(|| {
-                        wrong("a row group has more records than it says".to_owned())
-                    })?;
+                    open.left = open
+                        .left
+                        .checked_sub(columns.num_rows())
+                        .ok_or_else(|| wrong("a row group has more records than it says".into()))?;
                     open.decoder.append(&columns, batch).map_err(wrong)?;
                 }
                 Some(Err(error)) => return Err(TraceError::parquet(&path())(error.into())),
                 None if open.left > 0 => {
-                    return Err(wrong(format!("{} records of a row group are missing", open.left)));
+                    return Err(wrong(
+                        format!("{} records of a row group are missing", open.left).into(),
+                    ));
                 }
                 None => self.open = None,
             }
@@ -269,12 +273,13 @@ impl Reader {
             _ => ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
                 .map_err(TraceError::parquet(&path))?,
         };
-        let wrong = |reason: String| TraceError::format(&path, reason);
+        let wrong = |reason: Malformed| TraceError::format(&path, reason);
         let groups = footer.metadata().row_groups();
         let facts = groups.get(group.group).ok_or_else(|| {
-            wrong(format!("it has {} row groups, and {TRACE_FILE} says more", groups.len()))
+            wrong(format!("it has {} row groups, and {TRACE_FILE} says more", groups.len()).into())
         })?;
-        let left = usize::try_from(facts.num_rows()).map_err(|error| wrong(error.to_string()))?;
+        let left =
+            usize::try_from(facts.num_rows()).map_err(|error| wrong(error.to_string().into()))?;
         let needed = Needed::of(facts, self.columns, &self.shared).map_err(wrong)?;
         let mask = ProjectionMask::leaves(footer.parquet_schema(), needed.leaves);
         let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer.clone())
@@ -303,7 +308,7 @@ struct Needed {
 }
 
 impl Needed {
-    fn of(facts: &RowGroupMetaData, columns: Columns, shared: &Shared) -> Result<Self, String> {
+    fn of(facts: &RowGroupMetaData, columns: Columns, shared: &Shared) -> Result<Self, Malformed> {
         let mut needed =
             Self { leaves: Vec::new(), template: IoRecord::new(Nanos(0), Operation::Read, 0, 0) };
         for (index, column) in facts.columns().iter().enumerate() {
@@ -316,7 +321,7 @@ impl Needed {
         if has_issue {
             Ok(needed)
         } else {
-            Err(format!("there is no column \"{}\"", schema::ISSUE))
+            Err(format!("there is no column \"{}\"", schema::ISSUE).into())
         }
     }
 
@@ -326,7 +331,7 @@ impl Needed {
         name: &str,
         column: &ColumnChunkMetaData,
         shared: &Shared,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, Malformed> {
         let Some(statistics) = column.statistics() else { return Ok(false) };
         let nulls = statistics.null_count_opt();
         if nulls.map(u64::cast_signed) == Some(column.num_values()) {
