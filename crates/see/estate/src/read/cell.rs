@@ -1,6 +1,7 @@
 //! Cells of tables, as far as their form is known before their column is.
 
 use units::Bytes;
+use untrusted::Malformed;
 
 use super::number::{DecimalMark, parse};
 use super::size;
@@ -61,7 +62,7 @@ impl Cell {
         !has_unit && self.number(mark).is_ok_and(|number| number > 0.0)
     }
 
-    pub fn number(&self, mark: DecimalMark) -> Result<f64, String> {
+    pub fn number(&self, mark: DecimalMark) -> Result<f64, Malformed> {
         let number = match self {
             Self::Number(number) => Some(*number),
             Self::Text(text) => parse(text, mark),
@@ -69,10 +70,10 @@ impl Cell {
         };
         number
             .filter(|number| number.is_finite() && *number >= 0.0)
-            .ok_or_else(|| format!("\"{}\" is no number of 0 or more", self.text()))
+            .ok_or_else(|| format!("\"{}\" is no number of 0 or more", self.text()).into())
     }
 
-    pub fn count(&self, mark: DecimalMark) -> Result<u32, String> {
+    pub fn count(&self, mark: DecimalMark) -> Result<u32, Malformed> {
         let number = self.number(mark)?;
         #[expect(
             clippy::cast_possible_truncation,
@@ -82,27 +83,31 @@ impl Cell {
         if number.fract() == 0.0 && number <= 65536.0 {
             Ok(number as u32)
         } else {
-            Err(format!("{number} is no count of processors"))
+            Err(format!("{number} is no count of processors").into())
         }
     }
 
     /// A rate of I/Os. No machine makes a thousand million a second.
-    pub fn rate(&self, mark: DecimalMark) -> Result<f64, String> {
+    pub fn rate(&self, mark: DecimalMark) -> Result<f64, Malformed> {
         let number = self.number(mark)?;
-        if number <= 1e9 { Ok(number) } else { Err(format!("{number} is no rate of a machine")) }
+        if number <= 1e9 {
+            Ok(number)
+        } else {
+            Err(format!("{number} is no rate of a machine").into())
+        }
     }
 
     /// 0 to 1, as such or in percent.
-    pub fn share(&self, mark: DecimalMark) -> Result<f64, String> {
+    pub fn share(&self, mark: DecimalMark) -> Result<f64, Malformed> {
         let text = self.text();
         let bare = Self::Text(text.trim_end_matches(['%', ' ', '\u{a0}', '\u{202f}']).to_owned());
         let bare = if let Self::Number(own) = self { *own } else { bare.number(mark)? };
         let share = if text.ends_with('%') || bare > 1.0 { bare / 100.0 } else { bare };
-        if share <= 1.0 { Ok(share) } else { Err(format!("\"{text}\" is no share")) }
+        if share <= 1.0 { Ok(share) } else { Err(format!("\"{text}\" is no share").into()) }
     }
 
     /// A size, or a rate of bytes, in the cell's own unit or in that of its column.
-    pub fn bytes(&self, unit: Option<f64>, mark: DecimalMark) -> Result<Bytes, String> {
+    pub fn bytes(&self, unit: Option<f64>, mark: DecimalMark) -> Result<Bytes, Malformed> {
         let text = self.text();
         let bytes = match self {
             Self::Text(own) => {
@@ -121,7 +126,11 @@ impl Cell {
         let bytes = match bytes {
             (number, Some(unit)) => number * unit,
             (0.0, None) => 0.0,
-            _ => return Err(format!("the size {text} has no unit, in its heading or behind it")),
+            _ => {
+                return Err(
+                    format!("the size {text} has no unit, in its heading or behind it").into()
+                );
+            }
         };
         // An exbibyte on one machine is a wrong unit.
         #[expect(
@@ -132,17 +141,17 @@ impl Cell {
         if bytes < 1_152_921_504_606_846_976.0 {
             Ok(Bytes::new(bytes as u64))
         } else {
-            Err(format!("{text} are more than a machine has"))
+            Err(format!("{text} are more than a machine has").into())
         }
     }
 
-    pub fn flag(&self) -> Result<bool, String> {
+    pub fn flag(&self) -> Result<bool, Malformed> {
         match self {
             Self::Flag(flag) => Ok(*flag),
             other => match other.text().to_lowercase().as_str() {
                 "true" | "yes" | "1" => Ok(true),
                 "false" | "no" | "0" => Ok(false),
-                text => Err(format!("\"{text}\" is neither true nor false")),
+                text => Err(format!("\"{text}\" is neither true nor false").into()),
             },
         }
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use units::Bytes;
+use untrusted::Malformed;
 
 use super::devices::{self, Layer};
 use super::{Format, Input};
@@ -128,7 +129,7 @@ struct Series {
     samples: Samples,
 }
 
-fn series_of(one: &Value) -> Result<Series, String> {
+fn series_of(one: &Value) -> Result<Series, Malformed> {
     let labels = one.get("metric").and_then(Value::as_object).ok_or("it has no metric")?;
     let label = |name: &str| labels.get(name).and_then(Value::as_str);
     let metric = label("__name__")
@@ -173,7 +174,7 @@ impl Machine {
     }
 
     /// One counter of each device, of which rates are added up by moment.
-    fn facts(self, name: &str, found: &mut Findings) -> Result<Facts, String> {
+    fn facts(self, name: &str, found: &mut Findings) -> Result<Facts, Malformed> {
         let mut rates: BTreeMap<What, BTreeMap<i64, f64>> = BTreeMap::new();
         let mut capacity = 0.0;
         let mut devices: BTreeMap<What, BTreeSet<String>> = BTreeMap::new();

@@ -2,6 +2,7 @@
 //! cells of its column.
 
 use units::Bytes;
+use untrusted::Malformed;
 
 use super::Input;
 use super::cell::Cell;
@@ -183,7 +184,12 @@ impl Table {
         Ok(())
     }
 
-    fn record(&self, at: Place, cells: &[Cell], marks: &[DecimalMark]) -> Result<Moment, String> {
+    fn record(
+        &self,
+        at: Place,
+        cells: &[Cell],
+        marks: &[DecimalMark],
+    ) -> Result<Moment, Malformed> {
         let mut record = Record {
             at,
             name: String::new(),
@@ -239,7 +245,7 @@ impl Table {
             }
         }
         if record.name.is_empty() {
-            return Err("it names no virtual machine".to_owned());
+            return Err("it names no virtual machine".into());
         }
         self.place(&mut record.facts, size, is_raw);
         if record.lists && record.name.starts_with("vCLS") {
@@ -351,12 +357,12 @@ fn position(
     })
 }
 
-fn state(text: &str) -> Result<Option<LeftOut>, String> {
+fn state(text: &str) -> Result<Option<LeftOut>, Malformed> {
     match text.to_lowercase().replace([' ', '-', '_'], "").as_str() {
         "poweredon" | "on" | "running" | "up" => Ok(None),
         "poweredoff" | "off" | "stopped" | "suspended" | "shutoff" | "paused" | "down" => {
             Ok(Some(LeftOut::Off))
         }
-        _ => Err(format!("its state \"{text}\" is neither on nor off")),
+        _ => Err(format!("its state \"{text}\" is neither on nor off").into()),
     }
 }
