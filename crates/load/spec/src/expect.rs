@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
+use untrusted::Malformed;
 
 /// One expectation. Text: a quantity, a relation and a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -152,7 +153,7 @@ impl FromStr for Expectation {
             },
             unknown if !unknown.contains('.') => return Err(wrong(FORM)),
             times if matches!(relation, Relation::AtMost | Relation::Below) => {
-                time(times, right).map_err(|why| wrong(&why))?
+                time(times, right).map_err(|why| wrong(&why.to_string()))?
             }
             _ => return Err(wrong("is of a time, and a time is held to <= or <")),
         };
@@ -161,7 +162,7 @@ impl FromStr for Expectation {
 }
 
 /// `shop.order.p95` and `300ms`, or `300ms at 8 tiles`.
-fn time(left: &str, right: &str) -> Result<Quantity, String> {
+fn time(left: &str, right: &str) -> Result<Quantity, Malformed> {
     let (workload, rest) = left.split_once('.').ok_or(FORM)?;
     let statistic = |(at, _): (usize, &str)| Some((&rest[..at], statistic(&rest[at + 1..])?));
     let (name, statistic) = rest.match_indices('.').find_map(statistic).ok_or(
@@ -179,7 +180,7 @@ fn time(left: &str, right: &str) -> Result<Quantity, String> {
     };
     let bound: Nanos = bound.trim().parse().map_err(|error| format!("has no time: {error}"))?;
     if bound == Nanos::ZERO {
-        return Err("takes a time above 0".to_owned());
+        return Err("takes a time above 0".into());
     }
     Ok(Quantity::Time {
         workload: workload.to_owned(),

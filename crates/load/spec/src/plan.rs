@@ -12,6 +12,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use units::{Bytes, Nanos};
+use untrusted::Malformed;
 
 use crate::endpoint::Answering;
 use crate::events::{PlannedEvent, Restart};
@@ -378,9 +379,9 @@ impl Scale {
 }
 
 /// Reads a seed, with the range in the message.
-pub fn seed(text: &str) -> Result<u64, String> {
+pub fn seed(text: &str) -> Result<u64, Malformed> {
     let allowed = "a seed is a whole number from 0 to 9223372036854775807";
-    text.parse().map_err(|_| allowed.to_owned())
+    text.parse().map_err(|_| allowed.into())
 }
 
 /// Reads a value that a plan file must have; layers of a plan may leave it to others.

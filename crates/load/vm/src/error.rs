@@ -226,6 +226,7 @@ impl VmError {
     /// What helps.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
+            Self::Image(error) => Some(error.hint()),
             Self::Missing { .. } => {
                 Some("names are exact, and no machine of another name is touched")
             }

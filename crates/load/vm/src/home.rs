@@ -120,7 +120,7 @@ fn sweep_one(name: &str, is_real: bool) -> Option<Swept> {
         && status.mode().trailing_zeros() >= 6;
     let run_id = is_ours.then(|| run_that_ended(&path, &status)).flatten()?;
     let processes = if is_real { end_processes(name) } else { carriers(name).len() };
-    let stays = if is_real { empty(&path).err() } else { None };
+    let stays = is_real.then(|| empty(&path).err()).flatten().map(|error| error.to_string());
     Some(Swept { path, run_id, processes, stays })
 }
 
@@ -139,8 +139,8 @@ fn run_that_ended(path: &Path, status: &fs::Metadata) -> Option<String> {
 
 /// Removes what is made in such a directory (sockets, and what machines printed), the marker last;
 /// why it stays if something else is in it.
-fn empty(path: &Path) -> Result<(), String> {
-    let text = |error: io::Error| format!("{}: {error}", path.display());
+fn empty(path: &Path) -> io::Result<()> {
+    let text = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
     let mut foreign = Vec::new();
     for entry in fs::read_dir(path).map_err(text)?.flatten() {
         let kind = entry.file_type().map_err(text)?;
@@ -154,7 +154,8 @@ fn empty(path: &Path) -> Result<(), String> {
         }
     }
     if !foreign.is_empty() {
-        return Err(format!("not made by Tilemark, so it stays: {}", foreign.join(", ")));
+        let foreign = foreign.join(", ");
+        return Err(io::Error::other(format!("not made by Tilemark, so it stays: {foreign}")));
     }
     match fs::remove_file(path.join(MARKER)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(text(error)),

@@ -161,9 +161,9 @@ impl Schedule {
         let error = |reason: String| LabError::Schedule { name: name.to_owned(), reason };
         let schedule: Self = toml::from_str(text).map_err(|found| error(found.to_string()))?;
         for (rule, number) in schedule.rules.iter().zip(1..) {
-            rule.check().map_err(|wrong| {
-                error(format!("fault {number} ({}): {wrong}", rule.kind.name()))
-            })?;
+            if let Some(wrong) = rule.mistake() {
+                return Err(error(format!("fault {number} ({}): {wrong}", rule.kind.name())));
+            }
         }
         Ok(schedule)
     }
@@ -194,20 +194,19 @@ impl Rule {
         self.from.saturating_add(self.span)
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// Mistake of the rule, if there is one.
+    fn mistake(&self) -> Option<String> {
         let kind = self.kind;
         if let Some(op) = self.on.iter().find(|op| !kind.ops().contains(op)) {
-            return Err(format!("on has {op:?}; allowed are {:?}", kind.ops()).to_lowercase());
+            return Some(format!("on has {op:?}; allowed are {:?}", kind.ops()).to_lowercase());
         }
         match (kind, self.by) {
-            (Kind::Delay, None) => Err(String::from("by is absent; a delay needs a time")),
-            (Kind::Delay, Some(_)) | (_, None) => Ok(()),
-            (_, Some(by)) => Err(format!("by is {by}; only a delay has one")),
-        }?;
-        if kind == Kind::Hang && self.until() == Nanos::MAX {
-            return Err(String::from("for is absent; a hang needs an end"));
+            (Kind::Delay, None) => return Some(String::from("by is absent; a delay needs a time")),
+            (Kind::Delay, Some(_)) | (_, None) => {}
+            (_, Some(by)) => return Some(format!("by is {by}; only a delay has one")),
         }
-        Ok(())
+        let is_endless = kind == Kind::Hang && self.until() == Nanos::MAX;
+        is_endless.then(|| String::from("for is absent; a hang needs an end"))
     }
 }
 

@@ -26,6 +26,6 @@ pub use clock::monotonic;
 pub use error::MeterError;
 pub use fault::Fault;
 pub use kinds::open;
-pub use log::Log;
+pub use log::{Log, NoEnergy};
 pub use panel::{Panel, Shown};
 pub use sample::{About, Meter, Phase, Sample, Span};

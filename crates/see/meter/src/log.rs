@@ -2,8 +2,19 @@ use std::cmp::Ordering;
 
 use units::Nanos;
 
-use crate::energy::{Energy, Rules, around, energy, longest_gap};
+use crate::energy::{Energy, Rules, Void, around, energy, longest_gap};
 use crate::{Fault, Sample, Span};
+
+/// Reason why a time has no energy.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NoEnergy {
+    /// Something went wrong with the meter.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// The samples do not add up.
+    #[error(transparent)]
+    Void(#[from] Void),
+}
 
 /// Samples that are kept; the oldest go first. Our choice: a day of a sample a second.
 const SAMPLES_MAX: usize = 100_000;
@@ -121,15 +132,15 @@ impl Log {
     /// # Errors
     ///
     /// When samples do not carry it, or something went wrong in it.
-    pub fn energy(&self, span: Span, rules: Rules) -> Result<Energy, String> {
+    pub fn energy(&self, span: Span, rules: Rules) -> Result<Energy, NoEnergy> {
         let first = self.faults(span).into_iter().find(|fault| fault.voids());
         if let Some(fault) = first {
-            return Err(fault.to_string());
+            return Err(fault.clone().into());
         }
         energy(&self.samples, span, rules).map_err(|void| match self.faults.last() {
             // That nothing came says less than why.
-            Some((at, fault @ Fault::Ended(_))) if *at <= span.to => fault.to_string(),
-            _ => void.to_string(),
+            Some((at, fault @ Fault::Ended(_))) if *at <= span.to => fault.clone().into(),
+            _ => void.into(),
         })
     }
 }
@@ -167,7 +178,7 @@ mod tests {
             log.take(sample, at(4));
             (4..9).for_each(|second| log.take(Sample::watts(at(second), 100.0), at(second)));
             let void = log.energy(span(2, 6), RULES).expect_err("it said what cannot be");
-            assert!(void.contains("what cannot be"), "{void}");
+            assert!(void.to_string().contains("what cannot be"), "{void}");
             assert_eq!(log.energy(span(5, 8), RULES).expect("later").joules, 300.0);
         }
     }
@@ -217,7 +228,7 @@ mod tests {
         let mut log = steady(4);
         log.fault(Fault::Ended("exit status: 3".to_owned()), at(4));
         let why = log.energy(span(10, 20), RULES).expect_err("it has ended");
-        assert!(why.contains("exit status: 3"), "{why}");
+        assert!(why.to_string().contains("exit status: 3"), "{why}");
         assert_eq!(log.energy(span(1, 3), RULES).expect("before").joules, 200.0);
     }
 

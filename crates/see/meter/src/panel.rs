@@ -205,7 +205,7 @@ fn meter_energy(meter: &Watched, span: Span) -> MeterEnergy {
     let seconds = span.length().as_secs_f64();
     let figure = |by: f64| match &energy {
         Ok(energy) => Figure::of(energy.joules / by),
-        Err(why) => Figure::absent(why.clone()),
+        Err(why) => Figure::absent(why.to_string()),
     };
     // A fault between the last sample before and the first one after is one of this time.
     let wide = Span { to: span.to.saturating_add(about.period), ..span };

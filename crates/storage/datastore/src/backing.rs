@@ -13,8 +13,11 @@ use crate::kernel::{LoopStatus, loop_status};
 use crate::place::{FileId, Place, block_number};
 use crate::sysfs::Device;
 
-/// Object below a loop device. `Err` has the name of an object that the kernel does not identify.
-pub(crate) fn below(device: &Device) -> Option<Result<Place, String>> {
+/// Name of an object that the kernel does not identify.
+pub(crate) struct Unidentified(pub String);
+
+/// Object below a loop device.
+pub(crate) fn below(device: &Device) -> Option<Result<Place, Unidentified>> {
     let name = device.attribute("loop/backing_file")?;
     let asked =
         open(device, OFlags::empty()).and_then(|file| loop_status(&file)).ok().map(|status| {
@@ -25,7 +28,7 @@ pub(crate) fn below(device: &Device) -> Option<Result<Place, String>> {
                 }
             }
         });
-    Some(asked.or_else(|| Place::of(Path::new(&name))).ok_or(name))
+    Some(asked.or_else(|| Place::of(Path::new(&name))).ok_or(Unidentified(name)))
 }
 
 /// The path of the file below a loop device, if it still leads to that file.

@@ -92,7 +92,7 @@ impl Graph {
             graph.note_claimed(&device);
             match backing::below(&device) {
                 Some(Ok(lower)) => graph.stack(&device, lower, Link::Shared),
-                Some(Err(name)) => graph.unknown.push((device.number, name)),
+                Some(Err(object)) => graph.unknown.push((device.number, object.0)),
                 None => {}
             }
             graph.devices.extend(device.partitions());

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::layout::{FORMAT, Owner};
+use super::layout::{FORMAT, HeaderError, Owner};
 
 /// Why a state file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ pub enum StateError {
         /// The state file.
         path: PathBuf,
         /// What is wrong with it.
-        reason: String,
+        reason: HeaderError,
     },
     /// The file belongs to another disk or to another run.
     #[error(

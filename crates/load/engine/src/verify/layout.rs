@@ -87,18 +87,35 @@ pub fn disk_name(file_name: &str) -> Option<String> {
     String::from_utf8(name).ok()
 }
 
+/// Reason why a header cannot be written or read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// The disk's name is too long, in bytes.
+    #[error("disk name of {0} B, at most {NAME_BYTES_MAX} B fit")]
+    LongName(usize),
+    /// The file is of another kind.
+    #[error("it does not begin with \"TMverify\"")]
+    Magic,
+    /// The format is another one.
+    #[error("its format is {0}")]
+    Format(u32),
+    /// The checksum does not match.
+    #[error("its header is damaged")]
+    Damaged,
+}
+
 /// The header of a new file.
-pub fn draw(owner: &Owner) -> Result<[u8; HEADER_BYTES], String> {
+pub fn draw(owner: &Owner) -> Result<[u8; HEADER_BYTES], HeaderError> {
     let name = owner.disk.as_bytes();
     if name.len() > NAME_BYTES_MAX {
-        return Err(format!("disk name of {} B, at most {NAME_BYTES_MAX} B fit", name.len()));
+        return Err(HeaderError::LongName(name.len()));
     }
     let mut header = [0; HEADER_BYTES];
     header[0..8].copy_from_slice(&MAGIC);
     header[8..12].copy_from_slice(&FORMAT.to_le_bytes());
     header[16..24].copy_from_slice(&owner.size.get().to_le_bytes());
     header[24..32].copy_from_slice(&owner.seed.to_le_bytes());
-    let length = u32::try_from(name.len()).map_err(|error| error.to_string())?;
+    let length = u32::try_from(name.len()).map_err(|_| HeaderError::LongName(name.len()))?;
     header[32..36].copy_from_slice(&length.to_le_bytes());
     header[NAME_AT..NAME_AT + name.len()].copy_from_slice(name);
     let sum = checksum(&header);
@@ -107,17 +124,17 @@ pub fn draw(owner: &Owner) -> Result<[u8; HEADER_BYTES], String> {
 }
 
 /// Reads a header, or says why it is none.
-pub fn parse(header: &[u8; HEADER_BYTES]) -> Result<Owner, String> {
+pub fn parse(header: &[u8; HEADER_BYTES]) -> Result<Owner, HeaderError> {
     let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| header[at + i]));
     let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| header[at + i]));
     if header[..8] != MAGIC {
-        return Err("it does not begin with \"TMverify\"".to_owned());
+        return Err(HeaderError::Magic);
     }
     if u32_at(8) != FORMAT {
-        return Err(format!("its format is {}", u32_at(8)));
+        return Err(HeaderError::Format(u32_at(8)));
     }
     if u32_at(12) != checksum(header) {
-        return Err("its header is damaged".to_owned());
+        return Err(HeaderError::Damaged);
     }
     let length = usize::try_from(u32_at(32)).unwrap_or(usize::MAX).min(NAME_BYTES_MAX);
     let name = String::from_utf8_lossy(&header[NAME_AT..NAME_AT + length]);

@@ -27,7 +27,7 @@ mod window;
 pub use check::{CheckError, DiskReport, Report, Unreadable, check_all};
 pub use error::StateError;
 pub use kept::{forget, kept_seed};
-pub use layout::Owner;
+pub use layout::{HeaderError, Owner};
 pub use mismatch::{Expected, Found, Kind, Mismatch};
 pub use sector::HEADER as SECTOR_HEADER_BYTES;
 pub use tracker::{Elsewhere, ReadTicket, Seal, Setup, Tracker, WriteTicket, Written};

@@ -153,12 +153,12 @@ impl<'de> Deserialize<'de> for TileList {
 mod tests {
     use super::*;
 
-    fn list(text: &str) -> Result<Vec<u32>, String> {
+    fn list(text: &str) -> Result<Vec<u32>, toml::de::Error> {
         #[derive(Deserialize)]
         struct File {
             tiles: TileList,
         }
-        let file: File = toml::from_str(&format!("tiles = {text}")).map_err(|e| e.to_string())?;
+        let file: File = toml::from_str(&format!("tiles = {text}"))?;
         Ok(file.tiles.0)
     }
 

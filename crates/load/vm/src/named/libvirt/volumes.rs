@@ -63,7 +63,7 @@ impl Libvirt {
             })?;
         let path = format!("{root}/{volume}");
         let own = xml::Clone { name, from: &disk.source, to: &path, format: &format, kind };
-        let xml = own.of(&info).map_err(VmError::Unsupported)?;
+        let xml = own.of(&info).map_err(|error| VmError::Unsupported(error.to_string()))?;
         ledger.note(Made::Volume { storage: pool.clone(), name: volume.clone() })?;
         ledger.note(Made::Clone { name: name.to_owned(), id: None })?;
         let running = match kind {

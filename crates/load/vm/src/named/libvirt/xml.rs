@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use untrusted::Malformed;
+
 use crate::DeployKind;
 use crate::operation::Done;
 
@@ -72,13 +74,15 @@ pub(super) struct Clone<'a> {
 
 impl Clone<'_> {
     /// A domain's XML with another name, another disk, and neither UUID nor addresses of cards; or why not.
-    pub fn of(&self, xml: &str) -> Result<String, String> {
+    pub fn of(&self, xml: &str) -> Result<String, Malformed> {
         if xml.contains("<nvram") || xml.contains("<tpm") {
-            return Err("a machine with variables of UEFI or a TPM is not cloned here".to_owned());
+            return Err("a machine with variables of UEFI or a TPM is not cloned here".into());
         }
         let disk = format!("<source file='{}'", escaped(self.from));
         if xml.matches(&disk).count() != 1 {
-            return Err(format!("the disk {} is not in the machine's description once", self.from));
+            return Err(
+                format!("the disk {} is not in the machine's description once", self.from).into()
+            );
         }
         let is_own = |line: &&str| {
             let line = line.trim_start();

@@ -2,6 +2,8 @@
 //! section 3; RFC 3417, section 8). A crate for it would bring a second version of others that are
 //! here, and no less to read.
 
+use untrusted::Malformed;
+
 const INTEGER: u8 = 0x02;
 const OCTETS: u8 = 0x04;
 const NULL: u8 = 0x05;
@@ -98,7 +100,7 @@ fn unsigned(content: &[u8]) -> Option<i64> {
 }
 
 /// Which question it answers, and the value or why there is none; nothing if it is no answer.
-pub(super) fn answer(datagram: &[u8]) -> Option<(i32, Result<Value, String>)> {
+pub(super) fn answer(datagram: &[u8]) -> Option<(i32, Result<Value, Malformed>)> {
     let (message, _) = expect(datagram, SEQUENCE)?;
     let (_, message) = expect(message, INTEGER)?;
     let (_, message) = expect(message, OCTETS)?;
@@ -109,7 +111,7 @@ pub(super) fn answer(datagram: &[u8]) -> Option<(i32, Result<Value, String>)> {
     let id = i32::try_from(signed(id)?).ok()?;
     let status = signed(status)?;
     if status != 0 {
-        return Some((id, Err(format!("error status {status}"))));
+        return Some((id, Err(format!("error status {status}").into())));
     }
     let (bindings, _) = expect(pdu, SEQUENCE)?;
     let (binding, _) = expect(bindings, SEQUENCE)?;
@@ -119,7 +121,7 @@ pub(super) fn answer(datagram: &[u8]) -> Option<(i32, Result<Value, String>)> {
 }
 
 /// RFC 2578, section 7.1, and the three ways of having none (RFC 3416, section 4.2.1).
-fn value_of(tag: u8, content: &[u8]) -> Option<Result<Value, String>> {
+fn value_of(tag: u8, content: &[u8]) -> Option<Result<Value, Malformed>> {
     #[expect(clippy::cast_precision_loss, reason = "readings are far below 2^53")]
     let number = |value: i64| Ok(Value::Number(value as f64));
     Some(match tag {
@@ -127,10 +129,10 @@ fn value_of(tag: u8, content: &[u8]) -> Option<Result<Value, String>> {
         // Counter32, Gauge32, TimeTicks, Counter64: unsigned, with a zero before it if need be.
         0x41..=0x43 | 0x46 => number(unsigned(content)?),
         OCTETS => Ok(Value::Text(String::from_utf8_lossy(content).into_owned())),
-        0x80 => Err("no such object".to_owned()),
-        0x81 => Err("no such instance".to_owned()),
-        0x82 => Err("the end of what there is".to_owned()),
-        other => Err(format!("a value of the kind {other:#04x}")),
+        0x80 => Err("no such object".into()),
+        0x81 => Err("no such instance".into()),
+        0x82 => Err("the end of what there is".into()),
+        other => Err(format!("a value of the kind {other:#04x}").into()),
     })
 }
 
