@@ -17,9 +17,9 @@ use bench::simulate::{Settings, Stage, WORKING_SET_PAGE};
 pub struct Simulated {
     configurations: Vec<ResolvedConfiguration>,
     /// By configuration; those that are alike but for the array share the first one's.
-    stages: Vec<OnceLock<Result<Stage, String>>>,
+    stages: Vec<OnceLock<Result<Stage, BenchError>>>,
     /// Miss-ratio curves, by the same configurations.
-    curves: Vec<OnceLock<Result<MissRatioCurve, String>>>,
+    curves: Vec<OnceLock<Result<MissRatioCurve, BenchError>>>,
     /// What steps begin with.
     warmed: Warmed,
 }
@@ -55,10 +55,10 @@ impl Simulated {
             let settings = settings(configuration);
             let stage = Stage::new(&configuration.tile, &settings);
             let second = || configuration.second.clone();
-            stage.map(|own| own.with_second(second())).map_err(|error| told(&error))
+            stage.map(|own| own.with_second(second()))
         };
         let stage = self.stages[position].get_or_init(make);
-        stage.as_ref().map_err(|error| PointError::Failed(error.clone()))
+        stage.as_ref().map_err(|error| PointError::Failed(told(error)))
     }
 }
 
@@ -83,9 +83,9 @@ impl Simulate for Simulated {
         seed: u64,
     ) -> Result<f64, PointError> {
         let stage = self.stage(configuration)?;
-        let make = || stage.miss_ratio_curve(seed).map_err(|error| told(&error));
+        let make = || stage.miss_ratio_curve(seed);
         let curve = self.curves[self.position(configuration)].get_or_init(make);
-        let curve = curve.as_ref().map_err(|error| PointError::Failed(error.clone()))?;
+        let curve = curve.as_ref().map_err(|error| PointError::Failed(told(error)))?;
         let none = || PointError::Failed("the tile does not come back to any page".to_owned());
         bytes_for(curve, share).ok_or_else(none)
     }

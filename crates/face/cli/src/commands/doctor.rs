@@ -25,8 +25,8 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
 
 /// What is found here, the worst first.
 pub fn findings(target: Option<&str>) -> Result<(Vec<Finding>, Exit), Failure> {
-    let ring = engine::try_ring().map_err(|error| error.to_string());
-    let mut findings = examine(&Root::default(), &ring);
+    let refusal = engine::try_ring().err().map(|error| error.to_string());
+    let mut findings = examine(&Root::default(), refusal.as_deref());
     findings.extend(watch(WATCH));
     if let Some(target) = target {
         findings.extend(of_datastore(&target::parse(target)?));

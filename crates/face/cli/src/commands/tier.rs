@@ -67,7 +67,7 @@ fn mode(mode: TierMode) -> Mode {
 
 fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     // Before anything is opened: a set that is opened and not served would not have been left in order.
-    engine::try_ring().map_err(|error| without_ring(error.to_string()))?;
+    engine::try_ring().map_err(|error| without_ring(&error.to_string()))?;
     let admission = match args.admission {
         1 => Admission::Always,
         accesses => Admission::NthAccess { accesses, fill_percent: 0 },
@@ -151,7 +151,7 @@ fn how_left(left: Option<Left>) -> Result<Exit, Failure> {
     )))
 }
 
-fn without_ring(refusal: String) -> Failure {
+fn without_ring(refusal: &str) -> Failure {
     let Finding { found, try_next, .. } = doctor::without_ring(&Root::default(), refusal);
     Failure::new(Exit::Refused, format!("tier serve needs io_uring, which is {found}"))
         .hint(Some(try_next))

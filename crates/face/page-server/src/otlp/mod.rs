@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime};
 
+use crate::ProviderError;
 use crate::provider::Provider;
 pub use settings::{Settings, SettingsError};
 
@@ -49,7 +50,7 @@ impl Pusher {
             let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), PRIORITY);
             let mut told = None;
             let mut push = |settings: &Settings| {
-                let failed = push(settings, provider.as_ref()).err();
+                let failed = push(settings, provider.as_ref()).err().map(|error| error.to_string());
                 if let Some(reason) =
                     failed.as_ref().filter(|reason| told.as_ref() != Some(*reason))
                 {
@@ -75,10 +76,19 @@ impl Drop for Pusher {
     }
 }
 
-fn push(settings: &Settings, provider: &dyn Provider) -> Result<(), String> {
-    let runs = provider.current().map_err(|error| error.to_string())?;
+/// Reason why figures are not pushed.
+#[derive(Debug, thiserror::Error)]
+enum PushError {
+    #[error(transparent)]
+    Figures(#[from] ProviderError),
+    #[error("pushing figures to {endpoint}: {source}")]
+    Post { endpoint: String, source: io::Error },
+}
+
+fn push(settings: &Settings, provider: &dyn Provider) -> Result<(), PushError> {
+    let runs = provider.current()?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let body = document::of(&runs, &settings.service, now);
     transport::post(settings, body.to_string().as_bytes())
-        .map_err(|error| format!("pushing figures to {}: {error}", settings.endpoint))
+        .map_err(|source| PushError::Post { endpoint: settings.endpoint.clone(), source })
 }

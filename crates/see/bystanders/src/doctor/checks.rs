@@ -134,10 +134,10 @@ pub(super) fn clock_source(root: &Root) -> Finding {
 }
 
 /// What the system says is asked where it was refused only, for the way out.
-pub(super) fn io_uring(root: &Root, ring: &Result<(), String>) -> Finding {
+pub(super) fn io_uring(root: &Root, refusal: Option<&str>) -> Finding {
     const ID: &str = "io-uring";
     const WHY: &str = "load is made by a pool of threads instead, at several times the CPU per I/O";
-    let Err(refusal) = ring else { return Finding::good(ID, "a ring was set up and answered") };
+    let Some(refusal) = refusal else { return Finding::good(ID, "a ring was set up and answered") };
     match root.read("proc/sys/kernel/io_uring_disabled").as_deref() {
         Some("0") | None => Finding::harmful(
             ID,
@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn severity(root: &Root, id: &str) -> Severity {
-        examine(root, &Err("Operation not permitted (os error 1)".to_owned()))
+        examine(root, Some("Operation not permitted (os error 1)"))
             .into_iter()
             .find(|finding| finding.id == id)
             .expect("the check exists")
@@ -232,18 +232,18 @@ mod tests {
     }
     #[test]
     fn a_ring_that_was_refused_is_harmful_whatever_the_system_says_of_it() {
-        let says = |allowed: &str, ring: Result<(), String>| {
+        let says = |allowed: &str, refusal: Option<&str>| {
             let (_dir, root) = machine(&[("proc/sys/kernel/io_uring_disabled", allowed)]);
-            super::io_uring(&root, &ring)
+            super::io_uring(&root, refusal)
         };
-        let refused = || Err("Operation not permitted (os error 1)".to_owned());
+        let refused = Some("Operation not permitted (os error 1)");
         // A filter of system calls: the system allows it, and the call fails.
-        let filtered = says("0\n", refused());
+        let filtered = says("0\n", refused);
         assert_eq!(filtered.severity, Severity::Harmful);
         assert!(filtered.try_next.contains("seccomp"), "{filtered:?}");
-        let disabled = says("2\n", refused());
+        let disabled = says("2\n", refused);
         assert_eq!(disabled.severity, Severity::Harmful);
         assert!(disabled.try_next.contains("sysctl"), "{disabled:?}");
-        assert_eq!(says("1\n", Ok(())).severity, Severity::Good, "this process is allowed to");
+        assert_eq!(says("1\n", None).severity, Severity::Good, "this process is allowed to");
     }
 }

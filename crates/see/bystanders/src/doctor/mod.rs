@@ -121,12 +121,12 @@ pub fn watch(time: Duration) -> Vec<Finding> {
 }
 
 /// Advice where io_uring was refused, for programs that cannot do without: what was found, and the way out.
-pub fn without_ring(root: &Root, refusal: String) -> Finding {
-    checks::io_uring(root, &Err(refusal))
+pub fn without_ring(root: &Root, refusal: &str) -> Finding {
+    checks::io_uring(root, Some(refusal))
 }
 
-/// Looks at the machine; `ring` is what became of trying io_uring.
-pub fn examine(root: &Root, ring: &Result<(), String>) -> Vec<Finding> {
+/// Looks at the machine; `refusal` is the kernel's answer to trying io_uring, if it was refused.
+pub fn examine(root: &Root, refusal: Option<&str>) -> Vec<Finding> {
     vec![
         checks::governor(root),
         checks::load(root),
@@ -135,7 +135,7 @@ pub fn examine(root: &Root, ring: &Result<(), String>) -> Vec<Finding> {
         checks::memory(root),
         checks::swap(root),
         checks::clock_source(root),
-        checks::io_uring(root, ring),
+        checks::io_uring(root, refusal),
         checks::virtualised(root),
         checks::cgroup_cpu(root),
     ]
