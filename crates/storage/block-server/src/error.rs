@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,8 +18,7 @@ pub enum OpenError {
     },
     /// It is neither.
     #[error(
-        "{path} is {kind}; a disk is a regular file or a block device\n\
-         hint: name one that exists: nothing is created here",
+        "{path} is {kind}; a disk is a regular file or a block device",
         path = path.display()
     )]
     Kind {
@@ -29,9 +29,7 @@ pub enum OpenError {
     },
     /// Somebody has it.
     #[error(
-        "{path} is in use by another process\n\
-         hint: end the server or mount that has it; one that was killed holds it until its last \
-         write has landed",
+        "{path} is in use by another process",
         path = path.display()
     )]
     InUse {
@@ -46,6 +44,20 @@ pub enum OpenError {
         /// Why it cannot.
         source: nbd::ExportError,
     },
+}
+
+impl OpenError {
+    /// Way out, if there is one.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Kind { .. } => "name one that exists: nothing is created here".into(),
+            Self::InUse { .. } => "end the server or mount that has it; one that was killed holds it until its last write \
+                                   has landed"
+                .into(),
+            Self::Export { source, .. } => return source.hint(),
+            Self::Kernel { .. } => return None,
+        })
+    }
 }
 
 /// Why a server does not start.
@@ -69,7 +81,7 @@ pub enum StartError {
     },
     /// Another server is there.
     #[error(
-        "cannot listen on {path}: a server answers there\nhint: end it, or choose another path",
+        "cannot listen on {path}: a server answers there",
         path = path.display()
     )]
     Taken {
@@ -85,10 +97,12 @@ pub enum StartError {
         place: String,
         /// Why not.
         why: String,
+        /// Way out, if there is one.
+        hint: Option<&'static str>,
     },
     /// The path is not a socket.
     #[error(
-        "cannot listen on {path}: something that is no socket is there\nhint: choose another path",
+        "cannot listen on {path}: something that is no socket is there",
         path = path.display()
     )]
     NoSocket {
@@ -97,23 +111,20 @@ pub enum StartError {
     },
     /// Open to the network, and in the clear.
     #[error(
-        "cannot listen on {address} without TLS: anybody who reaches it could read and write the \
-         disks\nhint: listen on 127.0.0.1 or a Unix socket, or give certificates"
+        "cannot listen on {address} without TLS: anybody who reaches it could read and write the disks"
     )]
     Clear {
         /// Where.
         address: SocketAddr,
     },
     /// Two disks of one name.
-    #[error("two disks are called {name:?}\nhint: give each a name of its own")]
+    #[error("two disks are called {name:?}")]
     Twice {
         /// The name.
         name: String,
     },
     /// A machine is to get a disk that is not served.
-    #[error(
-        "no disk is called {name:?}, and none can be had over vhost-user or ublk\nhint: name one that is served"
-    )]
+    #[error("no disk is called {name:?}, and none can be had over vhost-user or ublk")]
     NoDisk {
         /// The name.
         name: String,
@@ -130,4 +141,19 @@ pub enum StartError {
     /// Certificates cannot be used.
     #[error("certificates cannot be used: {0}")]
     Tls(String),
+}
+
+impl StartError {
+    /// Way out, if there is one.
+    pub const fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Taken { .. } => "end it, or choose another path",
+            Self::NoSocket { .. } => "choose another path",
+            Self::Clear { .. } => "listen on 127.0.0.1 or a Unix socket, or give certificates",
+            Self::Twice { .. } => "give each a name of its own",
+            Self::NoDisk { .. } => "name one that is served",
+            Self::Device { hint, .. } => return *hint,
+            _ => return None,
+        })
+    }
 }

@@ -110,6 +110,7 @@ impl Listener {
                     disk: disk.clone(),
                     place: place.to_string(),
                     why: refusal.to_string(),
+                    hint: refusal.hint(),
                 })?;
                 let mut made = made(Arc::clone(&device.file), place, Some(disk.clone()));
                 made.device = Some(device);

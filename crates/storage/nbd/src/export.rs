@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use crate::Abilities;
 use crate::limits::STRING_MAX;
 
@@ -74,8 +76,7 @@ pub struct Export {
 pub enum ExportError {
     /// The name or the description is too long or has a NUL.
     #[error(
-        "{what} of an export has {length} B{nul}; at most {STRING_MAX} B without NUL are allowed\n\
-         hint: give it a shorter one"
+        "{what} of an export has {length} B{nul}; at most {STRING_MAX} B without NUL are allowed"
     )]
     Text {
         /// `the name` or `the description`.
@@ -87,8 +88,7 @@ pub enum ExportError {
     },
     /// The size is no multiple of the minimum block, or too large.
     #[error(
-        "export {name:?} has {size} B, which is not a multiple of its block of {block} B, or over 2^63\n\
-         hint: cut it to {cut} B"
+        "export {name:?} has {size} B, which is not a multiple of its block of {block} B, or over 2^63"
     )]
     Size {
         /// Name of the export.
@@ -110,6 +110,17 @@ pub enum ExportError {
         /// Allowed values, in words.
         allowed: &'static str,
     },
+}
+
+impl ExportError {
+    /// Way out, if there is one.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Text { .. } => Some("give it a shorter one".into()),
+            Self::Size { cut, .. } => Some(format!("cut it to {cut} B").into()),
+            Self::Block { .. } => None,
+        }
+    }
 }
 
 impl Export {

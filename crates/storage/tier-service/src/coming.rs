@@ -55,7 +55,7 @@ impl Control {
         let disk = CachedDisk { core, export, route };
         server.add(Box::new(disk)).map_err(|error| {
             self.undo(&name, coming.elsewhere.is_some());
-            failed(Refusal::new(error))
+            failed(error.into())
         })?;
         let Some(skipped) = skipped else { return Ok(None) };
         let report = self.tell(|tell| Ask::Command(Command::Pulse, tell), None)?;
@@ -159,7 +159,7 @@ impl Control {
         match server.withdraw(name) {
             // Who asked before has had it withdrawn.
             Ok(()) | Err(StartError::Unknown { .. }) => {}
-            Err(error) => return Err(Refusal::new(error)),
+            Err(error) => return Err(error.into()),
         }
         let command = Command::Detach { disk: name.to_owned() };
         self.tell(|tell| Ask::Command(command, tell), Some(patience))?;
@@ -180,7 +180,7 @@ impl Control {
         }
         match server.withdraw(name) {
             Ok(()) | Err(StartError::Unknown { .. }) => {}
-            Err(error) => return Err(Refusal::new(error)),
+            Err(error) => return Err(error.into()),
         }
         self.send(Ask::Move(Move::Drop(name.clone())))?;
         Ok(None)

@@ -2,6 +2,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
+use block_server::StartError;
 use nbd::ExportError;
 use serde::{Deserialize, Serialize};
 use tier::{AttachError, GeometryError, OpenError};
@@ -175,6 +176,8 @@ impl SetError {
             Self::There { .. } => "name another file, or remove this one if nothing of it is needed".into(),
             Self::Open { source, .. } => return source.hint(),
             Self::Disk { source, .. } => return source.hint(),
+            Self::Held(error) => return error.hint(),
+            Self::Export { source, .. } => return source.hint(),
             Self::Used(refusal) => return refusal.hint().map(Into::into),
             Self::HoldsOther { .. } => "name a directory that is not there yet, or is empty".into(),
             Self::Many { .. } => "serve fewer, or make a larger cache (`tilemark tier init`)".into(),
@@ -229,5 +232,11 @@ impl From<&str> for Refusal {
 impl From<SetError> for Refusal {
     fn from(error: SetError) -> Self {
         Self { text: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<StartError> for Refusal {
+    fn from(error: StartError) -> Self {
+        Self { text: error.to_string(), hint: error.hint().map(Into::into) }
     }
 }

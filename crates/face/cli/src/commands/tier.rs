@@ -92,7 +92,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     let listens = tier_listen::listens(args, &identities)?;
     let limits = Limits { poll: args.poll.to_duration(), ..Limits::default() };
     let running = block_server::start_with(offer, &listens, limits);
-    let running = Arc::new(running.map_err(|error| Failure::from_error(Exit::Refused, &error))?);
+    let running = Arc::new(running.map_err(refused)?);
     let door = set.as_ref().map(|set| attend(args, set, &running)).transpose()?;
     let mut page = match (page, &args.file, &set) {
         (Some(at), Some(file), Some(set)) => Some(TierPage::begin(at, file, set, &running)?),

@@ -223,7 +223,7 @@ impl Through {
         let listen = Listen { place: Place::Unix(socket.clone()), tls: None };
         let (control, times) = (set.control, set.times);
         let running = block_server::start_with(set.offer, &[listen], Limits::default())
-            .map_err(|error| BenchError::Tier(Refusal::new(error)))?;
+            .map_err(|error| BenchError::Tier(error.into()))?;
         let mut served = ServedLoad {
             running: Arc::new(running),
             control,

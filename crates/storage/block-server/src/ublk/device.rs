@@ -19,29 +19,39 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Reason why a disk cannot be given to this host.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
-    #[error(
-        "this kernel has no /dev/ublk-control\n\
-         hint: `modprobe ublk_drv`, which Linux has where it was built with BLK_DEV_UBLK; without it, use the \
-         disk over NBD"
-    )]
+    #[error("this kernel has no /dev/ublk-control")]
     Missing,
-    #[error("/dev/ublk-control: {0}\nhint: root may use it, or who has CAP_SYS_ADMIN")]
+    #[error("/dev/ublk-control: {0}")]
     Forbidden(io::Error),
-    #[error(
-        "this kernel's ublk_drv is too old\nhint: Linux 6.9 or newer is needed; use the disk over NBD"
-    )]
+    #[error("this kernel's ublk_drv is too old")]
     Old,
-    #[error("it is the device of another server or disk\nhint: choose another number")]
+    #[error("it is the device of another server or disk")]
     Foreign,
-    #[error("a server has it that has not ended\nhint: end it, or choose another number")]
+    #[error("a server has it that has not ended")]
     InUse,
-    #[error(
-        "it was left for this disk when that had another size or other abilities\n\
-         hint: make the disk what it was, end the server in order when nobody uses the device, and start it again"
-    )]
+    #[error("it was left for this disk when that had another size or other abilities")]
     Changed,
     #[error("cannot {what}: {source}")]
     Kernel { what: &'static str, source: io::Error },
+}
+
+impl Refusal {
+    /// Way out, if there is one.
+    pub const fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Missing => {
+                "`modprobe ublk_drv`, which Linux has where it was built with BLK_DEV_UBLK; without it, use the disk over NBD"
+            }
+            Self::Forbidden(_) => "root may use it, or who has CAP_SYS_ADMIN",
+            Self::Old => "Linux 6.9 or newer is needed; use the disk over NBD",
+            Self::Foreign => "choose another number",
+            Self::InUse => "end it, or choose another number",
+            Self::Changed => {
+                "make the disk what it was, end the server in order when nobody uses the device, and start it again"
+            }
+            Self::Kernel { .. } => return None,
+        })
+    }
 }
 
 fn failed(what: &'static str) -> impl Fn(io::Error) -> Refusal {
