@@ -12,6 +12,8 @@ use run_store::run::{Run, Verdict};
 use run_store::rundir;
 use run_store::series::SeriesError;
 
+use crate::error::Absent;
+
 /// The verdict and its reason of a run, whose series are in a directory, against another one of a base directory.
 ///
 /// # Errors
@@ -22,11 +24,11 @@ pub fn judged(
     (base, name): (&Path, &str),
 ) -> Result<(Verdict, String), SeriesError> {
     let own = Within::of(run, directory)?;
-    Ok(against(run, &own, base, name).unwrap_or_else(|why| (Verdict::Inconclusive, why)))
+    Ok(against(run, &own, base, name).unwrap_or_else(|why| (Verdict::Inconclusive, why.0)))
 }
 
 /// The verdict with its reason; in the error, why the two cannot be compared.
-fn against(run: &Run, own: &Within, base: &Path, name: &str) -> Result<(Verdict, String), String> {
+fn against(run: &Run, own: &Within, base: &Path, name: &str) -> Result<(Verdict, String), Absent> {
     let stored = rundir::open(base, name).map_err(|error| error.to_string())?;
     let before = stored.run().map_err(|error| error.to_string())?;
     alike(before, run)?;
@@ -39,19 +41,19 @@ fn against(run: &Run, own: &Within, base: &Path, name: &str) -> Result<(Verdict,
 }
 
 /// Refuses runs that do not tell the same by the same figures.
-fn alike(before: &Run, run: &Run) -> Result<(), String> {
+fn alike(before: &Run, run: &Run) -> Result<(), Absent> {
     if before.tile.sha256 != run.tile.sha256 {
         let (other, own) = (&before.tile.name, &run.tile.name);
-        return Err(format!("{} ran another tile ({other}, this one {own})", before.id));
+        return Err(format!("{} ran another tile ({other}, this one {own})", before.id).into());
     }
     if before.scale.footprint.to_bits() != run.scale.footprint.to_bits()
         || before.scale.time.to_bits() != run.scale.time.to_bits()
     {
-        return Err(format!("{} ran at another scale of disks or time", before.id));
+        return Err(format!("{} ran at another scale of disks or time", before.id).into());
     }
     match (before.target.is_simulated(), run.target.is_simulated()) {
-        (true, false) => Err(format!("{} was simulated and this run measured", before.id)),
-        (false, true) => Err(format!("{} was measured and this run simulated", before.id)),
+        (true, false) => Err(format!("{} was simulated and this run measured", before.id).into()),
+        (false, true) => Err(format!("{} was measured and this run simulated", before.id).into()),
         _ => Ok(()),
     }
 }
@@ -217,6 +219,6 @@ mod tests {
         let mut after = before.clone();
         assert_eq!(alike(&before, &after), Ok(()));
         after.tile.sha256 = "other".to_owned();
-        assert!(alike(&before, &after).is_err_and(|why| why.contains("another tile")));
+        assert!(alike(&before, &after).is_err_and(|why| why.0.contains("another tile")));
     }
 }

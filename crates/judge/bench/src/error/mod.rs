@@ -1,11 +1,13 @@
 //! What can go wrong, part by part, and of all parts together.
 
+mod absent;
 mod bench;
 mod failure;
 mod plan;
 mod reference;
 mod replay;
 
+pub(crate) use absent::Absent;
 pub use bench::BenchError;
 pub use failure::Failure;
 pub use plan::PlanError;

@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use crate::error::Absent;
 use run_store::run::{ReferenceOrigin, Run, Step, Verdict};
 use run_store::rundir::{ChecksumProblem, RunDirError, StoredRun, files, sha256_hex};
 use run_store::series::{SeriesError, Slices, StepKey};
@@ -116,7 +117,7 @@ fn definitions(
     run: &Run,
     tile: Option<&str>,
     recheck: &mut Recheck,
-) -> Result<ResolvedPlan, String> {
+) -> Result<ResolvedPlan, Absent> {
     let text = stored.plan().map_err(|error| error.to_string())?;
     let sum = sha256_hex(text.as_bytes());
     recheck.definitions.push(Item::compare("hash of plan.toml", &run.plan_sha256, &sum));
@@ -138,7 +139,8 @@ fn definitions(
                 "the {} tiles of step {} are {found} workloads, and at most {MEMBERS_MAX} are \
                  judged again",
                 step.tiles, step.step
-            ));
+            )
+            .into());
         }
     }
     let layers = [Layer::of_plan(&plan)];
@@ -163,7 +165,8 @@ fn definitions(
             "tile \"{name}\" is not the one that was run (SHA-256 {sum}, and the run's is {}); the \
              version of tilemark that made the run has it, or name its file",
             run.tile.sha256
-        ));
+        )
+        .into());
     }
     recheck.definitions.push(Item::compare("hash of the tile", &run.tile.sha256, &sum));
     if let Some(facts) = &run.tile.operations {

@@ -7,6 +7,8 @@
 
 use run_store::run::{Figure, MeterScope, PerKilowatt, PowerCategory};
 
+use crate::error::Absent;
+
 /// A meter of a step.
 #[derive(Debug, Clone, Copy)]
 pub struct Metered<'a> {
@@ -26,53 +28,53 @@ pub fn per_kilowatt(
     meters: &[Metered<'_>],
     hosts: &[String],
 ) -> Vec<PerKilowatt> {
-    let of = |category, watts: Result<f64, String>| PerKilowatt {
+    let of = |category, watts: Result<f64, Absent>| PerKilowatt {
         category,
         score_per_kilowatt: match (&watts, score) {
-            (Err(why), _) => Figure::absent(why.clone()),
+            (Err(why), _) => Figure::absent(why.0.clone()),
             (Ok(_), None) => Figure::absent("there is no score"),
             (Ok(watts), Some(_)) if *watts <= 0.0 => Figure::absent("its meters show 0 W"),
             (Ok(watts), Some(score)) => Figure::of(score / (watts / 1000.0)),
         },
-        mean_watts: watts.map_or_else(Figure::absent, Figure::of),
+        mean_watts: watts.map_or_else(|why| Figure::absent(why.0), Figure::of),
     };
     let servers = servers(meters, hosts);
     let all = all(meters, servers.clone());
     vec![
-        of(PowerCategory::PerformanceOnly, Err("power is no part of this category".to_owned())),
+        of(PowerCategory::PerformanceOnly, Err("power is no part of this category".into())),
         of(PowerCategory::Server, servers),
         of(PowerCategory::ServerAndStorage, all),
     ]
 }
 
-fn servers(meters: &[Metered<'_>], hosts: &[String]) -> Result<f64, String> {
+fn servers(meters: &[Metered<'_>], hosts: &[String]) -> Result<f64, Absent> {
     let own = || meters.iter().filter(|meter| meter.scope == MeterScope::Host);
     if own().next().is_none() {
         return Err(match of_scope(meters, MeterScope::Rack).next() {
-            Some(rack) => format!("the meter {} sees servers and storage as one", rack.name),
-            None => "no meter has the scope host".to_owned(),
+            Some(rack) => format!("the meter {} sees servers and storage as one", rack.name).into(),
+            None => "no meter has the scope host".into(),
         });
     }
     if hosts.len() > 1 {
         if let Some(meter) = own().find(|meter| meter.of.is_empty()) {
-            return Err(format!("the meter {} does not say which host it is of", meter.name));
+            return Err(format!("the meter {} does not say which host it is of", meter.name).into());
         }
         let is_seen = |host: &&String| own().any(|meter| meter.of.contains(host));
         if let Some(host) = hosts.iter().find(|host| !is_seen(host)) {
-            return Err(format!("no meter of the scope host is of {host}"));
+            return Err(format!("no meter of the scope host is of {host}").into());
         }
     }
     sum(own())
 }
 
 /// A rack has all of it; else servers and storage are added up.
-fn all(meters: &[Metered<'_>], servers: Result<f64, String>) -> Result<f64, String> {
+fn all(meters: &[Metered<'_>], servers: Result<f64, Absent>) -> Result<f64, Absent> {
     if of_scope(meters, MeterScope::Rack).next().is_some() {
         return sum(of_scope(meters, MeterScope::Rack));
     }
     let servers = servers?;
     if of_scope(meters, MeterScope::Storage).next().is_none() {
-        return Err("no meter has the scope storage or rack".to_owned());
+        return Err("no meter has the scope storage or rack".into());
     }
     Ok(servers + sum(of_scope(meters, MeterScope::Storage))?)
 }
@@ -84,12 +86,12 @@ fn of_scope<'a>(
     meters.iter().filter(move |meter| meter.scope == scope)
 }
 
-fn sum<'a>(mut meters: impl Iterator<Item = &'a Metered<'a>>) -> Result<f64, String> {
+fn sum<'a>(mut meters: impl Iterator<Item = &'a Metered<'a>>) -> Result<f64, Absent> {
     meters.try_fold(0.0, |sum, meter| match meter.watts.value {
         Some(watts) => Ok(sum + watts),
         None => {
             let why = meter.watts.reason.as_deref().unwrap_or("it showed nothing");
-            Err(format!("the meter {}: {why}", meter.name))
+            Err(format!("the meter {}: {why}", meter.name).into())
         }
     })
 }
