@@ -8,6 +8,7 @@
 mod circles;
 mod claims;
 mod edges;
+mod errors;
 mod rules;
 mod scan;
 mod sizes;
@@ -54,6 +55,7 @@ pub fn check(tree: &Tree) -> Result<Findings> {
     circles::check(tree, &config, &mut findings);
     sizes::check(tree, &config, &mut findings);
     rules::check(tree, &mut findings);
+    errors::check(tree, &mut findings);
     Ok(findings)
 }
 
@@ -229,6 +231,28 @@ mod tests {
         assert_eq!(with(path, &format!("// {word}: later\n")).errors.len(), 1);
         assert_eq!(with(path, &format!("// {word}(#12): later\n")), Findings::default());
         assert_eq!(with(path, &format!("// {word}(me): later\n")).errors.len(), 1);
+    }
+
+    #[test]
+    fn libraries_have_typed_errors() {
+        let path = "crates/load/stats/src/a.rs";
+        let function = |result: &str| format!("fn a() -> {result} {{}}\n");
+        for text in [
+            "Result<(), String>",
+            "Result<Vec<u8>, String>",
+            "Result<\n    fn() -> A,\n    String,\n>",
+        ] {
+            let found = with(path, &format!("//! A.\n{}", function(text)));
+            assert!(found.errors[0].starts_with("crates/load/stats/src/a.rs:2:"), "{found:?}");
+            assert_eq!(with("crates/face/cli/src/a.rs", &function(text)).errors, [""; 0]);
+            let test = format!("#[cfg(test)]\nmod tests {{\n    {}}}\n", function(text));
+            assert_eq!(with(path, &test), Findings::default());
+        }
+        for typed in ["Result<String, Wrong>", "Result<String>", "Result<(A, String), Vec<String>>"]
+        {
+            assert_eq!(with(path, &function(typed)), Findings::default(), "{typed}");
+        }
+        assert_eq!(with(path, "// Result<(), String>\n"), Findings::default());
     }
 
     #[test]

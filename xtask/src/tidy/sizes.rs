@@ -70,7 +70,7 @@ fn judge(
 }
 
 /// Rust that ships or builds what ships; integration tests do neither.
-fn is_production(path: &str) -> bool {
+pub fn is_production(path: &str) -> bool {
     let is_ours = ["crates/", "benchmarks/", "xtask/"].iter().any(|own| path.starts_with(own));
     is_ours && path.ends_with(".rs") && path.contains("/src/")
 }
