@@ -16,6 +16,7 @@ mod call;
 mod effects;
 mod error;
 mod io;
+mod slab;
 mod stream;
 
 pub use call::{Call, EndpointId};
@@ -24,4 +25,5 @@ pub use error::{CallError, IoError};
 pub use io::{
     ActionId, Content, DiskId, GroupId, IoRequest, KindId, METADATA, Operation, Pattern, Token,
 };
+pub use slab::Slab;
 pub use stream::{GENERATOR, Purpose, SplitMix, Stream, mix};

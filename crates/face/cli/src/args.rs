@@ -6,6 +6,7 @@ mod estate;
 mod groups;
 mod hosts;
 mod import;
+mod kinds;
 mod lab;
 mod load;
 mod meter;

@@ -1,5 +1,5 @@
-//! The answer of a run as sentences with their roles: terminal, report and summaries print the
-//! same ones, and only the layout is theirs.
+//! The answer of a run as sentences with their roles: terminal, report, Markdown and JUnit print
+//! the same ones, and only the layout is theirs.
 
 use run_store::run::{Expected, LimitResult, Run, Score, Verdict};
 use units::Nanos;
@@ -27,15 +27,25 @@ pub enum Role {
 }
 
 impl Role {
-    /// Word before the sentence in lists of labelled lines; none before whole sentences.
-    pub const fn label(self) -> &'static str {
+    /// Its word, also in documents for pipelines.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Score => "score",
             Self::Operations => "operations",
             Self::Measured => "measured",
             Self::Broken => "broken",
             Self::Expected => "expected",
+            Self::Plan => "plan",
+            Self::Answer => "answer",
+            Self::Estate => "estate",
+        }
+    }
+
+    /// Word before the sentence in lists of labelled lines; none before whole sentences.
+    pub const fn label(self) -> &'static str {
+        match self {
             Self::Plan | Self::Answer | Self::Estate => "",
+            own => own.name(),
         }
     }
 

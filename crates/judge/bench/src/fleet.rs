@@ -107,6 +107,8 @@ pub struct FleetInstance {
     pub vms: Vec<String>,
     /// Names of its endpoints, by `state_machine::EndpointId`.
     pub endpoints: Vec<String>,
+    /// What its calls ask, by `state_machine::KindId`.
+    pub asks: Vec<Option<String>>,
     /// Virtual CPUs of each of its virtual machines.
     pub vcpus: Vec<u32>,
     /// Users at the same time, over all its groups: how many actions can be under way.
@@ -222,6 +224,7 @@ impl Fleet {
             workload: workload.name.clone(),
             vms: built.vms.iter().map(|vm| format!("{}/{vm}", workload.name)).collect(),
             endpoints: built.endpoints.clone(),
+            asks: built.kinds.iter().map(|kind| kind.ask.clone()).collect(),
             vcpus: workload.vms.iter().map(|vm| vm.vcpus).collect(),
             users: match workload.replay {
                 Some(_) => REPLAY_DEPTH,

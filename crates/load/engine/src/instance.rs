@@ -22,6 +22,8 @@ pub struct EngineInstance<M> {
     /// What answers its calls, by `state_machine::EndpointId`. One service has one `Arc`, whoever calls
     /// it.
     pub services: Vec<Arc<Service>>,
+    /// What its calls ask, by `state_machine::KindId`; kinds behind the last ask nothing.
+    pub asks: Vec<Option<String>>,
     /// Whether it is driven elsewhere until it moves here ([`crate::Orders::put`]).
     pub guest: Option<Guest>,
 }
@@ -36,7 +38,7 @@ pub struct Guest {
 impl<M> EngineInstance<M> {
     /// One that calls nobody.
     pub const fn new(machine: M, shape: InstanceShape, disks: Vec<VirtualDisk>) -> Self {
-        Self { machine, shape, disks, services: Vec::new(), guest: None }
+        Self { machine, shape, disks, services: Vec::new(), asks: Vec::new(), guest: None }
     }
 }
 
@@ -65,8 +67,8 @@ pub(crate) fn calls_of<M>(
     options: &Options,
     instances: &[EngineInstance<M>],
 ) -> Result<Option<Box<Calls>>, EngineError> {
-    let services = instances.iter().map(|instance| &instance.services[..]);
-    let calls = Calls::of(services, options);
+    let callers = instances.iter().map(|instance| (&instance.services[..], &instance.asks[..]));
+    let calls = Calls::of(callers, options);
     Ok(calls.map_err(|source| EngineError::Call { source })?.map(Box::new))
 }
 

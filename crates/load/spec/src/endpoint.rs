@@ -1,10 +1,65 @@
-//! What answers an endpoint: what the plan or the command line says of a name in a workload.
+//! Endpoints: the services that a workload calls by name, and what answers them, as the plan or the
+//! command line says.
 
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
+
+/// A service that is called by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Endpoint {
+    /// Unique in the workload; workloads of a tile that use one name call one service.
+    pub name: String,
+    /// What is spoken with it.
+    pub protocol: Protocol,
+}
+
+/// What is spoken with a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// HTTP/1.1 without TLS: a call is a GET.
+    Http,
+    /// Virtual machines on the disks of this workload, on which operations are really carried out. An
+    /// endpoint is a phase of one, and its name says which: `OPERATION-PHASE`, as in
+    /// `live-migration-copying`. The first phase begins the operation.
+    Vm,
+}
+
+impl Protocol {
+    /// Its word, also in front of `://` in addresses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Vm => "vm",
+        }
+    }
+
+    /// Why this protocol cannot ask `text`; `None` if it can. A workload may be somebody else's,
+    /// so it is kept to what the user's address names.
+    pub fn refuses(self, text: &str) -> Option<&'static str> {
+        // A dot that is escaped would leave the path of the address, too.
+        let leaves = |part: &str| matches!(part, "." | "..");
+        let path = text.split('?').next().unwrap_or_default().to_ascii_lowercase();
+        match self {
+            Self::Vm => Some("an operation on a VM is asked nothing"),
+            Self::Http if text.is_empty() || text.starts_with('/') => {
+                Some("of http it is a path below the address's, without / at its beginning")
+            }
+            Self::Http if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') => {
+                Some("of http it has no spaces, no # and only ASCII")
+            }
+            Self::Http if path.contains("%2e") || path.split(['/', '\\']).any(leaves) => {
+                Some("of http it goes up no directory")
+            }
+            Self::Http => None,
+        }
+    }
+}
 
 /// A service that is there, or the model of one. Text: an address, or as [`ServiceModel`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,5 +157,32 @@ mod tests {
             assert_eq!(answering.to_string(), text);
         }
         assert!("web:80".parse::<Answering>().is_err());
+    }
+
+    #[test]
+    fn asked_path_stays_below_that_of_the_address() {
+        for text in ["items", "items?page=2", "a/b?c=..", "..a/b", "a%20b"] {
+            assert_eq!(Protocol::Http.refuses(text), None, "{text}");
+        }
+        for text in [
+            "",
+            "/",
+            "/items",
+            "//other",
+            "..",
+            "../x",
+            "a/../../x",
+            "a/..?x",
+            "a/%2E%2e/x",
+            "%2e.",
+            "a\\..\\x",
+            "a b",
+            "a#b",
+            "a\r\nHost: x",
+            "é",
+        ] {
+            assert!(Protocol::Http.refuses(text).is_some(), "{text}");
+        }
+        assert!(Protocol::Vm.refuses("x").is_some());
     }
 }

@@ -37,6 +37,7 @@ pub mod shipped;
 mod steps;
 pub mod study;
 pub mod tile;
+mod words;
 pub mod workload;
 
 pub use endpoint::{Answering, ServiceModel, ServiceModelError};

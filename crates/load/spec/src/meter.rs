@@ -11,32 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::nearest::did_you_mean;
-
-macro_rules! words {
-    ($(#[$about:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident $name:literal,)+ }) => {
-        $(#[$about])*
-        #[derive(
-            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-        )]
-        pub enum $type {
-            $($(#[$doc])* #[serde(rename = $name)] $variant,)+
-        }
-
-        impl $type {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// Its name in files and on the command line.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name),+ }
-            }
-
-            fn named(text: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|own| own.name() == text)
-            }
-        }
-    };
-}
+use crate::words::words;
 
 words! {
     /// How a meter is spoken to.
@@ -253,6 +228,15 @@ impl Meter {
             return Some(("fingerprint", text.to_owned()));
         }
         None
+    }
+
+    /// What of it is taken from the command line alone. Opening somebody's plan must not run
+    /// somebody's commands, nor send what a file of ours holds somewhere.
+    pub fn refused_in_plans(&self) -> Option<&'static str> {
+        match self.kind {
+            MeterKind::Command => Some("commands to run"),
+            _ => self.credentials.is_some().then_some("credentials"),
+        }
     }
 
     fn wrong_key(&self) -> Option<(&'static str, String)> {

@@ -11,32 +11,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::nearest::did_you_mean;
+use crate::words::words;
 
-/// What a machine runs on.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum MachineKind {
-    /// libvirt, by its `virsh`.
-    Libvirt,
-    /// Proxmox VE, by its API.
-    Proxmox,
-    /// KubeVirt, by the API of its Kubernetes cluster.
-    Kubevirt,
-}
-
-impl MachineKind {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Libvirt, Self::Proxmox, Self::Kubevirt];
-
-    /// Its name in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Libvirt => "libvirt",
-            Self::Proxmox => "proxmox",
-            Self::Kubevirt => "kubevirt",
-        }
+words! {
+    /// What a machine runs on.
+    MachineKind {
+        /// libvirt, by its `virsh`.
+        Libvirt "libvirt",
+        /// Proxmox VE, by its API.
+        Proxmox "proxmox",
+        /// KubeVirt, by the API of its Kubernetes cluster.
+        Kubevirt "kubevirt",
     }
 }
 
@@ -118,6 +103,21 @@ impl NamedMachine {
     /// What is wrong with it: the key, and why. Nothing if it can be tried.
     pub fn wrong(&self) -> Option<(&'static str, String)> {
         self.wrong_name().or_else(|| self.wrong_place()).or_else(|| self.wrong_key())
+    }
+
+    /// What of it is taken from the command line alone. Opening somebody's plan must not send what
+    /// a file of ours holds somewhere, nor run what an address names: libvirt's may have a program
+    /// in its parameters, or be spoken to by one.
+    pub fn refused_in_plans(&self) -> Option<&'static str> {
+        let is_plain = |uri: &String| matches!(uri.as_str(), "qemu:///system" | "qemu:///session");
+        let mut uris = [&self.at, &self.to].into_iter().flatten();
+        match self.kind {
+            _ if self.credentials.is_some() => Some("credentials"),
+            MachineKind::Libvirt if !uris.all(is_plain) => {
+                Some("another connection of libvirt than qemu:///system and qemu:///session")
+            }
+            _ => None,
+        }
     }
 
     fn wrong_name(&self) -> Option<(&'static str, String)> {
@@ -240,8 +240,9 @@ impl FromStr for NamedMachine {
 
     fn from_str(text: &str) -> Result<Self, NamedMachineError> {
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
-        let Some(kind) = MachineKind::ALL.into_iter().find(|own| own.name() == kind) else {
-            let help = did_you_mean(kind, &MachineKind::ALL.map(MachineKind::name), "kinds");
+        let Some(kind) = MachineKind::named(kind) else {
+            let names: Vec<&str> = MachineKind::ALL.iter().map(|kind| kind.name()).collect();
+            let help = did_you_mean(kind, &names, "kinds");
             return Err(NamedMachineError::Kind { text: text.to_owned(), help });
         };
         let (name, given) = crate::meter::pairs(rest, &KEYS);

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BlockSize, Bytes, Nanos, Rate, Ratio};
 
+pub use crate::endpoint::{Endpoint, Protocol};
 pub use crate::operation::{
     CHECK_BLOCKS, CHECK_SIZE, Compare, Destroy, Link, MOVE_STAGES, Move, SNAPSHOT_STAGES, Snapshot,
 };
@@ -47,38 +48,6 @@ pub struct Workload {
     /// A recorded load that is played back, instead of users and actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
-}
-
-/// A service that is called by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Endpoint {
-    /// Unique in the workload; workloads of a tile that use one name call one service.
-    pub name: String,
-    /// What is spoken with it.
-    pub protocol: Protocol,
-}
-
-/// What is spoken with a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    /// HTTP/1.1 without TLS: a call is a GET.
-    Http,
-    /// Virtual machines on the disks of this workload, on which operations are really carried out. An
-    /// endpoint is a phase of one, and its name says which: `OPERATION-PHASE`, as in
-    /// `live-migration-copying`. The first phase begins the operation.
-    Vm,
-}
-
-impl Protocol {
-    /// Its word, also in front of `://` in addresses.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Http => "http",
-            Self::Vm => "vm",
-        }
-    }
 }
 
 /// A virtual machine. It may have no disk (a front end) and no users (a database).
@@ -466,6 +435,10 @@ pub struct Call {
     /// Bytes of the answer at most, 1 B to 16 MiB: a longer one has failed, and a modelled service
     /// answers with so many.
     pub size: Bytes,
+    /// What the service is asked, in the words of its protocol; of `http` a path below that of the
+    /// address, such as `items?page=2` (default: only the address).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<String>,
     /// How many, one after another (default 1).
     #[serde(default = "one")]
     pub count: u32,

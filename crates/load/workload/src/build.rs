@@ -124,6 +124,7 @@ impl Instance {
         self.kinds.extend(moving::KINDS.map(|(name, direction)| KindInfo {
             name: name.to_owned(),
             of: KindOf::Io { direction, disk: at },
+            ask: None,
         }));
         self.machine =
             InstanceMachine::Carried(Box::new(Carried::new(self.machine, place, carry, seed)));
@@ -159,6 +160,7 @@ fn build_replay(
             .map(|(name, direction)| KindInfo {
                 name: (*name).to_owned(),
                 of: KindOf::Io { direction, disk: 0 },
+                ask: None,
             })
             .collect(),
         endpoints: Vec::new(),

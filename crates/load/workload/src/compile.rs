@@ -381,7 +381,8 @@ impl<'a> Compiler<'a> {
         })?;
         let default = || format!("{}-call", call.endpoint);
         let name = call.kind.clone().unwrap_or_else(default);
-        let kind = self.kind_of(KindInfo { name, of: KindOf::Call { endpoint } });
+        let kind =
+            self.kind_of(KindInfo { name, of: KindOf::Call { endpoint }, ask: call.ask.clone() });
         let number = index(self.out.program.calls.len());
         self.out.program.calls.push(Calls {
             endpoint: EndpointId(u16::try_from(endpoint).expect("endpoints were counted before")),
@@ -407,7 +408,7 @@ impl<'a> Compiler<'a> {
     ) -> KindId {
         let default = || format!("{}-{suffix}", self.disks[disk].name);
         let of = KindOf::Io { direction, disk };
-        self.kind_of(KindInfo { name: name.map_or_else(default, str::to_owned), of })
+        self.kind_of(KindInfo { name: name.map_or_else(default, str::to_owned), of, ask: None })
     }
 
     fn kind_of(&mut self, info: KindInfo) -> KindId {

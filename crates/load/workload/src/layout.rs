@@ -80,6 +80,8 @@ pub struct KindInfo {
     pub name: String,
     /// What it is.
     pub of: KindOf,
+    /// What its calls ask, if that is more than the endpoint's address says.
+    pub ask: Option<String>,
 }
 
 /// What a kind is.

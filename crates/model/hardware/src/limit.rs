@@ -5,8 +5,8 @@ use units::Nanos;
 
 use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, Outbox, PartId, StreamId, Ticket};
-use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
+use state_machine::Slab;
 
 /// How many requests may be on their way behind a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

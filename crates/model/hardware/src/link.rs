@@ -5,8 +5,8 @@ use units::Nanos;
 
 use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, Outbox, PartId, Ticket};
-use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
+use state_machine::Slab;
 
 /// What a link is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,9 +5,9 @@ use units::{Bytes, Nanos};
 
 use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, OUT_OF_RANGE, Outbox};
-use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
 use crate::variation::{Course, Variation};
+use state_machine::Slab;
 
 /// A disk of which only its outside is known; what a fit can tell.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use crate::array::Array;
 use crate::cpu::{HostCpu, HostEffects, IoCost};
 use crate::effects::ModelEffects;
 use crate::part::{Alarm, Ticket};
-use crate::slab::Slab;
+use state_machine::Slab;
 
 /// Hosts and the array they share.
 ///

@@ -5,8 +5,8 @@ use units::Nanos;
 
 use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, Outbox, PartId};
-use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
+use state_machine::Slab;
 
 /// How long a server works on a job.
 #[derive(Debug, Clone)]

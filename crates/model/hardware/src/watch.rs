@@ -2,7 +2,7 @@ use state_machine::Operation;
 use units::Nanos;
 
 use crate::part::{Job, PartId, Ticket};
-use crate::slab::Slab;
+use state_machine::Slab;
 
 /// A job that was watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

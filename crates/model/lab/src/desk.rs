@@ -1,8 +1,9 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use hardware::{ModelEffects, Slab, Ticket};
+use hardware::{ModelEffects, Ticket};
 use sim::Model;
+use state_machine::Slab;
 use state_machine::{IoError, IoRequest};
 use units::Nanos;
 
@@ -212,7 +213,7 @@ impl<M: Model, R> Desk<M, R> {
     }
 
     fn part_done(&mut self, at: Nanos, place: u32, result: Result<(), IoError>) {
-        let waiting = self.waiting.get_mut(place);
+        let waiting = &mut self.waiting[place];
         waiting.parts -= 1;
         waiting.result = waiting.result.and(result);
         if waiting.parts == 0 {
@@ -221,7 +222,7 @@ impl<M: Model, R> Desk<M, R> {
     }
 
     fn answered(&mut self, at: Nanos, place: u32) {
-        let (release, held) = self.waiting.get_mut(place).hold.release(at);
+        let (release, held) = self.waiting[place].hold.release(at);
         if release > at {
             self.push(release, Event::Release(place, held));
         } else {

@@ -12,8 +12,8 @@ use nbd::{Abilities, BlockSizes, Code, Export, ExportError};
 
 pub use self::open::{Held, hold};
 use crate::order::{Order, Span};
-use crate::slab::Slab;
 use crate::{Action, Buffer, Disk, Effects, Io, OpenError, Request, Service};
+use state_machine::Slab;
 
 /// How a file or device is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -203,7 +203,7 @@ impl Disk for FileDisk {
             return effects.answer(request.id, Err(Code::Io), request.data);
         }
         let span = span(&request);
-        let key = self.active.add(Active { request, stage: Stage::Moving(0) });
+        let key = self.active.insert(Active { request, stage: Stage::Moving(0) });
         let may_begin = span.map_or(Some(key), |span| self.order.begin(span, key));
         if let Some(key) = may_begin {
             self.start(key, effects);

@@ -46,7 +46,6 @@ mod reservations;
 mod ring;
 mod running;
 mod shared;
-mod slab;
 mod tls;
 mod token;
 mod ublk;

@@ -15,7 +15,7 @@ use crate::Action;
 use crate::Buffer;
 use crate::batch::Batch;
 use crate::in_memory::InMemory;
-use crate::slab::Slab;
+use state_machine::Slab;
 
 /// Entries between two calls of the kernel; more are handed over in between.
 const ENTRIES: u32 = 512;
@@ -247,7 +247,7 @@ impl<T: Copy> Ring<T> {
         entry: impl FnOnce(Fd, &mut Cargo) -> squeue::Entry,
     ) -> io::Result<u32> {
         self.make_room()?;
-        let number = self.held.add(Held { token, _file: Arc::clone(file), cargo });
+        let number = self.held.insert(Held { token, _file: Arc::clone(file), cargo });
         let held = &mut self.held[number];
         let entry = entry(Fd(file.as_raw_fd()), &mut held.cargo).user_data(number.into());
         // SAFETY: buffers, vectors and file of the entry are in `held` until its completion was reaped,

@@ -2,6 +2,7 @@ use clap::Args;
 use spec::Answering;
 use spec::plan::EngineOptions;
 
+use super::kinds;
 use super::load::answering;
 use super::{HostArgs, Live, LoadArgs, PageArgs, StoredArgs};
 
@@ -65,21 +66,11 @@ pub struct RunArgs {
 
     /// A virtual machine of yours that operations may be carried out on, by its exact name:
     /// KIND:NAME[,KEY=VALUE...]
-    ///
-    /// KIND is libvirt, proxmox or kubevirt. The first machine is for the first workload of --operations that
-    /// takes one, and so on; no machine that is not named is touched. Tokens are in a file or variable:
-    /// credentials=FILE or env:NAME. Example: --operations=named-snapshot --machine
-    /// libvirt:web01,at=qemu:///system
-    #[arg(long = "machine", value_name = "SPEC", value_parser = machine, hide_short_help = true, help_heading = "What runs")]
+    #[arg(long = "machine", value_name = "SPEC", value_parser = machine, long_help = kinds::machines(), hide_short_help = true, help_heading = "What runs")]
     pub machines: Vec<spec::named::NamedMachine>,
 
     /// A meter of watts, read beside the run: KIND:WHERE[,KEY=VALUE...]; for each of them once
-    ///
-    /// KIND is command, ptdaemon, shelly, tasmota, redfish, rapl, snmp or ipmi; scope=host, storage,
-    /// rack or processor says what it sees (host if absent). The score per kilowatt is told where all
-    /// of a category was measured. Passwords are in a file or variable: credentials=FILE or env:NAME.
-    /// Example: --meter shelly:192.168.1.20,scope=host
-    #[arg(long = "meter", value_name = "SPEC", value_parser = super::meter::spec_of, hide_short_help = true, help_heading = "Power")]
+    #[arg(long = "meter", value_name = "SPEC", value_parser = super::meter::spec_of, long_help = kinds::meters(), hide_short_help = true, help_heading = "Power")]
     pub meters: Vec<spec::meter::Meter>,
 
     /// Record the governor, limits, turbo and idle states before and after; change nothing

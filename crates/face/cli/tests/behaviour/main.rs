@@ -19,6 +19,7 @@ mod hosts;
 mod import;
 mod interruption;
 mod killed;
+mod kinds;
 mod lab;
 mod labels;
 mod loops;

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use run_store::run::{Run, Status, Verdict};
 use units::Nanos;
 
+use crate::{Role, parts};
+
 /// What became of a case.
 enum Outcome {
     Passed,
@@ -58,7 +60,8 @@ fn properties(run: &Run) -> Vec<(String, String)> {
         ("simulated".to_owned(), run.target.is_simulated().to_string()),
         ("seed".to_owned(), run.seed.to_string()),
     ];
-    all.extend(run.plan_text().map(|text| ("plan".to_owned(), text)));
+    let parts = parts(run).into_iter().filter(|(role, _)| *role != Role::Expected);
+    all.extend(parts.map(|(role, text)| (role.name().to_owned(), text)));
     all.extend(crate::disturbed(&run.steps).map(|text| ("disturbed".to_owned(), text)));
     all.extend(run.labels.tags.iter().map(|(key, value)| (format!("tag.{key}"), value.clone())));
     all
@@ -126,7 +129,7 @@ fn write_case(text: &mut String, case: &Case) {
 }
 
 /// Text as XML has it in attributes; what XML cannot have at all is left out.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c {

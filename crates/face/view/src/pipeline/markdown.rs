@@ -6,13 +6,12 @@ use run_store::run::{Run, Verdict};
 use units::Nanos;
 use units::print::count;
 
+use crate::{Role, parts};
+
 /// A run in one page of Markdown.
 pub fn markdown(run: &Run) -> String {
     let mut text = format!("## Tilemark: {}\n\n", cell(&run.tile.name));
-    if let Some(plan) = run.plan_text() {
-        let _ = writeln!(text, "**{}**\n", cell(&plan));
-    }
-    let _ = writeln!(text, "{}\n", cell(&run.sentence()));
+    answer(&mut text, run);
     if run.target.is_simulated() {
         text += "Simulated: nothing was measured on real storage.\n\n";
     }
@@ -38,6 +37,22 @@ pub fn markdown(run: &Run) -> String {
         run.tool.version
     );
     text
+}
+
+/// The sentences of the answer, then as a list how it was found. Expectations have a table.
+fn answer(text: &mut String, run: &Run) {
+    let parts = parts(run).into_iter().filter(|(role, _)| *role != Role::Expected);
+    let (answers, found): (Vec<_>, Vec<_>) = parts.partition(|(role, _)| role.label().is_empty());
+    for (role, sentence) in answers {
+        let bold = if role == Role::Plan { "**" } else { "" };
+        let _ = writeln!(text, "{bold}{}{bold}\n", cell(&sentence));
+    }
+    for (role, sentence) in &found {
+        let _ = writeln!(text, "- {}: {}", role.label(), cell(sentence));
+    }
+    if !found.is_empty() {
+        text.push('\n');
+    }
 }
 
 fn expectations(text: &mut String, run: &Run) {
@@ -95,7 +110,7 @@ fn code(text: &str) -> String {
 }
 
 /// Text that ends no cell and begins no markup of its own.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c {

@@ -60,6 +60,23 @@ fn the_sentence_to_plan_with_stands_first() {
 }
 
 #[test]
+fn summaries_hold_every_sentence_of_the_answer() {
+    let run = run();
+    let (page, suite) = (markdown(&run), junit(&run));
+    let parts = crate::parts(&run);
+    assert!(parts.len() > run.expectations.len() + 3, "{parts:?}");
+    for (role, text) in parts {
+        if role == crate::Role::Expected {
+            continue;
+        }
+        assert!(page.contains(&super::markdown::cell(&text)), "{text}: {page}");
+        let (name, value) = (role.name(), super::junit::escaped(&text));
+        let property = format!("<property name=\"{name}\" value=\"{value}\"/>");
+        assert!(suite.contains(&property), "{property}: {suite}");
+    }
+}
+
+#[test]
 fn a_run_that_says_nothing_is_no_green_suite() {
     let mut run = run();
     run.expectations.clear();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use datastore::VirtualDisk;
 use engine::client::{Here, Service};
 use run_store::run::{Origin, Warning};
-use spec::named::{MachineKind, NamedMachine};
+use spec::named::NamedMachine;
 use spec::workload::{Protocol, Workload};
 use units::Nanos;
 use vm::named::{self, Limits, ledger};
@@ -103,19 +103,9 @@ fn check_named(plan: &ResolvedPlan) -> Result<(), VmError> {
     Ok(())
 }
 
-/// Opening somebody's plan must not send what a file of ours holds somewhere, nor run what an address names: libvirt's
-/// may have a program in its parameters, or be spoken to by one.
 fn refuse_foreign(machine: &NamedMachine) -> Result<(), VmError> {
-    let is_plain = |uri: &String| matches!(uri.as_str(), "qemu:///system" | "qemu:///session");
-    let uris = [&machine.at, &machine.to];
-    let what = match machine.kind {
-        _ if machine.credentials.is_some() => "credentials",
-        MachineKind::Libvirt if !uris.into_iter().flatten().all(is_plain) => {
-            "another connection of libvirt than qemu:///system and qemu:///session"
-        }
-        _ => return Ok(()),
-    };
-    Err(VmError::Plan { machine: machine.to_string(), what })
+    let refused = |what| Err(VmError::Plan { machine: machine.to_string(), what });
+    machine.refused_in_plans().map_or(Ok(()), refused)
 }
 
 fn open(machine: &NamedMachine, run_id: &str) -> Result<Box<dyn VmOperations>, VmError> {

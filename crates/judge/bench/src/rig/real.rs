@@ -627,7 +627,8 @@ impl RealRig {
             most = most.max(unit);
             machine.align_to(Bytes::new(u64::from(unit)));
             let services = self.answering(&instance, &disks, &mut machines)?;
-            ready.push(EngineInstance { machine, shape: instance.shape, disks, services, guest });
+            let FleetInstance { shape, asks, .. } = instance;
+            ready.push(EngineInstance { machine, shape, disks, services, asks, guest });
         }
         let verify = self.verification();
         let begin_at = self.options.begin_at.take();

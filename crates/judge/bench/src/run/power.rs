@@ -8,7 +8,7 @@ use run_store::run::{
     Figure, MeterFacts, Origin, PerKilowatt, PowerPolicies, PowerPolicy, Run, Step, Verdict,
     Warning,
 };
-use spec::meter::{Meter, MeterKind};
+use spec::meter::Meter;
 use units::Nanos;
 
 use crate::error::BenchError;
@@ -40,18 +40,12 @@ pub fn meters(plan: &ResolvedPlan) -> Result<Option<Arc<Panel>>, BenchError> {
     Ok(Some(Arc::new(Panel::open(specs)?)))
 }
 
-/// Opening somebody's plan must not run somebody's commands, nor send what a file of ours holds
-/// somewhere.
 fn refuse_foreign(specs: &[Meter]) -> Result<(), MeterError> {
-    for spec in specs {
-        let what = match (spec.kind, &spec.credentials) {
-            (MeterKind::Command, _) => "commands to run",
-            (_, Some(_)) => "credentials",
-            _ => continue,
-        };
-        return Err(MeterError::Plan { meter: spec.to_string(), what });
+    let refused = |spec: &Meter| Some((spec.to_string(), spec.refused_in_plans()?));
+    match specs.iter().find_map(refused) {
+        Some((meter, what)) => Err(MeterError::Plan { meter, what }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// What is known of a run's power.

@@ -9,9 +9,9 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use state_machine::{Call, CallError};
 use units::Nanos;
 
-use super::Service;
 use super::connection::{Connection, Look, NoConnection};
 use super::slab::{Key, Slab};
+use super::{Ask, Service};
 use crate::Options;
 
 /// Most connections looked at between two looks at the ring.
@@ -26,8 +26,7 @@ const DEADLINE_LOOK: Nanos = Nanos::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Calls {
     set: Arc<OwnedFd>,
-    /// For each instance the positions of its services.
-    of_instances: Vec<Vec<usize>>,
+    of_instances: Vec<Caller>,
     pools: Vec<Pool>,
     connections: Slab<Connection>,
     open: Slab<Open>,
@@ -36,6 +35,15 @@ pub(crate) struct Calls {
     connections_max: usize,
     next_look: Nanos,
     buffer: Box<[u8]>,
+}
+
+/// An instance that makes calls.
+#[derive(Debug)]
+struct Caller {
+    /// Positions of its services.
+    services: Vec<usize>,
+    /// What its calls ask, by kind.
+    asks: Vec<Option<String>>,
 }
 
 /// A service and the connections to it.
@@ -74,7 +82,7 @@ pub(crate) struct Called {
 impl Calls {
     /// The clients of instances with these services; nothing if none has any.
     pub(crate) fn of<'a>(
-        instances: impl Iterator<Item = &'a [Arc<Service>]>,
+        instances: impl Iterator<Item = (&'a [Arc<Service>], &'a [Option<String>])>,
         options: &Options,
     ) -> io::Result<Option<Self>> {
         let mut pools: Vec<Pool> = Vec::new();
@@ -85,8 +93,11 @@ impl Calls {
                 pools.len() - 1
             })
         };
-        let of_instances: Vec<Vec<usize>> =
-            instances.map(|services| services.iter().map(&mut position).collect()).collect();
+        let caller = |(services, asks): (&[Arc<Service>], &[Option<String>])| Caller {
+            services: services.iter().map(&mut position).collect(),
+            asks: asks.to_vec(),
+        };
+        let of_instances: Vec<Caller> = instances.map(caller).collect();
         if pools.is_empty() {
             return Ok(None);
         }
@@ -128,7 +139,7 @@ impl Calls {
     /// # Errors
     /// When this machine, not the service, cannot.
     pub(crate) fn make(&mut self, instance: u32, call: Call, now: Nanos) -> io::Result<bool> {
-        let services = &self.of_instances[instance as usize];
+        let services = &self.of_instances[instance as usize].services;
         let service = services.get(usize::from(call.endpoint.0)).copied();
         let within = service.and_then(|at| self.pools[at].service.within);
         let until = now + within.unwrap_or(self.timeout);
@@ -267,7 +278,9 @@ impl Calls {
             return Ok(());
         };
         open.connection = Some(key);
-        let look = connection.begin(call, open.call.size);
+        let asks = &self.of_instances[open.instance as usize].asks;
+        let text = asks.get(usize::from(open.call.kind.0)).and_then(Option::as_deref);
+        let look = connection.begin(call, Ask { text, size: open.call.size });
         self.after(key, look, now)
     }
 

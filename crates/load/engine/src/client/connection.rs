@@ -10,7 +10,7 @@ use state_machine::CallError;
 
 use super::address::{Here, Peer};
 use super::slab::Key;
-use super::{Answer, Client};
+use super::{Answer, Ask, Client};
 
 /// Most reads of one connection before others have their turn.
 const READS_MAX: usize = 16;
@@ -82,10 +82,10 @@ impl Connection {
     }
 
     /// Puts a call on it, and sends what can be sent at once.
-    pub(super) fn begin(&mut self, call: Key, size: u32) -> Look {
+    pub(super) fn begin(&mut self, call: Key, ask: Ask<'_>) -> Look {
         self.call = Some(call);
         self.has_heard = false;
-        self.client.call(size, &mut self.out);
+        self.client.call(ask, &mut self.out);
         if self.is_connecting { Look::Waits } else { self.send().unwrap_or(Look::Waits) }
     }
 
@@ -123,7 +123,10 @@ impl Connection {
                 Err(error) => return Ok(self.lost(&error)),
             };
             if self.call.is_none() {
-                return Ok(Look::Ended);
+                if !self.client.unasked(&buffer[..count], &mut self.out) {
+                    return Ok(Look::Ended);
+                }
+                continue;
             }
             self.has_heard = true;
             if let Some(answer) = self.client.take(&buffer[..count], &mut self.out) {
@@ -158,7 +161,7 @@ impl Connection {
         if self.call.is_none() {
             return Look::Ended;
         }
-        if self.was_used && !self.has_heard {
+        if self.was_used && !self.has_heard && self.client.may_repeat() {
             return Look::WentStale;
         }
         Look::Answered(self.client.ended())
@@ -204,5 +207,96 @@ fn refusal(error: Errno) -> NoConnection {
         }
         Errno::TIMEDOUT => NoConnection::There(CallError::TimedOut),
         _ => NoConnection::There(CallError::Refused),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::sync::{Arc, Mutex};
+
+    /// A session: it logs in before its first call, and is sent notices that begin with `*`.
+    #[derive(Debug, Default)]
+    struct Session {
+        is_open: bool,
+        asked: Vec<u8>,
+    }
+
+    impl Client for Session {
+        fn call(&mut self, ask: Ask<'_>, out: &mut Vec<u8>) {
+            self.asked = ask.text.unwrap_or_default().into();
+            out.extend_from_slice(if self.is_open { &self.asked } else { b"login" });
+        }
+
+        fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<Answer> {
+            if !self.is_open {
+                self.is_open = bytes == b"welcome";
+                out.extend_from_slice(&self.asked);
+                return None;
+            }
+            Some(Answer { result: Ok(bytes.len() as u64), can_go_on: true })
+        }
+
+        fn unasked(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> bool {
+            bytes.starts_with(b"*")
+        }
+    }
+
+    #[derive(Debug)]
+    struct Socket(Mutex<Option<UnixStream>>);
+
+    impl Here for Socket {
+        fn connect(&self) -> io::Result<UnixStream> {
+            Ok(self.0.lock().expect("a lock").take().expect("one connection"))
+        }
+    }
+
+    /// A session that has answered one call, and the service's side of it.
+    fn session() -> (Connection, UnixStream, [u8; 64]) {
+        let (ours, mut service) = UnixStream::pair().expect("a pair");
+        let peer = Peer::Here(Arc::new(Socket(Mutex::new(Some(ours)))));
+        let opened = Connection::open(&peer, 0, Box::new(Session::default()));
+        let (mut connection, mut buffer) = (opened.expect("a connection"), [0; 64]);
+        let ask = Ask { text: Some("SELECT 1"), size: 100 };
+        assert_eq!(connection.begin(Key::of(1), ask), Look::Waits);
+        for (came, answer, look) in [
+            (&b"login"[..], &b"welcome"[..], Look::Waits),
+            (b"SELECT 1", b"1", Look::Answered(Answer { result: Ok(1), can_go_on: true })),
+        ] {
+            let mut said = vec![0; came.len()];
+            service.read_exact(&mut said).expect("what was sent");
+            assert_eq!(said, came);
+            service.write_all(answer).expect("an answer");
+            assert_eq!(connection.look(&mut buffer).expect("a look"), look);
+        }
+        connection.rest();
+        (connection, service, buffer)
+    }
+
+    #[test]
+    fn session_logs_in_once_and_outlives_notices() {
+        let (mut connection, mut service, mut buffer) = session();
+        service.write_all(b"* shutting down soon").expect("a notice");
+        assert_eq!(connection.look(&mut buffer).expect("a look"), Look::Waits);
+        let ask = Ask { text: Some("COMMIT"), size: 100 };
+        assert_eq!(connection.begin(Key::of(2), ask), Look::Waits);
+        let mut said = [0; 6];
+        service.read_exact(&mut said).expect("no second login");
+        assert_eq!(&said, b"COMMIT");
+        connection.rest();
+        service.write_all(b"?").expect("what nobody asked for");
+        assert_eq!(connection.look(&mut buffer).expect("a look"), Look::Ended);
+    }
+
+    #[test]
+    fn call_that_may_change_something_is_not_made_again() {
+        let (mut connection, service, mut buffer) = session();
+        let ask = Ask { text: Some("COMMIT"), size: 100 };
+        assert_eq!(connection.begin(Key::of(2), ask), Look::Waits);
+        drop(service);
+        let closed = Look::Answered(Answer::failed(CallError::Closed));
+        assert_eq!(connection.look(&mut buffer).expect("a look"), closed);
     }
 }

@@ -7,7 +7,7 @@ use state_machine::CallError;
 use units::Nanos;
 
 use super::address::{Address, Here, Peer, Service};
-use super::{Answer, Client, Protocol};
+use super::{Answer, Ask, Client, Protocol};
 
 /// It is not in the list of protocols that addresses are read with.
 static HERE: Protocol =
@@ -39,7 +39,7 @@ impl Line {
 }
 
 impl Client for Line {
-    fn call(&mut self, _: u32, out: &mut Vec<u8>) {
+    fn call(&mut self, _: Ask<'_>, out: &mut Vec<u8>) {
         self.held.clear();
         out.extend_from_slice(&self.request);
     }
@@ -64,7 +64,7 @@ mod tests {
     fn taken(pieces: &[&[u8]]) -> Option<Answer> {
         let mut line = Line { request: b"a\n".to_vec(), held: Vec::new() };
         let mut out = Vec::new();
-        line.call(1, &mut out);
+        line.call(Ask { text: None, size: 1 }, &mut out);
         assert_eq!(out, b"a\n");
         pieces.iter().find_map(|piece| line.take(piece, &mut out))
     }

@@ -4,7 +4,7 @@
 use httparse::{EMPTY_HEADER, Header, Response, Status};
 use state_machine::CallError;
 
-use super::{Address, Answer, Client, Protocol};
+use super::{Address, Answer, Ask, Client, Protocol};
 
 pub(super) static HTTP: Protocol =
     Protocol { name: "http", port: 80, client: |address| Box::new(Http::new(address)) };
@@ -20,7 +20,9 @@ const LINE_MAX: usize = 4096;
 /// One connection's side of it.
 #[derive(Debug)]
 struct Http {
-    request: Vec<u8>,
+    path: String,
+    /// What follows the path in a request.
+    rest: String,
     /// Most bytes of the answer.
     size: u64,
     /// What came of a head that is not whole, or of a line of a chunked body.
@@ -53,14 +55,14 @@ enum Expects {
 
 impl Http {
     fn new(address: &Address) -> Self {
-        let request = format!(
-            "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: tilemark/{}\r\nAccept: */*\r\n\r\n",
-            address.path(),
+        let rest = format!(
+            " HTTP/1.1\r\nHost: {}\r\nUser-Agent: tilemark/{}\r\nAccept: */*\r\n\r\n",
             address.authority(),
             env!("CARGO_PKG_VERSION")
         );
         Self {
-            request: request.into_bytes(),
+            path: address.path().to_owned(),
+            rest,
             size: 0,
             held: Vec::new(),
             expects: Expects::Nothing,
@@ -186,10 +188,14 @@ impl Http {
 }
 
 impl Client for Http {
-    fn call(&mut self, size: u32, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.request);
+    fn call(&mut self, ask: Ask<'_>, out: &mut Vec<u8>) {
+        let slash = if self.path.contains('?') || self.path.ends_with('/') { "" } else { "/" };
+        let below = ask.text.map_or(["", ""], |text| [slash, text]);
+        for part in ["GET ", &self.path, below[0], below[1], &self.rest] {
+            out.extend_from_slice(part.as_bytes());
+        }
         self.held.clear();
-        (self.size, self.bytes, self.trailers) = (u64::from(size), 0, 0);
+        (self.size, self.bytes, self.trailers) = (u64::from(ask.size), 0, 0);
         (self.expects, self.is_good) = (Expects::Head, true);
     }
 
@@ -207,6 +213,11 @@ impl Client for Http {
         let can_go_on = self.can_go_on && rest.is_empty();
         let is_whole = self.expects == Expects::Nothing;
         is_whole.then(|| Answer { result: self.verdict(), can_go_on })
+    }
+
+    /// A GET changes nothing (RFC 9110, section 9.2.2).
+    fn may_repeat(&self) -> bool {
+        true
     }
 
     fn ended(&mut self) -> Answer {
@@ -285,7 +296,7 @@ mod tests {
 
     /// What a service's bytes, cut at these lengths, come to; then it closes.
     fn answered(client: &mut Http, bytes: &[u8], mut cut: impl FnMut() -> usize) -> Answer {
-        client.call(100, &mut Vec::new());
+        client.call(Ask { text: None, size: 100 }, &mut Vec::new());
         let mut rest = bytes;
         while !rest.is_empty() {
             let (now, later) = rest.split_at(cut().clamp(1, rest.len()));
@@ -308,10 +319,26 @@ mod tests {
     #[test]
     fn a_call_is_a_get_of_the_path_with_its_host() {
         let mut out = Vec::new();
-        client().call(1, &mut out);
+        client().call(Ask { text: None, size: 1 }, &mut out);
         let text = String::from_utf8(out).expect("text");
         assert!(text.starts_with("GET /a?b HTTP/1.1\r\nHost: web:81\r\n"), "{text}");
         assert!(text.ends_with("\r\n\r\n"), "{text}");
+    }
+
+    #[test]
+    fn asked_path_is_below_that_of_the_address() {
+        for (address, path) in [
+            ("http://web", "/items?page=2"),
+            ("http://web/shop", "/shop/items?page=2"),
+            ("http://web/shop/", "/shop/items?page=2"),
+            ("http://web/find?q=", "/find?q=items?page=2"),
+        ] {
+            let mut http = Http::new(&Address::parse(address, "http").expect("an address"));
+            let mut out = Vec::new();
+            http.call(Ask { text: Some("items?page=2"), size: 1 }, &mut out);
+            let text = String::from_utf8(out).expect("text");
+            assert!(text.starts_with(&format!("GET {path} HTTP/1.1\r\nHost: web\r\n")), "{text}");
+        }
     }
 
     #[test]

@@ -46,17 +46,39 @@ static PROTOCOLS: &[&Protocol] = &[
 /// One connection's side of a protocol. One call at a time; after an answer that lets it go on the
 /// next one is made on the same connection.
 pub trait Client: Debug + Send {
-    /// Begins a call: adds what is sent to `out`. An answer of more than `size` bytes is none.
-    fn call(&mut self, size: u32, out: &mut Vec<u8>);
+    /// Begins a call: adds what is sent to `out`. The first one on a connection also begins what a
+    /// session needs before it (a greeting, a login), and its time counts as that of the call.
+    fn call(&mut self, ask: Ask<'_>, out: &mut Vec<u8>);
 
     /// Takes what came, cut anywhere, and adds what is sent in return to `out`. Nothing until the
     /// answer is whole, or cannot become one. Keeps no more than a bounded part of it.
     fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<Answer>;
 
+    /// Takes what came with no call on the connection. Whether the connection is still of use: a
+    /// session's service may send notices at any time.
+    fn unasked(&mut self, _bytes: &[u8], _out: &mut Vec<u8>) -> bool {
+        false
+    }
+
+    /// Whether a call changes nothing, so that it is made again on a new connection when the
+    /// service closed a kept one before a word of the answer.
+    fn may_repeat(&self) -> bool {
+        false
+    }
+
     /// The service closed the connection before the answer was whole.
     fn ended(&mut self) -> Answer {
         Answer::failed(CallError::Closed)
     }
+}
+
+/// What a call asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// In the protocol's own words, as the workload has it.
+    pub text: Option<&'a str>,
+    /// An answer of more bytes is none.
+    pub size: u32,
 }
 
 /// How a call ended.

@@ -1,15 +1,16 @@
 //! Calls to a service on loopback: what comes back, and what does not.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use run_store::recorder::InstanceShape;
 use run_store::slice::{CallRow, InstanceId, Slice, Unfinished};
 use state_machine::{Call, CallError, Effects, EndpointId, Event, KindId, Machine, Token};
-use tilemark_engine::client::{Here, Service};
+use tilemark_engine::client::{Address, Here, Service};
 use tilemark_engine::{BackendChoice, EngineInstance, Options, Outcome, Running, start};
 use units::Nanos;
 
@@ -294,4 +295,41 @@ fn a_part_of_this_process_is_called_as_a_service_is() {
     all_fail(&calls(Some(b"220 smtp\r\n")), CallError::Protocol);
     // Its own deadline, not the one of all others (30 s).
     all_fail(&calls(None), CallError::TimedOut);
+}
+
+#[test]
+fn call_asks_what_its_kind_says() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let text = format!("http://{}/shop", listener.local_addr().expect("an address"));
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut answers = stream.try_clone().expect("a second handle");
+            for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                if line.is_empty() {
+                    send(&mut answers, b"HTTP/1.1 204 No Content\r\n\r\n");
+                } else if line.starts_with("GET") {
+                    tell.send(line).expect("the test listens");
+                }
+            }
+        }
+    });
+    let address = Address::parse(&text, "http").expect("an address");
+    let service = Service::reach(address, Duration::from_secs(30)).expect("it listens");
+    let shape = InstanceShape {
+        instance: InstanceId(0),
+        disk_vms: Vec::new(),
+        kinds: 1,
+        actions: 0,
+        groups: 0,
+    };
+    let machine = Callers { users: 1, calls: 3, made: 0 };
+    let mut instance = EngineInstance::new(machine, shape, Vec::new());
+    instance.services = vec![Arc::new(service)];
+    instance.asks = vec![Some("items?page=2".to_owned())];
+    let running = start(vec![instance], options()).expect("a start");
+    for _ in 0..3 {
+        assert_eq!(told.recv().expect("a call"), "GET /shop/items?page=2 HTTP/1.1");
+    }
+    running.finish().expect("an outcome");
 }

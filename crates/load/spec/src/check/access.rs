@@ -6,14 +6,16 @@ use units::{BlockSize, Bytes, Nanos, Ratio};
 use super::finding::Findings;
 use crate::locate::Place;
 use crate::workload::{
-    Access, Address, Append, Call, Compare, Copy, Disk, Flush, Link, MOVE_STAGES, RandomTime,
-    Reuse, SNAPSHOT_STAGES, Size, Stage, Step, Time, Workload,
+    Access, Address, Append, Call, Compare, Copy, Disk, Endpoint, Flush, Link, MOVE_STAGES,
+    RandomTime, Reuse, SNAPSHOT_STAGES, Size, Stage, Step, Time, Workload,
 };
 
 /// Rounding of percentages may leave a sum this far above 100 %.
 pub(super) const ROUNDING: f64 = 1e-9;
 /// The largest answer a call may ask for.
 const ANSWER_MAX: Bytes = Bytes::new(16 << 20);
+/// Longest text of what a call asks, which goes out with every call; our choice.
+const ASK_MAX: usize = 8192;
 /// What places are aligned to, bytes.
 const PAGE: u32 = 4096;
 
@@ -50,7 +52,7 @@ impl Kind {
 /// The walk over all steps of a workload.
 pub(crate) struct Steps<'a> {
     disks: Vec<&'a Disk>,
-    endpoints: Vec<&'a str>,
+    endpoints: &'a [Endpoint],
     kinds: IndexMap<String, Kind>,
     /// Whether the step is inside another.
     is_inside: bool,
@@ -62,7 +64,7 @@ impl<'a> Steps<'a> {
     /// Checks all actions' steps; returns the kinds of I/O and calls they use.
     pub fn check(workload: &'a Workload, found: &mut Findings) -> IndexMap<String, Kind> {
         let disks = workload.vms.iter().flat_map(|vm| &vm.disks).collect();
-        let endpoints = workload.endpoints.iter().map(|own| own.name.as_str()).collect();
+        let endpoints = &workload.endpoints[..];
         let (is_inside, stages) = (false, HashSet::new());
         let mut walk = Self { disks, endpoints, kinds: IndexMap::new(), is_inside, stages };
         for (i, action) in workload.actions.iter().enumerate() {
@@ -234,7 +236,18 @@ impl<'a> Steps<'a> {
             let message = format!("the size {} is not from 1 B to {ANSWER_MAX}", call.size);
             found.add(place.key("size"), message);
         }
-        found.known(place.key("endpoint"), "endpoint", &call.endpoint, &self.endpoints);
+        let names: Vec<&str> = self.endpoints.iter().map(|own| own.name.as_str()).collect();
+        found.known(place.key("endpoint"), "endpoint", &call.endpoint, &names);
+        if let Some(text) = &call.ask {
+            let endpoint = self.endpoints.iter().find(|own| own.name == call.endpoint);
+            let why = match text.len() {
+                ..=ASK_MAX => endpoint.and_then(|own| own.protocol.refuses(text)),
+                _ => Some("it is longer than 8192 bytes"),
+            };
+            if let Some(why) = why {
+                found.add(place.key("ask"), format!("what is asked cannot be: {why}"));
+            }
+        }
         self.kind(call.kind.as_deref(), CALL, &call.endpoint, place, found);
     }
 

@@ -333,6 +333,27 @@ fn all_mistakes_of_meaning_are_reported_at_once() {
 }
 
 #[test]
+fn call_asks_nothing_beside_the_address() {
+    let path =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../../data/tiles/workloads/micro/http-get.toml");
+    let text = std::fs::read_to_string(path).expect("a shipped workload");
+    let load = |ask: &str| {
+        let asks = text.replace("kind = \"get\"", &format!("kind = \"get\", ask = \"{ask}\""));
+        assert_ne!(asks, text);
+        spec::load_workload("http-get.toml", &asks)
+    };
+    load("items?page=2").expect("a path below the address's");
+    for (ask, why) in [
+        ("../admin", "it goes up no directory"),
+        ("/admin", "without / at its beginning"),
+        (&"x".repeat(8193), "longer than 8192 bytes"),
+    ] {
+        let said = render(&load(ask).expect_err(ask));
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
 fn mistakes_in_a_plan() {
     let load = |text: &str| spec::load_plan("plan.toml", text).map(drop);
     assert_said!(mistakes(

@@ -45,6 +45,20 @@ impl Default for Limits {
     }
 }
 
+/// Calls a function with the opened platform of a machine. Each kind has a type of its own, and
+/// this is the one list of them.
+macro_rules! with_platform {
+    ($machine:ident, $limits:ident, $call:ident($($rest:expr),+)) => {
+        match $machine.kind {
+            MachineKind::Libvirt => $call(libvirt::Libvirt::open($machine, $limits)?, $($rest),+),
+            MachineKind::Proxmox => $call(proxmox::Proxmox::open($machine, $limits)?, $($rest),+),
+            MachineKind::Kubevirt => {
+                $call(kubevirt::Kubevirt::open($machine, $limits)?, $($rest),+)
+            }
+        }
+    };
+}
+
 /// Finds a machine by its name; what is made of it is written down in a directory below `state`.
 ///
 /// # Errors
@@ -55,17 +69,7 @@ pub fn open(
     state: &Path,
     limits: Limits,
 ) -> Result<Box<dyn VmOperations>, VmError> {
-    Ok(match machine.kind {
-        MachineKind::Libvirt => {
-            over(libvirt::Libvirt::open(machine, limits)?, machine, run_id, state, limits)?
-        }
-        MachineKind::Proxmox => {
-            over(proxmox::Proxmox::open(machine, limits)?, machine, run_id, state, limits)?
-        }
-        MachineKind::Kubevirt => {
-            over(kubevirt::Kubevirt::open(machine, limits)?, machine, run_id, state, limits)?
-        }
-    })
+    with_platform!(machine, limits, over(machine, run_id, state, limits))
 }
 
 /// Takes back what a run left that was killed: what stays, and why.
@@ -74,15 +78,11 @@ fn take_back(
     made: &[Made],
     limits: Limits,
 ) -> Result<Vec<(Made, VmError)>, VmError> {
-    fn on<P: Platform>(mut platform: P, made: &[Made]) -> Vec<(Made, VmError)> {
+    fn undo<P: Platform>(mut platform: P, made: &[Made]) -> Result<Vec<(Made, VmError)>, VmError> {
         let undone = made.iter().rev().map(|own| (own, platform.undo(own)));
-        undone.filter_map(|(own, done)| Some((own.clone(), done.err()?))).collect()
+        Ok(undone.filter_map(|(own, done)| Some((own.clone(), done.err()?))).collect())
     }
-    Ok(match machine.kind {
-        MachineKind::Libvirt => on(libvirt::Libvirt::open(machine, limits)?, made),
-        MachineKind::Proxmox => on(proxmox::Proxmox::open(machine, limits)?, made),
-        MachineKind::Kubevirt => on(kubevirt::Kubevirt::open(machine, limits)?, made),
-    })
+    with_platform!(machine, limits, undo(made))
 }
 
 fn over<P: Platform + 'static>(

@@ -239,6 +239,27 @@ fn calls_follow_one_another_and_are_numbered_with_the_kinds_of_io() {
 }
 
 #[test]
+fn calls_that_ask_different_things_are_kinds_of_one_name() {
+    let steps = r#"
+        { call = { endpoint = "page", ask = "items?page=1", size = "4KiB" } },
+        { call = { endpoint = "page", ask = "items?page=2", size = "4KiB", count = 2 } },
+        { call = { endpoint = "page", size = "4KiB" } },
+        { call = { endpoint = "page", ask = "items?page=1", size = "4KiB" } },
+        { wait = "1s" }
+    "#;
+    let mut case = one_action(CLOSED, steps);
+    case.workload.endpoints = vec![Endpoint { name: "page".to_owned(), protocol: Protocol::Http }];
+    let built = case.build();
+    let kinds: Vec<_> =
+        built.kinds.iter().map(|kind| (kind.name.as_str(), kind.ask.as_deref())).collect();
+    let named = |ask| ("page-call", ask);
+    assert_eq!(kinds, [Some("items?page=1"), Some("items?page=2"), None].map(named));
+    let trace = case.run(ms(1), ms(500));
+    let made: Vec<u16> = trace.calls.iter().map(|(_, call)| call.kind.0).collect();
+    assert_eq!(made, [0, 1, 1, 2, 0]);
+}
+
+#[test]
 fn dedupable_writes_repeat_64_contents_and_the_rest_never_repeat() {
     let steps = r#"{ write = { disk = "data", size = "4k",
         data = { compressible = "50%", dedupable = "30%" } } }"#;

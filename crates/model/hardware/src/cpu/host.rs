@@ -10,7 +10,7 @@ use super::power::{EnergyMeter, Femtojoules, HostPower};
 use super::queue::RunQueue;
 use super::sample::{CpuSample, HostSample};
 use crate::error::ParameterError;
-use crate::slab::Slab;
+use state_machine::Slab;
 
 /// A host's cores and its run queue: virtual CPUs with work get a thread in the order of the
 /// host's [`RunOrder`](super::RunOrder), each for at most a slice of a core's work. Work of the
@@ -316,7 +316,7 @@ impl HostCpu {
         }
         for at in 0..self.running.len() {
             let Running { end, place } = self.running[at];
-            let burst = self.bursts.get_mut(place);
+            let burst = &mut self.bursts[place];
             if let Whose::Machine { vm, .. } = burst.whose {
                 let undone = end.saturating_sub(self.clock.now);
                 burst.left += undone;
@@ -331,7 +331,7 @@ impl HostCpu {
     }
 
     fn start(&mut self, now: Nanos, place: u32) {
-        let burst = self.bursts.get_mut(place);
+        let burst = &mut self.bursts[place];
         let this_time = match burst.whose {
             Whose::Machine { vm, .. } => {
                 self.machines[vm].change(now, Change::Start);
@@ -354,7 +354,7 @@ impl HostCpu {
 
     /// A burst has done what it was to do this time.
     fn leave(&mut self, now: Nanos, place: u32, out: &mut HostEffects) {
-        let burst = self.bursts.get_mut(place);
+        let burst = &mut self.bursts[place];
         let vm = match burst.whose {
             Whose::System(number) => {
                 self.totals.system_running -= 1;

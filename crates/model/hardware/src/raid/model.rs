@@ -4,8 +4,8 @@ use units::Nanos;
 use super::layout::{Extent, Layout, RaidLevel, RaidParameters};
 use crate::error::ParameterError;
 use crate::part::{Component, Job, Outbox, PartId, Ticket};
-use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
+use state_machine::Slab;
 
 /// A RAID set as fork and join.
 ///
@@ -83,9 +83,9 @@ impl Raid {
     /// Starts children of a group.
     fn fork(&mut self, of: (u32, Operation), extents: &[Extent], out: &mut Outbox) {
         let (group, operation) = of;
-        let state = self.groups.get_mut(group);
+        let state = &mut self.groups[group];
         state.children = u32::try_from(extents.len()).expect("as many as members and pieces");
-        let parent = self.jobs.get_mut(state.job).job;
+        let parent = self.jobs[state.job].job;
         for extent in extents {
             let member = extent.member as usize;
             self.outstanding[member] += 1;
@@ -127,7 +127,7 @@ impl Raid {
         then: Vec<Extent>,
         out: &mut Outbox,
     ) {
-        self.jobs.get_mut(job).groups += 1;
+        self.jobs[job].groups += 1;
         let group = self.groups.insert(Group { job, children: 0, then });
         self.fork((group, operation), first, out);
     }
@@ -239,8 +239,8 @@ impl Component for Raid {
     ) {
         let (place, member) = self.children.remove(ticket.0);
         self.outstanding[member as usize] -= 1;
-        let group = self.groups.get_mut(place);
-        let joined = self.jobs.get_mut(group.job);
+        let group = &mut self.groups[place];
+        let joined = &mut self.jobs[group.job];
         joined.result = joined.result.and(result);
         group.children -= 1;
         if group.children > 0 {

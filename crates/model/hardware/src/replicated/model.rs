@@ -5,8 +5,8 @@ use super::placement::{Held, Placement, ReplicatedParameters};
 use crate::error::ParameterError;
 use crate::network::Network;
 use crate::part::{Component, Job, Outbox, PartId, Ticket};
-use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
+use state_machine::Slab;
 
 /// What went to hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -159,8 +159,8 @@ impl Replicated {
 
     /// Starts a child: to its host directly, or over the network.
     fn begin(&mut self, place: u32, out: &mut Outbox) {
-        let child = *self.children.get_mut(place);
-        let Joined { job, home, .. } = self.jobs.get_mut(child.job);
+        let child = self.children[place];
+        let Joined { job, home, .. } = &mut self.jobs[child.job];
         let (operation, home) = (job.operation, *home);
         let is_remote = child.held.host != home;
         let counts = &mut self.counts;
@@ -181,27 +181,27 @@ impl Replicated {
 
     fn send(&mut self, place: u32, (from, to): (u32, u32), length: u32, out: &mut Outbox) {
         let network = self.ways.network.expect("only asked where there is one");
-        let child = *self.children.get_mut(place);
+        let child = self.children[place];
         self.counts.network_bytes += u64::from(length);
-        let job = self.jobs.get_mut(child.job).job;
+        let job = self.jobs[child.job].job;
         let (ticket, offset) = (Ticket(place), Network::way(from, to));
         out.ask(network, Job { ticket, offset, length, ..job });
     }
 
     fn serve(&mut self, place: u32, out: &mut Outbox) {
-        let child = self.children.get_mut(place);
+        let child = &mut self.children[place];
         child.stage = Stage::Served;
         let Child { job, held, length, .. } = *child;
-        let job = self.jobs.get_mut(job).job;
+        let job = self.jobs[job].job;
         let (ticket, offset) = (Ticket(place), held.offset);
         out.ask(self.ways.entries[held.host as usize], Job { ticket, offset, length, ..job });
     }
 
     fn served(&mut self, now: Nanos, place: u32, result: Result<(), IoError>, out: &mut Outbox) {
-        let child = self.children.get_mut(place);
+        let child = &mut self.children[place];
         child.stage = Stage::Returning;
         let Child { job, held, length, .. } = *child;
-        let joined = self.jobs.get_mut(job);
+        let joined = &mut self.jobs[job];
         joined.result = joined.result.and(result);
         if held.host == joined.home || self.ways.network.is_none() {
             return self.done(now, place, out);
@@ -213,7 +213,7 @@ impl Replicated {
 
     fn done(&mut self, now: Nanos, place: u32, out: &mut Outbox) {
         let Child { job: place, .. } = self.children.remove(place);
-        let joined = self.jobs.get_mut(place);
+        let joined = &mut self.jobs[place];
         joined.children -= 1;
         if joined.children == 0 {
             let Joined { job, result, .. } = self.jobs.remove(place);
@@ -235,7 +235,7 @@ impl Component for Replicated {
         let span = (job.offset, job.length);
         self.cut(job.operation, span, |held, length| pieces.push((held, length)));
         let count = u32::try_from(pieces.len()).expect("copies of a few pieces");
-        self.jobs.get_mut(place).children = count;
+        self.jobs[place].children = count;
         for (held, length) in pieces.drain(..) {
             let child = Child { job: place, held, length, stage: Stage::Going };
             let child = self.children.insert(child);
@@ -251,7 +251,7 @@ impl Component for Replicated {
         result: Result<(), IoError>,
         out: &mut Outbox,
     ) {
-        match self.children.get_mut(ticket.0).stage {
+        match self.children[ticket.0].stage {
             Stage::Going => self.serve(ticket.0, out),
             Stage::Served => self.served(now, ticket.0, result, out),
             Stage::Returning => self.done(now, ticket.0, out),

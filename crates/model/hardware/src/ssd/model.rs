@@ -9,8 +9,8 @@ use super::slc::SlcSpace;
 use super::write_amplification::write_amplification_greedy;
 use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, OUT_OF_RANGE, Outbox};
-use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
+use state_machine::Slab;
 
 /// A solid-state disk of level 1: no mapping table, but the queues that shape latency.
 ///

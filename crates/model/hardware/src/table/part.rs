@@ -4,8 +4,8 @@ use units::{Bytes, Nanos};
 use super::side::{Side, TableLoop};
 use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, OUT_OF_RANGE, Outbox};
-use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
+use state_machine::Slab;
 
 /// What was measured of a disk.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,8 +6,8 @@ use units::{Bytes, Nanos, Ratio};
 use super::dirty::{DirtyPages, Marks, Run};
 use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, Outbox, PartId, StreamId, Ticket};
-use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
+use state_machine::Slab;
 
 /// What a controller's write-back memory is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,8 +7,8 @@ use super::dirty::{DirtyPages, Marks, Run};
 use super::memory::WriteBackCounts;
 use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, Outbox, PartId, StreamId, Ticket};
-use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
+use state_machine::Slab;
 
 /// What a write buffer on a solid-state disk is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use cache::Tier;
 use cache::tier::{Access, Entry, HostId, Place, Step, VmId, Wait};
-use hardware::{Component, Job, Network, Outbox, PartId, Slab, StreamId, Ticket, Usage};
+use hardware::{Component, Job, Network, Outbox, PartId, StreamId, Ticket, Usage};
+use state_machine::Slab;
 use state_machine::{IoError, Operation};
 use units::Nanos;
 
@@ -219,7 +220,7 @@ impl PagedPart {
 
     /// Sends a message to the host of a step's share, or back from there.
     fn send(&mut self, place: u32, length: u32, out: &mut Outbox) {
-        let Crossing { step, stream, stage, .. } = *self.crossing.get_mut(place);
+        let Crossing { step, stream, stage, .. } = self.crossing[place];
         let Place::Share(host) = step.place else { return };
         let (from, to) = match stage {
             Stage::Returning => (host, step.by),
@@ -240,7 +241,7 @@ impl PagedPart {
 
     /// A step on another host's share has come one stage further.
     fn crossed(&mut self, place: u32, result: Result<(), IoError>, out: &mut Outbox) {
-        let own = self.crossing.get_mut(place);
+        let own = &mut self.crossing[place];
         match own.stage {
             Stage::Going => {
                 own.stage = Stage::Served;

@@ -1,8 +1,9 @@
 use std::ops::Range;
 
 use cache::tier::{HostId, Step, Wait};
-use hardware::{Job, Outbox, Slab};
+use hardware::{Job, Outbox};
 use state_machine::IoError;
+use state_machine::Slab;
 
 use super::phases::{Planned, plan};
 
@@ -70,7 +71,7 @@ impl Works {
 
     /// The request, and which steps are the next phase: under way from now on.
     pub fn next_phase(&mut self, place: u32) -> (Option<Job>, Range<usize>) {
-        let work = self.works.get_mut(place);
+        let work = &mut self.works[place];
         let (from, phase) = (work.next, work.steps[work.next].phase);
         let count = work.steps[from..].iter().take_while(|own| own.phase == phase).count();
         work.next += count;
@@ -80,7 +81,7 @@ impl Works {
 
     /// A step of [`Works::next_phase`].
     pub fn step(&mut self, place: u32, at: usize) -> Step {
-        self.works.get_mut(place).steps[at].step
+        self.works[place].steps[at].step
     }
 
     /// A step is done, one that the request waits for or not.
@@ -91,7 +92,7 @@ impl Works {
         result: Result<(), IoError>,
         out: &mut Outbox,
     ) -> Then {
-        let work = self.works.get_mut(place);
+        let work = &mut self.works[place];
         work.under_way -= 1;
         if is_awaited {
             work.result = work.result.and(result);

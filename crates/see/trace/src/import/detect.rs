@@ -4,11 +4,8 @@ use std::path::Path;
 
 use super::Format;
 use super::foreign::{self, Foreign};
-use super::formats::{blktrace, iotrace, oracle, vscsi};
+use super::kind::{Detect, Understood};
 use super::lines::BYTE_ORDER_MARK;
-use super::plausible::is_plausible;
-use super::sink::Sink;
-use super::text::{TEXT, parser};
 
 /// Lines that a format must understand to be taken.
 const LINES: usize = 32;
@@ -32,14 +29,10 @@ pub(super) fn detect(head: &[u8], is_whole: bool, name: &Path) -> Found {
     if is_text(head) {
         return text(head, is_whole, name);
     }
-    if blktrace::is_likely(head) {
-        Found::One(Format::Blktrace)
-    } else if vscsi::is_likely(head) {
-        Found::One(Format::Vscsi)
-    } else if oracle::is_likely(head) {
-        Found::One(Format::OracleGeneral)
-    } else {
-        foreign::binary(head).map_or(Found::Nothing, Found::Foreign)
+    let is_likely = |format: &Format| matches!(format.0.detect, Detect::Binary(is) if is(head));
+    match Format::all().find(is_likely) {
+        Some(format) => Found::One(format),
+        None => foreign::binary(head).map_or(Found::Nothing, Found::Foreign),
     }
 }
 
@@ -62,17 +55,21 @@ fn text(head: &[u8], is_whole: bool, name: &Path) -> Found {
         .filter(|line| !line.iter().all(u8::is_ascii_whitespace))
         .take(LINES)
         .collect();
-    if head.starts_with(b"BeginHeader") {
-        return Found::One(Format::Etw);
-    }
-    if lines.first().is_some_and(|line| iotrace::is_header(line)) {
-        return Found::One(Format::Iotrace);
+    let begins = |format: &Format| match format.0.detect {
+        Detect::Text { is_header, .. } => lines.first().is_some_and(|line| is_header(line)),
+        Detect::Binary(_) => false,
+    };
+    if let Some(format) = Format::all().find(begins) {
+        return Found::One(format);
     }
     if let Some(foreign) = foreign::text(&lines, name) {
         return Found::Foreign(foreign);
     }
-    let found = |format: &Format| Some((*format, understood(*format, head, &lines)?));
-    let mut all: Vec<(Format, Understood)> = TEXT.iter().filter_map(found).collect();
+    let found = |format: Format| match format.0.detect {
+        Detect::Text { understood, .. } => Some((format, understood(head, &lines)?)),
+        Detect::Binary(_) => None,
+    };
+    let mut all: Vec<(Format, Understood)> = Format::all().filter_map(found).collect();
     // A trace may begin with a torn line.
     all.retain(|(_, understood)| understood.bad * 4 <= understood.good);
     let Some(least) = all.iter().map(|(_, understood)| understood.bad).min() else {
@@ -83,24 +80,4 @@ fn text(head: &[u8], is_whole: bool, name: &Path) -> Found {
         [(format, _)] => Found::One(*format),
         several => Found::Several(several.iter().map(|(format, _)| *format).collect()),
     }
-}
-
-/// Lines that a format makes I/O of, and lines it cannot use.
-struct Understood {
-    good: usize,
-    bad: usize,
-}
-
-/// What `format` understands of the first lines; none if that is nothing, or not to be believed.
-fn understood(format: Format, head: &[u8], lines: &[&[u8]]) -> Option<Understood> {
-    let mut parser = parser(format, head)?;
-    let mut sink = Sink::new(format.name(), Path::new(""), u64::MAX);
-    parser.begin(&mut sink);
-    let mut bad = 0;
-    for line in lines {
-        bad += usize::from(parser.line(line, &mut sink).is_err());
-    }
-    parser.end(&mut sink);
-    let good = sink.records.len();
-    (good > 0 && is_plausible(format, lines)).then_some(Understood { good, bad })
 }

@@ -93,3 +93,8 @@ impl Input {
         TraceError::Io { path: self.path.clone(), source }
     }
 }
+
+/// A trace that is not of the format it is read as.
+pub(super) fn wrong(path: &Path, reason: &str) -> TraceError {
+    TraceError::Format { path: path.to_owned(), reason: reason.to_owned() }
+}

@@ -13,28 +13,26 @@ use crate::TraceError;
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Understands the lines of one format.
-pub(super) trait Line: Send {
-    /// Sets what is known before the first line.
-    fn begin(&mut self, sink: &mut Sink);
+pub(super) trait Line: Default + Send {
+    /// Sets what is known before the first line; the trace begins with `head`.
+    fn begin(&mut self, head: &[u8], sink: &mut Sink);
 
     /// Turns a line, without its end and not blank, into a record or a skipped row.
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad>;
 
     /// Hands out what it held back.
     fn end(&mut self, _sink: &mut Sink) {}
-}
 
-impl Line for Box<dyn Line> {
-    fn begin(&mut self, sink: &mut Sink) {
-        (**self).begin(sink);
+    /// Whether a text that begins with this line has this format, whatever follows.
+    fn is_header(_first: &[u8]) -> bool {
+        false
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad> {
-        (**self).line(line, sink)
-    }
-
-    fn end(&mut self, sink: &mut Sink) {
-        (**self).end(sink);
+    /// Whether lines that are understood are what they seem to be. `lines` are the first ones of
+    /// the text, of which the first may be torn. Formats whose lines are numbers alone, or nearly,
+    /// have rules here: any table of numbers could be taken for one.
+    fn is_plausible(_lines: &[&[u8]]) -> bool {
+        true
     }
 }
 
@@ -59,8 +57,9 @@ pub(super) struct Lines<L> {
 }
 
 impl<L: Line> Lines<L> {
-    pub(super) fn new(input: Input, mut format: L, sink: &mut Sink) -> Self {
-        format.begin(sink);
+    pub(super) fn new(input: Input, sink: &mut Sink) -> Self {
+        let mut format = L::default();
+        format.begin(input.bytes(), sink);
         Self { input, format, count: 0 }
     }
 

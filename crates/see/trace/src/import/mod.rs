@@ -8,15 +8,15 @@ mod format;
 mod formats;
 mod importer;
 mod input;
+mod kind;
 mod lines;
 mod names;
 mod open;
 mod per_cpu;
-mod plausible;
 mod records;
 mod sink;
 mod stream;
-mod text;
+mod table;
 
 pub(crate) use compression::unpack;
 pub use format::Format;

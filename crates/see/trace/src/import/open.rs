@@ -2,9 +2,10 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::Format;
+use super::formats::blktrace;
+use super::input::wrong;
 use super::per_cpu;
-use super::stream::{OpenOptions, begin, failed, source, wrong};
+use super::stream::{OpenOptions, begin, failed, source};
 use crate::store::{self, Columns};
 use crate::{Source, TraceError};
 
@@ -34,7 +35,7 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, Trace
         }
     };
     let (input, format) = begin(file, path, options)?;
-    if format == Format::Blktrace {
+    if format.0.name == blktrace::FORMAT.name {
         let files = per_cpu::siblings(path);
         if files.len() > 1 {
             return per_cpu::open(&files, path, options);

@@ -7,9 +7,9 @@ use super::Format;
 use super::compression::unpack;
 use super::formats::blktrace::{self, Blktrace};
 use super::importer::Importer;
-use super::input::Input;
+use super::input::{Input, wrong};
 use super::sink::Sink;
-use super::stream::{OpenOptions, failed, open_stream, wrong};
+use super::stream::{OpenOptions, failed, open_stream};
 use crate::{Source, TraceError};
 
 /// What stands between the device and the CPU in a file's name.
@@ -43,7 +43,7 @@ pub(super) fn open(
     options: &OpenOptions,
 ) -> Result<Box<dyn Source>, TraceError> {
     if let [file] = files {
-        let format = Some(Format::Blktrace);
+        let format = Some(Format(&blktrace::FORMAT));
         let reader = untrusted::open(file).map_err(|source| failed(file, source))?;
         return open_stream(reader, file, &OpenOptions { format, ..options.clone() });
     }
@@ -59,7 +59,7 @@ pub(super) fn open(
         }
         inputs.push(input);
     }
-    let mut sink = Sink::new(Format::Blktrace.name(), path, options.max_bad);
+    let mut sink = Sink::new(blktrace::FORMAT.name, path, options.max_bad);
     let decode = Blktrace::new(inputs, &mut sink);
     Ok(Box::new(Importer::new(Box::new(decode), sink)))
 }

@@ -1,16 +1,13 @@
 use std::io::Read;
 use std::path::Path;
 
+use super::Format;
 use super::compression::unpack;
 use super::detect::{Found, detect};
 use super::foreign::{self, Foreign};
-use super::formats::blktrace::{self, Blktrace};
-use super::formats::{oracle, vscsi};
-use super::importer::{Decode, Importer};
-use super::input::Input;
-use super::records::Records;
+use super::importer::Importer;
+use super::input::{Input, wrong};
 use super::sink::Sink;
-use super::{Format, text};
 use crate::{Source, TraceError};
 
 /// How a trace is to be read.
@@ -72,27 +69,8 @@ pub(super) fn source(
     options: &OpenOptions,
 ) -> Result<Box<dyn Source>, TraceError> {
     let mut sink = Sink::new(format.name(), name, options.max_bad);
-    let decode = decoder(format, input, &mut sink)?;
+    let decode = (format.0.open)(input, &mut sink)?;
     Ok(Box::new(Importer::new(decode, sink)))
-}
-
-fn decoder(format: Format, input: Input, sink: &mut Sink) -> Result<Box<dyn Decode>, TraceError> {
-    match format {
-        Format::Vscsi => match vscsi::version(input.bytes()) {
-            Some(1) => Ok(Box::new(Records::new(input, vscsi::Version1, sink))),
-            Some(_) => Ok(Box::new(Records::new(input, vscsi::Version2, sink))),
-            None => Err(wrong(input.path(), "its first records have neither version 1 nor 2")),
-        },
-        Format::OracleGeneral => Ok(Box::new(Records::new(input, oracle::Oracle, sink))),
-        Format::Blktrace if !blktrace::is_likely(input.bytes()) => {
-            Err(wrong(input.path(), "it does not begin with blktrace's magic number"))
-        }
-        Format::Blktrace => Ok(Box::new(Blktrace::new(vec![input], sink))),
-        _ => {
-            let path = input.path().to_owned();
-            text::decoder(format, input, sink).ok_or_else(|| wrong(&path, "it has no reader"))
-        }
-    }
 }
 
 /// The one format that fits the beginning of a trace.
@@ -116,10 +94,6 @@ fn unrecognised(path: &Path, fit: &[Format]) -> TraceError {
 
 fn no_trace(path: &Path, foreign: Foreign) -> TraceError {
     TraceError::Foreign { path: path.to_owned(), what: foreign.what, hint: foreign.hint }
-}
-
-pub(super) fn wrong(path: &Path, reason: &str) -> TraceError {
-    TraceError::Format { path: path.to_owned(), reason: reason.to_owned() }
 }
 
 pub(super) fn failed(path: &Path, source: std::io::Error) -> TraceError {

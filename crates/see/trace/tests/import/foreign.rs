@@ -3,9 +3,9 @@
 use std::io::{Cursor, Write};
 use std::path::Path;
 
-use tilemark_trace::{Format, OpenOptions, TraceError, open_stream};
+use tilemark_trace::{OpenOptions, TraceError, open_stream};
 
-use crate::help::{drain, read_as};
+use crate::help::{drain, format, read_as};
 
 /// Why a file of this name and content is refused, with its hint.
 fn refused(name: &str, bytes: &[u8]) -> String {
@@ -82,7 +82,7 @@ fn logs_of_fio_without_single_ios_are_refused() {
     refused_in_any_dress("job_iops.1.log", &singles, "IOPS");
     refused_in_any_dress("job_slat.1.log", &singles, "submission");
     assert!(refused("job_bw.1.log", singles.as_bytes()).contains("write_lat_log"));
-    let named = read_as(singles.as_bytes(), Some(Format::FioLat), 0).expect("a name decides");
+    let named = read_as(singles.as_bytes(), Some(format("fio-lat")), 0).expect("a name decides");
     assert_eq!(named.records.len(), 39);
 }
 
@@ -90,12 +90,12 @@ fn logs_of_fio_without_single_ios_are_refused() {
 #[test]
 fn rows_with_too_many_columns_are_bad_in_a_named_format() {
     for (format, row) in [
-        (Format::Tencent, "1538323200,12910952,128,0,1063"),
-        (Format::Alibaba, "419,W,8792731648,16384,1577808144360767"),
-        (Format::Msr, "128166372003061629,hm,0,Write,7014912,4096,26"),
-        (Format::Systor, "1455592263.796951,0.000210761,R,4,5064581120,16384"),
-        (Format::VscsiCsv, "1,5633.898611,0x28,4096,63"),
-        (Format::VscsiText, "2147483692,4096,1,write,24048792,2756778716647"),
+        (format("tencent"), "1538323200,12910952,128,0,1063"),
+        (format("alibaba"), "419,W,8792731648,16384,1577808144360767"),
+        (format("msr"), "128166372003061629,hm,0,Write,7014912,4096,26"),
+        (format("systor"), "1455592263.796951,0.000210761,R,4,5064581120,16384"),
+        (format("vscsi-csv"), "1,5633.898611,0x28,4096,63"),
+        (format("vscsi-text"), "2147483692,4096,1,write,24048792,2756778716647"),
     ] {
         let good = format!("{row}\n{row},\n");
         assert_eq!(read_as(good.as_bytes(), Some(format), 0).expect("good").records.len(), 2);
@@ -145,7 +145,7 @@ fn two_formats_that_fit_equally_are_both_named() {
     let error = read_as(text.as_bytes(), None, 0).expect_err("undecided");
     assert!(error.to_string().contains("mqsim and disksim fit"), "{error}");
     assert_eq!(error.hint(), Some("if it is one of these, name it with --from NAME"));
-    for format in [Format::Mqsim, Format::Disksim] {
+    for format in [format("mqsim"), format("disksim")] {
         assert_eq!(read_as(text.as_bytes(), Some(format), 0).expect("decided").records.len(), 3);
     }
 }
@@ -173,7 +173,7 @@ fn archives_and_other_packings_are_named() {
         }
     }
     // Whatever format is named.
-    let error = read_as(b"BZh91AY&SY\x01\x02", Some(Format::Msr), 100).expect_err("packed");
+    let error = read_as(b"BZh91AY&SY\x01\x02", Some(format("msr")), 100).expect_err("packed");
     assert!(error.to_string().contains("bzip2"), "{error}");
     // A trace may begin with the letters.
     let trace = "BZh read 0 4096\nBZh write 4096 4096\n";

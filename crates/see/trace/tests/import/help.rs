@@ -5,6 +5,11 @@ use std::path::Path;
 
 use tilemark_trace::{Format, IoRecord, OpenOptions, Source, TraceError, TraceInfo};
 
+/// The format of this name.
+pub fn format(name: &str) -> Format {
+    name.parse().expect("a format")
+}
+
 /// Everything of a trace.
 #[derive(Debug)]
 pub struct Read {

@@ -2,6 +2,8 @@
 
 use tilemark_trace::Format;
 
+use crate::help::format;
+
 /// Serial, bytes, entries, operation code, version, block, time.
 fn vscsi() -> Vec<u8> {
     let record = |number: u32| {
@@ -173,27 +175,27 @@ const ARC: &str = "1 1 0 0\n5 4 0 1\n2 1 0 2\n";
 
 /// Every format with a sample; the first of a format is its best known.
 pub fn all() -> Vec<(Format, Vec<u8>)> {
-    let text = |format, text: &str| (format, text.as_bytes().to_vec());
+    let text = |name, text: &str| (format(name), text.as_bytes().to_vec());
     vec![
-        (Format::Vscsi, vscsi()),
-        (Format::Blktrace, blktrace()),
-        (Format::OracleGeneral, oracle_general()),
-        text(Format::VscsiText, VSCSI_TEXT),
-        text(Format::VscsiCsv, VSCSI_CSV),
-        text(Format::Msr, MSR),
-        text(Format::Blkparse, BLKPARSE),
-        text(Format::FioIolog, FIO_IOLOG_2),
-        text(Format::FioIolog, FIO_IOLOG_3),
-        text(Format::FioLat, FIO_LAT),
-        text(Format::Alibaba, ALIBABA),
-        text(Format::Tencent, TENCENT),
-        text(Format::Systor, SYSTOR),
-        text(Format::Spc, SPC),
-        text(Format::Etw, ETW),
-        text(Format::Biosnoop, BIOSNOOP),
-        text(Format::Iotrace, IOTRACE),
-        text(Format::Mqsim, MQSIM),
-        text(Format::Disksim, DISKSIM),
-        text(Format::Arc, ARC),
+        (format("vscsi"), vscsi()),
+        (format("blktrace"), blktrace()),
+        (format("oracle-general"), oracle_general()),
+        text("vscsi-text", VSCSI_TEXT),
+        text("vscsi-csv", VSCSI_CSV),
+        text("msr", MSR),
+        text("blkparse", BLKPARSE),
+        text("fio-iolog", FIO_IOLOG_2),
+        text("fio-iolog", FIO_IOLOG_3),
+        text("fio-lat", FIO_LAT),
+        text("alibaba", ALIBABA),
+        text("tencent", TENCENT),
+        text("systor", SYSTOR),
+        text("spc", SPC),
+        text("etw", ETW),
+        text("biosnoop", BIOSNOOP),
+        text("iotrace", IOTRACE),
+        text("mqsim", MQSIM),
+        text("disksim", DISKSIM),
+        text("arc", ARC),
     ]
 }

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use tilemark_trace::{BATCH, Format, TraceError};
+use tilemark_trace::{BATCH, TraceError};
 use units::Nanos;
 
-use crate::help::{read, read_as};
+use crate::help::{format, read, read_as};
 
 const MSR: &str = "128166372003061629,hm,0,Write,7014912,4096,26\n\
                    128166372016382155,hm,1,Read,2657792,4096,1000\n";
@@ -55,14 +55,14 @@ fn a_packed_trace_that_is_cut_short_says_so() {
     }
     for pack in [zst, gz] {
         let packed = pack(text.as_bytes());
-        let read = read_as(&packed[..packed.len() / 2], Some(Format::Msr), 2).expect("some");
+        let read = read_as(&packed[..packed.len() / 2], Some(format("msr")), 2).expect("some");
         let examples = &read.info.losses.examples;
         assert!(read.records.len() > 100, "{}", read.records.len());
         assert!(
             examples.iter().any(|e| e.contains("compressed trace is cut short")),
             "{examples:?}"
         );
-        let failed = read_as(&packed[..packed.len() / 2], Some(Format::Msr), 0);
+        let failed = read_as(&packed[..packed.len() / 2], Some(format("msr")), 0);
         assert!(matches!(failed, Err(TraceError::TooManyBad { .. })), "{failed:?}");
     }
 }
@@ -70,7 +70,7 @@ fn a_packed_trace_that_is_cut_short_says_so() {
 #[test]
 fn bad_lines_are_counted_and_located() {
     let text = format!("{MSR}nonsense,here\n\n{MSR}128166372003061629,hm,0,Wri");
-    let read = read_as(text.as_bytes(), Some(Format::Msr), 2).expect("two are allowed");
+    let read = read_as(text.as_bytes(), Some(format("msr")), 2).expect("two are allowed");
     let losses = &read.info.losses;
     assert_eq!((read.records.len(), losses.bad, losses.skipped), (4, 2, 1));
     assert_eq!(
@@ -80,7 +80,7 @@ fn bad_lines_are_counted_and_located() {
             "line 7 (byte 201): last line is cut short: \"128166372003061629,hm,0,Wri\"",
         ]
     );
-    let error = read_as(text.as_bytes(), Some(Format::Msr), 1).expect_err("one is allowed");
+    let error = read_as(text.as_bytes(), Some(format("msr")), 1).expect_err("one is allowed");
     assert_eq!(
         error.to_string(),
         "disk.trace: 2 bad lines, 1 allowed; the first: \
@@ -90,7 +90,7 @@ fn bad_lines_are_counted_and_located() {
 
 #[test]
 fn a_trace_of_bad_lines_only_is_an_error_whatever_is_allowed() {
-    let failed = read_as(b"a\nb\n", Some(Format::Msr), u64::MAX);
+    let failed = read_as(b"a\nb\n", Some(format("msr")), u64::MAX);
     assert!(matches!(failed, Err(TraceError::TooManyBad { bad: 2, .. })), "{failed:?}");
 }
 
@@ -98,7 +98,7 @@ fn a_trace_of_bad_lines_only_is_an_error_whatever_is_allowed() {
 fn a_line_without_end_is_one_bad_line_and_the_next_is_read() {
     let long = "7".repeat(1 << 20);
     for text in [format!("{MSR}{long}\n{MSR}"), format!("{long}\n{MSR}{MSR}")] {
-        let read = read_as(text.as_bytes(), Some(Format::Msr), 1).expect("one is allowed");
+        let read = read_as(text.as_bytes(), Some(format("msr")), 1).expect("one is allowed");
         assert_eq!((read.records.len(), read.info.losses.bad), (4, 1));
         assert!(read.info.losses.examples[0].contains("longer than 256 KiB"));
         assert!(read.info.losses.examples[0].len() < 200, "quoted in short");

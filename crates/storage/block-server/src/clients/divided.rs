@@ -34,7 +34,7 @@ impl Clients {
         let count = length.div_ceil(most);
         let places = (0..count).map(|_| Buffer::none()).collect();
         let divided = Divided { client, request, data: places, left: count, result: Ok(()) };
-        let divided = self.divided.add(divided);
+        let divided = self.divided.insert(divided);
         let is_read = request.command == Command::Read;
         for part in 0..count {
             let at = part * most;

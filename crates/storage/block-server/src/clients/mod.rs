@@ -21,9 +21,9 @@ use crate::front_end::FrontEnd;
 use crate::listen::Listener;
 use crate::listeners::Listeners;
 use crate::ring::{Cargo, Finished, PIECES_MAX, Vectors};
-use crate::slab::Slab;
 use crate::token::{NBD, NbdWork as Work, Token};
 use crate::{Answer, Buffer, Place};
+use state_machine::Slab;
 
 /// Origin of a request that a disk has.
 enum Asked {
@@ -110,7 +110,7 @@ impl Clients {
         let has_others = core.catalog.is_some();
         let client =
             Connection::new(socket, door.tls.clone(), has_others, &mut core.pool, deadline);
-        let number = self.clients.add(client);
+        let number = self.clients.insert(client);
         core.connections += 1;
         core.shared.counters.connections.add(1);
         self.shaking.push_back((deadline, number));
@@ -284,7 +284,7 @@ impl Clients {
         core: &mut Core,
     ) -> io::Result<()> {
         let server::Request { command, offset, length, .. } = request;
-        let number = self.asked.add(asked);
+        let number = self.asked.insert(asked);
         core.ask(disk, (NBD, number), (command, offset, length), data)?;
         self.take_answers(core);
         Ok(())

@@ -18,8 +18,8 @@ use crate::front_end::FrontEnd;
 use crate::listen::Listener;
 use crate::listeners::Listeners;
 use crate::ring::Finished;
-use crate::slab::Slab;
 use crate::token::{Token, VHOST, VhostWork as Work};
+use state_machine::Slab;
 
 /// How long a machine waits for a disk that another one, or itself before, has still.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -110,7 +110,7 @@ impl Guests {
                 core.connections -= 1;
                 continue;
             };
-            let guest = self.guests.add(Guest::new(disk, ours));
+            let guest = self.guests.insert(Guest::new(disk, ours));
             let (orders, shared) = (self.orders.0.clone(), Arc::clone(&core.shared));
             let export = core.export(disk).clone();
             let seat = Seat { guest, orders, shared };
@@ -233,7 +233,7 @@ impl Guests {
             match guest.data(job, part.at, length, &mut core.pool) {
                 Some(data) => {
                     guest.parts += 1;
-                    let asked = self.asked.add((number, part));
+                    let asked = self.asked.insert((number, part));
                     let request = (job.command, job.offset + part.at, length);
                     core.ask(disk, (VHOST, asked), request, data)?;
                     self.take_answers(core);

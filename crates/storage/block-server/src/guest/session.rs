@@ -12,8 +12,8 @@ use super::chain::Chain;
 use super::memory::Memory;
 use super::queue::{Broken, GuestQueue};
 use crate::buffer::Pool;
-use crate::slab::Slab;
 use crate::{Buffer, Limits};
+use state_machine::Slab;
 
 /// A machine that has a disk.
 pub(crate) struct Guest {
@@ -239,7 +239,7 @@ impl Guest {
                 let left = bytes.div_ceil(most).max(1);
                 let open = Open { queue: at, head, chain, command, bytes, left, result: Ok(()) };
                 self.bytes += if is_divided { bytes } else { 0 };
-                let open = self.open.add(open);
+                let open = self.open.insert(open);
                 return Some(Job { open, command, offset, bytes, most });
             }
             Ok(Ask::Id) => match chain.writable.write(memory, 0, &terms.id()) {

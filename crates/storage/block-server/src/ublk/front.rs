@@ -9,11 +9,11 @@ use super::device::{Device, delete, is_used};
 use super::queue::{Queue, result};
 use crate::core::Core;
 use crate::front_end::FrontEnd;
-use crate::slab::Slab;
 use crate::token::{Token, UBLK, UblkWork as Work};
 use crate::{Answer, Buffer};
 use nbd::Code;
 use nbd::server::Command;
+use state_machine::Slab;
 
 /// Longest wait for short users of a device: udev opens a disk that appeared or was written. Our choice.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -98,7 +98,7 @@ impl Hosts {
             let thread = Builder::new().name("ublk".to_owned());
             let queue = Queue::new(core.export(place));
             let file = device.file.clone();
-            let number = hosts.add(Host {
+            let number = hosts.insert(Host {
                 device,
                 disk: place,
                 queue,
@@ -162,7 +162,7 @@ impl Hosts {
             self.done.push((host, tag, result(Code::Io)));
             return Ok(());
         }
-        let asked = self.asked.add((host, tag));
+        let asked = self.asked.insert((host, tag));
         core.ask(one.disk, (UBLK, asked), (ask.command, ask.offset, ask.length), data)
     }
 

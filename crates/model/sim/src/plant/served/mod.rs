@@ -18,7 +18,8 @@ mod sets;
 
 use std::sync::Arc;
 
-use hardware::{Component, Job, Outbox, PartId, Slab, StreamId, Ticket, Usage};
+use hardware::{Component, Job, Outbox, PartId, StreamId, Ticket, Usage};
+use state_machine::Slab;
 use state_machine::{IoError, Operation};
 use tier::IoId;
 use units::Nanos;
@@ -124,7 +125,7 @@ impl ServedPart {
     }
 
     fn answered(&mut self, request: u32, is_ok: bool, out: &mut Outbox) {
-        let asked = self.requests.get_mut(request);
+        let asked = &mut self.requests[request];
         asked.left -= 1;
         if !is_ok {
             asked.result = Err(REFUSED);
@@ -153,7 +154,7 @@ impl Component for ServedPart {
         let span = (job.operation, job.offset, job.length);
         let left = self.sets().request(now, disk, span, request, &mut steps);
         self.steps = steps;
-        self.requests.get_mut(request).left = left;
+        self.requests[request].left = left;
         self.carry_out(now, disk.set, out);
     }
 
@@ -164,7 +165,7 @@ impl Component for ServedPart {
         result: Result<(), IoError>,
         out: &mut Outbox,
     ) {
-        let under = self.under.get_mut(ticket.0);
+        let under = &mut self.under[ticket.0];
         if std::mem::take(&mut under.is_durable) && result.is_ok() {
             let (to, stream, operation) = (under.to, under.stream, Operation::Flush);
             return out.ask(to, Job { from: to, ticket, operation, offset: 0, length: 0, stream });

@@ -1,14 +1,23 @@
 //! Alibaba Cloud's block traces of 2020.
 
 use super::super::fields::{Fields, io, moment, read_or_write};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Sink};
+use super::super::table::{UNIX_SECONDS, column, goes_up};
+
+pub(super) static FORMAT: Kind = Kind::text::<Alibaba>(
+    "alibaba",
+    &["ali", "alibaba-block"],
+    "Alibaba Cloud CSV: device_id,opcode,offset,length,timestamp (us)",
+);
 
 /// `device_id,opcode,offset,length,timestamp`: bytes, and microseconds since 1970.
-pub(in super::super) struct Alibaba;
+#[derive(Default)]
+struct Alibaba;
 
 impl Line for Alibaba {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.unix_times(1_000);
         sink.nobody();
     }
@@ -29,5 +38,12 @@ impl Line for Alibaba {
         record.device = sink.device(device);
         sink.push(moment, record);
         Ok(())
+    }
+
+    /// Either its times are microseconds since 1970, or they go up.
+    fn is_plausible(lines: &[&[u8]]) -> bool {
+        let times = column(lines, 4);
+        let is_unix = |us: &f64| (UNIX_SECONDS.0 * 1e6..=UNIX_SECONDS.1 * 1e6).contains(us);
+        times.iter().all(is_unix) || goes_up(&times)
     }
 }

@@ -1,15 +1,19 @@
 //! The output of biosnoop of the BPF Compiler Collection.
 
 use super::super::fields::{Words, decimal, decimal_moment, io, number, times};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Moment, Sink};
 use crate::{IoRecord, Operation};
 use units::Nanos;
 
+pub(super) static FORMAT: Kind =
+    Kind::text::<Biosnoop>("biosnoop", &["bcc"], "bcc's biosnoop, with or without the QUE column");
+
 /// `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`, printed at the end of the I/O. A
 /// command's name may hold spaces, so columns are counted from the right. With `-t` the first
 /// column is `TIMESTAMP`, a time of day as `10:15:30.250`.
-pub(in super::super) struct Biosnoop {
+struct Biosnoop {
     columns: Columns,
     clock: TimeOfDay,
 }
@@ -112,7 +116,7 @@ impl TimeOfDay {
 }
 
 impl Line for Biosnoop {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.real_times(1_000);
         sink.info.has_latency = true;
     }

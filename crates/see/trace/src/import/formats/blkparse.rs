@@ -1,21 +1,28 @@
 //! The text that blkparse prints of a block trace.
 
 use super::super::fields::{Words, decimal_moment, number};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Moment, Sink};
 use super::blocks::{Event, Matcher, Seen, of_letters};
 use crate::Flags;
 
+pub(super) static FORMAT: Kind = Kind::text::<Blkparse>(
+    "blkparse",
+    &["blkparse-text"],
+    "blkparse's text in its default layout: Q, D and C of an I/O become one record",
+);
+
 /// `major,minor cpu sequence seconds pid action letters sector + sectors [process]`, and after
 /// all rows a summary.
 #[derive(Default)]
-pub(in super::super) struct Blkparse {
+struct Blkparse {
     matcher: Matcher,
     in_summary: bool,
 }
 
 impl Line for Blkparse {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.real_times(1);
         sink.info.has_latency = true;
     }

@@ -5,10 +5,19 @@ use std::collections::HashMap;
 use memchr::memmem;
 
 use super::super::importer::Decode;
-use super::super::input::Input;
+use super::super::input::{Input, wrong};
+use super::super::kind::Kind;
 use super::super::sink::{Bad, Moment, Sink};
 use super::blocks::{Event, Matcher, Seen, Sender, sectors_of};
 use crate::{Flags, Operation, TraceError};
+
+pub(in super::super) static FORMAT: Kind = Kind::binary(
+    "blktrace",
+    &["blkparse-binary"],
+    "blktrace, binary: one file (blkparse -d) or all per-CPU files of a device",
+    is_likely,
+    open,
+);
 
 /// Bytes of an event before its payload.
 const HEADER: usize = 48;
@@ -53,6 +62,13 @@ fn is_big(head: &[u8]) -> Option<bool> {
     } else {
         None
     }
+}
+
+fn open(input: Input, sink: &mut Sink) -> Result<Box<dyn Decode>, TraceError> {
+    if !is_likely(input.bytes()) {
+        return Err(wrong(input.path(), "it does not begin with blktrace's magic number"));
+    }
+    Ok(Box::new(Blktrace::new(vec![input], sink)))
 }
 
 /// Events of all streams of a trace.

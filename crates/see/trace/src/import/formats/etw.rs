@@ -1,10 +1,17 @@
 //! Disk I/O of Event Tracing for Windows, as xperf's dumper prints it.
 
 use super::super::fields::{Fields, hex, io, moment, number, times};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Moment, Sink};
 use crate::{IoRecord, Operation};
 use units::Nanos;
+
+pub(super) static FORMAT: Kind = Kind::text::<Etw>(
+    "etw",
+    &["xperf", "diskio"],
+    "Windows disk I/O (ETW) as xperf's dumper prints it: DiskRead, DiskWrite, DiskFlush",
+);
 
 /// Fields that are looked at.
 const FIELDS: usize = 20;
@@ -20,7 +27,7 @@ const POINTER_FIRST: usize = 4;
 /// of the xperf reference; its later edition says milliseconds, which the times of whole dumps
 /// contradict), that the response time is from the begin to the end as the partition manager saw
 /// it, and that offsets are from the begin of the physical disk (class `DiskIo_TypeGroup1`).
-pub(in super::super) struct Etw {
+struct Etw {
     in_header: bool,
     name: Vec<u8>,
     /// Of reads, writes and flushes.
@@ -67,7 +74,7 @@ impl Default for Etw {
 }
 
 impl Line for Etw {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.real_times(1_000);
         sink.info.has_latency = true;
     }
@@ -109,6 +116,10 @@ impl Line for Etw {
         record.device = sink.device(&self.name);
         sink.push(moment, record);
         Ok(())
+    }
+
+    fn is_header(first: &[u8]) -> bool {
+        first.starts_with(b"BeginHeader")
     }
 }
 

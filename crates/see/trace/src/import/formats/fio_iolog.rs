@@ -1,10 +1,17 @@
 //! fio's logs of I/O (`write_iolog`), versions 2 and 3.
 
 use super::super::fields::{Words, io, moment, number};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Sink};
 use crate::{IoRecord, Operation};
 use units::Nanos;
+
+pub(super) static FORMAT: Kind = Kind::text::<FioIolog>(
+    "fio-iolog",
+    &["fio", "iolog"],
+    "fio's write_iolog, version 2 (order, or times by waits) or 3 (us)",
+);
 
 const HEADER: &[u8] = b"fio version ";
 
@@ -13,7 +20,7 @@ const HEADER: &[u8] = b"fio version ";
 ///
 /// Version 2 without waits has no times: its records are references in their order.
 #[derive(Default)]
-pub(in super::super) struct FioIolog {
+struct FioIolog {
     has_times: bool,
     is_version_3: bool,
     /// Microseconds of all waits so far.
@@ -21,13 +28,6 @@ pub(in super::super) struct FioIolog {
 }
 
 impl FioIolog {
-    /// For a log that begins with `head`: its version, and whether version 2 waits.
-    pub(in super::super) fn of(head: &[u8]) -> Self {
-        let is_version_3 = version(head) == Some(3);
-        let has_waits = memchr::memmem::find(head, b"wait ").is_some();
-        Self { has_times: is_version_3 || has_waits, is_version_3, clock: 0 }
-    }
-
     fn push(&self, words: &[&[u8]], record: IoRecord, sink: &mut Sink) -> Result<(), Bad> {
         if !self.has_times {
             sink.push_next(record);
@@ -50,7 +50,10 @@ impl FioIolog {
 }
 
 impl Line for FioIolog {
-    fn begin(&mut self, sink: &mut Sink) {
+    /// The beginning tells the version, and whether version 2 has waits.
+    fn begin(&mut self, head: &[u8], sink: &mut Sink) {
+        self.is_version_3 = version(head) == Some(3);
+        self.has_times = self.is_version_3 || memchr::memmem::find(head, b"wait ").is_some();
         if self.has_times {
             sink.real_times(1_000);
         }

@@ -1,12 +1,28 @@
 //! fio's latency logs (`write_lat_log`).
 
 use super::super::fields::{Fields, hex, io, moment, number};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Moment, Sink};
+use super::super::table::{Row, Table, rises};
 use crate::{IoRecord, Operation};
 use units::Nanos;
 
+pub(super) static FORMAT: Kind = Kind::text::<FioLat>(
+    "fio-lat",
+    &["fio-latency", "fio-clat"],
+    "fio's write_lat_log: ms at the end, ns of latency, direction, bytes, offset if logged",
+);
+
 const MILLISECOND_NS: u64 = 1_000_000;
+/// Lengths of I/Os that are believed, in bytes.
+const BYTES: (f64, f64) = (512.0, (1_u64 << 30) as f64);
+/// Latencies that are believed, in nanoseconds.
+const LATENCY_NS: (f64, f64) = (100.0, 1e12);
+/// No job of fio has waited longer than it ran; times may be cut to 10 ms.
+const SLACK_MS: f64 = 1_000.0;
+/// Milliseconds from 1970 to 2001: what is later counts from 1970 (`log_unix_epoch`).
+const EPOCH_MS: f64 = 1e12;
 
 /// `time, value, direction, bytes[, offset][, priority[, issue]]`: milliseconds at the end of the
 /// I/O, nanoseconds of latency (fio 3; microseconds before), and nanoseconds at its issue.
@@ -14,12 +30,12 @@ const MILLISECOND_NS: u64 = 1_000_000;
 /// Five columns end in the priority, not in the offset: fio 3 leaves the offset out unless
 /// `log_offset=1`. Without it every I/O is at 0, and the device's name says so.
 #[derive(Default)]
-pub(in super::super) struct FioLat {
+struct FioLat {
     columns: Option<usize>,
 }
 
 impl Line for FioLat {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.real_times(MILLISECOND_NS);
         sink.info.has_latency = true;
         sink.one_disk();
@@ -50,6 +66,20 @@ impl Line for FioLat {
         self.first(4 + count, issue > 0, sink);
         sink.push(moment, record);
         Ok(())
+    }
+
+    fn is_plausible(lines: &[&[u8]]) -> bool {
+        // Newer versions print the priority in base 16.
+        let table = Table { hex: Some(5), ..Table::COMMAS };
+        let is_sync = |row: &Row| row[2] == 3.0;
+        let is_io = |row: &Row| is_sync(row) || (BYTES.0..=BYTES.1).contains(&row[3]);
+        let is_time = |row: &Row| {
+            (LATENCY_NS.0..=LATENCY_NS.1).contains(&row[1])
+                && (row[0] >= EPOCH_MS || row[1] <= (row[0] + SLACK_MS) * 1e6)
+        };
+        table.rows(lines).is_some_and(|rows| {
+            rows.iter().all(|row| is_io(row) && is_time(row)) && rises(&rows, 0)
+        })
     }
 }
 

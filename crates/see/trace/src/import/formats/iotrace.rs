@@ -1,10 +1,17 @@
 //! CSV of the Open CAS Telemetry Framework's iotrace.
 
 use super::super::fields::{SECTOR, moment, number, sectors};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Sink};
 use crate::{Flags, IoRecord, Operation};
 use units::{Bytes, Nanos};
+
+pub(super) static FORMAT: Kind = Kind::text::<Iotrace>(
+    "iotrace",
+    &["octf", "open-cas"],
+    "Open CAS iotrace CSV, by the names of its columns",
+);
 
 /// A row has as many fields as this at most.
 const COLUMNS_MAX: usize = 64;
@@ -18,7 +25,7 @@ const COLUMNS_MAX: usize = 64;
 /// (`ParsedIoTraceEventHandler.cpp`, `iotrace.bpf.c`); rows are shown in the case study of
 /// standalone-linux-io-tracer.
 #[derive(Default)]
-pub(in super::super) struct Iotrace {
+struct Iotrace {
     columns: Option<Columns>,
 }
 
@@ -87,7 +94,7 @@ impl Columns {
 }
 
 impl Line for Iotrace {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.real_times(1);
         sink.nobody();
     }
@@ -113,13 +120,13 @@ impl Line for Iotrace {
         };
         Row { columns, fields }.read(sink)
     }
-}
 
-/// Whether a line names the columns of such a trace: one may begin with many events that are no I/O.
-pub(in super::super) fn is_header(line: &[u8]) -> bool {
-    let mut fields: [&[u8]; COLUMNS_MAX] = [&[]; COLUMNS_MAX];
-    let count = split(line, &mut fields);
-    Columns::of(&fields[..count]).is_some()
+    /// Whether a line names the columns of such a trace: one may begin with many events that are no I/O.
+    fn is_header(line: &[u8]) -> bool {
+        let mut fields: [&[u8]; COLUMNS_MAX] = [&[]; COLUMNS_MAX];
+        let count = split(line, &mut fields);
+        Columns::of(&fields[..count]).is_some()
+    }
 }
 
 struct Row<'a> {

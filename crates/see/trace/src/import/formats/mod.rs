@@ -1,20 +1,45 @@
-//! One module per format.
+//! One module for each format, and the list of them.
 
-pub(super) mod alibaba;
-pub(super) mod arc;
-pub(super) mod biosnoop;
-pub(super) mod blkparse;
+mod alibaba;
+mod arc;
+mod biosnoop;
+mod blkparse;
 pub(super) mod blktrace;
-pub(super) mod blocks;
-pub(super) mod etw;
-pub(super) mod fio_iolog;
-pub(super) mod fio_lat;
-pub(super) mod iotrace;
-pub(super) mod msr;
-pub(super) mod oracle;
-pub(super) mod simulators;
-pub(super) mod spc;
-pub(super) mod systor;
-pub(super) mod tencent;
-pub(super) mod vscsi;
-pub(super) mod vscsi_text;
+mod blocks;
+mod etw;
+mod fio_iolog;
+mod fio_lat;
+mod iotrace;
+mod msr;
+mod oracle;
+mod simulators;
+mod spc;
+mod systor;
+mod tencent;
+mod vscsi;
+mod vscsi_text;
+
+use super::kind::Kind;
+
+/// All formats, in the order in which they are listed to users.
+pub(super) static ALL: &[&Kind] = &[
+    &vscsi::FORMAT,
+    &vscsi_text::TEXT,
+    &vscsi_text::CSV,
+    &msr::FORMAT,
+    &blktrace::FORMAT,
+    &blkparse::FORMAT,
+    &fio_iolog::FORMAT,
+    &fio_lat::FORMAT,
+    &alibaba::FORMAT,
+    &tencent::FORMAT,
+    &systor::FORMAT,
+    &spc::FORMAT,
+    &etw::FORMAT,
+    &biosnoop::FORMAT,
+    &iotrace::FORMAT,
+    &simulators::MQSIM,
+    &simulators::DISKSIM,
+    &arc::FORMAT,
+    &oracle::FORMAT,
+];

@@ -1,9 +1,16 @@
 //! The CSV of MSR Cambridge's traces (SNIA IOTTA 388).
 
 use super::super::fields::{Fields, duration, io, read_or_write};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Moment, Sink};
 use crate::{DeviceIndex, VmIndex};
+
+pub(super) static FORMAT: Kind = Kind::text::<Msr>(
+    "msr",
+    &["msr-cambridge", "cambridge"],
+    "MSR Cambridge CSV: Windows file time, host, disk, Read or Write, bytes, response",
+);
 
 /// Nanoseconds of a Windows file-time step.
 const STEP_NS: u64 = 100;
@@ -13,13 +20,13 @@ const UNIX_EPOCH_STEPS: i64 = 116_444_736_000_000_000;
 /// `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`: file time of the issue, bytes,
 /// and steps of 100 ns. Disk numbers repeat across hosts, so a device is host and number.
 #[derive(Default)]
-pub(in super::super) struct Msr {
+struct Msr {
     /// The host of each device.
     hosts: Vec<VmIndex>,
 }
 
 impl Line for Msr {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.unix_times(STEP_NS);
         sink.info.has_latency = true;
     }

@@ -2,12 +2,23 @@
 
 use units::Nanos;
 
-use super::super::records::Fixed;
+use super::super::importer::Decode;
+use super::super::input::Input;
+use super::super::kind::Kind;
+use super::super::records::{Fixed, Records};
 use super::super::sink::{Bad, Moment, Sink};
-use crate::{IoRecord, Operation};
+use crate::{IoRecord, Operation, TraceError};
+
+pub(super) static FORMAT: Kind = Kind::binary(
+    "oracle-general",
+    &["oraclegeneral", "oracle"],
+    "oracleGeneral, binary references: seconds, object, size, next reference",
+    is_likely,
+    open,
+);
 
 /// Bytes of a record.
-pub(in super::super) const SIZE: usize = 24;
+const SIZE: usize = 24;
 /// Records that detection looks at.
 const LOOKED_AT: usize = 256;
 /// References of a trace; more are a sign of another format.
@@ -18,11 +29,11 @@ const OBJECT_BYTES_MAX: u32 = 1 << 30;
 const PAGE: u32 = 512;
 
 /// u32 seconds, u64 object, u32 bytes of the object, i64 next reference; little-endian, packed.
-pub(in super::super) struct Oracle;
+struct Oracle;
 
 /// Whether `head` may be records: times never fall, objects have a size, and the next reference
 /// to an object lies ahead or never comes.
-pub(in super::super) fn is_likely(head: &[u8]) -> bool {
+fn is_likely(head: &[u8]) -> bool {
     let (records, _) = head.as_chunks::<SIZE>();
     let mut last = 0;
     let mut is_good = |(number, record): (usize, &[u8; SIZE])| {
@@ -34,6 +45,10 @@ pub(in super::super) fn is_likely(head: &[u8]) -> bool {
         is_good
     };
     records.len() >= 2 && records.iter().take(LOOKED_AT).enumerate().all(&mut is_good)
+}
+
+fn open(input: Input, sink: &mut Sink) -> Result<Box<dyn Decode>, TraceError> {
+    Ok(Box::new(Records::new(input, Oracle, sink)))
 }
 
 impl Fixed<SIZE> for Oracle {

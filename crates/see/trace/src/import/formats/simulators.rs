@@ -1,18 +1,36 @@
 //! The text formats of SSD and disk simulators: MQSim, SSDsim and DiskSim.
 
 use super::super::fields::{Words, decimal_moment, moment, sectors};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Moment, Sink};
+use super::super::table::{Row, SECTORS, Table, UNITS_MAX, all, rises};
 use crate::Operation;
 
+/// Mean steps of MQSim's clock from which on it cannot be DiskSim's: a second for each I/O.
+const STEP_MAX: f64 = 1_000.0;
+
+pub(super) static MQSIM: Kind = Kind::text::<Mqsim>(
+    "mqsim",
+    &["ssdsim"],
+    "MQSim or SSDsim text: ns, device, sector, sectors, 1 for a read",
+);
+pub(super) static DISKSIM: Kind = Kind::text::<Disksim>(
+    "disksim",
+    &["disksim-ascii"],
+    "DiskSim text: ms, device, sector, sectors, flags (1: read)",
+);
+
 /// `time device block sectors operation` with the time in nanoseconds; 1 is a read, 0 a write.
-pub(in super::super) struct Mqsim;
+#[derive(Default)]
+struct Mqsim;
 
 /// The same with the time in milliseconds and a point, and flags of which the lowest is "read".
-pub(in super::super) struct Disksim;
+#[derive(Default)]
+struct Disksim;
 
 impl Line for Mqsim {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.real_times(1);
         sink.nobody();
     }
@@ -27,10 +45,14 @@ impl Line for Mqsim {
         };
         request(&words, moment, operation, sink)
     }
+
+    fn is_plausible(lines: &[&[u8]]) -> bool {
+        Table::BLANKS.rows(lines).is_some_and(|rows| is_request(&rows))
+    }
 }
 
 impl Line for Disksim {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.real_times(1_000);
         sink.nobody();
     }
@@ -41,6 +63,12 @@ impl Line for Disksim {
         let flags = words.number(4, "flags")?;
         let operation = if flags & 1 == 1 { Operation::Read } else { Operation::Write };
         request(&words, moment, operation, sink)
+    }
+
+    fn is_plausible(lines: &[&[u8]]) -> bool {
+        let has_points = lines.iter().any(|line| line.contains(&b'.'));
+        let rows = Table::BLANKS.rows(lines);
+        rows.is_some_and(|rows| is_request(&rows) && (has_points || step(&rows) < STEP_MAX))
     }
 }
 
@@ -58,4 +86,18 @@ fn request(
     record.device = sink.device(words.text(1, "device")?);
     sink.push(moment, record);
     Ok(())
+}
+
+/// A row of a simulator: time, unit, sector, sectors, flags.
+fn is_request(rows: &[Row]) -> bool {
+    all(rows, 1, (0.0, UNITS_MAX)) && all(rows, 3, SECTORS) && rises(rows, 0)
+}
+
+/// Mean step of the clock of the first column.
+fn step(rows: &[Row]) -> f64 {
+    match rows {
+        #[expect(clippy::cast_precision_loss, reason = "a few dozen rows")]
+        [first, .., last] => (last[0] - first[0]) / (rows.len() - 1) as f64,
+        _ => 0.0,
+    }
 }

@@ -1,18 +1,26 @@
 //! The Storage Performance Council's trace format (specification 1.0.1), as UMass publishes it.
 
 use super::super::fields::{Fields, decimal_moment, io, read_or_write, times};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Sink};
+use super::super::table::{UNITS_MAX, column, goes_up};
+
+pub(super) static FORMAT: Kind = Kind::text::<Spc>(
+    "spc",
+    &["umass", "spc1"],
+    "SPC (UMass) text: ASU,LBA (512 B),bytes,opcode,seconds",
+);
 
 /// `ASU,LBA,Size,Opcode,Timestamp[,more]`: blocks of 512 bytes, bytes, seconds; further fields
 /// are the sender's own and are left alone.
 #[derive(Default)]
-pub(in super::super) struct Spc {
+struct Spc {
     name: Vec<u8>,
 }
 
 impl Line for Spc {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.real_times(1_000);
         sink.nobody();
     }
@@ -35,5 +43,9 @@ impl Line for Spc {
         record.device = sink.device(&self.name);
         sink.push(moment, record);
         Ok(())
+    }
+
+    fn is_plausible(lines: &[&[u8]]) -> bool {
+        column(lines, 0).iter().all(|unit| *unit <= UNITS_MAX) && goes_up(&column(lines, 4))
     }
 }

@@ -1,19 +1,27 @@
 //! The traces of virtual desktops of SYSTOR 2017 (SNIA IOTTA 4928).
 
 use super::super::fields::{Fields, decimal, decimal_moment, io, read_or_write};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Sink};
 use units::Nanos;
+
+pub(super) static FORMAT: Kind = Kind::text::<Systor>(
+    "systor",
+    &["systor17", "systor-17", "lun"],
+    "SYSTOR '17 CSV: Timestamp,Response,IOType,LUN,Offset,Size",
+);
 
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// `Timestamp,Response,IOType,LUN,Offset,Size`: seconds since 1970 with nine digits of which six
 /// mean something, when it was issued; seconds; bytes. Rows without an IOType had no answer (the data
 /// set's README.txt).
-pub(in super::super) struct Systor;
+#[derive(Default)]
+struct Systor;
 
 impl Line for Systor {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.unix_times(1_000);
         sink.info.has_latency = true;
         sink.nobody();

@@ -1,16 +1,25 @@
 //! Tencent Cloud's block traces of 2018 (SNIA IOTTA).
 
 use super::super::fields::{Fields, moment, sectors};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Sink};
+use super::super::table::{Row, SECTORS, Table, UNIX_SECONDS, all, rises};
 use crate::Operation;
+
+pub(super) static FORMAT: Kind = Kind::text::<Tencent>(
+    "tencent",
+    &["tencent-block", "cbs"],
+    "Tencent Cloud CSV: seconds,offset,size (sectors),type,volume; whole seconds only",
+);
 
 /// `Timestamp,Offset,Size,IOType,VolumeID`: whole seconds since 1970, sectors of 512 bytes, 0 a
 /// read and 1 a write.
-pub(in super::super) struct Tencent;
+#[derive(Default)]
+struct Tencent;
 
 impl Line for Tencent {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.unix_times(1_000_000_000);
         sink.nobody();
     }
@@ -36,4 +45,21 @@ impl Line for Tencent {
         sink.push(moment, record);
         Ok(())
     }
+
+    fn is_plausible(lines: &[&[u8]]) -> bool {
+        let table = Table { heads: &[b"Timestamp,"], ..Table::COMMAS };
+        table.rows(lines).is_some_and(|rows| {
+            all(&rows, 0, UNIX_SECONDS)
+                && all(&rows, 2, SECTORS)
+                && rises(&rows, 0)
+                && are_pages(&rows, 2)
+        })
+    }
+}
+
+/// Whether at least half of a column of sectors are whole pages of 4 KiB, as sizes of I/Os of a
+/// guest are; of any numbers an eighth would be.
+fn are_pages(rows: &[Row], column: usize) -> bool {
+    let pages = rows.iter().filter(|row| row.get(column).is_some_and(|value| value % 8.0 == 0.0));
+    pages.count() * 2 >= rows.len()
 }

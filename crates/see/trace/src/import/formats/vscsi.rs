@@ -3,14 +3,25 @@
 use units::Nanos;
 
 use super::super::fields::{length, moment, range, times};
-use super::super::records::Fixed;
+use super::super::importer::Decode;
+use super::super::input::{Input, wrong};
+use super::super::kind::Kind;
+use super::super::records::{Fixed, Records};
 use super::super::sink::{Bad, Moment, Sink};
-use crate::{IoRecord, Operation};
+use crate::{IoRecord, Operation, TraceError};
+
+pub(super) static FORMAT: Kind = Kind::binary(
+    "vscsi",
+    &["cloudphysics", "vscsi1", "vscsi2"],
+    "VMware vSCSI trace, binary, version 1 (32 B) or 2 (40 B)",
+    is_likely,
+    open,
+);
 
 /// Bytes of a record of version 1.
-pub(in super::super) const SIZE_1: usize = 32;
+const SIZE_1: usize = 32;
 /// Bytes of a record of version 2.
-pub(in super::super) const SIZE_2: usize = 40;
+const SIZE_2: usize = 40;
 /// Records that detection looks at.
 const LOOKED_AT: usize = 64;
 /// Bytes of a command; more are a sign of another format.
@@ -20,14 +31,14 @@ const SECTOR: u64 = 512;
 
 /// Version 1: u32 serial, u32 bytes, u32 scatter-gather entries, u16 SCSI operation code, u16
 /// version (high byte 1), u64 first sector, u64 microseconds; little-endian.
-pub(in super::super) struct Version1;
+struct Version1;
 
 /// Version 2: u16 SCSI operation code, u16 version (high byte 2), u32 serial, u32 bytes, u32
 /// scatter-gather entries, u64 first sector, u64 microseconds, u64 microseconds of response.
-pub(in super::super) struct Version2;
+struct Version2;
 
 /// The version that the first one or two records have.
-pub(in super::super) fn version(head: &[u8]) -> Option<u8> {
+fn version(head: &[u8]) -> Option<u8> {
     let is = |size: usize, at: usize, version: u8| {
         let mut records = head.chunks_exact(size).take(2).peekable();
         records.peek().is_some() && records.all(|record| record[at] == version)
@@ -44,7 +55,7 @@ pub(in super::super) fn version(head: &[u8]) -> Option<u8> {
 
 /// Whether most of the first records, and both of the first two, have a version, an operation code of one byte and a
 /// believable length.
-pub(in super::super) fn is_likely(head: &[u8]) -> bool {
+fn is_likely(head: &[u8]) -> bool {
     let (size, version_at, code_high, length_at) = match version(head) {
         Some(1) => (SIZE_1, 15, 13, 4),
         Some(_) => (SIZE_2, 3, 1, 8),
@@ -58,6 +69,14 @@ pub(in super::super) fn is_likely(head: &[u8]) -> bool {
     let looked_at = head.chunks_exact(size).take(LOOKED_AT);
     let (count, good) = (looked_at.len(), looked_at.filter(is_record).count());
     good * 3 >= count * 2
+}
+
+fn open(input: Input, sink: &mut Sink) -> Result<Box<dyn Decode>, TraceError> {
+    match version(input.bytes()) {
+        Some(1) => Ok(Box::new(Records::new(input, Version1, sink))),
+        Some(_) => Ok(Box::new(Records::new(input, Version2, sink))),
+        None => Err(wrong(input.path(), "its first records have neither version 1 nor 2")),
+    }
 }
 
 impl Fixed<SIZE_1> for Version1 {

@@ -1,16 +1,30 @@
 //! vSCSI traces as text: what VMware's own tool prints, and the columns of cache simulators.
 
 use super::super::fields::{Fields, decimal_moment, hex, moment, number};
+use super::super::kind::Kind;
 use super::super::lines::Line;
 use super::super::sink::{Bad, Sink};
+use super::super::table::{Table, column, goes_up, rises, texts};
 use super::vscsi::Command;
+
+pub(super) static TEXT: Kind = Kind::text::<VscsiText>(
+    "vscsi-text",
+    &["vscsi-cmd"],
+    "VMware vSCSI command trace as text: serial, bytes, entries, command, block, us",
+);
+pub(super) static CSV: Kind = Kind::text::<VscsiCsv>(
+    "vscsi-csv",
+    &["libcachesim-csv"],
+    "vSCSI trace as cache simulators print it: version,time,op,size,lbn",
+);
 
 /// `serial,bytes,scatter-gather entries,command,block,microseconds` below lines that begin with
 /// `#`; the command is `read`, `write` or a SCSI operation code.
-pub(in super::super) struct VscsiText;
+#[derive(Default)]
+struct VscsiText;
 
 impl Line for VscsiText {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.real_times(1_000);
         sink.one_disk();
     }
@@ -30,13 +44,32 @@ impl Line for VscsiText {
         fields.end()?;
         Command { code, bytes, sector, moment, response: None }.push(sink)
     }
+
+    /// With commands as words nothing else looks like it; with numbers its lengths are sectors.
+    fn is_plausible(lines: &[&[u8]]) -> bool {
+        let rows = lines.iter().filter(|line| !line.starts_with(b"#"));
+        let is_word = |line: &&[u8]| {
+            let command = texts(line).get(3).copied().unwrap_or_default().to_ascii_lowercase();
+            matches!(command.as_str(), "read" | "write")
+        };
+        let is_sectors = |line: &&[u8]| {
+            let bytes = texts(line).get(1).and_then(|text| text.parse::<u64>().ok());
+            bytes.is_some_and(|bytes| bytes.is_multiple_of(512))
+        };
+        let is_header = lines.first().is_some_and(|line| line.starts_with(b"#"));
+        let mut rows = rows.peekable();
+        rows.peek().is_some()
+            && (is_header || rows.all(|line| is_word(line) || is_sectors(line)))
+            && goes_up(&column(lines, 5))
+    }
 }
 
 /// `version,time,op,size,lbn`: seconds, a SCSI operation code in base 16, bytes, sectors.
-pub(in super::super) struct VscsiCsv;
+#[derive(Default)]
+struct VscsiCsv;
 
 impl Line for VscsiCsv {
-    fn begin(&mut self, sink: &mut Sink) {
+    fn begin(&mut self, _: &[u8], sink: &mut Sink) {
         sink.real_times(1_000);
         sink.one_disk();
     }
@@ -56,6 +89,14 @@ impl Line for VscsiCsv {
         let sector = fields.number("lbn")?;
         fields.end()?;
         Command { code, bytes, sector, moment, response: None }.push(sink)
+    }
+
+    fn is_plausible(lines: &[&[u8]]) -> bool {
+        let table = Table { heads: &[b"version,", b"#"], hex: Some(2), ..Table::COMMAS };
+        table.rows(lines).is_some_and(|rows| {
+            rises(&rows, 1)
+                && rows.iter().all(|row| row.get(3).is_some_and(|size| size % 512.0 == 0.0))
+        })
     }
 }
 

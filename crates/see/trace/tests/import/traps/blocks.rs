@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use tilemark_trace::{Flags, Format, IoRecord, OpenOptions, Operation, open};
+use tilemark_trace::{Flags, IoRecord, OpenOptions, Operation, open};
 use units::Nanos;
 
-use crate::help::{Read, drain, read, read_as};
+use crate::help::{Read, drain, format, read, read_as};
 use crate::samples::action::{
     BACK_MERGE, COMPLETE, DISCARD, FLUSH, FUA, GET_REQUEST, ISSUE, NOTIFY, QUEUE, READ, REMAP,
     REQUEUE, SYNC, WRITE,
@@ -265,7 +265,7 @@ fn blkparse_rows_without_sectors_remaps_and_errors() {
 
 #[test]
 fn another_binary_is_refused_as_a_block_trace() {
-    let error = read_as(&[1; 96], Some(Format::Blktrace), 9).expect_err("no magic");
+    let error = read_as(&[1; 96], Some(format("blktrace")), 9).expect_err("no magic");
     assert!(error.to_string().contains("magic number"), "{error}");
 }
 

@@ -1,9 +1,9 @@
 //! Public CSV traces: Alibaba, Tencent, SYSTOR '17, SPC.
 
-use tilemark_trace::{Clock, Format, Operation};
+use tilemark_trace::{Clock, Operation};
 use units::Nanos;
 
-use crate::help::{read, read_as};
+use crate::help::{format, read, read_as};
 
 #[test]
 fn tencent_counts_sectors_and_whole_seconds_and_1_is_a_write() {
@@ -95,7 +95,7 @@ fn numbers_that_do_not_fit_are_bad_not_wrapped() {
         "419,W,0,512",
     ] {
         let text = format!("{good}{odd}\n");
-        let read = read_as(text.as_bytes(), Some(Format::Alibaba), 1).expect("one is allowed");
+        let read = read_as(text.as_bytes(), Some(format("alibaba")), 1).expect("one is allowed");
         assert_eq!((read.records.len(), read.info.losses.bad), (1, 1), "{odd}");
     }
 }

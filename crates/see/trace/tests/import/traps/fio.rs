@@ -1,9 +1,9 @@
 //! fio's logs.
 
-use tilemark_trace::{Clock, Format, Operation};
+use tilemark_trace::{Clock, Operation};
 use units::Nanos;
 
-use crate::help::{read, read_as};
+use crate::help::{format, read, read_as};
 
 #[test]
 fn version_3_has_microseconds() {
@@ -69,7 +69,7 @@ fn the_seventh_column_is_the_issue() {
 #[test]
 fn averages_are_no_io() {
     let text = "500, 142277, 0, 4096, 0, 0\n1000, 142277, 0, 0, 0, 0\n";
-    let read = read_as(text.as_bytes(), Some(Format::FioLat), 1).expect("one is allowed");
+    let read = read_as(text.as_bytes(), Some(format("fio-lat")), 1).expect("one is allowed");
     assert_eq!(read.records.len(), 1);
     assert!(read.info.losses.examples[0].contains("log_avg_msec"), "{:?}", read.info.losses);
 }

@@ -1,9 +1,9 @@
 //! VMware's vSCSI traces.
 
-use tilemark_trace::{Clock, Flags, Format, IoRecord, Operation};
+use tilemark_trace::{Clock, Flags, IoRecord, Operation};
 use units::Nanos;
 
-use crate::help::{read, read_as};
+use crate::help::{format, read, read_as};
 
 fn version1(code: u16, sector: u64, bytes: u32, us: u64) -> Vec<u8> {
     let mut record = Vec::new();
@@ -100,6 +100,6 @@ fn addresses_and_times_beyond_64_bits_are_bad_not_wrapped() {
 
 #[test]
 fn a_trace_of_neither_version_is_refused_when_named() {
-    let error = read_as(&[0; 64], Some(Format::Vscsi), 9).expect_err("zeroes");
+    let error = read_as(&[0; 64], Some(format("vscsi")), 9).expect_err("zeroes");
     assert!(error.to_string().contains("neither version 1 nor 2"), "{error}");
 }

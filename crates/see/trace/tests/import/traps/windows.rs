@@ -1,9 +1,9 @@
 //! Disk I/O of Event Tracing for Windows.
 
-use tilemark_trace::{Format, Operation};
+use tilemark_trace::Operation;
 use units::Nanos;
 
-use crate::help::{read, read_as};
+use crate::help::{format, read, read_as};
 
 const ROW: &str = "DiskRead,     723291, p0 (11008),      12260, 0xfffffade691b3010, 0x4e5ec22e00, 0x00002000,        4388,        4, 0x000901,        4000,       0,  Unknown, 0xfffffade6bd7d7a0, \"Disk6\"\n";
 
@@ -79,6 +79,6 @@ fn beginnings_are_skipped_and_flushes_have_no_address() {
 fn a_row_without_its_tail_is_bad() {
     let cut = &ROW[..90];
     let text = format!("{ROW}{cut}\n");
-    let read = read_as(text.as_bytes(), Some(Format::Etw), 1).expect("one is allowed");
+    let read = read_as(text.as_bytes(), Some(format("etw")), 1).expect("one is allowed");
     assert_eq!((read.records.len(), read.info.losses.bad), (1, 1));
 }

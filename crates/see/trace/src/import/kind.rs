@@ -1,0 +1,81 @@
+//! What a file of `formats` declares: the names of its format, how it is detected and how it is
+//! read.
+
+use std::path::Path;
+
+use super::importer::Decode;
+use super::input::Input;
+use super::lines::{Line, Lines};
+use super::sink::Sink;
+use crate::TraceError;
+
+/// Makes a decoder of the rest of a trace.
+type Open = fn(Input, &mut Sink) -> Result<Box<dyn Decode>, TraceError>;
+
+/// Declaration of one format.
+pub(super) struct Kind {
+    /// Name that `--from` takes.
+    pub(super) name: &'static str,
+    /// Other names that `--from` takes.
+    pub(super) aliases: &'static [&'static str],
+    /// One line for a list of formats.
+    pub(super) help: &'static str,
+    pub(super) detect: Detect,
+    pub(super) open: Open,
+}
+
+/// How a format is told by the first bytes of a trace.
+pub(super) enum Detect {
+    Text {
+        /// Whether the first line alone decides for the format.
+        is_header: fn(&[u8]) -> bool,
+        understood: fn(&[u8], &[&[u8]]) -> Option<Understood>,
+    },
+    Binary(fn(&[u8]) -> bool),
+}
+
+/// Lines that a format makes I/O of, and lines it cannot use.
+pub(super) struct Understood {
+    pub(super) good: usize,
+    pub(super) bad: usize,
+}
+
+impl Kind {
+    /// A format of lines. The parser is compiled into the loop over lines: a call through a pointer
+    /// for each line would cost more than most lines do.
+    pub(super) const fn text<L: Line + 'static>(
+        name: &'static str,
+        aliases: &'static [&'static str],
+        help: &'static str,
+    ) -> Self {
+        let detect = Detect::Text { is_header: L::is_header, understood: understood::<L> };
+        let open: Open = |input, sink| Ok(Box::new(Lines::<L>::new(input, sink)));
+        Self { name, aliases, help, detect, open }
+    }
+
+    /// A format of bytes; `is_likely` judges the first ones.
+    pub(super) const fn binary(
+        name: &'static str,
+        aliases: &'static [&'static str],
+        help: &'static str,
+        is_likely: fn(&[u8]) -> bool,
+        open: Open,
+    ) -> Self {
+        Self { name, aliases, help, detect: Detect::Binary(is_likely), open }
+    }
+}
+
+/// What the format understands of the first lines; `None` if that is nothing, or not to be
+/// believed.
+fn understood<L: Line>(head: &[u8], lines: &[&[u8]]) -> Option<Understood> {
+    let mut parser = L::default();
+    let mut sink = Sink::new("", Path::new(""), u64::MAX);
+    parser.begin(head, &mut sink);
+    let mut bad = 0;
+    for line in lines {
+        bad += usize::from(parser.line(line, &mut sink).is_err());
+    }
+    parser.end(&mut sink);
+    let good = sink.records.len();
+    (good > 0 && L::is_plausible(lines)).then_some(Understood { good, bad })
+}
