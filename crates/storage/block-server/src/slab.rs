@@ -1,6 +1,6 @@
 use std::ops::{Index, IndexMut};
 
-/// Things by small numbers, which are used again.
+/// Values by small numbers, which are reused.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     places: Vec<Option<T>>,
@@ -26,7 +26,7 @@ impl<T> Slab<T> {
     }
 
     /// # Panics
-    /// When there is none of this number.
+    /// If the number is not in use.
     pub fn remove(&mut self, place: u32) -> T {
         let value = self.places[place as usize].take();
         self.free.push(place);

@@ -42,7 +42,7 @@ fn descriptor(random: &mut Random) -> [u8; 16] {
 }
 
 #[test]
-fn whatever_descriptors_say_what_is_asked_lies_within_the_disk_and_fits_its_memory() {
+fn arbitrary_descriptors_decode_to_requests_within_the_disk() {
     let memory = GuestMemoryMmap::<()>::from_ranges(&[(GuestAddress(0), 0x4000)]).unwrap();
     let abilities = Abilities::TRIM | Abilities::WRITE_ZEROES | Abilities::FLUSH;
     let blocks = BlockSizes::new(512, 4096, 32 << 20).unwrap();
