@@ -379,12 +379,12 @@ fn damaged_sector_is_answered_truly_or_refused_by_seeds_from_0() {
 }
 
 #[test]
-fn damaged_sector_is_answered_truly_or_refused_by_seeds_from_100() {
+fn damaged_sector_is_read_right_or_refused_seeds_from_100() {
     points(100, 2500);
 }
 
 #[test]
-fn damaged_sector_is_answered_truly_or_refused_by_seeds_from_200() {
+fn damaged_sector_is_read_right_or_refused_seeds_from_200() {
     points(200, 2500);
 }
 

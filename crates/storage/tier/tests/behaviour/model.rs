@@ -457,7 +457,7 @@ fn explore_from(first: State, rules: Rules) -> Result<usize, (String, Vec<String
 }
 
 #[test]
-fn g_no_order_of_losses_take_overs_and_returns_loses_a_write_in_the_nearest_states() {
+fn g_no_near_order_of_losses_and_take_overs_loses_a_write() {
     match explore(ALL) {
         Ok(states) => assert_eq!(states, STATES),
         Err((wrong, way)) => panic!("{wrong}:\n  {}", way.join("\n  ")),
@@ -465,14 +465,14 @@ fn g_no_order_of_losses_take_overs_and_returns_loses_a_write_in_the_nearest_stat
 }
 
 #[test]
-fn g_without_a_proof_that_the_owner_is_fenced_a_late_write_is_found() {
+fn g_model_finds_a_late_write_of_an_unfenced_owner() {
     let (wrong, way) =
         explore(Rules { with_proof: false, ..ALL }).expect_err("an owner that lives writes late");
     assert!(way.iter().any(|step| step.contains("lands")), "{wrong}: {way:?}");
 }
 
 #[test]
-fn g_an_owner_that_lets_go_before_its_last_write_has_landed_is_found() {
+fn g_model_finds_an_owner_that_lets_go_too_early() {
     let (wrong, way) = explore(Rules { lets_land: false, ..ALL }).expect_err("it lands late");
     assert!(way.iter().any(|step| step.contains("lets go")), "{wrong}: {way:?}");
 }

@@ -286,7 +286,7 @@ fn explore(rules: Rules) -> Result<usize, (&'static str, Vec<String>)> {
 }
 
 #[test]
-fn no_order_of_pulls_and_kills_has_two_owners_an_old_answer_or_a_lost_write() {
+fn no_order_of_pulls_and_kills_breaks_ownership() {
     for mode in [Mode::Through, Mode::Back] {
         match explore(all(mode)) {
             Ok(states) => assert!(states > 1000, "{states} states are not all there are"),

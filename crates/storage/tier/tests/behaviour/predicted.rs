@@ -263,17 +263,17 @@ fn compare(mode: Mode, late: bool) {
 }
 
 #[test]
-fn a_trace_does_the_same_in_a_plant_as_over_storage_when_writes_go_through() {
+fn trace_is_equal_in_plant_and_storage_in_mode_through() {
     compare(Mode::Through, false);
 }
 
 #[test]
-fn a_trace_does_the_same_in_a_plant_as_over_storage_when_writes_wait_in_the_log() {
+fn trace_is_equal_in_plant_and_storage_in_mode_back() {
     compare(Mode::Back, false);
 }
 
 #[test]
-fn a_trace_does_the_same_in_a_plant_as_over_storage_when_pages_come_in_late() {
+fn trace_is_equal_in_plant_and_storage_with_late_admission() {
     compare(Mode::Back, true);
     compare(Mode::Through, true);
 }

@@ -223,12 +223,12 @@ const TAKEN_BESIDE_A_SIDECAR: [&str; 10] = [
 ];
 
 #[test]
-fn g_a_reservation_that_is_taken_from_an_owner_which_lives_is_proof_enough() {
+fn g_reservation_taken_from_a_live_owner_is_proof_enough() {
     is_safe(&[]);
 }
 
 #[test]
-fn g_nor_is_anything_lost_in_the_nearest_states_after_such_a_take_over() {
+fn g_no_near_order_after_such_a_take_over_loses_a_write() {
     is_safe(&TAKEN);
     is_safe(&TAKEN_BESIDE_A_SIDECAR);
 }
@@ -244,11 +244,11 @@ fn g_a_sidecar_that_counts_before_the_device_was_asked_is_found() {
 }
 
 #[test]
-fn g_an_owner_that_still_writes_to_the_sidecar_of_the_next_one_is_found() {
+fn g_model_finds_an_old_owner_writing_the_new_sidecar() {
     is_found(&TAKEN_BESIDE_A_SIDECAR, Rules { renews: false, ..EACH }, "lets go");
 }
 
 #[test]
-fn g_a_reservation_that_is_let_go_while_a_preempted_owner_lives_is_found() {
+fn g_model_finds_a_reservation_dropped_too_early() {
     is_found(&TAKEN, Rules { stays: false, ..EACH }, "lets go");
 }
