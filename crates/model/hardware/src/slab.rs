@@ -8,7 +8,7 @@ pub struct Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// No values.
+    /// An empty slab.
     pub const fn new() -> Self {
         Self { places: Vec::new(), free: Vec::new() }
     }

@@ -8,7 +8,7 @@ use crate::part::{Component, Job, Outbox, PartId};
 use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
 
-/// How long a server works on a job.
+/// Time that a server works on a job.
 #[derive(Debug, Clone)]
 pub enum ServiceTime {
     /// Always the same time, above zero.
