@@ -7,11 +7,11 @@ use units::Nanos;
 /// the span times the number of virtual CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuSample {
-    /// On a core, or on a thread of one.
+    /// Time on a core, or on a thread of one.
     pub used: Nanos,
-    /// Runnable, and no core was free: "ready" time.
+    /// Time runnable while no core was free: "ready" time.
     pub ready: Nanos,
-    /// Nothing to run: idle, or waiting for an I/O.
+    /// Time with nothing to run: idle, or waiting for an I/O.
     pub wait: Nanos,
 }
 

@@ -17,7 +17,7 @@ pub struct ReplicatedCounts {
     pub remote_reads: u64,
     /// Copies of parts of writes on the host that asked.
     pub local_writes: u64,
-    /// Copies on other hosts.
+    /// Copies of parts of writes on other hosts.
     pub remote_writes: u64,
     /// Bytes of data that crossed the network.
     pub network_bytes: u64,
