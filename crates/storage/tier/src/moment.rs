@@ -24,7 +24,7 @@ pub enum Since {
     Changed(Moment),
     /// This program or another may have written to it.
     Perhaps(Moment),
-    /// It is an older state than at that moment.
+    /// The backing store is in an older state than at that moment.
     Older(Moment),
 }
 

@@ -23,9 +23,9 @@ pub struct Identity {
 /// Result of comparing the stored identity with the one found now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Match {
-    /// It is the same storage.
+    /// Both names are of the same storage.
     Same,
-    /// It is another storage.
+    /// The names are of different storage.
     Other,
     /// Undecided: one of the two names is unknown, or does not last.
     Unknown,

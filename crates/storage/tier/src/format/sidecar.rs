@@ -83,7 +83,8 @@ pub struct Sidecar {
     pub fingerprint: [u8; FINGERPRINT_BYTES],
     /// Identity of the backing store that this sidecar belongs to.
     pub backing: Identity,
-    /// Identity of the sidecar's own storage: a copy of it elsewhere soon is an older state.
+    /// Identity of the storage that the sidecar itself lies on: a copy of the sidecar elsewhere
+    /// soon is an older state.
     pub place: Identity,
     /// Opening of the owner's set that served the disk last ([`super::DiskEntry::opening`]); 0 if
     /// unknown.

@@ -142,7 +142,7 @@ pub enum SuperblockError {
         /// Lowest format that a reader must know.
         reader: u32,
     },
-    /// It uses features that this program does not know.
+    /// The set uses features that this program does not know.
     #[error("the set uses features {bits:#x} that this program does not know")]
     Incompatible {
         /// Unknown bits.

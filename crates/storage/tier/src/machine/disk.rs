@@ -16,22 +16,22 @@ use crate::format::{DiskEntry, Holder, NO_CHUNK, Sidecar, SidecarState};
 /// Stage of a disk on its way into the set or out of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Its log waits for a chunk.
+    /// The disk waits for a chunk for its log.
     Coming,
-    /// The superblock of this number must list it.
+    /// The superblock of this number must list the disk.
     Listing(u64),
-    /// Its sidecar must name this set as owner.
+    /// The sidecar must name this set as owner.
     Marking,
     /// Superblock and sidecar are durable; the driver must order [`crate::Order::Serve`].
     Ready,
     Serving,
-    /// Its log is destaged, and its sidecar must say *clean*.
+    /// The log must be destaged, and then the sidecar must say *clean*.
     Leaving,
-    /// Its pages are evicted, the next ones at this time.
+    /// The pages of the disk are evicted, the next ones at this time.
     Emptying(Nanos),
     /// Waits until nothing under way concerns the disk.
     Settling,
-    /// The superblock of this number must not list it any more.
+    /// The superblock of this number must not list the disk any more.
     Striking(u64),
 }
 

@@ -23,7 +23,7 @@ pub struct Settings {
     pub is_place_vouched: bool,
 }
 
-/// One opening of a set by a host.
+/// An opening of a set by a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
     /// Start (boot) of the host.
@@ -98,7 +98,7 @@ pub enum AttachError {
         "a take-over of the disk is running, or was stopped before its end\nhint: make sure that no other host runs one, then take the disk over again"
     )]
     Claimed,
-    /// Its owner holds a reservation of the backing store, and it is to be served without one.
+    /// The owner holds a reservation of the backing store, and the disk is to be served without one.
     #[error(
         "its backing device is reserved by its last server, as the sidecar says, and would be served without that\nhint: --reserve"
     )]

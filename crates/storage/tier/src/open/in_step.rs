@@ -35,7 +35,7 @@ pub(super) enum Step {
     /// An opening was stopped between superblock and sidecar, or the sidecar is of the opening
     /// before. No log lacks anything then, and pages may be newer than the backing store.
     Interrupted,
-    /// One of the two has no numbers, because an earlier program used it last.
+    /// Set or sidecar has no numbers, because an earlier program used it last.
     Unnumbered,
     /// The set is older; the text says what it lacks.
     CacheOlder(String),

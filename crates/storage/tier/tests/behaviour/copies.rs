@@ -1,4 +1,4 @@
-//! The owner's machine is gone, its cache with it: what the shared store and the holders of copies are worth.
+//! The owner's host is gone, its cache with it: what the shared store and the holders of copies are worth.
 
 use faults::FaultKind;
 use state_machine::{Purpose, Stream};
@@ -287,7 +287,8 @@ fn d_disk_without_cache_is_refused_and_recovered_from_a_copy() {
     world.oracle.check(&stamps(&after.read_all()), false);
 }
 
-/// What the log has was put into a backing store that a snapshot had brought back, as if it were the newest.
+/// A fault that was: what the log has was put into a backing store that a snapshot had brought
+/// back, as if that were the newest.
 #[test]
 fn take_over_refuses_a_backing_store_older_than_its_marks() {
     let mut world = copied(24, ONE);

@@ -73,7 +73,7 @@ fn stop(world: &World, shape: Shape, is_power: bool, case: u64) {
     assert_eq!(after.tier.counters().checksum_errors, 0, "nothing wrong was believed");
 }
 
-/// What the backing store is worth without its log: in order, or known to be torn.
+/// Checks the backing store without its log: it is in order, or known to be torn.
 fn check_alone(devices: &Devices, oracle: &Oracle) {
     let mut devices = devices.clone();
     let mut bytes = [0; SIDECAR_BYTES];

@@ -169,8 +169,8 @@ fn half_retired(seed: u64) -> World {
     world
 }
 
-/// One bad sector at the beginning of a log kept its disk from being served, although the backing store had what was
-/// lost, and the log itself said so.
+/// A fault that was: a bad sector at the beginning of a log kept its disk from being served,
+/// although the backing store had what was lost, and the log itself said so.
 #[test]
 fn damage_of_what_a_log_calls_retired_is_skipped() {
     let world = half_retired(10);

@@ -148,7 +148,7 @@ fn numbered_sidecar() -> Sidecar {
     }
 }
 
-/// One that names who holds copies.
+/// A sidecar that names hosts which hold copies.
 fn copied() -> Sidecar {
     let holder = |host| Holder { host: [host; 16], address: [host + 100; 64] };
     Sidecar { holders: vec![holder(7), holder(8)], log_generation: 2, ..sidecar() }
@@ -259,7 +259,8 @@ fn newer_superblock_counts_and_a_later_format_is_respected() {
     assert_eq!(error, SuperblockError::Later { format: 1, reader: 2 });
 }
 
-/// The same superblock, of a program that says that one of version 2 is needed.
+/// The same superblock as a later program writes it, which says that a program of version 2 is
+/// needed.
 fn later(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[12] = 2;

@@ -11,7 +11,7 @@ const BACK: Shape = Shape { mode: Mode::Back, ..THROUGH };
 /// Room for all of the disk, whatever its blocks compress to.
 const ALL: u64 = 1 << 20;
 
-/// What was read on end, and that it needed no I/O.
+/// Reads and asserts that the answer came at once, without an I/O.
 fn read_at_once(world: &mut World, offset: u64, bytes: u64) -> Vec<u64> {
     let request = world.request(Op::Read, offset, bytes, false);
     let id = request.id.0;

@@ -45,7 +45,8 @@ struct Host {
     role: Role,
     generation: u64,
     log: u8,
-    /// What each host has acknowledged to it, and whether an answer waits for that host.
+    /// Number of writes that each host has acknowledged to this one, and whether an answer waits
+    /// for that host.
     acked: [u8; HOSTS],
     waits_for: [bool; HOSTS],
     copy: (u64, u8),
@@ -54,12 +55,12 @@ struct Host {
     file: u8,
 }
 
-/// What is kept to.
+/// Rules that hosts keep to; without one of them the model finds a fault.
 #[derive(Debug, Clone, Copy)]
 struct Rules {
     /// A take-over wants a proof that the owner is off.
     with_proof: bool,
-    /// Who lets go says so when what he wrote has landed.
+    /// A host that lets go says so only when what it wrote has landed.
     lets_land: bool,
     /// The proof is a reservation.
     by_reservation: Option<reserved::Rules>,
@@ -87,12 +88,12 @@ impl Late {
 struct State {
     shared: Sidecar,
     backing: u8,
-    /// What the backing store had when somebody last took over.
+    /// Number of the last write that the backing store had when somebody last took over.
     floor: u8,
     answered: u8,
     hosts: [Host; HOSTS],
     late: Vec<Late>,
-    /// Of the device with the backing store.
+    /// Reservations of the device with the backing store.
     device: Reservations,
     /// The file that has the sidecar's name.
     file: u8,
@@ -173,7 +174,7 @@ impl State {
         format!("{all:?}{:?}{}", self.device, self.file).into_bytes()
     }
 
-    /// What is wrong.
+    /// Says what is wrong with the state, if anything is.
     fn wrong(&self) -> Option<&'static str> {
         let lacks = |named: &Holder| {
             let copy = self.hosts[usize::from(named.host[0]) - 1].copy;

@@ -24,7 +24,8 @@ fn both(seed: u64, shape: Shape) -> World {
     world
 }
 
-/// What an operator may ask: shares of disks with policies of their own stay below 100 % together.
+/// An order that an operator may give: shares of disks with policies of their own stay below 100 %
+/// together.
 fn order(dice: &mut Stream) -> Order {
     let disk = u16::try_from(dice.below(2)).expect("few");
     let kind = PolicyKind::ALL[usize::try_from(dice.below(9)).expect("few")];

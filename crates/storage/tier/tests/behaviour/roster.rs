@@ -120,7 +120,7 @@ impl Run {
     }
 }
 
-/// What the second disk's backing store has.
+/// Content of the second disk's backing store, as stamps.
 fn alone(devices: &mut Devices, shape: Shape) -> Vec<u64> {
     let mut bytes = vec![0; usize::try_from(shape.disk_bytes).expect("small")];
     devices.of(Place::Backing(1)).read(0, &mut bytes).expect("no fault");

@@ -97,8 +97,9 @@ fn another_policy_goes_on_with_the_pages_that_are_in() {
     }
 }
 
-/// What left before it was written down that it had come was not counted: it is not to be forgotten durably,
-/// and only that was counted. A disk that reads everything once has many such pages.
+/// A fault that was: pages that left before it was written down that they had come were not
+/// counted, because only what is to be forgotten durably was counted. A disk that reads everything
+/// once has many such pages.
 #[test]
 fn pages_that_leave_soon_after_they_came_have_left_too() {
     let mut pages = pages(PolicyKind::Lru);

@@ -4,7 +4,7 @@
 
 use super::*;
 
-/// What is kept to then.
+/// Rules that hosts keep to where the proof is a reservation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     /// Whoever takes over preempts the owner so far.
@@ -13,7 +13,7 @@ pub(super) struct Rules {
     checks: bool,
     /// Whoever takes over goes on with a new file as the sidecar.
     renews: bool,
-    /// Where an owner was preempted, who lets go of the disk keeps the reservation.
+    /// Where an owner was preempted, the host that lets go of the disk keeps the reservation.
     stays: bool,
 }
 
@@ -28,7 +28,7 @@ fn number(host: usize) -> u8 {
 }
 
 impl State {
-    /// What the device does with a host's writes.
+    /// True if the device refuses a host's writes.
     pub(super) fn is_refused(&self, host: usize, rules: super::Rules) -> bool {
         rules.by_reservation.is_some() && !self.device.may_write(number(host))
     }
@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    /// It lies in the file that its host has open. Whether it counts is asked then.
+    /// Lets a sidecar land in the file that its host has open. Whether it counts is asked then.
     pub(super) fn sidecar_lands(&mut self, host: usize, sidecar: Sidecar, rules: super::Rules) {
         let rules = rules.by_reservation.expect("asked for then only");
         let is_named = |peer: usize| sidecar.holders.iter().any(|holder| holder.host == set(peer));
@@ -87,7 +87,7 @@ impl State {
         }
     }
 
-    /// One take-over at a time.
+    /// True if a host is taking over: the model has one take-over at a time.
     fn is_taken_over(&self) -> bool {
         let is_it = |role| !matches!(role, Role::Idle | Role::Off | Role::Owner | Role::Leaving);
         self.hosts.iter().any(|host| is_it(host.role))
@@ -173,7 +173,7 @@ fn first() -> State {
     first
 }
 
-/// What can happen after these steps.
+/// Explores everything that can happen after these steps.
 fn explore_after(steps: &[&str], rules: Rules) -> Result<usize, (String, Vec<String>)> {
     let rules = super::Rules { by_reservation: Some(rules), ..ALL };
     let taken = steps.iter().fold(first(), |state, step| {
