@@ -11,9 +11,9 @@ use crate::usage::Usage;
 pub struct PartId(pub(crate) u32);
 
 impl PartId {
-    /// The driver, as the one who asked.
+    /// Stands for the driver, where it asked for a job.
     pub(crate) const HOST: Self = Self(u32::MAX);
-    /// The array itself, which watches how long a job takes.
+    /// Stands for the array itself, which watches how long a job takes.
     pub(crate) const WATCH: Self = Self(u32::MAX - 1);
 }
 

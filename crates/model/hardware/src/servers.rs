@@ -166,7 +166,7 @@ impl Servers {
         self.fill(now, out);
     }
 
-    /// Takes in what has room, by address from where the elevator is.
+    /// Takes in the jobs outside for which there is room, by address from where the elevator is.
     fn fill(&mut self, now: Nanos, out: &mut Outbox) {
         while let Some(key) = self.next_outside() {
             if !self.has_room(&self.outside[&key]) {

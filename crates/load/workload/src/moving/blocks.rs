@@ -10,7 +10,7 @@ enum State {
     Copying,
     /// Being copied, but written meanwhile, so to be copied again.
     Stale,
-    /// The same at both places.
+    /// The block is the same at both places.
     There,
 }
 

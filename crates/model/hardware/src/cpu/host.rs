@@ -53,7 +53,7 @@ struct Running {
 #[derive(Debug)]
 struct Burst {
     whose: Whose,
-    /// Work left beyond what it does this time.
+    /// Work that is left after what the burst does this time.
     left: Work,
     /// Work it may still do before others get their turn.
     slice: Work,

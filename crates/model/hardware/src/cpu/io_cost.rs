@@ -63,7 +63,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All of them, cheapest first.
+    /// All protocols, cheapest first.
     pub const ALL: [Self; 4] = [Self::Fc, Self::Nfs, Self::Iscsi, Self::Vsan];
 
     /// Name of the protocol in definitions.

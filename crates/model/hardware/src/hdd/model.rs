@@ -18,7 +18,7 @@ pub struct Hdd {
     seek: SeekCurve,
     /// Requests the disk may choose among, oldest first.
     window: Vec<Waiting>,
-    /// Those that came when the window was full.
+    /// Requests that came when the window was full.
     beyond: VecDeque<Job>,
     serving: Option<Job>,
     cylinder: u32,

@@ -26,9 +26,9 @@ pub struct Raid {
     /// Group and member of each child; its place is the child's ticket.
     children: Slab<(u32, u32)>,
     meter: Meter,
-    /// Writes of the stripes of a job, kept for its memory.
+    /// Pieces of the write at hand; kept between jobs so that the memory is used again.
     pieces: Vec<Piece>,
-    /// Children of a job, kept for the same reason.
+    /// Extents of the job at hand, kept for the same reason.
     extents: Vec<Extent>,
 }
 

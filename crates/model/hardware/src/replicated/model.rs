@@ -40,7 +40,7 @@ pub struct Replicated {
     homes: Vec<u32>,
     jobs: Slab<Joined>,
     children: Slab<Child>,
-    /// Emptied after use, kept for its memory.
+    /// Empty between uses; kept so that the memory is used again.
     pieces: Vec<(CopyPlace, u32)>,
     counts: ReplicatedCounts,
     meter: Meter,

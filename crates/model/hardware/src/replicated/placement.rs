@@ -18,7 +18,7 @@ pub struct ReplicatedParameters {
 }
 
 impl ReplicatedParameters {
-    /// Copies of stripes of 1 GiB, our choice, with reads divided by MiB.
+    /// Parameters with stripes of 1 GiB, our choice, and reads divided by MiB.
     pub const fn new(copies: u32) -> Self {
         Self { copies, stripe: Bytes::GIB, read_unit: Bytes::MIB }
     }

@@ -77,7 +77,7 @@ pub struct WriteBack {
     under_way: u32,
     /// Pages of each child write.
     flushes: Slab<u32>,
-    /// Emptied after use, kept for its memory.
+    /// Empty between uses; kept so that the memory is used again.
     runs: Vec<Run>,
     /// Writes that wait for pages.
     waiting: VecDeque<Job>,

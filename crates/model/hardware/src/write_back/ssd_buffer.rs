@@ -66,7 +66,7 @@ pub struct SsdBuffer {
     is_destaging: bool,
     under_way: u32,
     works: Slab<Work>,
-    /// Emptied after use, kept for its memory.
+    /// Empty between uses; kept so that the memory is used again.
     runs: Vec<Run>,
     /// Writes that wait for room.
     waiting: VecDeque<Job>,

@@ -27,7 +27,8 @@ impl Random {
     }
 }
 
-/// Mostly what could be, so that more than the first look is reached.
+/// Draws a descriptor: most often one that could be valid, so that more than the first check is
+/// reached.
 fn descriptor(random: &mut Random) -> [u8; 16] {
     let mut bytes = [0; 16];
     let address = random.of(&[0, 16, 0x1000, 0x2000, 0x3ff0, 0x4000, u64::MAX, u64::MAX - 15]);

@@ -23,7 +23,7 @@ pub struct SlotEntry {
     pub tag: u32,
     /// Last group of the disk's log that the page includes.
     pub log_seq: u64,
-    /// Checksums of its blocks.
+    /// Checksums of the page's blocks.
     pub sums: Box<[u32; PAGE_BLOCKS]>,
 }
 

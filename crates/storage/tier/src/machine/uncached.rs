@@ -10,7 +10,7 @@ pub(super) enum Uncached {
     /// The device failed, and its pages may come back with it: the sidecar must say that they do
     /// not count.
     Marking,
-    /// The sidecar says so; the disk is served without a cache.
+    /// The sidecar says that its pages do not count; the disk is served without a cache.
     Yes,
 }
 
