@@ -12,7 +12,7 @@ pub struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// A buffer of `length` bytes.
+    /// Creates a buffer of `length` zeroes.
     pub fn new(length: usize) -> Self {
         let bytes = vec![0; length + ALIGNMENT];
         let start = bytes.as_ptr().align_offset(ALIGNMENT);

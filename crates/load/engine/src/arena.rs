@@ -5,51 +5,51 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::payload::Resident;
 
-/// The longest request the engine moves, and the size of one chunk of buffer memory.
+/// Length of the longest request, and of one chunk of buffer memory, in bytes.
 pub const LENGTH_MAX: u32 = 4 << 20;
 const CHUNK: usize = LENGTH_MAX as usize;
-/// The smallest buffer: what `O_DIRECT` needs at most as alignment.
+/// Binary logarithm of the smallest buffer: 4 KiB, the largest alignment that `O_DIRECT` needs.
 const UNIT_BITS: u32 = 12;
-/// Buffers of 4 KiB to 4 MiB in powers of two.
+/// Number of buffer sizes: 4 KiB to 4 MiB in powers of two.
 const ORDERS: usize = 11;
 const UNITS: usize = CHUNK >> UNIT_BITS;
 
-/// Where a buffer lies: what the kernel is told. No bytes can be reached with it in safe code.
+/// Address of a buffer for the kernel. Safe code cannot reach bytes through it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address {
-    /// First byte; aligned to 4096.
+    /// First byte, aligned to 4096.
     pub(crate) start: NonNull<u8>,
-    /// The registered chunk it lies in.
+    /// Number of the registered chunk that holds the buffer.
     pub(crate) chunk: u16,
 }
 
-// SAFETY: a plain address; whoever reads or writes there answers for it.
+// SAFETY: a plain address; code that reads or writes there must prove its own access.
 unsafe impl Send for Address {}
 
-/// A buffer on loan from the worker's arena. There is one of each: the bytes of a loan have a
-/// single owner, who gives it back.
+/// Buffer on loan from the worker's arena. It cannot be copied, so its bytes have a single owner,
+/// who gives the buffer back.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Buffer {
     address: Address,
     /// Position of the first byte in the arena, in units of 4 KiB.
     unit: u32,
     order: u8,
-    /// What a write left in it.
+    /// Content that a write left in the buffer.
     resident: Resident,
 }
 
 impl Buffer {
-    /// Where it lies.
+    /// Address for the kernel.
     pub(crate) fn address(&self) -> Address {
         self.address
     }
 
-    /// The bytes of the loan.
+    /// First `length` bytes of the buffer.
     pub(crate) fn bytes_mut(&mut self, length: u32) -> &mut [u8] {
         self.content_mut(length).0
     }
 
-    /// The same, with what they are known to hold.
+    /// First `length` bytes of the buffer, and the record of their content.
     pub(crate) fn content_mut(&mut self, length: u32) -> (&mut [u8], &mut Resident) {
         assert!(length as usize <= 1 << (UNIT_BITS + u32::from(self.order)), "within the loan");
         // SAFETY: the arena lends each range once and a loan cannot be copied, it is at least
@@ -61,18 +61,18 @@ impl Buffer {
     }
 }
 
-/// What a buffer is for. Reads and writes have chunks of their own, so that what a write put
-/// into a buffer is still there when the next write uses it.
+/// Use of a buffer. Reads and writes have chunks of their own, so that the content of a write is
+/// still there when the next write uses the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Reads,
     Writes,
 }
 
-/// Memory for I/O: chunks of 4 MiB, aligned so that huge pages serve them, lent in powers of
-/// two from 4 KiB up. A loan and its return are O(1); free neighbours are joined only when
-/// a size has run out, and before one more chunk is made while half of what there is is free.
-/// Chunks are made on demand up to a limit and kept for the run.
+/// Memory for I/O: chunks of 4 MiB, aligned for huge pages, lent in powers of two from 4 KiB up. A
+/// loan and its return are O(1). Free neighbours are joined only when a size has run out, and
+/// before a new chunk is made while half of the memory is free. Chunks are made on demand up to a
+/// limit and kept for the run.
 #[derive(Debug)]
 pub(crate) struct Arena {
     chunks: Vec<(NonNull<u8>, Side)>,
@@ -82,22 +82,22 @@ pub(crate) struct Arena {
     seed: u64,
 }
 
-/// A free buffer: its position in units of 4 KiB over all chunks, and what it holds. Where buffers
-/// are cut or joined, only what the first of them holds stays known.
+/// Free buffer: its position in units of 4 KiB over all chunks, and the record of its content. When
+/// buffers are cut or joined, only the content of the first one stays known.
 type Free = (u32, Resident);
 
-/// What a loan needed.
+/// Result of asking for a loan.
 pub(crate) enum Loan {
-    /// A buffer.
+    /// Buffer from a known chunk.
     Ready(Buffer),
-    /// A buffer in a chunk that is new and may be registered first.
+    /// Buffer in a new chunk, which may be registered first.
     NewChunk(Buffer),
-    /// Nothing is free and the limit is reached.
+    /// Nothing is free, and the limit is reached.
     Exhausted,
 }
 
 impl Arena {
-    /// An arena that grows up to `bytes_max`, at least one chunk for each side.
+    /// Creates an arena that grows up to `bytes_max`, at least one chunk for each side.
     pub(crate) fn new(bytes_max: u64, seed: u64) -> Self {
         let chunks_max = usize::try_from(bytes_max).unwrap_or(usize::MAX) / CHUNK;
         Self {
@@ -108,12 +108,12 @@ impl Arena {
         }
     }
 
-    /// How many chunks there may be.
+    /// Largest number of chunks.
     pub(crate) fn chunks_max(&self) -> usize {
         self.chunks_max
     }
 
-    /// The memory of a chunk.
+    /// Address and length of a chunk, in bytes.
     pub(crate) fn chunk(&self, index: u16) -> (NonNull<u8>, usize) {
         (self.chunks[usize::from(index)].0, CHUNK)
     }
@@ -145,8 +145,8 @@ impl Arena {
         self.split(side, order).map_or(Loan::Exhausted, Loan::Ready)
     }
 
-    /// Whether free buffers of other sizes are at least half of the memory. Below that joining them,
-    /// which costs a look at all of them, would be due again soon.
+    /// Returns true if free buffers of other sizes are at least half of the memory. With less free,
+    /// joining them, which visits all of them, would soon be needed again.
     fn is_half_free(&self, side: Side) -> bool {
         let free = self.free[side as usize].iter().enumerate();
         let free: usize = free.map(|(order, buffers)| buffers.len() << order).sum();
@@ -154,13 +154,14 @@ impl Arena {
         chunks > 0 && 2 * free >= chunks * UNITS
     }
 
-    /// The last chunk is kept for the side that has none yet.
+    /// Returns true if one more chunk may be made. The last chunk is kept for a side that has none
+    /// yet.
     fn may_grow(&self, side: Side) -> bool {
         let other_has = self.chunks.iter().any(|(_, owner)| *owner != side);
         self.chunks.len() + usize::from(!other_has) < self.chunks_max
     }
 
-    /// Ends a loan.
+    /// Takes a buffer back.
     #[inline]
     pub(crate) fn give_back(&mut self, buffer: Buffer) {
         let (_, side) = self.chunks[usize::from(buffer.address.chunk)];
@@ -191,7 +192,7 @@ impl Arena {
         Some(self.buffer((unit, resident), order))
     }
 
-    /// Joins free neighbours, smallest first.
+    /// Joins free neighbours, the smallest first.
     fn join(&mut self, side: Side) {
         let free = &mut self.free[side as usize];
         for order in 0..ORDERS - 1 {
@@ -210,8 +211,8 @@ impl Arena {
         }
     }
 
-    /// Maps one more chunk and fills it with random bytes, so that no write is compressible
-    /// by accident.
+    /// Maps one more chunk and fills it with random bytes, so that no write is compressible by
+    /// accident.
     fn grow(&mut self, side: Side) -> bool {
         let Some(start) = map_aligned() else { return false };
         // SAFETY: the mapping is CHUNK bytes long, writable and not shared yet.
@@ -224,7 +225,7 @@ impl Arena {
         true
     }
 
-    /// Leaves the memory mapped for ever, because the kernel may still use it.
+    /// Leaves the memory mapped until the process ends, because the kernel may still use it.
     pub(crate) fn leak(&mut self) {
         self.chunks.clear();
     }
@@ -236,8 +237,8 @@ impl Drop for Arena {
             return; // Requests may still be in flight; the process is about to end.
         }
         for (chunk, _) in &self.chunks {
-            // SAFETY: mapped by `map_aligned` with this length; no loan is outstanding,
-            // because the worker drained or leaked before it let go of the arena.
+            // SAFETY: mapped by `map_aligned` with this length. No loan is outstanding, because the
+            // worker drained or leaked before it dropped the arena.
             unsafe { libc::munmap(chunk.as_ptr().cast(), CHUNK) };
         }
     }
@@ -270,7 +271,7 @@ fn map_aligned() -> Option<NonNull<u8>> {
             libc::munmap(wide, before);
         }
         libc::munmap(start.byte_add(CHUNK), CHUNK - before);
-        // Advice only: without huge pages everything works, with more entries in the TLB.
+        // Advice only: without huge pages all works, with more entries in the TLB.
         libc::madvise(start, CHUNK, libc::MADV_HUGEPAGE);
         libc::madvise(start, CHUNK, libc::MADV_DONTFORK);
         NonNull::new(start.cast())
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_small_loans_gave_back_serves_a_large_one_before_there_is_more() {
+    fn returned_small_loans_serve_a_large_one_before_growth() {
         let mut arena = Arena::new(64 * CHUNK as u64, 1);
         let small: Vec<Buffer> =
             (0..UNITS / 4).map(|_| take(&mut arena, 4096).expect("a quarter of a chunk")).collect();
@@ -316,8 +317,8 @@ mod tests {
         assert_eq!(arena.chunks.len(), 1, "all of the first chunk was free");
     }
 
-    /// Which of the two is meant is clear only for a type that is not `Copy`: with a loan that
-    /// can be copied, and so changed in two places at once, this does not compile.
+    /// Test that a loan is not `Copy`. For a `Copy` type both impls would apply, and the call below
+    /// would not compile: a loan that can be copied could be changed in two places at once.
     trait Single<Why> {
         fn is_single() {}
     }
@@ -331,7 +332,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_write_carries_its_payload_however_its_buffer_was_cut_and_joined(
+        fn payload_is_right_however_its_buffer_was_cut_and_joined(
             writes in proptest::collection::vec((1_u32..=600, any::<bool>()), 1..300)
         ) {
             let mut arena = Arena::new(CHUNK as u64, 1);

@@ -2,15 +2,14 @@ use std::io;
 
 use io_uring::{IoUring, opcode};
 
-/// Whether io_uring works here: sets a ring up and has the kernel answer a request that does
-/// nothing.
+/// Tests io_uring: sets up a ring and has the kernel complete an empty request.
 ///
-/// What `kernel.io_uring_disabled` says is not asked: a filter of system calls, which container
-/// engines have, is seen by trying alone.
+/// A trial is the only reliable test: `kernel.io_uring_disabled` does not show filters of system
+/// calls, which container engines install.
 ///
 /// # Errors
 ///
-/// Why there is no ring, or no answer.
+/// The reason why there is no ring or no completion.
 pub fn try_ring() -> io::Result<()> {
     let mut ring = IoUring::new(1)?;
     if !ring.params().is_feature_ext_arg() {

@@ -20,7 +20,7 @@ pub(crate) fn with_bytes<T>(submission: &Submission, work: impl FnOnce(&mut [u8]
     })
 }
 
-/// Carries a request out with a blocking call: bytes moved, or a negated error number.
+/// Carries out a request with a blocking call. Returns bytes moved, or a negated error number.
 pub(crate) fn carry_out(file: &File, submission: &Submission) -> i32 {
     with_bytes(submission, |bytes| move_bytes(file, submission, bytes))
 }

@@ -6,26 +6,26 @@ use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use units::Nanos;
 
-/// The run's clock: `CLOCK_MONOTONIC` (read through the vDSO) counted from one origin that
-/// all workers share.
+/// Clock of the run: `CLOCK_MONOTONIC` (read through the vDSO), counted from one origin that all
+/// workers share.
 #[derive(Debug, Clone)]
 pub struct Clock {
     origin: Arc<AtomicU64>,
 }
 
 impl Clock {
-    /// A clock whose zero is now.
+    /// Creates a clock whose zero is now.
     pub fn start() -> Self {
         Self { origin: Arc::new(AtomicU64::new(monotonic().0)) }
     }
 
-    /// Makes now the zero of this clock and all its clones. Only before anything used it.
+    /// Makes now the zero of this clock and all its clones. Call it only before the clock is used.
     pub(crate) fn restart(&self) {
         self.origin.store(monotonic().0, Ordering::Release);
     }
 
-    /// Makes this moment of the monotonic clock the zero of this clock and all its clones, though it may
-    /// have passed: clocks of other hosts have theirs there. Only before anything used it.
+    /// Makes this time of the monotonic clock the zero of this clock and all its clones. The time
+    /// may have passed: clocks of other hosts start there. Call it only before the clock is used.
     pub(crate) fn begin_at(&self, at: Nanos) {
         self.origin.store(at.0, Ordering::Release);
     }
@@ -49,21 +49,21 @@ fn monotonic() -> Nanos {
     read(ClockId::Monotonic)
 }
 
-/// Sleeps until the monotonic clock reads so much, and says how late it woke up.
+/// Sleeps until this time of the monotonic clock. Returns how late it woke up.
 pub fn wait_until(at: Nanos) -> Nanos {
     // A sleep may end 50 us late by default, to save power.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let seconds = i64::try_from(at.0 / Nanos::SECOND.0).unwrap_or(i64::MAX);
     let nanos = i64::try_from(at.0 % Nanos::SECOND.0).unwrap_or(0);
     let until = Timespec { tv_sec: seconds, tv_nsec: nanos };
-    // Signals interrupt it.
+    // Signals interrupt the sleep.
     while monotonic() < at && clock_nanosleep_absolute(ClockId::Monotonic, &until).is_err() {}
-    // Back to that of whoever made this thread.
+    // Restores the thread's default.
     let _ = rustix::thread::set_current_timer_slack(None);
     monotonic().saturating_sub(at)
 }
 
-/// CPU time the calling thread has used, user and system.
+/// CPU time of the calling thread, user and system.
 pub(crate) fn thread_cpu() -> Nanos {
     read(ClockId::ThreadCPUTime)
 }
@@ -75,7 +75,8 @@ fn read(id: ClockId) -> Nanos {
     Nanos(time.tv_sec.unsigned_abs() * Nanos::SECOND.0 + time.tv_nsec.unsigned_abs())
 }
 
-/// CPU time of the whole process, kernel helpers of the ring included: user and system.
+/// CPU time of the whole process, user and system, including the kernel's helper threads of the
+/// ring.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ProcessCpu {
     pub(crate) user_s: f64,

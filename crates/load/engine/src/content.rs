@@ -1,5 +1,5 @@
-//! Where payload and verification meet the worker: called with the bytes of a write before
-//! it is submitted and with the answer of every request.
+//! Link between the worker and its payload and verification: called with the bytes of a write
+//! before submission, and with every completion.
 
 use std::ops::Range;
 
@@ -13,27 +13,28 @@ use crate::verify::{
     Mismatch, ReadTicket, SECTOR_HEADER_BYTES, Setup, StateError, Tracker, WriteTicket, Written,
 };
 
-/// Most mismatches one worker keeps in full; all are counted as errors.
+/// Most mismatches that one worker keeps in full; all are counted as errors.
 const MISMATCHES_MAX: usize = 100;
 
-/// What verification remembers of a request in flight.
+/// Verification's record of a request in flight.
 #[derive(Debug)]
 pub(crate) enum Ticket {
     Write(WriteTicket),
     Read(ReadTicket),
 }
 
-/// Fills writes and judges answers for the disks of one worker.
+/// Fills writes, and judges completions, for the disks of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Content {
-    /// By the worker's disks; empty without verification, none where somebody else drives.
+    /// Trackers by the worker's disks. Empty without verification; `None` for a disk that another
+    /// host drives.
     trackers: Vec<Option<Tracker>>,
     pub(crate) mismatches: Vec<Mismatch>,
-    /// Why answers cannot be judged any more.
+    /// Reason why completions cannot be judged any more.
     pub(crate) broken: Option<StateError>,
 }
 
-/// A request about to be submitted.
+/// Request about to be submitted.
 pub(crate) struct Departure<'a> {
     pub(crate) now: Nanos,
     pub(crate) disk: u32,
@@ -42,8 +43,7 @@ pub(crate) struct Departure<'a> {
 }
 
 impl Content {
-    /// Opens the verification state of these disks, if verification is asked for; of those that are
-    /// driven here.
+    /// Opens the verification state of the disks that are driven here, if verification is on.
     pub(crate) fn open<'a>(
         setup: Option<&Setup>,
         disks: impl Iterator<Item = (&'a VirtualDisk, bool)>,
@@ -54,19 +54,19 @@ impl Content {
         Ok(Self { trackers: trackers.collect::<Result<_, _>>()?, ..Self::default() })
     }
 
-    /// Follows these disks no more; none of them has anything in flight.
+    /// Stops tracking these disks, which have nothing in flight.
     pub(crate) fn give_up(&mut self, disks: Range<u32>) -> Vec<Tracker> {
         let trackers = &mut self.trackers;
         disks.filter_map(|disk| trackers.get_mut(disk as usize)?.take()).collect()
     }
 
-    /// Follows the disks from this one on again.
+    /// Resumes tracking the disks from this one on.
     pub(crate) fn follow_again(&mut self, first_disk: u32, trackers: Vec<Tracker>) {
         let places = self.trackers.iter_mut().skip(first_disk as usize);
         places.zip(trackers).for_each(|(place, tracker)| *place = Some(tracker));
     }
 
-    /// Makes the bytes of a write and starts following the request.
+    /// Makes the bytes of a write and starts tracking the request.
     #[inline]
     pub(crate) fn depart(
         &mut self,
@@ -88,7 +88,7 @@ impl Content {
         }))
     }
 
-    /// Nothing is expected of a disk any more until it is written again.
+    /// Drops the expected content of a disk until it is written again.
     pub(crate) fn forget(&mut self, disk: u32) {
         if let Some(Some(tracker)) = self.trackers.get_mut(disk as usize) {
             match tracker.check() {
@@ -100,8 +100,8 @@ impl Content {
         }
     }
 
-    /// Whether two blocks hold the same. Where blocks are stamped, the stamps of two disks differ:
-    /// what lies between them must not.
+    /// Returns true if two blocks hold the same. Stamps of two disks differ, so with verification
+    /// only the bytes between the stamps are compared.
     pub(crate) fn are_alike(&self, one: &[u8], other: &[u8]) -> bool {
         if self.trackers.is_empty() {
             return one == other;
@@ -111,7 +111,7 @@ impl Content {
             && sectors.all(|(a, b)| a[SECTOR_HEADER_BYTES..] == b[SECTOR_HEADER_BYTES..])
     }
 
-    /// Judges an answer; may turn a success into [`IoError::Mismatch`].
+    /// Judges a completion; may turn a success into [`IoError::Mismatch`].
     #[inline]
     pub(crate) fn arrive(
         &mut self,

@@ -1,7 +1,7 @@
 use run_store::slice::GeneratorRow;
 use units::Nanos;
 
-/// Counts since the start, and those of the current slice.
+/// Counts since the start, and counts of the current slice.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) submitted: u64,
@@ -10,19 +10,20 @@ pub(crate) struct Counts {
     pub(crate) slice_completed: u64,
     pub(crate) queued: u64,
     pub(crate) away: Nanos,
-    /// In flight x nanoseconds in this slice, up to `counted_until`.
+    /// Requests in flight x nanoseconds in this slice, up to `counted_until`.
     pub(crate) in_flight_ns: u128,
     counted_until: Nanos,
     pub(crate) in_flight: u64,
 }
 
-/// A worker that came back so much too late was stopped, or the kernel kept it. Our choice: many
-/// times what other threads take of a busy processor at once, and longer than a full queue of a
-/// slow disk lets a hand-over wait. In shorter pieces the percentiles of lateness show it.
+/// Shortest delay that counts as an absence: the worker was stopped, or the kernel kept it. Our
+/// choice: many times the share that other threads take of a busy processor at once, and longer
+/// than a submission waits for a full queue of a slow disk. The percentiles of lateness show
+/// shorter delays.
 const AWAY_MIN: Nanos = Nanos::from_millis(50);
 
 impl Counts {
-    /// Counts the time from `from` to `to` as one in which the worker made no load, if it is long.
+    /// Counts the time from `from` to `to` as an absence of the worker, if it is long.
     #[inline]
     pub(crate) fn note_absence(&mut self, from: Nanos, to: Nanos) {
         let absent = to.saturating_sub(from);

@@ -1,4 +1,4 @@
-//! Runs one worker on the calling thread; nobody takes its machines' calls.
+//! Runs one worker on the calling thread, without clients for calls.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

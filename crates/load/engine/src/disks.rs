@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datastore::VirtualDisk;
 use state_machine::{IoRequest, Operation};
 
-/// A virtual disk as a worker sees it.
+/// Virtual disk, as a worker sees it.
 #[derive(Debug, Clone)]
 pub(crate) struct Disk {
     pub(crate) name: String,
@@ -14,27 +14,26 @@ pub(crate) struct Disk {
     base: u64,
     size: u64,
     pub(crate) writable: bool,
-    /// The file itself, for what no backend does.
+    /// Open file, for requests that no backend carries out.
     pub(crate) handle: Arc<File>,
 }
 
 impl Disk {
-    /// Its first byte in the file.
+    /// Offset of the disk in the file, in bytes.
     pub(crate) const fn base(&self) -> u64 {
         self.base
     }
 
-    /// Its bytes.
+    /// Size in bytes.
     pub(crate) const fn size(&self) -> u64 {
         self.size
     }
 
-    /// Where a request begins in the file.
+    /// Offset of a request in the file, in bytes.
     ///
     /// # Panics
-    /// When the request leaves the disk. A machine must never do that, and on a shared device
-    /// the bytes beyond belong to another disk or to somebody else, so this is checked for
-    /// every request in every build.
+    /// If the request leaves the disk. The bytes beyond may belong to another disk or another user
+    /// of a shared device, so every request is checked in every build.
     #[inline]
     pub(crate) fn locate(&self, request: &IoRequest) -> u64 {
         let end = request.offset.checked_add(u64::from(request.length));
@@ -50,7 +49,7 @@ impl Disk {
     }
 }
 
-/// Open files without duplicates and the disks in them.
+/// Open files without duplicates, and the disks in them.
 #[derive(Debug, Default)]
 pub(crate) struct DiskTable {
     pub(crate) disks: Vec<Disk>,
@@ -58,7 +57,7 @@ pub(crate) struct DiskTable {
 }
 
 impl DiskTable {
-    /// Adds a disk and returns its position.
+    /// Adds a disk. Returns its position.
     pub(crate) fn add(&mut self, disk: &VirtualDisk) -> u32 {
         let same = |file: &Arc<File>| file.as_raw_fd() == disk.file.as_raw_fd();
         let file = self.files.iter().position(same).unwrap_or_else(|| {

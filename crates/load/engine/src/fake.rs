@@ -1,5 +1,5 @@
-//! Storage in virtual time, for tests: answers after a set service time, with stalls and
-//! errors where they are asked for, and the same run every time.
+//! Storage in virtual time, for tests: completes after a set service time, with stalls and errors
+//! on request, and identically in every run.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -14,74 +14,74 @@ use crate::backend::{Backend, Completion, Submission, Wait};
 use crate::direct;
 use crate::{EngineError, EngineInstance, Options, Outcome};
 
-/// A time in which the storage does nothing at all.
+/// Span in which the storage does nothing at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stall {
-    /// When it begins.
+    /// Start of the stall.
     pub at: Nanos,
-    /// How long it lasts.
+    /// Length of the stall.
     pub length: Nanos,
 }
 
-/// A request that fails.
+/// Request that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// Which request, counted from 0 in the order of submission.
+    /// Number of the request, counted from 0 in the order of submission.
     pub ordinal: u64,
-    /// The negated error number, or the bytes moved by a short transfer.
+    /// Negated error number, or the bytes moved by a short transfer.
     pub result: i32,
 }
 
-/// What the storage was asked.
+/// Record of a request that the storage got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
-    /// When it was handed over.
+pub struct RequestRecord {
+    /// Time of submission.
     pub at: Nanos,
     /// Position of the file.
     pub file: u32,
     /// Read, write or flush.
     pub operation: Operation,
-    /// First byte in the file.
+    /// Offset of the first byte in the file.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u32,
 }
 
-impl Asked {
+impl RequestRecord {
     pub(crate) fn of(submission: &Submission, at: Nanos) -> Self {
         let Submission { file, operation, offset, length, .. } = *submission;
         Self { at, file, operation, offset, length }
     }
 }
 
-/// An answer to replay.
+/// Completion to replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
-    /// Which request, counted from 0 in the order of submission.
+    /// Number of the request, counted from 0 in the order of submission.
     pub ordinal: u64,
-    /// When it came.
+    /// Time of the completion.
     pub at: Nanos,
     /// Bytes moved, or a negated error number.
     pub result: i32,
 }
 
-/// How the storage behaves.
+/// Behaviour of the storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fake {
-    /// Time one request takes when nothing waits.
+    /// Time that one request takes when no other waits.
     pub service: Nanos,
-    /// How many requests it serves at once, at least 1; more wait in order.
+    /// Number of requests served at once, at least 1; more wait in order.
     pub servers: usize,
-    /// How many it takes; who hands over more waits until one is answered.
+    /// Number of requests that the queue holds; a submission beyond it waits for a completion.
     pub queue: usize,
-    /// Times in which it does nothing.
+    /// Spans in which the storage does nothing.
     pub stalls: Vec<Stall>,
     /// Requests that fail.
     pub faults: Vec<Fault>,
-    /// Answers of a recorded run, in the order they came; when not empty they decide
-    /// everything, and requests beyond them are never answered.
+    /// Completions of a recorded run, in their order. If not empty, they decide all completions,
+    /// and further requests never complete.
     pub replay: Vec<Answer>,
-    /// From when on the machinery itself fails, whatever is in flight.
+    /// Time from which on the backend itself fails, whatever is in flight.
     pub breaks: Option<Nanos>,
 }
 
@@ -100,15 +100,15 @@ impl Default for Fake {
     }
 }
 
-/// What a run against fake storage left.
+/// Result of a run against fake storage.
 #[derive(Debug)]
 pub struct FakeRun {
-    /// The slices, in order.
+    /// Slices, in order.
     pub slices: Vec<Slice>,
-    /// The outcome.
+    /// Outcome of the run.
     pub outcome: Outcome,
-    /// Everything the storage was asked, in order.
-    pub asked: Vec<Asked>,
+    /// Requests that the storage got, in order.
+    pub asked: Vec<RequestRecord>,
 }
 
 /// Runs instances against fake storage on the calling thread until a virtual time.
@@ -132,18 +132,18 @@ pub struct Storage {
     fake: Fake,
     now: Nanos,
     queued: Vec<Submission>,
-    /// When each server is free again.
+    /// Times at which the servers are free again.
     servers: BinaryHeap<Reverse<Nanos>>,
-    /// (time, order, slot, result)
+    /// Completions to come: (time, order, slot, result).
     pending: BinaryHeap<Reverse<(Nanos, u64, u32, i32)>>,
     done: VecDeque<Completion>,
-    asked: Vec<Asked>,
-    /// For a replay: by ordinal, the position and the answer.
+    asked: Vec<RequestRecord>,
+    /// Completions to replay by ordinal, with their position.
     answers: Vec<Option<(u64, Answer)>>,
 }
 
 impl Storage {
-    /// Idle storage at time zero.
+    /// Creates idle storage at time zero.
     pub fn new(fake: Fake) -> Self {
         let mut answers = Vec::new();
         for (position, answer) in (0..).zip(&fake.replay) {
@@ -167,7 +167,7 @@ impl Storage {
 
     fn accept(&mut self, submission: &Submission) {
         let ordinal = self.asked.len();
-        self.asked.push(Asked::of(submission, self.now));
+        self.asked.push(RequestRecord::of(submission, self.now));
         if !self.fake.replay.is_empty() {
             if let Some((position, answer)) = self.answers.get(ordinal).copied().flatten() {
                 let at = answer.at.max(self.now);
@@ -195,7 +195,7 @@ impl Storage {
         }
     }
 
-    /// When service that begins at `start` is over; a stall stops the clock of the service.
+    /// End of a service that begins at `start`; a stall stops the clock of the service.
     fn finish(&self, start: Nanos) -> Nanos {
         let mut finish = start + self.fake.service;
         for stall in &self.fake.stalls {

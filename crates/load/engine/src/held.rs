@@ -1,9 +1,9 @@
-//! How long the kernel kept a worker in the hand-over of requests.
+//! Time for which the kernel blocked a worker during submission.
 //!
-//! A device's queue has an end. Who hands over one more request on a file waits in the kernel
-//! until one is answered (`blk_mq_get_tag`), and the worker's timers come late meanwhile. That
-//! is the storage's doing: what is due then waits as it would behind any full queue, its response
-//! time counts from its intended start, and the generator was not late.
+//! The queue of a device is bounded. A submission beyond it waits in the kernel until a request
+//! completes (`blk_mq_get_tag`), and the worker's timers come late meanwhile. The storage causes
+//! this delay: requests that are due then wait as they would behind any full queue. Their response
+//! time counts from the intended start, and the generator was not late.
 //!
 //! Invariant: spans do not overlap and come in order of time.
 
@@ -11,14 +11,14 @@ use std::collections::VecDeque;
 
 use units::Nanos;
 
-/// Shorter hand-overs are the work of handing over.
+/// Shortest submission that counts as blocked; a shorter one is the work of submitting.
 const SPAN_MIN: Nanos = Nanos::from_micros(100);
-/// Older spans are forgotten; what was due before them counts as late for longer.
+/// Most spans kept. Older ones are forgotten, so requests due before them count as late for longer.
 const SPANS_MAX: usize = 1 << 14;
 
-/// Spans of time in which the worker was held.
+/// Spans in which the worker was blocked.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct BlockedSpans {
     spans: VecDeque<Span>,
     total: Nanos,
 }
@@ -27,12 +27,12 @@ pub(crate) struct Held {
 struct Span {
     from: Nanos,
     to: Nanos,
-    /// Sum of the spans before it.
+    /// Sum of the earlier spans.
     before: Nanos,
 }
 
-impl Held {
-    /// A hand-over lasted from `from` to `to`.
+impl BlockedSpans {
+    /// Adds a submission that lasted from `from` to `to`.
     pub(crate) fn add(&mut self, from: Nanos, to: Nanos) {
         let width = to.saturating_sub(from);
         if width < SPAN_MIN {
@@ -45,7 +45,8 @@ impl Held {
         self.total += width;
     }
 
-    /// How late something due at `due` is at `now`, without the time in which the worker was held.
+    /// Lateness at `now` of something due at `due`, without the time in which the worker was
+    /// blocked.
     #[inline]
     pub(crate) fn lateness(&self, due: Nanos, now: Nanos) -> Nanos {
         let late = now.saturating_sub(due);
@@ -55,7 +56,7 @@ impl Held {
         late.saturating_sub(self.until(now).saturating_sub(self.until(due)))
     }
 
-    /// Sum of what was held before `time`.
+    /// Sum of the blocked time before `time`.
     fn until(&self, time: Nanos) -> Nanos {
         let next = self.spans.partition_point(|span| span.to <= time);
         let Some(span) = self.spans.get(next) else { return self.total };
@@ -70,7 +71,7 @@ mod tests {
     #[test]
     fn only_what_was_held_after_the_due_time_is_taken_off() {
         let ms = Nanos::from_millis;
-        let mut held = Held::default();
+        let mut held = BlockedSpans::default();
         assert_eq!(held.lateness(ms(10), ms(30)), ms(20));
         held.add(ms(10), ms(20));
         held.add(ms(40), ms(50));

@@ -10,39 +10,39 @@ use crate::disks::DiskTable;
 use crate::telemetry::Telemetry;
 use crate::{EngineError, Options};
 
-/// A machine, the disks it may use and the services it may call.
+/// State machine with the disks that it may use and the services that it may call.
 #[derive(Debug)]
 pub struct EngineInstance<M> {
-    /// What decides.
+    /// State machine of the instance.
     pub machine: M,
-    /// What the recorder must know of it.
+    /// Shape of the instance for the recorder.
     pub shape: InstanceShape,
-    /// Its disks, by `state_machine::DiskId`.
+    /// Disks, by `state_machine::DiskId`.
     pub disks: Vec<VirtualDisk>,
-    /// What answers its calls, by `state_machine::EndpointId`. One service has one `Arc`, whoever calls
-    /// it.
+    /// Services for its calls, by `state_machine::EndpointId`. One service has one `Arc`, shared by
+    /// all callers.
     pub services: Vec<Arc<Service>>,
-    /// What its calls ask, by `state_machine::KindId`; kinds behind the last ask nothing.
+    /// Requests of its calls, by `state_machine::KindId`. Kinds beyond the last have no request text.
     pub asks: Vec<Option<String>>,
-    /// Whether it is driven elsewhere until it moves here ([`crate::Orders::put`]).
+    /// Set if the instance is driven elsewhere until it moves here ([`crate::Orders::put`]).
     pub guest: Option<Guest>,
 }
 
-/// What only an instance has that is driven elsewhere at first.
+/// Settings of an instance that is driven elsewhere at first.
 #[derive(Debug, Clone, Default)]
 pub struct Guest {
-    /// Where verification keeps what it knows of its disks, if that is not where it is of all others.
+    /// Directory of the verification state of its disks, if it differs from that of the others.
     pub state_dir: Option<OwnDir>,
 }
 
 impl<M> EngineInstance<M> {
-    /// One that calls nobody.
+    /// Creates an instance that makes no calls.
     pub const fn new(machine: M, shape: InstanceShape, disks: Vec<VirtualDisk>) -> Self {
         Self { machine, shape, disks, services: Vec::new(), asks: Vec::new(), guest: None }
     }
 }
 
-/// The disks of all instances, in order.
+/// Disks of all instances, in order.
 pub(crate) fn table_of<M>(instances: &[EngineInstance<M>]) -> DiskTable {
     let mut table = DiskTable::default();
     for disk in instances.iter().flat_map(|instance| &instance.disks) {
@@ -62,7 +62,7 @@ pub(crate) fn open_content<M>(
     Ok(Content::open(options.verify.as_ref(), disks)?)
 }
 
-/// What makes the calls of all instances, if any has endpoints.
+/// Clients for the calls of all instances; `None` if no instance has endpoints.
 pub(crate) fn calls_of<M>(
     options: &Options,
     instances: &[EngineInstance<M>],

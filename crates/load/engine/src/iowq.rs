@@ -16,19 +16,19 @@ use units::Nanos;
 
 use crate::clock;
 
-/// How many reads decide whether a target is memory.
+/// Number of reads that decide if a target is memory.
 const PROBES: u64 = 9;
 const PAGE: u64 = 4096;
 
-/// How a ring's helper threads were limited.
+/// Limit on a ring's helper threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Helpers {
-    /// The target starts I/O without blocking: helpers only flush.
+    /// The target starts I/O without blocking, so helpers only flush.
     NotNeeded,
     /// The target blocks and waits: as many helpers as requests may be outstanding.
     OnePerRequest,
-    /// The target is memory: a request costs the CPU that carries it out, and more helpers
-    /// than CPUs would only wait for each other.
+    /// The target is memory: a request uses the CPU that carries it out, and more helpers than CPUs
+    /// would only wait for each other.
     PerSpareCpu(u32),
 }
 
@@ -49,25 +49,26 @@ pub(crate) fn limit(
     } else {
         (Helpers::OnePerRequest, depth)
     };
-    // Bounded workers carry out file and device I/O; zero leaves the unbounded ones alone.
-    // An old kernel refuses, and its default stays.
+    // The first limit is for bounded workers, which carry out I/O of files and devices; zero leaves
+    // the unbounded ones alone. An old kernel refuses, and its default stays.
     let _ = submitter.register_iowq_max_workers(&mut [count, 0]);
     helpers
 }
 
-/// Each worker's part of the CPUs beside those the workers need themselves; at least one.
+/// Share of each worker in the CPUs that the workers themselves do not need; at least one.
 fn spare_cpus(workers: usize) -> u32 {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     u32::try_from(cpus.saturating_sub(workers) / workers.max(1)).unwrap_or(1).max(1)
 }
 
-/// Whether the kernel accepts a read that must not block.
+/// Returns true if the kernel accepts a read that must not block.
 fn starts_without_blocking(file: &File) -> bool {
     read_probe(file, 0, ReadWriteFlags::NOWAIT) != Err(Errno::OPNOTSUPP)
 }
 
-/// Reads a few blocks far apart and compares CPU time with elapsed time: storage that
-/// answers out of the caller's own CPU is memory. The median guards against interruptions.
+/// Returns true if the target is memory: reads a few blocks far apart and compares CPU time with
+/// elapsed time, because memory answers with the caller's own CPU. The median guards against
+/// interruptions.
 fn is_memory(mut file: &File) -> bool {
     let size = file.seek(SeekFrom::End(0)).unwrap_or(0);
     let mut shares: Vec<u64> = (0..PROBES)

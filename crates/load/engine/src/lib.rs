@@ -1,17 +1,17 @@
-//! The real-time driver: io_uring workers that run machines against open virtual disks.
+//! Real-time driver: io_uring workers that run state machines against open virtual disks.
 //!
-//! What it does: one worker thread per ring, each with its own share of the machines, a
-//! timer wheel, registered files and buffers, and connections to disks that a
-//! server gives over NBD ([`Served`]); histograms per VM, kind, direction and size
-//! class; payload and verification; prefill; clients for calls to services; instances that leave a load
-//! under way and go on in another one. It watches itself, so that a generator that was the limit is never
-//! mistaken for slow storage.
+//! What it does: one worker thread per ring, each with its own share of the instances, a timer
+//! wheel, registered files and buffers, and connections to disks that a server gives over NBD
+//! ([`Served`]). It keeps histograms per VM, kind, direction and size class. It makes and verifies
+//! payload, prefills disks, makes calls to services, and moves instances from a running load to
+//! another one. It watches itself, so that a generator that was the limit is never mistaken for
+//! slow storage.
 //!
-//! What it refuses: choosing what to run or when to stop (the caller does), opening or
-//! creating targets (`datastore` does), judging.
+//! What it refuses: choosing what to run or when to stop (the caller does), opening or creating
+//! targets (`datastore` does), judging.
 //!
-//! Invariants: every request is completed exactly once; a buffer outlives the kernel's use
-//! of it; the steady path allocates nothing and takes no lock.
+//! Invariants: every request is completed exactly once; a buffer outlives the kernel's use of it;
+//! the steady path allocates nothing and takes no lock.
 
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Brings the workers' slices together on a thread of its own, so that neither making a
-//! slice nor a slow reader ever holds up I/O.
+//! Merges the workers' slices on a thread of its own, so that neither making a slice nor a slow
+//! reader ever delays I/O.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender};
@@ -8,7 +8,7 @@ use run_store::slice::{GeneratorRow, Slice};
 
 use crate::telemetry::{Outlet, Span, Telemetry};
 
-/// A worker's telemetry of one slice.
+/// Telemetry of one worker for one slice.
 pub(crate) struct Parcel {
     worker: usize,
     telemetry: Box<Telemetry>,
@@ -17,7 +17,7 @@ pub(crate) struct Parcel {
     last: bool,
 }
 
-/// A worker's end of the line to the merger, and the empty telemetry it gets back.
+/// Worker's connection to the merger, which also returns empty telemetry.
 pub(crate) struct Line {
     pub(crate) worker: usize,
     pub(crate) to: Sender<Parcel>,
@@ -35,13 +35,13 @@ impl Outlet for Line {
         let empty = if last { self.back.recv().ok() } else { self.back.try_recv().ok() };
         let Some(empty) = empty else { return false };
         let full = std::mem::replace(telemetry, empty);
-        // The merger lives until every worker has hung up.
+        // The merger lives until every worker has dropped its line.
         let parcel = Parcel { worker: self.worker, telemetry: full, span, row, last };
         self.to.send(parcel).is_ok()
     }
 }
 
-/// The merger's thread: until all workers have hung up.
+/// Runs the merger's thread until all workers have dropped their lines.
 pub(crate) fn run(
     parcels: &Receiver<Parcel>,
     back: &[Sender<Box<Telemetry>>],
@@ -61,7 +61,7 @@ pub(crate) fn run(
     });
 }
 
-/// Puts together what workers report, in order of time.
+/// Merges the slices of workers in order of time.
 #[derive(Debug)]
 struct Merger {
     waiting: Vec<VecDeque<Slice>>,
@@ -87,8 +87,8 @@ impl Merger {
         }
     }
 
-    /// The next slice that is complete: up to the latest end among the workers' next ones,
-    /// so that a worker whose slice became wider is waited for.
+    /// Next complete slice. It ends at the latest end among the workers' next slices, so that the
+    /// merger waits if the slice of a worker became wider.
     fn next(&mut self, force: bool) -> Option<Slice> {
         let lacks = |(queue, ended): (&VecDeque<Slice>, &bool)| queue.is_empty() && !ended;
         if !force && self.waiting.iter().zip(&self.ended).any(lacks) {

@@ -1,9 +1,9 @@
-//! Instances that leave a load under way and go on in another one, and a load that stands still.
+//! Instances that move from a running load to another one, and loads that pause.
 //!
-//! Everything a worker knows of an instance is data between two of its I/Os: what its machine has become,
-//! what that was promised (timers, CPU bursts, answers that came meanwhile) and what it asked for and
-//! nobody was given yet. Times in it count from the start of the load, so that two loads whose clocks
-//! begin at one moment mean the same by them.
+//! Between two I/Os, all of a worker's state of an instance is data: the saved state machine, the
+//! events that it was promised (timers, CPU bursts, completions that came meanwhile), and requests
+//! that were not submitted yet. Times count from the start of the load, so they mean the same in
+//! two loads whose clocks begin at one moment.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -18,24 +18,24 @@ use units::Nanos;
 use crate::clock::Clock;
 use crate::verify::{Setup, StateError, Tracker};
 
-/// An instance on its way.
+/// State of an instance that moves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
-    /// What its machine has become (`Machine::saved`).
+    /// Saved state machine (`Machine::saved`).
     pub(crate) machine: Vec<u8>,
-    /// Timers, each with when it is due, in that order.
+    /// Timers with their due times, in that order.
     pub(crate) timers: Vec<(Nanos, Token, Fire)>,
-    /// CPU bursts, and how much of each is left.
+    /// CPU bursts, and the rest of each.
     pub(crate) bursts: Vec<(Token, Nanos)>,
-    /// Requests that nobody was given yet.
+    /// Requests that were not submitted yet.
     pub(crate) waiting: Vec<IoRequest>,
-    /// What happened while it stood still.
+    /// Events that arrived while the instance stood still.
     pub(crate) events: Vec<Event>,
-    /// Since when it has stood still.
+    /// Time since which the instance has stood still.
     pub left: Nanos,
 }
 
-/// What a timer does.
+/// Event that a timer delivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Fire {
     Timer,
@@ -43,65 +43,65 @@ pub(crate) enum Fire {
     Failed(IoError),
 }
 
-/// Why an instance did not move.
+/// Reason why an instance did not move.
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
-    /// It is not one of the load's.
+    /// The load has no instance of this number.
     #[error("the load has no instance {0}")]
     Unknown(u32),
-    /// It is where it is, or it is not.
+    /// The instance is not driven by this load, or is leaving it already.
     #[error("instance {0} is not there")]
     Absent(u32),
-    /// It is where it is to go.
+    /// The instance is driven by this load already.
     #[error("instance {0} is there already")]
     Present(u32),
-    /// Its machine cannot be saved, or is of another kind.
+    /// The state machine cannot be saved, or is of another kind.
     #[error("the machine of instance {0} cannot go on elsewhere")]
     Machine(u32),
     /// The load has ended.
     #[error("the load has ended")]
     Ended,
-    /// Its I/Os were not answered in time.
+    /// The I/Os of the instance were not answered in time.
     #[error("the I/Os of instance {0} were not answered within 30 s")]
     Unanswered(u32),
-    /// What is known of its disks cannot be used.
+    /// The verification state of its disks cannot be used.
     #[error("following what is written failed: {0}")]
     Verify(#[from] StateError),
-    /// What is known of its disks could not be handed over.
+    /// The verification state of its disks could not be handed over.
     #[error("handing over what was written failed: {0}")]
     Sync(#[source] std::io::Error),
 }
 
-/// What a worker is told.
+/// Order to a worker.
 pub(crate) enum Order {
     Take { instance: u32, to: Sender<Result<(Carried, Vec<Tracker>), MoveError>> },
     Put { put: Box<Put>, to: Sender<Result<Nanos, MoveError>> },
     Stand { until: Nanos },
 }
 
-/// An instance that arrives.
+/// Instance that arrives.
 pub(crate) struct Put {
     pub instance: u32,
-    /// None begins anew.
+    /// State to go on from; `None` begins anew.
     pub carried: Option<Carried>,
-    /// Of its disks, in order; none without verification.
+    /// Trackers of its disks, in order; none without verification.
     pub trackers: Vec<Tracker>,
 }
 
-/// The worker's end.
+/// Worker's end of the line of orders.
 pub(crate) struct OrderLine {
     orders: Receiver<Order>,
     has_some: Arc<AtomicBool>,
 }
 
 impl OrderLine {
-    /// The next order, if there is one.
+    /// Next order, if there is one.
     #[inline]
     pub fn next(&self) -> Option<Order> {
         if !self.has_some.load(Ordering::Relaxed) {
             return None;
         }
-        // Before it is looked at: one that comes meanwhile sets it again.
+        // Cleared before the queue is read: an order that arrives in between sets it again.
         self.has_some.store(false, Ordering::Release);
         let next = self.orders.try_recv().ok()?;
         self.has_some.store(true, Ordering::Release);
@@ -109,7 +109,7 @@ impl OrderLine {
     }
 }
 
-/// The other end of it.
+/// Sender's end of the line of orders.
 #[derive(Debug, Clone)]
 pub(crate) struct ToWorker {
     orders: Sender<Order>,
@@ -130,8 +130,8 @@ impl ToWorker {
     }
 }
 
-/// Tells a load under way what to do with its instances. Instances are numbered as they were given to
-/// [`crate::start`].
+/// Moves instances of a running load, pauses it, or loses it. Instances are numbered in the order
+/// given to [`crate::start`].
 #[derive(Debug, Clone)]
 pub struct Orders(Arc<Inner>);
 
@@ -144,21 +144,21 @@ struct Inner {
     lost: Arc<AtomicBool>,
 }
 
-/// Where an instance is, and what it needs when it comes.
+/// Place of an instance, and what it needs when it arrives.
 #[derive(Debug)]
 pub(crate) struct Home {
     pub worker: usize,
-    /// Its number there.
+    /// Number of the instance within its worker.
     pub local: u32,
     pub disks: Vec<VirtualDisk>,
     pub verify: Option<Setup>,
 }
 
-/// How long I/Os in flight of an instance that leaves are waited for. Our choice: as long as those of a
-/// load that ends.
+/// Longest wait for I/Os in flight of an instance that leaves. Our choice: the same as for a load
+/// that ends.
 const ANSWERS_MAX: Duration = Duration::from_secs(30);
-/// How long somebody else may still hold what is known of a disk: a host that lost its power does so
-/// until its I/Os have ended.
+/// Longest wait for another host to release the verification state of a disk. A host that lost its
+/// power holds it until its I/Os have ended.
 const HELD_MAX: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -178,11 +178,11 @@ impl Orders {
         self.0.clock.now()
     }
 
-    /// Takes an instance out: it asks for nothing more, what it has in flight is answered, and all that
-    /// it has become is returned. Others go on.
+    /// Takes an instance out of the load: it asks for nothing more, its I/Os in flight are
+    /// answered, and its state is returned. Other instances go on.
     ///
     /// # Errors
-    /// When it is not there, cannot be saved, or is not answered in time.
+    /// If it is not here, cannot be saved, or is not answered in time.
     pub fn take(&self, instance: u32) -> Result<Carried, MoveError> {
         let home = self.home(instance)?;
         let (to, taken) = channel();
@@ -200,10 +200,11 @@ impl Orders {
         Ok(carried)
     }
 
-    /// Puts an instance in, or lets it begin anew here, now; since when it goes on.
+    /// Puts an instance into the load, or begins it anew. Returns the time from which on it runs.
     ///
     /// # Errors
-    /// When it is there already, was of another kind, or what is known of its disks cannot be used.
+    /// If it is here already, was of another kind, or the verification state of its disks cannot be
+    /// used.
     pub fn put(&self, instance: u32, carried: Option<Carried>) -> Result<Nanos, MoveError> {
         let home = self.home(instance)?;
         let trackers = match &home.verify {
@@ -218,16 +219,16 @@ impl Orders {
         put.recv().map_err(|_| MoveError::Ended)?.map_err(|error| error.of(instance))
     }
 
-    /// All workers stand still until this moment of the load; answers are seen after it.
+    /// Pauses all workers until this time of the load. Completions are seen after it.
     ///
     /// # Errors
-    /// When the load has ended.
+    /// If the load has ended.
     pub fn stand_still(&self, until: Nanos) -> Result<(), MoveError> {
         (0..self.0.workers.len()).try_for_each(|worker| self.tell(worker, Order::Stand { until }))
     }
 
-    /// Ends the load as a power cut would: nobody is told of anything any more, and a write without an
-    /// answer has none.
+    /// Ends the load as a power cut would: no instance gets an event any more, and a write without
+    /// an answer stays unanswered.
     pub fn lose(&self) {
         self.0.lost.store(true, Ordering::Release);
         self.0.stop.store(true, Ordering::Release);
@@ -243,7 +244,7 @@ impl Orders {
 }
 
 impl MoveError {
-    /// The same, of an instance by its number in the load.
+    /// Puts in the number of the instance in the load, because a worker knows only its own number.
     fn of(self, instance: u32) -> Self {
         match self {
             Self::Absent(_) => Self::Absent(instance),
@@ -254,7 +255,7 @@ impl MoveError {
     }
 }
 
-/// Follows a disk that somebody else may have followed until now.
+/// Starts tracking a disk that another host may have tracked until now.
 fn follow(setup: &Setup, disk: &VirtualDisk) -> Result<Tracker, StateError> {
     let until = Instant::now() + HELD_MAX;
     loop {

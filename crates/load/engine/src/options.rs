@@ -2,10 +2,10 @@ use units::{Bytes, Nanos};
 
 use crate::{EngineError, Served, verify};
 
-/// How requests reach the storage.
+/// Way to reach the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BackendChoice {
-    /// io_uring, or threads with a warning where it is refused.
+    /// io_uring, or threads with a warning if io_uring is refused.
     #[default]
     Auto,
     /// io_uring, or an error.
@@ -14,42 +14,42 @@ pub enum BackendChoice {
     Threads,
 }
 
-/// How to run.
+/// Settings of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Worker threads; each runs its own share of the instances, 1 to 1024.
+    /// Number of worker threads, 1 to 1024; each runs its own share of the instances.
     pub workers: usize,
-    /// Requests outstanding per worker, 1 to 16384. More wait in the generator and are
-    /// counted as queued.
+    /// Requests outstanding per worker, 1 to 16384. More wait in the generator and are counted as
+    /// queued.
     pub depth: u32,
     /// Width of a reported slice, at least 1 ms.
     pub slice: Nanos,
-    /// Follow every block that is written and judge every block that is read.
+    /// Verification of every written block on each read; none if absent.
     pub verify: Option<verify::Setup>,
-    /// How to reach the storage.
+    /// Way to reach the storage.
     pub backend: BackendChoice,
-    /// Whether each worker stays on one CPU.
+    /// True to keep each worker on one CPU.
     pub pin: bool,
-    /// Most buffer memory per worker; requests beyond it wait as if the depth were used up.
+    /// Most buffer memory per worker. Requests beyond it wait as if the depth were used up.
     pub buffers_max: Bytes,
-    /// A call without a whole answer after this time has failed; seen up to 40 ms late.
+    /// Longest time for a complete answer to a call; a failure is seen up to 40 ms late.
     pub call_timeout: Nanos,
-    /// Most connections of one worker to one service, at least 1; more calls wait in the generator
+    /// Most connections of one worker to one service, at least 1. More calls wait in the generator
     /// and are counted as queued.
     pub connections: usize,
-    /// When the load begins, by this host's monotonic clock, and its times count from then; once every
-    /// worker is set up if absent, or if that was later.
+    /// Time of this host's monotonic clock at which the load begins and its times start to count.
+    /// If absent, or if setting up took longer, the load begins once every worker is set up.
     pub begin_at: Option<Nanos>,
-    /// Disks that are not reached by their files but through a server.
+    /// Disks that are reached through a server instead of their files.
     pub served: Option<Served>,
-    /// Whether an instance may begin anew in this load: what each was at its beginning is kept.
+    /// True if an instance may begin anew in this load; the initial state of each is then kept.
     pub begins_anew: bool,
 }
 
 impl Default for Options {
-    /// One worker, 256 outstanding, slices of a second, at most 128 MiB of buffers; calls have
-    /// 30 s, as ab gives them (`ab -s`), and 1024 connections: less than half of the ports that a
-    /// service can be called from (`ip_local_port_range`) with eight workers.
+    /// One worker, 256 outstanding, slices of a second, at most 128 MiB of buffers. Calls have 30
+    /// s, as in ab (`ab -s`), and 1024 connections: with eight workers, less than half of the ports
+    /// that a service can be called from (`ip_local_port_range`).
     fn default() -> Self {
         Self {
             workers: 1,

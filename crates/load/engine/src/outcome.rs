@@ -7,67 +7,67 @@ use units::Nanos;
 
 use crate::verify::{Mismatch, StateError};
 
-/// The failures of one disk: the first one in full, and how many there were.
+/// Failures of one disk: the first one in full, and their number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstErrors {
-    /// Whose request the first one was.
+    /// Instance whose request failed first.
     pub instance: InstanceId,
-    /// Of which kind of that instance's.
+    /// Kind of that request, within its instance.
     pub kind: KindId,
-    /// The disk's name.
+    /// Name of the disk.
     pub disk: String,
-    /// Byte in the disk where the first failed request began.
+    /// Offset of the first failed request in the disk, in bytes.
     pub offset: u64,
-    /// What the first failed request was.
+    /// Operation of the first failed request.
     pub operation: Operation,
-    /// Why it failed.
+    /// Error of the first failed request.
     pub error: IoError,
-    /// When its answer came, since the start.
+    /// Time of its completion, since the start.
     pub at: Nanos,
-    /// How many requests to this disk failed in all.
+    /// Number of failed requests to this disk.
     pub count: u64,
 }
 
-/// Something the reader of a result must know, kept as data.
+/// Warning for the reader of a result, kept as data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// Stable name, for programs.
     pub id: &'static str,
-    /// What was seen and what it means.
+    /// Observation and its meaning.
     pub text: String,
 }
 
-/// What a run of the engine did.
+/// Result of a run of the engine.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outcome {
-    /// Requests handed to the storage and calls made, but for calls that were given up when the
+    /// Requests submitted to the storage and calls made, without calls that were given up when the
     /// run stopped.
     pub submitted: u64,
-    /// Requests and calls answered, failures included; equals `submitted` unless the storage stopped
-    /// answering.
+    /// Requests and calls answered, failures included; equals `submitted` unless the storage
+    /// stopped answering.
     pub completed: u64,
-    /// Requests machines had asked for that still waited for a slot when the run stopped.
+    /// Requests of instances that still waited for a slot when the run stopped.
     pub unissued: u64,
     /// Disks with failures, in the order of their first failure.
     pub errors: Vec<FirstErrors>,
     /// Blocks that did not hold what was written to them: the first hundred of each worker.
     pub mismatches: Vec<Mismatch>,
-    /// What the reader must know.
+    /// Warnings for the reader.
     pub warnings: Vec<Warning>,
-    /// `io_uring`, `threads` or `fake`.
+    /// Name of the backend: `io_uring`, `threads` or `fake`.
     pub backend: &'static str,
     /// CPU time of the whole process during the run in user mode, in seconds.
     pub cpu_seconds_user: f64,
     /// CPU time of the whole process during the run in the kernel, in seconds.
     pub cpu_seconds_system: f64,
-    /// From the first event to the last answer.
+    /// Time from the first event to the last completion.
     pub elapsed: Nanos,
-    /// By how much requests were handed to the storage after they were due.
+    /// Lateness of submissions: from the due time of a request to its submission.
     pub handed_over_late: Compact,
 }
 
 impl Outcome {
-    /// Adds what another worker did.
+    /// Adds the outcome of another worker.
     pub(crate) fn merge(&mut self, other: Self) {
         self.submitted += other.submitted;
         self.completed += other.completed;
@@ -82,28 +82,28 @@ impl Outcome {
     }
 }
 
-/// Why a run could not start or had to end.
+/// Reason why a run could not start or had to end.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The options make no sense.
+    /// An option is outside its range.
     #[error("{option} is {value}, allowed is {allowed}")]
     Option {
-        /// Which option.
+        /// Name of the option.
         option: &'static str,
-        /// What was given.
+        /// Given value.
         value: u64,
-        /// What may be given.
+        /// Allowed range.
         allowed: String,
     },
-    /// Disks that are served are not there.
+    /// The server of the served disks cannot be reached.
     #[error("reaching disks at {}: {source}", socket.display())]
     Served {
-        /// The server's socket.
+        /// Socket of the server.
         socket: std::path::PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// An instance's shape and disks do not fit each other.
+    /// Shape and disks of an instance differ in number.
     #[error("instance {instance} has {shape} disks in its shape and {disks} open disks")]
     Shape {
         /// Position of the instance.
@@ -113,39 +113,39 @@ pub enum EngineError {
         /// Open disks.
         disks: usize,
     },
-    /// The way to reach the storage could not be set up.
+    /// The backend could not be set up.
     #[error("setting up {backend} for {depth} outstanding requests failed")]
     SetUp {
-        /// `io_uring` or `threads`.
+        /// Name of the backend: `io_uring` or `threads`.
         backend: &'static str,
         /// Requests outstanding per worker.
         depth: u32,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
     /// A thread could not be started.
     #[error("starting thread {name} failed")]
     Thread {
-        /// Its name.
+        /// Name of the thread.
         name: String,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// The machinery failed while running.
+    /// The backend failed during the run.
     #[error("submitting requests by {backend} failed")]
     Submit {
-        /// `io_uring` or `threads`.
+        /// Name of the backend: `io_uring` or `threads`.
         backend: &'static str,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// This machine, not the service, could not make calls.
+    /// This host, not the service, could not make calls.
     #[error("making calls failed on this side")]
     Call {
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
@@ -155,9 +155,9 @@ pub enum EngineError {
     /// A worker found a broken invariant and stopped.
     #[error("worker {worker} stopped: {message}")]
     Worker {
-        /// Which worker.
+        /// Number of the worker.
         worker: usize,
-        /// Its last words.
+        /// Message of the panic.
         message: String,
     },
 }

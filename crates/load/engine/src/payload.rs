@@ -1,4 +1,4 @@
-//! What a write contains, made from a [`Pattern`] at the price of a few stores.
+//! Content of a write, made from a [`Pattern`] with a few stores.
 //!
 //! Layout. Every 512 B sector of a write is the same three parts, so a compressor gets the
 //! asked share from any block of whole sectors:
@@ -31,23 +31,23 @@
 
 use state_machine::{Pattern, mix};
 
-/// The unit of the layout, in bytes.
+/// Unit of the layout, in bytes.
 pub const SECTOR: usize = 512;
 
-/// Bytes of each sector that differ from seed to seed when only stamped.
+/// Bytes of each sector that differ from seed to seed with [`Freshness::Stamped`].
 pub const STAMP: usize = 8;
 
-/// How much of a buffer is new for each write.
+/// Share of a buffer that is new for each write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Freshness {
-    /// Eight bytes per sector; the noise stays in the slot.
+    /// Eight new bytes per sector; the noise stays in the slot.
     #[default]
     Stamped,
-    /// All noise, so that compressors across writes find nothing either.
+    /// New noise throughout, so that compressors across writes find nothing either.
     Whole,
 }
 
-/// What a buffer slot already holds; keep one beside each slot.
+/// Known content of a buffer slot; keep one beside each slot.
 ///
 /// A slot that serves reads loses its noise: either keep separate slots for writes (then
 /// [`make`] is a few stores), or call [`Resident::forget`] after each read.
@@ -61,19 +61,19 @@ impl Resident {
     /// A slot of unknown content.
     pub const EMPTY: Self = Self { filled: 0, compressible_percent: 0 };
 
-    /// The first bytes of the slot only.
+    /// Known content of the first `bytes` bytes of the slot only.
     #[must_use]
     pub fn within(self, bytes: usize) -> Self {
         Self { filled: self.filled.min(bytes), ..self }
     }
 
-    /// The slot was used for something else.
+    /// Records that the slot was used for something else.
     pub fn forget(&mut self) {
         *self = Self::EMPTY;
     }
 }
 
-/// Makes `buffer` the payload of `pattern`. The length must be a multiple of 512 B; shares
+/// Fills `buffer` with the payload of `pattern`. The length must be a multiple of 512 B; shares
 /// above 100 % count as 100 %.
 #[inline]
 pub fn make(buffer: &mut [u8], resident: &mut Resident, pattern: Pattern, freshness: Freshness) {
@@ -103,17 +103,18 @@ fn stamp(buffer: &mut [u8], seed: u64) {
     }
 }
 
-/// Fills the slot for this share and this length.
+/// Fills the slot with noise for this share and this length.
 #[cold]
 fn settle(buffer: &mut [u8], resident: &mut Resident, compressible_percent: u8) {
     fill(buffer, NOISE, compressible_percent);
     *resident = Resident { filled: buffer.len(), compressible_percent };
 }
 
-/// The key of the noise that all slots share; any number would do.
+/// Key of the noise that all slots share; any number would do.
 const NOISE: u64 = 0x7469_6c65_6d61_726b;
 
-/// Noise and zeros for a whole buffer; of equal keys, a short one is the start of a long one.
+/// Fills a whole buffer with noise and zeros. With equal keys, a short buffer is the start of a
+/// long one.
 fn fill(buffer: &mut [u8], key: u64, compressible_percent: u8) {
     let cut = noise_bytes(compressible_percent);
     let mut noise = Noise::new(key);
@@ -124,7 +125,7 @@ fn fill(buffer: &mut [u8], key: u64, compressible_percent: u8) {
     }
 }
 
-/// The `cut` of the layout.
+/// Value of `cut` in the layout.
 fn noise_bytes(compressible_percent: u8) -> usize {
     let kept = 100 - usize::from(compressible_percent.min(100));
     (SECTOR * kept / 100).max(STAMP)

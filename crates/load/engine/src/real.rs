@@ -10,15 +10,15 @@ use crate::threads::Threads;
 use crate::uring::Uring;
 use crate::{BackendChoice, EngineError, Options, Warning};
 
-/// The way to real storage that was chosen.
+/// Chosen backend for real storage.
 pub(crate) enum Real {
     Uring(Box<Uring>),
     Threads(Box<Threads>),
 }
 
 impl Real {
-    /// io_uring where it may be used, else threads and a warning. A wait also ends when `watched`
-    /// can be read.
+    /// Creates an io_uring if it may be used, else threads with a warning. A wait also ends when
+    /// `watched` is readable.
     pub(crate) fn new(
         clock: Clock,
         files: Vec<Arc<File>>,
@@ -58,7 +58,7 @@ impl Real {
     }
 }
 
-/// Whether the system does not let us use io_uring at all, as opposed to a fault of ours.
+/// Returns true if the system refuses io_uring altogether, as opposed to a fault of this program.
 fn is_refusal(error: &io::Error) -> bool {
     let refusals = [libc::EPERM, libc::EACCES, libc::ENOSYS, libc::EOPNOTSUPP, libc::ENOMEM];
     error.raw_os_error().is_some_and(|number| refusals.contains(&number))

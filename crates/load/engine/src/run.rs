@@ -24,7 +24,7 @@ use crate::verify::Setup;
 use crate::worker::{Job, Worker};
 use crate::{EngineError, Options, Outcome, Warning};
 
-/// A load that is running. Dropping it stops the load and waits for its end.
+/// Running load. Dropping it stops the load and waits for its end.
 #[derive(Debug)]
 pub struct Running {
     slices: Receiver<Slice>,
@@ -37,13 +37,13 @@ pub struct Running {
 }
 
 impl Running {
-    /// How long after [`Options::begin_at`] the load began.
+    /// Delay of the load's start after [`Options::begin_at`].
     pub const fn began_late(&self) -> Nanos {
         self.began_late
     }
 
-    /// The merged slices of all workers, in order, as they end; the last one is shorter. The
-    /// channel has no bound: a reader that is slow costs memory, never I/O.
+    /// Merged slices of all workers, in order, as they end; the last one is shorter. The channel is
+    /// unbounded: a slow reader costs memory, never I/O.
     pub fn slices(&self) -> &Receiver<Slice> {
         &self.slices
     }
@@ -53,31 +53,31 @@ impl Running {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// A flag that stops the workers, for signal handlers and other threads.
+    /// Flag that stops the workers, for signal handlers and other threads.
     pub fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 
-    /// Tells it what to do with its instances, from other threads.
+    /// Handle that gives orders to the load, for other threads.
     pub fn orders(&self) -> Orders {
         self.orders.clone()
     }
 
-    /// Whether all workers have ended, by themselves or because of [`Running::stop`].
+    /// Returns true if all workers have ended, by themselves or because of [`Running::stop`].
     pub fn is_finished(&self) -> bool {
         self.workers.iter().all(JoinHandle::is_finished)
     }
 
-    /// Stops the workers, waits for the requests in flight, and says what was done. Slices
-    /// that were not read yet are lost; read until the channel closes to have them all.
+    /// Stops the workers, waits for the requests in flight, and returns the outcome. Slices that
+    /// were not read yet are lost; read until the channel closes to have them all.
     ///
     /// # Errors
-    /// When a worker failed; the others were stopped and waited for all the same.
+    /// If a worker failed. The others were stopped and waited for all the same.
     pub fn join(mut self) -> Result<Outcome, EngineError> {
         self.end()
     }
 
-    /// Stops, waits, and also returns the slices nobody has read.
+    /// Stops, waits, and also returns the unread slices.
     ///
     /// # Errors
     /// As [`Running::join`].
@@ -124,11 +124,11 @@ fn died(worker: usize, panic: &(dyn Any + Send)) -> EngineError {
     EngineError::Worker { worker, message }
 }
 
-/// Starts a load: one thread per worker, instances dealt out in turn. Returns when every
-/// worker is set up and the moment to begin has come; their common clock starts then.
+/// Starts a load: one thread per worker, with the instances dealt out in turn. Returns when every
+/// worker is set up and the time to begin has come; their common clock starts then.
 ///
 /// # Errors
-/// When options or shapes are wrong, or rings and threads cannot be had.
+/// If options or shapes are wrong, or rings and threads cannot be had.
 pub fn start<M: Machine + Send + 'static>(
     instances: Vec<EngineInstance<M>>,
     options: Options,
@@ -205,7 +205,7 @@ pub fn start<M: Machine + Send + 'static>(
     Ok(running)
 }
 
-/// Where each instance is, as [`deal`] deals them out.
+/// Place of each instance, as [`deal`] deals them out.
 fn homes<M>(instances: &[EngineInstance<M>], workers: usize, verify: Option<&Setup>) -> Vec<Home> {
     let mut counts = vec![0; workers];
     let home = |(position, instance): (usize, &EngineInstance<M>)| {
@@ -231,7 +231,7 @@ fn spawn<T: Send + 'static>(
         .map_err(|source| EngineError::Thread { name, source })
 }
 
-/// The way to a worker's disks, through a server where there is one.
+/// Backend for a worker's disks, with connections to the server if there is one.
 fn reach(
     clock: Clock,
     table: DiskTable,
@@ -249,7 +249,7 @@ fn reach(
     Ok((real, warnings, Some(links)))
 }
 
-/// A worker thread's life.
+/// Runs a worker thread.
 fn work<M: Machine>(
     worker: usize,
     job: Job<M>,
@@ -287,7 +287,7 @@ fn work<M: Machine>(
     Ok(outcome)
 }
 
-/// Keeps the calling thread on one of the CPUs it may use; a refusal changes nothing.
+/// Keeps the calling thread on one of the CPUs that it may use; a refusal changes nothing.
 fn pin(worker: usize) {
     let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
     let cpus: Vec<usize> =
@@ -299,8 +299,8 @@ fn pin(worker: usize) {
     }
 }
 
-/// Deals instances out to workers, moving on by one in every round, so that a tile whose
-/// length is a multiple of the number of workers does not put all its mail servers on one.
+/// Deals instances out to workers, moving on by one in every round. Otherwise a tile whose length
+/// is a multiple of the number of workers would put all its mail servers on one worker.
 fn deal<T>(items: Vec<T>, workers: usize) -> Vec<Vec<T>> {
     let mut shares: Vec<Vec<T>> = (0..workers).map(|_| Vec::new()).collect();
     for (position, item) in items.into_iter().enumerate() {
@@ -309,7 +309,7 @@ fn deal<T>(items: Vec<T>, workers: usize) -> Vec<Vec<T>> {
     shares
 }
 
-/// Whose turn it is.
+/// Worker of the instance at a position.
 const fn turn(position: usize, workers: usize) -> usize {
     (position + position / workers) % workers
 }

@@ -4,19 +4,19 @@ use units::Nanos;
 use crate::arena::Buffer;
 use crate::content::Ticket;
 
-/// A request the storage has been asked, from admission to its answer.
+/// Request from admission to its completion.
 ///
-/// Each one is completed exactly once: dropping one that was neither completed nor
-/// knowingly given up panics, unless the thread is already unwinding.
+/// Each one completes exactly once: dropping a request that was neither completed nor knowingly
+/// given up panics, unless the thread is already unwinding.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     pub(crate) instance: u32,
     /// Position in the worker's own list of disks.
     pub(crate) disk: u32,
     pub(crate) request: IoRequest,
-    /// When the machine asked.
+    /// Time at which the instance asked.
     pub(crate) admitted: Nanos,
-    /// Just before the call that handed it to the kernel.
+    /// Time just before the call that submitted it to the kernel.
     pub(crate) submitted: Nanos,
     pub(crate) buffer: Option<Buffer>,
     pub(crate) ticket: Option<Ticket>,
@@ -34,7 +34,7 @@ impl Drop for InFlight {
     }
 }
 
-/// The requests in flight on one worker: a slab as long as the queue is deep.
+/// Requests in flight on one worker: a slab as long as the queue is deep.
 #[derive(Debug)]
 pub(crate) struct Slots {
     entries: Vec<Option<InFlight>>,
@@ -54,7 +54,7 @@ impl Slots {
         self.entries.len() - self.free.len()
     }
 
-    /// Takes a slot. There must be a free one.
+    /// Takes a free slot; there must be one.
     #[inline]
     pub(crate) fn open(&mut self, flight: InFlight) -> u32 {
         let slot = self.free.pop().expect("the caller checked for a free slot");
@@ -69,17 +69,17 @@ impl Slots {
         flight
     }
 
-    /// Whether a request of this instance is open.
+    /// Returns true if a request of this instance is open.
     pub(crate) fn has(&self, instance: u32) -> bool {
         self.entries.iter().flatten().any(|flight| flight.instance == instance)
     }
 
-    /// What was handed over and has no answer yet.
+    /// Requests that were submitted and have not completed.
     pub(crate) fn in_flight(&self) -> impl Iterator<Item = &InFlight> {
         self.entries.iter().flatten().filter(|flight| flight.submitted > Nanos::ZERO)
     }
 
-    /// Ends a request with its answer. A second answer for one request panics.
+    /// Completes a request. A second completion of one request panics.
     #[inline]
     pub(crate) fn complete(&mut self, slot: u32) -> InFlight {
         let mut flight =
@@ -89,7 +89,7 @@ impl Slots {
         flight
     }
 
-    /// Gives up all that is still open, because the storage no longer answers.
+    /// Gives up all open requests, because the storage no longer answers. Returns their number.
     pub(crate) fn abandon(&mut self) -> u64 {
         let mut count = 0;
         for flight in self.entries.iter_mut().filter_map(Option::as_mut) {

@@ -1,5 +1,5 @@
-//! Records what a real run was asked and answered, so that the run can be replayed in
-//! virtual time by [`crate::fake`].
+//! Records the requests and completions of a real run, so that [`crate::fake`] can replay the run
+//! in virtual time.
 
 use std::io;
 use std::ptr::NonNull;
@@ -10,26 +10,26 @@ use units::Nanos;
 
 use crate::backend::{Backend, Completion, Submission, Wait};
 use crate::clock::Clock;
-use crate::fake::{Answer, Asked};
+use crate::fake::{Answer, RequestRecord};
 use crate::instance::table_of;
 use crate::real::Real;
 use crate::{EngineError, EngineInstance, Options, Outcome, direct};
 
-/// A recorded run.
+/// Recorded run.
 #[derive(Debug)]
 pub struct Tape {
-    /// The slices, in order.
+    /// Slices, in order.
     pub slices: Vec<Slice>,
-    /// The outcome.
+    /// Outcome of the run.
     pub outcome: Outcome,
-    /// Everything the storage was asked, in order.
-    pub asked: Vec<Asked>,
-    /// Every answer, in the order it was seen.
+    /// Requests that the storage got, in order.
+    pub asked: Vec<RequestRecord>,
+    /// Completions, in the order in which they were seen.
     pub answers: Vec<Answer>,
 }
 
-/// Runs instances against real storage on the calling thread for a time, and records it all
-/// in memory.
+/// Runs instances against real storage on the calling thread for a time, and records everything in
+/// memory.
 ///
 /// # Errors
 /// As [`crate::start`].
@@ -68,9 +68,9 @@ fn with<M: Machine, B: Backend>(
 struct Recorder<'a, B> {
     backend: &'a mut B,
     queued: Vec<Submission>,
-    asked: Vec<Asked>,
+    asked: Vec<RequestRecord>,
     answers: Vec<Answer>,
-    /// Which request each slot carries.
+    /// Number of the request in each slot.
     ordinals: Vec<u64>,
 }
 
@@ -87,7 +87,7 @@ impl<B: Backend> Backend for &mut Recorder<'_, B> {
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
         for submission in self.queued.drain(..) {
             self.ordinals[submission.slot as usize] = self.asked.len() as u64;
-            self.asked.push(Asked::of(&submission, wait.now));
+            self.asked.push(RequestRecord::of(&submission, wait.now));
         }
         self.backend.enter(wait)
     }

@@ -3,7 +3,7 @@ use run_store::slice::{GeneratorRow, Slice};
 use stats::Histogram;
 use units::Nanos;
 
-/// What one worker collects in one slice.
+/// Telemetry of one worker for one slice.
 #[derive(Debug)]
 pub(crate) struct Telemetry {
     pub(crate) recorder: Recorder,
@@ -11,8 +11,8 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Turns it into a slice and empties it. Walks every histogram that was used, which is
-    /// why workers leave it to another thread.
+    /// Turns the telemetry into a slice and empties it. Walks every histogram that was used, which
+    /// is why workers leave it to another thread.
     pub(crate) fn take(&mut self, span: Span, mut generator: GeneratorRow) -> Slice {
         generator.lateness = self.lateness.compact();
         self.lateness.clear();
@@ -20,18 +20,18 @@ impl Telemetry {
     }
 }
 
-/// From one time to another.
+/// Span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
 }
 
-/// Where a worker puts its telemetry at the end of a slice.
+/// Receiver of a worker's telemetry at the end of a slice.
 pub(crate) trait Outlet {
-    /// Takes the telemetry and leaves an empty one. Returns whether it could; if not, the
-    /// worker goes on with the same one and its slice becomes wider. Never blocks, except for
-    /// the `last` one.
+    /// Takes the telemetry and leaves an empty one. Returns false if it cannot; the worker then
+    /// goes on with the same telemetry, and its slice becomes wider. Never blocks, except for the
+    /// `last` one.
     fn pass(
         &mut self,
         telemetry: &mut Box<Telemetry>,
@@ -41,7 +41,7 @@ pub(crate) trait Outlet {
     ) -> bool;
 }
 
-/// An outlet that makes slices at once, for runs on the calling thread.
+/// Outlet that makes slices at once, for runs on the calling thread.
 #[derive(Debug, Default)]
 pub(crate) struct Here {
     pub(crate) slices: Vec<Slice>,

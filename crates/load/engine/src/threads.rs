@@ -13,12 +13,11 @@ use crate::backend::{Backend, Completion, Submission, Wait};
 use crate::blocking;
 use crate::clock::{self, Clock};
 
-/// Most threads one worker starts; more requests wait for a free one.
+/// Most threads that one worker starts; more requests wait for a free one.
 const THREADS_MAX: usize = 128;
 
-/// The fallback where io_uring is refused: threads that block in `pread`, `pwrite` and
-/// `fdatasync`. Correct everywhere, dearer per request, and with the accuracy of a thread
-/// switch.
+/// Backend for hosts that refuse io_uring: threads that block in `pread`, `pwrite` and `fdatasync`.
+/// It works everywhere, costs more per request, and is as accurate as a thread switch.
 pub(crate) struct Threads {
     clock: Clock,
     shared: Arc<Shared>,
@@ -35,7 +34,7 @@ struct Shared {
     state: Mutex<State>,
     work: Condvar,
     answers: Condvar,
-    /// The worker looked at what is watched.
+    /// Signals that the worker has looked at the watched file.
     looked: Condvar,
 }
 
@@ -44,7 +43,7 @@ struct State {
     work: VecDeque<Submission>,
     done: VecDeque<Completion>,
     want: usize,
-    /// What is watched can be read.
+    /// True if the watched file is readable.
     is_called: bool,
     closed: bool,
 }
@@ -57,7 +56,7 @@ impl State {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is whole between any two statements that can panic.
+        // No statement that can panic leaves the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -109,10 +108,10 @@ impl Threads {
     }
 }
 
-/// How long the watcher may not see that the run is over.
+/// Interval at which the watcher checks for the end of the run.
 const WATCH_POLL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-/// Wakes the worker when it is called, and again once it has looked.
+/// Wakes the worker when the watched file is readable, and again once the worker has looked.
 fn watch(shared: &Shared, watched: &OwnedFd) {
     loop {
         let ready = poll(&mut [PollFd::new(watched, PollFlags::IN)], Some(&WATCH_POLL));

@@ -16,21 +16,22 @@ use crate::blocking;
 use crate::clock::{self, Clock};
 use crate::iowq::{self, Helpers};
 
-/// An io_uring, used by one thread.
+/// io_uring, used by one thread.
 pub(crate) struct Uring {
     clock: Clock,
-    // The three halves borrow from `_ring`. Fields are dropped in this order, so they go first.
+    // The three halves borrow from `_ring`. Fields are dropped in this order, so the halves go
+    // first.
     submitter: Submitter<'static>,
     submissions: SubmissionQueue<'static>,
     completions: CompletionQueue<'static>,
     _ring: OwnedRing,
-    /// Whether each chunk of buffer memory could be registered.
+    /// True for each chunk of buffer memory that is registered.
     registered_chunks: Vec<bool>,
     can_linger: bool,
     helpers: Helpers,
-    /// Requests the kernel has not answered yet.
+    /// Number of requests that the kernel has not completed.
     in_ring: usize,
-    /// Requests held back from the ring, to be carried out by this thread (see [`Self::help`]).
+    /// Requests held back from the ring, for this thread to carry out (see [`Self::help`]).
     own: VecDeque<Submission>,
     own_done: VecDeque<Completion>,
     // Open for as long as the ring may use them.
@@ -38,22 +39,22 @@ pub(crate) struct Uring {
     watch: Option<Watch>,
 }
 
-/// What also ends a wait when it can be read.
+/// File that also ends a wait when it is readable.
 struct Watch {
     file: Arc<OwnedFd>,
     is_armed: bool,
 }
 
-/// User data of the entry that watches; slots have 32 bits.
+/// User data of the poll of the watched file; slots have 32 bits.
 const WATCH: u64 = u64::MAX;
 
-/// Most requests and bytes this thread carries out between two looks at the ring.
+/// Most requests and bytes that this thread carries out between two turns of the ring.
 const OWN_MAX: usize = 8;
 const OWN_BYTES_MAX: u32 = 64 << 10;
 
-/// Features a ring is asked for, best first: deferred task work runs completions only when
-/// this thread asks for them (Linux 6.1), cooperative task work at least does not interrupt
-/// it (5.19), and the last asks for nothing.
+/// Sets of features, best first. Deferred task work runs completions only when this thread asks for
+/// them (Linux 6.1). Cooperative task work at least does not interrupt the thread (5.19). The last
+/// set is empty.
 const SETUPS: [fn(&mut io_uring::Builder); 3] = [
     |builder| {
         builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();
@@ -65,7 +66,7 @@ const SETUPS: [fn(&mut io_uring::Builder); 3] = [
 ];
 
 impl Uring {
-    /// A ring as deep as the options say, over these files.
+    /// Creates a ring over these files, as deep as the options say.
     pub(crate) fn new(
         clock: Clock,
         files: Vec<Arc<File>>,
@@ -80,7 +81,7 @@ impl Uring {
             return Err(io::Error::from_raw_os_error(libc::ENOSYS)); // Before Linux 5.11.
         }
         let fds: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
-        // The kernel refuses an empty list, and a worker may have machines without disks.
+        // The kernel refuses an empty list, and a worker may have instances without disks.
         if !fds.is_empty() {
             ring.submitter().register_files(&fds)?;
         }
@@ -92,7 +93,7 @@ impl Uring {
         // SAFETY: the box was just leaked, so the reference is valid until `OwnedRing` takes
         // it back, after the three halves are gone; no other reference to it is made.
         let (mut submitter, submissions, completions) = unsafe { &mut *ring.0.as_ptr() }.split();
-        // Only saves a look-up per call; without it everything works.
+        // Saves a look-up per call; without it everything works.
         let _ = submitter.register_ring_fd();
         Ok(Self {
             clock,
@@ -111,7 +112,7 @@ impl Uring {
         })
     }
 
-    /// How the kernel's helper threads were limited.
+    /// Limit that was set on the kernel's helper threads.
     pub(crate) fn helpers(&self) -> Helpers {
         self.helpers
     }
@@ -125,7 +126,7 @@ impl Uring {
         pushed.expect("the ring has as many entries as the worker has slots");
     }
 
-    /// Asks to be told when what is watched can be read, unless it is asked already.
+    /// Polls the watched file, unless a poll is under way.
     fn arm(&mut self) {
         let Some(watch) = self.watch.as_mut().filter(|watch| !watch.is_armed) else { return };
         let readable = u32::from(libc::POLLIN.unsigned_abs());
@@ -136,12 +137,12 @@ impl Uring {
         pushed.expect("the ring has an entry more than the worker has slots");
     }
 
-    /// Deals held-back requests out between the ring and this thread.
+    /// Divides the held-back requests between the ring and this thread.
     ///
-    /// Only for memory that cannot start I/O without blocking: there the kernel's helper
-    /// threads, one per spare CPU, are the servers, and this thread would sleep beside them.
-    /// It serves as one more, so each gets an equal share of what is outstanding, and the
-    /// ring always gets the first.
+    /// Only for memory that cannot start I/O without blocking. There the kernel's helper threads,
+    /// one per spare CPU, are the servers, and this thread would sleep beside them. It serves as
+    /// one more, so that each has an equal share of the outstanding requests, and the ring always
+    /// gets the first.
     fn deal(&mut self, helpers: usize) {
         let outstanding = self.in_ring + self.own.len();
         let share = (outstanding * helpers / (helpers + 1)).max(1);
@@ -167,7 +168,7 @@ impl Uring {
         }
     }
 
-    /// Hands over what the ring was given and waits as told.
+    /// Submits the ring's entries and waits within `wait`.
     fn hand_over(&mut self, wait: Wait) -> io::Result<()> {
         self.arm();
         self.submissions.sync();
@@ -197,7 +198,7 @@ impl Uring {
                 let start = buffer.start.as_ptr();
                 let fixed =
                     self.registered_chunks.get(usize::from(buffer.chunk)).is_some_and(|is| *is);
-                // FUA where the device has it, or a flush after the write (pwritev2(2)).
+                // RWF_DSYNC is FUA if the device has it, or a flush after the write (pwritev2(2)).
                 let flags = if submission.durable { libc::RWF_DSYNC } else { 0 };
                 match (operation, fixed) {
                     (Operation::Read, true) => {
@@ -237,8 +238,8 @@ fn build(depth: u32) -> io::Result<IoUring> {
     Err(refusal.expect("at least one set-up was tried"))
 }
 
-/// Time is up, a signal came, or the kernel is short of something until answers are reaped: the
-/// worker's next turn does that and comes back.
+/// Ignores errors that end a wait: the time is up, a signal came, or the kernel lacks a resource
+/// until completions are reaped. The worker's next turn reaps and submits again.
 fn forgive(entered: io::Result<usize>) -> io::Result<()> {
     match entered {
         Err(error) => match error.raw_os_error() {
@@ -266,7 +267,7 @@ impl Backend for Uring {
     }
 
     fn submit(&mut self) -> io::Result<()> {
-        // Requests that this thread shares with helpers are dealt out when it enters.
+        // Requests that this thread shares with helpers are divided when it enters.
         if matches!(self.helpers, Helpers::PerSpareCpu(_)) {
             return Ok(());
         }
@@ -296,7 +297,7 @@ impl Backend for Uring {
         let before = done.len();
         for entry in self.completions.by_ref().take(limit) {
             let Ok(slot) = u32::try_from(entry.user_data()) else {
-                // The watch has ended with what it was for.
+                // The poll has completed.
                 self.watch.iter_mut().for_each(|watch| watch.is_armed = false);
                 continue;
             };
@@ -325,7 +326,7 @@ impl Backend for Uring {
     }
 }
 
-/// The ring itself, freed when its halves are gone.
+/// Ring in its box, freed when its halves are gone.
 struct OwnedRing(NonNull<IoUring>);
 
 impl Drop for OwnedRing {

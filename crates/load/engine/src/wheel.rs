@@ -6,11 +6,12 @@ use units::Nanos;
 /// Bits of a tick index that one level of the wheel covers.
 const LEVEL_BITS: u32 = 6;
 const SLOTS: usize = 1 << LEVEL_BITS;
-/// A tick is 2^13 ns = 8.2 us: within one tick a small heap orders the exact times.
+/// Binary logarithm of a tick in nanoseconds: 2^13 ns = 8.2 us. A small heap orders the exact times
+/// within one tick.
 const TICK_BITS: u32 = 13;
-/// Nine levels of six bits over ticks of 2^13 ns cover every 64-bit time.
+/// Number of levels: nine levels of six bits over ticks of 2^13 ns cover every 64-bit time.
 const LEVELS: usize = 9;
-/// How far ahead [`Wheel::next_due`] looks for an exact time, in ticks.
+/// Distance up to which [`Wheel::next_due`] finds an exact time, in ticks.
 const LOOKAHEAD: u64 = SLOTS as u64 / 2;
 const NONE: u32 = u32::MAX;
 
@@ -22,19 +23,19 @@ struct Node<T> {
     payload: T,
 }
 
-/// A hierarchical timer wheel (Varghese and Lauck 1987, scheme 6), with exact order: entries
-/// come out by time, and equal times in the order they went in.
+/// Hierarchical timer wheel (Varghese and Lauck 1987, scheme 6) with exact order: entries come out
+/// by time, and equal times in the order in which they went in.
 ///
-/// Setting a timer is O(1) however many are pending; firing costs at most one move per level
-/// plus a heap of the entries of one tick. Nodes are kept and reused, so a steady number of
-/// timers allocates nothing.
+/// Setting a timer is O(1) however many are pending. Firing costs at most one move per level plus a
+/// heap of the entries of one tick. Nodes are kept and reused, so a steady number of timers
+/// allocates nothing.
 #[derive(Debug)]
 pub struct Wheel<T> {
     nodes: Vec<Node<T>>,
     free: u32,
     heads: [[u32; SLOTS]; LEVELS],
     occupied: [u64; LEVELS],
-    /// Ticks up to and including this one have been moved to `near`.
+    /// Last tick whose entries have been moved to `near`.
     tick: u64,
     /// Entries at or before `tick`: (time, insertion, node).
     near: BinaryHeap<Reverse<(u64, u64, u32)>>,
@@ -48,7 +49,7 @@ impl<T: Copy> Default for Wheel<T> {
 }
 
 impl<T: Copy> Wheel<T> {
-    /// An empty wheel at time zero.
+    /// Creates an empty wheel at time zero.
     pub fn new() -> Self {
         Self {
             nodes: Vec::new(),
@@ -95,8 +96,8 @@ impl<T: Copy> Wheel<T> {
         Some((Nanos(at), node.payload))
     }
 
-    /// When to look again: never later than the earliest timer, and exact when that is
-    /// within about a quarter of a millisecond of `now`. `None` when nothing is pending.
+    /// Time at which to call again: never later than the earliest timer, and exact if that is
+    /// within about a quarter of a millisecond of `now`. `None` if nothing is pending.
     pub fn next_due(&mut self, now: Nanos) -> Option<Nanos> {
         let horizon = (now.0 >> TICK_BITS) + LOOKAHEAD;
         while self.near.is_empty() {
@@ -108,8 +109,8 @@ impl<T: Copy> Wheel<T> {
         self.near.peek().map(|Reverse((at, _, _))| Nanos(*at))
     }
 
-    /// Takes all timers out that are meant, with the time each was set for, in the order in which they would
-    /// have come.
+    /// Removes all timers for which `is_meant` holds. Returns them with their times, in the order
+    /// in which they would have fired.
     pub fn take_out(&mut self, is_meant: impl Fn(&T) -> bool) -> Vec<(Nanos, T)> {
         let mut live: Vec<u32> = self.near.drain().map(|Reverse((_, _, index))| index).collect();
         for head in self.heads.iter_mut().flatten() {
@@ -139,7 +140,7 @@ impl<T: Copy> Wheel<T> {
         taken
     }
 
-    /// Puts a node where its distance from the current tick says.
+    /// Puts a node into the slot for its distance from the current tick.
     fn place(&mut self, index: u32) {
         let node = self.nodes[index as usize];
         let tick = node.at >> TICK_BITS;
@@ -156,8 +157,8 @@ impl<T: Copy> Wheel<T> {
         self.occupied[level] |= 1 << slot;
     }
 
-    /// The earliest occupied slot: its first tick, level and position. Lower levels always
-    /// hold earlier ticks than higher ones.
+    /// Earliest occupied slot: its first tick, level and position. Lower levels always hold earlier
+    /// ticks than higher ones.
     fn first_slot(&self) -> Option<(u64, usize, usize)> {
         let level = self.occupied.iter().position(|bits| *bits != 0)?;
         let slot = self.occupied[level].trailing_zeros() as usize;

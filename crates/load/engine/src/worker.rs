@@ -19,7 +19,7 @@ use crate::client::{Called, Calls};
 use crate::content::{Content, Departure};
 use crate::counts::Counts;
 use crate::disks::Disk;
-use crate::held::Held;
+use crate::held::BlockedSpans;
 use crate::instance::{EngineInstance, table_of, telemetry_of};
 use crate::moving::{Fire, OrderLine};
 use crate::slots::{InFlight, Slots};
@@ -30,28 +30,28 @@ use crate::worker::kept::Kept;
 use crate::worker::moving::Presence;
 use crate::{EngineError, FirstErrors, Options, Outcome, Warning};
 
-/// Most answers handled between two looks at the clock, so that the last of a batch is not
+/// Most completions handled between two reads of the clock, so that the last of a batch is not
 /// stamped much later than it came.
 const REAP_MAX: usize = 32;
-/// Most timers fired between two looks at the ring.
+/// Most timers fired between two turns of the ring.
 const TIMERS_MAX: usize = 256;
-/// A stop request is seen within this time.
+/// Longest time until a stop request is seen.
 const STOP_POLL: Nanos = Nanos::from_millis(20);
-/// A failed request is answered this much later, so that a closed loop over a vanished device
-/// does not spin.
+/// Delay of the answer to a failed request, so that a closed loop over a vanished device does not
+/// spin.
 const ERROR_DELAY: Nanos = Nanos::from_millis(1);
-/// CPU bursts run in pieces of this length, with a look at the ring between them.
+/// Length of the pieces in which CPU bursts run, with a turn of the ring between them.
 const BURN_PIECE: Nanos = Nanos::from_micros(20);
-/// How long a stopped worker waits for its last answers.
+/// Longest wait of a stopped worker for its last completions.
 const DRAIN_MAX: Nanos = Nanos::from_secs(30);
-/// How long a stopped worker waits for answers to its calls, which it can give up at any time.
+/// Longest wait of a stopped worker for answers to its calls, which it can give up at any time.
 const CALLS_DRAIN_MAX: Nanos = Nanos::SECOND;
-/// With more in flight than this the storage's queue may be full, so that handing over waits:
-/// the least that a queue of today holds (31 commands of SATA) and one.
+/// Requests in flight beyond which the storage's queue may be full, so that submitting waits: the
+/// smallest queue of today (31 commands of SATA) and one.
 const QUEUE_MIN: u64 = 32;
-/// A turn that took longer may have been held by a queue that holds less.
+/// Length of a turn beyond which a smaller queue may have blocked it.
 const TURN_LONG: Nanos = Nanos::from_millis(1);
-/// Longest wait for a fuller batch of answers.
+/// Longest wait for a fuller batch of completions.
 const LINGER_MAX: Nanos = Nanos::from_micros(50);
 
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +61,7 @@ struct Alarm {
     fire: Fire,
 }
 
-/// A request that waits for a slot.
+/// Request that waits for a slot.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     instance: u32,
@@ -78,48 +78,49 @@ struct Burn {
 
 struct Instance<M> {
     machine: M,
-    /// Its number in the load.
+    /// Number of the instance in the load.
     id: InstanceId,
-    /// Its first disk in the worker's list; the others follow.
+    /// Position of its first disk in the worker's list; its others follow.
     first_disk: u32,
     disks: u32,
     presence: Presence,
-    /// Since when it is here: what came due before is not late by this worker's doing.
+    /// Time since which the instance is here. Timers that were due before are not late because of
+    /// this worker.
     since: Nanos,
-    /// What it was at its beginning, if it may begin anew.
+    /// Initial saved state, if the instance may begin anew.
     initial: Option<Vec<u8>>,
 }
 
-/// What a worker runs and how.
+/// Instances and settings of a worker.
 pub(crate) struct Job<M> {
     pub(crate) instances: Vec<EngineInstance<M>>,
-    /// What makes their calls, if they have endpoints and there is someone to call.
+    /// Clients for the calls; `None` if no instance has endpoints.
     pub(crate) calls: Option<Box<Calls>>,
     pub(crate) options: Options,
     pub(crate) stop: Arc<AtomicBool>,
-    /// What is done is told to nobody any more.
+    /// Set by [`crate::Orders::lose`]: completions are not reported any more.
     pub(crate) lost: Arc<AtomicBool>,
     pub(crate) orders: Option<OrderLine>,
-    /// Stop at this time even without being told.
+    /// Time to stop at even without being told.
     pub(crate) until: Nanos,
     pub(crate) seed: u64,
 }
 
-/// One worker: a share of the machines, their timers, and the requests they have in flight.
+/// Worker: a share of the instances, their timers, and their requests in flight.
 pub(crate) struct Worker<M, B, O> {
-    // Before the arena: the backend uses its memory and goes first.
+    // Before the arena: the backend uses the arena's memory and must be dropped first.
     backend: B,
     outlet: O,
     instances: Vec<Instance<M>>,
     disks: Vec<Disk>,
     content: Content,
     errands: Errands,
-    /// What reads brought for the request that follows them.
+    /// Buffers that reads keep for the request that follows them.
     kept: Kept,
     effects: Effects,
     wheel: Wheel<Alarm>,
     slots: Slots,
-    /// Pushed to the backend and not yet handed over.
+    /// Slots that were pushed to the backend and not submitted yet.
     fresh: Vec<u32>,
     waiting: VecDeque<Waiting>,
     burning: VecDeque<Burn>,
@@ -127,31 +128,31 @@ pub(crate) struct Worker<M, B, O> {
     calls: Option<Box<Calls>>,
     called: Vec<Called>,
     telemetry: Box<Telemetry>,
-    /// Due time to hand-over, over the whole run.
+    /// Time from due to submission, over the whole run.
     handed_over_late: Histogram,
     counts: Counts,
     errors: Vec<FirstErrors>,
-    /// Moving mean of service times, the yardstick for lingering.
+    /// Moving mean of the service times, by which `linger` is set.
     service_mean: Nanos,
     options: Options,
     stop: Arc<AtomicBool>,
     lost: Arc<AtomicBool>,
     orders: Option<OrderLine>,
-    /// Instances that wait for their last answers.
+    /// Number of instances that wait for their last completions.
     leaving: u32,
     until: Nanos,
     dispatching: bool,
-    held: Held,
-    /// When the wait of this turn ends at the latest.
+    held: BlockedSpans,
+    /// Latest end of this turn's wait.
     awaited: Nanos,
     now: Nanos,
     turn_start: Nanos,
     slice_start: Nanos,
-    /// When to try to pass the slice on.
+    /// Time at which to try to pass the slice on.
     slice_end: Nanos,
     cpu_before: Nanos,
     warnings: Vec<Warning>,
-    /// What ends the run at the next chance.
+    /// Error that ends the run at the next chance.
     failure: Option<EngineError>,
     backend_name: &'static str,
     arena: Arena,
@@ -213,7 +214,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             leaving: 0,
             until: job.until,
             dispatching: true,
-            held: Held::default(),
+            held: BlockedSpans::default(),
             awaited: Nanos::MAX,
             now: Nanos::ZERO,
             turn_start: Nanos::ZERO,
@@ -226,7 +227,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Runs until told to stop, waits for the last answers, and says what was done.
+    /// Runs until told to stop, waits for the last completions, and returns the outcome.
     pub(crate) fn run(mut self) -> Result<(Outcome, O), EngineError> {
         self.cpu_before = self.backend.cpu();
         self.now = self.backend.now();
@@ -236,7 +237,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             }
         }
         if let Err(error) = self.work() {
-            // Nobody waits for answers any more, but the kernel may still write to buffers.
+            // Completions are not awaited any more, but the kernel may still write to buffers.
             self.give_up();
             return Err(error);
         }
@@ -270,7 +271,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.now >= self.until || self.failure.is_some() || self.stop.load(Ordering::Relaxed)
     }
 
-    /// One round: hand over what machines asked for, wait, and tell them what happened.
+    /// Runs one turn: submits requests, waits, and delivers events.
     fn turn(&mut self) -> Result<(), EngineError> {
         self.hand_over()?;
         self.reap();
@@ -283,7 +284,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         Ok(())
     }
 
-    /// Hands requests to the storage and waits for answers, a timer, or the slice's end.
+    /// Submits requests and waits for completions, a timer, or the slice's end.
     fn hand_over(&mut self) -> Result<(), EngineError> {
         let mut now = self.backend.now();
         let last_turn = now.saturating_sub(std::mem::replace(&mut self.turn_start, now));
@@ -328,9 +329,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         if !self.errands.is_idle() {
             until = until.min(now + errands::POLL);
         }
-        // By Little's law N requests in flight give N/8 answers in an eighth of the time one
-        // takes: waiting for that many saves system calls, and an answer waits for half of
-        // that on average, 6 % of its latency. `linger` bounds the wait when the storage falters.
+        // By Little's law N requests in flight give N/8 completions in an eighth of a service time.
+        // Waiting for that many saves system calls, and delays a completion by half of that on
+        // average, 6 % of its latency. `linger` bounds the wait when the storage falters.
         let want = u32::try_from(self.slots.len() / 8).unwrap_or(16).clamp(1, 16);
         let linger = Nanos(self.service_mean.0 / 8).min(LINGER_MAX);
         Wait { now, until, want, linger }
@@ -368,7 +369,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             self.slice_start = end;
             self.cpu_before = cpu;
         } else {
-            // The merger is behind: this slice goes on until the next boundary.
+            // The merger is behind, so this slice goes on until the next boundary.
             self.counts.slice_submitted += kept.0;
             self.counts.slice_completed += kept.1;
             self.counts.in_flight_ns += u128::from(Nanos::from_secs_f64(kept.2).0);
@@ -377,7 +378,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Notes what users and machines wait for at the end of a slice.
+    /// Records what users and instances wait for at the end of a slice.
     fn note_unfinished(&mut self, end: Nanos) {
         let recorder = &mut self.telemetry.recorder;
         recorder.look_anew();
@@ -413,7 +414,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.answer_calls();
     }
 
-    /// Takes one answer: counts it, frees what it held, and tells the machine.
+    /// Takes a completion: counts it, frees its slot and buffer, and reports it to its instance.
     fn answer(&mut self, completion: Completion) {
         self.counts.pass_time(completion.at);
         self.counts.in_flight -= 1;
@@ -471,7 +472,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         });
     }
 
-    /// Notes a failure and answers it a little later.
+    /// Records a failure and reports it a little later.
     fn fail(&mut self, instance: u32, disk: u32, request: &IoRequest, error: IoError) {
         self.note_error(instance, disk, request, error);
         self.answer_late(instance, request.token, error);
@@ -511,8 +512,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Burns a piece of the oldest CPU burst on this very thread, which therefore answers
-    /// nothing for that long.
+    /// Burns a piece of the oldest CPU burst on this very thread, which answers nothing meanwhile.
     fn burn_a_piece(&mut self) {
         let Some(burn) = self.burning.front_mut() else { return };
         let piece = burn.left.min(BURN_PIECE);
@@ -526,7 +526,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Gives an event to a machine and does what it asks for.
+    /// Delivers an event to an instance and carries out its effects.
     fn deliver(&mut self, instance: u32, event: Event) {
         if self.leaving > 0 && self.keep_back(instance, event) {
             return;
@@ -577,8 +577,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Takes a request from a machine: to the backend, or to the queue when all slots or
-    /// all buffers are in use.
+    /// Takes a request of an instance: submits it, or queues it if all slots or buffers are in use.
     fn ask(&mut self, instance: u32, request: IoRequest) {
         let owner = &self.instances[instance as usize];
         assert!(u32::from(request.disk.0) < owner.disks, "a machine names one of its own disks");
@@ -613,7 +612,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Gives a request a slot and a buffer and queues it for the next hand-over.
+    /// Gives a request a slot and a buffer and queues it for the next submission. Returns false if
+    /// there is none.
     fn admit(&mut self, waiting: &Waiting) -> bool {
         if self.slots.is_full() {
             return false;
@@ -673,7 +673,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Waits for the answers to everything in flight; machines hear no more.
+    /// Waits for the completion of all requests in flight; instances get no more events.
     fn drain(&mut self) -> Result<(), EngineError> {
         self.dispatching = false;
         self.until = Nanos::MAX;
@@ -702,7 +702,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         Ok(())
     }
 
-    /// Gives up what is in flight, with the memory it may still use, and says how much it was.
+    /// Gives up all requests in flight, with the memory that the kernel may still use. Returns
+    /// their number.
     fn give_up(&mut self) -> u64 {
         let lost = self.slots.abandon();
         if lost > 0 {
@@ -720,7 +721,7 @@ fn direction(operation: Operation) -> Direction {
     }
 }
 
-/// What the kernel's number means for a request of this length.
+/// Interprets the kernel's result for a request of this length.
 #[inline]
 fn result_of(result: i32, length: u32) -> Result<(), IoError> {
     match u32::try_from(result) {
@@ -764,7 +765,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merger_that_is_behind_makes_slices_wider_and_is_asked_once_a_boundary() {
+    fn slow_merger_widens_slices_and_is_asked_once_per_boundary() {
         let shape = InstanceShape {
             instance: InstanceId(0),
             disk_vms: Vec::new(),

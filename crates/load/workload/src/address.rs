@@ -9,9 +9,9 @@ use crate::scatter::Scatter;
 use crate::walk::Walk;
 use crate::zipf::Zipf;
 
-/// How blocks of one length find their place. Numbers are positions in [`Addresses`].
+/// Rule by which blocks of one length get their addresses. Numbers are positions in [`Addresses`].
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum Placement {
     Uniform(Blocks),
     Zipf { blocks: Blocks, ranks: usize },
     Hot { spot: Pick, spots: Box<[Blocks]> },
@@ -22,22 +22,22 @@ pub enum Place {
     Reuse { blocks: Blocks, history: usize, habit: usize },
 }
 
-/// A window of places that moves steadily and wraps around.
+/// Window of places that moves steadily and wraps around.
 #[derive(Debug, Clone, Copy)]
 pub struct Drift {
     pub blocks: Blocks,
     /// Width of the window in places.
     pub set: u64,
-    /// Where it is at time 0.
+    /// Placement at which the window begins at time 0.
     pub base: u64,
-    /// Share of I/O inside it; the rest is uniform.
+    /// Share of I/O inside the window; the rest is uniform.
     pub inside: f64,
-    /// Time in which it moves by its width, above zero.
+    /// Time in which the window moves by its width, above zero.
     pub turnover: Nanos,
 }
 
-/// Popular pages of one region of a disk, shared by all steps that use it, so that reads
-/// and writes, small and large, have the same favourites.
+/// Popularity of the pages of one region of a disk. All steps that use the region share it, so that
+/// reads and writes, small and large, have the same favourites.
 #[derive(Debug, Clone)]
 pub struct Ranks {
     pub zipf: Zipf,
@@ -45,51 +45,56 @@ pub struct Ranks {
     pub pages: Blocks,
 }
 
-/// A reuse walk over one region of a disk, shared by the steps that use it.
+/// Reuse walk over one region of a disk, shared by the steps that use the region.
 #[derive(Debug, Clone)]
 pub struct SharedWalk {
     pub walk: Walk,
     pub pages: Blocks,
 }
 
-/// The state of an instance's addresses.
+/// State of an instance's addresses.
 #[derive(Debug, Clone, Default)]
 pub struct Addresses {
     pub cursors: Vec<Cursor>,
     pub ranks: Vec<Ranks>,
     pub walks: Vec<SharedWalk>,
-    /// In a box: few workloads have any.
+    /// // In a box: few workloads have any.
     pub reuse: Box<ReuseState>,
 }
 
-/// What was touched lately, and what each step does with it.
+/// Recently touched pages, and the habits of the steps that reuse them.
 #[derive(Debug, Clone, Default)]
 pub struct ReuseState {
     pub histories: Vec<History>,
     pub habits: Vec<Habit>,
 }
 
-/// What is to be placed.
+/// Block to be placed.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct BlockRequest {
     pub now: Nanos,
     pub length: u32,
     pub is_write: bool,
 }
 
 impl Addresses {
-    /// The first byte of the next block; a run may have a length of its own.
+    /// First byte of the next block. A run may set another length in `wanted`.
     #[inline]
-    pub fn offset(&mut self, place: &Place, wanted: &mut Wanted, stream: &mut Stream) -> u64 {
+    pub fn offset(
+        &mut self,
+        place: &Placement,
+        wanted: &mut BlockRequest,
+        stream: &mut Stream,
+    ) -> u64 {
         match place {
-            Place::Uniform(blocks) => uniform(blocks, stream),
-            Place::Zipf { blocks, ranks } => {
+            Placement::Uniform(blocks) => uniform(blocks, stream),
+            Placement::Zipf { blocks, ranks } => {
                 let Ranks { zipf, scatter, pages } = &self.ranks[*ranks];
                 blocks.covering(pages.offset(scatter.place(zipf.draw(stream))))
             }
-            Place::Hot { spot, spots } => uniform(&spots[spot.draw(stream)], stream),
-            Place::Sequential { cursor } => self.cursors[*cursor].next(wanted.length),
-            Place::Mixed { random, blocks, cursor } => {
+            Placement::Hot { spot, spots } => uniform(&spots[spot.draw(stream)], stream),
+            Placement::Sequential { cursor } => self.cursors[*cursor].next(wanted.length),
+            Placement::Mixed { random, blocks, cursor } => {
                 if !stream.chance(*random) {
                     return self.cursors[*cursor].next(wanted.length);
                 }
@@ -97,13 +102,13 @@ impl Addresses {
                 self.cursors[*cursor].follow(offset, wanted.length);
                 offset
             }
-            Place::Drift(drift) => drift.offset(wanted.now, stream),
-            Place::ReuseWalk { blocks, walk } => {
+            Placement::Drift(drift) => drift.offset(wanted.now, stream),
+            Placement::ReuseWalk { blocks, walk } => {
                 let SharedWalk { walk, pages } = &mut self.walks[*walk];
                 let page = if wanted.is_write { walk.write(stream) } else { walk.read(stream) };
                 blocks.covering(pages.offset(page))
             }
-            Place::Reuse { blocks, history, habit } => {
+            Placement::Reuse { blocks, history, habit } => {
                 let block = (wanted.length, wanted.is_write);
                 let ReuseState { histories, habits } = &mut *self.reuse;
                 let found = histories[*history].next(&habits[*habit], blocks, block, stream);

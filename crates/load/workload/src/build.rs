@@ -12,7 +12,7 @@ use crate::error::{BuildError, unknown};
 use crate::group::{Arrivals, Group, Load, Mix, Pace};
 use crate::instance::{Seeds, TOKENS_MAX, WorkloadMachine};
 use crate::layout::{DiskLayout, Instance, InstancePlan, KindInfo, KindOf};
-use crate::moving::{self, Carried, Carry, Place};
+use crate::moving::{self, Carried, Carry, MoveDisks};
 use crate::payload::Data;
 use crate::pick::Pick;
 use crate::program::Program;
@@ -21,11 +21,11 @@ use crate::replay::{Mapping, ReplayMachine};
 use crate::rhythm::{self, Rhythm};
 use crate::window::Windows;
 
-/// Compiles a workload into a machine. The same plan gives the same machine.
+/// Compiles a workload into a state machine. The same plan gives the same state machine.
 ///
 /// # Errors
 ///
-/// When a scale is not above zero, a number of users exceeds what tokens can carry, or the
+/// If a scale is not above zero, if a number of users exceeds what tokens can carry, or if the
 /// definition was not checked and contradicts itself.
 pub fn build(plan: &InstancePlan) -> Result<Instance, BuildError> {
     let workload = plan.workload;
@@ -67,15 +67,15 @@ pub fn build(plan: &InstancePlan) -> Result<Instance, BuildError> {
 }
 
 impl Instance {
-    /// The same, one of whose disks can move or have snapshots: behind its own disks come
-    /// `NAME-moved`, where it moves to, and `NAME-snapshot` (beside the other place
-    /// `NAME-moved-snapshot`); and [`KINDS`] follow its own kinds. `seed` says which places of a
-    /// moved disk are compared.
+    /// Turns the instance into one that can move a disk or make snapshots of it. Behind its own
+    /// disks come `NAME-moved`, the target of a move, and `NAME-snapshot` (at the target
+    /// `NAME-moved-snapshot`). [`KINDS`] follow its own kinds. `seed` chooses the places of a moved
+    /// disk that are compared.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Unknown`] if it has no such disk, [`BuildError::TooMany`] with more kinds or
-    /// disks than ids allow.
+    /// [`BuildError::Unknown`] if the instance has no such disk, [`BuildError::TooMany`] if kinds
+    /// or disks exceed the ids.
     pub fn carrying(
         mut self,
         carry: &Carry,
@@ -98,7 +98,7 @@ impl Instance {
             (0..first).map(DiskId).filter(|disk| self.disks[usize::from(disk.0)].vm == own.vm);
         let of_vm = of_vm.collect();
         let mut next = first;
-        // What is not there is never asked for: it has the number of the disk itself.
+        // A disk that is missing is never asked for, so it gets the number of the disk itself.
         let mut add = |is_there: bool, suffix: &str, on| {
             if !is_there {
                 return DiskId(known);
@@ -111,7 +111,7 @@ impl Instance {
             next += 1;
             DiskId(next - 1)
         };
-        let place = Place {
+        let place = MoveDisks {
             here: DiskId(known),
             there: add(carry.moves, "moved", On::Second),
             beside: add(carry.snapshots, "snapshot", own.on),
@@ -132,7 +132,8 @@ impl Instance {
     }
 }
 
-/// Blocks of a recorded load may be of any size: a kind is a direction on all disks together.
+/// Builds a replay. Blocks of a recorded load may have any size, so a kind is a direction on all
+/// disks together.
 fn build_replay(
     plan: &InstancePlan,
     disks: Vec<DiskLayout>,
@@ -194,7 +195,7 @@ fn check_counts(workload: &Workload) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Users, with all their strands and counters, must fit the tokens.
+/// Checks that the users, with all their strands and counters, fit the tokens.
 fn check_users(workload: &Workload, program: &Program) -> Result<(), BuildError> {
     let users: u64 = workload.groups.iter().map(|group| u64::from(most_users(group))).sum();
     let each = u64::from(program.strands.max(program.counters));
@@ -206,7 +207,7 @@ fn too_many(workload: &Workload, what: &'static str, count: u64, max: u64) -> Bu
     BuildError::TooMany { workload: workload.name.clone(), what, count, max }
 }
 
-/// Users that exist from the beginning; those of open groups are made as they are needed.
+/// Number of users that exist from the beginning; those of open groups are made on demand.
 fn standing_users(group: &UserGroup) -> u32 {
     match group.load {
         SpecLoad::Closed { users, .. } | SpecLoad::Paced { users, .. } => users,
@@ -294,7 +295,7 @@ fn build_load(seeds: &Seeds, number: usize, load: &SpecLoad, time_scale: f64) ->
         }
         SpecLoad::Open { rate, outstanding_max, gaps, bursts } => {
             let mut stream = seeds.arrivals(number);
-            let bursts: Vec<rhythm::Wanted> =
+            let bursts: Vec<rhythm::BurstPlan> =
                 bursts.iter().map(|burst| build_burst(burst, time_scale)).collect();
             let gaps = build_gaps(gaps.iter().flatten());
             let rhythm = Rhythm::new(rate.get(), &gaps, &bursts, &mut stream);
@@ -303,8 +304,8 @@ fn build_load(seeds: &Seeds, number: usize, load: &SpecLoad, time_scale: f64) ->
     }
 }
 
-fn build_burst(burst: &Burst, time_scale: f64) -> rhythm::Wanted {
-    rhythm::Wanted {
+fn build_burst(burst: &Burst, time_scale: f64) -> rhythm::BurstPlan {
+    rhythm::BurstPlan {
         io: burst.io.get(),
         time: burst.time.get(),
         length_ns: burst.length.as_secs_f64() * 1e9 * time_scale,
@@ -312,7 +313,7 @@ fn build_burst(burst: &Burst, time_scale: f64) -> rhythm::Wanted {
     }
 }
 
-/// Seconds and weights.
+/// Gaps in seconds, with their weights.
 fn build_gaps<'a>(gaps: impl Iterator<Item = (&'a String, &'a f64)>) -> Vec<(f64, f64)> {
     gaps.filter_map(|(gap, weight)| Some((gap.parse::<Nanos>().ok()?.as_secs_f64(), *weight)))
         .collect()

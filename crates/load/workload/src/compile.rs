@@ -1,4 +1,4 @@
-//! Turns steps into instructions.
+//! Compiles steps into instructions.
 
 use spec::workload::{
     Access as SpecAccess, Action, Address, Call, Compare, Copy as SpecCopy, DataPattern,
@@ -19,10 +19,10 @@ use crate::place::Placer;
 use crate::program::{Access, Block, Branch, Calls, Copy, Dialogue, Op, Program};
 use crate::sizes::{action_name, sizes};
 
-/// Places of a copy that are compared at once; our choice, a quarter of what a copy has under way.
+/// Places of a copy that are compared at once. Our choice: a quarter of what a copy has under way.
 const CHECKS_AT_ONCE: u32 = 4;
 
-/// A workload's actions, compiled, and the state they need.
+/// Compiled actions of a workload, and the state that they need.
 #[derive(Debug, Default)]
 pub struct Compiled {
     pub program: Program,
@@ -32,28 +32,28 @@ pub struct Compiled {
     pub actions: Vec<String>,
 }
 
-/// Compiles one workload.
+/// Compiler of one workload.
 pub struct Compiler<'a> {
     plan: &'a InstancePlan<'a>,
     disks: &'a [DiskLayout],
     placer: Placer<'a>,
-    /// The action being compiled, for errors.
+    /// Action being compiled, as errors name it.
     user: String,
-    /// Its name.
+    /// Name of the action being compiled.
     action: String,
     out: Compiled,
-    /// The strand whose instructions are being compiled.
+    /// Strand whose instructions are being compiled.
     strand: u32,
     strands: Slots,
     counters: Slots,
 }
 
-/// Numbers for strands or counters, given out as on a stack: what runs one after another
-/// shares numbers, what runs at once does not.
+/// Numbers for strands or counters, taken as from a stack: parts that run one after another share
+/// numbers, parts that run at once do not.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slots {
     next: u32,
-    /// The most that were taken at once.
+    /// Most numbers that were taken at once.
     peak: u32,
 }
 
@@ -65,20 +65,20 @@ impl Slots {
     }
 }
 
-/// Where a branch ends: the counter of those still running, and who waits for them.
+/// End of a branch: the counter of running branches, and the strand that waits for them.
 #[derive(Debug, Clone, Copy)]
 struct Join {
     counter: u32,
     parent: u32,
 }
 
-/// A read, write or append before its names are resolved.
-struct Wanted<'a> {
+/// Read, write or append before its names are resolved.
+struct NamedAccess<'a> {
     operation: Operation,
     suffix: &'static str,
     disk: &'a str,
     size: &'a Size,
-    /// None for the end of the disk's log.
+    /// Address; none for the end of the disk's log.
     address: Option<&'a Address>,
     count: u32,
     kind: Option<&'a str>,
@@ -148,7 +148,7 @@ impl<'a> Compiler<'a> {
         self.here() - 1
     }
 
-    /// Steps one after another.
+    /// Compiles steps that run one after another.
     fn steps(&mut self, steps: &[Step]) -> Result<(), BuildError> {
         for step in steps.iter().filter(|step| takes_place(step)) {
             let (strands, counters) = (self.strands.next, self.counters.next);
@@ -162,7 +162,7 @@ impl<'a> Compiler<'a> {
         match step {
             Step::Read(access) => self.access(&wanted(access, Operation::Read, "read")),
             Step::Write(access) => self.access(&wanted(access, Operation::Write, "write")),
-            Step::Append(append) => self.access(&Wanted {
+            Step::Append(append) => self.access(&NamedAccess {
                 operation: Operation::Write,
                 suffix: "append",
                 disk: &append.disk,
@@ -221,7 +221,7 @@ impl<'a> Compiler<'a> {
         self.push(Op::Ask { task, stages });
     }
 
-    /// Something about a whole disk.
+    /// Compiles a request about a whole disk.
     fn whole(&mut self, disk: &str, suffix: &str, content: Content) -> Result<(), BuildError> {
         let place = self.disk(disk)?;
         let kind = self.kind(None, Operation::Write, suffix, place);
@@ -229,10 +229,10 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// The number of a stage of the action being compiled.
+    /// Adds a stage of the action being compiled. Returns its number.
     fn stage(&mut self, name: &str) -> u16 {
         self.out.actions.push(stage_name(&self.action, name));
-        // Beyond the range the build fails when all actions are known.
+        // Numbers beyond the range fail the build once all actions are known.
         u16::try_from(self.out.actions.len() - 1).unwrap_or(u16::MAX)
     }
 
@@ -272,14 +272,14 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Blocks of this length that both disks have.
+    /// Number of blocks of this length that both disks have.
     fn blocks(&self, [one, other]: [usize; 2], length: u32) -> u32 {
         let bytes = self.disks[one].size.min(self.disks[other].size).get();
         u32::try_from(bytes / u64::from(length)).unwrap_or(u32::MAX)
     }
 
-    /// As many strands as may be under way, each of which reads the next block and writes it, or
-    /// reads that of the other disk.
+    /// Makes a strand for each block that may be under way. Each strand reads the next block, then
+    /// writes it or reads it from the other disk.
     fn block_by_block(&mut self, compiled: Copy, outstanding: u32) {
         let number = index(self.out.program.copies.len());
         self.out.program.copies.push(compiled);
@@ -311,18 +311,18 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Steps at once: each becomes a branch with a strand of its own.
+    /// Compiles steps that run at once: each becomes a branch with a strand of its own.
     fn parallel(&mut self, steps: &[Step]) -> Result<(), BuildError> {
         let parent = self.strand;
         let counter = self.counters.take();
-        // The fork itself is known when its branches are.
+        // The fork is filled in once its branches are known.
         let fork = self.push(Op::End);
         let outer = (self.strands.peak, self.counters.peak);
         (self.strands.peak, self.counters.peak) = (self.strands.next, self.counters.next);
         let mut branches = Vec::new();
         for step in steps.iter().filter(|step| takes_place(step)) {
             branches.push(self.branch(step, Join { counter, parent })?);
-            // Whatever this branch uses stays taken for those beside it.
+            // The numbers of this branch stay taken for the branches beside it.
             (self.strands.next, self.counters.next) = (self.strands.peak, self.counters.peak);
         }
         self.strand = parent;
@@ -344,7 +344,7 @@ impl<'a> Compiler<'a> {
         Ok(Branch { strand, entry, exit })
     }
 
-    fn access(&mut self, wanted: &Wanted) -> Result<(), BuildError> {
+    fn access(&mut self, wanted: &NamedAccess) -> Result<(), BuildError> {
         let place = self.disk(wanted.disk)?;
         let sizes = sizes(self.plan.workload, &self.user, wanted.size)?;
         let weights: Vec<f64> = sizes.iter().map(|(_, weight)| *weight).collect();
@@ -417,13 +417,17 @@ impl<'a> Compiler<'a> {
             self.out.kinds.push(info);
             self.out.kinds.len() - 1
         });
-        // Beyond the range the build fails when all kinds are known.
+        // Numbers beyond the range fail the build once all kinds are known.
         KindId(u16::try_from(place).unwrap_or(u16::MAX))
     }
 }
 
-fn wanted<'a>(access: &'a SpecAccess, operation: Operation, suffix: &'static str) -> Wanted<'a> {
-    Wanted {
+fn wanted<'a>(
+    access: &'a SpecAccess,
+    operation: Operation,
+    suffix: &'static str,
+) -> NamedAccess<'a> {
+    NamedAccess {
         operation,
         suffix,
         disk: &access.disk,
@@ -436,7 +440,7 @@ fn wanted<'a>(access: &'a SpecAccess, operation: Operation, suffix: &'static str
     }
 }
 
-/// Whether a step asks for anything at all.
+/// Returns true if a step asks for anything at all.
 fn takes_place(step: &Step) -> bool {
     match step {
         Step::Parallel(steps) => steps.iter().any(takes_place),

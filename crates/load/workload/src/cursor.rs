@@ -2,7 +2,7 @@ use state_machine::Stream;
 
 use crate::region::{Region, stride};
 
-/// Positions that move one block after another and wrap around a region.
+/// Positions that advance block by block and wrap around a region.
 #[derive(Debug, Clone)]
 pub struct Cursor {
     begin: u64,
@@ -11,20 +11,20 @@ pub struct Cursor {
     turn: usize,
 }
 
-/// Alignment of sequential blocks: whole 4 KiB pages from 4 KiB on, sectors below.
+/// Alignment of sequential blocks in bytes: whole 4 KiB pages from 4 KiB on, sectors below.
 #[inline]
 pub fn alignment(length: u32) -> u64 {
     if length < 4096 { 512 } else { 4096 }
 }
 
 impl Cursor {
-    /// A log over the whole disk that begins at its start.
+    /// Creates a log over the whole disk that begins at its start.
     pub fn log(disk: u64) -> Self {
         Self { begin: 0, end: disk, positions: Box::new([0]), turn: 0 }
     }
 
-    /// Streams at equal distances in a region, from a random phase, for blocks of at most
-    /// `largest` bytes. A region smaller than that is widened to one block.
+    /// Creates streams at equal distances in a region, from a random phase, for blocks of at most
+    /// `largest` bytes. A region smaller than a block is widened to one block.
     pub fn streams(region: Region, largest: u32, count: u32, stream: &mut Stream) -> Self {
         let blocks = region.blocks(largest);
         let begin = blocks.offset(0);
@@ -38,7 +38,7 @@ impl Cursor {
         Self { begin, end, positions: (0..count.max(1)).map(position).collect(), turn: 0 }
     }
 
-    /// The next block's first byte, from the stream whose turn it is.
+    /// First byte of the next block, from the stream whose turn it is.
     #[inline]
     pub fn next(&mut self, length: u32) -> u64 {
         let turn = self.turn;
@@ -54,12 +54,12 @@ impl Cursor {
         at
     }
 
-    /// Where it is: its positions and whose turn it is.
+    /// Positions, and the number of the stream whose turn it is.
     pub fn saved(&self) -> (Vec<u64>, u64) {
         (self.positions.to_vec(), self.turn as u64)
     }
 
-    /// Goes on from there, if it has as many positions.
+    /// Restores saved positions, if their number is the same.
     pub fn go_on_from(&mut self, (positions, turn): (Vec<u64>, u64)) {
         let turn = usize::try_from(turn).unwrap_or(usize::MAX);
         if positions.len() == self.positions.len() && turn < positions.len() {
@@ -67,7 +67,7 @@ impl Cursor {
         }
     }
 
-    /// Goes on after this block.
+    /// Continues behind this block.
     #[inline]
     pub fn follow(&mut self, offset: u64, length: u32) {
         self.positions[0] = offset + u64::from(length);

@@ -2,12 +2,12 @@ use spec::workload::{RandomTime, Time};
 use state_machine::Stream;
 use units::Nanos;
 
-/// A time to draw. Think times and CPU costs are never scaled.
+/// Distribution of a time. Think times and CPU costs are never scaled.
 #[derive(Debug, Clone, Copy)]
 pub enum Draw {
     Fixed(Nanos),
     Exponential(Nanos),
-    /// From the first (included), this many nanoseconds (excluded) on.
+    /// Uniform from the first time (included) over this many nanoseconds (excluded).
     Uniform(Nanos, u64),
 }
 
@@ -31,7 +31,7 @@ impl Draw {
         }
     }
 
-    /// A random part of a drawn time: where in its pause a user is found when one looks.
+    /// Random part of a drawn time: the rest of a pause at a random moment within it.
     pub fn part(&self, stream: &mut Stream) -> Nanos {
         match self.draw(stream) {
             Nanos::ZERO => Nanos::ZERO,

@@ -1,93 +1,93 @@
 use spec::workload::Workload;
 use units::ParseError;
 
-/// Why a workload cannot be built. A definition that `spec` has checked gives none of
-/// these but the limits on numbers.
+/// Reason why a workload cannot be built. A definition that `spec` has checked fails only for the
+/// limits on numbers.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BuildError {
-    /// A scale that scales nothing.
+    /// A scale is not above zero.
     #[error("{what} scale {value} of workload \"{workload}\" is not a number above 0")]
     Scale {
-        /// Footprint or time.
+        /// Name of the scale: footprint or time.
         what: &'static str,
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// The scale.
+        /// Value of the scale.
         value: f64,
     },
-    /// A name that is not defined.
+    /// A name is not defined.
     #[error("{user} of workload \"{workload}\" names {what} \"{name}\", which does not exist")]
     Unknown {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// What uses the name: an action or a group.
+        /// Action or group that uses the name.
         user: String,
-        /// Disk, endpoint, VM or action.
+        /// Kind of the name: disk, endpoint, VM or action.
         what: &'static str,
-        /// The name.
+        /// Undefined name.
         name: String,
     },
-    /// A block size in a mix that cannot be read.
+    /// A block size in a mix cannot be read.
     #[error("block size in {user} of workload \"{workload}\"")]
     BlockSize {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// The action.
+        /// Action with the mix.
         user: String,
-        /// What is wrong with the text.
+        /// Fault of the text.
         #[source]
         source: Box<ParseError>,
     },
-    /// Weights that choose nothing.
+    /// The weights choose nothing.
     #[error(
         "weights of {user} of workload \"{workload}\" are not all finite, zero or more, and one \
          above zero"
     )]
     Weights {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// A group, a phase or a block-size mix.
+        /// Group, phase or block-size mix.
         user: String,
     },
-    /// An action that does nothing, which a user would repeat for ever without time passing.
+    /// An action does nothing, so that a user would repeat it for ever without time passing.
     #[error("action \"{action}\" of workload \"{workload}\" has no step that takes place")]
     EmptyAction {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// The action.
+        /// Name of the action.
         action: String,
     },
-    /// A replay whose trace was not read.
+    /// The trace of a replay was not read.
     #[error("the trace of workload \"{workload}\" was not read")]
     NoTrace {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
     },
-    /// A replay with other disks than its trace was read for.
+    /// The disks of a replay differ from those that its trace was read for.
     #[error("workload \"{workload}\" has {disks} disks, and its trace was read for {devices}")]
     OtherDisks {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// Its disks.
+        /// Number of its disks.
         disks: usize,
-        /// Devices in the schedule.
+        /// Number of devices in the schedule.
         devices: usize,
     },
-    /// More of something than ids allow.
+    /// There are more of something than ids allow.
     #[error("workload \"{workload}\" has {count} {what}; at most {max} can be numbered")]
     TooMany {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// What there is too much of.
+        /// Kind of things that are too many.
         what: &'static str,
-        /// How many there are.
+        /// Number of them.
         count: u64,
-        /// How many there may be.
+        /// Largest allowed number.
         max: u64,
     },
 }
 
-/// A name that is not defined.
+/// Creates the error of an undefined name.
 pub fn unknown(workload: &Workload, user: String, what: &'static str, name: &str) -> BuildError {
     BuildError::Unknown { workload: workload.name.clone(), user, what, name: name.to_owned() }
 }

@@ -25,26 +25,26 @@ impl Mix {
 /// Users that behave alike.
 #[derive(Debug, Clone)]
 pub struct Group {
-    /// Position of the VM its users compute on.
+    /// Position of the VM that runs the users' CPU work.
     pub vm: u16,
     pub load: Load,
     pub windows: Windows,
     pub mix: Mix,
-    /// Times with another mix; where several hold, the first one listed does.
+    /// Times with another mix. If several apply, the first one listed wins.
     pub phases: Box<[(Windows, Mix)]>,
 }
 
 impl Group {
-    /// The next action of a user that starts one now.
+    /// Draws the next action of a user that starts one now.
     #[inline]
     pub fn action(&self, now: Nanos, stream: &mut Stream) -> u16 {
         let phase = self.phases.iter().find(|(windows, _)| windows.is_active(now));
         phase.map_or(&self.mix, |(_, mix)| mix).draw(stream)
     }
 
-    /// When a closed user that is ready at `at` starts: then, or in the next window. Users
-    /// that were asleep do not all start at once: each comes at a random part of its
-    /// think time, as if it had been thinking when the window opened.
+    /// Start of a closed user that is ready at `at`: then, or in the next window. Users that slept
+    /// do not all start at once: each starts at a random part of its think time, as if it had been
+    /// thinking when the window opened.
     pub fn closed_start(&self, at: Nanos, think: Draw, stream: &mut Stream) -> Option<Nanos> {
         if self.windows.is_active(at) {
             return Some(at);
@@ -55,7 +55,7 @@ impl Group {
     }
 }
 
-/// How a group's actions arrive.
+/// Arrival process of a group's actions.
 #[derive(Debug, Clone)]
 pub enum Load {
     Closed { think: Draw },
@@ -63,15 +63,15 @@ pub enum Load {
     Open(Box<Arrivals>),
 }
 
-/// A grid of intended starts on the clock of the group's active time.
+/// Grid of intended starts on the clock of the group's active time.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// Nanoseconds between one user's intended starts; infinite for a rate of zero.
+    /// Nanoseconds between the intended starts of one user; infinite for a rate of zero.
     pub period_ns: f64,
 }
 
 impl Pace {
-    /// A user's random phase.
+    /// Draws a user's random phase.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -81,7 +81,7 @@ impl Pace {
         Nanos((stream.unit() * self.period_ns.min(1e18)) as u64)
     }
 
-    /// Active time of the intended start with this number. Multiplied, not added up, so
+    /// Active time of the intended start with this number. It is multiplied and not added up, so
     /// that a rate holds for ever.
     #[inline]
     #[expect(
@@ -97,19 +97,20 @@ impl Pace {
     }
 }
 
-/// Arrivals and who is free to take them.
+/// Arrivals, and the users that are free to take them.
 #[derive(Debug, Clone)]
 pub struct Arrivals {
     pub stream: Stream,
     pub rhythm: Rhythm,
     /// Active time of the next arrival.
     pub next_active_ns: f64,
-    /// Wall time of the next arrival; the end of time if there is none.
+    /// Wall time of the next arrival; `Nanos::MAX` if there is none.
     pub next: Nanos,
-    /// Actions under way at most, and arrivals waiting at most.
+    /// Most actions under way, and most arrivals waiting.
     pub limit: usize,
-    /// Users made so far, and those without an action.
+    /// Number of users made so far.
     pub made: usize,
+    /// Users without an action.
     pub free: Vec<u32>,
     pub waiting: VecDeque<Nanos>,
 }
@@ -128,7 +129,7 @@ impl Arrivals {
         }
     }
 
-    /// Draws the first arrival that is not before this moment.
+    /// Draws arrivals up to the first one at or after `begin`.
     pub fn draw_from(&mut self, begin: Nanos, windows: &Windows) -> Option<Nanos> {
         loop {
             let next = self.draw(windows)?;
@@ -138,9 +139,9 @@ impl Arrivals {
         }
     }
 
-    /// Draws the next arrival; none if the group is never active again. A Poisson process
-    /// has no memory, so one that stops outside windows is one on the active clock; gaps of
-    /// other kinds go on where they were when the window closed.
+    /// Draws the next arrival; none if the group is never active again. A Poisson process has no
+    /// memory, so one that pauses outside windows is still one on the active clock. Gaps of other
+    /// kinds continue where they were when the window closed.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
@@ -154,8 +155,8 @@ impl Arrivals {
         Some(self.next)
     }
 
-    /// Names the arrivals before `now` that nobody has taken up. They are drawn from copies, so
-    /// that the same ones come when somebody does.
+    /// Calls `each` for the arrivals before `now` that were not processed yet. They are drawn from
+    /// copies, so that the same arrivals come when they are processed.
     pub fn due_before(&self, now: Nanos, windows: &Windows, mut each: impl FnMut(Nanos)) {
         if self.next >= now {
             return;

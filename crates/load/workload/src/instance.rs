@@ -8,53 +8,53 @@ use state_machine::{
 };
 use units::Nanos;
 
-use crate::address::{Addresses, Wanted};
+use crate::address::{Addresses, BlockRequest};
 use crate::group::{Arrivals, Group, Load, Pace};
 use crate::moving::{MoveOrder, POLL, Task};
 use crate::payload::Payload;
 use crate::program::{Op, Program};
 
-/// One instance of a workload: all its users, their dialogues and its disks' addresses.
+/// Instance of a workload: all its users, their dialogues and its disks' addresses.
 #[derive(Debug, Clone)]
 pub struct WorkloadMachine {
     pub(crate) program: Program,
     pub(crate) groups: Vec<Group>,
     pub(crate) addresses: Addresses,
     pub(crate) payload: Payload,
-    /// Whether CPU steps burn a core.
+    /// True if CPU steps burn a core.
     pub(crate) burn: bool,
     pub(crate) seeds: Seeds,
-    /// What its steps that move disks ask, and whose turn it is.
+    /// Orders for its steps that move disks.
     pub(crate) orders: Vec<Arc<MoveOrder>>,
     turn: usize,
+    /// Memory of the users that few events need, by user.
     pub(crate) users: Vec<User>,
-    /// By user.
     pub(crate) asides: Vec<Aside>,
     pub(crate) strands: Vec<Strand>,
     pub(crate) counters: Vec<u32>,
-    /// When its users come.
+    /// Time at which the users begin.
     begins: Nanos,
 }
 
-/// Where an instance's random streams begin.
+/// Seeds of an instance's random streams.
 #[derive(Debug, Clone)]
 pub struct Seeds {
     pub seed: u64,
-    /// Tile, workload's position in it, copy.
+    /// Tile, position of the workload in the tile, and copy.
     pub path: [u64; 3],
-    /// Which measurement of the run.
+    /// Number of the measurement in the run.
     pub round: u64,
 }
 
 impl Seeds {
-    /// Arrivals of an open group.
+    /// Stream of the arrivals of an open group.
     pub fn arrivals(&self, group: usize) -> Stream {
         let [tile, position, copy] = self.path;
         let path = [tile, position, copy, self.round, group as u64];
         Stream::derive(self.seed, &path, Purpose::Arrivals)
     }
 
-    /// Contents of what is written.
+    /// Contents of writes.
     pub fn payload(&self) -> Payload {
         let [tile, position, copy] = self.path;
         Payload::new(self.seed, &[tile, position, copy, self.round])
@@ -67,9 +67,9 @@ impl Seeds {
     }
 }
 
-/// Someone who holds one dialogue at a time: what each answer needs, on one line of the processor's
-/// cache. A step of 40 tiles has tens of thousands, each of whom comes seldom, so that what one takes
-/// is mostly waiting for memory.
+/// User, who holds one dialogue at a time: the fields that each event needs, in one cache line. A
+/// step of 40 tiles has tens of thousands of users, and each is handled seldom, so that handling
+/// one is mostly waiting for memory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[repr(align(64))]
 pub(crate) struct User {
@@ -77,32 +77,32 @@ pub(crate) struct User {
     pub group: u16,
     action: u16,
     is_busy: bool,
-    /// Whether every I/O and call of the action succeeded so far.
+    /// True if every I/O and call of the action succeeded so far.
     ok: bool,
-    /// Whether an I/O or call of the action was answered.
+    /// True if an I/O or call of the action was answered.
     is_answered: bool,
-    /// Whether a stage is under way.
+    /// True while a stage is under way.
     is_on_stage: bool,
     /// Intended start of the action, or of the next one while idle.
     intended: Nanos,
     started: Nanos,
-    /// First of its strands and counters in the machine's lists.
+    /// First of its strands and counters in the lists of the state machine.
     strands: u32,
     counters: u32,
 }
 
-/// What only some users need.
+/// State that only some users need.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Aside {
-    /// Of one whose workload has stages: the last one, and when it began.
+    /// Last stage, if the workload has stages.
     stage: u16,
     stage_began: Nanos,
-    /// The order that it waits for.
+    /// Order that the user waits for.
     order: Option<u32>,
     pace: PacedUser,
 }
 
-/// A paced user's place on its grid, and the starts it is behind.
+/// Position of a paced user on its grid, and the starts that it is behind.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct PacedUser {
     phase: Nanos,
@@ -110,22 +110,23 @@ struct PacedUser {
     behind: VecDeque<Nanos>,
 }
 
-/// A place in a dialogue. A user has one, and more while parts of it run in parallel.
+/// Position in a dialogue. A user has one strand, and more while parts of the dialogue run in
+/// parallel.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Strand {
     pub user: u32,
-    /// The instruction it is at.
+    /// Current instruction.
     pub op: u32,
-    /// Where it goes when the action has failed.
+    /// Instruction to go to when the action has failed.
     exit: u32,
-    /// I/Os of the current access, or calls of the current step, still to be answered.
+    /// I/Os of the current access, or calls of the current step, that are not answered.
     left: u32,
-    /// Of a copy, the block.
+    /// Block of a copy.
     block: u32,
 }
 
-/// What a timer is for: two bits of the token; the rest is the position of a strand, a
-/// user or a group.
+/// Receiver of a timer: two bits of the token. The other bits are the position of a strand, a user
+/// or a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Timer {
     Strand = 0,
@@ -135,7 +136,7 @@ enum Timer {
 
 const TIMER_SHIFT: u32 = 30;
 
-/// Strands, users and groups are each numbered below this.
+/// Limit on the numbers of strands, of users and of groups.
 pub const TOKENS_MAX: u64 = 1 << TIMER_SHIFT;
 
 fn token(timer: Timer, position: u32) -> Token {
@@ -167,14 +168,14 @@ impl WorkloadMachine {
         }
     }
 
-    /// The machine that the same plan gives in another round (`InstancePlan::round`). This one
-    /// must not have seen an event yet.
+    /// Creates the state machine that the same plan gives in another round (`InstancePlan::round`).
+    /// This one must not have seen an event yet.
     #[must_use]
     pub fn in_round(&self, round: u64) -> Self {
         let mut other = self.clone();
         other.seeds.round = round;
         other.payload = other.seeds.payload();
-        // Orders are given to the machines of one round.
+        // Orders belong to the state machines of one round.
         other.orders.clear();
         let mut numbers = vec![0; other.groups.len()];
         for user in &mut other.users {
@@ -190,7 +191,7 @@ impl WorkloadMachine {
         other
     }
 
-    /// Memory for so many users more, and for none beside.
+    /// Reserves memory for exactly `users` more users.
     pub(crate) fn make_room(&mut self, users: usize) {
         self.users.reserve_exact(users);
         self.asides.reserve_exact(users);
@@ -198,7 +199,7 @@ impl WorkloadMachine {
         self.counters.reserve_exact(users * self.program.counters as usize);
     }
 
-    /// Adds a user, the one with this number in its group.
+    /// Adds a user with this number in its group.
     pub(crate) fn add_user(&mut self, group: usize, number: usize) -> u32 {
         let position = u32::try_from(self.users.len()).expect("users were counted before");
         let strands = u32::try_from(self.strands.len()).expect("strands were counted before");
@@ -223,7 +224,7 @@ impl WorkloadMachine {
         position
     }
 
-    /// Its users come at this moment: what they would have begun before is not begun.
+    /// Sets the time at which the users begin; starts that would have been earlier are left out.
     pub(crate) fn begin_at(&mut self, at: Nanos) {
         self.begins = at;
     }
@@ -267,7 +268,7 @@ impl WorkloadMachine {
         let group = &self.groups[usize::from(state.group)];
         let Load::Closed { think } = group.load else { return };
         let Some(at) = group.closed_start(ready, think, &mut state.stream) else {
-            // A user that never starts again is never due.
+            // A user that never starts again must not count as overdue.
             state.intended = Nanos::MAX;
             return;
         };
@@ -279,7 +280,7 @@ impl WorkloadMachine {
         }
     }
 
-    /// Takes up all intended starts of a paced user that have come, and waits for the next.
+    /// Takes all intended starts of a paced user that are due, and waits for the next.
     fn paced_due(&mut self, user: u32, now: Nanos, fx: &mut Effects) {
         loop {
             let state = &self.users[user as usize];
@@ -303,7 +304,7 @@ impl WorkloadMachine {
         }
     }
 
-    /// Takes up all arrivals of an open group that have come, and waits for the next.
+    /// Takes all arrivals of an open group that are due, and waits for the next.
     fn arrive(&mut self, group: usize, now: Nanos, fx: &mut Effects) {
         loop {
             let Group { load, windows, .. } = &mut self.groups[group];
@@ -326,7 +327,7 @@ impl WorkloadMachine {
         }
     }
 
-    /// A user of an open group without an action; a new one while the limit allows.
+    /// User of an open group without an action; a new user while the limit allows.
     fn free_user(&mut self, group: usize) -> Option<u32> {
         let arrivals = self.arrivals(group)?;
         if let Some(user) = arrivals.free.pop() {
@@ -372,11 +373,11 @@ impl WorkloadMachine {
         self.run(strand, now, fx);
     }
 
-    /// Reports a user's action and lets the user go on as its group does.
+    /// Reports a user's action, and lets the user continue as its group does.
     fn finish(&mut self, user: u32, now: Nanos, fx: &mut Effects) {
         let state = &mut self.users[user as usize];
         if std::mem::take(&mut state.is_on_stage) {
-            // The stage in which the action failed.
+            // The action failed in this stage.
             let Aside { stage, stage_began, .. } = self.asides[user as usize];
             self.tell_stage(user, stage, (stage_began, now), false, fx);
         }
@@ -409,7 +410,7 @@ impl WorkloadMachine {
         }
     }
 
-    /// What a strand waited for has happened.
+    /// Advances a strand after the event that it waited for.
     #[inline]
     fn proceed(&mut self, strand: u32, now: Nanos, fx: &mut Effects) {
         let state = &mut self.strands[strand as usize];
@@ -426,7 +427,7 @@ impl WorkloadMachine {
         self.run(strand, now, fx);
     }
 
-    /// Runs a strand until it waits for something.
+    /// Runs a strand until it waits for an event.
     fn run(&mut self, mut strand: u32, now: Nanos, fx: &mut Effects) {
         loop {
             let state = &mut self.strands[strand as usize];
@@ -520,7 +521,8 @@ impl WorkloadMachine {
         }
     }
 
-    /// Reads a block that is copied or compared, and keeps it, or does with it what is meant.
+    /// Reads a block for a copy or comparison and keeps it, or does the second half with the kept
+    /// block.
     fn copy(&mut self, strand: u32, copy: u32, content: Content, now: Nanos, fx: &mut Effects) {
         let copy = &self.program.copies[copy as usize];
         let state = self.strands[strand as usize];
@@ -541,7 +543,7 @@ impl WorkloadMachine {
         });
     }
 
-    /// Tells of a stage as of an action.
+    /// Reports a stage as an action.
     fn tell_stage(
         &self,
         user: u32,
@@ -560,7 +562,7 @@ impl WorkloadMachine {
         }));
     }
 
-    /// Has something done to a disk of a running machine, or looks whether it has been.
+    /// Orders a task on a disk of a running VM, or checks if it is done.
     fn ask(&mut self, strand: u32, now: Nanos, fx: &mut Effects) {
         let Strand { user, op, .. } = self.strands[strand as usize];
         let Op::Ask { task, stages } = self.program.ops[op as usize] else { return };
@@ -589,8 +591,8 @@ impl WorkloadMachine {
         fx.wake_at(now + POLL, token(Timer::Strand, strand));
     }
 
-    /// Where there is no machine (ideal storage, warming) a move takes no time, and a snapshot that
-    /// for which it is kept.
+    /// Skips a task if there is no VM (ideal storage, warming): a move takes no time, and a
+    /// snapshot the time for which it is kept.
     fn ask_nobody(&mut self, strand: u32, task: Task, now: Nanos, fx: &mut Effects) {
         let user = self.strands[strand as usize].user as usize;
         let order = &mut self.asides[user].order;
@@ -620,7 +622,7 @@ impl WorkloadMachine {
         let user = &mut self.users[self.strands[strand as usize].user as usize];
         let block = &access.blocks[access.size.draw(&mut user.stream)];
         let is_write = access.operation == Operation::Write;
-        let mut wanted = Wanted { now, length: block.length, is_write };
+        let mut wanted = BlockRequest { now, length: block.length, is_write };
         let offset = self.addresses.offset(&block.place, &mut wanted, &mut user.stream);
         let pattern = if is_write { self.payload.next(&access.data) } else { Pattern::default() };
         let durable = access.durable > 0.0 && user.stream.chance(access.durable);
@@ -685,8 +687,8 @@ impl Machine for WorkloadMachine {
         }
     }
 
-    /// A start that waits in line behind a paced user counts for the action the user is at,
-    /// any other that has not begun for its group's first.
+    /// Lists waiting actions. A start that waits behind a paced user counts as the user's current
+    /// action; any other that has not begun counts as its group's first action.
     fn waiting_for(&self, now: Nanos, each: &mut dyn FnMut(ActionOpen)) {
         for (user, aside) in self.users.iter().zip(&self.asides) {
             let group = &self.groups[usize::from(user.group)];
@@ -699,7 +701,7 @@ impl Machine for WorkloadMachine {
             }
             if let Load::Paced { pace, .. } = &group.load {
                 aside.pace.behind.iter().for_each(|intended| open(*intended, false));
-                // A driver that was held has not fired the timers of these.
+                // A driver that was blocked has not fired these timers.
                 (aside.pace.number..)
                     .map_while(|number| start_on_grid(&aside.pace, number, pace, group))
                     .take_while(|intended| *intended < now)
@@ -716,22 +718,22 @@ impl Machine for WorkloadMachine {
     }
 }
 
-/// A flush of a disk.
+/// Flush of a disk.
 fn flush(token: Token, (disk, kind): (DiskId, KindId), due: Nanos) -> IoRequest {
     let (operation, pattern) = (Operation::Flush, Pattern::default());
     let (offset, length, durable) = (0, 0, false);
     IoRequest { token, disk, operation, kind, offset, length, due, pattern, durable }
 }
 
-/// Something about the whole disk of a request: to a model, a durable write of metadata.
+/// Request about a whole disk: for a model, a durable write of metadata.
 fn of_disk(request: IoRequest, content: Content) -> IoRequest {
     let pattern = Pattern { content, ..Pattern::default() };
     let (operation, length) = (Operation::Write, METADATA);
     IoRequest { operation, length, pattern, durable: true, ..request }
 }
 
-/// Intended start of an I/O or a call emitted now. Until the action's first answer, an I/O is as late
-/// as the action started; later ones follow answers and are due when they are emitted.
+/// Intended start of an I/O or call that is emitted now. Until the action's first answer, an I/O is
+/// as late as the action started. Later ones follow answers and are due when they are emitted.
 #[inline]
 fn due(user: &User, now: Nanos) -> Nanos {
     if user.is_answered {

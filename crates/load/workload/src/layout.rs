@@ -1,4 +1,4 @@
-//! What is built, and what its ids mean.
+//! Plan of an instance, and the meaning of its ids.
 
 use std::sync::Arc;
 
@@ -9,95 +9,95 @@ use units::Bytes;
 use crate::InstanceMachine;
 use crate::replay::Schedule;
 
-/// One instance to build: a workload at its place in the run.
+/// Plan of one instance: a workload at its place in the run.
 #[derive(Debug, Clone, Copy)]
 pub struct InstancePlan<'a> {
-    /// The checked definition.
+    /// Checked definition.
     pub workload: &'a Workload,
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Which measurement of the run. Another round has other arrivals, thoughts, addresses
-    /// and contents, so that a cache cannot learn a sequence by heart; what is popular
-    /// (hot spots, Zipf ranks, places of streams) stays the same.
+    /// Number of the measurement in the run. Another round has other arrivals, think times,
+    /// addresses and contents, so that a cache cannot learn a sequence. Popularity (hot spots, Zipf
+    /// ranks, places of streams) stays the same.
     pub round: u64,
-    /// Tile, counted from 0.
+    /// Number of the tile, from 0.
     pub tile: u32,
-    /// Position of the workload in its tile, counted from 0.
+    /// Position of the workload in its tile, from 0.
     pub position: u32,
-    /// Which of several of this workload at this position, counted from 0.
+    /// Number of the copy of this workload at this position, from 0.
     pub copy: u32,
-    /// Disk sizes are multiplied by this, above 0.
+    /// Factor for disk sizes, above 0.
     pub footprint: f64,
-    /// Schedule times and drift turnovers are multiplied by this, above 0. Think times, CPU
-    /// costs and rates are not.
+    /// Factor for schedule times and drift turnovers, above 0. Think times, CPU costs and rates are
+    /// not scaled.
     pub time_scale: f64,
-    /// Overrides the workload's own choice.
+    /// CPU mode, if it overrides the workload's own.
     pub cpu: Option<CpuMode>,
-    /// What a workload that is a replay plays; others need none.
+    /// Schedule of a workload that is a replay; others need none.
     pub schedule: Option<&'a Arc<Schedule>>,
 }
 
-/// A machine and what its ids mean.
+/// State machine of an instance, and the meaning of its ids.
 #[derive(Debug, Clone)]
 pub struct Instance {
-    /// The machine, before its first event.
+    /// State machine, before its first event.
     pub machine: InstanceMachine,
     /// Names of its VMs.
     pub vms: Vec<String>,
-    /// Its disks, by `state_machine::DiskId`.
+    /// Disks, by `state_machine::DiskId`.
     pub disks: Vec<DiskLayout>,
     /// Names of its actions, by `state_machine::ActionId`.
     pub actions: Vec<String>,
     /// Names of its user groups, by `state_machine::GroupId`.
     pub groups: Vec<String>,
-    /// Its kinds of I/O and calls, by `state_machine::KindId`.
+    /// Kinds of I/O and calls, by `state_machine::KindId`.
     pub kinds: Vec<KindInfo>,
     /// Names of its endpoints, by `state_machine::EndpointId`.
     pub endpoints: Vec<String>,
 }
 
-/// A virtual disk the machine expects.
+/// Virtual disk that the instance needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskLayout {
     /// Position of its VM in [`Instance::vms`].
     pub vm: usize,
-    /// Its name in the workload.
+    /// Name in the workload.
     pub name: String,
-    /// Its scaled size, a multiple of 1 MiB, at least four times the largest block used on
-    /// it.
+    /// Scaled size: a multiple of 1 MiB, and at least four times the largest block used on the
+    /// disk.
     pub size: Bytes,
-    /// What it holds.
+    /// Content of the disk.
     pub role: Role,
-    /// On which datastore it is meant to lie.
+    /// Datastore that the disk is meant for.
     pub on: On,
 }
 
-/// A kind of I/O or call. Steps that share a name on several disks or in several directions make
+/// Kind of I/O or call. Steps that share a name on several disks or in several directions make
 /// several kinds with that name; a limit on the name is a limit on all of them together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KindInfo {
-    /// Its name for limits; by default disk and step, such as `db-read`.
+    /// Name for limits; by default disk and step, such as `db-read`.
     pub name: String,
-    /// What it is.
+    /// Operation or endpoint.
     pub of: KindOf,
     /// What its calls ask, if that is more than the endpoint's address says.
     pub ask: Option<String>,
 }
 
-/// What a kind is.
+/// Operation or endpoint of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KindOf {
-    /// I/O.
+    /// Kind of I/O.
     Io {
-        /// What its I/Os do; an append is a write.
+        /// Operation; an append is a write.
         direction: Operation,
-        /// Position of its disk in [`Instance::disks`]; a replay's kinds are of all disks, and
-        /// this is the first.
+        /// Position of the disk in [`Instance::disks`]. A replay's kinds cover all disks, and this
+        /// is the first.
         disk: usize,
     },
-    /// Calls.
+    /// Kind of calls.
     Call {
-        /// Position of its endpoint in [`Instance::endpoints`].
+        /// Position of the endpoint in [`Instance::endpoints`].
         endpoint: usize,
     },
 }

@@ -7,31 +7,31 @@ use crate::instance::WorkloadMachine;
 use crate::moving::{Carried, MoveOrder};
 use crate::replay::ReplayMachine;
 
-/// What decides for an instance.
+/// State machine of an instance.
 #[derive(Debug, Clone)]
 pub enum InstanceMachine {
-    /// Users and what they do.
+    /// Users and their actions.
     Users(Box<WorkloadMachine>),
-    /// A recorded load.
+    /// Recorded load.
     Replay(Box<ReplayMachine>),
-    /// One of whose disks can move.
+    /// Instance with a disk that can move.
     Carried(Box<Carried<Self>>),
 }
 
 impl InstanceMachine {
-    /// The machine that the same plan gives in another round (`InstancePlan::round`). This one
-    /// must not have seen an event yet.
+    /// Creates the state machine that the same plan gives in another round (`InstancePlan::round`).
+    /// This one must not have seen an event yet.
     #[must_use]
     pub fn in_round(&self, round: u64) -> Self {
         match self {
             Self::Users(machine) => Self::Users(Box::new(machine.in_round(round))),
             Self::Replay(machine) => Self::Replay(Box::new(machine.in_round(round))),
-            // Nobody asks for moves in a round of its own.
+            // Extra rounds (for warming) order no moves.
             Self::Carried(carried) => carried.inner().in_round(round),
         }
     }
 
-    /// The recorded load it plays, if it does.
+    /// Replay, if the instance plays a recorded load.
     pub fn replay(&self) -> Option<&ReplayMachine> {
         match self {
             Self::Users(_) => None,
@@ -40,7 +40,7 @@ impl InstanceMachine {
         }
     }
 
-    /// What asks it to move its disk, if it can.
+    /// Order by which its disk is moved, if it has a disk that can move.
     pub const fn move_order(&self) -> Option<&Arc<MoveOrder>> {
         match self {
             Self::Users(_) | Self::Replay(_) => None,
@@ -48,16 +48,16 @@ impl InstanceMachine {
         }
     }
 
-    /// Its steps that move disks give these orders, in turn. This one must not have seen an
-    /// event yet.
+    /// Sets the orders that its steps that move disks give, in turn. The instance must not have
+    /// seen an event yet.
     pub fn give_orders(&mut self, orders: &[Arc<MoveOrder>]) {
         if let Self::Users(machine) = self {
             machine.orders = orders.to_vec();
         }
     }
 
-    /// Requests must begin and end at multiples of this, a power of two from 512 B. Users ask
-    /// for the blocks that their definition names; a recorded load is rounded.
+    /// Sets the unit of which begin and end of requests must be multiples: a power of two from 512
+    /// B. A recorded load is rounded to it. Users keep the block sizes of their definition.
     pub fn align_to(&mut self, unit: Bytes) {
         match self {
             Self::Users(_) => {}
@@ -85,7 +85,8 @@ impl Machine for InstanceMachine {
         }
     }
 
-    /// A recorded load stays where its trace is, and operations on disks run on one host.
+    /// Saves users only. A recorded load stays where its trace is, and operations on disks run on
+    /// one host.
     fn saved(&self) -> Option<Vec<u8>> {
         match self {
             Self::Users(machine) => machine.saved(),

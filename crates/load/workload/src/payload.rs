@@ -1,10 +1,10 @@
 use spec::workload::DataPattern;
 use state_machine::{Content, Pattern, Purpose, Stream};
 
-/// Contents that dedupable writes repeat.
+/// Number of contents that dedupable writes repeat.
 const CONTENTS: usize = 64;
 
-/// What a step writes.
+/// Content of a step's writes.
 #[derive(Debug, Clone, Copy)]
 pub struct Data {
     compressible_percent: u8,
@@ -25,12 +25,12 @@ impl Data {
     }
 }
 
-/// Seeds of an instance's payloads. They have a stream of their own, so that the data a
-/// workload writes does not change where it writes.
+/// Seeds of an instance's payloads. They have a stream of their own, so that the data that a
+/// workload writes do not change where it writes.
 #[derive(Debug, Clone)]
 pub struct Payload {
     stream: Stream,
-    /// Seeds of the contents that repeat; the same in all instances of a run, as copies of
+    /// Seeds of the contents that repeat. They are the same in all instances of a run, as copies of
     /// one operating system image would be.
     contents: [u64; CONTENTS],
 }
@@ -44,17 +44,17 @@ impl Payload {
         }
     }
 
-    /// Where its random numbers are.
+    /// Stream of its random numbers.
     pub const fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// The same, to go on elsewhere.
+    /// Stream of its random numbers, to be replaced by a saved one.
     pub const fn stream_mut(&mut self) -> &mut Stream {
         &mut self.stream
     }
 
-    /// The pattern of the next write.
+    /// Pattern of the next write.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "below 64")]
     pub fn next(&mut self, data: &Data) -> Pattern {

@@ -1,7 +1,7 @@
 use state_machine::Stream;
 
-/// Chooses among weighted items in constant time: the alias method (Walker 1977), tables
-/// built as by Vose (1991).
+/// Choice among weighted items in constant time: the alias method (Walker 1977), with tables built
+/// as by Vose (1991).
 #[derive(Debug, Clone)]
 pub struct Pick {
     columns: Box<[Column]>,
@@ -9,14 +9,14 @@ pub struct Pick {
 
 #[derive(Debug, Clone, Copy)]
 struct Column {
-    /// The column's own item is taken for fractions below this, in units of 2^-64.
+    /// Limit for fractions that choose the column's own item, in units of 2^-64.
     own_below: u64,
     alias: u32,
 }
 
 impl Pick {
-    /// A table for these weights; none if a weight is negative or not finite, or if all
-    /// are zero.
+    /// Creates a table for these weights. None if a weight is negative or not finite, or if all are
+    /// zero.
     pub fn new(weights: &[f64]) -> Option<Self> {
         let total: f64 = weights.iter().sum();
         let is_valid = weights.iter().all(|weight| *weight >= 0.0) && total.is_finite();
@@ -26,7 +26,7 @@ impl Pick {
         Some(Self { columns: columns(weights, total) })
     }
 
-    /// An item's position. One random number, or none where there is no choice.
+    /// Draws the position of an item, with one random number, or none if there is only one item.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "high and low half of a product")]
     pub fn draw(&self, stream: &mut Stream) -> usize {

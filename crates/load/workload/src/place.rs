@@ -1,10 +1,10 @@
-//! Turns address distributions into numbers and the state they share.
+//! Compiler of address distributions into numbers and the state that they share.
 
 use spec::workload::{Address, Drift as SpecDrift, Reuse, Step};
 use state_machine::{Purpose, Stream};
 use units::Nanos;
 
-use crate::address::{Addresses, Drift, Place, Ranks, ReuseState, SharedWalk};
+use crate::address::{Addresses, Drift, Placement, Ranks, ReuseState, SharedWalk};
 use crate::cursor::Cursor;
 use crate::instance::Seeds;
 use crate::layout::{DiskLayout, InstancePlan};
@@ -16,8 +16,8 @@ use crate::sizes::{for_each_step, sizes};
 use crate::walk::Walk;
 use crate::zipf::Zipf;
 
-/// What a random number of the address state is for; part of its stream's path, after the
-/// disk. Numbers must not change: seeds would mean other addresses.
+/// Use of a random number of the address state; part of the path of its stream, after the disk. The
+/// numbers must not change: the same seeds would then give other addresses.
 #[derive(Debug, Clone, Copy)]
 enum Seeded {
     Sequence = 1,
@@ -26,21 +26,21 @@ enum Seeded {
     Drift = 4,
 }
 
-/// Places the blocks of one workload. Positions of sequential streams belong to their step,
-/// favourites and walks to the part of the disk: all steps that use it share them, and all
-/// users share all of it.
+/// Places the blocks of one workload. Positions of sequential streams belong to their step;
+/// favourites and walks belong to the part of the disk, and all steps that use it share them. All
+/// users share all of this state.
 pub struct Placer<'a> {
     plan: &'a InstancePlan<'a>,
     disks: &'a [DiskLayout],
     seeds: &'a Seeds,
     pub addresses: Addresses,
-    /// Which region each entry of `addresses.ranks`, `walks` and `histories` is for.
+    /// Region of each entry of `addresses.ranks`, `walks` and `histories`.
     rank_keys: Vec<(usize, Region, u64)>,
     walk_keys: Vec<(usize, Region)>,
     history_keys: Vec<(usize, Region, u32)>,
 }
 
-/// Where an access goes: a part of a disk, and the access's number in the program.
+/// Target of an access: a part of a disk, and the access's number in the program.
 #[derive(Debug, Clone, Copy)]
 struct Site {
     disk: usize,
@@ -64,34 +64,35 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// The end of a disk's log, for blocks of any length.
-    pub fn log(&self, disk: usize, lengths: &[u32]) -> Vec<Place> {
-        lengths.iter().map(|_| Place::Sequential { cursor: disk }).collect()
+    /// End of a disk's log, for blocks of any length.
+    pub fn log(&self, disk: usize, lengths: &[u32]) -> Vec<Placement> {
+        lengths.iter().map(|_| Placement::Sequential { cursor: disk }).collect()
     }
 
-    /// The places of blocks of these lengths on a disk, for the access with this number.
+    /// Places of blocks of these lengths on a disk, for the access with this number.
     pub fn places(
         &mut self,
         disk: usize,
         number: u32,
         address: &Address,
         lengths: &[u32],
-    ) -> Vec<Place> {
+    ) -> Vec<Placement> {
         let region = Region::whole(self.disks[disk].size.get());
         self.part(Site { disk, region, number }, address, lengths)
     }
 
-    /// The same inside a part of the disk.
-    fn part(&mut self, site: Site, address: &Address, lengths: &[u32]) -> Vec<Place> {
+    /// Places of blocks inside a part of the disk.
+    fn part(&mut self, site: Site, address: &Address, lengths: &[u32]) -> Vec<Placement> {
         let Site { disk, region, .. } = site;
-        let each =
-            |place: &dyn Fn(u32) -> Place| lengths.iter().map(|length| place(*length)).collect();
+        let each = |place: &dyn Fn(u32) -> Placement| {
+            lengths.iter().map(|length| place(*length)).collect()
+        };
         match address {
             Address::Within(within) => {
                 let inside = region.part(within.start.get(), within.length.get());
                 self.part(Site { region: inside, ..site }, &within.address, lengths)
             }
-            Address::Uniform => each(&|length| Place::Uniform(region.blocks(length))),
+            Address::Uniform => each(&|length| Placement::Uniform(region.blocks(length))),
             Address::Hot(spots) => {
                 let spots: Vec<(f64, f64)> =
                     spots.iter().map(|spot| (spot.io.get(), spot.space.get())).collect();
@@ -99,24 +100,24 @@ impl<'a> Placer<'a> {
             }
             Address::Zipf(zipf) => {
                 let ranks = self.ranks(disk, region, zipf.exponent);
-                each(&|length| Place::Zipf { blocks: region.blocks(length), ranks })
+                each(&|length| Placement::Zipf { blocks: region.blocks(length), ranks })
             }
             Address::ReuseWalk(_) => {
                 let walk = self.walk(disk, region);
-                each(&|length| Place::ReuseWalk { blocks: region.blocks(length), walk })
+                each(&|length| Placement::ReuseWalk { blocks: region.blocks(length), walk })
             }
             Address::Reuse(reuse) => {
                 let (history, habit) = self.habit(disk, region, reuse);
-                each(&|length| Place::Reuse { blocks: region.blocks(length), history, habit })
+                each(&|length| Placement::Reuse { blocks: region.blocks(length), history, habit })
             }
             Address::Sequential(sequential) => {
                 let cursor = self.cursor(site, lengths, sequential.streams);
-                each(&|_| Place::Sequential { cursor })
+                each(&|_| Placement::Sequential { cursor })
             }
             Address::Mixed(mixed) => {
                 let cursor = self.cursor(site, lengths, 1);
                 let random = mixed.random.get();
-                each(&|length| Place::Mixed { random, blocks: region.blocks(length), cursor })
+                each(&|length| Placement::Mixed { random, blocks: region.blocks(length), cursor })
             }
             Address::Drift(drift) => {
                 let base = self.stream(disk, Seeded::Drift, region.begin).unit();
@@ -162,7 +163,7 @@ impl<'a> Placer<'a> {
         self.walk_keys.len() - 1
     }
 
-    /// Positions of the part's history and of this step's habit.
+    /// Positions of the history of the disk's part, and of this step's habit.
     fn habit(&mut self, disk: usize, region: Region, reuse: &Reuse) -> (usize, usize) {
         let key = (disk, region, reuse.page.get());
         let known = self.history_keys.iter().position(|other| *other == key);
@@ -209,8 +210,8 @@ impl<'a> Placer<'a> {
     }
 }
 
-fn drifting(blocks: Blocks, drift: &SpecDrift, base: f64, turnover: Nanos) -> Place {
-    Place::Drift(Drift {
+fn drifting(blocks: Blocks, drift: &SpecDrift, base: f64, turnover: Nanos) -> Placement {
+    Placement::Drift(Drift {
         blocks,
         set: blocks.share(drift.working_set.get()),
         base: blocks.share(base) - 1,
@@ -219,8 +220,9 @@ fn drifting(blocks: Blocks, drift: &SpecDrift, base: f64, turnover: Nanos) -> Pl
     })
 }
 
-/// Spots one after another from the region's start; the rest of the I/O goes to the rest.
-fn hot(region: Region, spots: &[(f64, f64)], length: u32) -> Place {
+/// Hot spots one after another from the region's start. The rest of the I/O goes to the rest of the
+/// region.
+fn hot(region: Region, spots: &[(f64, f64)], length: u32) -> Placement {
     let (mut weights, mut areas, mut begin) = (Vec::new(), Vec::new(), 0.0);
     for (io, space) in spots {
         weights.push(*io);
@@ -230,8 +232,8 @@ fn hot(region: Region, spots: &[(f64, f64)], length: u32) -> Place {
     weights.push((1.0 - weights.iter().sum::<f64>()).max(0.0));
     areas.push(region.part(begin, (1.0 - begin).max(0.0)).blocks(length));
     match Pick::new(&weights) {
-        Some(spot) => Place::Hot { spot, spots: areas.into_boxed_slice() },
-        None => Place::Uniform(region.blocks(length)),
+        Some(spot) => Placement::Hot { spot, spots: areas.into_boxed_slice() },
+        None => Placement::Uniform(region.blocks(length)),
     }
 }
 

@@ -1,22 +1,22 @@
 use state_machine::{Content, DiskId, EndpointId, KindId, Operation, Stream};
 
-use crate::address::Place;
+use crate::address::Placement;
 use crate::draw::Draw;
 use crate::moving::Task;
 use crate::payload::Data;
 use crate::pick::Pick;
 
-/// One instruction of a compiled dialogue. Instructions follow one another unless they say
-/// otherwise; counters and strands are numbered within one user.
+/// Instruction of a compiled dialogue. Instructions follow one another unless they jump. Counters
+/// and strands are numbered within one user.
 #[derive(Debug, Clone, Copy)]
 pub enum Op {
-    /// Issues an access (a position in [`Program::accesses`]) as often as it says.
+    /// Issues an access (a position in [`Program::accesses`]) as often as its count.
     Access(u32),
     Flush {
         disk: DiskId,
         kind: KindId,
     },
-    /// Makes a call (a position in [`Program::calls`]) as often as it says.
+    /// Makes a call (a position in [`Program::calls`]) as often as its count.
     Call(u32),
     Cpu(Draw),
     Wait(Draw),
@@ -30,50 +30,51 @@ pub enum Op {
         counter: u32,
         body: u32,
     },
-    /// Starts branches (positions in [`Program::branches`]); this strand goes on at `next`
-    /// when all have arrived at their [`Op::Join`].
+    /// Starts branches (positions in [`Program::branches`]). This strand continues at `next` when
+    /// all branches have arrived at their [`Op::Join`].
     Fork {
         counter: u32,
         first: u32,
         count: u32,
         next: u32,
     },
-    /// The end of a branch.
+    /// Ends a branch.
     Join {
         counter: u32,
         parent: u32,
     },
-    /// Reads the next block of a copy (a position in [`Program::copies`]), whose number the counter
-    /// has; behind the last one goes on at `done`.
+    /// Reads the next block of a copy (a position in [`Program::copies`]); the counter has the
+    /// block's number. Behind the last block it jumps to `done`.
     CopyRead {
         copy: u32,
         counter: u32,
         done: u32,
     },
-    /// Writes the block that was read, or compares it with one of the other disk.
+    /// Writes the block that was read, or compares it with a block of the other disk.
     CopyWrite(u32),
-    /// Asks for something about a whole disk.
+    /// Issues a request about a whole disk.
     Whole {
         disk: DiskId,
         kind: KindId,
         content: Content,
     },
-    /// Goes on elsewhere.
+    /// Jumps to an instruction.
     Goto(u32),
-    /// A stage begins, which is told as this action.
+    /// Begins a stage, which is reported as this action.
     Begin(u16),
-    /// A stage ends: the action (a position among actions and stages) as which it is told.
+    /// Ends a stage, which is reported as this action (a position among actions and stages).
     Finish(u16),
-    /// Has something done to a disk of a running virtual machine; its stages are told as these.
+    /// Orders a task on a disk of a running virtual machine; its stages are reported as these
+    /// actions.
     Ask {
         task: Task,
         stages: [u16; 3],
     },
-    /// The end of the action.
+    /// Ends the action.
     End,
 }
 
-/// A compiled copy, or a comparison of one.
+/// Compiled copy, or compiled comparison of a copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Copy {
     pub from: DiskId,
@@ -81,16 +82,16 @@ pub struct Copy {
     pub read: KindId,
     pub write: KindId,
     pub length: u32,
-    /// How many blocks.
+    /// Number of blocks.
     pub blocks: u32,
-    /// Blocks of the disk for each of them: it is a random one of these.
+    /// Number of the disk's blocks for each of these; one of them is chosen at random.
     pub among: u32,
-    /// What is done with the block that was read: it is written, or read from the other disk too.
+    /// Operation after the read: a write, or a read from the other disk.
     pub then: Operation,
 }
 
 impl Copy {
-    /// The block of the disk for the one with this number.
+    /// Block of the disk for the block with this number.
     pub fn place(&self, number: u32, stream: &mut Stream) -> u32 {
         let within = if self.among > 1 { stream.below(u64::from(self.among)) } else { 0 };
         let within = u32::try_from(within).unwrap_or(0);
@@ -98,23 +99,23 @@ impl Copy {
     }
 }
 
-/// A part of a dialogue that runs beside others.
+/// Part of a dialogue that runs beside others.
 #[derive(Debug, Clone, Copy)]
 pub struct Branch {
     pub strand: u32,
     pub entry: u32,
-    /// Its [`Op::Join`], where it goes when the action has failed.
+    /// Instruction to go to when the action has failed: the branch's [`Op::Join`].
     pub exit: u32,
 }
 
-/// An action's first and last instruction.
+/// First and last instruction of an action.
 #[derive(Debug, Clone, Copy)]
 pub struct Dialogue {
     pub entry: u32,
     pub exit: u32,
 }
 
-/// A compiled read, write or append.
+/// Compiled read, write or append.
 #[derive(Debug, Clone)]
 pub struct Access {
     pub operation: Operation,
@@ -122,14 +123,14 @@ pub struct Access {
     pub kind: KindId,
     pub count: u32,
     pub size: Pick,
-    /// By the size's position.
+    /// Blocks by the position of their size.
     pub blocks: Box<[Block]>,
     pub data: Data,
     /// Share of writes that are durable before they are answered.
     pub durable: f64,
 }
 
-/// A compiled call.
+/// Compiled call.
 #[derive(Debug, Clone, Copy)]
 pub struct Calls {
     pub endpoint: EndpointId,
@@ -138,14 +139,14 @@ pub struct Calls {
     pub size: u32,
 }
 
-/// A block size and where such blocks go.
+/// Block length, and the places of such blocks.
 #[derive(Debug, Clone)]
 pub struct Block {
     pub length: u32,
-    pub place: Place,
+    pub place: Placement,
 }
 
-/// All actions of a workload, flat.
+/// Compiled actions of a workload, in flat lists.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
     pub ops: Vec<Op>,
@@ -154,8 +155,9 @@ pub struct Program {
     pub calls: Vec<Calls>,
     pub copies: Vec<Copy>,
     pub dialogues: Vec<Dialogue>,
-    /// Strands a user needs: one, and one for each branch that runs at the same time.
+    /// Number of strands that a user needs: one, and one for each branch that runs at the same
+    /// time.
     pub strands: u32,
-    /// Counters a user needs.
+    /// Number of counters that a user needs.
     pub counters: u32,
 }

@@ -1,27 +1,27 @@
-/// A part of a disk, in bytes.
+/// Part of a disk, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
-    /// First byte.
+    /// First byte of the region.
     pub begin: u64,
-    /// First byte after it.
+    /// First byte behind the region.
     pub end: u64,
     /// Size of the disk.
     disk: u64,
 }
 
-/// The places a block of one length can take in a region.
+/// Places of blocks of one length in a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
     /// First place, in strides from the start of the disk.
     pub first: u64,
-    /// How many places, at least 1.
+    /// Number of places, at least 1.
     pub count: u64,
-    /// Bytes from one place to the next.
+    /// Distance from one place to the next, in bytes.
     pub stride: u64,
 }
 
-/// Distance between places for blocks of this length: the length itself, so that random
-/// blocks do not overlap by halves; odd lengths above 4 KiB round up to whole pages, which
+/// Distance between places for blocks of this length, in bytes: the length itself, so that random
+/// blocks do not overlap by halves. Odd lengths above 4 KiB are rounded up to whole pages, which
 /// devices with 4 KiB sectors need.
 pub fn stride(length: u32) -> u64 {
     let length = u64::from(length);
@@ -29,20 +29,20 @@ pub fn stride(length: u32) -> u64 {
 }
 
 impl Region {
-    /// A whole disk.
+    /// Region of a whole disk.
     pub fn whole(disk: u64) -> Self {
         Self { begin: 0, end: disk, disk }
     }
 
-    /// The part that begins at share `start` of this one and is share `length` of it long.
+    /// Part that begins at share `start` of this region and is share `length` of it long.
     pub fn part(self, start: f64, length: f64) -> Self {
         let begin = self.begin + share(self.end - self.begin, start);
         let end = self.begin + share(self.end - self.begin, start + length);
         Self { begin: begin.min(self.end), end: end.min(self.end), ..self }
     }
 
-    /// The places for blocks of this length. A region smaller than a block has one place:
-    /// the block it begins in.
+    /// Places for blocks of this length. A region smaller than a block has one place: the block in
+    /// which it begins.
     pub fn blocks(self, length: u32) -> Blocks {
         let (stride, length) = (stride(length), u64::from(length));
         let first = self.begin.div_ceil(stride);
@@ -63,19 +63,19 @@ impl Blocks {
         (self.first + place) * self.stride
     }
 
-    /// First byte of the place that covers this byte of the disk, or of the nearest one.
+    /// First byte of the place that covers this byte of the disk, or of the nearest place.
     #[inline]
     pub fn covering(&self, byte: u64) -> u64 {
         (byte / self.stride).clamp(self.first, self.first + self.count - 1) * self.stride
     }
 
-    /// How many places a share of them is, at least 1.
+    /// Number of places in a share of all places, at least 1.
     pub fn share(&self, share_of_them: f64) -> u64 {
         share(self.count, share_of_them).clamp(1, self.count)
     }
 }
 
-/// A share of a whole number, rounded; half a byte is lost at most below 2^52.
+/// Share of a whole number, rounded; the error is at most half a byte below 2^52.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_place_is_inside_the_disk_and_inside_the_region_if_one_fits(
+        fn every_place_is_inside_the_region_if_a_block_fits(
             mebibytes in 1_u64..64, start in 0.0..1.0, length in 0.0..1.0, sectors in 1_u32..512
         ) {
             let disk = mebibytes << 20;

@@ -6,32 +6,32 @@ use state_machine::Stream;
 use crate::pick::Pick;
 use crate::region::{Blocks, Region};
 
-/// I/Os of a run that are looked back over at most.
+/// Most I/Os of a run that a search looks back over.
 const RUN_MAX: u64 = 256;
-/// Misaligned places are this side of a multiple of these bytes.
+/// Unit in bytes from whose multiples misaligned places are offset.
 const PLACES: u64 = 4096;
 
-/// What was touched lately in one part of a disk, shared by the steps that use it.
+/// Recently touched pages of one part of a disk, shared by the steps that use it.
 ///
-/// The stack holds pages by how long ago they were touched, whoever touched them; it grows up to
-/// the largest depth that any step asks for, and forgets what is deeper.
+/// The stack holds pages by how long ago any step touched them. It grows up to the largest depth
+/// that any step asks for, and forgets deeper pages.
 #[derive(Debug, Clone)]
 pub struct History {
     stack: ReuseStack,
     pages: Blocks,
-    /// First byte after the part.
+    /// First byte behind the part.
     end: u64,
     /// Most pages that are remembered.
     most: u64,
-    /// Where the next read and the next write are sequential, if they are to be.
+    /// Offsets at which the next read and the next write continue a run, if they do.
     next: [Option<u64>; 2],
-    /// Length of the blocks of the run of each direction, and its chance to go on, if these are its own.
+    /// Block length and chance to continue of the run of each direction, if the run has its own.
     kept: [Option<(u32, f64)>; 2],
-    /// Whether the last jump of each direction went back to what is remembered.
+    /// True for each direction whose last jump went back to a remembered page.
     is_back: [bool; 2],
 }
 
-/// What changes of a history: its pages, the one touched last at the end, and where runs are.
+/// Changing state of a history: its pages, the last touched one at the end, and the runs.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedHistory {
     pages: Vec<u64>,
@@ -40,26 +40,28 @@ pub struct SavedHistory {
     is_back: [bool; 2],
 }
 
-/// One step's habits with a history.
+/// Habit of one step with a history.
 #[derive(Debug, Clone)]
 pub struct Habit {
-    /// Chance that the I/O after a jump is behind it, and that the one after such an I/O is.
+    /// Chance that the I/O after a jump continues behind it.
     enter: f64,
+    /// Chance that the I/O after such a continuation continues, too.
     stay: f64,
-    /// I/Os of a run, on average, where runs have a length of their own.
+    /// Average I/Os of a run, if runs have a length of their own.
     run: f64,
-    /// Whether all of a run have the length of the first, and this step's chance to go on.
+    /// True if all I/Os of a run have the length of the first, and this step's chance to continue.
     is_same_size: bool,
-    /// Which of `depths`; one more is a page anywhere.
+    /// Choice among `depths`; one more item is a page anywhere.
     pub choice: Pick,
-    /// Depths of an entry, pages, first and last.
+    /// First and last depth of each entry, in pages.
     pub depths: Box<[(f64, f64)]>,
-    /// Share of the places up to and with this one, ascending, and how far behind 4 KiB they are.
+    /// Misaligned places: the cumulated share, ascending, and the distance behind a multiple of 4
+    /// KiB.
     misaligned: Box<[(f64, u64)]>,
 }
 
 impl Habit {
-    /// `again` holds shares of I/Os and depths as shares of the pages, ascending.
+    /// Creates a habit. `again` holds shares of I/Os, and depths as shares of the pages, ascending.
     pub fn new(sequential: f64, again: &[(f64, f64)], pages: &Blocks) -> Self {
         let mut weights: Vec<f64> = again.iter().map(|(io, _)| *io).collect();
         weights.push((1.0 - weights.iter().sum::<f64>()).max(0.0));
@@ -83,8 +85,8 @@ impl Habit {
         }
     }
 
-    /// With so many sequential I/Os in a row on average: two states, sequential and not, whose
-    /// shares stay what they are.
+    /// Sets the average number of sequential I/Os in a row: two states, sequential and not, whose
+    /// shares stay the same.
     pub fn in_runs(self, run: Option<f64>) -> Self {
         let Some(run) = run else { return self };
         let enter = self.enter / ((1.0 - self.enter) * run);
@@ -93,12 +95,13 @@ impl Habit {
 }
 
 impl Habit {
-    /// Whether all I/Os of a run that this step begins are as long as its first.
+    /// Sets if all I/Os of a run that this step begins are as long as its first.
     pub fn of_same_size(self, is_same_size: bool) -> Self {
         Self { is_same_size, ..self }
     }
 
-    /// Shares of places and how many bytes behind a multiple of 4 KiB they are.
+    /// Sets misaligned places: their shares, and their distances behind a multiple of 4 KiB in
+    /// bytes.
     #[must_use]
     pub fn misaligned(mut self, by: &[(f64, u32)]) -> Self {
         let mut sum = 0.0;
@@ -110,18 +113,19 @@ impl Habit {
         self
     }
 
-    /// A place of a page of 4 KiB: always the same, so that coming back to the page is coming back
-    /// to all of what was there.
+    /// Misalignment of a page of 4 KiB: always the same, so that returning to the page returns to
+    /// all of its former bytes.
     #[expect(clippy::cast_precision_loss, reason = "the upper 53 bits of a hash")]
     fn place(&self, page: u64) -> u64 {
-        // Another number than the one that chooses the place of a small block.
+        // Inverted, so that this number differs from the one that chooses the place of a small
+        // block.
         let share = (state_machine::mix(!page) >> 11) as f64 / (1_u64 << 53) as f64;
         self.misaligned.iter().find(|(up_to, _)| share < *up_to).map_or(0, |(_, by)| *by)
     }
 }
 
 impl History {
-    /// Nothing touched yet. `page` is a power of two.
+    /// Creates an empty history. `page` is a power of two.
     pub fn new(region: Region, page: u32) -> Self {
         let pages = region.blocks(page);
         Self {
@@ -135,12 +139,12 @@ impl History {
         }
     }
 
-    /// The pages of the part.
+    /// Pages of the part.
     pub fn pages(&self) -> &Blocks {
         &self.pages
     }
 
-    /// Remembers at least as much as this habit asks for.
+    /// Makes the history remember at least the depths of this habit.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -151,8 +155,8 @@ impl History {
         self.most = self.most.max(deepest.ceil() as u64);
     }
 
-    /// The first byte and the length of the next block: this length, whose places are `blocks`, or that of
-    /// the run it is in.
+    /// First byte and length of the next block: the given length, with places in `blocks`, or the
+    /// length of the run that continues.
     #[inline]
     pub fn next(
         &mut self,
@@ -189,20 +193,22 @@ impl History {
         (offset, length)
     }
 
-    /// Away from the multiple of 4 KiB that a block covers or begins at, if it still fits.
+    /// Moves a block away from its multiple of 4 KiB by the page's misalignment, if it still fits.
     fn misplace(&self, habit: &Habit, offset: u64, length: u32) -> u64 {
         let page = offset / PLACES;
         let moved = page * PLACES + habit.place(page);
         if moved + u64::from(length) <= self.end { moved } else { offset }
     }
 
-    /// A run over what was touched ends where that ends.
+    /// Returns true if a run may continue at this offset: a run over remembered pages ends where
+    /// they end.
     fn may_go_on(&self, way: usize, at: u64) -> bool {
         let page = (at / self.pages.stride).saturating_sub(self.pages.first);
         !self.is_back[way] || self.stack.contains(PageId(page))
     }
 
-    /// Back to a page, or to any.
+    /// Jumps back to a remembered page, or to any page. Returns the offset, and true for a
+    /// remembered page.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -215,11 +221,11 @@ impl History {
         goes_on: bool,
         stream: &mut Stream,
     ) -> (u64, bool) {
-        // A run begins where a run that is remembered began, if it is not much longer.
+        // A run begins where the remembered run began, if that is not much longer.
         let length =
             if goes_on { blocks.stride * (habit.run as u64).min(RUN_MAX) } else { blocks.stride };
         let found = habit.depths.get(habit.choice.draw(stream)).and_then(|(from, to)| {
-            // Evenly on a scale of logarithms, as miss-ratio curves are drawn.
+            // Even on a logarithmic scale, as miss-ratio curves are drawn.
             let ratio = libm::log(to / from);
             let depth = (from * libm::exp(stream.unit() * ratio)) as u64;
             Some(self.begin(depth, self.stack.page_at(depth)?.0, length))
@@ -227,7 +233,7 @@ impl History {
         if blocks.stride > self.pages.stride
             && let Some(page) = found
         {
-            // The last place is further on only where the part ends within a block.
+            // Only where the part ends within a block does the last place lie further on.
             let last = blocks.offset(blocks.count - 1);
             return (self.pages.offset(page).clamp(blocks.offset(0).min(last), last), true);
         }
@@ -236,8 +242,8 @@ impl History {
         (blocks.covering(byte), found.is_some())
     }
 
-    /// The first page of a block or run of this length that holds this page: what was touched
-    /// right before it, page by page, was touched by the same.
+    /// First page of a block or run of this length that ends in this page: pages touched right
+    /// before it, in order, were touched by the same block or run.
     fn begin(&self, depth: u64, page: u64, length: u64) -> u64 {
         let more = (length / self.pages.stride).saturating_sub(1);
         let before = (1..=more.min(page)).take_while(|back| {
@@ -246,14 +252,14 @@ impl History {
         page - before.count() as u64
     }
 
-    /// Where in a page its smaller blocks are: always at the same place, so that coming back to
-    /// the page is coming back to the block.
+    /// Offset of smaller blocks in a page: always the same, so that returning to the page returns
+    /// to the block.
     fn inside(&self, page: u64, stride: u64) -> u64 {
         let places = self.pages.stride / stride;
         if places > 1 { state_machine::mix(page) % places * stride } else { 0 }
     }
 
-    /// What is remembered, and where runs are.
+    /// Remembered pages, and the runs.
     pub fn saved(&self) -> SavedHistory {
         let Self { stack, pages: _, end: _, most: _, next, kept, is_back } = self;
         let deepest = stack.pages() as u64;
@@ -261,7 +267,7 @@ impl History {
         SavedHistory { pages: pages.collect(), next: *next, kept: *kept, is_back: *is_back }
     }
 
-    /// Goes on from there.
+    /// Restores a saved state.
     pub fn go_on_from(&mut self, saved: SavedHistory) {
         let SavedHistory { pages, next, kept, is_back } = saved;
         self.stack = ReuseStack::new();
@@ -271,8 +277,9 @@ impl History {
         (self.next, self.kept, self.is_back) = (next, kept, is_back);
     }
 
-    /// A misaligned block counts as if it began on the multiple of 4 KiB before: it has as many pages as
-    /// an aligned one, and its neighbours on a disk of such blocks have others.
+    /// Remembers the pages of a block. A misaligned block counts as if it began on the multiple of
+    /// 4 KiB before: it has as many pages as an aligned one, and its neighbours on a disk of such
+    /// blocks have others.
     fn touch(&mut self, offset: u64, length: u32) {
         if self.most == 0 {
             return;
@@ -290,7 +297,7 @@ impl History {
     }
 }
 
-/// Whole 4 KiB pages from 4 KiB on, sectors below.
+/// Aligns an offset to whole 4 KiB pages from 4 KiB on, to sectors below.
 fn align(at: u64, length: u32) -> u64 {
     at.next_multiple_of(crate::cursor::alignment(length))
 }

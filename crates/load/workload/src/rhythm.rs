@@ -1,4 +1,4 @@
-//! When open arrivals come: gaps of any distribution, at a rate that bursts raise.
+//! Open arrivals: gaps of any distribution, at a rate that bursts raise.
 
 use state_machine::Stream;
 
@@ -10,18 +10,18 @@ type Gaps = Option<(Pick, Box<[f64]>)>;
 /// Arrivals on the clock of the group's active time.
 ///
 /// Gaps are drawn in units of the mean gap and spent at the rate of the moment (a renewal process
-/// whose clock is modulated), so that the rate of each state is kept whatever the gaps are.
+/// whose clock is modulated), so that the rate of each state holds whatever the gaps are.
 #[derive(Debug, Clone)]
 pub struct Rhythm {
     base: State,
-    /// The first that is under way at a moment holds.
+    /// Kinds of bursts. The first kind that is under way decides.
     bursts: Box<[Bursts]>,
 }
 
-/// What is so outside bursts, or in one kind of them.
+/// Rate and gaps outside bursts, or in one kind of them.
 #[derive(Debug, Clone)]
 struct State {
-    /// Mean gap in nanoseconds; infinite where nothing comes.
+    /// Mean gap in nanoseconds; infinite if nothing arrives.
     gap_ns: f64,
     gaps: Gaps,
 }
@@ -31,27 +31,27 @@ struct State {
 struct Bursts {
     state: State,
     length_ns: f64,
-    /// One of them begins in each.
+    /// Length of a period, in which one burst begins, in nanoseconds.
     period_ns: f64,
-    /// The next one, or the one under way.
+    /// Begin of the next burst, or of the one under way, in nanoseconds.
     begin_ns: f64,
-    /// Periods that have begun, the one of `begin_ns` included.
+    /// Number of periods that have begun, including that of `begin_ns`.
     periods: f64,
 }
 
-/// Bursts as they are asked for. Times in nanoseconds, shares 0 to 1.
+/// Bursts as defined. Times in nanoseconds, shares 0 to 1.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct BurstPlan {
     pub io: f64,
     pub time: f64,
     pub length_ns: f64,
-    /// Gaps by weight; those outside bursts, if none.
+    /// Gaps by weight; if empty, the same as outside bursts.
     pub gaps: Vec<(f64, f64)>,
 }
 
-/// Gaps by weight: mixtures of exponentials stand for arrivals in groups (Feldmann and Whitt,
-/// "Fitting mixtures of exponentials to long-tail distributions to analyze network performance
-/// models", Performance Evaluation 31, 1998). Scaled, so that the rate stays.
+/// Scales gaps to a mean of 1, so that the rate stays. Mixtures of exponentials stand for arrivals
+/// in groups (Feldmann and Whitt, "Fitting mixtures of exponentials to long-tail distributions to
+/// analyze network performance models", Performance Evaluation 31, 1998).
 fn scaled(gaps: &[(f64, f64)]) -> Gaps {
     let weights: Vec<f64> = gaps.iter().map(|(_, weight)| *weight).collect();
     let total: f64 = weights.iter().sum();
@@ -61,9 +61,9 @@ fn scaled(gaps: &[(f64, f64)]) -> Gaps {
 }
 
 impl Rhythm {
-    /// So many arrivals a second. Bursts of a kind take their share of the time that kinds before
-    /// them leave.
-    pub fn new(rate: f64, gaps: &[(f64, f64)], bursts: &[Wanted], stream: &mut Stream) -> Self {
+    /// Creates arrivals at this rate per second. Bursts of a kind take their share of the time that
+    /// earlier kinds leave.
+    pub fn new(rate: f64, gaps: &[(f64, f64)], bursts: &[BurstPlan], stream: &mut Stream) -> Self {
         let gap_ns =
             |share: f64| if rate * share > 0.0 { 1e9 / (rate * share) } else { f64::INFINITY };
         let base_gaps = scaled(gaps);
@@ -85,7 +85,7 @@ impl Rhythm {
         Self { base, bursts }
     }
 
-    /// The first arrival after a moment; none if there never is one.
+    /// First arrival after a time; none if there never is one.
     #[inline]
     pub fn next(&mut self, mut at: f64, stream: &mut Stream) -> Option<f64> {
         let comes = |state: &State| state.gap_ns.is_finite();
@@ -109,19 +109,19 @@ impl Rhythm {
         }
     }
 
-    /// Of each kind of burst where it begins, and how many periods have begun.
+    /// Begin of each kind's burst, and the number of its periods that have begun.
     pub fn bursts(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.bursts.iter().map(|bursts| (bursts.begin_ns, bursts.periods))
     }
 
-    /// Goes on from there.
+    /// Restores saved bursts.
     pub fn go_on_from(&mut self, saved: &[(f64, f64)]) {
         for (own, (begin_ns, periods)) in self.bursts.iter_mut().zip(saved) {
             (own.begin_ns, own.periods) = (*begin_ns, *periods);
         }
     }
 
-    /// What is so at a moment, and until when.
+    /// State at a time, and the end of that state.
     fn state(&self, at: f64) -> (&State, f64) {
         let mut until = f64::INFINITY;
         for bursts in &self.bursts {
@@ -136,7 +136,7 @@ impl Rhythm {
 }
 
 impl State {
-    /// With this mean.
+    /// Draws a gap with this mean.
     #[inline]
     fn gap(&self, mean: f64, stream: &mut Stream) -> f64 {
         let scale = self.gaps.as_ref().map_or(1.0, |(pick, gaps)| gaps[pick.draw(stream)]);
@@ -145,7 +145,7 @@ impl State {
 }
 
 impl Bursts {
-    fn new(state: State, wanted: &Wanted, stream: &mut Stream) -> Self {
+    fn new(state: State, wanted: &BurstPlan, stream: &mut Stream) -> Self {
         let period_ns = wanted.length_ns / wanted.time;
         let mut bursts =
             Self { state, length_ns: wanted.length_ns, period_ns, begin_ns: 0.0, periods: 0.0 };
@@ -153,14 +153,14 @@ impl Bursts {
         bursts
     }
 
-    /// Chooses the moment of the next period's burst.
+    /// Draws the begin of the next period's burst.
     fn begin(&mut self, stream: &mut Stream) {
         let room = self.period_ns - self.length_ns;
         self.begin_ns = self.periods * self.period_ns + stream.unit() * room;
         self.periods += 1.0;
     }
 
-    /// Goes on to the next burst when this one is over.
+    /// Advances to the next burst when this one is over.
     fn go_on(&mut self, at: f64, stream: &mut Stream) {
         while at >= self.begin_ns + self.length_ns {
             self.begin(stream);
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn bursts_have_their_share_of_the_arrivals_and_the_rate_stays() {
         let mut stream = stream();
-        let wanted = |io, time, length_ns| Wanted { io, time, length_ns, gaps: Vec::new() };
+        let wanted = |io, time, length_ns| BurstPlan { io, time, length_ns, gaps: Vec::new() };
         // A minute of a hundredth of the time has 30 %; of the rest a tenth, in seconds, 40 %.
         let bursts = [wanted(0.3, 0.01, 6e9), wanted(0.4, 0.1, 1e9)];
         for gaps in [vec![], vec![(1e-4, 0.8), (1e-2, 0.2)]] {
@@ -235,7 +235,7 @@ mod tests {
     fn all_arrivals_may_come_in_bursts_with_gaps_of_their_own() {
         let mut stream = stream();
         let gaps = vec![(1e-3, 1.0), (1e-6, 9.0)];
-        let bursts = [Wanted { io: 1.0, time: 0.05, length_ns: 1e8, gaps }];
+        let bursts = [BurstPlan { io: 1.0, time: 0.05, length_ns: 1e8, gaps }];
         let rhythm = Rhythm::new(50.0, &[], &bursts, &mut stream);
         let times = arrivals(rhythm, 2000.0, &mut stream);
         assert!((times.len() as f64 / 100_000.0 - 1.0).abs() < 0.05, "{}", times.len());
@@ -248,7 +248,7 @@ mod tests {
     fn without_a_rate_nothing_comes() {
         let mut stream = stream();
         assert_eq!(Rhythm::new(0.0, &[], &[], &mut stream).next(0.0, &mut stream), None);
-        let bursts = [Wanted { io: 0.5, time: 0.5, length_ns: 1e9, gaps: Vec::new() }];
+        let bursts = [BurstPlan { io: 0.5, time: 0.5, length_ns: 1e9, gaps: Vec::new() }];
         let mut rhythm = Rhythm::new(0.0, &[], &bursts, &mut stream);
         assert_eq!(rhythm.next(0.0, &mut stream), None);
     }

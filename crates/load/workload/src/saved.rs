@@ -1,5 +1,6 @@
-//! What a machine of users has become since it was built: everything that changes, and nothing that its
-//! definition says. Another one that was built of the same plan goes on from it to the bit.
+//! Saved state of an instance with users: everything that changes, and nothing that its definition
+//! says. Another instance that was built from the same plan continues from it, identical in every
+//! bit.
 
 use std::collections::VecDeque;
 
@@ -12,7 +13,7 @@ use crate::group::{Arrivals, Load};
 use crate::instance::{Aside, Strand, User, WorkloadMachine};
 use crate::reuse::SavedHistory;
 
-/// A machine's state.
+/// State of an instance.
 #[derive(Debug, Serialize, Deserialize)]
 struct Saved {
     users: Vec<User>,
@@ -20,11 +21,11 @@ struct Saved {
     strands: Vec<Strand>,
     counters: Vec<u32>,
     payload: Stream,
-    /// By group; of an open one.
+    /// Arrivals by group; none for a group that is not open.
     arrivals: Vec<Option<SavedArrivals>>,
-    /// Positions and whose turn it is.
+    /// Positions, and the number of the stream whose turn it is.
     cursors: Vec<(Vec<u64>, u64)>,
-    /// Leaf, what was read last, and what the next write repeats.
+    /// Leaf, block read last, and block that the next write repeats.
     walks: Vec<(u64, u64, Option<u64>)>,
     histories: Vec<SavedHistory>,
 }
@@ -32,7 +33,7 @@ struct Saved {
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedArrivals {
     stream: Stream,
-    /// Of each kind of burst: where it begins, and how many have begun.
+    /// Begin of each kind's burst, and the number of its periods that have begun.
     bursts: Vec<(f64, f64)>,
     next_active_ns: f64,
     next: Nanos,
@@ -42,7 +43,7 @@ struct SavedArrivals {
 }
 
 impl WorkloadMachine {
-    /// What has changed since it was built.
+    /// Saves the state that has changed since the instance was built.
     pub(crate) fn saved(&self) -> Option<Vec<u8>> {
         let Self { groups, addresses, payload, users, asides, strands, counters, .. } = self;
         let Addresses { cursors, ranks: _, walks, reuse } = addresses;
@@ -61,7 +62,7 @@ impl WorkloadMachine {
         postcard::to_stdvec(&saved).ok()
     }
 
-    /// Goes on from there; whether it was of a machine like this.
+    /// Restores a saved state. Returns false if it is of another kind of instance.
     pub(crate) fn go_on_from(&mut self, saved: &[u8]) -> bool {
         let Ok(saved) = postcard::from_bytes::<Saved>(saved) else { return false };
         if !self.is_alike(&saved) {
@@ -84,7 +85,7 @@ impl WorkloadMachine {
         true
     }
 
-    /// Whether that machine has as many of everything, and names nothing that is not here.
+    /// Returns true if the saved state has as many of everything, and no number out of range.
     fn is_alike(&self, saved: &Saved) -> bool {
         let per_user = (self.program.strands as usize, self.program.counters as usize);
         let count = saved.users.len();

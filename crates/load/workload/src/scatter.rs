@@ -1,6 +1,6 @@
 use state_machine::Stream;
 
-/// Puts ranks in a fixed random order over a range: popular blocks are not neighbours.
+/// Permutes ranks in a fixed random order over a range, so that popular blocks are not neighbours.
 ///
 /// A bijection on the next power of two (odd multiplications and shifted exclusive-ors are
 /// both invertible), repeated while it leaves the range: cycle walking (Black and Rogaway
@@ -15,7 +15,7 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// A random order of 0 to `range - 1`; `range` at least 1.
+    /// Creates a random order of 0 to `range - 1`; `range` is at least 1.
     pub fn new(range: u64, stream: &mut Stream) -> Self {
         let bits = 64 - (range - 1).max(1).leading_zeros();
         Self {
@@ -27,7 +27,7 @@ impl Scatter {
         }
     }
 
-    /// The place of a rank.
+    /// Place of a rank.
     #[inline]
     pub fn place(&self, rank: u64) -> u64 {
         let mut place = rank;

@@ -1,4 +1,4 @@
-//! What the definition says about blocks, before anything is compiled.
+//! Block sizes of the definition, before anything is compiled.
 
 use spec::workload::{Action, Size, Step, Workload};
 use units::BlockSize;
@@ -27,7 +27,7 @@ pub fn sizes(
     }
 }
 
-/// The largest block any step uses on a disk; one sector if none does.
+/// Largest block that any step uses on a disk, in bytes; one sector if none does.
 pub fn largest_block(workload: &Workload, disk: &str) -> Result<u32, BuildError> {
     let mut largest = BlockSize::SECTOR.get();
     for_each_step(workload, &mut |user, step| {
@@ -57,10 +57,10 @@ pub fn largest_block(workload: &Workload, disk: &str) -> Result<u32, BuildError>
     Ok(largest)
 }
 
-/// What to do with each step and the action it is in.
+/// Visitor of a step and the action that it is in.
 type Visit<'v> = dyn FnMut(&str, &Step) -> Result<(), BuildError> + 'v;
 
-/// Visits all steps, also those inside other steps.
+/// Visits all steps, including those inside other steps.
 pub fn for_each_step(workload: &Workload, visit: &mut Visit) -> Result<(), BuildError> {
     fn walk(user: &str, steps: &[Step], visit: &mut Visit) -> Result<(), BuildError> {
         steps.iter().try_for_each(|step| match step {
@@ -73,7 +73,7 @@ pub fn for_each_step(workload: &Workload, visit: &mut Visit) -> Result<(), Build
     workload.actions.iter().try_for_each(|action| walk(&action_name(action), &action.steps, visit))
 }
 
-/// How errors name an action.
+/// Name of an action for errors.
 pub fn action_name(action: &Action) -> String {
     format!("action \"{}\"", action.name)
 }

@@ -1,19 +1,19 @@
 use state_machine::Stream;
 
-/// Blocks of a leaf.
+/// Number of blocks of a leaf.
 const LEAF: u64 = 8;
-/// Every step may reach all of the 2^6 leaves around.
+/// Lowest level of a climb: every step may reach all of the 2^6 leaves around.
 const LEVEL_MIN: u32 = 6;
 /// Chance to climb one level more before coming down.
 const CLIMB: f64 = 0.44;
-/// Writes go to a leaf whose number is a multiple of this.
+/// Divisor of the numbers of the leaves that writes go to.
 const WRITE_LEAVES: u64 = 8;
 /// Share of writes that repeat the block read last.
 const UPDATE: f64 = 0.5;
 /// Share of writes that are followed by a second write of the same block.
 const REWRITE: f64 = 0.15;
 
-/// Where a hierarchical-reuse random walk is.
+/// State of a hierarchical-reuse random walk.
 ///
 /// The model is McNutt's (2000, "The Fractal Structure of Data Reference", chapter 2): the
 /// leaves of a binary tree are visited by climbing a random number of levels from the
@@ -34,12 +34,12 @@ pub struct Walk {
     levels: u32,
     leaf: u64,
     last_read: u64,
-    /// The block that the next write repeats.
+    /// Block that the next write repeats.
     rewrite: Option<u64>,
 }
 
 impl Walk {
-    /// A walk over this many blocks, at least 1, from a random leaf.
+    /// Creates a walk over this many blocks, at least 1, from a random leaf.
     pub fn new(blocks: u64, stream: &mut Stream) -> Self {
         let leaf_blocks = LEAF.min(blocks);
         let leaves = blocks / leaf_blocks;
@@ -49,7 +49,7 @@ impl Walk {
         Self { leaves, leaf_blocks, levels, leaf, last_read, rewrite: None }
     }
 
-    /// The block of the next read.
+    /// Block of the next read.
     #[inline]
     pub fn read(&mut self, stream: &mut Stream) -> u64 {
         self.step(stream);
@@ -57,7 +57,7 @@ impl Walk {
         self.last_read
     }
 
-    /// The block of the next write.
+    /// Block of the next write.
     #[inline]
     pub fn write(&mut self, stream: &mut Stream) -> u64 {
         if let Some(block) = self.rewrite.take() {
@@ -73,12 +73,12 @@ impl Walk {
         block
     }
 
-    /// Where it is: leaf, what was read last, and what the next write repeats.
+    /// State: leaf, block read last, and block that the next write repeats.
     pub const fn saved(&self) -> (u64, u64, Option<u64>) {
         (self.leaf, self.last_read, self.rewrite)
     }
 
-    /// Goes on from there.
+    /// Restores a saved state.
     pub const fn go_on_from(&mut self, (leaf, last_read, rewrite): (u64, u64, Option<u64>)) {
         (self.leaf, self.last_read, self.rewrite) = (leaf, last_read, rewrite);
     }
@@ -93,7 +93,7 @@ impl Walk {
             level += 1;
         }
         let below = self.leaf >> level << level;
-        // The tree's last branches are cut where the region ends.
+        // The region's end cuts the tree's last branches.
         let leaves = (1 << level).min(self.leaves - below);
         self.leaf = below + stream.below(leaves);
     }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seventh_of_fresh_writes_is_written_twice_and_half_repeat_the_last_read() {
+    fn writes_repeat_themselves_and_the_last_read_as_published() {
         let (mut walk, mut stream) = walk(1 << 20);
         let (mut twice, mut repeats, mut fresh) = (0.0, 0.0, 0.0);
         let mut last_write = None;

@@ -1,7 +1,7 @@
 use spec::workload::Schedule;
 use units::Nanos;
 
-/// When something is active: a schedule with its times scaled.
+/// Active times: a schedule with its times scaled.
 #[derive(Debug, Clone, Copy)]
 pub struct Windows {
     start: Nanos,
@@ -13,15 +13,16 @@ enum Shape {
     ToTheEnd,
     Never,
     Once(u64),
-    /// Active for the first, in every second; the first is above zero and below the second.
+    /// Active for the first number of nanoseconds in each period of the second number. The first is
+    /// above zero and below the second.
     Every(u64, u64),
 }
 
 impl Windows {
-    /// Always active.
+    /// Windows that are always active.
     pub const ALWAYS: Self = Self { start: Nanos::ZERO, shape: Shape::ToTheEnd };
 
-    /// A schedule, with its times multiplied by `time_scale`.
+    /// Creates windows from a schedule, with its times multiplied by `time_scale`.
     pub fn new(schedule: &Schedule, time_scale: f64) -> Self {
         let scaled = |time: Nanos| time.scale(time_scale).0;
         let shape = match (schedule.active.map(scaled), schedule.every.map(scaled)) {
@@ -34,7 +35,7 @@ impl Windows {
         Self { start: Nanos(scaled(schedule.start)), shape }
     }
 
-    /// Whether it is active at this time.
+    /// Returns true if the windows are active at this time.
     #[inline]
     pub fn is_active(&self, at: Nanos) -> bool {
         at >= self.start
@@ -46,7 +47,7 @@ impl Windows {
             }
     }
 
-    /// The first active time not before `at`.
+    /// First active time at or after `at`.
     pub fn next_active(&self, at: Nanos) -> Option<Nanos> {
         if self.is_active(at) {
             return Some(at);
@@ -62,7 +63,7 @@ impl Windows {
         }
     }
 
-    /// The time at which it has been active for `elapsed` in all; none if it never will be.
+    /// Time at which the windows have been active for `elapsed` in all; none if they never will be.
     /// A rate that runs on this clock keeps its value inside windows and stops outside.
     #[inline]
     pub fn at_active(&self, elapsed: Nanos) -> Option<Nanos> {
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn three_of_every_five_minutes_at_a_sixtieth_are_three_of_five_seconds() {
+    fn time_scale_shrinks_windows_and_their_period() {
         let schedule =
             Schedule { start: minutes(1), active: Some(minutes(3)), every: Some(minutes(5)) };
         let windows = Windows::new(&schedule, 1.0 / 60.0);

@@ -7,20 +7,21 @@ use state_machine::Stream;
 /// TOMACS 6(3), algorithm ZRI): no table, so 10^9 blocks cost as much as ten, and about
 /// 1.1 rounds per rank. The approximation of Gray et al. (1994, section 3.2) is not used:
 /// it needs a sum over all ranks and breaks down at exponent 1. Logarithms come from
-/// `libm`, so a seed means the same ranks on every machine.
+/// `libm`, so a seed means the same ranks on every host.
 #[derive(Debug, Clone, Copy)]
 pub struct Zipf {
     ranks: f64,
     exponent: f64,
-    /// Bounds of the inverted area, for the first rank and after the last.
+    /// Bounds of the inverted area, for the first rank and behind the last.
     area_first: f64,
     area_last: f64,
-    /// Distance to the rank below which a point is accepted without a look.
+    /// Distance to the rank below which a point is accepted without a further test.
     squeeze: f64,
 }
 
 impl Zipf {
-    /// For ranks 0 to `ranks - 1`; `ranks` at least 1, `exponent` not negative.
+    /// Creates the distribution of ranks 0 to `ranks - 1`; `ranks` is at least 1, `exponent` is not
+    /// negative.
     #[expect(clippy::cast_precision_loss, reason = "disks have fewer than 2^53 blocks")]
     pub fn new(ranks: u64, exponent: f64) -> Self {
         let mut zipf =
@@ -31,7 +32,7 @@ impl Zipf {
         zipf
     }
 
-    /// A rank, 0 the most popular.
+    /// Draws a rank; 0 is the most popular.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
@@ -49,12 +50,12 @@ impl Zipf {
         }
     }
 
-    /// The popularity of a rank counted from 1, not normalised: x^-q.
+    /// Popularity of a rank counted from 1, not normalised: x^-q.
     fn height(&self, x: f64) -> f64 {
         libm::exp(-self.exponent * libm::log(x))
     }
 
-    /// An integral of the popularity: (x^(1-q) - 1) / (1 - q), which is ln x at q = 1.
+    /// Integral of the popularity: (x^(1-q) - 1) / (1 - q), which is ln x at q = 1.
     fn area(&self, x: f64) -> f64 {
         let log = libm::log(x);
         log * expm1_over((1.0 - self.exponent) * log)
@@ -67,12 +68,12 @@ impl Zipf {
     }
 }
 
-/// (e^t - 1) / t, continued through 0.
+/// Value of (e^t - 1) / t, continued through 0.
 fn expm1_over(t: f64) -> f64 {
     if t.abs() > 1e-8 { libm::expm1(t) / t } else { 1.0 + t / 2.0 }
 }
 
-/// ln(1 + t) / t, continued through 0.
+/// Value of ln(1 + t) / t, continued through 0.
 fn log1p_over(t: f64) -> f64 {
     if t.abs() > 1e-8 { libm::log1p(t) / t } else { 1.0 - t / 2.0 }
 }

@@ -8,14 +8,15 @@ use crate::part::{Alarm, Component, Job, Message, OUT_OF_RANGE, Outbox, PartId, 
 use crate::usage::Usage;
 use crate::watch::{Watched, Watches};
 
-/// Where a virtual disk lies.
+/// The place of a virtual disk: the component that its requests enter, and its range of bytes
+/// there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Volume {
     /// The component its requests enter first.
     pub entry: PartId,
-    /// Its first byte in that component's address space.
+    /// Address of the disk's first byte in that component's address space.
     pub base: u64,
-    /// Its size; requests beyond it fail with EIO.
+    /// Size of the disk; requests beyond it fail with EIO.
     pub size: Bytes,
 }
 
@@ -151,12 +152,13 @@ impl Array {
         }
     }
 
-    /// What went through a part so far.
+    /// Counters of a part, from the start to `now`.
     pub fn usage(&self, part: PartId, now: Nanos) -> Usage {
         self.parts[part.0 as usize].usage(now)
     }
 
-    /// The same to change it, between events: a tier is filled before time begins.
+    /// A part as its own type, to change it between events: a tier is filled before time begins.
+    /// Nothing if it is of another type.
     pub fn part_mut<C: Component>(&mut self, part: PartId) -> Option<&mut C> {
         let part: &mut dyn Any = &mut *self.parts[part.0 as usize];
         part.downcast_mut()

@@ -5,7 +5,8 @@ use units::Nanos;
 use crate::part::{Component, Job, Outbox, PartId};
 use crate::usage::{Meter, Usage};
 
-/// The same time for every job, however many there are: memory, or a processor without limit.
+/// A part that keeps every job for the same time, however many there are: memory, or a processor
+/// without limit.
 #[derive(Debug)]
 pub struct Delay {
     time: Nanos,

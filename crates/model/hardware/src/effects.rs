@@ -3,15 +3,16 @@ use units::Nanos;
 
 use crate::part::Ticket;
 
-/// What a model wants done; `A` is what it wants to be reminded of. Times before the present
-/// count as the present. The driver drains it after every call and reuses it.
+/// Answers and alarms that a model gives to its driver; `A` is what it wants to be reminded of.
+/// Times before the present count as the present. The driver drains the lists after every call
+/// and reuses them.
 #[derive(Debug)]
 pub struct ModelEffects<A> {
     /// Requests answered at a time.
     pub done: Vec<(Nanos, Ticket, Result<(), IoError>)>,
     /// CPU bursts that end at a time: instance and token.
     pub ran: Vec<(Nanos, usize, Token)>,
-    /// Alarms to set.
+    /// Times at which the model asks to be woken, each with what it wants to be reminded of.
     pub alarms: Vec<(Nanos, A)>,
 }
 

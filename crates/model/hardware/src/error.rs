@@ -8,7 +8,7 @@ pub struct ParameterError {
     pub parameter: &'static str,
     /// The value seen, with its unit.
     pub value: String,
-    /// What would have been allowed.
+    /// The values that would have been allowed.
     pub allowed: &'static str,
 }
 

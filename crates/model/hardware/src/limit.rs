@@ -8,7 +8,7 @@ use crate::part::{Component, Job, Outbox, PartId, StreamId, Ticket};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
-/// How many requests may be on their way behind a point.
+/// Limits on the requests that may be on their way behind a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitParameters {
     /// Most outstanding while one stream uses it; at least 1. The HBA's depth per LUN is 30

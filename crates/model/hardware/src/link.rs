@@ -8,7 +8,7 @@ use crate::part::{Component, Job, Outbox, PartId, Ticket};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
-/// What a link is made of.
+/// Speed and latency of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkParameters {
     /// Payload in bytes per second and direction, above zero.
@@ -57,7 +57,7 @@ impl LinkPreset {
         Self::NvmePcie3x4,
     ];
 
-    /// Its name in definitions.
+    /// Name of the preset in definitions.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fc4 => "fc-4g",
@@ -75,7 +75,7 @@ impl LinkPreset {
         Self::ALL.into_iter().find(|preset| preset.name() == name)
     }
 
-    /// Whether hosts reach one another over it.
+    /// True if hosts reach one another over such a link.
     pub const fn is_network(self) -> bool {
         matches!(self, Self::Ethernet1 | Self::Ethernet10 | Self::Ethernet25)
     }
@@ -108,10 +108,10 @@ pub struct Link {
     meter: Meter,
 }
 
-/// One direction: what is on it arrives in the order it was sent.
+/// A direction of a link: messages arrive in the order they were sent.
 #[derive(Debug, Default)]
 struct Lane {
-    /// When the last byte sent so far will have left.
+    /// Time at which the last byte sent so far will have left.
     free_at: Nanos,
     under_way: VecDeque<(Nanos, Job, Result<(), IoError>)>,
     busy: Nanos,

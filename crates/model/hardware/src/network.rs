@@ -22,10 +22,11 @@ pub struct Network {
     meter: Meter,
 }
 
-/// One host's connection.
+/// The connection of a host to the switch.
 #[derive(Debug, Default)]
 struct Port {
-    /// When the last byte sent so far will have left, and the last to be received have come.
+    /// Times at which the last byte sent so far will have left, and the last to be received will
+    /// have come.
     sent_at: Nanos,
     received_at: Nanos,
     traffic: Traffic,
@@ -40,7 +41,7 @@ struct Message {
     length: u32,
 }
 
-/// What went through one host's port.
+/// Bytes and times of a host's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
     /// Bytes that left the host.
@@ -78,7 +79,7 @@ impl Network {
         (from as u64) << 32 | to as u64
     }
 
-    /// What went through a host's port so far; nothing for a host it does not have.
+    /// Traffic of a host's port so far; all zero for a host it does not have.
     pub fn traffic(&self, host: u32) -> Traffic {
         self.ports.get(host as usize).map_or_else(Traffic::default, |port| port.traffic)
     }

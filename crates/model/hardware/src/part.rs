@@ -11,9 +11,9 @@ use crate::usage::Usage;
 pub struct PartId(pub(crate) u32);
 
 impl PartId {
-    /// The driver, as the one who asked.
+    /// Stands for the driver, where it asked for a job.
     pub(crate) const HOST: Self = Self(u32::MAX);
-    /// The array itself, which watches how long a job takes.
+    /// Stands for the array itself, which watches how long a job takes.
     pub(crate) const WATCH: Self = Self(u32::MAX - 1);
 }
 
@@ -22,16 +22,16 @@ impl PartId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u32);
 
-/// Whose job it is (a virtual disk): queue limits are fair between streams.
+/// Number of the virtual disk that a job belongs to: queue limits are fair between streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u32);
 
-/// One piece of work, as a component is asked for it.
+/// A piece of work that a component is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
-    /// Who gets the answer.
+    /// Part that gets the answer, or the driver.
     pub from: PartId,
-    /// What the asker calls it.
+    /// The asker's name for the job, returned with the answer.
     pub ticket: Ticket,
     /// Read, write or flush.
     pub operation: Operation,
@@ -39,7 +39,7 @@ pub struct Job {
     pub offset: u64,
     /// Bytes, zero for a flush.
     pub length: u32,
-    /// Whose work it is.
+    /// Virtual disk that the job belongs to.
     pub stream: StreamId,
 }
 
@@ -54,7 +54,7 @@ impl Job {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Alarm {
     pub(crate) part: PartId,
-    /// Which of the component's servers it belongs to.
+    /// Number that the component gave, by which it tells its alarms apart.
     pub tag: u32,
 }
 
@@ -80,7 +80,7 @@ pub trait Component: Any + Debug + Send {
     /// An alarm this component had set has come due.
     fn wake(&mut self, now: Nanos, tag: u32, out: &mut Outbox);
 
-    /// What went through it so far.
+    /// Counters of the component, from the start to `now`.
     fn usage(&self, now: Nanos) -> Usage;
 }
 
@@ -99,7 +99,7 @@ pub(crate) enum Message {
     },
 }
 
-/// What a component wants done, in the order it asked.
+/// Jobs, answers and alarms that a component gives to others, in the order it made them.
 #[derive(Debug)]
 pub struct Outbox {
     pub(crate) messages: Vec<Message>,
@@ -126,7 +126,7 @@ impl Outbox {
         self.messages.push(Message::Ask { via: self.this, to, job });
     }
 
-    /// Answers a job.
+    /// Answers a job to the part that asked for it.
     #[inline]
     pub fn answer(&mut self, job: &Job, result: Result<(), IoError>) {
         self.answer_to(job.from, job.ticket, result);

@@ -30,7 +30,7 @@ pub struct ServersParameters {
     /// address, upwards and then from the beginning again, as an elevator of a host sorts what
     /// its short queue does not take. Absent: everything comes in as it arrives.
     pub window: Option<Bytes>,
-    /// How its speed varies.
+    /// Variation of the disk's speed over time.
     pub variation: Variation,
 }
 
@@ -59,7 +59,7 @@ pub struct Servers {
     /// Waiting in front by address; the number keeps equal addresses apart.
     outside: BTreeMap<(u64, u64), Job>,
     number: u64,
-    /// Where the elevator is.
+    /// Address at which the elevator is.
     head: u64,
     /// Bytes and requests inside.
     inside: (u64, u32),
@@ -166,7 +166,7 @@ impl Servers {
         self.fill(now, out);
     }
 
-    /// Takes in what has room, by address from where the elevator is.
+    /// Takes in the jobs outside for which there is room, by address from where the elevator is.
     fn fill(&mut self, now: Nanos, out: &mut Outbox) {
         while let Some(key) = self.next_outside() {
             if !self.has_room(&self.outside[&key]) {

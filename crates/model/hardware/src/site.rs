@@ -13,9 +13,9 @@ use state_machine::Slab;
 /// [`IoCost`], and enters the array when it is paid.
 #[derive(Debug)]
 pub struct Site {
-    /// The storage.
+    /// Storage that the hosts share.
     pub array: Array,
-    /// The hosts.
+    /// Hosts, found by their position.
     pub hosts: Vec<HostCpu>,
     places: Vec<InstancePlace>,
     io_cost: IoCost,
@@ -24,23 +24,24 @@ pub struct Site {
     host_effects: HostEffects,
 }
 
-/// Where the virtual machines of an instance run, and whose its disks are.
+/// Hosts on which the virtual machines of an instance run, and the virtual machine that each of its
+/// disks belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InstancePlace {
-    /// Host and number there ([`HostCpu::add_machine`]), by the machine's position in the
-    /// instance. One without an entry computes on a core of its own, and its I/Os cost no CPU.
+    /// Host and number there ([`HostCpu::add_machine`]), by the virtual machine's position in
+    /// the instance. One without an entry computes on a core of its own, and its I/Os cost no CPU.
     pub vms: Vec<(usize, usize)>,
     /// Position of the virtual machine of each disk, by the disk's position in the instance;
-    /// disks beyond the list belong to the first machine.
+    /// disks beyond the list belong to the first virtual machine.
     pub disk_vms: Vec<u16>,
 }
 
 /// An alarm of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SiteAlarm {
-    /// Of the array.
+    /// An alarm of the array.
     Array(Alarm),
-    /// Of the processors of a host, by its position.
+    /// An alarm of the processors of a host, by the host's position.
     Host(usize),
 }
 
@@ -58,7 +59,7 @@ impl Site {
         Self { array, hosts, places, io_cost: IoCost::default(), entering, host_effects }
     }
 
-    /// The same, where I/Os cost CPU.
+    /// Sets the CPU cost of an I/O, which is zero until then.
     #[must_use]
     pub fn with_io_cost(self, io_cost: IoCost) -> Self {
         Self { io_cost, ..self }

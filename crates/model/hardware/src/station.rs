@@ -8,7 +8,7 @@ use crate::part::{Component, Job, Outbox, PartId};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
-/// How long a server works on a job.
+/// Time that a server works on a job.
 #[derive(Debug, Clone)]
 pub enum ServiceTime {
     /// Always the same time, above zero.

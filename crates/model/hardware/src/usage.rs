@@ -1,6 +1,6 @@
 use units::Nanos;
 
-/// What went through a component since the start, as the operational laws want it.
+/// Counters of a component since the start, as the operational laws want them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Jobs answered or handed on.
@@ -37,7 +37,7 @@ fn ratio(part: u128, whole: u128) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Counts for [`Usage`].
+/// Keeps the counters of [`Usage`] up to date.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Meter {
     usage: Usage,
@@ -52,14 +52,14 @@ impl Meter {
         Self { usage: Usage { servers, ..Usage::default() }, ..Self::default() }
     }
 
-    /// A job came in.
+    /// Counts a job in.
     #[inline]
     pub fn enter(&mut self, now: Nanos) {
         self.advance(now);
         self.inside += 1;
     }
 
-    /// A job left.
+    /// Counts a job out that was answered or handed on.
     #[inline]
     pub fn leave(&mut self, now: Nanos, bytes: u32) {
         self.advance(now);
@@ -68,21 +68,21 @@ impl Meter {
         self.usage.bytes += u64::from(bytes);
     }
 
-    /// A server started.
+    /// Counts a server as busy from now on.
     #[inline]
     pub fn start(&mut self, now: Nanos) {
         self.advance(now);
         self.busy += 1;
     }
 
-    /// A server stopped.
+    /// Counts a server as idle from now on.
     #[inline]
     pub fn stop(&mut self, now: Nanos) {
         self.advance(now);
         self.busy -= 1;
     }
 
-    /// What was counted up to `now`.
+    /// The counters up to `now`.
     pub fn usage(&self, now: Nanos) -> Usage {
         let mut meter = *self;
         meter.advance(now);

@@ -5,7 +5,7 @@ use units::Nanos;
 
 use crate::error::{Check, ParameterError};
 
-/// How a device is slower at some times than at others, as a table of what was measured.
+/// Changes of a device's speed over time, as a table of what was measured.
 ///
 /// Two things that no queue explains, both common to all requests inside: a *pace* that
 /// changes now and then, and *stalls* in which nothing moves (a host that gives the processor
@@ -13,8 +13,8 @@ use crate::error::{Check, ParameterError};
 /// and what is between is interpolated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variation {
-    /// How long a pace lasts, times that pace, so that every pace serves as many requests.
-    /// Above zero.
+    /// Time that a pace of 1 lasts. Any other pace lasts that multiple of it, so that every pace
+    /// serves as many requests. Above zero.
     pub every: Nanos,
     /// Quantiles of the pace: all times are multiplied by it. Each above zero; empty is 1.
     pub pace: Vec<f64>,
@@ -74,7 +74,8 @@ impl Course {
         }
     }
 
-    /// When work that begins at `start` is done; not before the last [`Self::advance`].
+    /// Time at which work is done that begins at `start`, which is not before the last
+    /// [`Self::advance`].
     pub fn end(&mut self, start: Nanos, work: Nanos) -> Nanos {
         if work == Nanos::ZERO {
             return start;

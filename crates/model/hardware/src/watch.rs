@@ -7,14 +7,14 @@ use state_machine::Slab;
 /// A job that was watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watched {
-    /// What it was.
+    /// Read, write or flush.
     pub operation: Operation,
     /// From when it was asked for to its answer.
     pub took: Nanos,
 }
 
-/// How long jobs take that some parts send to others. The answer is looked at on its way, so
-/// that watching changes neither what happens nor in which order.
+/// Measures how long jobs take that some parts send to others. The answer is looked at on its way,
+/// so that watching changes neither what happens nor in which order.
 #[derive(Debug)]
 pub struct Watches {
     watches: Vec<Watch>,

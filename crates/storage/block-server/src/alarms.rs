@@ -2,8 +2,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// Times that services want to be told of, the next one first; those of one moment in the order in which
-/// they were asked for.
+/// Alarms of services, the earliest first. Alarms of the same moment come in the order in which
+/// they were set.
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
     heap: BinaryHeap<Reverse<(Instant, u64, usize, u64)>>,
@@ -20,7 +20,7 @@ impl Alarms {
         self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// The next one whose time has come: its service, and the service's name for it.
+    /// Next alarm that is due: the place of its service, and the service's number for the alarm.
     pub fn due(&mut self, now: Instant) -> Option<(usize, u64)> {
         if self.next()? > now {
             return None;

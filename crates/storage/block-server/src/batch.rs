@@ -3,7 +3,7 @@ use std::ops::Range;
 use crate::Buffer;
 use crate::buffer::Pool;
 
-/// What leaves in one send: headers, and between them data that stay where they are.
+/// Batch of bytes for one send: headers, and data buffers between them that are not copied.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     heads: Vec<u8>,
@@ -19,7 +19,7 @@ enum Piece {
 }
 
 impl Batch {
-    /// Appends what is written.
+    /// Appends a header, which `write` writes.
     pub fn write<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let start = self.heads.len();
         let result = write(&mut self.heads);
@@ -33,24 +33,23 @@ impl Batch {
         result
     }
 
-    /// Appends data.
     pub fn data(&mut self, data: Buffer) {
         self.length += data.len();
         self.pieces.push(Piece::Data(data));
     }
 
-    /// Bytes that are not sent yet.
+    /// Number of bytes that are not sent yet.
     pub fn left(&self) -> usize {
         self.length - self.sent
     }
 
-    /// So many more are sent.
+    /// Records that `bytes` more were sent.
     pub fn advance(&mut self, bytes: usize) {
         self.sent += bytes;
         assert!(self.sent <= self.length, "no more is sent than there is");
     }
 
-    /// What is not sent yet, piece by piece.
+    /// Slices of the bytes that are not sent yet.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         let mut skip = self.sent;
         self.pieces.iter().filter_map(move |piece| {
@@ -64,7 +63,7 @@ impl Batch {
         })
     }
 
-    /// Empties it for the next use.
+    /// Empties the batch for its next use.
     pub fn clear(&mut self, pool: &mut Pool) {
         for piece in self.pieces.drain(..) {
             if let Piece::Data(buffer) = piece {
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_and_data_leave_in_their_order_from_wherever_the_last_send_ended() {
+    fn headers_and_data_keep_their_order_over_partial_sends() {
         let mut batch = Batch::default();
         batch.write(|out| out.extend(b"ab"));
         batch.write(|out| out.extend(b"c"));

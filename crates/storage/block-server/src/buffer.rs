@@ -4,13 +4,14 @@ use crate::mapping::Mapping;
 
 /// Alignment of direct I/O that every device accepts, in bytes.
 const ALIGNMENT: usize = 4096;
-/// Free memory that a pool keeps for later, in bytes.
+/// Memory of free buffers that a pool keeps, in bytes.
 const KEPT_MAX: usize = 4 << 20;
 const CLASSES: usize = 32;
 
-/// From this size on, in bytes, a buffer is a mapping of its own. Those that a pool has no room for go back to the kernel
-/// then; between an allocator's other things they would stay, as much of them as was ever in use at once. Our choice: a
-/// page of a tier. To map and clear 64 KiB takes some microseconds, once for each that a pool does not have.
+/// Size from which a buffer is a mapping of its own, in bytes. The kernel gets such a buffer back
+/// when the pool has no room for it; an allocator would keep as much as was ever in use at once.
+/// Our choice: a page of a tier. Mapping and clearing 64 KiB takes some microseconds, once for each
+/// buffer that the pool does not have.
 const MAPPED_MIN: usize = 64 << 10;
 
 #[derive(Debug)]
@@ -44,13 +45,13 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// No bytes; takes no memory.
+    /// Creates an empty buffer, which takes no memory.
     #[must_use]
     pub const fn none() -> Self {
         Self { bytes: Bytes::Allocated(Vec::new()), start: 0, length: 0 }
     }
 
-    /// So many zeroes.
+    /// Creates a buffer of `length` zeroes.
     #[must_use]
     pub fn zeroed(length: usize) -> Self {
         if length >= MAPPED_MIN {
@@ -62,7 +63,7 @@ impl Buffer {
         Self { bytes: Bytes::Allocated(bytes), start, length }
     }
 
-    /// How many bytes it can have.
+    /// Longest length of the buffer, in bytes.
     #[must_use]
     pub fn capacity(&self) -> usize {
         match &self.bytes {
@@ -71,10 +72,10 @@ impl Buffer {
         }
     }
 
-    /// Makes it shorter, or as long again as it can be; what was there before is there still.
+    /// Sets the length, up to the capacity. Bytes that were there before keep their values.
     ///
     /// # Panics
-    /// Beyond its capacity.
+    /// If the length exceeds the capacity.
     pub fn set_len(&mut self, length: usize) {
         assert!(length <= self.capacity(), "{length} B do not fit into {} B", self.capacity());
         self.length = length;
@@ -95,10 +96,11 @@ impl DerefMut for Buffer {
     }
 }
 
-/// Buffers that were given back, by the power of two of their size. What a buffer held before is
-/// still in it: who takes one writes all of it before it shows any.
+/// Free buffers by the power of two of their size. A buffer still holds its former bytes, so its
+/// taker must overwrite all of them before showing any.
 ///
-/// So many are kept: 4 MiB. Short ones take the place of long ones, whose making costs less for each of their bytes.
+/// The pool keeps up to 4 MiB. Short buffers displace long ones, because making a long buffer costs
+/// less per byte.
 #[derive(Debug)]
 pub struct Pool {
     free: [Vec<Buffer>; CLASSES],
@@ -112,13 +114,13 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// An empty one.
+    /// Creates an empty pool.
     #[must_use]
     pub fn new() -> Self {
         Self { free: std::array::from_fn(|_| Vec::new()), kept: 0 }
     }
 
-    /// A buffer of this length.
+    /// Takes or makes a buffer of this length.
     #[must_use]
     pub fn take(&mut self, length: usize) -> Buffer {
         if length == 0 {
@@ -139,7 +141,7 @@ impl Pool {
         }
     }
 
-    /// Takes one back.
+    /// Gives a buffer back to the pool.
     pub fn give(&mut self, buffer: Buffer) {
         let capacity = buffer.capacity();
         // Buffers that a disk made itself may have any size.
@@ -153,7 +155,7 @@ impl Pool {
         }
     }
 
-    /// Lets go of longer ones, the longest first, until there is room. Whether there is.
+    /// Drops longer buffers, the longest first, until `capacity` fits. Returns false if it cannot.
     fn make_room(&mut self, capacity: usize) -> bool {
         while self.kept + capacity > KEPT_MAX {
             let longer = self.free[class(capacity) + 1..].iter_mut();

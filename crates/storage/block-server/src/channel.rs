@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::buffer::Pool;
 use crate::input::Input;
 
-/// Between a socket and what is said: nothing, or TLS.
+/// Encryption between a socket and the protocol: none, or TLS.
 pub(crate) enum Channel {
     Plain,
     Tls(Box<Encrypted>),
@@ -16,15 +16,15 @@ pub(crate) enum Channel {
 /// A connection under TLS.
 pub(crate) struct Encrypted {
     session: ServerConnection,
-    /// What came and is not decrypted yet.
+    /// Received bytes that are not decrypted yet.
     pub cipher: Input,
-    /// What was said in the clear just before, and is not sent yet.
+    /// Answers from before TLS that are not sent yet.
     clear: Vec<u8>,
     is_over: bool,
 }
 
 impl Encrypted {
-    /// Begins TLS behind what was said in the clear.
+    /// Begins TLS after the unencrypted answers in `clear`.
     pub fn begin(tls: &Tls, clear: &mut Batch, pool: &mut Pool) -> Result<Self, rustls::Error> {
         let mut session = ServerConnection::new(tls.config())?;
         session.set_buffer_limit(None);
@@ -33,7 +33,7 @@ impl Encrypted {
         Ok(Self { session, cipher: Input::new(pool), clear: said, is_over: false })
     }
 
-    /// Decrypts as much as there is, and room for. Whether there was any.
+    /// Decrypts as much as `input` has room for. Returns true if any bytes were decrypted.
     pub fn decrypt(&mut self, input: &mut Input) -> Result<bool, std::io::Error> {
         let mut is_any = false;
         while input.room() > 0 {
@@ -60,7 +60,7 @@ impl Encrypted {
         Ok(is_any)
     }
 
-    /// Ends TLS, the first time.
+    /// Ends TLS with a close notification. Returns true the first time.
     pub fn says_goodbye(&mut self) -> bool {
         let is_first = !std::mem::replace(&mut self.is_over, true);
         if is_first {
@@ -69,12 +69,12 @@ impl Encrypted {
         is_first
     }
 
-    /// Whether TLS itself has something to say.
+    /// Returns true if TLS itself has bytes to send.
     pub fn wants_to_send(&self) -> bool {
         !self.clear.is_empty() || self.session.wants_write()
     }
 
-    /// What is sent instead of this.
+    /// Encrypts a batch. Returns the batch to send instead.
     pub fn encrypt(&mut self, plain: &mut Batch, pool: &mut Pool) -> std::io::Result<Batch> {
         let mut batch = Batch::default();
         let mut out = std::mem::take(&mut self.clear);

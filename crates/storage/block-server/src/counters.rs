@@ -1,23 +1,23 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a server has seen.
+/// Counts of a server since its start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Clients that were let in.
+    /// Clients that were accepted.
     pub connections: u64,
-    /// Clients that were sent away because there were too many.
+    /// Clients that were turned away because there were too many.
     pub sent_away: u64,
     /// Clients that were cut off because they broke the protocol.
     pub violations: u64,
     /// Clients that took too long to choose a disk.
     pub late: u64,
-    /// Requests that a disk was given.
+    /// Requests that were submitted to a disk.
     pub requests: u64,
-    /// Requests that were refused before, and those that a disk answered with an error.
+    /// Requests that were refused before a disk got them, and requests that a disk failed.
     pub errors: u64,
 }
 
-/// The same, while it counts.
+/// Running counts of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub connections: Counter,
@@ -32,7 +32,7 @@ pub(crate) struct Counters {
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
-    /// One thread counts; others look.
+    /// Loads and stores, which is enough because only one thread counts. Other threads may read.
     pub fn add(&self, more: u64) {
         self.0.store(self.get() + more, Ordering::Relaxed);
     }

@@ -7,141 +7,147 @@ use nbd::{Code, Export};
 
 use crate::Buffer;
 
-/// A disk, as clients speak to it.
+/// Disk, as front ends use it.
 ///
-/// Requests come in the order in which clients sent them, several at once; they may be answered in any.
-/// They outlive their client: a client that is gone is no reason to leave a write half done.
+/// Requests arrive in the order in which clients sent them, and several may be under way. They may
+/// be answered in any order. A request goes on after its client is gone, so that no write is left
+/// half done.
 pub trait Disk: Send {
-    /// How it is offered.
+    /// Name, size, block sizes and abilities of the disk.
     fn export(&self) -> &Export;
 
-    /// Takes a request, which is within the export. It is answered exactly once, here or later.
+    /// Takes a request, which lies within the export. The disk answers it exactly once, now or
+    /// later.
     fn submit(&mut self, request: Request, effects: &mut Effects);
 
-    /// What carries the disk's requests out, where that is not the service of the whole server ([`crate::Offer::service`]);
-    /// none where requests are answered at once, or by other threads.
+    /// Service that carries out the disk's requests, if it is not the service of the whole server
+    /// ([`crate::Offer::service`]). None if requests are answered at once, or by other threads.
     fn service(&mut self) -> Option<&mut dyn Service> {
         None
     }
 }
 
-/// What owns I/O and gets turns, for one disk or for several. It has no I/O of its own: it asks for what it wants read or
-/// written and is told when that is done, so that memory, files and state machines look alike to a front end.
+/// Owner of I/O for one disk or several. A service does no I/O itself: it orders reads and writes
+/// as [`Effects`] and gets their completions, so that memory, files and state machines look alike
+/// to a front end.
 pub trait Service: Send {
-    /// Some I/O that it asked for has ended: bytes moved, or an error number of Linux. The buffer comes
-    /// back.
+    /// Takes the completion of an I/O that the service ordered: the number of bytes, or a Linux
+    /// error number. The buffer comes back.
     fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects);
 
-    /// Everything that there was for now has been handed over: requests, ends of I/O, alarms. A service that gathers
-    /// work begins it here.
+    /// Turn after all requests, completions and alarms that were ready were handed over. A service
+    /// that gathers work submits it here.
     fn turn(&mut self, effects: &mut Effects) {
         let _ = effects;
     }
 
-    /// A time that it asked for has come.
+    /// Takes an alarm that the service set and that is due.
     fn woken(&mut self, alarm: u64, effects: &mut Effects) {
         let _ = (alarm, effects);
     }
 
-    /// The server begins, or its owner wants attention ([`crate::Running::attend`]).
+    /// Called when the server begins, and when its owner asks for attention
+    /// ([`crate::Running::attend`]).
     fn told(&mut self, effects: &mut Effects) {
         let _ = effects;
     }
 
-    /// The server ends, and no request comes any more: what is to be put in order is begun.
+    /// Begins an orderly end: the server ends, and no more requests come.
     fn close(&mut self, effects: &mut Effects) {
         let _ = effects;
     }
 
-    /// Whether that is done.
+    /// Returns true once the orderly end is done.
     fn is_closed(&self) -> bool {
         true
     }
 }
 
-/// Disks that are not offered to all and always: whoever chooses one by its name gets it opened for himself.
+/// Disks that are opened only for a client that asks for one by name.
 pub trait Catalog: Send {
-    /// Opens a disk for one client; `None` where there is none of that name. It is let go of when that
-    /// client is gone and what he asked has ended. Its service is never told, and never closed.
+    /// Opens a disk for one client; `None` if no disk has that name. The disk is dropped when the
+    /// client is gone and its requests have ended. [`Service::told`] and [`Service::close`] are
+    /// never called for it.
     fn open(&mut self, name: &str) -> Option<Box<dyn Disk>>;
 }
 
-/// A front end's name for a request until it is answered.
+/// Number of a request, unique until the request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId(pub(crate) u32);
 
-/// What a client wants done.
+/// Request of a client.
 #[derive(Debug)]
 pub struct Request {
-    /// Its name.
+    /// Number to answer with.
     pub id: RequestId,
-    /// What to do.
+    /// Operation.
     pub command: Command,
-    /// First byte.
+    /// Offset of the first byte on the disk.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u32,
-    /// Of a write, its bytes; of a read, as many to be filled, in which anything may be; else none.
+    /// Bytes of a write. For a read, a buffer of that length with arbitrary content; otherwise
+    /// empty.
     pub data: Buffer,
 }
 
-/// A request's end.
+/// Answer to a request.
 #[derive(Debug)]
 pub struct Answer {
-    /// Which.
+    /// Number of the request.
     pub id: RequestId,
-    /// How.
+    /// Result, or the error for the client.
     pub result: Result<(), Code>,
-    /// The request's buffer: of a read that ended well, all of its bytes.
+    /// Buffer of the request. After a successful read it holds all bytes.
     pub data: Buffer,
 }
 
-/// I/O that a disk asks for.
+/// I/O that a service orders.
 #[derive(Debug)]
 pub struct Io {
-    /// The disk's name for it.
+    /// Service's number for the I/O.
     pub id: u64,
-    /// On what.
+    /// File or device.
     pub file: Arc<OwnedFd>,
-    /// What to do.
+    /// Operation.
     pub action: Action,
-    /// The bytes that are read or written; comes back.
+    /// Bytes to write, or room to read into. The buffer comes back with the completion.
     pub data: Buffer,
 }
 
-/// What to do with a file.
+/// Operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Fill the buffer, except for so many bytes at its front.
+    /// Fills the buffer behind its first `skip` bytes.
     Read {
-        /// Where in the file.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// Bytes of the buffer that are left as they are.
+        /// Number of bytes at the front of the buffer that stay as they are.
         skip: u32,
     },
-    /// Write the buffer, except for so many bytes at its front.
+    /// Writes the buffer behind its first `skip` bytes.
     Write {
-        /// Where in the file.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// Bytes of the buffer that are not written.
+        /// Number of bytes at the front of the buffer that are not written.
         skip: u32,
-        /// It is on the medium when it is done (`RWF_DSYNC`).
+        /// True if the bytes must be on the medium at completion (`RWF_DSYNC`).
         durable: bool,
     },
-    /// What was written is on the medium when it is done (fdatasync).
+    /// Flushes: all completed writes are on the medium at completion (fdatasync).
     Flush,
-    /// `fallocate`, with its mode.
+    /// Calls `fallocate` with this mode.
     Allocate {
-        /// `FALLOC_FL_*`.
+        /// Mode, of `FALLOC_FL_*`.
         mode: i32,
-        /// Where in the file.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// Bytes.
+        /// Length in bytes.
         length: u64,
     },
 }
 
-/// What a disk wants of the front end.
+/// Answers, I/O and alarms that a disk or service orders.
 #[derive(Debug, Default)]
 pub struct Effects {
     pub(crate) answers: Vec<Answer>,
@@ -150,17 +156,17 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// Ends a request.
+    /// Answers a request.
     pub fn answer(&mut self, id: RequestId, result: Result<(), Code>, data: Buffer) {
         self.answers.push(Answer { id, result, data });
     }
 
-    /// Asks to be told after this time, by a name of the disk's own.
+    /// Sets an alarm after this time. `alarm` is the service's number for it.
     pub fn wake(&mut self, after: Duration, alarm: u64) {
         self.alarms.push((after, alarm));
     }
 
-    /// Asks for I/O.
+    /// Orders I/O.
     pub fn io(&mut self, io: Io) {
         self.ios.push(io);
     }

@@ -3,45 +3,45 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Why a file or device cannot be a disk.
+/// Reason why a file or device cannot be a disk.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The kernel says no.
+    /// The kernel refused an operation.
     #[error("cannot {what} {path}: {source}", path = path.display())]
     Kernel {
-        /// What was tried.
+        /// Operation that was attempted.
         what: &'static str,
-        /// On what.
+        /// File or device.
         path: PathBuf,
-        /// Why not.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// It is neither.
+    /// The path is neither a regular file nor a block device.
     #[error(
         "{path} is {kind}; a disk is a regular file or a block device",
         path = path.display()
     )]
     Kind {
-        /// What it was to be made of.
+        /// Path that was to be a disk.
         path: PathBuf,
-        /// What it is.
+        /// Kind of file at the path.
         kind: &'static str,
     },
-    /// Somebody has it.
+    /// Another process uses the file or device.
     #[error(
         "{path} is in use by another process",
         path = path.display()
     )]
     InUse {
-        /// What is in use.
+        /// File or device in use.
         path: PathBuf,
     },
-    /// It has a size or name that cannot be offered.
+    /// The size or the name cannot be offered.
     #[error("{path}: {source}", path = path.display())]
     Export {
-        /// What was to be offered.
+        /// File or device.
         path: PathBuf,
-        /// Why it cannot.
+        /// Reason.
         source: nbd::ExportError,
     },
 }
@@ -60,85 +60,85 @@ impl OpenError {
     }
 }
 
-/// Why a server does not start.
+/// Reason why a server does not start, or does not change its disks.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The kernel says no.
+    /// The kernel refused an operation.
     #[error("cannot {what}: {source}")]
     Kernel {
-        /// What was tried.
+        /// Operation that was attempted.
         what: &'static str,
-        /// Why not.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// A socket cannot be had.
+    /// A socket cannot be opened.
     #[error("cannot listen on {place}: {source}")]
     Listen {
-        /// Where.
+        /// Address or path of the socket.
         place: String,
-        /// Why not.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// Another server is there.
+    /// Another server listens on the path.
     #[error(
         "cannot listen on {path}: a server answers there",
         path = path.display()
     )]
     Taken {
-        /// Where.
+        /// Path of the socket.
         path: PathBuf,
     },
-    /// This host cannot have a disk as a block device.
+    /// The disk cannot become a block device of this host.
     #[error("cannot offer {disk:?} as {place}: {why}")]
     Device {
-        /// Which disk.
+        /// Name of the disk.
         disk: String,
-        /// The device.
+        /// Path of the device.
         place: String,
-        /// Why not.
+        /// Reason.
         why: String,
         /// Way out, if there is one.
         hint: Option<&'static str>,
     },
-    /// The path is not a socket.
+    /// The path exists and is not a socket.
     #[error(
         "cannot listen on {path}: something that is no socket is there",
         path = path.display()
     )]
     NoSocket {
-        /// Where.
+        /// Path that was to be a socket.
         path: PathBuf,
     },
-    /// Open to the network, and in the clear.
+    /// The address can be reached over the network, and TLS is off.
     #[error(
         "cannot listen on {address} without TLS: anybody who reaches it could read and write the disks"
     )]
     Clear {
-        /// Where.
+        /// Address without TLS.
         address: SocketAddr,
     },
-    /// Two disks of one name.
+    /// Two disks have the same name.
     #[error("two disks are called {name:?}")]
     Twice {
-        /// The name.
+        /// Name of both disks.
         name: String,
     },
-    /// A machine is to get a disk that is not served.
+    /// A VM or this host is to get a disk that is not served.
     #[error("no disk is called {name:?}, and none can be had over vhost-user or ublk")]
     NoDisk {
-        /// The name.
+        /// Name that no disk has.
         name: String,
     },
-    /// There is none to be withdrawn.
+    /// No disk of this name is offered, so none can be withdrawn.
     #[error("no disk is called {name:?}")]
     Unknown {
-        /// The name.
+        /// Name that no disk has.
         name: String,
     },
-    /// It takes no disks any more, and gives none back.
+    /// The server has ended, so disks cannot be added or withdrawn.
     #[error("the server ends")]
     Ended,
-    /// Certificates cannot be used.
+    /// The certificates or the key cannot be used.
     #[error("certificates cannot be used: {0}")]
     Tls(String),
 }

@@ -15,18 +15,18 @@ use crate::order::{Order, Span};
 use crate::{Action, Buffer, Disk, Effects, Io, OpenError, Request, Service};
 use state_machine::Slab;
 
-/// How a file or device is used.
+/// Way of using a file or device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Nothing is written.
+    /// True if the disk may not be written.
     pub read_only: bool,
-    /// Through the page cache, even where direct I/O can be had.
+    /// True to use the page cache even if direct I/O is possible.
     pub buffered: bool,
 }
 
-/// A file or block device, through: a write is answered when the kernel has carried it out, a flush when
-/// fdatasync has. What a flush that failed was to keep may be lost, and whoever asks again cannot make it
-/// good: from then on every flush of this disk fails.
+/// Disk on a file or block device, without a cache. A write is answered when the kernel has carried
+/// it out, a flush when fdatasync has. A failed flush may have lost writes, and a repeated
+/// fdatasync cannot detect that; so after one failure every flush of this disk fails.
 #[derive(Debug)]
 pub struct FileDisk {
     export: Export,
@@ -43,31 +43,32 @@ struct Active {
     stage: Stage,
 }
 
-/// Where a request is on its way.
+/// Progress of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Bytes are moved; so many were.
+    /// A read or write, with the number of bytes done.
     Moving(u32),
-    /// The file system is asked to do it.
+    /// A trim or zeroing by `fallocate`.
     Allocating,
-    /// Zeroes are written, for the file system could not; so many are.
+    /// A zeroing by writes, because the file system cannot do it; with the number of bytes done.
     Zeroing(u32),
-    /// What was done becomes durable.
+    /// A flush, on its own or after a zeroing or trim with FUA.
     Syncing,
 }
 
-/// Most bytes of one request; the protocol's usual limit.
+/// Longest request, in bytes; the usual limit of the protocol.
 const REQUEST_MAX: u32 = 32 << 20;
-/// Zeroes written at once where they must be.
+/// Length of one write of zeroes, in bytes.
 const ZEROES: u32 = 1 << 20;
 
 impl FileDisk {
-    /// Opens what is there, under this name for clients. Nobody else may have it: a device is held as
-    /// mounts hold theirs, and a file by a lock that lasts until the last write has landed, even of a
-    /// server that was killed.
+    /// Opens an existing file or device under this name for clients, exclusively. A device is held
+    /// as a mount holds it. A file is locked, and the lock lasts until the last write has landed,
+    /// even that of a server which was killed.
     ///
     /// # Errors
-    /// When it is not there, no disk, or in use; when it has a size that is no multiple of its block.
+    /// If the path does not exist, is not a disk, or is in use; if the size is not a multiple of
+    /// the block size.
     pub fn open(name: &str, path: &Path, access: Access) -> Result<Self, OpenError> {
         let Held { file, size, alignment } = hold(path, access)?;
         let export = offer(name, size, alignment, access)
@@ -82,20 +83,20 @@ impl FileDisk {
         })
     }
 
-    /// One of a file that somebody else opened and guards.
+    /// Creates a disk on a file that the caller opened and locks.
     #[must_use]
     pub fn over(export: Export, file: Arc<OwnedFd>) -> Self {
         let (active, order) = (Slab::new(), Order::new());
         Self { export, file, is_direct: false, active, order, has_lost: false }
     }
 
-    /// Whether nothing that was asked is under way.
+    /// Returns true if no request is under way.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.active.len() == 0
     }
 
-    /// Whether it goes past the page cache.
+    /// Returns true if I/O bypasses the page cache.
     #[must_use]
     pub fn is_direct(&self) -> bool {
         self.is_direct
@@ -126,7 +127,8 @@ impl FileDisk {
         effects.io(Io { id: key.into(), file: Arc::clone(&self.file), action, data });
     }
 
-    /// Bytes were moved. None at all means that the file has become shorter: an error, not zeroes.
+    /// Continues after bytes were moved. No bytes at all means that the file became shorter, which
+    /// is an error and never reads as zeroes.
     fn moved(&mut self, key: u32, before: u32, now: u32, data: Buffer, effects: &mut Effects) {
         let request = &self.active[key].request;
         let skip = before + now;
@@ -142,7 +144,7 @@ impl FileDisk {
         self.ask(key, Stage::Moving(skip), action, data, effects);
     }
 
-    /// The next zeroes, or the end of them.
+    /// Writes the next zeroes, or ends the request.
     fn zero(&mut self, key: u32, done: u32, data: Buffer, effects: &mut Effects) {
         let request = &self.active[key].request;
         let left = request.length - done;
@@ -235,7 +237,7 @@ impl Service for FileDisk {
 }
 
 impl FileDisk {
-    /// Asks once more for what was interrupted.
+    /// Repeats an I/O that was interrupted.
     fn again(&mut self, key: u32, stage: Stage, data: Buffer, effects: &mut Effects) {
         match stage {
             Stage::Zeroing(done) => self.zero(key, done, data, effects),
@@ -248,7 +250,7 @@ impl FileDisk {
     }
 }
 
-/// The bytes that a request changes.
+/// Range of bytes that a request changes; none for a request that changes nothing.
 fn span(request: &Request) -> Option<Span> {
     let end = request.offset + u64::from(request.length);
     request.command.changes().then_some((request.offset, end))

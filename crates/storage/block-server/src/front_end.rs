@@ -20,7 +20,7 @@ pub(crate) trait FrontEnd {
     /// True if a client can go on without a completion of the ring.
     fn has_work(&self) -> bool;
 
-    /// Earliest deadline.
+    /// Earliest deadline; none if nothing is due.
     fn next_time(&mut self) -> Option<Instant>;
 
     /// Acts on deadlines that have passed.

@@ -1,7 +1,8 @@
-//! Files that are in memory already (tmpfs): a tier in `/dev/shm`.
+//! I/O on files that lie in memory (tmpfs), such as a tier in `/dev/shm`.
 //!
-//! The kernel's ring hands what is asked of them to a thread of its own, which takes several times as long as to copy
-//! their bytes at once. A part of such a file that was swapped out keeps everybody waiting until it is back.
+//! The kernel's ring hands such I/O to a thread of its own, which takes several times as long as
+//! copying the bytes at once. A swapped-out page of such a file blocks the whole server until it is
+//! back.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Weak};
@@ -12,17 +13,19 @@ use rustix::io::{pread, pwrite};
 
 use crate::{Action, Buffer};
 
-/// Bytes that are copied at once; more would keep others waiting. Our choice: a page of a tier, some 10 us.
+/// Longest I/O that is copied at once, in bytes; more would delay other requests. Our choice: a
+/// page of a tier, some 10 us.
 const COPY_MAX: usize = 64 << 10;
-/// Files that are known before those are forgotten that are closed.
+/// Number of known files from which closed ones are forgotten.
 const KNOWN_MAX: usize = 512;
 
-/// Which files those are, by where they are.
+/// Known files by address, and true for those in memory.
 #[derive(Default)]
 pub(crate) struct InMemory(FxHashMap<usize, (Weak<OwnedFd>, bool)>);
 
 impl InMemory {
-    /// Does it, if it is quickly done: a number of bytes, or a negated error number.
+    /// Does the I/O if the file lies in memory and the I/O is short. Returns the number of bytes,
+    /// or a negated error number.
     pub fn copy(&mut self, file: &Arc<OwnedFd>, action: Action, data: &mut Buffer) -> Option<i32> {
         if data.len() > COPY_MAX || !self.has(file) {
             return None;
@@ -43,7 +46,7 @@ impl InMemory {
         if self.0.len() > KNOWN_MAX {
             self.0.retain(|_, (file, _)| file.strong_count() > 0);
         }
-        // While it is pointed to, weakly at least, no other file can be in its place.
+        // A weak reference keeps the allocation, so no other file can have the same address.
         let known = self.0.entry(Arc::as_ptr(file).addr()).or_insert_with(|| {
             let system = fstatfs(file).map(|system| system.f_type);
             (Arc::downgrade(file), system == Ok(libc::TMPFS_MAGIC))
@@ -72,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_behind_what_is_skipped_and_short_at_the_end() {
+    fn skipped_bytes_stay_and_a_read_at_the_end_is_short() {
         let (file, mut files) = (file_in("/dev/shm"), InMemory::default());
         let write = Action::Write { offset: 4096, skip: 512, durable: true };
         assert_eq!(files.copy(&file, write, &mut bytes(4096, 7)), Some(3584));

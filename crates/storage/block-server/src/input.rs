@@ -1,7 +1,7 @@
 use crate::Buffer;
 use crate::buffer::Pool;
 
-/// Bytes that came and are not understood yet. Its memory is lent to the ring for each receive.
+/// Received bytes that are not decoded yet. The memory is lent to the ring for each receive.
 #[derive(Debug)]
 pub(crate) struct Input {
     buffer: Buffer,
@@ -9,7 +9,7 @@ pub(crate) struct Input {
     end: usize,
 }
 
-/// Holds the longest option, and some thirty small writes.
+/// Capacity in bytes: the longest option, and some thirty small writes.
 const CAPACITY: usize = 128 << 10;
 
 impl Input {
@@ -26,24 +26,24 @@ impl Input {
         assert!(self.start <= self.end, "no more is consumed than came");
     }
 
-    /// Bytes that fit.
+    /// Number of bytes that still fit.
     pub fn room(&self) -> usize {
         CAPACITY - (self.end - self.start)
     }
 
-    /// Lends the memory: bytes go behind so many.
+    /// Lends the memory. The second value is the number of bytes at its front that are taken.
     pub fn lend(&mut self) -> (Buffer, usize) {
         self.compact();
         (std::mem::replace(&mut self.buffer, Buffer::none()), self.end)
     }
 
-    /// Takes it back with so many bytes more.
+    /// Takes the memory back, into which `received` more bytes were received.
     pub fn take_back(&mut self, buffer: Buffer, received: usize) {
         self.buffer = buffer;
         self.end += received;
     }
 
-    /// Has bytes written behind the others.
+    /// Lets `write` append bytes.
     pub fn fill<T, E>(
         &mut self,
         write: impl FnOnce(&mut [u8]) -> Result<(usize, T), E>,

@@ -1,20 +1,23 @@
 //! Front ends: disks given to virtual machines, over NBD and over vhost-user, and to this host by ublk.
 //!
-//! What it does: one thread with one io_uring listens on Unix sockets and on TCP, speaks [`nbd`] with
-//! every client, and hands requests to a [`Disk`], which answers at once, or whose [`Service`] asks for I/O on files that
-//! goes through the same ring. What was answered in one turn leaves in one send. Two disks are here:
-//! memory ([`RamDisk`]), and a file or block device ([`FileDisk`]). TLS with certificates on both sides
-//! where a listener says so. A device that several hosts see can be reserved ([`Reservations`]). A machine on this host can have its disk without a socket between: as virtio-blk
-//! over vhost-user (`guest`), by the same ring and the same disks; and this host itself as a block device (`ublk`).
+//! What it does: one thread with one io_uring listens on Unix sockets and on TCP and speaks [`nbd`]
+//! with every client. It hands requests to a [`Disk`], which answers at once, or whose [`Service`]
+//! orders I/O on files through the same ring. Answers of one turn leave in one send. This crate has
+//! two disks: memory ([`RamDisk`]), and a file or block device ([`FileDisk`]). A listener may
+//! require TLS with certificates on both sides. A device that several hosts share can be reserved
+//! ([`Reservations`]). A VM on this host can have its disk without a socket between, as virtio-blk
+//! over vhost-user (`guest`), by the same ring and the same disks. This host itself can have one as
+//! a block device (`ublk`).
 //!
-//! What it refuses: TCP without TLS beyond this machine; creating, formatting or growing what it opens;
-//! a file or device that somebody else holds; a client's request beyond the limits in [`Limits`].
+//! What it refuses: TCP without TLS beyond this host; creating, formatting or growing what it
+//! opens; a file or device that another process holds; a client's request beyond the limits in
+//! [`Limits`].
 //!
-//! Invariants: each request is answered once, or its connection is closed; an error of a disk is an
-//! error to the client, and never zeroes; what one client sends, or does not send, takes no more of the
-//! server than its share and delays nobody else's answers; a buffer that the kernel uses is owned by the
-//! ring until the kernel has done with it. Stopping answers what was asked and closes, so that a client
-//! that comes back asks the rest again.
+//! Invariants: each request is answered once, or its connection is closed. An error of a disk is an
+//! error to the client, and never zeroes. A client takes no more of the server than its share,
+//! whatever it sends or fails to send, and delays no other client's answers. The ring owns each
+//! buffer that the kernel uses until the kernel has completed. Stopping answers the requests that
+//! arrived and closes the connections, so that a client that reconnects sends the rest again.
 #![deny(unsafe_code)]
 
 mod alarms;

@@ -1,29 +1,33 @@
 use std::time::Duration;
 
-/// How much of a server clients may take. Together they bound its memory: connections times
+/// Limits of what clients may take of a server. Together they bound its memory: connections times
 /// `bytes_in_flight` and some 300 KiB each, and as much as one request again while that is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Clients at once; one more is let in and sent away, so that it need not wait to learn of it.
+    /// Most clients at once. One more is accepted and disconnected, so that it learns of the limit
+    /// without waiting.
     pub connections: usize,
-    /// Requests of one client that are not answered yet; more are left in its socket.
+    /// Most requests of one client that are not answered; further ones stay in its socket.
     pub requests_in_flight: usize,
-    /// Their bytes, reads and writes; one request may go beyond, or none so long could be made.
+    /// Most bytes of these requests, reads and writes. One request may exceed the limit, or a
+    /// request longer than the limit could never be served.
     pub bytes_in_flight: usize,
-    /// A client that has not chosen its disk after this time goes.
+    /// Longest time until a client has chosen its disk; then the client is cut off.
     pub handshake: Duration,
-    /// A server that stops waits so long for disks and for clients that take their answers.
+    /// Longest time that a stopping server waits for disks, and for clients to read their answers.
     pub drain: Duration,
-    /// And then so long for disks that put themselves in order.
+    /// Longest time after that for services to end in order.
     pub close: Duration,
-    /// So long a server looks for the next request before it sleeps, where one comes after another and mostly comes that
-    /// soon; meanwhile its processor does nothing else. None at zero.
+    /// Longest time for which the server polls for the next request before it sleeps. It polls only
+    /// while requests follow each other and mostly come that soon; meanwhile it uses a whole
+    /// processor. Zero turns polling off.
     pub poll: Duration,
 }
 
 impl Default for Limits {
-    /// Our choice: QEMU keeps 16 requests in flight on a connection, fio as many as it is told. QEMU's threads for I/O look for
-    /// up to 32.768 us (`poll-max-ns`), and KVM for up to 200 us (`halt_poll_ns`) before a processor halts.
+    /// Our choice: QEMU keeps 16 requests in flight on a connection, fio as many as it is told.
+    /// QEMU's I/O threads poll for up to 32.768 us (`poll-max-ns`), and KVM for up to 200 us
+    /// (`halt_poll_ns`) before a processor halts.
     fn default() -> Self {
         Self {
             connections: 256,

@@ -19,45 +19,46 @@ use rustix::net::{
 use crate::ublk::Device;
 use crate::{StartError, Tls};
 
-/// Clients that the kernel lets wait.
+/// Most clients that wait in the kernel to be accepted.
 const BACKLOG: i32 = 1024;
-/// How long a socket is waited for whose server may be gone.
+/// Longest wait for a socket whose server may be gone.
 const PATIENCE: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Where clients come in, and on what terms.
+/// Listening address, and its encryption.
 #[derive(Debug, Clone)]
 pub struct Listen {
-    /// Where.
+    /// Address.
     pub place: Place,
-    /// Certificates, where nothing is said in the clear.
+    /// Certificates; none for a listener without TLS.
     pub tls: Option<Arc<Tls>>,
 }
 
-/// Where clients come in.
+/// Address by which clients reach disks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// A Unix socket, made here for its owner alone (mode 0600) and removed when the server ends.
+    /// Unix socket, created for its owner alone (mode 0600) and removed when the server ends.
     Unix(PathBuf),
-    /// A Unix socket of the same kind, where a machine gets this disk over vhost-user.
+    /// Unix socket of the same kind, by which a VM gets this disk over vhost-user.
     Vhost {
-        /// The socket.
+        /// Path of the socket.
         path: PathBuf,
-        /// The disk's name.
+        /// Name of the disk.
         disk: String,
     },
-    /// A block device of this host, `/dev/ublkbN`, which is removed when the server ends and nobody uses it.
+    /// Block device of this host, `/dev/ublkbN`. It is removed when the server ends, unless it is
+    /// in use.
     Ublk {
-        /// N.
+        /// Number N of the device.
         number: u32,
-        /// The disk's name.
+        /// Name of the disk.
         disk: String,
         /// Identity of the disk, as a text: a device that an earlier server left is taken over only for a disk of
         /// the same identity.
         owner: String,
     },
-    /// An address of this machine; port 0 is any that is free. Without TLS it must be a loopback
-    /// address, and all users of this machine can reach it.
+    /// TCP address of this host; port 0 is any free port. Without TLS it must be a loopback
+    /// address, which all users of this host can reach.
     Tcp(SocketAddr),
 }
 
@@ -71,23 +72,23 @@ impl fmt::Display for Place {
     }
 }
 
-/// A socket that listens, or a device.
+/// Socket that listens, or device.
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub socket: Arc<OwnedFd>,
-    /// Where it came to be.
+    /// Actual address, with the port that the kernel chose.
     pub place: Place,
     pub tls: Option<Arc<Tls>>,
-    /// Name of the disk that machines get here; none where NBD is spoken.
+    /// Name of the disk that VMs or this host get here; none for NBD.
     pub disk: Option<String>,
-    /// The device by which this host gets it.
+    /// Device by which this host gets the disk; none for sockets.
     pub device: Option<Device>,
-    /// Removed when it ends, as long as it is this one.
+    /// Path to remove at the end, if it still has this inode number.
     remove: Option<(PathBuf, u64)>,
 }
 
 impl Listener {
-    /// Opens one for these disks.
+    /// Opens the listener. `disks` are those that VMs and this host can get.
     pub fn open(listen: &Listen, disks: &[Export]) -> Result<Self, StartError> {
         let (tls, place) = (listen.tls.clone(), listen.place.clone());
         let named = |name: &String| {
@@ -136,7 +137,7 @@ impl Drop for Listener {
         if let Some((path, made)) = self.remove.take()
             && inode(&path) == Some(made)
         {
-            // One that is gone already is not an error.
+            // An error means that the socket is gone already.
             let _ = std::fs::remove_file(&path);
         }
     }
@@ -158,7 +159,8 @@ fn tcp(address: SocketAddr) -> io::Result<(OwnedFd, SocketAddr)> {
     Ok((socket, address))
 }
 
-/// Takes an address; one in use is tried again for a while, as its server may be gone.
+/// Binds an address. An address in use is tried again until [`PATIENCE`] is over, because its
+/// server may be gone.
 fn bind_patiently(socket: &OwnedFd, address: SocketAddr) -> io::Result<()> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -169,7 +171,8 @@ fn bind_patiently(socket: &OwnedFd, address: SocketAddr) -> io::Result<()> {
     }
 }
 
-/// Nobody can connect before the mode is set, for it does not listen yet.
+/// Makes a Unix socket. Nobody can connect before the mode is set, because the socket does not
+/// listen yet.
 fn unix(path: &Path) -> io::Result<OwnedFd> {
     let address = SocketAddrUnix::new(path)?;
     let flags = SocketFlags::CLOEXEC;
@@ -180,11 +183,13 @@ fn unix(path: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Removes what a killed server left. Two servers that do so at once cannot both have the disks.
+/// Removes the socket that a killed server left. Two servers that do so at once cannot both open
+/// the disks.
 ///
-/// A socket that accepts may be that of a killed server, too: what its ring had asked for is called off
-/// only after the process is gone, and until then it listens. One that is alive greets, over NBD; over vhost-user
-/// nobody does, and one that still listens when that must be over is alive.
+/// A socket that accepts may belong to a killed server, too: the kernel cancels the requests of its
+/// ring only after the process is gone, and until then the socket listens. A live server greets
+/// over NBD. Over vhost-user no server greets; there a socket that still accepts after [`PATIENCE`]
+/// belongs to a live server.
 fn make_room(path: &Path) -> Result<(), StartError> {
     let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(()) };
     if !there.file_type().is_socket() {
@@ -206,7 +211,7 @@ fn make_room(path: &Path) -> Result<(), StartError> {
     Err(StartError::Taken { path: path.to_owned() })
 }
 
-/// Whether somebody says something.
+/// Returns true if the server at the other end sends something.
 fn greets(mut stream: &UnixStream) -> io::Result<bool> {
     stream.set_read_timeout(Some(LOOK_AGAIN))?;
     Ok(stream.read(&mut [0]).is_ok_and(|read| read > 0))

@@ -8,7 +8,7 @@ use crate::listen::Listener;
 use crate::ring::Cargo;
 use crate::token::Token;
 
-/// Before a listener that failed (out of files) is asked again.
+/// Pause before a listener that failed (out of file descriptors) accepts again.
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// Listeners of one front end.

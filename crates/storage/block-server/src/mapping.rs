@@ -5,8 +5,8 @@ use std::slice;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// Bytes that the kernel gives, zeroed and from the start of a page, and takes back when they are let go: an allocator
-/// keeps what lies between other things that live longer.
+/// Zeroed memory from the kernel, from the start of a page, that the kernel gets back on drop. An
+/// allocator would keep memory that lies between longer-lived blocks.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
@@ -19,7 +19,8 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// So many zeroes, at least one. They are there at once: whoever asks writes them all.
+    /// Maps `bytes` zeroes, at least one. All pages are allocated at once, because the caller
+    /// writes all of them.
     pub(crate) fn zeroed(bytes: usize) -> Self {
         let (protection, flags) =
             (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::POPULATE);

@@ -2,14 +2,15 @@ use std::fmt;
 
 use crate::{Catalog, Disk, Service};
 
-/// What a server begins with.
+/// Disks and services that a server starts with.
 #[derive(Default)]
 pub struct Offer {
-    /// Disks, each under its export's name, for whoever comes in.
+    /// Disks for all clients, each under its export's name.
     pub disks: Vec<Box<dyn Disk>>,
-    /// One service behind all of them, and behind those that are added.
+    /// Service behind all of these disks, and behind disks that are added later. None if each disk
+    /// has its own.
     pub service: Option<Box<dyn Service>>,
-    /// More disks, which are opened for whoever asks for them.
+    /// Disks that are opened only for a client that asks for one by name.
     pub catalog: Option<Box<dyn Catalog>>,
 }
 

@@ -1,17 +1,17 @@
-//! Changes of the same bytes, one after the other.
+//! Order of overlapping changes.
 //!
-//! NBD leaves it open which of two writes that overlap and are under way at once comes last, but not
-//! that a write may land after one that was sent when it had been answered. That could happen after a
-//! client lost its connection: what it had sent is still under way, it sends the same again over a new
-//! connection, is answered, and writes something newer. So a change waits for every earlier one that it
-//! overlaps, whoever sent them.
+//! NBD leaves open which of two overlapping writes that are under way at once lands last. It does
+//! not allow a write to land after a second one that was sent when the first had been answered. A
+//! lost connection could cause that: what the client had sent is still under way, the client sends
+//! the same write again over a new connection, is answered, and writes something newer. So a change
+//! waits for every earlier change that it overlaps, whoever sent them.
 
 use std::collections::VecDeque;
 
-/// Bytes from the first to before the second.
+/// Range of bytes: the first, and the one behind the last.
 pub(crate) type Span = (u64, u64);
 
-/// Changes that are under way or wait.
+/// Changes that are under way, and changes that wait.
 #[derive(Debug)]
 pub(crate) struct Order<T> {
     running: Vec<Span>,
@@ -23,7 +23,7 @@ impl<T> Order<T> {
         Self { running: Vec::new(), waiting: VecDeque::new() }
     }
 
-    /// Lets a change begin, or keeps it until it may.
+    /// Returns a change that may begin now, or keeps it until it may.
     pub fn begin(&mut self, span: Span, change: T) -> Option<T> {
         let is_free = self.running.iter().all(|other| !overlap(*other, span))
             && self.waiting.iter().all(|(other, _)| !overlap(*other, span));
@@ -35,7 +35,7 @@ impl<T> Order<T> {
         None
     }
 
-    /// One has ended: those that may begin now, in their order.
+    /// Ends a change. Appends the changes that may begin now to `begin`, in their order.
     pub fn end(&mut self, span: Span, begin: &mut Vec<T>) {
         let place = self.running.iter().position(|other| *other == span);
         self.running.swap_remove(place.expect("it began"));
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_of_the_same_bytes_run_in_the_order_in_which_they_came() {
+    fn overlapping_changes_run_in_the_order_of_their_arrival() {
         let mut order = Order::new();
         let mut begun = Vec::new();
         assert_eq!(order.begin((0, 10), 'a'), Some('a'));

@@ -1,36 +1,38 @@
-//! Whether the server looks for what comes next before it sleeps.
+//! Decides whether the server polls for the next request before it sleeps.
 //!
-//! To be put to sleep and woken costs more than a short request: on a virtual machine whose processor halts, tens of
-//! microseconds. A client that asks for one thing after another waits that long each time. One that asks for many at
-//! once does not, and is cheaper taken together after a sleep: its requests do not wait for answers, which shows in how
-//! soon they come. So the server looks for a while only where few requests are under way, and not where the next ones
-//! come at once. Where nothing comes soon enough it looks less and less often: a server that nobody asks sleeps.
+//! Sleeping and waking cost more than a short request: tens of microseconds on a virtual machine
+//! whose processor halts. A client that sends one request after another waits that long each time.
+//! A client that sends many at once does not wait, and serving its requests together after a sleep
+//! is cheaper: they do not wait for answers, so they come very soon after each other. So the server
+//! polls for a while only if few requests are under way, and not if the next ones come at once. If
+//! nothing comes soon enough it polls less and less often: a server without requests sleeps.
 
 use std::time::Duration;
 
-/// Requests that are few. Our choice: one, and one that came while it was answered.
+/// Most requests that are few. Our choice: one, and one that came while the first was answered.
 const FEW: usize = 2;
-/// What comes so soon did not wait for an answer: no client is woken, reads it and asks again in that time. Our choice, after
-/// trials: of 2, 4, 8 and 12 us each told one under way from four and 32 (docs/developers/adr/0019). A client that never sleeps
-/// and answers sooner is slept for, as everybody would be without looks.
+/// Time within which a request did not wait for an answer: no client wakes, reads the answer and
+/// sends again so soon. Our choice, after trials: 2, 4, 8 and 12 us each told queue depth 1 from 4
+/// and 32 (docs/developers/adr/0019). For a client that never sleeps and answers sooner the server
+/// sleeps, as it would without polling.
 const AT_ONCE: Duration = Duration::from_micros(4);
-/// So many of these, one after another, are a stream; our choice, as the numbers below.
+/// Number of such requests in a row that make a stream. Our choice, like the numbers below.
 const STREAM: u32 = 4;
-/// Sleeps before it is looked whether a stream is one still.
+/// Sleeps before the server polls again to see if a stream goes on.
 const STREAM_SLEEPS: u32 = 64;
-/// Sleeps at most between two looks, after many in vain.
+/// Most sleeps between two polls, after many polls without a request.
 const SLEEPS_MAX: u32 = 127;
 
-/// What decides on it, of one server.
+/// State of the decision to poll or sleep.
 #[derive(Debug)]
 pub(crate) struct Polling {
-    /// How long a look lasts at most; none at zero.
+    /// Longest poll; zero turns polling off.
     longest: Duration,
-    /// Sleeps until the next look.
+    /// Sleeps until the next poll.
     sleeps: u32,
-    /// How many there were to be after the last look, if that was in vain.
+    /// Sleeps after the last poll if no request came; zero if one came.
     slept: u32,
-    /// What came at once, one after another.
+    /// Number of requests in a row that came within [`AT_ONCE`].
     at_once: u32,
 }
 
@@ -39,8 +41,8 @@ impl Polling {
         Self { longest, sleeps: 0, slept: 0, at_once: 0 }
     }
 
-    /// How long to look, where so many requests were answered since the last wait or are under way, and nothing else has
-    /// to be done for so long. Nothing: sleep.
+    /// Time to poll for; none to sleep. `requests` counts those answered since the last wait and
+    /// those under way; `wait` is the time until something else is due.
     pub(crate) fn look(&mut self, requests: usize, wait: Option<Duration>) -> Option<Duration> {
         let longest = wait.map_or(self.longest, |wait| wait.min(self.longest));
         if longest.is_zero() || requests > FEW {
@@ -51,11 +53,11 @@ impl Polling {
         is_time.then_some(longest)
     }
 
-    /// A look has ended, with something after so long or in vain.
+    /// Records the end of a poll: after what time a request came, or that none did.
     pub(crate) fn looked(&mut self, found: Option<Duration>) {
         let is_at_once = found.is_some_and(|after| after < AT_ONCE);
         self.at_once = if is_at_once { self.at_once + 1 } else { 0 };
-        // The first in vain may be chance.
+        // A single poll without a request may be chance.
         let next = if self.slept == 0 { 1 } else { (2 * self.slept + 1).min(SLEEPS_MAX) };
         (self.sleeps, self.slept) = match found {
             None => (next - 1, next),
@@ -76,7 +78,7 @@ mod tests {
     const LATER: Option<Duration> = Some(Duration::from_micros(20));
     const AT_ONCE: Option<Duration> = Some(Duration::from_micros(1));
 
-    /// How many of so many waits are looks that end so.
+    /// Number of polls among `waits` waits, if each poll ends with `found`.
     fn looks(
         polling: &mut Polling,
         waits: usize,
@@ -97,14 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_at_once_is_slept_for_but_for_four_looks_in_sixty_eight() {
+    fn stream_of_requests_is_polled_four_times_in_sixty_eight() {
         let mut polling = Polling::new(LONGEST);
         assert_eq!(looks(&mut polling, 680, 1, AT_ONCE), 40);
         assert_eq!(looks(&mut polling, 100, 3, LATER), 0, "nor where many are under way");
     }
 
     #[test]
-    fn where_nothing_comes_it_looks_ever_less_and_each_time_again_when_something_does() {
+    fn idle_server_polls_less_until_a_request_comes() {
         let mut polling = Polling::new(LONGEST);
         // Behind them come 0, 2, 6, 14, 30, 62 sleeps, and then 126 each.
         assert_eq!(looks(&mut polling, 7 + 114 + 127 * 9, 1, None), 7 + 9);
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_lasts_no_longer_than_there_is_time_and_none_is_had_where_none_is_wanted() {
+    fn poll_is_bounded_by_the_next_deadline_and_can_be_off() {
         let mut polling = Polling::new(LONGEST);
         let (soon, now) = (Duration::from_micros(5), Duration::ZERO);
         assert_eq!(polling.look(0, Some(soon)), Some(soon));

@@ -3,7 +3,7 @@ use nbd::{Abilities, BlockSizes, Export, ExportError};
 
 use crate::{Disk, Effects, Request};
 
-/// A disk in memory, zeroes at first, gone with its server.
+/// Disk in memory: zeroes at first, gone with its server.
 #[derive(Debug)]
 pub struct RamDisk {
     export: Export,
@@ -11,10 +11,10 @@ pub struct RamDisk {
 }
 
 impl RamDisk {
-    /// A disk of so many bytes. Memory is taken as it is written.
+    /// Creates a disk of `size` bytes. Memory is allocated as it is written.
     ///
     /// # Errors
-    /// When it cannot be offered under that name or with that size.
+    /// If the name or the size cannot be offered.
     pub fn new(name: &str, size: u64) -> Result<Self, ExportError> {
         let abilities = Abilities::FLUSH
             | Abilities::FUA

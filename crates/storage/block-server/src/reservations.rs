@@ -1,9 +1,11 @@
-//! Persistent reservations of a block device that several hosts see (SCSI-3, NVMe), by the calls of Linux
-//! (include/uapi/linux/pr.h). The type is always *write exclusive, registrants only*: while it is held, hosts that have
-//! not registered a key cannot write. Only the kernel's way to the device counts, not the process or the open file.
+//! Persistent reservations of a block device that several hosts share (SCSI-3, NVMe), by Linux's
+//! calls (include/uapi/linux/pr.h). The type is always *write exclusive, registrants only*: while
+//! the reservation is held, hosts that have not registered a key cannot write. The kernel's path to
+//! the device is what registers, not the process or the open file.
 //!
-//! Where a host has several ways to the device, below one of device-mapper, all of them are registered; a type for the
-//! holder alone would refuse what comes by another way than the one that reserved.
+//! If a host has several paths to the device, below a device-mapper device, all of them are
+//! registered. A type for the holder alone would refuse I/O by any other path than the one that
+//! reserved.
 
 use std::fmt::Debug;
 use std::io;
@@ -12,41 +14,44 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl, opcode};
 
-/// `PR_WRITE_EXCLUSIVE_REG_ONLY`.
+/// Reservation type `PR_WRITE_EXCLUSIVE_REG_ONLY`.
 const REGISTRANTS_WRITE: u32 = 3;
-/// What SCSI calls a conflict, and `PR_STS_RESERVATION_CONFLICT`.
+/// SCSI status of a reservation conflict; also `PR_STS_RESERVATION_CONFLICT`.
 const SCSI_CONFLICT: i32 = 0x18;
-/// Of a status of SCSI: what the device said. Kernels before 6.4 hand on what they made of it, too, in the bits above.
+/// Bits of a result that hold the SCSI status of the device. Kernels before 6.4 also pass their own
+/// codes in the bits above.
 const SCSI_STATUS: i32 = 0xff;
-/// Of SCSI: something else is to be told first, as that the power was cut, or that this host was preempted.
+/// SCSI status *check condition*: the device first reports an event, for example a power cycle, or
+/// a preemption of this host.
 const SCSI_ATTENTION: i32 = 0x02;
-/// How many such things are heard before that is an error.
+/// Number of such reports after which the next one is an error.
 const ATTENTIONS: usize = 3;
-/// What NVMe calls it (Base Specification, generic status 83h), which kernels before 6.4 hand on as it is.
+/// NVMe status of a reservation conflict (Base Specification, generic status 83h). Kernels before
+/// 6.4 pass it on unchanged.
 const NVME_CONFLICT: i32 = 0x83;
-/// Of an NVMe status: its code and its type, without what says whether to try again.
+/// Bits of an NVMe status that hold its code and its type, without the bit *do not retry*.
 const NVME_STATUS: i32 = 0x7ff;
 
-/// How reservations of a device are asked for. A key is never 0.
+/// Reservation commands for a device. A key is never 0.
 pub trait Reservations: Debug + Send + Sync {
-    /// Registers `new` for this host in the place of `old`, which is 0 where none is registered; 0 as `new` takes it
-    /// away, and with it a reservation that this host holds.
+    /// Registers the key `new` for this host instead of `old`, which is 0 if none is registered. A
+    /// `new` of 0 removes the registration, and with it a reservation that this host holds.
     ///
     /// # Errors
-    /// A conflict where `old` is not what is registered.
+    /// A conflict if `old` is not the registered key.
     fn register(&self, device: BorrowedFd<'_>, old: u64, new: u64) -> Result<(), ReservationError>;
 
-    /// Holds the reservation from now on, or still.
+    /// Takes the reservation, or keeps it.
     ///
     /// # Errors
-    /// A conflict where the key is not registered, or another host holds it.
+    /// A conflict if the key is not registered, or if another host holds the reservation.
     fn reserve(&self, device: BorrowedFd<'_>, key: u64) -> Result<(), ReservationError>;
 
-    /// Takes away every registration of a key, has what these hosts have in flight aborted, and holds the reservation
-    /// if one of them held it.
+    /// Removes every registration of the key `theirs`, aborts the I/O in flight of its hosts, and
+    /// takes the reservation if one of them held it.
     ///
     /// # Errors
-    /// A conflict where `own` is not registered for this host, or `theirs` for nobody.
+    /// A conflict if `own` is not registered for this host, or if no host has registered `theirs`.
     fn preempt(
         &self,
         device: BorrowedFd<'_>,
@@ -55,28 +60,28 @@ pub trait Reservations: Debug + Send + Sync {
     ) -> Result<(), ReservationError>;
 }
 
-/// Why a device did not do it.
+/// Reason why a device did not carry out a command.
 #[derive(Debug, thiserror::Error)]
 pub enum ReservationError {
-    /// It is registered, or reserved, otherwise.
+    /// Another key is registered, or another host holds the reservation.
     #[error("reservation conflict")]
     Conflict,
-    /// No such thing can be asked of it.
+    /// The device knows no reservations.
     #[error("it knows no reservations")]
     Unknown,
-    /// The kernel says no.
+    /// The kernel refused.
     #[error(transparent)]
     Kernel(#[from] io::Error),
-    /// The device says something else.
+    /// The device answered with another status.
     #[error("the device answers with status {0:#x}")]
     Status(i32),
 }
 
-/// As the kernel does it.
+/// Reservations by the kernel's ioctls.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ByKernel;
 
-/// `struct pr_registration`.
+/// Argument of `PR_REGISTER`, `struct pr_registration`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Registration {
@@ -86,7 +91,7 @@ struct Registration {
     zero: u32,
 }
 
-/// `struct pr_reservation`.
+/// Argument of `PR_RESERVE`, `struct pr_reservation`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Reservation {
@@ -95,7 +100,7 @@ struct Reservation {
     flags: u32,
 }
 
-/// `struct pr_preempt`.
+/// Argument of `PR_PREEMPT_ABORT`, `struct pr_preempt`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Preemption {
@@ -128,15 +133,15 @@ impl Reservations for ByKernel {
         own: u64,
         theirs: u64,
     ) -> Result<(), ReservationError> {
-        // What the kernel calls old is the key that is registered for this host, whatever its documentation says: so do
-        // its drivers for SCSI and NVMe hand it on, and so asks its own NFS server.
+        // The kernel's `old` is the key registered for this host, whatever its documentation
+        // says: its SCSI and NVMe drivers pass it on so, and its own NFS server calls it so.
         let argument = Preemption { old: own, new: theirs, kind: REGISTRANTS_WRITE, flags: 0 };
         // SAFETY: the command reads one `struct pr_preempt`, which `Preemption` is.
         unsafe { ask(device, Ask { opcode: PREEMPT_ABORT, argument }) }
     }
 }
 
-/// A command with its argument.
+/// Ioctl with its argument.
 #[derive(Clone, Copy)]
 struct Ask<T> {
     opcode: Opcode,
@@ -166,13 +171,13 @@ unsafe impl<T> Ioctl for Ask<T> {
 }
 
 /// # Safety
-/// The command has to read its argument alone.
+/// The command must access no memory but its argument.
 unsafe fn ask<T: Copy>(device: BorrowedFd<'_>, ask: Ask<T>) -> Result<(), ReservationError> {
     // SAFETY: by the caller's word the command touches no other memory.
     heard(|| unsafe { ioctl(device.as_fd(), ask) })
 }
 
-/// Asks again where the device had something else to tell.
+/// Repeats a command while the device reports other events first.
 fn heard(ask: impl Fn() -> Result<i32, Errno>) -> Result<(), ReservationError> {
     let is_attention = |result: &Result<i32, Errno>| matches!(result, Ok(status) if status & SCSI_STATUS == SCSI_ATTENTION);
     for _ in 0..ATTENTIONS {
@@ -184,7 +189,7 @@ fn heard(ask: impl Fn() -> Result<i32, Errno>) -> Result<(), ReservationError> {
     meaning(ask())
 }
 
-/// What a call's result means: 0, an error of the kernel, or a status of the device.
+/// Interprets the result of a call: 0, an error of the kernel, or a status of the device.
 fn meaning(result: Result<i32, Errno>) -> Result<(), ReservationError> {
     match result {
         Ok(0) => Ok(()),

@@ -1,7 +1,7 @@
-//! An io_uring that owns what the kernel works on.
+//! io_uring that owns the buffers and files on which the kernel works.
 //!
-//! Buffers and files are moved in with each piece of work and come out again when it has ended, so that
-//! nobody can read, write, free or close them meanwhile. That is what makes the calls safe.
+//! Buffers and files are moved into the ring with each operation and come out with its completion,
+//! so that nobody can read, write, free or close them meanwhile. This makes the calls safe.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -11,72 +11,73 @@ use std::time::{Duration, Instant};
 use io_uring::types::{CancelBuilder, Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
+use state_machine::Slab;
+
 use crate::Action;
 use crate::Buffer;
 use crate::batch::Batch;
 use crate::in_memory::InMemory;
-use state_machine::Slab;
 
-/// Entries between two calls of the kernel; more are handed over in between.
+/// Entries of the submission queue. If it is full, its entries are submitted at once.
 const ENTRIES: u32 = 512;
-/// Pieces of one send (`IOV_MAX`).
+/// Most segments of one send (`IOV_MAX`).
 pub(crate) const PIECES_MAX: usize = 1024;
-/// Looks between two at the clock.
+/// Polls between two reads of the clock.
 const LOOKS: u32 = 16;
-/// How long the end of a ring waits for the kernel to call off what can be, and then, in steps, for what
-/// cannot.
+/// Longest wait of a dropped ring for the kernel to cancel operations.
 const CALL_OFF: Timespec = Timespec::new().sec(5);
+/// Interval and number of waits after that for operations that cannot be cancelled.
 const SETTLE: (Duration, u32) = (Duration::from_millis(100), 50);
 
-/// The ring, used by one thread.
+/// Ring, used by one thread.
 pub(crate) struct Ring<T: Copy> {
     ring: IoUring,
-    held: Slab<Held<T>>,
-    /// What had ended when there was no room for more, or at once.
+    held: Slab<InFlight<T>>,
+    /// Completions that were taken early because a queue was full, or whose I/O was done at once.
     early: Vec<Finished<T>>,
     in_memory: InMemory,
 }
 
-/// What the kernel works on, and whose it is.
-struct Held<T> {
+/// Operation that the kernel works on, with its owner's token.
+struct InFlight<T> {
     token: T,
     _file: Arc<OwnedFd>,
     cargo: Cargo,
 }
 
-/// What a piece of work moves.
+/// Memory or file that an operation moves.
 pub(crate) enum Cargo {
-    /// Nothing: it is only told of.
+    /// Nothing: the operation only completes.
     Nothing,
-    /// Nothing; a client that comes.
+    /// Nothing yet: an accept under way.
     Accept,
-    /// The client that came.
+    /// Socket of an accepted client.
     Client(OwnedFd),
-    /// Bytes of a file, or bytes that come.
+    /// Bytes of a file, or received bytes.
     Buffer(Buffer),
-    /// Bytes that go.
+    /// Bytes to send.
     Batch(Batch, Vectors),
 }
 
-/// What the kernel is told of a batch. Kept for the next one.
+/// Message header and segments that describe a batch to the kernel. The memory is used again.
 pub(crate) struct Vectors {
     header: Box<libc::msghdr>,
     pieces: Vec<libc::iovec>,
 }
 
-/// A piece of work that has ended: a number of bytes or a file, or a negated error number.
+/// Completion: a number of bytes, a file, or a negated error number.
 pub(crate) struct Finished<T> {
     pub token: T,
     pub result: i32,
     pub cargo: Cargo,
-    /// Whether it has ended: what is watched tells more than once.
+    /// True if the operation has ended. A poll completes several times.
     pub is_last: bool,
 }
 
-/// Under this name the ring calls others off.
+/// User data of cancellations, whose completions are ignored.
 const CALLING_OFF: u64 = u64::MAX;
 
-/// Features asked for, best first (Linux 6.1, 5.19, none).
+/// Sets of features, best first (Linux 6.1, 5.19, none).
 const SETUPS: [fn(&mut io_uring::Builder); 3] = [
     |builder| {
         builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();
@@ -110,7 +111,7 @@ impl<T: Copy> Ring<T> {
         Err(refusal.expect("at least one set-up was tried"))
     }
 
-    /// Waits for a client.
+    /// Accepts a client.
     pub fn accept(&mut self, token: T, socket: &Arc<OwnedFd>) -> io::Result<()> {
         self.push(token, socket, Cargo::Accept, |fd, _| {
             let (none, length) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -119,7 +120,7 @@ impl<T: Copy> Ring<T> {
         .map(drop)
     }
 
-    /// Receives into the buffer, behind so many bytes.
+    /// Receives into the buffer, behind its first `behind` bytes.
     pub fn receive(
         &mut self,
         token: T,
@@ -134,7 +135,7 @@ impl<T: Copy> Ring<T> {
         .map(drop)
     }
 
-    /// Sends what is left of a batch, or as many of its pieces as may go at once.
+    /// Sends the rest of a batch, or as many of its segments as one send may have.
     pub fn send(
         &mut self,
         token: T,
@@ -152,7 +153,7 @@ impl<T: Copy> Ring<T> {
         .map(drop)
     }
 
-    /// Does with a file what a disk asks for.
+    /// Carries out a service's I/O on a file.
     pub fn file(
         &mut self,
         token: T,
@@ -189,8 +190,8 @@ impl<T: Copy> Ring<T> {
         .map(drop)
     }
 
-    /// Has the driver of a file do something of its own (`IORING_OP_URING_CMD`, Linux 5.19), of which it tells when it has. The
-    /// command names no memory.
+    /// Passes a command to the driver of a file (`IORING_OP_URING_CMD`, Linux 5.19). The driver
+    /// decides when it completes. The command refers to no memory.
     pub fn command(
         &mut self,
         token: T,
@@ -204,7 +205,7 @@ impl<T: Copy> Ring<T> {
         .map(drop)
     }
 
-    /// Reads the number that somebody writes to an event.
+    /// Reads the counter of an eventfd once it is written.
     pub fn event(&mut self, token: T, event: &Arc<OwnedFd>) -> io::Result<()> {
         self.push(token, event, Cargo::Buffer(Buffer::zeroed(8)), |fd, cargo| {
             let bytes = cargo.buffer();
@@ -213,15 +214,15 @@ impl<T: Copy> Ring<T> {
         .map(drop)
     }
 
-    /// Tells each time that somebody has written to an event, whose number is left as it is (Linux 5.13). Gives
-    /// the name by which that is called off.
+    /// Polls an eventfd: completes each time it is written, and leaves its counter as it is (Linux
+    /// 5.13). Returns the number for [`Self::call_off`].
     pub fn watch(&mut self, token: T, event: &Arc<OwnedFd>) -> io::Result<u32> {
         self.push(token, event, Cargo::Nothing, |fd, _| {
             opcode::PollAdd::new(fd, libc::POLLIN.unsigned_abs().into()).multi(true).build()
         })
     }
 
-    /// Ends what is watched; it tells once more.
+    /// Cancels a poll, which then completes for the last time.
     pub fn call_off(&mut self, number: u32) -> io::Result<()> {
         self.make_room()?;
         let entry = opcode::AsyncCancel::new(number.into()).build().user_data(CALLING_OFF);
@@ -232,7 +233,7 @@ impl<T: Copy> Ring<T> {
 
     fn make_room(&mut self) -> io::Result<()> {
         while self.ring.submission().is_full() {
-            // The kernel takes nothing while it has more answers than it has room for.
+            // The kernel takes no entries while its completion queue overflows.
             self.take_early();
             self.enter(Some(Duration::ZERO))?;
         }
@@ -247,7 +248,7 @@ impl<T: Copy> Ring<T> {
         entry: impl FnOnce(Fd, &mut Cargo) -> squeue::Entry,
     ) -> io::Result<u32> {
         self.make_room()?;
-        let number = self.held.insert(Held { token, _file: Arc::clone(file), cargo });
+        let number = self.held.insert(InFlight { token, _file: Arc::clone(file), cargo });
         let held = &mut self.held[number];
         let entry = entry(Fd(file.as_raw_fd()), &mut held.cargo).user_data(number.into());
         // SAFETY: buffers, vectors and file of the entry are in `held` until its completion was reaped,
@@ -261,12 +262,12 @@ impl<T: Copy> Ring<T> {
         Ok(number)
     }
 
-    /// Whether something has ended, of which it need not be asked.
+    /// Returns true if completions are there for which the kernel need not be asked.
     pub fn has_more(&self) -> bool {
         !self.early.is_empty()
     }
 
-    /// Hands the work over, and waits until some has ended or the time is up; for ever without one.
+    /// Submits entries, and waits until one completes or the time is up; for ever without a time.
     pub fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {
         let is_told = self.has_more();
         let queue = self.ring.submission();
@@ -284,14 +285,15 @@ impl<T: Copy> Ring<T> {
         match self.ring.submitter().submit_with_args(want, &args) {
             Ok(_) => Ok(()),
             Err(error) => match error.raw_os_error() {
-                // Time is up, a signal came, or answers must be reaped first.
+                // The time is up, a signal came, or completions must be reaped first.
                 Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
                 _ => Err(error),
             },
         }
     }
 
-    /// Hands the work over, and looks for so long whether some has ended, without a sleep. After what time it had.
+    /// Submits entries, and polls for a completion without sleeping, for at most `longest`. Returns
+    /// after what time one came.
     pub fn look(&mut self, longest: Duration) -> io::Result<Option<Duration>> {
         if !self.ring.submission().is_empty() {
             self.enter(Some(Duration::ZERO))?;
@@ -316,7 +318,7 @@ impl<T: Copy> Ring<T> {
         self.early = early;
     }
 
-    /// Takes what has ended.
+    /// Takes all completions.
     pub fn reap(&mut self, finished: &mut Vec<Finished<T>>) {
         finished.append(&mut self.early);
         for entry in self.ring.completion() {
@@ -330,7 +332,7 @@ impl<T: Copy> Ring<T> {
                 finished.push(Finished { token, result, cargo: Cargo::Nothing, is_last: false });
                 continue;
             }
-            let Held { token, cargo, .. } = self.held.remove(number);
+            let InFlight { token, cargo, .. } = self.held.remove(number);
             let is_client = matches!(cargo, Cargo::Accept) && result >= 0;
             // SAFETY: the kernel has just made this file for the one who accepts, and nobody else
             // knows of it.
@@ -340,9 +342,9 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// Has the kernel let go of everything.
+    /// Cancels all operations, and waits for those that cannot be cancelled.
     fn settle(&mut self) {
-        // Before Linux 6.0 nothing can be called off so; then what is under way is waited for.
+        // Linux before 6.0 cannot cancel so; the loop below then waits for what is under way.
         let _ = self.ring.submitter().register_sync_cancel(Some(CALL_OFF), CancelBuilder::any());
         for _ in 0..SETTLE.1 {
             self.reap(&mut Vec::new());
@@ -352,7 +354,8 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// Whether the kernel has memory of ours. What a driver has of its own, it lets go of only with the ring.
+    /// Returns true if the kernel may use memory of ours. Memory that only a driver holds is freed
+    /// with the ring.
     fn has_memory(&self) -> bool {
         let has = |number| !matches!(self.held[number].cargo, Cargo::Nothing);
         self.held.numbers().into_iter().any(has)
@@ -365,7 +368,7 @@ impl<T: Copy> Drop for Ring<T> {
             self.settle();
         }
         if self.has_memory() {
-            // The kernel may still write there.
+            // Leaked: the kernel may still write into these buffers.
             std::mem::forget(std::mem::replace(&mut self.held, Slab::new()));
         }
     }
@@ -387,7 +390,8 @@ impl Vectors {
         Self { header: Box::new(header), pieces: Vec::new() }
     }
 
-    /// Points at a batch, which must not change or go before the kernel has done with this.
+    /// Describes a batch, which must not change or be freed before the kernel has completed the
+    /// send.
     fn describe(&mut self, batch: &Batch) -> *const libc::msghdr {
         self.pieces.clear();
         self.pieces.extend(batch.slices().take(PIECES_MAX).map(|bytes| libc::iovec {
@@ -410,7 +414,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_work_than_the_ring_has_room_for_comes_back_piece_by_piece() {
+    fn more_operations_than_entries_complete_piece_by_piece() {
         let file: OwnedFd = tempfile::tempfile().unwrap().into();
         let file = Arc::new(file);
         let mut ring = Ring::new().unwrap();
@@ -453,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_copied_at_once_comes_back_as_all_else_does_and_beside_it() {
+    fn io_in_memory_completes_beside_io_of_the_kernel() {
         let in_memory: OwnedFd = tempfile::tempfile_in("/dev/shm").unwrap().into();
         let (in_memory, file) = (Arc::new(in_memory), tempfile::tempfile().unwrap());
         let file: Arc<OwnedFd> = Arc::new(file.into());

@@ -14,7 +14,7 @@ use crate::shared::Shared;
 use crate::worker::{Change, Worker};
 use crate::{Counts, Disk, Limits, Listen, Offer, Place, StartError};
 
-/// A server; dropped, it stops.
+/// Running server. Dropping it stops it.
 #[derive(Debug)]
 pub struct Running {
     shared: Arc<Shared>,
@@ -23,10 +23,10 @@ pub struct Running {
     places: Vec<Place>,
 }
 
-/// Serves these disks, each under its export's name, to whoever comes in there.
+/// Starts a server that offers these disks, each under its export's name, at these addresses.
 ///
 /// # Errors
-/// When two disks have one name, a socket cannot be had, or the kernel has no io_uring.
+/// If two disks have the same name, a socket cannot be opened, or the kernel has no io_uring.
 pub fn start(
     disks: Vec<Box<dyn Disk>>,
     listen: &[Listen],
@@ -35,7 +35,7 @@ pub fn start(
     start_with(Offer { disks, ..Offer::default() }, listen, limits)
 }
 
-/// The same, with more than disks.
+/// Starts a server with disks, a service and a catalog.
 ///
 /// # Errors
 /// As [`start`].
@@ -87,43 +87,44 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> StartError {
 }
 
 impl Running {
-    /// Where it listens, in the order in which it was told to.
+    /// Addresses at which the server listens, in the order of `listen`.
     #[must_use]
     pub fn places(&self) -> &[Place] {
         &self.places
     }
 
-    /// What it has seen so far.
+    /// Counts since the start.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.shared.counters.counts()
     }
 
-    /// What an operator should know, in words: each is told once.
+    /// Notes for an operator since the last call, in words. Each note is returned once.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         std::mem::take(&mut *self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether it has ended by itself, because its ring failed; [`Self::stop`] says why.
+    /// Returns true if the server has ended by itself because its ring failed. [`Self::stop`]
+    /// returns the error.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Offers one more disk from now on, whose service is the server's where it has one.
+    /// Offers one more disk. The server's service serves it, if there is one.
     ///
     /// # Errors
-    /// One of its name is offered, or on its way out; the server ends.
+    /// If a disk of this name is offered or still leaving; if the server has ended.
     pub fn add(&self, disk: Box<dyn Disk>) -> Result<(), StartError> {
         self.change(|tell| Change::Add(disk, tell))
     }
 
-    /// Offers a disk no more: nobody gets it from now on, and who has it goes when he is answered what he
-    /// asked. Waits until nobody has it; whoever asks again waits for the same.
+    /// Stops offering a disk: no client gets it any more, and its clients are disconnected once
+    /// their requests are answered. Waits until no client has it. A second call waits for the same.
     ///
     /// # Errors
-    /// There is none of this name; the server ends.
+    /// If no disk has this name; if the server has ended.
     pub fn withdraw(&self, name: &str) -> Result<(), StartError> {
         self.change(|tell| Change::Withdraw(name.to_owned(), tell))
     }
@@ -138,26 +139,26 @@ impl Running {
         told.recv().map_err(|_| StartError::Ended)?
     }
 
-    /// Asks for the services' attention ([`crate::Service::told`]).
+    /// Asks for the attention of the services ([`crate::Service::told`]).
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel refuses.
     pub fn attend(&self) -> io::Result<()> {
         rustix::io::write(&self.shared.event, &1_u64.to_ne_bytes())?;
         Ok(())
     }
 
-    /// A way for other threads to ask for it.
+    /// Handle by which other threads can ask for the services' attention.
     #[must_use]
     pub fn waker(&self) -> Waker {
         Waker(Arc::clone(&self.shared.event))
     }
 
-    /// Begins to end, as [`Self::stop`] does, which is for whoever has it alone: others who wait for something of it are
-    /// told that it ends.
+    /// Begins to stop, without waiting for the end as [`Self::stop`] does. Other threads that wait
+    /// for a change get an error.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel refuses.
     pub fn begin_to_stop(&self) -> io::Result<()> {
         self.shared.stop.store(true, Ordering::Release);
         self.attend()
@@ -166,7 +167,7 @@ impl Running {
     /// Takes no more requests, answers those it has, and ends.
     ///
     /// # Errors
-    /// When the ring failed, now or before.
+    /// If the ring failed, now or before.
     pub fn stop(mut self) -> io::Result<()> {
         self.end()
     }
@@ -178,21 +179,22 @@ impl Running {
     }
 }
 
-/// Asks a server for its disks' attention, from any thread; of one that has ended it asks nothing.
+/// Handle that asks for the services' attention, from any thread. After the server's end it does
+/// nothing.
 #[derive(Debug, Clone)]
 pub struct Waker(Arc<OwnedFd>);
 
 impl Waker {
-    /// Asks once.
+    /// Asks for attention once.
     pub fn wake(&self) {
-        // What is full is about to be read.
+        // A full counter will be read soon.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Whoever wants to know of an error stops it.
+        // A caller that wants the error calls `stop`.
         let _ = self.end();
     }
 }

@@ -4,17 +4,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::counters::Counters;
 
-/// What a server's thread and its owner both see.
+/// State that the server's thread shares with its owner.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub stop: AtomicBool,
     pub event: Arc<OwnedFd>,
     pub counters: Counters,
-    /// What an operator should know, and has not been told.
+    /// Notes for an operator that nobody has fetched yet.
     pub notes: Mutex<Vec<String>>,
 }
 
-/// Notes that nobody fetches are kept up to so many.
+/// Most notes that are kept until they are fetched.
 const NOTES_MAX: usize = 100;
 
 impl Shared {

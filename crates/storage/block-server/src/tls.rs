@@ -8,18 +8,18 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig};
 
 use crate::StartError;
 
-/// Who a server is, and whose clients it lets in: those with a certificate of one authority. TLS 1.2
-/// and 1.3, by rustls.
+/// Identity of a server, and the authority whose clients it accepts. TLS 1.2 and 1.3, by rustls.
 #[derive(Clone)]
 pub struct Tls {
     config: Arc<ServerConfig>,
 }
 
 impl Tls {
-    /// Takes the authority's certificates, and the server's own with their key, as PEM.
+    /// Takes the authority's certificates, and the server's own certificates with their key, as
+    /// PEM.
     ///
     /// # Errors
-    /// When they cannot be read, or do not fit each other.
+    /// If they cannot be read, or do not match each other.
     pub fn new(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, StartError> {
         let crypto = Arc::new(rustls::crypto::ring::default_provider());
         let roots = Arc::new(roots(authority)?);
@@ -40,18 +40,19 @@ impl Tls {
     }
 }
 
-/// Who a client is, and which servers it trusts: those with a certificate of one authority for the name by
-/// which they are called. TLS 1.2 and 1.3, by rustls.
+/// Identity of a client, and the authority whose servers it trusts, under the name by which it
+/// calls them. TLS 1.2 and 1.3, by rustls.
 #[derive(Clone)]
 pub struct ClientTls {
     config: Arc<ClientConfig>,
 }
 
 impl ClientTls {
-    /// Takes the authority's certificates, and the client's own with their key, as PEM.
+    /// Takes the authority's certificates, and the client's own certificates with their key, as
+    /// PEM.
     ///
     /// # Errors
-    /// When they cannot be read, or do not fit each other.
+    /// If they cannot be read, or do not match each other.
     pub fn new(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, StartError> {
         let crypto = Arc::new(rustls::crypto::ring::default_provider());
         let (chain, key) = identity(certificate, key)?;
@@ -64,10 +65,10 @@ impl ClientTls {
         Ok(Self { config: Arc::new(config) })
     }
 
-    /// A session with the server of this name or address.
+    /// Creates a session with the server of this name or address.
     ///
     /// # Errors
-    /// When it is no name.
+    /// If the name is invalid.
     pub fn session(&self, server: &str) -> Result<ClientConnection, StartError> {
         let name = ServerName::try_from(server.to_owned()).map_err(|error| wrong(&error))?;
         ClientConnection::new(Arc::clone(&self.config), name).map_err(|error| wrong(&error))
@@ -90,14 +91,14 @@ fn identity(certificate: &[u8], key: &[u8]) -> Result<Identity, StartError> {
     Ok((chain.map_err(|error| wrong(&error))?, key))
 }
 
-/// A key is in it.
+/// Shows no fields, because a key is among them.
 impl fmt::Debug for ClientTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientTls").finish_non_exhaustive()
     }
 }
 
-/// A key is in it.
+/// Shows no fields, because a key is among them.
 impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls").finish_non_exhaustive()

@@ -22,19 +22,19 @@ use crate::token::{FRONT_ENDS, Token};
 use crate::ublk::Hosts;
 use crate::{Limits, Offer};
 
-/// A server's thread.
+/// Server's thread with all of its state.
 pub(crate) struct Worker {
     core: Core,
     nbd: Clients,
     vhost: Guests,
     ublk: Hosts,
     changes: Receiver<Change>,
-    /// Disks that are not offered any more, and that somebody still has.
+    /// Disks that were withdrawn and that a client still has.
     leaving: Vec<Leaving>,
     polling: Polling,
-    /// Set once it stops: until when it waits.
+    /// End of the drain time; set once the server stops.
     until: Option<Instant>,
-    /// Set once nobody asks any more: until when disks may put themselves in order.
+    /// End of the services' time to end in order; set once no client is left.
     closing: Option<Instant>,
 }
 
@@ -71,7 +71,7 @@ impl Worker {
         ([&mut self.vhost, &mut self.ublk, &mut self.nbd], &mut self.core)
     }
 
-    /// Serves until it is told to stop, and everybody who was to be answered is.
+    /// Serves until the server is stopped and all requests are answered.
     pub fn run(mut self) -> io::Result<()> {
         let mut finished = Vec::new();
         self.core.tell_services()?;
@@ -99,7 +99,8 @@ impl Worker {
         }
     }
 
-    /// Clients ask and are told what is answered, and services have their turn, until none wants one.
+    /// Passes requests and answers between clients and disks, and gives services their turns, until
+    /// nothing is left to do.
     fn attend(&mut self) -> io::Result<()> {
         let (mut fronts, core) = self.front_ends();
         loop {
@@ -113,8 +114,8 @@ impl Worker {
         }
     }
 
-    /// Until when nothing has to be done unless something ends. Mostly there is no such time, and then
-    /// no timer is set and no clock is read.
+    /// Longest time to wait for a completion. Mostly nothing else is due; then no timer is set and
+    /// no clock is read.
     fn wait(&mut self) -> Option<Duration> {
         let (fronts, core) = self.front_ends();
         if core.ring.has_more() || fronts.iter().any(|front| front.has_work()) {
@@ -134,7 +135,7 @@ impl Worker {
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    /// Services put themselves in order, once nobody asks any more. Whether they have, or had their time.
+    /// Begins the services' orderly end. Returns true once they have ended, or their time is over.
     fn are_services_closed(&mut self) -> io::Result<bool> {
         if self.closing.is_none() {
             self.closing = Some(Instant::now() + self.core.limits.close);
@@ -181,7 +182,8 @@ impl Worker {
         }
     }
 
-    /// Its owner wants something: attention for the services, or that it stops.
+    /// Takes a wake-up by the owner or a front end's thread: changes of disks, orders, attention
+    /// for services, or the end.
     fn told(&mut self) -> io::Result<()> {
         if self.core.shared.stop.load(Ordering::Acquire) {
             return self.stop();
@@ -195,7 +197,7 @@ impl Worker {
         self.core.tell_services()
     }
 
-    /// Takes no more requests.
+    /// Stops taking requests.
     fn stop(&mut self) -> io::Result<()> {
         self.until = Some(Instant::now() + self.core.limits.drain);
         let (fronts, core) = self.front_ends();
@@ -206,7 +208,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether nobody waits for an answer.
+    /// Returns true if no client waits for an answer.
     fn is_nobody_left(&self) -> bool {
         self.nbd.is_settled() && self.vhost.is_settled() && self.ublk.is_settled()
     }

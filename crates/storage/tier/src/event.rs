@@ -4,59 +4,62 @@ use units::Nanos;
 
 use crate::format::{BLOCK, block_sum, mode, payload_sum};
 
-/// A request's number, the caller's; answered once.
+/// Number of a request, chosen by the caller. Each request is answered once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReqId(pub u64);
 
-/// An I/O's number, the machine's; the driver gives it back once.
+/// Number of an I/O, chosen by the state machine. The driver returns each number once, when the I/O
+/// completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IoId(pub u32);
 
-/// Memory that the driver keeps. Numbers below 2^31 are the driver's own, those of requests;
-/// the machine names what it takes from 2^31 on.
+/// Number of a memory buffer that the driver keeps. Numbers below 2^31 are the driver's own, for
+/// requests. The state machine names the buffers that it takes from 2^31 on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Buf(pub u32);
 
-/// Where an I/O goes.
+/// Target of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// The cache device.
     Cache,
-    /// The backing store of the disk with this index.
+    /// Backing store of the disk with this index.
     Backing(u16),
-    /// Its sidecar.
+    /// Sidecar of the disk with this index.
     Sidecar(u16),
-    /// The copy of its log that one of its peers holds: two labels, then the groups by their position.
+    /// Copy of the disk's log that one of its peers holds: two labels, then the groups by their
+    /// position.
     Copy(u16, u8),
 }
 
-/// What is asked of a disk.
+/// Operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
-    /// Bytes into the request's memory.
+    /// Reads bytes into the request's memory.
     Read,
-    /// Bytes out of it.
+    /// Writes bytes from the request's memory.
     Write,
-    /// Bytes become zero; with `unmap` the backing store may give the room back.
+    /// Zeroes bytes. With `unmap` the backing store may deallocate them.
     Zero {
-        /// Whether it may.
+        /// True if the backing store may deallocate.
         unmap: bool,
     },
-    /// Whatever was answered is durable when this is answered.
+    /// Makes all answered writes durable.
     Flush,
 }
 
-/// The sums of a write, which the driver computes because it has the bytes.
+/// Checksums of a write. The driver computes them, because only it has the bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sums {
-    /// Of all of it.
+    /// Checksum of all bytes ([`payload_sum`]).
     pub whole: u64,
-    /// Of what lies in each block of 4 KiB of the disk that it touches, in order.
+    /// Checksums of the parts in each 4 KiB block of the disk that the write touches, in order
+    /// ([`block_sum`]).
     pub blocks: Vec<u32>,
 }
 
 impl Sums {
-    /// The sums of `data` at `offset` of a disk.
+    /// Computes the checksums of `data` at `offset` of a disk.
     pub fn of(offset: u64, data: &[u8]) -> Self {
         let first = usize::try_from(BLOCK - offset % BLOCK).unwrap_or(0).min(data.len());
         let (head, rest) = data.split_at(first);
@@ -66,99 +69,103 @@ impl Sums {
     }
 }
 
-/// One request of a virtual machine.
+/// Request of a virtual machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Its number.
+    /// Number of the request.
     pub id: ReqId,
     /// Index of the disk.
     pub disk: u16,
-    /// What is asked.
+    /// Operation.
     pub op: Op,
-    /// First byte, a multiple of 512.
+    /// Offset of the first byte, a multiple of 512.
     pub offset: u64,
-    /// How many, a multiple of 512 up to [`crate::REQUEST_BYTES_MAX`]; 0 for a flush.
+    /// Length in bytes, a multiple of 512 up to [`crate::REQUEST_BYTES_MAX`]; 0 for a flush.
     pub bytes: u32,
-    /// Whether a write is durable when it is answered.
+    /// True if a write must be durable when it is answered.
     pub fua: bool,
-    /// Its memory, for reads and writes; the driver's until [`Effect::Release`].
+    /// Memory of a read or write. The driver must keep it until [`Effect::Release`].
     pub buf: Option<Buf>,
-    /// Of a write.
+    /// Checksums of a write.
     pub sums: Sums,
 }
 
-/// What an operator wants.
+/// Order of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// All that the disk's log has goes to the backing store; [`Note::Drained`] when it has.
+    /// Writes all of the disk's log to the backing store; [`Note::Drained`] reports the end.
     Drain {
         /// Index of the disk.
         disk: u16,
     },
-    /// Writes are answered in this way from soon on; [`Note::Mode`] when they are.
+    /// Changes when the disk's writes are answered; [`Note::Mode`] reports the change.
     Mode {
         /// Index of the disk.
         disk: u16,
-        /// How.
+        /// New mode.
         mode: Mode,
     },
-    /// New pages come in or do not; what is there is served either way.
+    /// Allows or stops the admission of new pages. Pages that are there are served either way.
     Populate {
         /// Index of the disk.
         disk: u16,
-        /// Whether they do.
+        /// True to admit pages.
         is_on: bool,
     },
-    /// Its pages take at most so much of all, and beyond that each other's places; so does what of it is in memory.
+    /// Limits the disk's share of all pages. Beyond its share, its pages replace each other. The
+    /// same share applies to the memory tier.
     Share {
         /// Index of the disk.
         disk: u16,
-        /// Percent, 0 (nothing new comes in) to 100.
+        /// Share in percent, from 0 (admits no new page) to 100.
         percent: u8,
     },
-    /// Its pages come in by this rule.
+    /// Sets the admission rule for the disk's pages.
     Admission {
         /// Index of the disk.
         disk: u16,
-        /// The rule.
+        /// New rule.
         admission: Admission,
     },
-    /// Another policy decides which page leaves of disks that have none of their own, and what leaves memory.
+    /// Sets the eviction policy of the memory tier, and of disks without a policy of their own.
     Policy(PolicyKind),
-    /// A disk has as many pages as its share says to itself, and this policy decides there; or neither. What others may
-    /// have is less by that. Shares of such disks are at most 99 % together, or there are too few pages for all.
+    /// Gives the disk a division of its own, as large as its share and with this policy; or takes
+    /// its division away. Other disks share the remaining pages. The shares of such disks are at
+    /// most 99 % together, because otherwise the others would have too few pages.
     OwnPolicy {
         /// Index of the disk.
         disk: u16,
-        /// The policy, if it is to have one.
+        /// Policy; none to take the division away.
         policy: Option<PolicyKind>,
     },
-    /// A disk that came while the set is served ([`crate::Tier::attach`]) is asked from now on.
+    /// Serves requests of a disk that was attached while the set was open
+    /// ([`crate::Tier::attach`]).
     Serve {
         /// Index of the disk.
         disk: u16,
     },
-    /// A disk leaves the set: its log goes to its backing store, its sidecar says *clean*, and nothing of it stays;
-    /// [`Note::Detached`] when that is so. No requests for it may follow.
+    /// Detaches a disk: its log is written to the backing store, its sidecar becomes *clean*, and
+    /// none of its pages stays. [`Note::Detached`] reports the end. No requests for the disk may
+    /// follow.
     Detach {
         /// Index of the disk.
         disk: u16,
     },
-    /// The set is left in order; [`Note::Closed`] when it is. No requests may follow.
+    /// Closes the set in order; [`Note::Closed`] reports the end. No requests may follow.
     Close,
 }
 
-/// When writes are answered.
+/// Time at which writes are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// When the backing store has them.
+    /// Writes are answered when the backing store has them.
     Through,
-    /// When the log has them and all before.
+    /// Writes are answered when the log has them and all earlier writes.
     Back,
 }
 
 impl Mode {
-    /// Its number in superblocks and sidecars.
+    /// Number in superblocks and sidecars.
     pub(crate) fn number(self) -> u32 {
         match self {
             Self::Through => mode::THROUGH,
@@ -167,119 +174,122 @@ impl Mode {
     }
 }
 
-/// Where the driver keeps a block in memory, and what that takes.
+/// Place of a block in the driver's memory tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kept {
-    /// The first of its cells, by the driver's own numbers.
+    /// Number of the first cell, as the driver counts.
     pub first: u32,
-    /// How many cells of [`crate::CELL_BYTES`] it takes, from 1 to [`crate::BLOCK_CELLS`].
+    /// Number of cells of [`crate::CELL_BYTES`], from 1 to [`crate::BLOCK_CELLS`].
     pub cells: u8,
 }
 
-/// What the machine is told.
+/// Event for the state machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A virtual machine asks.
+    /// Request of a virtual machine.
     Request(Request),
-    /// An I/O ended; a read that wanted them has the sums of the whole blocks it read.
+    /// Completion of an I/O. A read with `wants_sums` returns the checksums of the whole blocks
+    /// that it read.
     Done(IoId, Result<Vec<u32>, IoError>),
-    /// The time of a [`Effect::Wake`] has come.
+    /// Timer: the time of an [`Effect::Wake`] has come.
     Timer,
-    /// An operator asks.
+    /// Order of an operator.
     Order(Order),
-    /// A block that was to be kept in memory is there. Comes before any other event.
+    /// Completion of an [`Effect::Keep`], with the block's place. It comes before any other event.
     Kept(IoId, Kept),
-    /// Something is known of a peer of a disk.
+    /// Change of the connection to a peer of a disk.
     Peer(u16, u8, PeerEvent),
-    /// The driver knows of nothing else for now: what waited for more of its kind begins. Comes after all other
-    /// events, before the driver waits for anything.
+    /// End of a turn: the driver has no more events for now, so work that waited for more of its
+    /// kind begins. It comes after all other events, before the driver waits for anything.
     Turn,
 }
 
-/// What becomes of the way to a peer.
+/// Change of the connection to a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerEvent {
-    /// It takes a copy of the log of this generation, in so many bytes; nothing was sent on this way yet.
+    /// The peer accepts a copy of the log of this generation, with this capacity. Nothing was sent
+    /// over this connection yet.
     Up {
-        /// Bytes of the copy, a multiple of 4 KiB.
+        /// Capacity of the copy in bytes, a multiple of 4 KiB.
         capacity: u64,
     },
-    /// Nothing goes there any more. I/Os that were under way end with an error, now or later.
+    /// The connection is lost. I/Os under way end with an error, now or later.
     Lost,
-    /// It takes copies of a later generation only: somebody else owns the disk.
+    /// The peer accepts copies of a later generation only, because another host owns the disk.
     Fenced,
 }
 
-/// Why an I/O failed.
+/// Reason why an I/O failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IoError {
-    /// The storage could not do it.
+    /// The storage failed.
     #[error("input/output error")]
     Io,
-    /// What was read is not what was written.
+    /// The bytes read differ from the bytes written.
     #[error("what was read is not what was written")]
     Checksum,
-    /// The disk has another owner by now, or its backing store takes no writes of this host any more.
+    /// The disk has another owner by now, or its backing store refuses writes of this host.
     #[error("the disk has another owner")]
     Fenced,
 }
 
-/// What a read must be, or it has failed.
+/// Expected checksum of a part of a read. The read fails if it differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Check {
-    /// From the first byte read.
+    /// Offset of the part from the first byte read.
     pub at: u32,
-    /// How many bytes.
+    /// Length of the part in bytes.
     pub bytes: u32,
-    /// Their [`block_sum`].
+    /// Expected [`block_sum`].
     pub sum: u32,
 }
 
-/// Bytes from a place into memory.
+/// Read from a place into memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadIo {
-    /// Its number.
+    /// Number of the I/O.
     pub io: IoId,
-    /// Whence.
+    /// Place to read from.
     pub place: Place,
-    /// First byte there.
+    /// Address of the first byte there.
     pub at: u64,
-    /// How many to read.
+    /// Number of bytes to read.
     pub bytes: u32,
-    /// Of those read: how many to leave out at the start.
+    /// Number of bytes to drop at the start of those read.
     pub skip: u32,
-    /// How many to take then.
+    /// Number of bytes to take after that.
     pub take: u32,
-    /// Into which memory.
+    /// Memory to read into.
     pub buf: Buf,
-    /// Where there.
+    /// Offset in that memory.
     pub to: u32,
-    /// What must hold for the whole of it before any of it is taken.
+    /// Checksums that the whole read must match before any of it is taken.
     pub checks: Vec<Check>,
-    /// Whether its end tells the sums of whole blocks (those aligned to 4 KiB of the place).
+    /// True if the completion returns the checksums of whole blocks (those aligned to 4 KiB of the
+    /// place).
     pub wants_sums: bool,
 }
 
-/// Some of the bytes that are written.
+/// Piece of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// These.
+    /// Bytes given here.
     Bytes(Box<[u8]>),
-    /// From memory.
+    /// Bytes from memory.
     Buf {
-        /// Which.
+        /// Memory.
         buf: Buf,
-        /// First byte there.
+        /// Offset of the first byte in that memory.
         at: u32,
-        /// How many.
+        /// Number of bytes.
         bytes: u32,
     },
-    /// So many zeros.
+    /// Zeros, this many bytes.
     Zero(u32),
 }
 
 impl Piece {
-    /// How many bytes it is.
+    /// Number of bytes.
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
@@ -288,152 +298,155 @@ impl Piece {
     }
 }
 
-/// What the driver is to do, in this order; I/Os may end in any order.
+/// Effect for the driver to carry out, in this order. I/Os may complete in any order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Read.
+    /// Reads.
     Read(ReadIo),
-    /// Write these pieces one after the other.
+    /// Writes these pieces one after the other.
     Write {
-        /// Its number.
+        /// Number of the I/O.
         io: IoId,
-        /// Where.
+        /// Place to write to.
         place: Place,
-        /// First byte there.
+        /// Address of the first byte there.
         at: u64,
-        /// What.
+        /// Pieces to write.
         from: Vec<Piece>,
-        /// Whether these bytes are durable when it ends well.
+        /// True if the bytes must be durable at a successful completion.
         durable: bool,
     },
-    /// Make bytes zero.
+    /// Zeroes bytes.
     Zero {
-        /// Its number.
+        /// Number of the I/O.
         io: IoId,
-        /// Where.
+        /// Place to write to.
         place: Place,
-        /// First byte there.
+        /// Address of the first byte there.
         at: u64,
-        /// How many.
+        /// Number of bytes.
         bytes: u32,
-        /// Whether their room may be given back.
+        /// True if the place may deallocate the bytes.
         unmap: bool,
     },
-    /// Make durable what has ended there. That of a sidecar ends well only if a reservation by which the disk is
-    /// held is held still: asked for when the sidecar is durable.
+    /// Flushes a place: all completed writes become durable. A sidecar's flush succeeds only if
+    /// this host still holds its reservation of the disk; the driver checks that once the sidecar
+    /// is durable.
     Flush {
-        /// Its number.
+        /// Number of the I/O.
         io: IoId,
-        /// Where.
+        /// Place to flush.
         place: Place,
     },
-    /// Read the disk's sidecar: well if this set is its owner, by this generation; else fenced.
+    /// Reads the disk's sidecar. Succeeds if this set still owns the disk with this generation;
+    /// else the error is [`IoError::Fenced`].
     Confirm {
-        /// Its number.
+        /// Number of the I/O.
         io: IoId,
         /// Index of the disk.
         disk: u16,
-        /// What it must say.
+        /// Expected generation.
         generation: u64,
     },
-    /// The way to a peer is given up: it made no progress.
+    /// Drops the connection to a peer, because it made no progress.
     Cut {
         /// Index of the disk.
         disk: u16,
-        /// Which peer.
+        /// Number of the peer.
         peer: u8,
     },
-    /// Now: bytes from one memory to another.
+    /// Copies bytes between memory buffers at once.
     Copy {
-        /// From which.
+        /// Source memory.
         from: Buf,
-        /// First byte there.
+        /// Offset of the first byte there.
         at: u32,
-        /// To which.
+        /// Target memory.
         buf: Buf,
-        /// First byte there.
+        /// Offset of the first byte there.
         to: u32,
-        /// How many.
+        /// Number of bytes.
         bytes: u32,
     },
-    /// Now: zeros into memory.
+    /// Zeroes memory at once.
     Clear {
-        /// Which.
+        /// Memory.
         buf: Buf,
-        /// First byte.
+        /// Offset of the first byte.
         to: u32,
-        /// How many.
+        /// Number of bytes.
         bytes: u32,
     },
-    /// Now: a block out of memory that will be used for something else is kept in the driver's own, compressed or
-    /// not. There is room for it as it is. [`Event::Kept`] says where.
+    /// Stores a block in the driver's memory tier at once, compressed or not, because its memory
+    /// will be used for something else. There is room even if it does not compress. [`Event::Kept`]
+    /// returns its place.
     Keep {
-        /// Its number.
+        /// Number of the I/O.
         io: IoId,
-        /// From which memory.
+        /// Source memory.
         from: Buf,
-        /// First byte there.
+        /// Offset of the first byte there.
         at: u32,
     },
-    /// Now: some bytes of a block that is kept, into memory.
+    /// Copies bytes of a block in the memory tier into memory at once.
     Recall {
-        /// Where it is.
+        /// Place of the block.
         kept: Kept,
-        /// First byte of the block.
+        /// Offset of the first byte in the block.
         skip: u32,
-        /// Into which memory.
+        /// Target memory.
         buf: Buf,
-        /// Where there.
+        /// Offset of the first byte there.
         to: u32,
-        /// How many.
+        /// Number of bytes.
         bytes: u32,
     },
-    /// Now: a block is kept no longer.
+    /// Frees a block of the memory tier at once.
     Forget(Kept),
-    /// Memory of this size under this number.
+    /// Takes memory of this size, under this number.
     Take(Buf, u32),
-    /// The machine is done with it. A request's memory may still be read for its answer.
+    /// Releases memory. A request's memory may still be read for its answer.
     Release(Buf),
-    /// The answer to a request.
+    /// Answers a request.
     Reply(ReqId, Result<(), IoError>),
-    /// A [`Event::Timer`] not before then; an earlier one may be forgotten.
+    /// Asks for an [`Event::Timer`] at this time or later. Earlier times may be forgotten.
     Wake(Nanos),
-    /// Something worth knowing.
+    /// Reports something to the driver and the operator.
     Note(Note),
 }
 
 impl Effect {
-    /// A write that a flush makes durable, if anybody wants it so.
+    /// Creates a write that a later flush makes durable, if one is wanted.
     pub(crate) fn write(io: IoId, place: Place, at: u64, from: Vec<Piece>) -> Self {
         Self::Write { io, place, at, from, durable: false }
     }
 }
 
-/// What a driver or an operator may want to know.
+/// Report to a driver or an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {
     /// The disk's log is on its backing store.
     Drained(u16),
-    /// Its writes are answered so now.
+    /// The disk's writes are answered in this mode now.
     Mode(u16, Mode),
-    /// Set and sidecar say that this disk is ours: [`Order::Serve`] may follow.
+    /// Set and sidecar name this set as owner of the disk: [`Order::Serve`] may follow.
     Attached(u16),
-    /// They could not be made to say so. The set may name the disk, and has nothing for it that it had not before.
+    /// Attaching failed. The set may list the disk, but holds no new data of it.
     NotAttached(u16),
-    /// The disk is no more of the set: its backing store and sidecar may be let go.
+    /// The disk is no longer part of the set: its backing store and sidecar may be closed.
     Detached(u16),
-    /// All is in order; the cache device may be let go.
+    /// The set is closed in order: the cache device may be closed.
     Closed,
-    /// The cache device cannot be written any more: writes fail from now on.
+    /// The cache device failed a write: writes fail from now on.
     CacheFailed,
-    /// What the log of this disk holds cannot be read: it is not put into the backing store.
+    /// The log of this disk cannot be read, so it is not written to the backing store.
     LogDamaged(u16),
-    /// The backing store of this disk refused a write or a flush; it is tried again.
+    /// The backing store of this disk refused a write or a flush, which is tried again.
     BackingFailed(u16),
-    /// From now on this peer has a copy of whatever is answered.
+    /// From now on this peer has a copy of every answered write.
     Holding(u16, u8),
-    /// This peer had one and has none any more.
+    /// This peer had a copy and has none any more.
     PeerLost(u16, u8),
-    /// The disk has another owner: nothing is answered any more, and nothing written.
+    /// The disk has another owner: this host answers and writes nothing for it any more.
     Fenced(u16),
 }

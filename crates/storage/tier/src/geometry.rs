@@ -2,35 +2,36 @@ use crate::format::{
     BLOCK, DISKS, Identity, SUPERBLOCK_AT, SetState, Superblock, TABLE_ENTRIES, Uuid,
 };
 
-/// The least number of chunks for logs: two for the pool's, one to spare, two for a disk.
+/// Smallest number of chunks for logs: two for the pool's log, one spare, two for a disk.
 const LOG_CHUNKS_MIN: u32 = 5;
-/// The smallest chunk, in bytes.
+/// Smallest chunk, in bytes.
 const CHUNK_MIN: u32 = 32 << 10;
 
-/// How a new set is to be divided.
+/// Wishes for the division of a new set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
-    /// Bytes of the cache device that may be used.
+    /// Usable bytes of the cache device.
     pub device_bytes: u64,
     /// Bytes of a page, a power of two from 4 to 64 KiB. FAST Cache has 64.
     pub page_bytes: u32,
     /// Bytes of a chunk, a multiple of pages from 32 KiB to 1 GiB.
     pub chunk_bytes: u32,
-    /// Of the chunks, percent for logs, 1 to 90.
+    /// Share of the chunks for logs, 1 to 90 percent.
     pub log_percent: u8,
 }
 
 impl Plan {
-    /// Pages of 64 KiB, chunks of 16 MiB, a tenth for logs.
+    /// Creates a plan with pages of 64 KiB, chunks of 16 MiB, and a tenth for logs.
     pub fn new(device_bytes: u64) -> Self {
         Self { device_bytes, page_bytes: 64 << 10, chunk_bytes: 16 << 20, log_percent: 10 }
     }
 
-    /// The same with the largest chunks, by halves of 16 MiB, with which so many disks have a log each and logs take no
-    /// more than they are to: the least number of chunks for logs is much of a small device in large chunks.
+    /// Divides the device into the largest chunks, halving from 16 MiB, with which each of `disks`
+    /// disks has a log and logs take no more than their share. Large chunks waste a small device,
+    /// because the smallest number of log chunks is fixed.
     ///
     /// # Errors
-    /// [`GeometryError`], if not even the smallest chunks will do.
+    /// [`GeometryError`], if even the smallest chunks do not fit.
     pub fn fitted(self, disks: usize) -> Result<Geometry, GeometryError> {
         let mut plan = Self { chunk_bytes: 16 << 20, ..self };
         loop {
@@ -56,53 +57,54 @@ impl Plan {
     }
 }
 
-/// Why a device cannot be divided so.
+/// Reason why a device cannot be divided as planned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GeometryError {
-    /// No such page size.
+    /// The page size is not allowed.
     #[error("page size {0} B is not a power of two from 4 KiB to 64 KiB")]
     Page(u32),
-    /// No such chunk size.
+    /// The chunk size is not allowed.
     #[error("chunk size {0} B is not a multiple of the page size from 32 KiB to 1 GiB")]
     Chunk(u32),
-    /// Too much or too little for logs.
+    /// The share of logs is not allowed.
     #[error("{0} % for logs are outside 1 to 90 %")]
     LogPercent(u8),
-    /// Nothing fits.
+    /// The device is too small.
     #[error("a cache device of {bytes} B is too small: {needed} B at least with these sizes")]
     Small {
-        /// What there is.
+        /// Bytes of the device.
         bytes: u64,
-        /// What is needed.
+        /// Bytes needed.
         needed: u64,
     },
-    /// No room for as many logs.
+    /// There is no room for this many logs.
     #[error("{disks} disks are more than the {most} that a set of this size has room for logs of")]
     Disks {
-        /// How many there are to be.
+        /// Number of disks wanted.
         disks: usize,
-        /// How many there may be.
+        /// Largest number of disks.
         most: usize,
     },
 }
 
-/// Where everything lies on a cache device.
+/// Layout of a cache device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
     /// Bytes of a page.
     pub page_bytes: u32,
     /// Bytes of a chunk.
     pub chunk_bytes: u32,
-    /// Where the first chunk begins.
+    /// Address of the first chunk.
     pub first_chunk: u64,
-    /// How many chunks there are.
+    /// Number of chunks.
     pub chunks: u32,
-    /// How many of them hold pages.
+    /// Number of chunks that hold pages.
     pub page_chunks: u32,
 }
 
 impl Geometry {
-    /// What an empty set says of itself. A group of an earlier set cannot be taken for one of this: it has another name.
+    /// Superblock of an empty set. A group of an earlier set is not taken for one of this set,
+    /// because it names another set.
     pub(crate) fn first_superblock(self, device_bytes: u64, set: Uuid, host: Uuid) -> Superblock {
         let [table_at, _] = self.tables_at();
         Superblock {
@@ -124,7 +126,7 @@ impl Geometry {
             pool_durable: 0,
             has_tags: true,
             has_numbers: true,
-            // The first opening says where the set lies.
+            // The first opening records where the set lies.
             place: Identity::default(),
             disks: vec![None; DISKS],
         }
@@ -133,7 +135,7 @@ impl Geometry {
     /// Divides a device.
     ///
     /// # Errors
-    /// [`GeometryError`], with what was asked for and what is allowed.
+    /// [`GeometryError`], with the wish and the allowed range.
     pub fn new(plan: Plan) -> Result<Self, GeometryError> {
         let Plan { device_bytes, page_bytes, chunk_bytes, log_percent } = plan;
         if !page_bytes.is_power_of_two() || !(4096..=65536).contains(&page_bytes) {
@@ -147,8 +149,8 @@ impl Geometry {
         }
         let mut geometry =
             Self { page_bytes, chunk_bytes, first_chunk: 0, chunks: 0, page_chunks: 0 };
-        // The table's size depends on the number of pages, and that on where the table ends: the
-        // most chunks with which all fits.
+        // The table's size depends on the number of pages, and that number on where the table ends.
+        // So the largest number of chunks that fits is searched.
         let most = u32::try_from(device_bytes / u64::from(chunk_bytes)).unwrap_or(u32::MAX);
         for chunks in (0..=most).rev() {
             let logs = u64::from(chunks) * u64::from(log_percent) / 100;
@@ -170,7 +172,7 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// That of a set.
+    /// Layout of an existing set.
     pub fn of(superblock: &Superblock) -> Self {
         Self {
             page_bytes: superblock.page_bytes,
@@ -181,32 +183,32 @@ impl Geometry {
         }
     }
 
-    /// How many pages fit.
+    /// Number of pages that fit.
     pub fn slots(&self) -> u32 {
         self.page_chunks * (self.chunk_bytes / self.page_bytes)
     }
 
-    /// Blocks of a page.
+    /// Number of blocks of a page.
     pub fn page_blocks(&self) -> u64 {
         u64::from(self.page_bytes) / BLOCK
     }
 
-    /// Where a slot begins.
+    /// Address of a slot.
     pub fn slot_at(&self, slot: u32) -> u64 {
         self.first_chunk + u64::from(slot) * u64::from(self.page_bytes)
     }
 
-    /// Where a chunk begins.
+    /// Address of a chunk.
     pub fn chunk_at(&self, chunk: u32) -> u64 {
         self.first_chunk + u64::from(chunk) * u64::from(self.chunk_bytes)
     }
 
-    /// Which chunk holds this byte.
+    /// Chunk that holds this address.
     pub fn chunk_of(&self, at: u64) -> u32 {
         u32::try_from((at - self.first_chunk) / u64::from(self.chunk_bytes)).unwrap_or(u32::MAX)
     }
 
-    /// Blocks of a table.
+    /// Number of blocks of a table.
     pub fn table_blocks(&self) -> u64 {
         u64::from(self.slots()).div_ceil(TABLE_ENTRIES as u64)
     }
@@ -216,14 +218,14 @@ impl Geometry {
         self.table_blocks() * BLOCK
     }
 
-    /// Where the two tables are.
+    /// Addresses of the two tables.
     pub fn tables_at(&self) -> [u64; 2] {
         let first = SUPERBLOCK_AT[1] + (1 << 20);
         [first, first + self.table_bytes()]
     }
 
-    /// How many disks may have a log at once: each needs two chunks, the pool's log two, and one
-    /// is always on its way.
+    /// Largest number of disks with a log: each needs two chunks, the pool's log two, and one is
+    /// always in transit.
     pub fn disks_max(&self) -> usize {
         ((self.chunks - self.page_chunks).saturating_sub(3) as usize / 2).min(DISKS)
     }

@@ -1,52 +1,55 @@
-//! Who may answer for a disk, as functions without anything around them: the machine, the take-over and the
-//! model in `tests/` all decide by these.
+//! Ownership of a disk, as pure functions: the state machine, the take-over and the model in
+//! `tests/` all decide by them.
 //!
-//! The rule: a write is answered when the owner's log and every copy that the sidecar names have accepted it.
-//! So whoever the sidecar names has everything that was answered, and one of them is enough to go on with.
-//! The sidecar changes *durably* before an answer depends on the change: a copy that is lost is struck out
-//! first, one that is complete is named first.
+//! The rule: a write is answered when the owner's log and every copy that the sidecar names have
+//! accepted it. So each holder that the sidecar names has every answered write, and one of them is
+//! enough to continue. The sidecar changes *durably* before an answer depends on the change: a lost
+//! copy is struck out first, and a complete copy is named first.
 //!
-//! A disk that follows its machine has two servers that clients ask for it. One owns it; the other asks that one, and has
-//! it let go when a client of its own changes something ([`Standing`]). Whoever lets go has put all that he answered into
-//! the backing store before he says so, and answers nothing from the moment he was asked. So one of them answers, or none.
+//! A disk that follows its virtual machine has two servers whose clients send requests for it. One
+//! server owns the disk. The other forwards requests to the owner, and makes the owner let go of
+//! the disk when one of its own clients changes something ([`Standing`]). A server that lets go
+//! writes all that it answered to the backing store before it confirms, and answers nothing from
+//! the moment of the demand. So one of the two answers, or neither.
 
 use crate::format::{Holder, Sidecar, SidecarState, Uuid};
 
-/// Whether the sidecar still says that this set owns the disk, with its log of this generation.
+/// Returns true if the sidecar still names this set as owner, with its log of this generation.
 pub fn is_owner(sidecar: &Sidecar, set: Uuid, generation: u64) -> bool {
     (sidecar.owner, sidecar.generation) == (set, generation)
         && sidecar.log_generation == 0
         && sidecar.state != SidecarState::Burnt
 }
 
-/// How far groups count: as far as the owner's own log and all copies that count have them.
+/// Last group that counts: the owner's own log and all copies have accepted it.
 pub fn everywhere(own: u64, copies: impl Iterator<Item = u64>) -> u64 {
     copies.fold(own, u64::min)
 }
 
-/// The sidecar with other copies.
+/// Sidecar with these holders.
 pub fn with_holders(sidecar: &Sidecar, holders: Vec<Holder>) -> Sidecar {
     Sidecar { seq: sidecar.seq + 1, holders, ..sidecar.clone() }
 }
 
-/// Whether the backing store alone is not all there is.
+/// Returns true if the backing store alone lacks writes.
 pub fn has_log(sidecar: &Sidecar) -> bool {
     matches!(sidecar.state, SidecarState::Dirty | SidecarState::Applying { .. })
 }
 
-/// Whether anybody may open the disk who does not have its log: the backing store is all there is, and nobody is
-/// taking it over, who would say so in the end whatever happened meanwhile.
+/// Returns true if a host without the disk's log may open the disk: the backing store has
+/// everything, and no take-over is under way. A take-over would claim the disk in the end, whatever
+/// happened meanwhile.
 pub fn is_free(sidecar: &Sidecar) -> bool {
     !has_log(sidecar) && sidecar.log_generation == 0
 }
 
-/// The generation of the log that has what the backing store has not.
+/// Generation of the log with the writes that the backing store lacks.
 pub fn log_generation(sidecar: &Sidecar) -> u64 {
     if sidecar.log_generation == 0 { sidecar.generation } else { sidecar.log_generation }
 }
 
-/// The sidecar when somebody takes the disk over: from now on its owner so far, and whoever began to take it
-/// over before, is none. The log that has its writes, and who has copies of it, stay as they are.
+/// Sidecar for a take-over: from now on its former owner, and any earlier take-over, is fenced. The
+/// log generation and the holders stay as they are.
 pub fn claim(sidecar: &Sidecar, set: Uuid, boot: Uuid, state: SidecarState) -> Sidecar {
     Sidecar {
         generation: sidecar.generation + 1,
@@ -59,7 +62,7 @@ pub fn claim(sidecar: &Sidecar, set: Uuid, boot: Uuid, state: SidecarState) -> S
     }
 }
 
-/// The sidecar when what the log had is on the backing store, durably.
+/// Sidecar after a take-over: all writes of the log are durable on the backing store.
 pub fn settle(claimed: &Sidecar, applied: u64) -> Sidecar {
     Sidecar {
         seq: claimed.seq + 1,
@@ -71,7 +74,7 @@ pub fn settle(claimed: &Sidecar, applied: u64) -> Sidecar {
     }
 }
 
-/// The sidecar when a lost log is given up: no device and no copy that returns with it counts.
+/// Sidecar after a lost log was given up: no device or copy that returns with the log counts.
 pub fn give_up(sidecar: &Sidecar) -> Sidecar {
     Sidecar {
         generation: sidecar.generation + 1,
@@ -83,45 +86,45 @@ pub fn give_up(sidecar: &Sidecar) -> Sidecar {
     }
 }
 
-/// How a server stands to a disk that its clients ask it for.
+/// Standing of a server towards a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// It owns the disk.
+    /// The server owns the disk.
     Near,
-    /// It lets go of it for another server.
+    /// The server lets go of the disk for another server.
     Giving,
-    /// Another server owns it, or is about to.
+    /// Another server owns the disk, or is about to.
     Far,
-    /// It has asked that one to let go.
+    /// The server has asked the owner to let go.
     Pulling,
 }
 
-/// What becomes of a client's request.
+/// Handling of a client's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
-    /// It is answered here.
+    /// Answered here.
     Answer,
-    /// The owner is asked.
+    /// Forwarded to the owner.
     Ask,
-    /// It waits, and the owner is asked to let go.
+    /// Waits, and the owner is asked to let go.
     Pull,
-    /// It waits until one of both owns the disk.
+    /// Waits until one of the two servers owns the disk.
     Wait,
 }
 
-/// What becomes of another server's wish to own the disk.
+/// Answer to another server's demand for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pulled {
-    /// It will be let go of.
+    /// The disk will be let go.
     Give,
-    /// It was let go of already, for the very one who asks: he may not have heard of it.
+    /// The disk was let go already, for the same server, which may have missed the answer.
     Given,
-    /// It is not to be had here, or not now.
+    /// The disk is not here, or not available now.
     Refused,
 }
 
 impl Standing {
-    /// What becomes of what a client of this server asks.
+    /// Handling of a request by a client of this server.
     pub fn course(self, changes: bool) -> Course {
         match (self, changes) {
             (Self::Near, _) => Course::Answer,
@@ -131,13 +134,14 @@ impl Standing {
         }
     }
 
-    /// Whether another server is answered that asks for what the owner has. Nobody asks on for it, or two could ask
-    /// each other for ever.
+    /// Returns true if the request of another server is answered. A server that is not the owner
+    /// never forwards such requests, or two servers could ask each other for ever.
     pub fn answers_servers(self) -> bool {
         self == Self::Near
     }
 
-    /// What becomes of another server's wish; `is_heir` if it is the one for whom the disk was let go of last.
+    /// Answers another server's demand; `is_heir` says that the disk was let go for this server
+    /// last.
     pub fn pulled(self, is_heir: bool) -> Pulled {
         match self {
             Self::Near => Pulled::Give,

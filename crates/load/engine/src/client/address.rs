@@ -9,7 +9,7 @@ use units::Nanos;
 
 use super::{PROTOCOLS, Protocol};
 
-/// Where a service is: `PROTOCOL://HOST[:PORT][/PATH]`.
+/// Address of a service: `PROTOCOL://HOST[:PORT][/PATH]`.
 #[derive(Debug, Clone)]
 pub struct Address {
     pub(super) protocol: &'static Protocol,
@@ -18,27 +18,27 @@ pub struct Address {
     path: String,
 }
 
-/// Why a text is no address.
+/// Error of a text that is not an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is no address of a service that speaks {protocol}: {why}")]
 pub struct AddressError {
-    /// The text as given.
+    /// Text as given.
     pub text: String,
-    /// What is to be spoken.
+    /// Expected protocol.
     pub protocol: String,
-    /// What is wrong with it.
+    /// Fault of the text.
     pub why: &'static str,
 }
 
-/// Longest address, which goes out with every call; our choice.
+/// Longest address, which goes out with every call, in bytes. Our choice.
 const TEXT_MAX: usize = 2048;
 
 impl Address {
-    /// Reads an address of a service that speaks `protocol`. Passwords, fragments and anything that
-    /// a request could not carry as it stands are refused.
+    /// Reads the address of a service that speaks `protocol`. Refuses passwords, fragments and
+    /// anything that a request cannot carry unchanged.
     ///
     /// # Errors
-    /// With what is wrong.
+    /// With the fault of the text.
     pub fn parse(text: &str, protocol: &str) -> Result<Self, AddressError> {
         Self::read(text, protocol).map_err(|why| AddressError {
             text: text.to_owned(),
@@ -75,19 +75,19 @@ impl Address {
         Ok(Self { protocol, host: host.to_owned(), port, path: path.to_owned() })
     }
 
-    /// That of a part of this process, which no text means.
+    /// Address of a service in this process, which no text can name.
     pub(super) fn within(protocol: &'static Protocol, name: &str) -> Self {
         let (host, path) = ("here".to_owned(), format!("/{name}"));
         Self { protocol, host, port: protocol.port, path }
     }
 
-    /// The host, and the port unless it is the protocol's own.
+    /// Host, and the port unless it is the protocol's default.
     pub(super) fn authority(&self) -> String {
         let is_own = self.port == self.protocol.port;
         if is_own { self.host.clone() } else { format!("{}:{}", self.host, self.port) }
     }
 
-    /// Begins with a slash.
+    /// Path, from its slash on.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
@@ -109,64 +109,65 @@ impl fmt::Display for Address {
     }
 }
 
-/// An address, its name resolved once: whatever that name means later, the calls go there.
+/// Address with its name resolved once: all calls go to the same peer, even if the name changes its
+/// meaning later.
 #[derive(Debug, Clone)]
 pub struct Service {
     pub(super) address: Address,
     pub(super) peer: Peer,
-    /// How long an answer may take, where that is not as for all others.
+    /// Longest time for an answer, if it differs from that of other services.
     pub(super) within: Option<Nanos>,
 }
 
-/// Who is called.
+/// Receiver of calls.
 #[derive(Debug, Clone)]
 pub(super) enum Peer {
-    /// Somebody in the network.
+    /// Host in the network.
     There(SocketAddr),
-    /// A part of this process.
+    /// Service in this process.
     Here(Arc<dyn Here>),
 }
 
-/// A part of this process that answers calls.
+/// Service in this process that answers calls.
 pub trait Here: fmt::Debug + Send + Sync {
-    /// A new connection to it.
+    /// Opens a new connection to the service.
     ///
     /// # Errors
-    /// When this machine lacks what it takes.
+    /// If this host lacks a resource for it.
     fn connect(&self) -> io::Result<UnixStream>;
 }
 
-/// Why a service cannot be called.
+/// Reason why a service cannot be called.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// The host's name means nothing here.
+    /// The host's name cannot be resolved.
     #[error("resolving the host of {address}")]
     Unknown {
-        /// The address.
+        /// Address of the service.
         address: String,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// Nobody takes a connection.
+    /// No peer accepts a connection.
     #[error("connecting to {address} ({peer})")]
     Unreachable {
-        /// The address.
+        /// Address of the service.
         address: String,
-        /// What its name means, the last of several.
+        /// Last of the resolved addresses.
         peer: SocketAddr,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
 }
 
 impl Service {
-    /// Resolves the name, and takes the first of its addresses that accepts a connection. Nothing
-    /// is sent on it. May block for `within` and for as long as the system resolves names.
+    /// Resolves the name and takes the first of its addresses that accepts a connection. Sends
+    /// nothing on it. May block for `within`, and for as long as the system resolves names.
     ///
     /// # Errors
-    /// When the name is unknown or nobody accepts.
+    /// If the name is unknown or no peer accepts.
     pub fn reach(address: Address, within: Duration) -> Result<Self, ServiceError> {
         let host = address.host.trim_matches(['[', ']']);
         let unknown = |source| ServiceError::Unknown { address: address.to_string(), source };
@@ -191,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_a_protocol_a_host_a_port_and_a_path_and_nothing_else() {
+    fn address_is_protocol_host_port_and_path_and_nothing_else() {
         let said = |text: &str| Address::parse(text, "http").map(|read| read.to_string());
         for (text, means) in [
             ("http://web", "http://web/"),

@@ -14,15 +14,15 @@ use super::slab::{Key, Slab};
 use super::{Ask, Service};
 use crate::Options;
 
-/// Most connections looked at between two looks at the ring.
+/// Most connections handled between two turns of the ring.
 const EVENTS_MAX: usize = 32;
-/// Bytes read at once.
+/// Bytes of one read.
 const READ_MAX: usize = 64 << 10;
-/// How often calls are looked at that take too long, so this is how late their end may be seen.
+/// Interval between checks of deadlines, so the end of a call may be seen this much too late.
 const DEADLINE_LOOK: Nanos = Nanos::from_millis(20);
 
-/// The calls of one worker, and their connections. Everything happens on the worker's own thread
-/// when it looks; the kernel tells when that is worth while ([`Self::set`]).
+/// Calls of one worker, and their connections. All work happens on the worker's own thread, in
+/// [`Self::work`]. The kernel reports through [`Self::set`] when there is work.
 #[derive(Debug)]
 pub(crate) struct Calls {
     set: Arc<OwnedFd>,
@@ -37,50 +37,50 @@ pub(crate) struct Calls {
     buffer: Box<[u8]>,
 }
 
-/// An instance that makes calls.
+/// Instance that makes calls.
 #[derive(Debug)]
 struct Caller {
     /// Positions of its services.
     services: Vec<usize>,
-    /// What its calls ask, by kind.
+    /// Requests of its calls, by kind.
     asks: Vec<Option<String>>,
 }
 
-/// A service and the connections to it.
+/// Service and the connections to it.
 #[derive(Debug)]
 struct Pool {
     service: Arc<Service>,
     connections: usize,
-    /// Without a call, the last used last.
+    /// Connections without a call, the last used one last.
     resting: Vec<Key>,
     /// Calls that wait for a connection.
     waiting: VecDeque<Key>,
 }
 
-/// A call that has no answer yet.
+/// Call without an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Open {
     pub(crate) instance: u32,
     pub(crate) call: Call,
-    /// When the client was given it.
+    /// Time at which the client got the call.
     pub(crate) made: Nanos,
     connection: Option<Key>,
-    /// When it has taken too long.
+    /// Deadline.
     until: Nanos,
 }
 
-/// A call that has its answer.
+/// Call with its result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Called {
     pub(crate) open: Open,
-    /// Bytes of the answer, or why there is none.
+    /// Bytes of the answer, or the failure.
     pub(crate) result: Result<u64, CallError>,
-    /// When that was known.
+    /// Time at which the result was known.
     pub(crate) at: Nanos,
 }
 
 impl Calls {
-    /// The clients of instances with these services; nothing if none has any.
+    /// Creates the clients of instances with these services; `None` if no instance has a service.
     pub(crate) fn of<'a>(
         instances: impl Iterator<Item = (&'a [Arc<Service>], &'a [Option<String>])>,
         options: &Options,
@@ -115,12 +115,12 @@ impl Calls {
         }))
     }
 
-    /// Readable when [`Self::work`] has something to do, but for deadlines.
+    /// File that is readable when [`Self::work`] has something to do, except for deadlines.
     pub(crate) fn set(&self) -> &Arc<OwnedFd> {
         &self.set
     }
 
-    /// Whether answers wait to be taken that the set does not tell of.
+    /// Returns true if results are waiting that [`Self::set`] does not report.
     pub(crate) fn has_answers(&self) -> bool {
         !self.done.is_empty()
     }
@@ -134,10 +134,10 @@ impl Calls {
         self.open.len() + self.done.len()
     }
 
-    /// Makes a call. Whether it went to a connection; else it waits for one.
+    /// Makes a call. Returns false if the call waits for a connection.
     ///
     /// # Errors
-    /// When this machine, not the service, cannot.
+    /// If this host, not the service, cannot make the call.
     pub(crate) fn make(&mut self, instance: u32, call: Call, now: Nanos) -> io::Result<bool> {
         let services = &self.of_instances[instance as usize].services;
         let service = services.get(usize::from(call.endpoint.0)).copied();
@@ -152,8 +152,7 @@ impl Calls {
         self.place(service, key, now)
     }
 
-    /// Moves all calls on as far as they go without waiting, and hands over those that are
-    /// answered.
+    /// Advances all calls as far as possible without waiting, and hands over the answered ones.
     ///
     /// # Errors
     /// As [`Self::make`].
@@ -177,13 +176,13 @@ impl Calls {
     }
 
     fn look(&mut self, key: Key, clock: &mut dyn FnMut() -> Nanos) -> io::Result<()> {
-        // It may have been closed by an event before this one.
+        // An earlier event may have closed the connection.
         let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
         let look = connection.look(&mut self.buffer)?;
         self.after(key, look, clock())
     }
 
-    /// Does what follows from how a connection was found.
+    /// Continues after a connection was looked at.
     fn after(&mut self, key: Key, look: Look, now: Nanos) -> io::Result<()> {
         match look {
             Look::Waits => self.listen(key),
@@ -223,7 +222,8 @@ impl Calls {
         }
     }
 
-    /// Puts a call on a connection to its service; false if it has to wait for one.
+    /// Puts a call on a connection to its service. Returns false if the call waits for a
+    /// connection.
     fn place(&mut self, service: usize, call: Key, now: Nanos) -> io::Result<bool> {
         let pool = &mut self.pools[service];
         if let Some(key) = pool.resting.pop() {
@@ -244,7 +244,7 @@ impl Calls {
                 return Ok(());
             }
             let Some(call) = pool.waiting.pop_front() else { return Ok(()) };
-            // It may have run out of time meanwhile.
+            // The call may have timed out meanwhile.
             if self.open.get_mut(call).is_some() {
                 self.place(service, call, now)?;
             }
@@ -284,7 +284,7 @@ impl Calls {
         self.after(key, look, now)
     }
 
-    /// Tells the kernel what to wake the worker for.
+    /// Tells the kernel which events of the connection wake the worker.
     fn listen(&mut self, key: Key) -> io::Result<()> {
         let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
         let wants = connection.wants_to_write();
@@ -296,14 +296,14 @@ impl Calls {
         Ok(())
     }
 
-    /// Closes a connection; the kernel takes it out of the set with it.
+    /// Closes a connection, which also removes it from the kernel's set.
     fn close(&mut self, key: Key) -> Option<Connection> {
         let connection = self.connections.remove(key)?;
         self.pools[connection.service].connections -= 1;
         Some(connection)
     }
 
-    /// Ends the calls that take too long.
+    /// Ends the calls that have passed their deadline.
     fn time_out(&mut self, now: Nanos) -> io::Result<()> {
         let late =
             |(key, open): (Key, &Open)| (now >= open.until).then_some((key, open.connection));

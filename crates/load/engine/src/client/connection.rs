@@ -12,21 +12,21 @@ use super::address::{Here, Peer};
 use super::slab::Key;
 use super::{Answer, Ask, Client};
 
-/// Most reads of one connection before others have their turn.
+/// Most reads of one connection before other connections have their turn.
 const READS_MAX: usize = 16;
 
-/// A connection to one service and the call on it.
+/// Connection to one service, and the call on it.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) stream: OwnedFd,
-    /// Position of its service in the worker's list.
+    /// Position of the service in the worker's list.
     pub(super) service: usize,
-    /// The call that it carries.
+    /// Call on the connection.
     pub(super) call: Option<Key>,
-    /// Whether the kernel tells of room to write, too.
+    /// True if the kernel also reports room to write.
     pub(super) is_heard_both_ways: bool,
-    /// Whether it carried a call before. A service may close such a one at any time, also while
-    /// the next request is on its way (RFC 9112, section 9.3.1).
+    /// True if the connection carried a call before. A service may close such a connection at any
+    /// time, even while the next request is on its way (RFC 9112, section 9.3.1).
     was_used: bool,
     has_heard: bool,
     is_connecting: bool,
@@ -35,25 +35,26 @@ pub(super) struct Connection {
     sent: usize,
 }
 
-/// Why there is no connection.
+/// Reason why there is no connection.
 #[derive(Debug)]
 pub(super) enum NoConnection {
-    /// The other side's doing, or the way there.
+    /// Failure of the other side, or of the network.
     There(CallError),
-    /// Ours: out of files, memory or ports.
+    /// Failure of this host: out of files, memory or ports.
     Here(io::Error),
 }
 
-/// What became of a connection that was looked at.
+/// Result of looking at a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Look {
     /// Nothing new.
     Waits,
-    /// Its call is answered.
+    /// The call is answered.
     Answered(Answer),
-    /// It ended before a word of the answer, having carried others: a new one may fare better.
+    /// The connection carried earlier calls and ended before any byte of this answer: a new
+    /// connection may succeed.
     WentStale,
-    /// It ended, or spoke unasked, with no call on it.
+    /// The connection ended, or received bytes, with no call on it.
     Ended,
 }
 
@@ -81,7 +82,7 @@ impl Connection {
         })
     }
 
-    /// Puts a call on it, and sends what can be sent at once.
+    /// Puts a call on the connection, and sends as much as possible at once.
     pub(super) fn begin(&mut self, call: Key, ask: Ask<'_>) -> Look {
         self.call = Some(call);
         self.has_heard = false;
@@ -89,17 +90,17 @@ impl Connection {
         if self.is_connecting { Look::Waits } else { self.send().unwrap_or(Look::Waits) }
     }
 
-    /// After an answer: it waits for its next call.
+    /// Ends the call; the connection waits for its next one.
     pub(super) fn rest(&mut self) {
         (self.call, self.was_used) = (None, true);
     }
 
-    /// Whether it waits for room to write, or to be connected.
+    /// Returns true if the connection waits for room to write, or to be established.
     pub(super) fn wants_to_write(&self) -> bool {
         self.is_connecting || self.sent < self.out.len()
     }
 
-    /// Sends and receives what can be without waiting.
+    /// Sends and receives as much as possible without waiting.
     pub(super) fn look(&mut self, buffer: &mut [u8]) -> Result<Look, io::Error> {
         if self.is_connecting {
             match sockopt::socket_error(&self.stream).map_err(io::Error::from)? {
@@ -172,20 +173,20 @@ impl Connection {
             Look::Answered(_) if error.kind() == ErrorKind::TimedOut => {
                 Look::Answered(Answer::failed(CallError::TimedOut))
             }
-            // Cut off is not ended: what came may be part of an answer only.
+            // A reset is not an orderly end: the bytes received may be only part of an answer.
             Look::Answered(_) => Look::Answered(Answer::failed(CallError::Closed)),
             other => other,
         }
     }
 }
 
-/// A connection to somebody in the network that comes to be.
+/// Begins a connection to a host in the network.
 fn there(peer: SocketAddr) -> Result<OwnedFd, NoConnection> {
     let family = if peer.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let here = |error: Errno| NoConnection::Here(error.into());
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None).map_err(here)?;
-    // A request is whole when it is written; waiting for more of it only delays.
+    // A request is complete when it is written; delaying it to join more bytes gains nothing.
     sockopt::set_tcp_nodelay(&socket, true).map_err(here)?;
     match rustix::net::connect(&socket, &peer) {
         Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(socket),
@@ -199,7 +200,7 @@ fn within(here: &dyn Here) -> io::Result<OwnedFd> {
     Ok(stream.into())
 }
 
-/// Whose doing it is that there is no connection.
+/// Decides if a failure to connect is this host's or the other side's.
 fn refusal(error: Errno) -> NoConnection {
     match error {
         Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::ADDRNOTAVAIL => {

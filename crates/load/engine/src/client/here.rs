@@ -1,5 +1,6 @@
-//! A service of this process (virtual machines on which operations are carried out): its name is asked for
-//! in a line, and `done` or `failed` comes back in one. No address leads to it.
+//! Protocol of a service in this process (virtual machines on which operations are carried out). A
+//! call sends the name in a line; the answer is the line `done` or `failed`. No textual address
+//! leads to such a service.
 
 use std::sync::Arc;
 
@@ -9,12 +10,12 @@ use units::Nanos;
 use super::address::{Address, Here, Peer, Service};
 use super::{Answer, Ask, Client, Protocol};
 
-/// It is not in the list of protocols that addresses are read with.
+/// Protocol that is missing from [`super::PROTOCOLS`], so that no textual address can name it.
 static HERE: Protocol =
     Protocol { name: "vm", port: 0, client: |address| Box::new(Line::new(address)) };
 
 impl Service {
-    /// What a part of this process answers under a name, within a time of its own.
+    /// Creates a service that a part of this process answers under a name, with its own time limit.
     pub fn here(name: &str, within: Nanos, here: Arc<dyn Here>) -> Self {
         let address = Address::within(&HERE, name);
         Self { address, peer: Peer::Here(here), within: Some(within) }
@@ -24,7 +25,7 @@ impl Service {
 const DONE: &[u8] = b"done\n";
 const FAILED: &[u8] = b"failed\n";
 
-/// One connection's side of it.
+/// Client side of one connection.
 #[derive(Debug)]
 struct Line {
     request: Vec<u8>,

@@ -1,5 +1,5 @@
-//! HTTP/1.1 (RFC 9112) without TLS: a call is a GET, and its answer is good with a status of 200 to
-//! 299. Redirects are not followed: they are statuses that are not good.
+//! HTTP/1.1 (RFC 9112) without TLS. A call is a GET; an answer succeeds with a status of 200 to
+//! 299. Redirects are not followed and count as failures.
 
 use httparse::{EMPTY_HEADER, Header, Response, Status};
 use state_machine::CallError;
@@ -9,23 +9,23 @@ use super::{Address, Answer, Ask, Client, Protocol};
 pub(super) static HTTP: Protocol =
     Protocol { name: "http", port: 80, client: |address| Box::new(Http::new(address)) };
 
-/// Most bytes of a response's head, and of the trailers of a chunked body; our choice, twice what
-/// common servers send at most.
+/// Most bytes of a response's head, and of the trailers of a chunked body. Our choice: twice the
+/// most that common servers send.
 const HEAD_MAX: usize = 16 << 10;
-/// Most fields of a head, as many as hyper takes.
+/// Most fields of a head, as many as hyper accepts.
 const FIELDS_MAX: usize = 100;
-/// Most bytes of a chunk's size with its extensions, or of one trailer; our choice.
+/// Most bytes of a chunk's size with its extensions, or of one trailer. Our choice.
 const LINE_MAX: usize = 4096;
 
-/// One connection's side of it.
+/// Client side of one connection.
 #[derive(Debug)]
 struct Http {
     path: String,
-    /// What follows the path in a request.
+    /// Rest of the request behind the path.
     rest: String,
-    /// Most bytes of the answer.
+    /// Most bytes of the answer's body.
     size: u64,
-    /// What came of a head that is not whole, or of a line of a chunked body.
+    /// Received bytes of an incomplete head, or of a line of a chunked body.
     held: Vec<u8>,
     expects: Expects,
     is_good: bool,
@@ -36,20 +36,20 @@ struct Http {
     trailers: usize,
 }
 
-/// What comes next.
+/// Next part of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expects {
     Head,
-    /// So many bytes, the last of the answer.
+    /// This many bytes, the last of the answer.
     Rest(u64),
     /// Bytes until the connection ends.
     End,
     ChunkSize,
-    /// So many bytes, and an end of line.
+    /// This many bytes of a chunk, then an end of line.
     Chunk(u64),
     ChunkEnd,
     Trailer,
-    /// The answer is whole.
+    /// Nothing: the answer is complete.
     Nothing,
 }
 
@@ -73,7 +73,7 @@ impl Http {
         }
     }
 
-    /// Takes what belongs to the next part; what is left.
+    /// Takes the bytes that belong to the next part. Returns the rest.
     fn part<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], CallError> {
         match self.expects {
             Expects::Nothing => Ok(bytes),
@@ -94,7 +94,7 @@ impl Http {
         }
     }
 
-    /// Counts bytes of the body, at most `left`; how many, and what is left.
+    /// Counts bytes of the body, at most `left`. Returns how many, and the rest.
     fn body<'a>(&mut self, left: u64, bytes: &'a [u8]) -> Result<(u64, &'a [u8]), CallError> {
         let here = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
         self.grow(here as u64)?;
@@ -106,7 +106,7 @@ impl Http {
         self.fits(0)
     }
 
-    /// Whether so many more bytes are still an answer.
+    /// Checks that `more` bytes stay within the answer's limit.
     fn fits(&self, more: u64) -> Result<(), CallError> {
         let is_short = self.bytes.saturating_add(more) <= self.size;
         if is_short { Ok(()) } else { Err(CallError::Protocol) }
@@ -132,7 +132,7 @@ impl Http {
 
     fn begin_body(&mut self, framing: Framing) -> Result<(), CallError> {
         let Framing { code, body, can_go_on } = framing;
-        // Nobody asked for another protocol.
+        // No request asked to switch protocols.
         if code == 101 {
             return Err(CallError::Protocol);
         }
@@ -204,12 +204,12 @@ impl Client for Http {
         while !rest.is_empty() && self.expects != Expects::Nothing {
             match self.part(rest) {
                 Ok(left) => rest = left,
-                // Of a status that is not good, more is not asked.
+                // Once the status is bad, the rest of the answer does not matter.
                 Err(_) if !self.is_good => return Some(Answer::failed(CallError::Status)),
                 Err(error) => return Some(Answer::failed(error)),
             }
         }
-        // What comes behind an answer belongs to no call.
+        // Bytes behind an answer belong to no call, so the connection cannot be trusted.
         let can_go_on = self.can_go_on && rest.is_empty();
         let is_whole = self.expects == Expects::Nothing;
         is_whole.then(|| Answer { result: self.verdict(), can_go_on })
@@ -228,7 +228,7 @@ impl Client for Http {
     }
 }
 
-/// What a head says of what comes after it (RFC 9112, section 6.3).
+/// Framing that a head gives the body behind it (RFC 9112, section 6.3).
 struct Framing {
     code: u16,
     body: Expects,
@@ -250,7 +250,7 @@ impl Framing {
         };
         let says = |word| tokens(fields, "connection").any(|own| own.eq_ignore_ascii_case(word));
         let stays = if response.version == Some(1) { !says(b"close") } else { says(b"keep-alive") };
-        // Both lengths at once are how answers are smuggled.
+        // A head with both a length and a coding is a known way to smuggle responses.
         let is_plain = coding.is_none() || length.is_none();
         Ok(Self { code, body, can_go_on: stays && is_plain && body != Expects::End })
     }
@@ -260,7 +260,7 @@ const fn rest_of(length: u64) -> Expects {
     if length > 0 { Expects::Rest(length) } else { Expects::Nothing }
 }
 
-/// The words of all fields of this name, between commas.
+/// Words of all fields of this name, separated by commas.
 fn tokens<'a>(fields: &'a [Header<'a>], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     let own = fields.iter().filter(move |field| field.name.eq_ignore_ascii_case(name));
     own.flat_map(|field| field.value.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii)
@@ -270,7 +270,7 @@ fn last<'a>(fields: &'a [Header<'a>], name: &'a str) -> Option<&'a [u8]> {
     tokens(fields, name).last()
 }
 
-/// The length that a head names: once, or several times the same.
+/// Length that a head names, once or several times with the same value.
 fn length_of(fields: &[Header<'_>]) -> Result<Option<u64>, CallError> {
     let mut found = None;
     for word in tokens(fields, "content-length") {
@@ -294,7 +294,8 @@ mod tests {
         Http::new(&Address::parse("http://web:81/a?b", "http").expect("an address"))
     }
 
-    /// What a service's bytes, cut at these lengths, come to; then it closes.
+    /// Answer that a client makes of a service's bytes, cut at these lengths, before the service
+    /// closes.
     fn answered(client: &mut Http, bytes: &[u8], mut cut: impl FnMut() -> usize) -> Answer {
         client.call(Ask { text: None, size: 100 }, &mut Vec::new());
         let mut rest = bytes;
@@ -342,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_end_where_their_heads_say_and_only_then_can_carry_more() {
+    fn answer_ends_as_its_head_says_and_then_allows_another() {
         let good = |bytes, can_go_on| Answer { result: Ok(bytes), can_go_on };
         for (text, means) in [
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", good(5, true)),

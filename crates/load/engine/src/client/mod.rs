@@ -1,17 +1,17 @@
-//! What makes calls to services.
+//! Clients that make calls to services.
 //!
 //! A protocol is one file: bytes in, bytes out, without sockets, clocks or threads ([`Client`],
-//! `http`). Addresses, connections that are kept and bounded, and deadlines are the same for all
-//! and here once (`Calls`, one for each worker whose machines have endpoints).
+//! `http`). Addresses, bounded and reused connections, and deadlines are common to all protocols
+//! (`Calls`, one for each worker whose instances have endpoints).
 //!
-//! What answers may also be in this process ([`Here`]); it is spoken to over a pair of sockets, as
-//! everybody else is.
+//! A service may also be in this process ([`Here`]). It is called over a pair of sockets, like any
+//! other.
 //!
-//! Refuses: calling anything but the addresses it was given, whatever an answer says; keeping
-//! what was answered.
+//! Refuses: calling any address but those it was given, whatever an answer says; keeping the
+//! content of answers.
 //!
 //! Invariants: every call is answered exactly once, by its deadline at the latest, or given up with
-//! the run; nothing that a service sends makes memory grow beyond a few KiB for each connection.
+//! the run. Nothing that a service sends makes memory grow beyond a few KiB for each connection.
 
 mod address;
 mod calls;
@@ -27,71 +27,71 @@ use state_machine::CallError;
 pub use address::{Address, AddressError, Here, Service, ServiceError};
 pub(crate) use calls::{Called, Calls};
 
-/// One protocol.
+/// Protocol of services.
 #[derive(Debug)]
 pub struct Protocol {
-    /// The word in front of `://`, and in workloads.
+    /// Name in front of `://`, and in workloads.
     pub name: &'static str,
-    /// The port where an address has none.
+    /// Port if an address has none.
     pub port: u16,
-    /// What speaks it on one connection to an address.
+    /// Creates the client side of one connection to an address.
     pub client: fn(&Address) -> Box<dyn Client>,
 }
 
-/// One line for each.
+/// Protocols that textual addresses can name, one line each.
 static PROTOCOLS: &[&Protocol] = &[
     &http::HTTP, // http.rs
 ];
 
-/// One connection's side of a protocol. One call at a time; after an answer that lets it go on the
-/// next one is made on the same connection.
+/// Client side of a protocol on one connection. It carries one call at a time. After an answer that
+/// allows it, the next call goes over the same connection.
 pub trait Client: Debug + Send {
-    /// Begins a call: adds what is sent to `out`. The first one on a connection also begins what a
-    /// session needs before it (a greeting, a login), and its time counts as that of the call.
+    /// Begins a call: appends the request to `out`. The first call on a connection also begins what
+    /// a session needs before it (a greeting, a login), and that time counts as time of the call.
     fn call(&mut self, ask: Ask<'_>, out: &mut Vec<u8>);
 
-    /// Takes what came, cut anywhere, and adds what is sent in return to `out`. Nothing until the
-    /// answer is whole, or cannot become one. Keeps no more than a bounded part of it.
+    /// Takes received bytes, cut anywhere, and appends bytes to send in return to `out`. Returns
+    /// `None` until the answer is complete or invalid. Keeps only a bounded part of the answer.
     fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<Answer>;
 
-    /// Takes what came with no call on the connection. Whether the connection is still of use: a
-    /// session's service may send notices at any time.
+    /// Takes bytes that came while no call was on the connection. Returns true if the connection can
+    /// still be used: the service of a session may send notices at any time.
     fn unasked(&mut self, _bytes: &[u8], _out: &mut Vec<u8>) -> bool {
         false
     }
 
-    /// Whether a call changes nothing, so that it is made again on a new connection when the
-    /// service closed a kept one before a word of the answer.
+    /// Returns true if a call changes nothing. Such a call is made again on a new connection if the
+    /// service closed a kept connection before the first byte of the answer.
     fn may_repeat(&self) -> bool {
         false
     }
 
-    /// The service closed the connection before the answer was whole.
+    /// Handles the end of the connection before the answer was complete.
     fn ended(&mut self) -> Answer {
         Answer::failed(CallError::Closed)
     }
 }
 
-/// What a call asks for.
+/// Request of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {
-    /// In the protocol's own words, as the workload has it.
+    /// Text in the protocol's own terms, as the workload gives it.
     pub text: Option<&'a str>,
-    /// An answer of more bytes is none.
+    /// Most bytes of a good answer.
     pub size: u32,
 }
 
-/// How a call ended.
+/// End of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
-    /// Bytes of a good answer, or why it is none.
+    /// Bytes of a good answer, or the failure.
     pub result: Result<u64, CallError>,
-    /// Whether the connection can carry another call.
+    /// True if the connection can carry another call.
     pub can_go_on: bool,
 }
 
 impl Answer {
-    /// One after which the connection is of no further use.
+    /// Creates a failure after which the connection cannot be used again.
     pub const fn failed(error: CallError) -> Self {
         Self { result: Err(error), can_go_on: false }
     }

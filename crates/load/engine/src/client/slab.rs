@@ -1,6 +1,6 @@
-//! Things by keys that are never used twice, so that a key which outlived its thing finds nothing.
+//! Values by keys that are never reused, so that an old key finds nothing.
 
-/// A place, and which of those who had it.
+/// Place of a value, with the serial number of its insertion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key(u64);
 
@@ -36,7 +36,8 @@ impl<T> Slab<T> {
         self.entries.len() - self.free.len()
     }
 
-    /// Fewer than 2^32 at a time, and 2^32 before a key comes again.
+    /// Adds a value. There may be fewer than 2^32 at a time, and 2^32 insertions before a key
+    /// recurs.
     pub(crate) fn insert(&mut self, thing: T) -> Key {
         let place = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);

@@ -4,30 +4,30 @@ use units::Bytes;
 
 use crate::verify::StateError;
 
-/// Why a disk could not be filled.
+/// Reason why a disk could not be filled.
 #[derive(Debug, thiserror::Error)]
 pub enum PrefillError {
     /// A write failed (no space, an I/O error, a device that vanished).
     #[error("first write of {length} B to disk \"{disk}\" at offset {offset}: {source}")]
     Write {
-        /// The disk's name.
+        /// Name of the disk.
         disk: String,
-        /// Byte offset on the disk.
+        /// Offset on the disk, in bytes.
         offset: u64,
-        /// Bytes of the write.
+        /// Length of the write, in bytes.
         length: u64,
-        /// The system's answer.
+        /// Error of the system.
         source: io::Error,
     },
-    /// What was written could not be made durable.
+    /// The written blocks could not be made durable.
     #[error("fsync of disk \"{disk}\" after filling it: {source}")]
     Sync {
-        /// The disk's name.
+        /// Name of the disk.
         disk: String,
-        /// The system's answer.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Verification state cannot be kept.
+    /// The verification state cannot be kept.
     #[error(transparent)]
     State(#[from] StateError),
     /// The caller asked to stop.
@@ -41,7 +41,7 @@ pub enum PrefillError {
 }
 
 impl PrefillError {
-    /// What to try next.
+    /// Advice on what to try next.
     pub fn hint(&self) -> Option<&'static str> {
         let number = match self {
             Self::Write { source, .. } | Self::Sync { source, .. } => source.raw_os_error()?,

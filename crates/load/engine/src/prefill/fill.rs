@@ -17,17 +17,16 @@ use crate::aligned::AlignedBuffer;
 use crate::payload::{self, Freshness, Resident};
 use crate::verify::{Setup, StateError, Tracker, Written};
 
-/// Bytes per write.
+/// Length of a write, in bytes.
 const PIECE: u64 = PIECE_BYTES as u64;
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Seeds that deduplicable pieces share.
+/// Number of seeds that deduplicable pieces share.
 const REPEATED_SEEDS: u64 = 16;
 
-/// Fills all disks that are not filled yet, tells `progress` after each MiB, and returns when
-/// everything is durable. Setting `cancel` stops it within the writes that are in flight:
-/// during the first write that is [`PrefillError::Cancelled`], during the rewrite it only makes
-/// the sample smaller.
+/// Fills all disks that are not filled yet, calls `progress` after each MiB, and returns when all
+/// is durable. Setting `cancel` stops it within the writes in flight: during the first write the
+/// result is [`PrefillError::Cancelled`], during the rewrite only the sample becomes smaller.
 ///
 /// With verification it opens (and locks) the state of these disks for as long as it runs.
 pub fn run(
@@ -48,7 +47,7 @@ pub fn run(
     Ok(PrefillReport { filled, first_write, rewrite })
 }
 
-/// What all passes share.
+/// State that all passes share.
 struct Filler<'a> {
     targets: Vec<Target<'a>>,
     threads_per_lane: usize,
@@ -64,7 +63,7 @@ struct Target<'a> {
     tracker: Option<Mutex<Tracker>>,
 }
 
-/// A range of a target that is still to be claimed.
+/// Range of a target that no thread has claimed yet.
 struct Span {
     target: usize,
     at: u64,
@@ -114,12 +113,12 @@ impl<'a> Filler<'a> {
         })
     }
 
-    /// All of a disk.
+    /// Size of a whole disk, in bytes.
     fn whole(_number: usize, target: &Target) -> u64 {
         target.size().get()
     }
 
-    /// Writes the start of the disks again, the sample shared out evenly in whole pieces.
+    /// Rewrites the start of the disks; the sample is shared out evenly in whole pieces.
     fn rewrite(&mut self, options: &Options) -> Result<RateStats, PrefillError> {
         if options.rewrite_max == Bytes::ZERO || self.targets.is_empty() {
             return Ok(RateStats::default());
@@ -134,7 +133,7 @@ impl<'a> Filler<'a> {
         self.pass(&amount, until, &mut |_| ())
     }
 
-    /// Writes the first bytes of every target, as many as `amount` says, and makes them durable.
+    /// Writes the first `amount` bytes of every target and makes them durable.
     fn pass(
         &mut self,
         amount: &dyn Fn(usize, &Target) -> u64,
@@ -165,7 +164,7 @@ impl<'a> Filler<'a> {
         lanes.into_iter().map(Mutex::new).collect()
     }
 
-    /// Runs the threads; the first error stops all of them.
+    /// Runs the threads. The first error stops all of them.
     fn write_all(
         &self,
         lanes: &Lanes,
@@ -264,7 +263,7 @@ impl<'a> Filler<'a> {
         })
     }
 
-    /// One fsync per file; the disks of a device share one.
+    /// Syncs each file once; the disks of a device share a file.
     fn sync(&self) -> Result<(), PrefillError> {
         let mut synced: Vec<&Arc<File>> = Vec::new();
         for VirtualDisk { file, name, .. } in self.targets.iter().map(|target| &target.plan.disk) {
@@ -279,13 +278,13 @@ impl<'a> Filler<'a> {
 }
 
 impl Target<'_> {
-    /// What can be written with the disk's alignment.
+    /// Size of the disk, rounded down to its alignment.
     fn size(&self) -> Bytes {
         self.plan.disk.size.round_down(Bytes::new(u64::from(self.plan.disk.alignment)))
     }
 }
 
-/// The next piece of the thread's own lane, or of another lane that still has one.
+/// Claims the next piece of the thread's own lane, or of another lane that still has one.
 fn claim(lanes: &Lanes, home: usize) -> Option<(usize, u64, usize)> {
     (0..lanes.len()).find_map(|step| {
         let mut lane = lock(&lanes[(home + step) % lanes.len()]);

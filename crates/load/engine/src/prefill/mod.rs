@@ -1,12 +1,12 @@
 //! Writes every virtual disk once before anything is measured.
 //!
 //! The first write to thin, fallocated or trimmed storage costs more than every later one, and
-//! reads of blocks that were never written cost nothing at all; so a run first writes
-//! everything, and reports the speed of that apart from the speed of writing again.
+//! reads of blocks that were never written cost nothing. So a run first writes everything, and
+//! reports the speed of this first write apart from the speed of a rewrite.
 //!
-//! Each disk is written sequentially, 1 MiB at a time with several outstanding, a few disks at
-//! once, by threads with plain positioned writes: at this size a system call per write is no
-//! limit (1.58 GB/s on a disk whose own limit is about 1.5 GB/s, see the cost section of
+//! Each disk is written sequentially, in writes of 1 MiB with several outstanding, a few disks at
+//! once, by threads with plain positioned writes. At this size a system call per write is no limit
+//! (1.58 GB/s on a disk whose own limit is about 1.5 GB/s, see the cost section of
 //! `docs/formats/verification.md`).
 
 mod error;

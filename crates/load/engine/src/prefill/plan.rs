@@ -6,35 +6,35 @@ use units::{Bytes, Nanos};
 use crate::payload::Freshness;
 use crate::verify::Setup;
 
-/// One disk and what to fill it with.
+/// Disk to fill, and its content.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The open disk.
+    /// Open disk.
     pub disk: VirtualDisk,
-    /// Leave it as it is: it was filled by an earlier call.
+    /// True to leave the disk as it is, because an earlier call filled it.
     pub filled: bool,
-    /// How much of each 4 KiB a compressor could remove, 0 to 100 percent.
+    /// Share of each 4 KiB that a compressor can remove, 0 to 100 percent.
     pub compressible_percent: u8,
-    /// How many of the 1 MiB pieces repeat one of 16 contents, 0 to 100 percent.
+    /// Share of the 1 MiB pieces that repeat one of 16 contents, 0 to 100 percent.
     pub dedupable_percent: u8,
-    /// Payloads differ between disks whose seeds differ.
+    /// Seed of the payload; disks with other seeds get other payloads.
     pub seed: u64,
 }
 
-/// How to fill.
+/// Settings of a fill.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Stamp every block, so that reads of it can be judged.
+    /// Verification, which stamps every block so that reads of it can be judged; none if absent.
     pub verify: Option<Setup>,
-    /// How much of each piece is new.
+    /// Share of each piece that is new.
     pub freshness: Freshness,
-    /// Disks written at the same time; at least 1.
+    /// Number of disks written at the same time; at least 1.
     pub disks_at_once: usize,
     /// Writes outstanding per disk; at least 1.
     pub outstanding: usize,
-    /// At most so much is written again for the rewrite figure; zero leaves it out.
+    /// Most bytes to rewrite for the rewrite figure; zero leaves the figure out.
     pub rewrite_max: Bytes,
-    /// The rewrite stops after this time.
+    /// Longest time for the rewrite.
     pub rewrite_time_max: Nanos,
 }
 
@@ -53,7 +53,7 @@ impl Default for Options {
     }
 }
 
-/// How far the first write has come.
+/// Progress of the first write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes written and acknowledged.
@@ -62,14 +62,14 @@ pub struct Progress {
     pub total: Bytes,
 }
 
-/// What was written, and how fast.
+/// Written amounts and their speed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PrefillReport {
     /// Names of the disks that this call has filled.
     pub filled: Vec<String>,
-    /// The first write of every block, the closing fsync included in the elapsed time.
+    /// First write of every block; the elapsed time includes the closing fsync.
     pub first_write: RateStats,
-    /// A sample of the same blocks, written a second time; empty if there was none.
+    /// Rewrite of a sample of the same blocks; empty if there was none.
     pub rewrite: RateStats,
 }
 
@@ -78,14 +78,14 @@ pub struct PrefillReport {
 pub struct RateStats {
     /// Bytes acknowledged.
     pub bytes: Bytes,
-    /// From the first submit to the end of the closing fsync.
+    /// Time from the first submission to the end of the closing fsync.
     pub elapsed: Nanos,
     /// Service time of each write.
     pub latency: Compact,
 }
 
 impl RateStats {
-    /// Adds what was written after it.
+    /// Adds a later pass.
     pub fn add(&mut self, more: &Self) {
         self.bytes = self.bytes + more.bytes;
         self.elapsed += more.elapsed;

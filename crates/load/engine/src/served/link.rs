@@ -10,28 +10,28 @@ use state_machine::Operation;
 use crate::backend::Submission;
 use crate::blocking::with_bytes;
 
-/// How long the server may take to shake hands.
+/// Longest time for the server's handshake.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How much is read at once.
+/// Bytes of one read.
 const READ_BYTES: usize = 256 << 10;
 
-/// A connection, and what was asked over it.
+/// Connection to the server, and the requests on it.
 pub(super) struct Link {
     stream: UnixStream,
     requests: Requests,
     out: Vec<u8>,
     sent: usize,
     input: Vec<u8>,
-    /// By slot.
+    /// Open requests by slot.
     open: BTreeMap<u32, Open>,
-    /// By the protocol's name: its slot, and where its bytes begin in the request's.
+    /// Slot, and offset in its request, of each part by the protocol's cookie.
     parts: BTreeMap<u64, (u32, u32)>,
-    /// Bytes that belong to a read: slot, where, how many are still to come.
+    /// Read data being received: slot, offset in the request, bytes still to come.
     taking: Option<(u32, u32, u32)>,
     is_gone: bool,
 }
 
-/// A request, which may be longer than the server takes at once.
+/// Request, which may need several requests of the protocol.
 struct Open {
     submission: Submission,
     left: u32,
@@ -82,12 +82,12 @@ impl Link {
         self.is_gone
     }
 
-    /// Whether something could not be sent yet.
+    /// Returns true if bytes are left to send.
     pub(super) fn is_full(&self) -> bool {
         self.sent < self.out.len()
     }
 
-    /// Writes a request down; [`Link::send`] sends it.
+    /// Encodes a request; [`Link::send`] sends it.
     pub(super) fn push(&mut self, submission: &Submission, done: &mut VecDeque<(u32, i32)>) {
         let Submission { slot, operation, offset, length, durable, .. } = *submission;
         if self.is_gone {
@@ -126,7 +126,7 @@ impl Link {
         }
     }
 
-    /// Sends what there is room for.
+    /// Sends as much as the socket has room for.
     pub(super) fn send(&mut self) {
         while self.is_full() && !self.is_gone {
             match self.stream.write(&self.out[self.sent..]) {
@@ -140,7 +140,7 @@ impl Link {
         self.sent = 0;
     }
 
-    /// Takes what has come. Once the server is gone, everything ends.
+    /// Takes received bytes. If the connection is lost, all open requests fail.
     pub(super) fn receive(&mut self, done: &mut VecDeque<(u32, i32)>) {
         while !self.is_gone {
             if self.understand(done).is_err() {
@@ -162,7 +162,7 @@ impl Link {
         done.extend(std::mem::take(&mut self.open).into_keys().map(|slot| (slot, -libc::EIO)));
     }
 
-    /// Takes apart what was read.
+    /// Decodes received bytes.
     fn understand(&mut self, done: &mut VecDeque<(u32, i32)>) -> Result<(), nbd::Violation> {
         let mut from = 0;
         loop {
@@ -199,7 +199,7 @@ impl Link {
         Ok(())
     }
 
-    /// Lets bytes of a read be written.
+    /// Lets `write` fill bytes of a read.
     fn fill(&self, slot: u32, at: u32, write: impl FnOnce(&mut [u8]), bytes: usize) {
         if let Some(open) = self.open.get(&slot) {
             let range = at as usize..at as usize + bytes;
@@ -207,7 +207,7 @@ impl Link {
         }
     }
 
-    /// A part has ended, and with the last one its request.
+    /// Ends a part. The last part completes its request.
     fn end(&mut self, cookie: u64, failed: Option<i32>, done: &mut VecDeque<(u32, i32)>) {
         let Some((slot, _)) = self.parts.remove(&cookie) else { return };
         let Some(open) = self.open.get_mut(&slot) else { return };

@@ -1,10 +1,11 @@
-//! Disks that a server of this machine gives over NBD: a backend around another one.
+//! Disks that a server on this host gives over NBD: a backend around another backend.
 //!
-//! What it does: requests for files that have a link go over a socket, as a virtual machine's would;
-//! all others go where they went. One connection for each file and worker, without threads.
+//! What it does: requests for files that have a link go over a socket, as those of a virtual
+//! machine would; all others go to the inner backend. One connection for each file and worker,
+//! without threads.
 //!
-//! What it refuses: connecting again. A server that is gone fails what was asked and what will be:
-//! a load without its server is none.
+//! What it refuses: connecting again. If the server is gone, open and later requests fail: a load
+//! without its server measures nothing.
 //!
 //! Invariants: every request is answered once; bytes are moved only between a request's submission
 //! and its completion.
@@ -28,14 +29,14 @@ use link::Link;
 /// Disks that are reached over a socket.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Served {
-    /// The server's Unix socket.
+    /// Unix socket of the server.
     pub socket: PathBuf,
     /// Exports by the names of the disks; each is as long as the file that its disk fills.
     pub exports: BTreeMap<String, String>,
 }
 
 impl Served {
-    /// A link for each file whose disk is served.
+    /// Connects a link for each file whose disk is served.
     pub(crate) fn connect(&self, table: &DiskTable) -> io::Result<Links> {
         let mut by_file: Vec<Option<Link>> = table.files.iter().map(|_| None).collect();
         for disk in &table.disks {
@@ -47,7 +48,7 @@ impl Served {
     }
 }
 
-/// Connections, by the position of the file they stand for.
+/// Connections, by the position of the file that each replaces.
 pub(crate) struct Links {
     by_file: Vec<Option<Link>>,
     ready: Arc<OwnedFd>,
@@ -64,7 +65,7 @@ impl Links {
         Ok(Self { by_file, ready: Arc::new(ready) })
     }
 
-    /// What can be read when an answer has come, here or from what was watched already.
+    /// File that becomes readable when an answer has come, on a link or on `other`.
     pub(crate) fn watched(&self, other: Option<Arc<OwnedFd>>) -> io::Result<Arc<OwnedFd>> {
         if let Some(other) = other {
             epoll::add(&self.ready, &*other, EventData::new_u64(u64::MAX), EventFlags::IN)?;
@@ -76,7 +77,7 @@ impl Links {
         self.by_file.iter_mut().flatten()
     }
 
-    /// Sends what was written; one whose socket is full is told when it has room.
+    /// Sends the encoded requests. A link whose socket is full also polls for room.
     fn send(&mut self) -> io::Result<()> {
         for (file, link) in (0..).zip(&mut self.by_file) {
             let Some(link) = link else { continue };
@@ -92,7 +93,7 @@ impl Links {
     }
 }
 
-/// A backend some of whose files are served.
+/// Backend some of whose files are served.
 pub(crate) struct WithServed<B> {
     inner: B,
     links: Links,
@@ -130,7 +131,7 @@ impl<B: Backend> Backend for WithServed<B> {
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
         self.links.send()?;
         let until = if self.done.is_empty() { wait.until } else { wait.now };
-        // Answers over sockets come one by one to whoever waits: the first one ends the wait.
+        // Answers over sockets arrive one by one, so the first one must end the wait.
         self.inner.enter(Wait { until, want: 1, ..wait })
     }
 

@@ -12,49 +12,49 @@ use super::state::State;
 use super::tracker::{judge_quiet, neighbours};
 use crate::aligned::AlignedBuffer;
 
-/// Bytes per read.
+/// Bytes of one read.
 const PIECE: usize = 1 << 20;
-/// Disks read at once.
+/// Number of disks read at once.
 const THREADS: usize = 4;
-/// Mismatches kept word for word, per disk; all are counted.
+/// Most mismatches kept in full per disk; all are counted.
 const KEPT_MAX: usize = 1000;
 
-/// What re-reading everything written has found.
+/// Result of re-reading all acknowledged writes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// One entry per disk with verification state, by name.
+    /// Reports of the disks with verification state, by name.
     pub disks: Vec<DiskReport>,
-    /// Disks that were given but never written with verification.
+    /// Names of given disks that were never written with verification.
     pub unverified: Vec<String>,
-    /// Disks that have verification state but were not given.
+    /// Names of disks that have verification state but were not given.
     pub missing: Vec<String>,
 }
 
-/// One disk's part of a [`Report`].
+/// Part of a [`Report`] for one disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DiskReport {
-    /// The disk's name.
+    /// Name of the disk.
     pub name: String,
-    /// Bytes whose writing was acknowledged, all of them re-read and judged.
+    /// Bytes of acknowledged writes, all of them re-read and judged.
     pub bytes_judged: u64,
     /// Wrong 4 KiB blocks.
     pub mismatches_total: u64,
-    /// The first 1000 of them.
+    /// First 1000 of the wrong blocks.
     pub mismatches: Vec<Mismatch>,
-    /// 4 KiB blocks with something acknowledged in them that cannot be read at all.
+    /// 4 KiB blocks with an acknowledged sector that cannot be read at all.
     pub unreadable_total: u64,
-    /// The first 1000 of them.
+    /// First 1000 of the unreadable blocks.
     pub unreadable: Vec<Unreadable>,
 }
 
-/// A block that the storage does not give back.
+/// Block that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// The disk's name.
+    /// Name of the disk.
     pub disk: String,
-    /// Its first byte on the disk.
+    /// Offset of the block on the disk, in bytes.
     pub offset: u64,
-    /// The system's answer.
+    /// Error of the system.
     pub error: String,
 }
 
@@ -66,12 +66,12 @@ impl std::fmt::Display for Unreadable {
 }
 
 impl DiskReport {
-    /// Blocks that are wrong or cannot be read.
+    /// Number of blocks that are wrong or cannot be read.
     pub fn bad_total(&self) -> u64 {
         self.mismatches_total + self.unreadable_total
     }
 
-    /// What is known of each of them, as far as it was kept.
+    /// Texts of the bad blocks that were kept.
     pub fn bad(&self) -> impl Iterator<Item = String> {
         let wrong = self.mismatches.iter().map(ToString::to_string);
         wrong.chain(self.unreadable.iter().map(ToString::to_string))
@@ -79,32 +79,32 @@ impl DiskReport {
 }
 
 impl Report {
-    /// Whether everything acknowledged is there, and every written disk was looked at.
+    /// Returns true if all acknowledged writes are there and every disk with state was read.
     pub fn passed(&self) -> bool {
         self.missing.is_empty() && self.disks.iter().all(|disk| disk.bad_total() == 0)
     }
 }
 
-/// Why a check could not finish.
+/// Reason why a check could not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// The state of a disk cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The disk is smaller than its state says, or was replaced.
+    /// The disk's size differs from the size in its state.
     #[error("disk \"{disk}\" has {size} B, but its verification state is of {expected} B")]
     Size {
-        /// The disk's name.
+        /// Name of the disk.
         disk: String,
-        /// Its size.
+        /// Size of the disk, in bytes.
         size: u64,
-        /// The size its state says, in bytes.
+        /// Size in its state, in bytes.
         expected: u64,
     },
 }
 
-/// Reads again everything that was ever acknowledged on these disks and judges it by the state
-/// that a run, or a killed run, left in `state_dir`. Nothing else may use the disks meanwhile.
+/// Re-reads all acknowledged writes of these disks and judges them by the state that a run, or a
+/// killed run, left in `state_dir`. Nothing else may use the disks meanwhile.
 ///
 /// Disks without state are listed, not read.
 pub fn check_all(disks: &[VirtualDisk], state_dir: &HeldDir) -> Result<Report, CheckError> {
@@ -152,8 +152,8 @@ fn check(disk: &VirtualDisk, state_dir: &HeldDir) -> Result<DiskReport, CheckErr
 }
 
 impl DiskReport {
-    /// Judges a piece; where it cannot be read as a whole, block by block, so that what can be
-    /// read is judged.
+    /// Judges a piece. If the whole piece cannot be read, it is read block by block, so that
+    /// readable blocks are judged.
     fn piece(
         &mut self,
         (disk, state): (&VirtualDisk, &State),

@@ -3,45 +3,45 @@ use std::path::PathBuf;
 
 use super::layout::{FORMAT, HeaderError, Owner};
 
-/// Why a state file cannot be used.
+/// Reason why a state file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// The system refused.
+    /// The system refused an operation.
     #[error("{attempt} verification state {path}: {source}", path = path.display())]
     Io {
-        /// What was attempted.
+        /// Operation that was attempted.
         attempt: &'static str,
-        /// The state file.
+        /// Path of the state file.
         path: PathBuf,
-        /// The system's answer.
+        /// Error of the system.
         source: io::Error,
     },
     /// Another process works on this disk.
     #[error("verification state {path} is in use by another process", path = path.display())]
     Locked {
-        /// The state file.
+        /// Path of the state file.
         path: PathBuf,
     },
-    /// Somebody shortened it while it was in use.
+    /// The file was shortened while it was in use.
     #[error(
         "verification state {path} has {bytes} bytes and had {wanted} when it was opened: what was \
          written cannot be verified any more\nhint: verify again from new disks",
         path = path.display()
     )]
     Short {
-        /// The state file.
+        /// Path of the state file.
         path: PathBuf,
-        /// Its length.
+        /// Length in bytes.
         bytes: u64,
-        /// What it had.
+        /// Length when it was opened, in bytes.
         wanted: u64,
     },
-    /// The file is not a state file, or of a format this program does not know.
+    /// The file is not a state file, or has a format that this program does not know.
     #[error("{path} is not verification state of format {FORMAT}: {reason}", path = path.display())]
     Format {
-        /// The state file.
+        /// Path of the state file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault of the file.
         reason: HeaderError,
     },
     /// The file belongs to another disk or to another run.
@@ -51,11 +51,11 @@ pub enum StateError {
         path = path.display()
     )]
     Other {
-        /// The state file.
+        /// Path of the state file.
         path: PathBuf,
-        /// What it says it belongs to.
+        /// Owner that the file names.
         found: Owner,
-        /// What it should belong to.
+        /// Expected owner.
         wanted: Owner,
     },
 }

@@ -1,37 +1,37 @@
-//! The rules: what a block may hold, and the name of what it must not.
+//! Rules of verification: what a block may hold, and the name of each fault.
 
 use super::layout::SECTORS;
 use super::mismatch::Kind;
 use super::sector::{Content, Header, Identity, SECTOR, look};
 use super::window::{Window, widen};
 
-/// What is wrong with one block of up to 4 KiB.
+/// Fault of one block of up to 4 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     /// First wrong sector, counted from the start of the disk.
     pub sector: u64,
-    /// How many sectors of the block are wrong.
+    /// Number of wrong sectors of the block.
     pub sectors: u32,
-    /// What is wrong.
+    /// Kind of fault.
     pub kind: Kind,
-    /// What the first wrong sector may hold.
+    /// Versions that the first wrong sector may hold.
     pub window: Window,
-    /// What it says about itself.
+    /// Header of the first wrong sector, if it has one.
     pub header: Option<Header>,
 }
 
-/// What is being judged.
+/// Facts about the disk that judging needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Context {
-    /// Whose sectors these should be.
+    /// Identity that its sectors should carry.
     pub identity: Identity,
     /// Last version issued on the disk.
     pub sequence: u64,
 }
 
-/// One sector's verdict.
+/// Verdict on one sector.
 enum Sight {
-    /// No acknowledged write: anything may be there.
+    /// No write was acknowledged: anything may be there.
     Unjudged,
     Fine,
     Wrong(Kind, Option<Header>),
@@ -49,8 +49,8 @@ pub fn blocks(first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-/// Judges the sectors of one block. `window` gives what a sector (counted from the start of
-/// the disk) may hold.
+/// Judges the sectors of one block. `window` gives the versions that a sector (counted from the
+/// start of the disk) may hold.
 #[inline]
 pub fn judge(
     context: Context,
@@ -107,11 +107,11 @@ fn see(context: Context, sector: u64, bytes: &[u8], window: Window) -> Sight {
     }
 }
 
-/// Names what is wrong with an intact sector.
+/// Names the fault of an intact sector.
 #[cold]
 fn name(context: Context, sector: u64, header: Header, window: Window) -> Kind {
     if header.identity.generation != context.identity.generation {
-        // An earlier verification wrote it, and nothing of ours ever arrived.
+        // An earlier verification wrote it, and no write of this one ever arrived.
         Kind::Lost
     } else if header.identity.disk != context.identity.disk || header.sector != sector {
         Kind::Misplaced

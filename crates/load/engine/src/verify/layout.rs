@@ -1,5 +1,4 @@
-//! Where things are in a state file, its header, and its name
-//! (drawn in `docs/formats/verification.md`).
+//! Layout of a state file, its header, and its name (drawn in `docs/formats/verification.md`).
 
 use units::Bytes;
 
@@ -7,34 +6,34 @@ use super::sector::SECTOR;
 
 /// Bytes judged together: the unit of the main table, and of torn writes.
 pub const BLOCK: usize = 4096;
-/// Sectors of a block.
+/// Number of sectors of a block.
 pub const SECTORS: u64 = CELLS as u64;
 /// Cells of a block in the sector table.
 pub const CELLS: usize = BLOCK / SECTOR;
 
-/// Ends the name of every state file.
+/// Suffix of the name of every state file.
 pub const SUFFIX: &str = ".verify";
 
 const MAGIC: [u8; 8] = *b"TMverify";
-/// The format this program reads and writes.
+/// Version of the format that this program reads and writes.
 pub const FORMAT: u32 = 1;
-/// The tables start here.
+/// Length of the header in bytes; the tables start behind it.
 pub const HEADER_BYTES: usize = 4096;
-/// The same in words of 8 B.
+/// Length of the header in words of 8 B.
 pub const HEADER_WORDS: usize = HEADER_BYTES / 8;
-/// The word of the header that changes.
+/// Word of the header that changes: the sequence.
 pub const SEQUENCE_WORD: usize = 6;
 const NAME_AT: usize = 64;
 const NAME_BYTES_MAX: usize = HEADER_BYTES - NAME_AT;
 
-/// Whose state it is.
+/// Disk and verification that a state belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
-    /// The disk's name.
+    /// Name of the disk.
     pub disk: String,
-    /// The disk's size.
+    /// Size of the disk.
     pub size: Bytes,
-    /// The verification's seed.
+    /// Seed of the verification.
     pub seed: u64,
 }
 
@@ -44,22 +43,22 @@ impl std::fmt::Display for Owner {
     }
 }
 
-/// An index into a table.
+/// Index into a table.
 pub fn word(index: u64) -> usize {
     usize::try_from(index).expect("a mapped table is addressable")
 }
 
-/// Cells of the block table.
+/// Number of cells of the block table.
 pub fn blocks_of(size: Bytes) -> usize {
     word(size.get().div_ceil(BLOCK as u64))
 }
 
-/// Words of a whole file.
+/// Number of words of a whole file.
 pub fn words_of(blocks: usize) -> usize {
     HEADER_WORDS + blocks * (1 + CELLS)
 }
 
-/// The name of a disk's state file: bytes other than letters, digits and `-_.` become `%XX`.
+/// Name of a disk's state file: bytes other than letters, digits and `-_.` become `%XX`.
 pub fn file_name(disk: &str) -> String {
     let mut name = String::with_capacity(disk.len() + SUFFIX.len());
     for byte in disk.bytes() {
@@ -72,7 +71,7 @@ pub fn file_name(disk: &str) -> String {
     name + SUFFIX
 }
 
-/// The disk whose state file has this name; `None` if it is no such name.
+/// Name of the disk whose state file has this name; `None` if no state file has such a name.
 pub fn disk_name(file_name: &str) -> Option<String> {
     let mut rest = file_name.strip_suffix(SUFFIX)?.bytes();
     let mut name = Vec::new();
@@ -104,7 +103,7 @@ pub enum HeaderError {
     Damaged,
 }
 
-/// The header of a new file.
+/// Header of a new file.
 pub fn draw(owner: &Owner) -> Result<[u8; HEADER_BYTES], HeaderError> {
     let name = owner.disk.as_bytes();
     if name.len() > NAME_BYTES_MAX {
@@ -123,7 +122,7 @@ pub fn draw(owner: &Owner) -> Result<[u8; HEADER_BYTES], HeaderError> {
     Ok(header)
 }
 
-/// Reads a header, or says why it is none.
+/// Reads a header, or returns its fault.
 pub fn parse(header: &[u8; HEADER_BYTES]) -> Result<Owner, HeaderError> {
     let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| header[at + i]));
     let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| header[at + i]));
@@ -141,8 +140,8 @@ pub fn parse(header: &[u8; HEADER_BYTES]) -> Result<Owner, HeaderError> {
     Ok(Owner { disk: name.into_owned(), size: Bytes::new(u64_at(16)), seed: u64_at(24) })
 }
 
-/// CRC-32 of what never changes: all of the header but the sequence, the checksum itself and
-/// what precedes it.
+/// CRC-32 of the constant bytes: the whole header without the sequence, the checksum itself and the
+/// bytes before it.
 fn checksum(header: &[u8; HEADER_BYTES]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&header[16..SEQUENCE_WORD * 8]);

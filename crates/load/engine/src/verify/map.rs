@@ -1,5 +1,4 @@
-//! The only unsafe code of verification: a shared mapping of a state file, seen as
-//! 64-bit words.
+//! Shared mapping of a state file, seen as 64-bit words: the only unsafe code of verification.
 
 use std::fs::File;
 use std::io;
@@ -8,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// A file mapped `MAP_SHARED`. A store into it belongs to the kernel's page cache at once, so
-/// it survives the death of this process at any later instruction.
+/// File mapped with `MAP_SHARED`. A store into it is at once part of the kernel's page cache, so it
+/// survives the death of this process at any later instruction.
 #[derive(Debug)]
 pub struct Map {
     start: NonNull<AtomicU64>,
@@ -23,10 +22,10 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps the first `words` words of a file that is at least that long. The words must
-    /// have blocks behind them before they are stored to: a store into a hole of a full file
-    /// system is a SIGBUS. Nobody may shorten the file while it is mapped (state files are
-    /// locked for that reason).
+    /// Maps the first `words` words of a file that is at least that long. The words must have
+    /// blocks allocated before they are stored to: a store into a hole of a full file system is a
+    /// SIGBUS. Nobody may shorten the file while it is mapped (state files are locked for that
+    /// reason).
     pub fn new(file: &File, words: usize) -> io::Result<Self> {
         let bytes = words * size_of::<AtomicU64>();
         if words == 0 || file.metadata()?.len() < bytes as u64 {
@@ -40,13 +39,13 @@ impl Map {
         Ok(Self { start, words })
     }
 
-    /// Reads a word; little-endian in the file.
+    /// Reads a word; it is little-endian in the file.
     #[inline]
     pub fn load(&self, index: usize) -> u64 {
         u64::from_le(self.words()[index].load(Ordering::Acquire))
     }
 
-    /// Stores a word; stores reach the file in the order they are made.
+    /// Stores a word. Stores reach the file in the order in which they are made.
     #[inline]
     pub fn store(&self, index: usize, value: u64) {
         self.words()[index].store(value.to_le(), Ordering::Release);

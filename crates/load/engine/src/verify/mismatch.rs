@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// What is wrong with a block.
+/// Fault of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The block holds nothing that this verification wrote, though a write to it was
@@ -19,7 +19,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// One lower-case word.
+    /// Name of the fault, one lower-case word.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lost => "lost",
@@ -38,45 +38,45 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The versions a block may hold, both included. Versions number the writes of a disk from 1.
+/// Versions that a block may hold, both ends included. Versions number the writes of a disk from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
-    /// The last acknowledged write when the read was submitted.
+    /// Last acknowledged write when the read was submitted.
     pub oldest: u64,
-    /// The last submitted write when the read was done.
+    /// Last submitted write when the read was done.
     pub newest: u64,
 }
 
-/// What the first wrong sector of a block says about itself.
+/// Content of the header of a block's first wrong sector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The disk it was written to; `None` if no disk of this verification has that name.
+    /// Disk that it was written to; `None` if no disk of this verification has that identity.
     pub disk: Option<String>,
-    /// The byte offset it was written to.
+    /// Offset that it was written to, in bytes.
     pub offset: u64,
-    /// The write it belongs to.
+    /// Version of the write that it belongs to.
     pub version: u64,
-    /// When that write was submitted: nanoseconds since 1970-01-01T00:00:00Z.
+    /// Time at which that write was submitted: nanoseconds since 1970-01-01T00:00:00Z.
     pub written_unix_ns: u64,
 }
 
-/// A block that does not hold what was written to it.
+/// Block that does not hold what was written to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     /// Name of the disk that was read.
     pub disk: String,
-    /// Byte offset of the first wrong sector on that disk.
+    /// Offset of the first wrong sector on that disk, in bytes.
     pub offset: u64,
-    /// Wrong bytes of that 4 KiB block, a multiple of 512.
+    /// Number of wrong bytes of that 4 KiB block, a multiple of 512.
     pub length: u64,
-    /// What is wrong.
+    /// Kind of fault.
     pub kind: Kind,
-    /// What the first wrong sector should hold.
+    /// Versions that the first wrong sector should hold.
     pub expected: Expected,
-    /// What it holds; `None` when nothing there can be read as a header. Where the block is
-    /// corrupt, any of these may be the damaged field.
+    /// Header that it holds; `None` if it has none. In a corrupt block any of these fields may be
+    /// the damaged one.
     pub found: Option<Found>,
-    /// Further wrong 4 KiB blocks in the same read.
+    /// Number of further wrong 4 KiB blocks in the same read.
     pub more_blocks: u32,
 }
 

@@ -1,5 +1,4 @@
-//! The header in the first 40 bytes of every written sector
-//! (drawn in `docs/formats/verification.md`).
+//! Header in the first 40 bytes of every written sector (drawn in `docs/formats/verification.md`).
 
 /// Bytes that carry one header.
 pub const SECTOR: usize = 512;
@@ -9,17 +8,17 @@ pub const HEADER: usize = 40;
 
 const MAGIC: [u8; 4] = *b"TMvs";
 
-/// Who and where: what all sectors of one disk in one verification have in common.
+/// Identity that all sectors of one disk in one verification share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// CRC-32 of the disk's name.
     pub disk: u32,
-    /// From the verification's seed, so that what an earlier run left is not taken for ours.
+    /// Hash of the verification's seed, so that blocks of an earlier run are not taken for ours.
     pub generation: u32,
 }
 
 impl Identity {
-    /// The identity of a disk in the verification with this seed.
+    /// Identity of a disk in the verification with this seed.
     pub fn new(name: &str, seed: u64) -> Self {
         Self { disk: crc32fast::hash(name.as_bytes()), generation: fold(state_machine::mix(seed)) }
     }
@@ -30,16 +29,16 @@ fn fold(bits: u64) -> u32 {
     u32::from_le_bytes([a ^ e, b ^ f, c ^ g, d ^ h])
 }
 
-/// What one sector says about itself.
+/// Header of one sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// Whose it is.
+    /// Disk and verification that it belongs to.
     pub identity: Identity,
-    /// Where it belongs: sectors of 512 B from the start of the disk.
+    /// Number of the sector: units of 512 B from the start of the disk.
     pub sector: u64,
-    /// The write it belongs to, counted from 1 per disk.
+    /// Version of the write that it belongs to, counted from 1 per disk.
     pub version: u64,
-    /// When that write was submitted: nanoseconds since 1970-01-01T00:00:00Z.
+    /// Time at which that write was submitted: nanoseconds since 1970-01-01T00:00:00Z.
     pub written_unix_ns: u64,
 }
 
@@ -67,21 +66,21 @@ impl Header {
     }
 }
 
-/// What a sector turned out to hold.
+/// Content of a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
-    /// A sealed sector, intact.
+    /// Sealed sector, intact.
     Sealed(Header),
-    /// Looks like one of ours, but is not as it was sealed. The header is as found, and any
-    /// of its fields may be the damaged one.
+    /// Sector that looks sealed but was changed since. The header is as found, and any of its
+    /// fields may be the damaged one.
     Damaged(Header),
-    /// Only zeros.
+    /// Zeros only.
     Zero,
-    /// Nothing that was ever sealed.
+    /// Bytes that were never sealed.
     Foreign,
 }
 
-/// Looks at one sector. `expected` helps to tell damage from what was there before.
+/// Reads one sector. `expected` helps to tell damage from earlier content.
 #[inline]
 pub fn look(sector: &[u8], expected: Identity) -> Content {
     if sector[0..4] == MAGIC && u32_at(sector, 4) == checksum(sector) {

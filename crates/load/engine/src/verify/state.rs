@@ -1,5 +1,5 @@
-//! The state file of one virtual disk: which writes were submitted and acknowledged, block by
-//! block (drawn in `docs/formats/verification.md`).
+//! State file of one virtual disk: submitted and acknowledged writes by block (drawn in
+//! `docs/formats/verification.md`).
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -19,7 +19,7 @@ use super::map::Map;
 use super::sector::Identity;
 use super::window::{Window, low};
 
-/// The cell of a block whose sectors have cells of their own.
+/// Value of a block's cell if its sectors have cells of their own.
 const SPLIT: u64 = u64::MAX;
 
 /// An open, locked state file.
@@ -35,7 +35,7 @@ pub struct State {
 }
 
 impl State {
-    /// Opens the state of this disk, or makes it if there is none.
+    /// Opens the state of this disk, or creates it if there is none.
     pub fn open_or_create(directory: &OwnDir, owner: Owner) -> Result<Self, StateError> {
         match Self::open(directory, &owner.disk) {
             Ok(state) if state.owner == owner => Ok(state),
@@ -84,7 +84,7 @@ impl State {
         let header =
             draw(owner).map_err(|reason| StateError::Format { path: path.clone(), reason })?;
         let draft = draft_name(&name);
-        // What a kill left of an earlier one.
+        // A kill may have left an earlier draft.
         let _ = directory.unmake(&draft);
         let blocks = blocks_of(owner.size);
         let file = directory.create(&draft).map_err(failed("create", path))?;
@@ -96,14 +96,14 @@ impl State {
             .map_err(failed("create", path))
     }
 
-    /// Brings all that is stored in it to where another host sees it.
+    /// Makes all stores durable where another host sees them.
     pub fn sync(&self) -> io::Result<()> {
-        // A file's dirty pages are written whether they were made dirty by writes or through a mapping.
+        // A sync writes all dirty pages of the file, those of the mapping too.
         self.file.sync_data()
     }
 
-    /// An error if the file is shorter than what is mapped of it: the next look would end the program
-    /// (SIGBUS). Asked before each use, because no lock keeps others from shortening a file.
+    /// Fails if the file is shorter than its mapping: the next access would end the program
+    /// (SIGBUS). Called before each use, because no lock keeps others from shortening a file.
     pub fn check_length(&self) -> Result<(), StateError> {
         let length = self.file.metadata().map(|found| found.len());
         let bytes = length.map_err(failed("look at", &self.path))?;
@@ -114,27 +114,27 @@ impl State {
         Ok(())
     }
 
-    /// Whose state it is.
+    /// Disk and verification that the state belongs to.
     pub fn owner(&self) -> &Owner {
         &self.owner
     }
 
-    /// What every sector of the disk says about whose it is.
+    /// Identity that every sector of the disk carries.
     pub fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// The directory of the state file.
+    /// Directory of the state file.
     pub fn directory(&self) -> &HeldDir {
         &self.directory
     }
 
-    /// The last version issued; zero if none was.
+    /// Last version issued; zero if none was.
     pub fn sequence(&self) -> u64 {
         self.map.load(SEQUENCE_WORD)
     }
 
-    /// Issues the next version. Values whose low half is a mark in the tables are left out.
+    /// Issues the next version. Skips values whose low half marks something else in the tables.
     pub fn next_version(&self) -> u64 {
         let mut version = self.sequence() + 1;
         while matches!(low(version), 0 | u32::MAX) {
@@ -144,15 +144,15 @@ impl State {
         version
     }
 
-    /// What the sector (512 B, counted from the start of the disk) may hold.
+    /// Versions that the sector (512 B, counted from the start of the disk) may hold.
     #[inline]
     pub fn window(&self, sector: u64) -> Window {
         Window::unpack(self.map.load(self.cell_of(sector)))
     }
 
-    /// Gives each sector of a partly covered first or last block a cell of its own. Makes room
-    /// in the file by a write, so that a full file system is an error here and not a SIGBUS
-    /// at a later store.
+    /// Gives each sector of a partly covered first or last block a cell of its own. Makes room in
+    /// the file by a write, so that a full file system is an error here and not a SIGBUS at a later
+    /// store.
     pub fn separate(&self, first: u64, count: u64) -> Result<(), StateError> {
         self.check_length()?;
         let end = first + count;
@@ -175,7 +175,7 @@ impl State {
         Ok(())
     }
 
-    /// Changes the windows of a range whose edges are separated.
+    /// Changes the windows of a range whose edge blocks have been separated.
     pub fn update(&self, first: u64, count: u64, change: impl Fn(Window) -> Window) {
         let mut sector = first;
         while sector < first + count {
@@ -197,19 +197,19 @@ impl State {
 }
 
 impl Drop for State {
-    /// Unlocks by name: closing alone leaves the lock to any child process that was forked,
-    /// and has not yet executed its program, at this moment.
+    /// Unlocks the file explicitly: closing alone would leave the lock to a child process that was
+    /// forked at this moment and has not yet executed its program.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
 }
 
-/// The name of a disk's state file, as the system takes it.
+/// Name of a disk's state file, as the system takes it.
 pub fn entry_name(disk: &str) -> CString {
     CString::new(file_name(disk)).expect("every byte but plain ones was encoded")
 }
 
-/// The name of a state file while it is written.
+/// Name of a state file while it is written.
 fn draft_name(name: &CStr) -> CString {
     CString::new([name.to_bytes(), b".partial"].concat()).expect("a name holds no NUL")
 }
@@ -222,7 +222,7 @@ fn failed<'a>(attempt: &'static str, path: &'a Path) -> impl Fn(io::Error) -> St
     move |source| StateError::Io { attempt, path: path.to_owned(), source }
 }
 
-/// Puts zeroed blocks behind the first bytes of a new file.
+/// Allocates zeroed blocks for the first bytes of a new file.
 fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     match fallocate(file, FallocateFlags::empty(), 0, bytes) {
         Ok(()) => Ok(()),

@@ -12,58 +12,58 @@ use super::sector::{Header, Identity, SECTOR};
 use super::state::State;
 use super::window::{Window, low, widen};
 
-/// What a verification needs to know before the first write.
+/// Settings of a verification.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// Where the state files live: 0.2 % of the disks' size, and 1.6 % more where writes are
-    /// no multiples of 4 KiB.
+    /// Directory of the state files. They take 0.2 % of the disks' size, and 1.6 % more if writes
+    /// are not multiples of 4 KiB.
     pub state_dir: OwnDir,
-    /// Tells this verification's blocks from those that an earlier one left.
+    /// Seed that tells this verification's blocks from those of an earlier one.
     pub seed: u64,
     /// Unix time, in nanoseconds, at which the driver's clock shows zero.
     pub epoch_unix_ns: u64,
-    /// Disks whose state lives somewhere else, beside them.
+    /// Disks whose state files lie beside them, in another directory.
     pub elsewhere: Option<Elsewhere>,
 }
 
-/// Disks on another datastore, which keeps the state of its own.
+/// Disks on another datastore, which keeps their state files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Elsewhere {
-    /// Their names.
+    /// Names of the disks.
     pub disks: Arc<BTreeSet<String>>,
-    /// Where their state files live.
+    /// Directory of their state files.
     pub state_dir: OwnDir,
 }
 
 impl Setup {
-    /// Where the state file of a disk lives.
+    /// Directory of the state file of a disk.
     fn state_dir_of(&self, disk: &str) -> &OwnDir {
         let elsewhere = self.elsewhere.as_ref().filter(|own| own.disks.contains(disk));
         elsewhere.map_or(&self.state_dir, |own| &own.state_dir)
     }
 }
 
-/// How a write ended.
+/// End of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// All of it was acknowledged.
     Acknowledged,
-    /// An error, or fewer bytes than asked for: either content is accepted from now on.
+    /// An error, or fewer bytes than asked for: from now on the old and the new content are
+    /// accepted.
     Failed,
 }
 
-/// A submitted write; hand it back with [`Tracker::on_write_done`].
+/// Submitted write; pass it to [`Tracker::on_write_done`].
 #[must_use = "a write that never ends keeps its slot, and is never expected on the disk"]
 #[derive(Debug, PartialEq, Eq)]
 pub struct WriteTicket(u32);
 
-/// A submitted read; hand it back with [`Tracker::on_read_done`] or
-/// [`Tracker::on_read_failed`].
+/// Submitted read; pass it to [`Tracker::on_read_done`] or [`Tracker::on_read_failed`].
 #[must_use = "a read that never ends keeps its slot"]
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReadTicket(u32);
 
-/// The headers of one reserved write: [`Seal::apply`] puts them into the buffer.
+/// Headers of one reserved write: [`Seal::apply`] puts them into the buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Seal(Header);
 
@@ -76,13 +76,13 @@ impl Seal {
     }
 }
 
-/// Follows the reads and writes of one virtual disk. One thread at a time; allocates only
-/// until as many slots exist as requests were ever outstanding.
+/// Tracks the reads and writes of one virtual disk. It serves one thread at a time, and allocates
+/// only until it has as many slots as requests were ever outstanding.
 ///
-/// Concurrent overlapping writes are not held back. Storage may apply them in either order,
-/// so each of them stays acceptable until a write that overlapped none of them in time is
-/// acknowledged: a write raises the oldest accepted version only up to the oldest write that
-/// was in flight on the same sectors when it was submitted.
+/// Concurrent overlapping writes are not held back. Storage may apply them in either order, so each
+/// of them stays acceptable until a write that overlapped none of them in time is acknowledged: a
+/// write raises the oldest accepted version only up to the oldest write that was in flight on the
+/// same sectors when it was submitted.
 #[derive(Debug)]
 pub struct Tracker {
     state: State,
@@ -95,18 +95,18 @@ pub struct Tracker {
 struct Write {
     range: Range,
     version: u64,
-    /// Oldest version that storage may still show once this write is acknowledged.
+    /// Oldest version that the storage may still show once this write is acknowledged.
     floor: u64,
 }
 
 #[derive(Debug, Default)]
 struct Read {
     range: Range,
-    /// Acknowledged versions at submit, by sector.
+    /// Acknowledged version of each sector at submission.
     acknowledged: Vec<u32>,
 }
 
-/// Sectors of 512 B.
+/// Range of sectors of 512 B.
 #[derive(Debug, Clone, Copy, Default)]
 struct Range {
     first: u64,
@@ -126,7 +126,7 @@ impl Range {
 }
 
 impl Tracker {
-    /// Opens the disk's state, or makes it. State of another disk, size or seed is refused.
+    /// Opens the disk's state, or creates it. Refuses state of another disk, size or seed.
     pub fn open(setup: &Setup, disk: &VirtualDisk) -> Result<Self, StateError> {
         let owner = Owner { disk: disk.name.clone(), size: disk.size, seed: setup.seed };
         let state = State::open_or_create(setup.state_dir_of(&disk.name), owner)?;
@@ -138,26 +138,26 @@ impl Tracker {
         })
     }
 
-    /// Follows the disk no more, so that somebody else may, on another host too.
+    /// Stops tracking the disk, so that another host may track it.
     pub fn hand_over(self) -> std::io::Result<()> {
         self.state.sync()
     }
 
-    /// An error if the state cannot be looked at any more.
+    /// Fails if the state cannot be read any more.
     pub fn check(&self) -> Result<(), StateError> {
         self.state.check_length()
     }
 
-    /// All of the disk is about to hold something else: nothing of it is judged until it is written
-    /// again. Nothing must be in flight.
+    /// Forgets the content of the whole disk, which is about to change: no block is judged until it
+    /// is written again. Nothing may be in flight.
     pub fn forget(&mut self) {
         let sectors = self.state.owner().size.get() / SECTOR as u64;
         self.state.update(0, sectors, |_| Window { issued: 0, acknowledged: 0 });
     }
 
-    /// Before a write is submitted: stamps the buffer. `offset` is a byte of the disk; it and
-    /// the length are multiples of 512. The buffer may already hold a payload; 40 bytes of
-    /// each sector are overwritten.
+    /// Stamps the buffer of a write before submission. `offset` is in bytes of the disk; offset and
+    /// length are multiples of 512. The buffer may already hold a payload; 40 bytes of each sector
+    /// are overwritten.
     pub fn on_submit_write(
         &mut self,
         now: Nanos,
@@ -169,7 +169,8 @@ impl Tracker {
         Ok(ticket)
     }
 
-    /// The first half of [`Tracker::on_submit_write`], for callers that stamp elsewhere.
+    /// Reserves a write, the first half of [`Tracker::on_submit_write`], for callers that stamp
+    /// elsewhere.
     pub fn reserve(
         &mut self,
         now: Nanos,
@@ -193,7 +194,7 @@ impl Tracker {
         Ok((WriteTicket(ticket), Seal(header)))
     }
 
-    /// After a write: what was acknowledged is expected from now on.
+    /// Records the end of a write. After an acknowledgement its version is expected.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used once")]
     pub fn on_write_done(&mut self, ticket: WriteTicket, result: Written) {
         let Write { range, floor, .. } = *self.writes.give_back(ticket.0);
@@ -202,7 +203,7 @@ impl Tracker {
         }
     }
 
-    /// Before a read is submitted.
+    /// Records the submission of a read.
     pub fn on_submit_read(&mut self, offset: u64, length: usize) -> ReadTicket {
         let range = Range::new(offset, length);
         let state = &self.state;
@@ -214,9 +215,9 @@ impl Tracker {
         }))
     }
 
-    /// After a read: judges every sector that was ever written through this tracker. A sector
-    /// may hold any version from the last one acknowledged when the read was submitted to the
-    /// last one submitted by now.
+    /// Judges a read: every sector that was ever written through this tracker. A sector may hold
+    /// any version from the last one acknowledged when the read was submitted to the last one
+    /// submitted by now.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used once")]
     pub fn on_read_done(&mut self, ticket: ReadTicket, buffer: &[u8]) -> Result<(), Box<Mismatch>> {
         let read = &*self.reads.give_back(ticket.0);
@@ -234,14 +235,14 @@ impl Tracker {
         }
     }
 
-    /// After a read that returned no data.
+    /// Records a read that returned no data.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used once")]
     pub fn on_read_failed(&mut self, ticket: ReadTicket) {
         self.reads.give_back(ticket.0);
     }
 }
 
-/// Judges a range as it must be when nothing is in flight.
+/// Judges a range while nothing is in flight.
 pub fn judge_quiet<'a>(
     state: &'a State,
     offset: u64,
@@ -265,9 +266,9 @@ fn judge_read<'a>(
     })
 }
 
-/// A new oldest accepted version, unless a write that was submitted later has already been
-/// acknowledged. The two are at most as far apart as writes are outstanding; an older
-/// difference means that the counter has wrapped since.
+/// Raises the oldest accepted version to `floor`, unless a write that was submitted later has
+/// already been acknowledged. The two versions are at most as far apart as writes are outstanding;
+/// a larger difference means that the counter has wrapped since.
 fn raise(window: Window, floor: u32) -> Window {
     const OUTSTANDING_MAX: u32 = 1 << 24;
     let ahead = window.acknowledged.wrapping_sub(floor);
@@ -294,7 +295,7 @@ fn describe(state: &State, fault: Fault, more_blocks: u32) -> Mismatch {
     }
 }
 
-/// The disk with this identity: ours, or one with a state file beside ours.
+/// Name of the disk with this identity: this disk, or one with a state file beside it.
 fn name_of(state: &State, identity: Identity) -> Option<String> {
     let owner = state.owner();
     if identity == state.identity() {
@@ -315,7 +316,7 @@ fn index(count: u64) -> usize {
     usize::try_from(count).expect("a read fits memory")
 }
 
-/// Reused places for what is outstanding.
+/// Reused slots for outstanding requests.
 #[derive(Debug)]
 struct Slots<T> {
     places: Vec<(bool, T)>,

@@ -1,6 +1,6 @@
-//! What a sector may hold: the arithmetic of versions.
+//! Arithmetic of the versions that a sector may hold.
 
-/// Low halves of two versions: what was acknowledged last and submitted last.
+/// Low halves of two versions: the last acknowledged and the last submitted one.
 ///
 /// Versions are 64 bits in sectors and 32 bits here, so comparisons wrap: a stale block goes
 /// unnoticed if it is exactly a multiple of 2^32 writes old.
@@ -13,30 +13,30 @@ pub struct Window {
 }
 
 impl Window {
-    /// From a cell of the state file.
+    /// Decodes a cell of the state file.
     pub fn unpack(cell: u64) -> Self {
         Self { acknowledged: low(cell >> 32), issued: low(cell) }
     }
 
-    /// As a cell of the state file.
+    /// Encodes a cell of the state file.
     pub fn pack(self) -> u64 {
         u64::from(self.acknowledged) << 32 | u64::from(self.issued)
     }
 
-    /// Whether a sector may hold this version.
+    /// Returns true if a sector may hold this version.
     #[inline]
     pub fn admits(self, version: u64) -> bool {
         low(version).wrapping_sub(self.acknowledged) <= self.issued.wrapping_sub(self.acknowledged)
     }
 }
 
-/// The low 32 bits.
+/// Low 32 bits of a version.
 #[inline]
 pub const fn low(version: u64) -> u32 {
     (version & 0xffff_ffff) as u32
 }
 
-/// The latest version up to `newest` with these low bits.
+/// Latest version up to `newest` with these low bits.
 pub const fn widen(bits: u32, newest: u64) -> u64 {
     newest.saturating_sub(low(newest).wrapping_sub(bits) as u64)
 }

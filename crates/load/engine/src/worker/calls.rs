@@ -1,4 +1,4 @@
-//! A worker's calls: from its machines to the clients, and back.
+//! Calls of a worker, from its instances to the clients and back.
 
 use run_store::recorder::CallDone;
 use state_machine::{Call, CallError, Event, IoError, Machine};
@@ -11,12 +11,12 @@ use crate::client::Called;
 use crate::telemetry::Outlet;
 
 impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
-    /// Calls without an answer.
+    /// Number of calls without an answer.
     pub(super) fn open_calls(&self) -> u64 {
         self.calls.as_ref().map_or(0, |calls| calls.open_count() as u64)
     }
 
-    /// Takes a call from a machine; where there is no client nobody takes it.
+    /// Makes a call of an instance; without clients the call is refused.
     pub(super) fn call(&mut self, instance: u32, call: &Call) {
         let Some(calls) = &mut self.calls else {
             let response = self.now.saturating_sub(call.due);
@@ -36,7 +36,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Sees which calls are answered.
+    /// Collects the calls that are answered.
     pub(super) fn look_at_calls(&mut self) {
         let Some(calls) = &mut self.calls else { return };
         let backend = &mut self.backend;
@@ -59,7 +59,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.called = answers;
     }
 
-    /// Records how a call ended and tells its machine; a failure a little later.
+    /// Records the end of a call and reports it to its instance; a failure is reported a little
+    /// later.
     fn called(
         &mut self,
         instance: u32,

@@ -1,6 +1,6 @@
-//! A worker's requests about whole disks. No ring carries them out, so a thread of their own does,
-//! with blocking calls; the worker looks for answers every 200 us while one is under way. Times are
-//! those of the calls, not those of the looks.
+//! Requests about whole disks. No ring carries them out, so a thread of their own does, with
+//! blocking calls. The worker checks for answers every 200 us while one is under way. Recorded
+//! times are those of the calls, not of the checks.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -20,10 +20,10 @@ use crate::backend::Backend;
 use crate::disks::Disk;
 use crate::telemetry::Outlet;
 
-/// How often answers are looked for while there may be one.
+/// Interval between checks for answers while one may come.
 pub(super) const POLL: Nanos = Nanos::from_micros(200);
 
-/// The thread, and what it owes.
+/// Thread for requests about whole disks, and the number of open requests.
 #[derive(Debug, Default)]
 pub(super) struct Errands {
     thread: Option<(Sender<Errand>, Receiver<Answer>)>,
@@ -35,7 +35,7 @@ struct Errand {
     instance: u32,
     disk: u32,
     request: IoRequest,
-    what: What,
+    what: Work,
 }
 
 #[derive(Debug)]
@@ -46,16 +46,16 @@ struct Answer {
 }
 
 #[derive(Debug)]
-enum What {
-    /// The first becomes what the second holds.
+enum Work {
+    /// Makes the first file share all blocks of the second.
     Clone(Arc<File>, Arc<File>),
-    /// A range is given back.
+    /// Deallocates a range: file, offset and length in bytes.
     Discard(Arc<File>, u64, u64),
 }
 
-impl What {
-    /// What a request means, of these disks. Blocks are shared by whole files, so disks that are
-    /// parts of one cannot.
+impl Work {
+    /// Interprets a request for these disks. Blocks are shared by whole files, so disks that are
+    /// parts of a file cannot be cloned.
     fn of(to: &Disk, from: Option<&Disk>) -> Result<Self, Errno> {
         let Some(from) = from else {
             return Ok(Self::Discard(Arc::clone(&to.handle), to.base(), to.size()));
@@ -128,14 +128,15 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             Content::Clone(of) => Some(&self.disks[(first + u32::from(of.0)) as usize]),
             _ => None,
         };
-        let what = match What::of(&self.disks[disk as usize], from) {
+        let what = match Work::of(&self.disks[disk as usize], from) {
             Ok(what) => what,
             Err(error) => {
                 let error = IoError::Os(error.raw_os_error());
                 return self.fail(instance, disk, &request, error);
             }
         };
-        // What it will hold was not written to it: from now on nothing is expected of it.
+        // The new content is not written through the tracker, so nothing can be expected of the
+        // disk.
         self.content.forget(disk);
         let now = self.backend.now();
         self.counts.pass_time(now);
@@ -159,7 +160,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             self.counts.completed += 1;
             self.counts.slice_completed += 1;
             let Errand { instance, disk, request, .. } = errand;
-            // No bytes of the disk were moved.
+            // The request moves no bytes.
             let told = IoRequest { length: 0, ..request };
             self.record(instance, &told, took, took, result.is_ok());
             match result {

@@ -1,5 +1,5 @@
-//! Bytes that a read brought for the request that follows it: a copy writes the very buffer that was
-//! read, and a comparison holds it against what is read elsewhere.
+//! Buffers that a read keeps for the request that follows it: a copy writes the buffer that was
+//! read, and a comparison compares it with another read.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,13 @@ use crate::arena::Buffer;
 use crate::backend::Backend;
 use crate::telemetry::Outlet;
 
-/// By instance and token, with the length of what is kept. As many as a machine has copies under
-/// way; one that is not asked for is replaced by the next of its token.
+/// Kept buffers and the length of their content, by instance and token. There are as many as an
+/// instance has copies under way. A buffer that is never used is replaced by the next one of its
+/// token.
 pub(super) type Kept = BTreeMap<(u32, u32), (Buffer, u32)>;
 
 impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
-    /// The buffer of a request: that of the read before, or one on loan.
+    /// Buffer for a request: the one that the read before kept, or a new loan.
     #[inline]
     pub(super) fn buffer_of(&mut self, instance: u32, request: &IoRequest) -> Option<Buffer> {
         let is_copy =
@@ -29,7 +30,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         Some(buffer)
     }
 
-    /// Keeps, compares or gives back the buffer of an answer, which may so become a failure.
+    /// Keeps, compares or gives back the buffer of a completion. A comparison may turn a success
+    /// into a failure.
     #[inline]
     pub(super) fn settle_buffer(
         &mut self,

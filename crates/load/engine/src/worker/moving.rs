@@ -1,4 +1,4 @@
-//! A worker's instances that come, go and stand still.
+//! Instances of a worker that arrive, leave and pause.
 
 use std::sync::mpsc::Sender;
 
@@ -13,11 +13,11 @@ use crate::verify::Tracker;
 
 type Taken = Result<(Carried, Vec<Tracker>), MoveError>;
 
-/// Whether an instance is driven here.
+/// Presence of an instance on this worker.
 pub(super) enum Presence {
     Here,
     Absent,
-    /// Until its last answer nothing more is asked for, and it is told nothing.
+    /// The instance waits for its last completion: it asks for nothing more and gets no events.
     Leaving {
         carried: Box<Carried>,
         to: Sender<Taken>,
@@ -25,14 +25,14 @@ pub(super) enum Presence {
 }
 
 impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
-    /// Does what it was told, and lets go who has its last answer.
+    /// Carries out orders, and releases instances that have their last completion.
     pub(super) fn obey(&mut self) {
         while let Some(order) = self.orders.as_ref().and_then(crate::moving::OrderLine::next) {
             match order {
                 Order::Take { instance, to } => self.begin_to_leave(instance, to),
                 Order::Put { put, to } => {
                     let done = self.put(*put);
-                    // Whoever asked may be gone.
+                    // The sender of the order may be gone.
                     let _ = to.send(done);
                 }
                 Order::Stand { until } => self.stand_still(until),
@@ -65,7 +65,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.leaving += 1;
     }
 
-    /// Those without anything in flight are gone.
+    /// Releases leaving instances without anything in flight.
     fn let_go(&mut self) {
         for instance in 0..self.instances.len() {
             let number = u32::try_from(instance).expect("fewer than 2^32");
@@ -85,7 +85,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Whether the storage or a service still owes it an answer.
+    /// Returns true if the storage or a service still owes the instance an answer.
     fn has_open(&self, instance: u32) -> bool {
         let Some(calls) = &self.calls else { return self.slots.has(instance) };
         self.slots.has(instance)
@@ -93,7 +93,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             || calls.open().any(|open| open.instance == instance)
     }
 
-    /// Keeps what happened to one that stands still; whether it does.
+    /// Keeps an event for an instance that stands still. Returns false if the instance is running.
     pub(super) fn keep_back(&mut self, instance: u32, event: Event) -> bool {
         match &mut self.instances[instance as usize].presence {
             Presence::Here => false,
@@ -117,7 +117,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
         self.content.follow_again(own.first_disk, trackers);
         own.presence = Presence::Here;
-        // By a clock that is a little behind it would still stand still.
+        // The clock here may be a little behind the one that the instance left by.
         self.now = self.now.max(carried.as_ref().map_or(Nanos::ZERO, |carried| carried.left));
         let since = self.now;
         own.since = since;
@@ -131,7 +131,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         Ok(since)
     }
 
-    /// Gives it all it was promised. What came due meanwhile is not late by this worker's doing.
+    /// Gives the instance all events that it was promised. Timers that came due meanwhile are not
+    /// late because of this worker.
     fn go_on(&mut self, instance: u32, carried: Carried) {
         let Carried { machine: _, timers, bursts, waiting, events, left: _ } = carried;
         for request in waiting {
@@ -151,7 +152,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Does nothing at all but end slices.
+    /// Does nothing but end slices until the given time.
     fn stand_still(&mut self, until: Nanos) {
         let from = self.backend.now();
         let mut now = from;
@@ -167,7 +168,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
 }
 
 impl Alarm {
-    /// What it tells the machine.
+    /// Event that the alarm delivers to its instance.
     pub(super) const fn event(self) -> Event {
         match self.fire {
             Fire::Timer => Event::Timer(self.token),

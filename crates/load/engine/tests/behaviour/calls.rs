@@ -98,7 +98,7 @@ fn failing(answer: impl Fn(&mut TcpStream) -> bool + Send + Sync + 'static) -> C
 }
 
 #[test]
-fn answers_come_over_one_connection_for_each_user_by_ring_and_by_threads() {
+fn each_user_has_one_connection_by_ring_and_by_threads() {
     for backend in [BackendChoice::Auto, BackendChoice::Threads] {
         let server = serve(|stream| send(stream, PAGE));
         let (row, outcome) = called(&server.service, Options { backend, ..options() }, 4, 2000);
@@ -120,7 +120,7 @@ fn an_answer_in_chunks_is_counted_without_what_frames_it() {
 }
 
 #[test]
-fn a_slow_answer_is_open_when_a_slice_ends_and_took_as_long_as_it_did() {
+fn slow_answer_is_unfinished_at_slice_end_and_timed_in_full() {
     let (release, held) = mpsc::channel::<()>();
     let held = Mutex::new(held);
     let server = serve(move |stream| {
@@ -170,7 +170,7 @@ fn who_does_not_listen_refuses() {
 }
 
 #[test]
-fn a_connection_that_ends_in_a_body_is_closed_and_no_short_answer() {
+fn connection_that_ends_in_a_body_fails_the_call() {
     let row = failing(|stream| {
         send(stream, b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhello");
         false
@@ -179,7 +179,7 @@ fn a_connection_that_ends_in_a_body_is_closed_and_no_short_answer() {
 }
 
 #[test]
-fn a_status_that_is_not_good_fails_the_call_and_keeps_the_connection() {
+fn bad_status_fails_the_call_and_keeps_the_connection() {
     let server =
         serve(|stream| send(stream, b"HTTP/1.1 503 Full\r\nContent-Length: 4\r\n\r\nbusy"));
     let (row, _) = called(&server.service, options(), 2, 10);
@@ -219,7 +219,7 @@ fn garbage_and_answers_without_end_are_no_answers() {
 }
 
 #[test]
-fn more_calls_than_connections_wait_in_the_generator_and_it_says_so() {
+fn calls_beyond_the_connections_wait_and_count_as_queued() {
     let (open, most) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let (now, seen) = (Arc::clone(&open), Arc::clone(&most));
     let server = serve(move |stream| {
@@ -240,7 +240,7 @@ fn more_calls_than_connections_wait_in_the_generator_and_it_says_so() {
 }
 
 #[test]
-fn calls_that_are_open_when_a_run_stops_are_given_up_and_told_as_unfinished() {
+fn calls_open_at_the_stop_are_given_up_as_unfinished() {
     let is_asked = Arc::new(AtomicBool::new(false));
     let (asked, (keep, kept)) = (Arc::clone(&is_asked), mpsc::channel::<()>());
     let kept = Mutex::new(kept);

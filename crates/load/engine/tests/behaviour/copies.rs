@@ -90,7 +90,7 @@ impl Bench {
         self.dir.path().join(format!("disk-{disk}"))
     }
 
-    /// What became of each step.
+    /// Runs the steps. Returns the result of each, and the outcome.
     fn run(&self, steps: Vec<IoRequest>) -> (Vec<Result<(), IoError>>, Outcome) {
         let disks: Vec<_> = (0..2)
             .map(|at| disks::on_file(&self.path(at), &format!("disk-{at}"), Bytes::new(SIZE)))
@@ -143,7 +143,7 @@ fn a_copy_writes_the_bytes_that_it_read() {
 }
 
 #[test]
-fn a_copy_that_is_not_what_was_copied_is_a_mismatch_of_that_block() {
+fn copy_that_differs_from_its_source_is_a_mismatch() {
     for spoilt in [0, 1] {
         let bench = Bench::new(false);
         bench.run([fill(), copy()].concat());
@@ -158,7 +158,7 @@ fn a_copy_that_is_not_what_was_copied_is_a_mismatch_of_that_block() {
 }
 
 #[test]
-fn under_verification_a_copy_has_its_own_stamps_and_is_like_what_was_copied() {
+fn verified_copy_has_its_own_stamps_and_equals_its_source() {
     let bench = Bench::new(true);
     let (results, outcome) = bench.run([fill(), copy(), compare()].concat());
     assert!(results.iter().all(Result::is_ok), "{results:?}");
@@ -167,7 +167,7 @@ fn under_verification_a_copy_has_its_own_stamps_and_is_like_what_was_copied() {
 }
 
 #[test]
-fn a_disk_that_is_given_back_holds_nothing_and_nothing_is_expected_of_it() {
+fn discarded_disk_is_empty_and_no_longer_judged() {
     for verify in [false, true] {
         let bench = Bench::new(verify);
         let discard = step(0, Operation::Write, 0, Content::Discard);
@@ -185,7 +185,7 @@ fn a_disk_that_is_given_back_holds_nothing_and_nothing_is_expected_of_it() {
 }
 
 #[test]
-fn a_clone_is_what_it_was_made_of_or_is_refused_by_the_file_system() {
+fn clone_equals_its_source_or_the_file_system_refuses_it() {
     for verify in [false, true] {
         let bench = Bench::new(verify);
         let clone = step(1, Operation::Write, 0, Content::Clone(DiskId(0)));

@@ -15,7 +15,7 @@ fn run(load: Load, depth: u32, fake: Fake, seconds: u64) -> FakeRun {
     fake::run(vec![nowhere(load)], &options, fake, until).expect("a fake run")
 }
 
-/// How many (service, response) times were longer than this.
+/// Number of service times, and of response times, that were longer than this.
 fn longer(slices: &[Slice], than: Nanos) -> (u64, u64) {
     let count = |compact: &stats::Compact| -> u64 {
         let long = compact.buckets().filter(|(value, _)| *value > than);
@@ -26,7 +26,7 @@ fn longer(slices: &[Slice], than: Nanos) -> (u64, u64) {
 }
 
 #[test]
-fn a_stall_under_a_paced_load_shows_in_the_response_time_of_all_who_waited() {
+fn stall_of_a_paced_load_shows_in_all_response_times() {
     // Service takes 100 us, so capacity is 10,000 per second; the load asks for 8,000.
     let load = Load::new(Kind::Paced { every: Nanos::from_micros(125) }, MIB);
     let stall = Stall { at: Nanos::from_secs(1), length: Nanos::from_millis(500) };
@@ -55,7 +55,7 @@ fn latest(slices: &[Slice]) -> Nanos {
 /// run for 1.2 s", because requests waited for slots of the generator while 13,000 others were
 /// in flight.
 #[test]
-fn waiting_for_a_slot_while_the_storage_holds_all_of_them_is_not_lateness() {
+fn waiting_for_a_slot_that_the_storage_holds_is_not_lateness() {
     let load = Load::new(Kind::Paced { every: Nanos::from_micros(125) }, MIB);
     let stall = Stall { at: Nanos::from_secs(1), length: Nanos::from_millis(500) };
     let run = run(load, 32, Fake { stalls: vec![stall], ..Fake::default() }, 3);
@@ -81,7 +81,7 @@ fn a_worker_held_by_the_storages_full_queue_was_not_late() {
 }
 
 #[test]
-fn without_a_stall_service_and_response_agree_and_nothing_queues() {
+fn without_a_stall_service_equals_response_and_nothing_queues() {
     let load = Load::new(Kind::Paced { every: Nanos::from_micros(125) }, MIB);
     let run = run(load, 32, Fake::default(), 2);
     assert_eq!(longer(&run.slices, Nanos::from_micros(101)), (0, 0));
@@ -110,7 +110,7 @@ fn slices_cover_the_run_without_gaps_and_obey_little() {
 }
 
 #[test]
-fn a_ring_that_fails_with_requests_in_flight_ends_with_its_own_error() {
+fn failing_ring_with_requests_in_flight_reports_its_error() {
     let load = Load::new(Kind::Closed { users: 16, requests: u64::MAX }, MIB);
     let fake = Fake { breaks: Some(Nanos::from_millis(1)), ..Fake::default() };
     let options = Options { depth: 32, ..Options::default() };
@@ -151,7 +151,7 @@ fn a_closed_loop_over_a_vanished_device_does_not_spin() {
 }
 
 #[test]
-fn requests_beyond_the_depth_wait_in_the_generator_and_are_counted() {
+fn requests_beyond_the_depth_wait_and_are_counted() {
     let load = Load::new(Kind::Closed { users: 64, requests: u64::MAX }, MIB);
     let run = run(load, 8, Fake { servers: 64, ..Fake::default() }, 1);
     assert!(run.slices.iter().all(|slice| slice.generator.in_flight <= 8));

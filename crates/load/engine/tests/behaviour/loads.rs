@@ -1,4 +1,4 @@
-//! Small machines to drive the engine with.
+//! Small state machines that drive the engine.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use units::{Bytes, Nanos};
 
 pub const BLOCK: u32 = 4096;
 
-/// What a load does, one request at a time.
+/// Load that asks for one request at a time.
 #[derive(Debug, Clone)]
 pub struct Load {
     pub stream: Stream,
     pub size: u64,
     pub kind: Kind,
-    /// One in so many requests is a flush; 0 means none.
+    /// Number of requests of which one is a flush; 0 means none.
     pub flush_every: u64,
     pub write_share: f64,
     issued: u64,
-    /// Failed answers, as the machine saw them.
+    /// Failed completions that the state machine got.
     pub failures: u64,
 }
 
@@ -33,9 +33,9 @@ pub struct Load {
 pub enum Kind {
     /// So many users that ask again at once, and this many requests in all.
     Closed { users: u32, requests: u64 },
-    /// One request every so often, whatever the answers do.
+    /// A request at each interval, whatever the answers do.
     Paced { every: Nanos },
-    /// One user who burns CPU between requests.
+    /// A user who burns CPU between requests.
     Busy { cost: Nanos },
 }
 

@@ -20,7 +20,7 @@ fn options(state: &Path) -> Options {
     Options { depth: 32, slice: Nanos::from_millis(10), verify: Some(setup), ..Options::default() }
 }
 
-/// The same disk in as many loads as need it.
+/// Creates an instance on the disk at this place, for one of several loads.
 fn instance(place: &Path, load: Load, guest: bool) -> EngineInstance<Load> {
     let disk = disks::on_file(&place.join("disk"), "disk", Bytes::new(SIZE));
     let shape = InstanceShape {
@@ -50,7 +50,7 @@ fn done(running: &Running) -> (u64, u64) {
 }
 
 #[test]
-fn an_instance_that_moves_to_and_fro_asks_for_everything_once_and_loses_nothing() {
+fn instance_moving_to_and_fro_asks_once_and_loses_nothing() {
     const REQUESTS: u64 = 30_000;
     let place = tempfile::tempdir().expect("a directory");
     let (state, at) = (tempfile::tempdir().expect("a directory"), place.path());
@@ -96,7 +96,7 @@ fn an_instance_that_moves_to_and_fro_asks_for_everything_once_and_loses_nothing(
 }
 
 #[test]
-fn timers_go_along_and_starts_that_came_due_meanwhile_are_begun_at_once_and_late() {
+fn timers_move_along_and_overdue_starts_begin_late_at_once() {
     let place = tempfile::tempdir().expect("a directory");
     let (state, at) = (tempfile::tempdir().expect("a directory"), place.path());
     let every = Nanos::from_millis(2);
@@ -113,7 +113,7 @@ fn timers_go_along_and_starts_that_came_due_meanwhile_are_begun_at_once_and_late
     }
     loads[1].orders().put(0, Some(carried)).expect("it goes on");
     let (mut slowest, mut count, mut late) = (Nanos::ZERO, 0, Nanos::ZERO);
-    // As many as came due meanwhile; slices come as soon as this machine gets to them.
+    // As many as came due meanwhile; a slow host may deliver slices late.
     while count < 150 {
         let slice = loads[1].slices().recv().expect("it goes on");
         for row in &slice.io {
@@ -170,7 +170,7 @@ impl Machine for Strange {
 }
 
 #[test]
-fn a_load_that_stands_still_goes_on_with_its_slices_and_nobody_is_late_for_it() {
+fn paused_load_keeps_its_slices_and_counts_no_lateness() {
     let place = tempfile::tempdir().expect("a directory");
     let (state, at) = (tempfile::tempdir().expect("a directory"), place.path());
     let paced = Load::new(Kind::Paced { every: Nanos::from_millis(1) }, SIZE);
@@ -205,7 +205,7 @@ fn a_load_that_stands_still_goes_on_with_its_slices_and_nobody_is_late_for_it() 
 }
 
 #[test]
-fn what_was_acknowledged_before_a_load_was_lost_is_there_and_another_begins_anew_on_it() {
+fn acknowledged_writes_of_a_lost_load_hold_for_the_next_load() {
     let place = tempfile::tempdir().expect("a directory");
     let (state, at) = (tempfile::tempdir().expect("a directory"), place.path());
     let begins_anew = Options { begins_anew: true, ..options(state.path()) };

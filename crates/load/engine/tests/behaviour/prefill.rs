@@ -26,7 +26,7 @@ fn setup(directory: &Path) -> Setup {
 const ODD: Bytes = Bytes::new((3 << 20) + 8192);
 
 #[test]
-fn every_block_of_every_disk_is_written_and_verified_and_filled_ones_are_left_alone() {
+fn every_block_is_written_once_and_filled_disks_are_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let state = tempfile::tempdir().unwrap();
     let mut plans: Vec<Plan> =
@@ -93,7 +93,7 @@ fn nothing_to_fill_is_no_error() {
 }
 
 #[test]
-fn a_cancelled_fill_says_how_far_it_got_and_what_it_wrote_still_verifies() {
+fn cancelled_fill_reports_progress_and_still_verifies() {
     let directory = tempfile::tempdir().unwrap();
     let state = tempfile::tempdir().unwrap();
     let plans = [plan(directory.path(), "disk", Bytes::MIB * 256)];

@@ -16,7 +16,7 @@ fn load(requests: u64) -> Load {
     load
 }
 
-/// Whether io_uring may be used here; says so when not.
+/// Returns true if io_uring may be used here; prints a note if not.
 fn has_ring() -> bool {
     let options = Options { backend: BackendChoice::Uring, ..Options::default() };
     match start(vec![on_file(load(0))], options).and_then(Running::join) {
@@ -108,8 +108,8 @@ fn the_answers_of_a_real_run_replayed_give_the_same_requests() {
     let last = tape.answers.last().expect("answers").at;
     let again = fake::run(unending(), &options, fake, last + Nanos(1));
     let again = again.expect("a replay");
-    let sequence = |asked: &[fake::Asked]| -> Vec<_> {
-        let fields = |a: &fake::Asked| (a.file, a.operation, a.offset, a.length);
+    let sequence = |asked: &[fake::RequestRecord]| -> Vec<_> {
+        let fields = |a: &fake::RequestRecord| (a.file, a.operation, a.offset, a.length);
         asked.iter().take(tape.asked.len()).map(fields).collect()
     };
     assert_eq!(sequence(&again.asked), sequence(&tape.asked));

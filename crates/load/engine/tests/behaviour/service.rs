@@ -1,4 +1,4 @@
-//! A small service on this machine's loopback, one thread for each connection.
+//! Small service on this host's loopback address, with one thread for each connection.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tilemark_engine::client::{Address, Service};
 
-/// What it does with a request: the connection, and whether it is kept afterwards.
+/// Handler of a request on a connection. Returns true to keep the connection.
 type Answer = dyn Fn(&mut TcpStream) -> bool + Send + Sync;
 
 pub struct Server {

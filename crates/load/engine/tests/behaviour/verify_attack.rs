@@ -46,7 +46,7 @@ fn a_second_name_of_a_foreign_file_is_not_opened_as_state() {
 }
 
 #[test]
-fn a_state_directory_swapped_for_a_link_after_the_check_is_still_the_one_that_was_made() {
+fn state_directory_swapped_for_a_link_stays_the_original() {
     let place = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
     let victim = elsewhere.path().join("disk.verify.partial");

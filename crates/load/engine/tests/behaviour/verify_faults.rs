@@ -107,7 +107,7 @@ fn a_block_of_which_one_sector_kept_its_earlier_content_is_torn() {
 }
 
 #[test]
-fn blocks_of_another_address_or_disk_are_misplaced_and_their_origin_is_named() {
+fn misplaced_block_is_reported_with_its_origin() {
     let bench = Bench::new();
     let near = bench.second[1][4096..8192].to_vec();
     assert_eq!(bench.named_after(8192, &near), [(Kind::Misplaced, 8192)]);
@@ -164,7 +164,7 @@ fn a_disk_that_shrank_or_is_not_given_is_no_pass() {
 }
 
 #[test]
-fn a_damaged_or_foreign_state_file_is_refused_and_never_repaired() {
+fn damaged_or_foreign_state_file_is_refused_not_repaired() {
     let bench = Bench::new();
     let state = bench.directory.path().join("tile-1%2Fmail%2Fstore.verify");
     let mut bytes = std::fs::read(&state).unwrap();

@@ -33,7 +33,7 @@ fn is_full(error: &StateError) -> bool {
 }
 
 #[test]
-fn state_that_cannot_grow_is_an_error_and_what_it_holds_stays_good() {
+fn state_that_cannot_grow_is_an_error_and_stays_valid() {
     let directory = tempfile::tempdir().unwrap();
     let state_dir = directory.path().join("state");
     std::fs::create_dir(&state_dir).unwrap();

@@ -82,7 +82,7 @@ impl Rig {
 }
 
 #[test]
-fn what_was_written_is_accepted_and_what_never_was_is_not_judged() {
+fn written_blocks_are_accepted_and_others_are_not_judged() {
     let mut rig = Rig::new(1 << 20);
     rig.content.fill(0xEE);
     rig.write(8192, 65_536);
@@ -91,7 +91,7 @@ fn what_was_written_is_accepted_and_what_never_was_is_not_judged() {
 }
 
 #[test]
-fn a_lost_first_write_and_a_lost_later_write_have_different_names() {
+fn lost_first_and_lost_later_writes_have_different_names() {
     let mut rig = Rig::new(1 << 20);
     rig.write(0, 8192);
     let before = rig.content.clone();
@@ -118,7 +118,7 @@ fn a_write_of_which_a_part_arrived_is_torn() {
 }
 
 #[test]
-fn a_stale_sector_beside_sectors_of_other_writes_is_stale_and_not_torn() {
+fn stale_sector_beside_other_writes_is_stale_and_not_torn() {
     let mut rig = Rig::new(1 << 20);
     rig.write(0, 4096);
     let before = rig.content.clone();
@@ -190,7 +190,7 @@ fn a_read_may_see_either_side_of_a_write_it_overlaps_in_time() {
 }
 
 #[test]
-fn overlapping_writes_may_land_in_either_order_until_the_next_write() {
+fn overlapping_writes_may_land_in_either_order() {
     let mut rig = Rig::new(1 << 20);
     rig.write(0, 8192);
     let oldest = rig.content[..4096].to_vec();
@@ -220,7 +220,7 @@ fn after_a_failed_write_old_and_new_content_are_both_accepted() {
 }
 
 #[test]
-fn state_is_found_again_and_that_of_another_run_or_process_is_refused() {
+fn state_reopens_but_not_for_another_run_or_process() {
     let directory = tempfile::tempdir().unwrap();
     let (setup, disk) = (setup(directory.path()), disk("a b/c%", 1 << 20));
     let mut tracker = Tracker::open(&setup, &disk).unwrap();
@@ -271,7 +271,7 @@ fn headers_raise_the_compressible_share_by_a_few_points_only() {
     }
 }
 
-/// One step of a history, on a disk of 32 sectors.
+/// Step of a history, on a disk of 32 sectors.
 #[derive(Debug, Clone)]
 enum Step {
     Submit { first: usize, count: usize },

@@ -1,20 +1,20 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Where a block is on its way.
+/// State of a block during a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// To be copied.
+    /// Still to be copied.
     Todo,
     /// Being read or written.
     Copying,
-    /// The same, and written to meanwhile: to be copied again.
+    /// Being copied, but written meanwhile, so to be copied again.
     Stale,
-    /// At the new place as it is at the old one.
+    /// The block is the same at both places.
     There,
 }
 
-/// Which blocks of a disk that moves are at the new place.
+/// State of the blocks of a disk that moves.
 #[derive(Debug, Clone)]
 pub struct Blocks {
     length: u32,
@@ -24,7 +24,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// All of them, still to be copied. `length` divides `disk`.
+    /// Creates the state in which all blocks are to be copied. `length` divides `disk`.
     pub fn new(disk: u64, length: u32) -> Self {
         let count = u32::try_from(disk / u64::from(length)).unwrap_or(u32::MAX);
         Self {
@@ -35,7 +35,7 @@ impl Blocks {
         }
     }
 
-    /// The next to be copied.
+    /// Takes the next block to copy.
     pub fn next(&mut self) -> Option<u32> {
         let block = self.todo.pop_front()?;
         self.states[block as usize] = State::Copying;
@@ -43,7 +43,7 @@ impl Blocks {
         Some(block)
     }
 
-    /// A block was copied.
+    /// Records that a block was copied.
     pub fn copied(&mut self, block: u32) {
         self.copying -= 1;
         let state = &mut self.states[block as usize];
@@ -55,14 +55,14 @@ impl Blocks {
         }
     }
 
-    /// Whether everything that these bytes touch is there, so that a write goes to both places.
+    /// Returns true if all touched blocks are at both places, so that a write must go to both.
     pub fn are_there(&self, offset: u64, length: u32) -> bool {
         let states = &self.states[self.touched(offset, length)];
         states.iter().all(|state| *state == State::There)
     }
 
-    /// These bytes were written, or are being written, at the old place alone. Whether a block that
-    /// was there is there no more.
+    /// Records a write, done or under way, at the old place alone. Returns true if a block is
+    /// thereby no longer at the new place.
     pub fn written(&mut self, offset: u64, length: u32) -> bool {
         let mut is_lost = false;
         for block in self.touched(offset, length) {
@@ -80,17 +80,17 @@ impl Blocks {
         is_lost
     }
 
-    /// Whether nothing is to be copied or being copied.
+    /// Returns true if no block is to be copied or being copied.
     pub fn is_done(&self) -> bool {
         self.todo.is_empty() && self.copying == 0
     }
 
-    /// First byte of a block.
+    /// Offset of a block on the disk, in bytes.
     pub fn offset(&self, block: u32) -> u64 {
         u64::from(block) * u64::from(self.length)
     }
 
-    /// Bytes of a block.
+    /// Length of a block, in bytes.
     pub const fn length(&self) -> u32 {
         self.length
     }

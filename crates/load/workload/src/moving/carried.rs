@@ -13,7 +13,7 @@ use super::checking::Checking;
 use super::snapshot::{KEPT, Snapshot};
 use super::{MoveOrder, Moved, POLL, Task};
 
-/// Kinds of I/O that a machine whose disk moves has besides its own, in this order.
+/// Kinds of I/O that an instance with a movable disk has behind its own, in this order.
 pub const KINDS: [(&str, Operation); 7] = [
     ("move-read", Operation::Read),
     ("move-write", Operation::Write),
@@ -31,39 +31,39 @@ const CHECK: u16 = 4;
 pub(super) const SNAPSHOT_LINK: u16 = 5;
 pub(super) const SNAPSHOT_DELETE: u16 = 6;
 
-/// Tokens of this machine's own: no machine inside has both of these bits.
+/// Bits of this state machine's own tokens: no token of the inner state machine has both.
 const OWN: u32 = 3 << 30;
 const POLLING: Token = Token(u32::MAX);
 
-/// Which disk can move or be the subject of snapshots, and how.
+/// Settings for the disk that can move or have snapshots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Carry {
-    /// Its name in the workload.
+    /// Name of the disk in the workload.
     pub disk: String,
-    /// Whether it can move.
+    /// True if the disk can move.
     pub moves: bool,
-    /// Whether there can be snapshots of it.
+    /// True if snapshots of the disk can be made.
     pub snapshots: bool,
-    /// Bytes of one I/O of the copy: a power of two from 4 KiB to 1 MiB.
+    /// Length of one I/O of the copy in bytes: a power of two from 4 KiB to 1 MiB.
     pub block: u32,
-    /// Blocks being copied at once, at least 1.
+    /// Number of blocks copied at once, at least 1.
     pub outstanding: u32,
 }
 
-/// A machine one of whose disks can move.
+/// State machine around an inner one that has a movable disk.
 #[derive(Debug, Clone)]
 pub struct Carried<M> {
     inner: Box<M>,
     order: Arc<MoveOrder>,
-    pub(super) place: Place,
+    pub(super) place: MoveDisks,
     block: u32,
     outstanding: u32,
-    /// Where random places that are compared come from.
+    /// Seed of the random places that are compared.
     seed: u64,
     asked: Effects,
     flights: Vec<Flight>,
     free: Vec<u32>,
-    /// I/Os of the machine inside that are under way, mirrored parts included.
+    /// I/Os of the inner state machine that are under way, mirrored parts included.
     pub(super) of_machine: u32,
     /// I/Os of the copy that are under way.
     of_copy: u32,
@@ -73,70 +73,70 @@ pub struct Carried<M> {
     pub(super) snapshot: Option<Snapshot>,
 }
 
-/// Where the disk is.
+/// Disks that play a part in a move.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
-    /// Where it is and where it is not.
+pub(crate) struct MoveDisks {
+    /// Disk at the present place, and disk at the other place.
     pub here: DiskId,
     pub there: DiskId,
-    /// Where snapshots of it lie while it is here, and while it is there.
+    /// Disks for its snapshots at the present place, and at the other place.
     pub beside: DiskId,
     pub beside_there: DiskId,
-    /// As the machine inside knows it.
+    /// Disk by which the inner state machine names it.
     pub known: DiskId,
-    /// All disks of its virtual machine, which stand still with it.
+    /// All disks of its virtual machine, whose requests are held together.
     pub of_vm: Vec<DiskId>,
     pub size: Bytes,
     /// First of [`KINDS`].
     pub kinds: u16,
 }
 
-/// A move under way.
+/// Move under way.
 #[derive(Debug, Clone)]
 struct Going {
     blocks: Blocks,
     began: Nanos,
-    /// When the virtual machine began to stand still, once it does.
+    /// Time at which requests began to be held, once they are.
     switched: Option<Nanos>,
     is_flushing: bool,
     has_failed: bool,
 }
 
-/// An I/O under way.
+/// I/O under way.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Flight {
-    /// Of the machine inside.
-    Machine(Asked),
-    /// The second part, at the new place, of a write of the machine inside.
+    /// I/O of the inner state machine.
+    Machine(InnerRequest),
+    /// Second part of a write of the inner state machine, at the new place.
     Mirror {
         of: u32,
     },
     Read(u32),
     Write(u32),
     Flush,
-    /// Of a comparison, where the disk was.
+    /// First read of a comparison, at the former place.
     Before(u64),
-    /// The same place where it is.
+    /// Second read of a comparison, at the present place.
     After,
     Snapshot,
     Free,
 }
 
-/// A request of the machine inside that is under way.
+/// Request of the inner state machine that is under way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct InnerRequest {
     token: Token,
-    /// First byte and length, if it writes to the disk that can move.
+    /// First byte and length, if it writes to the movable disk.
     write: Option<(u64, u32)>,
-    /// Whether the block is at both places, and was all the time since it was asked.
+    /// True if the block is at both places, and was so all the time since the request.
     is_mirrored: bool,
-    /// Parts that are not answered.
+    /// Number of parts that are not answered.
     left: u8,
     result: Result<(), IoError>,
 }
 
 impl<M: Machine> Carried<M> {
-    pub(crate) fn new(inner: M, place: Place, carry: &Carry, seed: u64) -> Self {
+    pub(crate) fn new(inner: M, place: MoveDisks, carry: &Carry, seed: u64) -> Self {
         Self {
             inner: Box::new(inner),
             order: Arc::default(),
@@ -156,12 +156,12 @@ impl<M: Machine> Carried<M> {
         }
     }
 
-    /// What it is asked by.
+    /// Order by which the disk is moved.
     pub const fn order(&self) -> &Arc<MoveOrder> {
         &self.order
     }
 
-    /// The machine inside.
+    /// Inner state machine.
     pub fn inner(&self) -> &M {
         &self.inner
     }
@@ -170,7 +170,7 @@ impl<M: Machine> Carried<M> {
         &mut self.inner
     }
 
-    /// Lets the machine inside have an event, and passes on what it asks for.
+    /// Delivers an event to the inner state machine, and passes on its effects.
     fn deliver(&mut self, now: Nanos, event: Event, fx: &mut Effects) {
         let mut asked = std::mem::take(&mut self.asked);
         self.inner.handle(now, event, &mut asked);
@@ -195,14 +195,14 @@ impl<M: Machine> Carried<M> {
             || self.snapshot.is_some_and(|own| own.stands_still())
     }
 
-    /// Submits what was held while the machine stood still.
+    /// Submits the requests that were held.
     pub(super) fn release(&mut self, fx: &mut Effects) {
         for request in std::mem::take(&mut self.held) {
             self.submit(request, fx);
         }
     }
 
-    /// Submits a request of the machine inside, twice if it is a write to what is at both places.
+    /// Submits a request of the inner state machine; a write to blocks at both places goes to both.
     fn submit(&mut self, request: IoRequest, fx: &mut Effects) {
         let is_ours = request.disk == self.place.known;
         let write = (is_ours && request.operation == Operation::Write)
@@ -217,7 +217,7 @@ impl<M: Machine> Carried<M> {
             self.written_alone(offset, length);
         }
         let left = if is_mirrored { 2 } else { 1 };
-        let asked = Asked { token: request.token, write, is_mirrored, left, result: Ok(()) };
+        let asked = InnerRequest { token: request.token, write, is_mirrored, left, result: Ok(()) };
         let token = self.begin(Flight::Machine(asked));
         let disk = if is_ours { self.place.here } else { request.disk };
         fx.submit(IoRequest { token, disk, ..request });
@@ -232,9 +232,9 @@ impl<M: Machine> Carried<M> {
         self.going.as_ref().is_some_and(|going| going.blocks.are_there(offset, length))
     }
 
-    /// Bytes that are written at the old place alone. Where a block has to be copied again, the
-    /// copy may overtake the second part of a write that is under way, whose block then is as
-    /// good as written alone.
+    /// Records bytes that are written at the old place alone. If a block then has to be copied
+    /// again, the copy may overtake the second part of a write that is under way. The block of that
+    /// write then counts as written at the old place alone.
     fn written_alone(&mut self, offset: u64, length: u32) {
         let Some(going) = &mut self.going else { return };
         if !going.blocks.written(offset, length) {
@@ -270,8 +270,8 @@ impl<M: Machine> Carried<M> {
         flight
     }
 
-    /// A part of a request of the machine inside was answered; it hears of it when all were. A
-    /// second part that failed is the move's failure and none of the machine's.
+    /// Takes the answer to a part of an inner request; the last answer completes the request. A
+    /// second part that failed is a failure of the move and not of the request.
     fn part(&mut self, slot: u32, result: Result<(), IoError>, now: Nanos, fx: &mut Effects) {
         let Flight::Machine(asked) = &mut self.flights[slot as usize] else { return };
         asked.left -= 1;
@@ -300,7 +300,7 @@ impl<M: Machine> Carried<M> {
             return self.go_on(now, fx);
         }
         let failed = result.is_err();
-        // What is read is kept under its token for the request that follows.
+        // The bytes of a read are kept under its token for the request that follows.
         match self.flights[slot as usize] {
             Flight::Read(block) if !failed && !self.has_failed() => {
                 self.flights[slot as usize] = Flight::Write(block);
@@ -343,7 +343,7 @@ impl<M: Machine> Carried<M> {
         }
     }
 
-    /// Does what is needed next.
+    /// Takes the next step of a move.
     fn go_on(&mut self, now: Nanos, fx: &mut Effects) {
         self.quiesced(now, fx);
         let Some(going) = &mut self.going else { return };
@@ -387,7 +387,7 @@ impl<M: Machine> Carried<M> {
         self.own(token, (WRITE, Content::Kept), at, now, fx);
     }
 
-    /// Reads a place that is compared.
+    /// Reads a place for a comparison.
     fn compare(
         &mut self,
         token: Token,
@@ -426,11 +426,11 @@ impl<M: Machine> Carried<M> {
         });
     }
 
-    /// The new place is whole and durable: the machine goes on from there, and places of it are
-    /// compared with those where it was.
+    /// Ends the copy: the new place is complete and durable. The instance continues there, and some
+    /// places are compared with the old disk.
     fn arrive(&mut self, now: Nanos, fx: &mut Effects) {
         let Some(going) = self.going.take() else { return };
-        let Place { here, there, beside, beside_there, size, .. } = &mut self.place;
+        let MoveDisks { here, there, beside, beside_there, size, .. } = &mut self.place;
         std::mem::swap(here, there);
         std::mem::swap(beside, beside_there);
         let switched = going.switched.unwrap_or(now);
@@ -454,7 +454,8 @@ impl<M: Machine> Carried<M> {
         }
     }
 
-    /// A place was compared: what was to be written there is, and the next one follows.
+    /// Takes the result of comparing a place. Submits the writes that were held meanwhile, and
+    /// compares the next place.
     fn compared(&mut self, is_alike: bool, now: Nanos, fx: &mut Effects) {
         let Some((checking, moved)) = &mut self.checking else { return };
         let (held, moved) = (checking.done(), *moved);
@@ -468,7 +469,7 @@ impl<M: Machine> Carried<M> {
         self.check_next(now, fx);
     }
 
-    /// The machine goes on where it was.
+    /// Ends a failed move: the instance continues at the old place.
     fn stay(&mut self, now: Nanos, fx: &mut Effects) {
         let Some(Going { began, switched, .. }) = self.going.take() else { return };
         let failed = Some(u8::from(switched.is_some()));
@@ -479,7 +480,7 @@ impl<M: Machine> Carried<M> {
 
     fn look(&mut self, now: Nanos, fx: &mut Effects) {
         fx.wake_at(now + POLL, POLLING);
-        // Second parts of a move that failed must not come after what this one copies.
+        // Second parts of a failed move must not land after the blocks that the next move copies.
         let has_mirrors = self.flights.iter().any(|own| matches!(own, Flight::Mirror { .. }));
         let is_busy = self.going.is_some() || self.checking.is_some() || self.snapshot.is_some();
         if is_busy || has_mirrors {

@@ -1,26 +1,26 @@
-//! Places of a disk that has moved, read where it was and where it is.
+//! Comparison of places of a moved disk, at the old and at the new place.
 
 use std::collections::VecDeque;
 
 use state_machine::{IoRequest, SplitMix};
 
-/// A comparison under way.
+/// Comparison under way.
 #[derive(Debug, Clone)]
 pub(super) struct Checking {
-    /// Bytes of a place.
+    /// Length of a place, in bytes.
     pub length: u32,
-    /// Places that nobody has looked at, by their number on the disk.
+    /// Places still to be compared, by their number on the disk.
     todo: Vec<u64>,
-    /// By place, whether the machine has written to it since the switch-over.
+    /// True for each place that the instance has written since the switch-over.
     is_written: Vec<bool>,
     /// First byte of the place that is being compared.
     current: Option<u64>,
-    /// Writes of the machine to that place.
+    /// Writes of the instance to that place, held meanwhile.
     held: VecDeque<IoRequest>,
 }
 
 impl Checking {
-    /// One random place in each of so many equal parts of a disk.
+    /// Chooses one random place in each of `count` equal parts of a disk.
     pub fn new(disk: u64, (count, length): (u32, u32), seed: u64) -> Self {
         let places = disk / u64::from(length);
         let count = u64::from(count).clamp(1, places.max(1));
@@ -36,7 +36,7 @@ impl Checking {
         }
     }
 
-    /// The first byte of the next place that is as it was at the switch-over.
+    /// First byte of the next place that was not written since the switch-over.
     pub fn next(&mut self) -> Option<u64> {
         let is_written = &self.is_written;
         let is_whole =
@@ -50,13 +50,14 @@ impl Checking {
         None
     }
 
-    /// The place being compared is done with; what was to be written to it.
+    /// Ends the comparison of the current place. Returns the writes that were held meanwhile.
     pub fn done(&mut self) -> VecDeque<IoRequest> {
         self.current = None;
         std::mem::take(&mut self.held)
     }
 
-    /// The machine writes to its disk; whether the write is held because the place is being compared.
+    /// Records a write of the instance. Returns true if the write is held because its place is
+    /// being compared.
     pub fn writes(&mut self, request: &IoRequest) -> bool {
         let (first, end) = (request.offset, request.offset + u64::from(request.length));
         let length = u64::from(self.length);

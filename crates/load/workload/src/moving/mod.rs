@@ -1,27 +1,27 @@
-//! A disk of a running virtual machine that moves to another place, under its load.
+//! Moves of a running virtual machine's disk to another place, under its load.
 //!
-//! What it does: stands between a machine and its driver ([`Carried`]). While no move is under way it
-//! passes everything on. When it is asked ([`MoveOrder`]) it copies the disk block by block with
-//! several large I/Os at once; what its machine writes meanwhile to a block that is at the new
-//! place already goes to both places, and a block that is written before or while it is copied is
-//! copied again. When everything is there, the virtual machine stands still: new requests are
-//! held, with the times at which they were meant; what is under way ends; what that changed is
-//! copied; the new place is flushed; and the requests go on there.
+//! What it does: [`Carried`] stands between an inner state machine and its driver. While no move is
+//! under way it passes everything on. On an order ([`MoveOrder`]) it copies the disk block by block
+//! with several large I/Os at once. A write to a block that is already at the new place goes to
+//! both places. A block that is written before or while it is copied is copied again. When all
+//! blocks are there, the virtual machine is paused: new requests are held, with the times at which
+//! they were intended; requests under way end; the blocks that they changed are copied; the new
+//! place is flushed; and the requests continue there.
 //!
-//! A move is checked: places that nobody has written since the switch-over are read from both and
-//! must be alike; a difference fails it, though the machine stays at the new place. A disk's
-//! snapshot is made in the same way, with the machine standing still (`snapshot`).
+//! A move is checked: places that were not written since the switch-over are read at both places
+//! and must be equal. A difference fails the move, though the disk stays at the new place. A
+//! snapshot of a disk is made in the same way, with requests held (`snapshot`).
 //!
-//! What it refuses: files, devices, clocks, as any machine; to leave the old place before the
-//! new one is whole. A move that fails leaves the machine where it was.
+//! What it refuses: files, devices, clocks, as any state machine does; leaving the old place before
+//! the new one is complete. After a failed move the disk is at the old place.
 //!
-//! Invariants: at the switch-over every block of the new place was written after the last write
-//! to it at the old place had been answered, or together with it; no request of the machine is
-//! lost, doubled or answered before it was done; the machine itself notices nothing but time.
+//! Invariants: at the switch-over every block of the new place was written after the last write to
+//! it at the old place had been answered, or together with that write. No request of the instance
+//! is lost, doubled or answered before it was done. The instance itself notices nothing but time.
 //!
-//! Whoever asks and whoever moves may be driven by different threads. They share the order, which
-//! both look at every 10 ms: a move begins and is noticed that much late at most, and its times
-//! are those at which things happened, not those at which somebody looked.
+//! Different threads may drive the one who orders and the one who moves. They share the order,
+//! which both check every 10 ms. So a move begins, and is noticed, up to that much late; its
+//! recorded times are those of the events, not those of the checks.
 
 mod blocks;
 mod carried;
@@ -31,7 +31,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use carried::Place;
+pub(crate) use carried::MoveDisks;
 pub use carried::{Carried, Carry, KINDS};
 pub(crate) use order::POLL;
 pub use order::{MoveOrder, Moved, Task};

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use units::Nanos;
 
-/// How often both sides look at an order.
+/// Interval at which both sides check an order.
 pub(crate) const POLL: Nanos = Nanos::from_millis(10);
 
 const IDLE: u8 = 0;
@@ -10,27 +10,27 @@ const GIVING: u8 = 1;
 const ASKED: u8 = 2;
 const MOVING: u8 = 3;
 const DONE: u8 = 4;
-/// The first stage did; with the stage's number added, that one did.
+/// First stage failed; a later stage's number is added.
 const FAILED: u8 = 5;
 
-/// What is done to a disk of a running machine.
+/// Task on a disk of a running VM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
-    /// It moves.
+    /// Moves the disk.
     Move,
-    /// A snapshot of it is made, kept for this long, and deleted.
+    /// Makes a snapshot of the disk, keeps it for this long, and deletes it.
     Snapshot {
-        /// How long, above 0.
+        /// Time for which the snapshot is kept, above 0.
         keep: Nanos,
     },
 }
 
-/// An order about a disk, shared by the one who gives it and the one who carries it out. One is
-/// under way at a time.
+/// Order for a task on a disk, shared by the side that gives it and the side that carries it out.
+/// One task is under way at a time.
 #[derive(Debug, Default)]
 pub struct MoveOrder {
     state: AtomicU8,
-    /// How long a snapshot is kept; 0 of a move.
+    /// Time for which a snapshot is kept; 0 for a move.
     keep: AtomicU64,
     began: AtomicU64,
     switched: AtomicU64,
@@ -38,30 +38,30 @@ pub struct MoveOrder {
     checked: AtomicU64,
 }
 
-/// How a task went. Times are since the start of the step, as events have them; what did not come
-/// to be has no length, and is where the stage before it ended.
+/// Result of a task. Times count from the start of the step, as those of events do. A stage that
+/// did not take place has no length, and lies at the end of the stage before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moved {
-    /// When the first block was read; of a snapshot, when the machine began to stand still.
+    /// Time at which the first block was read; for a snapshot, at which requests began to be held.
     pub began: Nanos,
-    /// When the machine began to stand still; of a snapshot, when it went on.
+    /// Time at which requests began to be held; for a snapshot, at which they were released.
     pub switched: Nanos,
-    /// When it went on; of a snapshot, when its deletion began.
+    /// Time at which requests were released; for a snapshot, at which its deletion began.
     pub ended: Nanos,
-    /// When the new place had been compared with the old one; of a snapshot, when it was gone.
+    /// Time at which the places had been compared; for a snapshot, at which it was deleted.
     pub checked: Nanos,
-    /// The stage that failed, from 0, if one did.
+    /// Number of the stage that failed, from 0; none after a success.
     pub failed: Option<u8>,
 }
 
 impl Moved {
-    /// Whether it went as it should have.
+    /// Returns true if no stage failed.
     pub const fn ok(&self) -> bool {
         self.failed.is_none()
     }
 
-    /// When each of the three stages began and ended, and whether it went well; up to the one that
-    /// failed.
+    /// Begin and end of each of the three stages, and true if the stage succeeded; up to the failed
+    /// stage.
     pub fn stages(&self) -> impl Iterator<Item = ((Nanos, Nanos), bool)> {
         let ends = [self.switched, self.ended, self.checked];
         let begins = [self.began, self.switched, self.ended];
@@ -73,7 +73,7 @@ impl Moved {
 }
 
 impl MoveOrder {
-    /// Gives the order, unless one is under way.
+    /// Gives the order. Returns false if one is under way.
     pub fn ask(&self, task: Task) -> bool {
         let giving = self.state.compare_exchange(IDLE, GIVING, Ordering::AcqRel, Ordering::Acquire);
         if giving.is_err() {
@@ -98,7 +98,7 @@ impl MoveOrder {
         })
     }
 
-    /// Says how it went.
+    /// Reports the result.
     pub fn tell(&self, moved: Moved) {
         self.began.store(moved.began.0, Ordering::Relaxed);
         self.switched.store(moved.switched.0, Ordering::Relaxed);
@@ -107,7 +107,7 @@ impl MoveOrder {
         self.state.store(moved.failed.map_or(DONE, |stage| FAILED + stage), Ordering::Release);
     }
 
-    /// How it went, once it has; another order may be given then.
+    /// Result, once there is one. Another order may be given then.
     pub fn told(&self) -> Option<Moved> {
         let state = self.state.load(Ordering::Acquire);
         if state < DONE {

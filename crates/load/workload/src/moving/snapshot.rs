@@ -1,6 +1,6 @@
-//! A snapshot of a disk of a running machine: made while the machine stands still, kept, deleted.
+//! Snapshot of a disk of a running VM: made while requests are held, kept, and deleted.
 
-// Circle: the machine holds a snapshot under way, and what it does with one is told here.
+// Circle: `Carried` owns the snapshot under way, and its steps for the snapshot are here.
 
 use state_machine::{
     Content, Effects, IoRequest, KindId, METADATA, Machine, Operation, Pattern, Token,
@@ -10,19 +10,20 @@ use units::Nanos;
 use super::Moved;
 use super::carried::{Carried, Flight, SNAPSHOT_DELETE, SNAPSHOT_LINK};
 
-/// Fires when a snapshot has been kept as long as it was to be.
+/// Timer that fires when a snapshot has been kept long enough.
 pub(super) const KEPT: Token = Token(u32::MAX - 1);
 
-/// A snapshot under way.
+/// Snapshot under way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Snapshot {
     keep: Nanos,
     began: Nanos,
-    /// When it was asked for of the storage, which is when nothing of the machine was under way.
+    /// True once the storage was asked for it, which is when no request of the instance was under
+    /// way.
     is_asked: bool,
-    /// When the machine went on.
+    /// Time at which the held requests were released.
     made: Option<Nanos>,
-    /// When its deletion began.
+    /// Time at which its deletion began.
     ended: Option<Nanos>,
 }
 
@@ -31,7 +32,7 @@ impl Snapshot {
         Self { keep, began, is_asked: false, made: None, ended: None }
     }
 
-    /// Whether the machine stands still for it.
+    /// Returns true if requests are held for the snapshot.
     pub const fn stands_still(&self) -> bool {
         self.made.is_none()
     }
@@ -44,7 +45,7 @@ impl Snapshot {
 }
 
 impl<M: Machine> Carried<M> {
-    /// Has the snapshot made once nothing of the machine is under way.
+    /// Asks for the snapshot once no request of the instance is under way.
     pub(super) fn quiesced(&mut self, now: Nanos, fx: &mut Effects) {
         let is_quiet = self.of_machine == 0;
         let Some(snapshot) = self.snapshot.as_mut().filter(|own| is_quiet && !own.is_asked) else {
@@ -55,7 +56,7 @@ impl<M: Machine> Carried<M> {
         self.whole(Flight::Snapshot, (SNAPSHOT_LINK, Content::Clone(of)), to, now, fx);
     }
 
-    /// The storage has made it, or deleted it, or has not.
+    /// Takes the storage's answer to making or deleting the snapshot.
     pub(super) fn snapshot_answered(&mut self, ok: bool, now: Nanos, fx: &mut Effects) {
         let Some(snapshot) = &mut self.snapshot else { return };
         let failed = match (snapshot.made, ok) {
@@ -74,7 +75,7 @@ impl<M: Machine> Carried<M> {
         self.release(fx);
     }
 
-    /// It has been kept long enough.
+    /// Deletes the snapshot after its time.
     pub(super) fn delete_snapshot(&mut self, now: Nanos, fx: &mut Effects) {
         let Some(snapshot) = &mut self.snapshot else { return };
         snapshot.ended = Some(now);
@@ -82,7 +83,7 @@ impl<M: Machine> Carried<M> {
         self.whole(Flight::Snapshot, (SNAPSHOT_DELETE, Content::Discard), at, now, fx);
     }
 
-    /// Submits something about a whole disk.
+    /// Submits a request about a whole disk.
     fn whole(
         &mut self,
         flight: Flight,

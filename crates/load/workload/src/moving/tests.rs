@@ -1,5 +1,5 @@
-//! A machine whose disk moves, on storage that lands and answers in any order, against a plain
-//! model of what its disks hold.
+//! Instance whose disk moves, on storage that lands and answers in any order, against a plain
+//! model of the disks' content.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -97,32 +97,32 @@ struct Flight {
     lands: Nanos,
     answered: Nanos,
     has_landed: bool,
-    /// What a write writes, or what a read found.
+    /// Pages of a write, or pages that a read found.
     pages: Vec<(u64, u64)>,
 }
 
 struct Storage {
     machine: InstanceMachine,
     order: Arc<MoveOrder>,
-    /// Kinds of the machine's own.
+    /// Number of the inner state machine's own kinds.
     kinds: usize,
     now: Nanos,
     timers: Vec<(Nanos, Token)>,
     flights: Vec<Flight>,
     disks: [Pages; DISKS],
-    /// What the machine wrote and was told so.
+    /// Acknowledged writes of the state machine.
     expected: Pages,
     writes: u64,
-    /// What reads brought for what follows them, by token.
+    /// Pages that reads keep for the request that follows, by token.
     kept: BTreeMap<Token, Vec<(u64, u64)>>,
     random: SplitMix,
     /// The move's I/O, counted from here, that fails.
     fails: Option<u64>,
-    /// Whether copies write something else than they are given.
+    /// True if copies write other pages than they are given.
     lies: bool,
     /// Places that were compared and held something else than they were given.
     wrong: u64,
-    /// Answers to the machine's own requests, and those of the move.
+    /// Number of answers to the inner state machine's requests, and to those of the move.
     answers: (u64, u64),
     checked: u64,
 }
@@ -176,7 +176,7 @@ impl Storage {
         }
     }
 
-    /// What a copy writes: what was read.
+    /// Pages that a copy writes: those that were read.
     fn copied(&mut self, request: &IoRequest) -> Vec<(u64, u64)> {
         assert_eq!(request.pattern.content, Content::Kept);
         let kept = self.kept.remove(&request.token).expect("it was read before");
@@ -313,7 +313,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn both_places_are_alike_at_the_switch_over_and_users_read_what_they_wrote(seed: u64) {
+    fn places_are_equal_at_the_switch_over_and_reads_see_writes(seed: u64) {
         let mut storage = Storage::new(seed, None);
         storage.give(Event::Start);
         for turn in 0..3 {
@@ -355,7 +355,7 @@ proptest! {
     }
 
     #[test]
-    fn a_snapshot_holds_what_the_disk_held_while_the_machine_stood_still(seed: u64) {
+    fn snapshot_holds_the_disk_as_it_was_while_paused(seed: u64) {
         let mut storage = Storage::new(seed, None);
         storage.give(Event::Start);
         for turn in 0..3 {

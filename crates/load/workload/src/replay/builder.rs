@@ -6,59 +6,59 @@ use units::Nanos;
 
 use super::schedule::{Counts, Schedule, Step, Waits};
 
-/// One I/O as it was recorded.
+/// Recorded I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observed {
-    /// When it was sent, from any start; never before the one pushed before it.
+    /// Time of submission, from any origin; never before that of the I/O pushed before it.
     pub issue: Nanos,
-    /// From sending to answer; none where the trace does not say.
+    /// Time from submission to answer; none if the trace does not record it.
     pub latency: Option<Nanos>,
-    /// Who sent it: I/Os wait only for answers to the same sender.
+    /// Sender of the I/O: I/Os wait only for answers to the same sender.
     pub sender: u16,
     /// Position of its disk in the workload.
     pub disk: u16,
-    /// What it did; none for a discard, which is counted and not played.
+    /// Operation; none for a discard, which is counted and not played.
     pub operation: Option<Operation>,
-    /// First byte on its device.
+    /// Offset of the first byte on its device.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u32,
 }
 
-/// How a schedule is made.
+/// Settings for making a schedule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScheduleOptions {
-    /// What an I/O waits for.
+    /// Event that an I/O waits for.
     pub waits: Waits,
-    /// Times are divided by this; none leaves no pauses at all, which only
-    /// [`Waits::ForAnswers`] makes sense of.
+    /// Divisor of all times. None leaves out all pauses, which makes sense only with
+    /// [`Waits::ForAnswers`].
     pub speed: Option<f64>,
-    /// Whether a sender has one I/O under way at a time, each waiting for the one before, as is
-    /// the only order known where nothing tells when answers came.
+    /// True if a sender has one I/O under way at a time, each waiting for the one before: the only
+    /// known order if a trace does not record when answers came.
     pub one_at_a_time: bool,
     /// Most I/Os to hold.
     pub steps_max: u64,
 }
 
-/// Why a trace makes no schedule.
+/// Reason why a trace makes no schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    /// More than may be held.
+    /// The trace has more I/Os than may be held.
     #[error("the trace has more than {max} I/Os to play, {bytes} B of memory")]
     TooMany {
-        /// How many are allowed.
+        /// Largest number of I/Os.
         max: u64,
-        /// Memory they would take.
+        /// Memory for that many I/Os, in bytes.
         bytes: u64,
     },
 }
 
-/// Takes a trace I/O by I/O.
+/// Makes a schedule from a trace, I/O by I/O.
 ///
-/// By answers: let `j` be the I/O of the same sender whose answer was the last to come before
-/// `i` was sent. Then `i` waits for `j`, and for the pause between that answer and `i`. As `j`
-/// never goes back while time goes on, those that wait for one answer follow one another among
-/// their sender's I/Os, so a range says who they are.
+/// By answers: let `j` be the I/O of the same sender whose answer was the last to come before `i`
+/// was sent. Then `i` waits for `j`, and for the pause between that answer and `i`. `j` never goes
+/// back while time goes on, so the I/Os that wait for one answer follow one another among their
+/// sender's I/Os, and a range names them.
 #[derive(Debug)]
 pub struct ScheduleBuilder {
     options: ScheduleOptions,
@@ -71,20 +71,20 @@ pub struct ScheduleBuilder {
     digest: u64,
 }
 
-/// The I/Os of one sender; by the clock there is one lane for all.
+/// I/Os of one sender; by the clock there is one lane for all.
 #[derive(Debug, Default)]
 struct Lane {
     steps: Vec<Step>,
-    /// When I/Os that were under way ended, and their places.
+    /// Ends of the I/Os that were under way, with their places.
     under_way: BinaryHeap<Reverse<(Nanos, u32)>>,
-    /// The last that ended: when, and its place.
+    /// Last I/O that ended: its end and its place.
     answered: Option<(Nanos, u32)>,
-    /// I/Os before the first answer.
+    /// Number of I/Os before the first answer.
     roots: u32,
 }
 
 impl ScheduleBuilder {
-    /// A schedule of no I/Os on so many disks; those that I/Os name come to them.
+    /// Creates a schedule without I/Os on `disks` disks; I/Os on other disks add those.
     pub fn new(options: ScheduleOptions, disks: usize) -> Self {
         Self {
             options,
@@ -98,10 +98,10 @@ impl ScheduleBuilder {
         }
     }
 
-    /// Takes the next I/O.
+    /// Adds the next I/O.
     ///
     /// # Errors
-    /// When there are more than may be held.
+    /// If there are more I/Os than may be held.
     pub fn push(&mut self, observed: &Observed) -> Result<(), ScheduleError> {
         let Some(operation) = observed.operation else {
             self.counts.discards += 1;
@@ -111,7 +111,7 @@ impl ScheduleBuilder {
             self.counts.empty += 1;
             return Ok(());
         }
-        // A step's place is a u32, whatever memory there is.
+        // The place of a step is a u32, whatever memory there is.
         let max = self.options.steps_max.min(u64::from(u32::MAX));
         if self.held >= max {
             let bytes = max * super::STEP_BYTES;
@@ -159,7 +159,7 @@ impl ScheduleBuilder {
         }
     }
 
-    /// The schedule of what was taken.
+    /// Makes the schedule from the I/Os added.
     pub fn finish(mut self) -> Schedule {
         let trace_span = self.last.saturating_sub(self.begun.unwrap_or(self.last));
         let mut roots = Vec::with_capacity(self.lanes.len());
@@ -208,7 +208,7 @@ impl Lane {
         let waits_for = self.waits_for(options, place, issue);
         let since = match waits_for {
             None => begun,
-            // One at a time, the answer before is not known to have come before.
+            // With one at a time, the previous answer may have come after this submission.
             Some((ended, _)) => ended.min(issue),
         };
         let pause = issue.saturating_sub(since);
@@ -232,7 +232,7 @@ impl Lane {
         }
     }
 
-    /// The answer that this one waits for: when it came, and to which I/O.
+    /// Answer that this I/O waits for: its time, and the place of its I/O.
     fn waits_for(
         &mut self,
         options: &ScheduleOptions,

@@ -10,10 +10,10 @@ use super::{Mapping, Schedule, Waits};
 use crate::instance::Seeds;
 use crate::payload::{Data, Payload};
 
-/// Plays a schedule, once, from its start.
+/// Plays a schedule once, from its start.
 ///
-/// Every I/O is sent once. It is due at its time, or a pause after the answer it waits for,
-/// and a driver that is late changes nothing of that: the response time counts from there.
+/// Every I/O is sent once. It is due at its time, or a pause after the answer that it waits for. A
+/// late driver does not change that, so the response time counts from the due time.
 #[derive(Debug, Clone)]
 pub struct ReplayMachine {
     schedule: Arc<Schedule>,
@@ -28,7 +28,7 @@ pub struct ReplayMachine {
     ok: bool,
 }
 
-/// Steps that follow one another and whose times count from one moment.
+/// Consecutive steps whose times count from one moment.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     next: u32,
@@ -52,8 +52,8 @@ impl ReplayMachine {
         }
     }
 
-    /// The machine that the same plan gives in another round; only what it writes differs. This
-    /// one must not have seen an event yet.
+    /// Creates the replay of another round; only the content of its writes differs. This one must
+    /// not have seen an event yet.
     #[must_use]
     pub fn in_round(&self, round: u64) -> Self {
         let mut other = self.clone();
@@ -62,22 +62,23 @@ impl ReplayMachine {
         other
     }
 
-    /// What it plays.
+    /// Schedule that is played.
     pub fn schedule(&self) -> &Arc<Schedule> {
         &self.schedule
     }
 
-    /// Where its I/Os go.
+    /// Mapping of its I/Os onto disks.
     pub fn mapping(&self) -> &Mapping {
         &self.mapping
     }
 
-    /// Requests must begin and end at multiples of this, a power of two from 512 B.
+    /// Sets the unit of which begin and end of requests must be multiples: a power of two from 512
+    /// B.
     pub fn align_to(&mut self, unit: Bytes) {
         self.mapping = self.mapping.in_units_of(unit);
     }
 
-    /// Sends what is due of a stretch, and sets a timer for what is not.
+    /// Submits the steps of a stretch that are due, and sets a timer for the next one.
     fn go_on(&mut self, slot: u32, now: Nanos, fx: &mut Effects) {
         let Stretch { mut next, end, since } = self.stretches[slot as usize];
         while next < end {
@@ -165,7 +166,7 @@ impl Machine for ReplayMachine {
             }
             Event::Timer(Token(slot)) => self.go_on(slot, now, fx),
             Event::Done(Token(place), result) => self.done(place, result.is_ok(), now, fx),
-            // It asks for no CPU.
+            // A replay asks for no CPU.
             Event::Ran(_) => {}
         }
         debug_assert!(

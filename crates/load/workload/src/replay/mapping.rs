@@ -3,47 +3,50 @@ use units::Bytes;
 
 use super::schedule::{Schedule, Step};
 
-/// The longest request that is sent; longer I/Os of a trace are cut. What the engine's buffers
-/// hold, 4 MiB, which is also above what Linux makes of one request (`max_sectors_kb`).
+/// Length of the longest request that is sent, in bytes; longer I/Os of a trace are cut. It is what
+/// the engine's buffers hold, 4 MiB, which is also above what Linux makes of one request
+/// (`max_sectors_kb`).
 pub const LENGTH_MAX: u32 = 4 << 20;
 
-/// Brings I/Os of a trace onto disks of other sizes.
+/// Maps I/Os of a trace onto disks of other sizes.
 ///
-/// An offset is taken modulo the disk's size, which is a whole number of MiB, so that its place
-/// in its page of 4 KiB stays and what was hot stays hot. An I/O that would then run over the
-/// end is moved back to end there. Begin and end are rounded outwards to the unit in which the
-/// storage takes requests.
+/// An offset is taken modulo the disk's size. The size is a whole number of MiB, so the position
+/// within a 4 KiB page stays, and hot places stay hot. An I/O that would then run over the end is
+/// moved back to end there. Begin and end are rounded outwards to the unit in which the storage
+/// takes requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
-    /// Sizes by disk.
+    /// Sizes in bytes, by disk.
     sizes: Box<[u64]>,
     unit: u64,
 }
 
-/// How many I/Os of a schedule a mapping changed.
+/// Numbers of I/Os of a schedule that a mapping changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Folded {
-    /// Begin or end was rounded.
+    /// I/Os whose begin or end was rounded.
     pub rounded: u64,
-    /// They lay beyond the end of their disk.
+    /// I/Os that lay beyond the end of their disk.
     pub moved: u64,
-    /// They were longer than a request or their disk may be.
+    /// I/Os that were longer than a request or their disk may be.
     pub cut: u64,
 }
 
 impl Mapping {
-    /// Onto disks of these sizes, each a whole number of `unit`s, a power of two from 512 B.
+    /// Creates a mapping onto disks of these sizes, each a whole number of `unit`s. The unit is a
+    /// power of two from 512 B.
     pub fn new(sizes: impl IntoIterator<Item = Bytes>, unit: Bytes) -> Self {
         assert!(unit.get().is_power_of_two(), "requests are taken in units of a power of two");
         Self { sizes: sizes.into_iter().map(Bytes::get).collect(), unit: unit.get() }
     }
 
-    /// Onto disks of these sizes, in blocks of 512 B, as recorded loads have them.
+    /// Creates a mapping onto disks of these sizes, in blocks of 512 B, as recorded loads have
+    /// them.
     pub fn of_blocks(sizes: impl IntoIterator<Item = Bytes>) -> Self {
         Self::new(sizes, Bytes::new(512))
     }
 
-    /// The same disks with another unit.
+    /// Mapping onto the same disks with another unit.
     #[must_use]
     pub fn in_units_of(&self, unit: Bytes) -> Self {
         Self::new(self.sizes.iter().copied().map(Bytes::new), unit)
@@ -56,7 +59,7 @@ impl Mapping {
         (offset, length)
     }
 
-    /// How many I/Os of a schedule are not played as they were recorded.
+    /// Numbers of I/Os of a schedule that are not played as they were recorded.
     pub fn folded(&self, schedule: &Schedule) -> Folded {
         let mut all = Folded::default();
         for step in schedule.steps.iter().filter(|step| step.operation != Operation::Flush) {

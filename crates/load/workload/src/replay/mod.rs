@@ -1,9 +1,9 @@
-//! A recorded load, played back.
+//! Playback of a recorded load.
 //!
-//! A [`Schedule`] is what is played: the I/Os of a trace with their times at the speed asked
-//! for, built once by a [`ScheduleBuilder`] and shared by all instances. A [`ReplayMachine`]
-//! plays it, in one of two ways ([`Waits`]): by the clock alone, or each I/O after the answer
-//! that its sender had last when it was recorded.
+//! A [`Schedule`] has the I/Os of a trace with their times at the chosen speed. A
+//! [`ScheduleBuilder`] builds it once, and all instances share it. A [`ReplayMachine`] plays it in
+//! one of two ways ([`Waits`]): by the clock alone, or each I/O after the answer that its sender
+//! had last when it was recorded.
 
 mod builder;
 mod machine;

@@ -3,39 +3,39 @@ use std::ops::Range;
 use state_machine::Operation;
 use units::Nanos;
 
-/// Memory that each I/O of a schedule takes.
+/// Memory of each I/O of a schedule, in bytes.
 pub const STEP_BYTES: u64 = size_of::<Step>() as u64;
 
-/// What an I/O of a schedule waits for.
+/// Event that an I/O of a schedule waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
-    /// Its time.
+    /// The time of the I/O.
     ForTheClock,
-    /// Another I/O's answer, and then a pause.
+    /// The answer to another I/O, and then a pause.
     ForAnswers,
 }
 
-/// One I/O to play.
+/// I/O to play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// First byte on the device of the trace.
+    /// Offset of the first byte on the device of the trace.
     pub offset: u64,
-    /// By the clock: when, from the start. By answers: how long after the answer (or after the
-    /// start, for an I/O that waits for none).
+    /// By the clock: time from the start. By answers: pause after the answer (or after the start,
+    /// for an I/O that waits for none).
     pub after: Nanos,
-    /// Bytes, 0 for a flush.
+    /// Length in bytes, 0 for a flush.
     pub length: u32,
-    /// The first step that waits for this one's answer; those that do follow one another.
+    /// First step that waits for this step's answer; all such steps follow one another.
     pub first: u32,
-    /// How many wait for it.
+    /// Number of steps that wait for it.
     pub waiting: u32,
     /// Position of its disk in the workload.
     pub disk: u16,
-    /// What it does.
+    /// Operation to play.
     pub operation: Operation,
 }
 
-/// What a schedule holds, and what of the trace was left out.
+/// Counts of what a schedule holds and of what it leaves out of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Reads to play.
@@ -50,11 +50,11 @@ pub struct Counts {
     pub discards: u64,
     /// Reads and writes of no bytes, which are not played.
     pub empty: u64,
-    /// I/Os whose end is not known, so that nothing waits for them.
+    /// I/Os without a known end, so that nothing waits for them.
     pub endless: u64,
 }
 
-/// The I/Os of a trace, ready to be played any number of times.
+/// I/Os of a trace, ready to be played any number of times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
     pub(crate) steps: Box<[Step]>,
@@ -69,48 +69,48 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// I/Os to play.
+    /// Number of I/Os to play.
     pub fn len(&self) -> u64 {
         self.steps.len() as u64
     }
 
-    /// Whether there is nothing to play.
+    /// Returns true if there is nothing to play.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// What an I/O waits for.
+    /// Event that its I/Os wait for.
     pub const fn waits(&self) -> Waits {
         self.waits
     }
 
-    /// What it holds, and what was left out.
+    /// Counts of what it holds and what it leaves out.
     pub const fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// From the first I/O's time to the last one's as it is played by the clock; not known
-    /// before where answers decide (0 then).
+    /// Time from the first I/O to the last one when played by the clock; 0 if answers decide,
+    /// because it is not known before.
     pub const fn span(&self) -> Nanos {
         self.span
     }
 
-    /// From the first I/O's time to the last one's in the trace.
+    /// Time from the first I/O to the last one in the trace.
     pub const fn trace_span(&self) -> Nanos {
         self.trace_span
     }
 
-    /// The first byte after every I/O, by disk.
+    /// First byte behind all I/Os, by disk.
     pub fn ends(&self) -> &[u64] {
         &self.ends
     }
 
-    /// Tells schedules apart: another number means another load.
+    /// Digest of the schedule: another number means another load.
     pub const fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// Memory it takes.
+    /// Memory of the schedule, in bytes.
     pub fn bytes(&self) -> u64 {
         self.len() * STEP_BYTES
     }

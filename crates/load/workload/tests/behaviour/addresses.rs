@@ -58,7 +58,7 @@ fn hot_spots_take_their_share_and_the_rest_goes_to_the_rest() {
 }
 
 #[test]
-fn zipf_favourites_are_scattered_and_the_same_for_reads_and_writes_of_all_sizes() {
+fn zipf_favourites_are_scattered_and_shared_by_all_steps() {
     let case = case(
         r#"
         [[users]]
@@ -104,7 +104,7 @@ fn a_sequential_stream_is_one_stream_however_many_users_read_it() {
 }
 
 #[test]
-fn mixed_access_jumps_in_its_random_share_and_follows_on_otherwise() {
+fn mixed_access_jumps_in_its_share_and_else_continues() {
     let trace = reads(r#""4k""#, r#"{ mixed = { random = "20%" } }"#);
     let offsets = trace.offsets(0);
     let follows =
@@ -250,7 +250,7 @@ fn misaligned_runs_go_on_exactly_where_the_one_before_ended() {
 }
 
 #[test]
-fn runs_of_one_size_are_begun_by_large_blocks_while_small_ones_jump() {
+fn large_blocks_begin_runs_of_one_size_while_small_ones_jump() {
     let step = |size: &str, habit: &str| {
         format!(
             r#"{{ read = {{ disk = "data", size = "{size}", address = {{ reuse = {{ page = "4k", same-size = true{habit} }} }} }} }}"#
@@ -349,7 +349,7 @@ fn address() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
-    fn every_request_is_inside_its_disk_aligned_and_of_a_size_of_the_mix(
+    fn every_request_is_aligned_inside_its_disk_with_a_mix_size(
         address in address(),
         sizes in proptest::collection::vec(1_u32..600, 1..4),
         footprint in 0.000_1..1.0_f64,

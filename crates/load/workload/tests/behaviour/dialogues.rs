@@ -12,7 +12,7 @@ use units::Nanos;
 const CLOSED: &str = "{ closed = { users = 1 } }";
 
 #[test]
-fn steps_follow_one_another_and_each_access_waits_for_the_one_before() {
+fn each_step_and_access_waits_for_the_one_before() {
     let steps = r#"
         { read = { disk = "data", size = "4k", count = 2 } }, { cpu = "3ms" },
         { write = { disk = "data", size = "8k" } }, { wait = "5ms" },
@@ -173,7 +173,7 @@ fn a_cpu_step_runs_on_the_vm_of_its_user_group() {
 }
 
 #[test]
-fn kinds_are_named_after_disk_and_step_unless_the_step_says_otherwise() {
+fn kinds_are_named_after_disk_and_step_by_default() {
     let steps = r#"
         { read = { disk = "data", size = "4k" } }, { write = { disk = "data", size = "4k" } },
         { append = { disk = "log", size = "4k" } }, { flush = { disk = "log" } },
@@ -196,7 +196,7 @@ fn kinds_are_named_after_disk_and_step_unless_the_step_says_otherwise() {
 }
 
 #[test]
-fn calls_follow_one_another_and_are_numbered_with_the_kinds_of_io() {
+fn calls_run_in_order_and_share_numbers_with_kinds_of_io() {
     let steps = r#"
         { call = { endpoint = "page", size = "4KiB", count = 3 } },
         { read = { disk = "data", size = "4k" } },
@@ -260,7 +260,7 @@ fn calls_that_ask_different_things_are_kinds_of_one_name() {
 }
 
 #[test]
-fn dedupable_writes_repeat_64_contents_and_the_rest_never_repeat() {
+fn dedupable_writes_repeat_64_contents_and_others_never_do() {
     let steps = r#"{ write = { disk = "data", size = "4k",
         data = { compressible = "50%", dedupable = "30%" } } }"#;
     let trace = one_action("{ closed = { users = 4 } }", steps).run(ms(1), secs(5));
@@ -275,7 +275,7 @@ fn dedupable_writes_repeat_64_contents_and_the_rest_never_repeat() {
 }
 
 #[test]
-fn reads_carry_no_pattern_and_all_writes_of_a_plain_workload_differ() {
+fn reads_carry_no_pattern_and_plain_writes_all_differ() {
     let steps = r#"{ read = { disk = "data", size = "4k" } },
         { write = { disk = "data", size = "4k" } }"#;
     let trace = one_action("{ closed = { users = 4 } }", steps).run(ms(1), secs(1));

@@ -91,7 +91,7 @@ fn a_stall_of_500_ms_shows_in_response_and_is_made_up_for() {
 }
 
 #[test]
-fn a_paced_user_drops_what_its_backlog_cannot_hold_and_says_so_in_time() {
+fn paced_user_drops_and_reports_starts_beyond_its_backlog() {
     let load = r#"{ paced = { users = 1, rate = "100/s", backlog = 5 } }"#;
     let trace = one_action(load, READ).run_on(stalling(secs(1), secs(2), ms(1)), secs(3));
     // 100 starts fall in the stall: one is under way, five wait, the rest is given up.
@@ -120,7 +120,7 @@ fn open_arrivals_are_poisson_and_wait_for_nobody() {
 }
 
 #[test]
-fn open_arrivals_beyond_the_limit_wait_in_line_and_then_are_dropped() {
+fn open_arrivals_beyond_the_limit_wait_and_then_drop() {
     let case = one_action(r#"{ open = { rate = "100/s", outstanding-max = 10 } }"#, READ);
     // Ten at a time, 1 s each: 10 a second come through, a line of ten waits.
     let mut in_flight: Vec<Nanos> = Vec::new();
@@ -151,7 +151,7 @@ fn a_rate_of_zero_starts_nothing() {
 }
 
 #[test]
-fn actions_come_in_the_shares_of_their_weights_and_a_group_may_have_its_own() {
+fn actions_follow_weights_and_a_group_may_have_its_own() {
     let case = case(
         r#"
         [[users]]

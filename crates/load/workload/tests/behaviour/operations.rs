@@ -35,7 +35,7 @@ fn named<'a>(trace: &'a Trace, case: &Case, name: &str) -> Vec<&'a state_machine
 }
 
 #[test]
-fn a_copy_reads_and_writes_every_block_once_with_so_many_under_way() {
+fn copy_moves_every_block_once_with_a_bounded_number_at_once() {
     let case = case(COPY);
     let trace = case.run(ms(1), secs(1));
     let copied: Vec<_> = trace.requests.iter().filter(|(_, own)| own.length == 1 << 20).collect();
@@ -60,7 +60,7 @@ fn a_copy_reads_and_writes_every_block_once_with_so_many_under_way() {
 }
 
 #[test]
-fn stages_are_told_with_their_own_times_and_add_up_to_their_action() {
+fn stages_report_own_times_that_add_up_to_the_action() {
     let case = case(COPY);
     let trace = case.run(ms(1), secs(5));
     let [whole, copying, boot] =
@@ -74,7 +74,7 @@ fn stages_are_told_with_their_own_times_and_add_up_to_their_action() {
 }
 
 #[test]
-fn a_copy_of_which_an_io_fails_ends_the_operation_as_failed_and_the_next_one_begins() {
+fn failed_io_of_a_copy_fails_its_operation_and_the_next_begins() {
     let case = case(COPY);
     let mut answered = 0;
     let device = move |now: Nanos, _: &state_machine::IoRequest| {
@@ -100,9 +100,9 @@ fn the_shipped_deployment_copies_its_template_and_boots() {
     assert!(longest.expect("some") >= ms(512), "512 reads in a row, four times at once");
 }
 
-/// Machines that move are elsewhere; here they are told by hand how a move went.
+/// Results of moves are given by hand, because the VMs that move are elsewhere.
 #[test]
-fn a_move_asks_machines_in_turn_and_tells_how_long_they_stood_still() {
+fn moves_take_turns_among_orders_and_report_pauses() {
     let workload = shipped::workload("operations/storage-migration").expect("shipped");
     let case = Case { workload, ..case("") };
     let mut built = case.build();
@@ -154,7 +154,7 @@ const WHOLE: &str = r#"
 "#;
 
 #[test]
-fn a_linked_deployment_asks_for_whole_disks_and_moves_one_block_of_metadata_for_each() {
+fn linked_deployment_writes_one_metadata_block_per_disk() {
     let case = case(WHOLE);
     let trace = case.run(ms(1), ms(900));
     let writes = trace.requests.iter().filter(|(_, own)| own.operation == Operation::Write);
@@ -171,7 +171,7 @@ fn a_linked_deployment_asks_for_whole_disks_and_moves_one_block_of_metadata_for_
 }
 
 #[test]
-fn a_check_reads_the_same_random_place_of_each_part_from_both_disks() {
+fn check_reads_a_random_place_of_each_part_from_both_disks() {
     let case = case(WHOLE);
     let trace = case.run(ms(1), ms(900));
     let checks = trace.requests.iter().filter(|(_, own)| own.operation == Operation::Read);

@@ -57,7 +57,7 @@ pub fn uneven(now: Nanos, request: &IoRequest) -> Completion {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_requests_and_another_seed_others() {
+fn equal_seeds_give_equal_requests_and_other_seeds_others() {
     let hash = |seed| {
         let trace = Case { seed, ..everything() }.run_on(uneven, secs(3));
         assert!(trace.requests.len() > 5000, "{}", trace.requests.len());

@@ -123,7 +123,7 @@ fn waits_for(all: &[Observed], place: usize) -> Option<(usize, Nanos)> {
     ended.max().map(|(end, at)| (at, end))
 }
 
-/// What of a request says which I/O it is, on disks of 4 MiB.
+/// Returns true if a request is this I/O, on disks of 4 MiB.
 fn same(request: &IoRequest, one: &Observed) -> bool {
     let operation = one.operation.expect("discards are not played");
     let at = request.disk.0 == one.disk && request.operation == operation;
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn by_answers_every_io_is_sent_once_after_what_it_waited_for_and_its_pause(
+    fn by_answers_every_io_follows_its_answer_and_pause_once(
         observed in observed(),
         speed in prop_oneof![Just(Some(1.0)), Just(Some(2.0)), Just(None)],
         latencies in proptest::collection::vec((0..20_000_000_u64).prop_map(Nanos), 1..20),
@@ -222,7 +222,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_hot_stays_hot_on_a_smaller_disk_and_keeps_its_place_in_the_page() {
+fn hot_places_stay_hot_on_a_smaller_disk_and_keep_alignment() {
     let hot: Vec<Observed> = (0..100).map(|n| read(ms(n), ms(1), 9 * MIB + 1536)).collect();
     let trace = play(&schedule(BY_CLOCK, &hot, 1), &[ms(1)]);
     assert!(trace.requests.iter().all(|(_, request)| request.offset == MIB + 1536));

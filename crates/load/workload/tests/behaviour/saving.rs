@@ -1,4 +1,4 @@
-//! A machine that is saved and goes on elsewhere asks for what it would have asked for here.
+//! Saved state machines: one that continues elsewhere asks for the same requests.
 
 use proptest::prelude::*;
 use spec::shipped;

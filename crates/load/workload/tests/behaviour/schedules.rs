@@ -26,7 +26,7 @@ fn is_inside(at: Nanos) -> bool {
 }
 
 #[test]
-fn three_minutes_of_load_in_every_five_are_three_seconds_in_five_at_a_sixtieth() {
+fn time_scale_shrinks_the_active_part_of_a_schedule() {
     for load in [
         r#"{ closed = { users = 4, think = "9ms" } }"#,
         r#"{ paced = { users = 4, rate = "400/s" } }"#,
@@ -50,7 +50,7 @@ fn a_paced_rate_is_exact_inside_windows() {
 }
 
 #[test]
-fn a_closed_user_finishes_its_action_after_the_window_and_sleeps_to_the_next() {
+fn closed_user_finishes_after_its_window_then_sleeps() {
     let mut case = case(
         r#"
         [[users]]

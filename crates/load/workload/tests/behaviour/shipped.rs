@@ -15,7 +15,7 @@ fn until(name: &str) -> Nanos {
 
 /// The mean demand is computed from the definition by other code, without running it.
 #[test]
-fn every_shipped_workload_stays_on_its_disks_and_asks_for_its_demand_on_paper() {
+fn shipped_workloads_stay_on_their_disks_and_meet_their_demand() {
     // What operations copy is no demand of a tile's; `operations` looks at them.
     let of_tiles = shipped::workload_names().filter(|name| !name.starts_with(shipped::OPERATIONS));
     for name in of_tiles {

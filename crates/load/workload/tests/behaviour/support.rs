@@ -10,7 +10,7 @@ use state_machine::{
 use tilemark_workload::{Instance, InstanceMachine, InstancePlan, build};
 use units::Nanos;
 
-/// One instance, by default of tile 0 at full size and speed.
+/// Test case of an instance, by default of tile 0 at full size and speed.
 pub struct Case {
     pub workload: Workload,
     pub seed: u64,
@@ -37,7 +37,7 @@ pub fn case(rest: &str) -> Case {
     Case { workload, seed: 1, round: 0, tile: 0, copy: 0, footprint: 1.0, time_scale: 1.0 }
 }
 
-/// The same with one group and one action `a` of these steps.
+/// Test case with one group and one action `a` of these steps.
 pub fn one_action(load: &str, steps: &str) -> Case {
     case(&format!(
         r#"
@@ -92,7 +92,7 @@ pub struct Trace {
     /// Calls with the time they were made.
     pub calls: Vec<(Nanos, Call)>,
     pub actions: Vec<ActionDone>,
-    /// When a start was given up, and which.
+    /// Times at which starts were dropped, and the intended starts.
     pub dropped: Vec<(Nanos, Nanos)>,
     /// Slices of the whole run, all instances together.
     pub slices: Vec<Slice>,

@@ -16,16 +16,17 @@ pub fn work(span: Nanos) -> Work {
     u128::from(span.0) << POINT
 }
 
-/// How much work every thread that has been running since the start would have done. All
+/// A clock that shows the work a thread would have done that has been running since the start. All
 /// threads go at the same pace, so the order in which bursts end does not change when the pace
 /// does.
 #[derive(Debug)]
 pub struct WorkClock {
     /// Pace of each thread at the nominal frequency, by the number of threads at work.
     paces: Vec<u64>,
-    /// What becomes of it at each level, the same way; nothing if there is only one frequency.
+    /// Paces and cycles at each level of frequency, also by the number of threads at work; empty if
+    /// there is only one frequency.
     levels: Vec<Level>,
-    /// The level now.
+    /// Number of the present level, counted from the lowest.
     pub level: usize,
     pub now: Work,
     since: Nanos,
@@ -37,12 +38,12 @@ struct Level {
     cycles: Vec<u64>,
 }
 
-/// What each thread at work did in a span.
+/// Time that each thread at work had in a span, as [`WorkClock::advance`] returns it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Done {
     /// Time that it had of a core, whatever the core's speed.
     pub busy: Work,
-    /// The same in cycles, in time of a core at its nominal frequency.
+    /// Cycles in that time, counted as time of a core at its nominal frequency.
     pub cycles: Work,
 }
 
@@ -72,7 +73,7 @@ impl WorkClock {
         Self { paces, levels, level, now: 0, since: Nanos::ZERO }
     }
 
-    /// Whether there is only one frequency.
+    /// True if there is only one frequency.
     pub const fn is_plain(&self) -> bool {
         self.levels.is_empty()
     }
@@ -102,8 +103,8 @@ impl WorkClock {
         Done { busy, cycles: span * u128::from(level.cycles[threads]) }
     }
 
-    /// When the clock will show `end`, as long as this many threads, more than none, are at
-    /// work.
+    /// Time at which the clock will show `end`, as long as this many threads, more than none, are
+    /// at work.
     pub fn time_of(&self, end: Work, threads: usize) -> Nanos {
         let (left, pace) = (end.saturating_sub(self.now), self.pace(threads));
         // Almost always four seconds of a core at most, which one division of 64 bits tells.

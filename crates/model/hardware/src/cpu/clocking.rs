@@ -24,7 +24,7 @@ pub struct Clocking {
     /// Highest state allowed, as a share of the nominal frequency. Below 100 % there is no turbo,
     /// and the next lower state is taken (vSphere 5.5 describes its `Power.MaxFreqPct` so).
     pub limit: Ratio,
-    /// Who chooses among the states; nobody: the highest, always.
+    /// Chooses among the states; without a governor it is always the highest.
     pub governor: Option<Governor>,
     /// Speed of memory as a multiple of that at which [`CpuParameters::speed`] holds, above 0.
     pub memory_speed: f64,
@@ -33,7 +33,7 @@ pub struct Clocking {
 }
 
 impl Default for Clocking {
-    /// One frequency.
+    /// Cores with a single frequency: no other states and no turbo.
     fn default() -> Self {
         Self {
             nominal: 1.0,
@@ -120,7 +120,7 @@ impl Clocking {
 #[derive(Debug)]
 pub struct Governing {
     governor: Governor,
-    /// When it looks next.
+    /// Time of the governor's next look.
     pub next: Nanos,
     /// Time that cores were at work since its last look, summed over cores.
     pub busy: u128,

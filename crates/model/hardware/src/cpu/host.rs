@@ -15,10 +15,11 @@ use state_machine::Slab;
 /// A host's cores and its run queue: virtual CPUs with work get a thread in the order of the
 /// host's [`RunOrder`](super::RunOrder), each for at most a slice of a core's work. Work of the
 /// hypervisor for I/Os goes first: it takes the place of a virtual CPU at once, as an interrupt
-/// does, only waits for other such work, and counts for no machine's share.
+/// does, only waits for other such work, and counts for no virtual machine's share.
 ///
-/// Simpler than a hypervisor's scheduler on purpose: no co-scheduling of a machine's virtual
-/// CPUs, no cost of a switch, and one queue for all cores, so nothing waits for a certain core.
+/// Simpler than a hypervisor's scheduler on purpose: no co-scheduling (the virtual CPUs
+/// of a virtual machine do not run together), a switch costs nothing, and one queue serves all cores, so nothing
+/// waits for a certain core.
 #[derive(Debug)]
 pub struct HostCpu {
     parameters: CpuParameters,
@@ -28,7 +29,7 @@ pub struct HostCpu {
     system: VecDeque<u32>,
     /// Bursts of runnable virtual CPUs.
     ready: RunQueue,
-    /// What is on a thread of a core; the one that leaves first is last.
+    /// Bursts on threads of cores; the one that leaves first is last.
     running: Vec<Running>,
     threads_max: usize,
     clock: WorkClock,
@@ -52,9 +53,9 @@ struct Running {
 #[derive(Debug)]
 struct Burst {
     whose: Whose,
-    /// Work left beyond what it does this time.
+    /// Work that is left after what the burst does this time.
     left: Work,
-    /// What it may still do before others get their turn.
+    /// Work it may still do before others get their turn.
     slice: Work,
 }
 
@@ -86,14 +87,14 @@ struct Totals {
     system_running: u32,
 }
 
-/// What a host tells its driver.
+/// Messages of a host to its driver, which drains them after every call.
 #[derive(Debug, Default)]
 pub struct HostEffects {
     /// Bursts that have run: the owner and the token it gave.
     pub ran: Vec<(usize, Token)>,
     /// Work of the hypervisor that is done, by the number it was given.
     pub system: Vec<u32>,
-    /// Alarms to set.
+    /// Times at which the host asks for [`HostCpu::wake`].
     pub alarms: Vec<Nanos>,
 }
 
@@ -123,7 +124,7 @@ impl HostCpu {
         })
     }
 
-    /// The same, whose cores run at these frequencies.
+    /// Makes the host's cores run at these frequencies.
     ///
     /// # Errors
     ///
@@ -139,7 +140,8 @@ impl HostCpu {
         })
     }
 
-    /// The same, whose energy is known; after [`HostCpu::with_clocking`].
+    /// Makes the host measure its energy with these watts; to be called after
+    /// [`HostCpu::with_clocking`].
     ///
     /// # Errors
     ///
@@ -149,7 +151,7 @@ impl HostCpu {
         Ok(Self { energy: Some(energy), ..self })
     }
 
-    /// Whether its cores have more than one frequency.
+    /// True if the cores have more than one frequency.
     pub const fn has_frequencies(&self) -> bool {
         !self.clock.is_plain()
     }
@@ -166,7 +168,7 @@ impl HostCpu {
         self.energy.as_ref().map(|own| own.total(now))
     }
 
-    /// What it was made of.
+    /// Parameters that the host was made with.
     pub const fn parameters(&self) -> &CpuParameters {
         &self.parameters
     }
@@ -233,7 +235,7 @@ impl HostCpu {
         &machine.seconds[..full.min(machine.seconds.len())]
     }
 
-    /// What the host did up to `now`.
+    /// Counters of the host, from the start to `now`.
     pub fn total(&mut self, now: Nanos) -> HostSample {
         self.advance(now);
         let nominal = |done: Work| {
@@ -383,12 +385,12 @@ impl HostCpu {
     }
 }
 
-/// What becomes of a virtual CPU with work.
+/// A change of a virtual CPU that has work.
 #[derive(Debug, Clone, Copy)]
 enum Change {
-    /// It gets a thread.
+    /// Gets a thread: it was ready, and runs from now on.
     Start,
-    /// It loses its thread.
+    /// Loses its thread: it ran, and is ready from now on.
     Stop,
 }
 

@@ -32,9 +32,9 @@ impl IoCost {
             .saturating_add(times(self.per_copy, copies))
     }
 
-    /// The same for a hypervisor that needs this many times the CPU, zero or more. Published
-    /// savings of vSphere 4 over ESX 3.5 (NetApp TR-3808) make 1 / 0.85 the factor for ESX 3.5
-    /// on Fibre Channel and NFS (6 to 23 % were saved) and 1 / 0.61 on iSCSI (35 to 43 %).
+    /// Costs under a hypervisor that needs this many times the CPU, zero or more. Published savings
+    /// of vSphere 4 over ESX 3.5 (NetApp TR-3808) make 1 / 0.85 the factor for ESX 3.5 on Fibre
+    /// Channel and NFS (6 to 23 % were saved) and 1 / 0.61 on iSCSI (35 to 43 %).
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         let [per_io, per_8k, per_copy] =
@@ -63,10 +63,10 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All of them, cheapest first.
+    /// All protocols, cheapest first.
     pub const ALL: [Self; 4] = [Self::Fc, Self::Nfs, Self::Iscsi, Self::Vsan];
 
-    /// Its name in definitions.
+    /// Name of the protocol in definitions.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fc => "fc",
@@ -76,7 +76,7 @@ impl Protocol {
         }
     }
 
-    /// Its costs under vSphere 4 and later.
+    /// Costs of an I/O over this protocol, under vSphere 4 and later.
     pub const fn cost(self) -> IoCost {
         let (per_io, per_copy, copies) = match self {
             Self::Fc => (15_000, 0, 1),

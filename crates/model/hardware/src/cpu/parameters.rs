@@ -5,7 +5,7 @@ use crate::error::{Check, ParameterError};
 /// In which order virtual CPUs that are ready get a core's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RunOrder {
-    /// The machine first that used least of its share; shares are numbers of virtual CPUs.
+    /// The virtual machine first that used least of its share; shares are numbers of virtual CPUs.
     #[default]
     Shares,
     /// First come first served, one slice each, whoever they belong to.
@@ -26,7 +26,7 @@ pub struct CpuParameters {
     /// Pace of a core: a burst takes its cost divided by this, above 0. The costs of the shipped
     /// workloads are meant for a core of 2.9 GHz of about 2012.
     pub speed: f64,
-    /// What two threads on one core do together as a multiple of one alone, 1 (no
+    /// Work that two threads on one core do together, as a multiple of one alone: 1 (no
     /// hyper-threading) to 2. Intel's own figure for its processors is up to 1.3 (Marr et al.,
     /// Intel Technology Journal 6(1), 2002, tables 2 to 4: 1.16 to 1.28 on server loads).
     pub threads: f64,
@@ -37,7 +37,7 @@ pub struct CpuParameters {
     /// Longest time a virtual CPU runs while others are ready, above zero. 50 ms is the
     /// value published for the ESX scheduler.
     pub slice: Nanos,
-    /// Whose work goes first when cores are short.
+    /// Order in which virtual CPUs get threads when cores are short.
     pub order: RunOrder,
 }
 

@@ -6,7 +6,8 @@ use super::clocking::Clocking;
 use super::parameters::CpuParameters;
 use crate::error::{Check, ParameterError};
 
-/// What a host takes from its supply. Of `n` threads at work `b = min(n, cores)` have a core each:
+/// Power that a host takes from its supply. Of `n` threads at work `b = min(n, cores)` have a core
+/// each:
 ///
 /// ```text
 /// watts = idle + core * (f / nominal)^exponent * units(n) + awake * cores that idle and are not asleep
@@ -23,14 +24,15 @@ pub struct HostPower {
     pub idle: f64,
     /// W more for each core at work at the nominal frequency, 0 or more.
     pub core: f64,
-    /// How a core's watts go with its frequency, 1 to 4. Switching takes `C V^2 f`; where voltage goes
-    /// with frequency that is 3, where voltage is fixed it is 1, and what leaks lies between.
+    /// Exponent with which a core's watts grow with its frequency, 1 to 4. Switching takes
+    /// `C V^2 f`; where voltage goes with frequency that is 3, where voltage is fixed it is 1, and what
+    /// leaks lies between.
     pub exponent: f64,
     /// W of a core that does nothing and is not asleep, 0 or more.
     pub awake: f64,
-    /// How long a core idles before it sleeps; nothing: it never does.
+    /// Time that a core idles before it sleeps; absent: it never sleeps.
     pub sleep_after: Option<Nanos>,
-    /// What a sleeping core takes to wake, at its nominal frequency.
+    /// Time that a sleeping core takes to wake, at its nominal frequency.
     pub wake: Nanos,
 }
 
@@ -119,7 +121,8 @@ impl EnergyMeter {
         }
     }
 
-    /// What the core that takes work next takes to wake, with so many threads at work.
+    /// Time that the next core to take work needs to wake, with so many threads at work; zero if it
+    /// is not asleep.
     pub fn wake(&self, now: Nanos, threads: usize) -> Nanos {
         let Some(after) = self.sleep_after.filter(|_| self.wake > Nanos::ZERO) else {
             return Nanos::ZERO;
@@ -131,7 +134,8 @@ impl EnergyMeter {
         }
     }
 
-    /// What a core took that idled from one moment to another, beyond a sleeping one.
+    /// Energy that a core took while it idled from one moment to another, beyond that of a sleeping
+    /// one.
     fn awake_for(&self, since: Nanos, until: Nanos) -> Femtojoules {
         let idled = until.saturating_sub(since);
         let awake = self.sleep_after.map_or(idled, |after| idled.min(after));

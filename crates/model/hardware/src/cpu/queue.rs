@@ -8,26 +8,26 @@
 //! scheduling (Waldspurger and Weihl, MIT/LCS/TM-528, 1995; after their lottery scheduling, OSDI
 //! 1994):
 //!
-//! - A machine's *pass* is the work its virtual CPUs have done, divided by its shares. Shares are
-//!   its number of virtual CPUs: the setting "normal" of vSphere (1000 for each).
-//! - A free thread goes to the machine with ready work whose pass is least; of equal ones to
-//!   that with least of its share running, then to the first that asked. The work of one
-//!   machine goes in its order.
-//! - Virtual time is the largest pass a machine had when it was given a thread, as in start-time
-//!   fair queueing (Goyal, Guo and Vin, OSDI 1996, section 3). A machine that wants a thread
-//!   again is never further behind it than one slice for each virtual CPU. So a machine that uses
-//!   less than its part goes first when it wakes, and none that slept for long
-//!   keeps the others waiting for long.
+//! - A virtual machine's *pass* is the work its virtual CPUs have done, divided by its shares.
+//!   Shares are its number of virtual CPUs: the setting "normal" of vSphere (1000 for each).
+//! - A free thread goes to the virtual machine with ready work whose pass is least; of equal ones
+//!   to that with least of its share running, then to the first that asked. The work of one
+//!   virtual machine goes in its order.
+//! - Virtual time is the largest pass a virtual machine had when it was given a thread, as in
+//!   start-time fair queueing (Goyal, Guo and Vin, OSDI 1996, section 3). A virtual machine that
+//!   wants a thread again is never further behind it than one slice for each virtual CPU. So one
+//!   that uses less than its part goes first when it wakes, and none that slept for long keeps the
+//!   others waiting for long.
 //!
-//! Left out: reservations, limits and shares other than the number of virtual CPUs; moving a
-//! machine's virtual CPUs forward together (ESX relaxed that rule from version 3 on, see the paper);
-//! a woken machine does not take a running one's thread: it waits for the first to end its burst
-//! or its slice. Passes count work rather than time, so that who shares a core pays for
-//! what it got.
+//! Left out: reservations, limits and shares other than the number of virtual CPUs; moving the
+//! virtual CPUs of a virtual machine forward together (ESX relaxed that rule from version 3 on, see
+//! the paper). A virtual machine that wakes does not take the thread of a running one: it waits for
+//! the first to end its burst or its slice. Passes count work rather than time, so that who shares
+//! a core pays for what it got.
 //!
 //! The alternative, strict turns, is kept to show what shares do.
 //!
-//! Invariant: a machine is in `waiting` exactly while it has ready work.
+//! Invariant: a virtual machine is in `waiting` exactly while it has ready work.
 
 use std::collections::VecDeque;
 
@@ -39,7 +39,8 @@ use super::parameters::RunOrder;
 /// Work done, divided by shares, in parts of 2^-20.
 type Pass = u128;
 
-/// What a machine with one share adds to its pass for each unit of work ("stride1" of TM-528).
+/// Amount that a virtual machine with one share adds to its pass for each unit of work ("stride1"
+/// of TM-528).
 const STRIDE_OF_ONE: u32 = 1 << 20;
 
 /// Ready work of a host's virtual machines.
@@ -47,12 +48,12 @@ const STRIDE_OF_ONE: u32 = 1 << 20;
 pub struct RunQueue {
     order: RunOrder,
     accounts: Vec<Account>,
-    /// Machines with ready work, in no order.
+    /// Virtual machines with ready work, in no order.
     waiting: Vec<usize>,
     /// Bursts that are ready.
     length: usize,
     virtual_time: Pass,
-    /// How far behind virtual time a machine may be that asks for a thread.
+    /// Most that a virtual machine may be behind virtual time when it asks for a thread.
     credit_max: Pass,
     /// Turns of those who came last, and of those who were put back first.
     last: i64,
@@ -66,7 +67,7 @@ struct Account {
     /// Up to what the clock showed here its running bursts are in the pass.
     since: Work,
     running: u32,
-    /// Its ready bursts, next first: their turns and places.
+    /// Ready bursts of the virtual machine, next first: the turn and the place of each.
     ready: VecDeque<(i64, u32)>,
 }
 
@@ -84,19 +85,19 @@ impl RunQueue {
         }
     }
 
-    /// Adds the next machine, with this many virtual CPUs, at least 1.
+    /// Adds the next virtual machine, with this many virtual CPUs, at least 1.
     pub fn add_machine(&mut self, cpus: u32) {
         let stride = (STRIDE_OF_ONE / cpus).max(1);
         let ready = VecDeque::new();
         self.accounts.push(Account { stride, pass: 0, since: 0, running: 0, ready });
     }
 
-    /// How many bursts are ready.
+    /// Number of bursts that are ready.
     pub const fn len(&self) -> usize {
         self.length
     }
 
-    /// A burst of a machine wants a thread.
+    /// Takes in a burst of a virtual machine that wants a thread.
     pub fn push(&mut self, clock: Work, vm: usize, place: u32) {
         self.last += 1;
         let floor = self.virtual_time.saturating_sub(self.credit_max);
@@ -107,8 +108,8 @@ impl RunQueue {
         self.joined(vm);
     }
 
-    /// A burst has lost its thread to the hypervisor and is the first of its machine to get one
-    /// again.
+    /// Takes back a burst that has lost its thread to the hypervisor: it is the first of its
+    /// virtual machine to get one again.
     pub fn put_back(&mut self, clock: Work, vm: usize, place: u32) {
         self.first -= 1;
         self.stop(clock, vm);
@@ -150,8 +151,8 @@ impl RunQueue {
         Some(place)
     }
 
-    /// Where in `waiting` the machine is that goes first. A host has some tens of machines: to
-    /// look at all that wait is cheaper than to keep them sorted while their passes grow.
+    /// Position in `waiting` of the virtual machine that goes first. A host has some tens of them:
+    /// to look at all that wait is cheaper than to keep them sorted while their passes grow.
     fn first_in_order(&mut self, clock: Work) -> usize {
         let mut best = (0, (Pass::MAX, u128::MAX, i64::MAX));
         for (at, vm) in self.waiting.iter().enumerate() {

@@ -3,15 +3,15 @@ use std::ops::{Add, Sub};
 
 use units::Nanos;
 
-/// What the virtual CPUs of one virtual machine did in a span of time; the three add up to
+/// Time of the virtual CPUs of one virtual machine in a span, by what they did; the three add up to
 /// the span times the number of virtual CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuSample {
-    /// On a core, or on a thread of one.
+    /// Time on a core, or on a thread of one.
     pub used: Nanos,
-    /// Runnable, and no core was free: "ready" time.
+    /// Time runnable while no core was free: "ready" time.
     pub ready: Nanos,
-    /// Nothing to run: idle, or waiting for an I/O.
+    /// Time with nothing to run: idle, or waiting for an I/O.
     pub wait: Nanos,
 }
 
@@ -38,7 +38,8 @@ pub fn sums_of_20(seconds: &[CpuSample]) -> Vec<CpuSample> {
     seconds.chunks_exact(20).map(|chunk| chunk.iter().copied().sum()).collect()
 }
 
-/// What a whole host did since its start. Subtract two of them to get a span's.
+/// Counters of a whole host since its start. Subtract an earlier one from a later one to get those
+/// of the span between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HostSample {
     /// Work done, as time of cores: divided by the span and the number of cores it is the share
@@ -46,10 +47,10 @@ pub struct HostSample {
     /// thread counts `1 / threads` of a core, since a second thread could still add work; tools
     /// that count busy cores instead show up to `threads` times as much at low load.
     pub used: Nanos,
-    /// The same in cycles, as time of cores at their nominal frequency: what hypervisors call usage.
-    /// More than `used` with turbo, less at a lower state, the same with one frequency.
+    /// Work done in cycles, as time of cores at their nominal frequency: what hypervisors call
+    /// usage. More than `used` with turbo, less at a lower state, the same with one frequency.
     pub cycles: Nanos,
-    /// Of `used`, work of the hypervisor for I/Os.
+    /// Part of `used` that the hypervisor spent on I/Os.
     pub system: Nanos,
     /// Virtual CPUs that were ready and had no core, summed over virtual machines.
     pub ready: Nanos,

@@ -6,14 +6,14 @@ use crate::error::{Check, ParameterError};
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;
 
-/// Where sectors lie: zones of equal numbers of cylinders; within one, sectors run along a
-/// track, then over the heads, then to the next cylinder. Each track starts one track switch
-/// later on the platter than the one before, so that reading on never misses a turn.
+/// The places of sectors on a disk: zones of equal numbers of cylinders; within one, sectors run
+/// along a track, then over the heads, then to the next cylinder. Each track starts one track
+/// switch later on the platter than the one before, so that reading on never misses a turn.
 #[derive(Debug)]
 pub struct Geometry {
     zones: Vec<Zone>,
     heads: u64,
-    /// One revolution, in nanoseconds.
+    /// Time of a revolution, in nanoseconds.
     pub turn: u64,
     skew: u64,
     pub cylinders: u32,
@@ -24,19 +24,19 @@ pub struct Geometry {
 struct Zone {
     first_sector: u64,
     first_cylinder: u64,
-    /// Sectors per track.
+    /// Number of sectors on one track.
     track: u64,
 }
 
-/// Where a sector is.
+/// The place of a sector on the platters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct SectorPlace {
     pub cylinder: u32,
-    /// When in a revolution its start passes the head, in nanoseconds.
+    /// Time in a revolution at which the sector's start passes the head, in nanoseconds.
     pub angle: u64,
     /// Sectors before it on its track.
     before: u64,
-    /// Sectors per track.
+    /// Number of sectors on one track.
     track: u64,
 }
 
@@ -80,16 +80,16 @@ impl Geometry {
         Ok(Self { zones, heads: u64::from(heads), turn, skew, cylinders, sectors })
     }
 
-    /// Where a sector below the capacity is.
+    /// Finds the place of a sector below the capacity.
     #[inline]
-    pub fn locate(&self, sector: u64) -> Place {
+    pub fn locate(&self, sector: u64) -> SectorPlace {
         let zone = self.zones.partition_point(|zone| zone.first_sector <= sector) - 1;
         let zone = &self.zones[zone];
         let within = sector - zone.first_sector;
         let (number, before) = (within / zone.track, within % zone.track);
         let cylinder = zone.first_cylinder + number / self.heads;
         let track_number = zone.first_cylinder * self.heads + number;
-        Place {
+        SectorPlace {
             cylinder: u32::try_from(cylinder).unwrap_or(u32::MAX),
             angle: (before * self.turn / zone.track + track_number % self.turn * self.skew)
                 % self.turn,
@@ -101,7 +101,7 @@ impl Geometry {
     /// From the first sector under the head to the last one read, with the switches between
     /// tracks. A transfer that crosses into another zone keeps the rate of its first.
     #[inline]
-    pub fn transfer(&self, place: &Place, sectors: u64) -> Nanos {
+    pub fn transfer(&self, place: &SectorPlace, sectors: u64) -> Nanos {
         let switches = (place.before + sectors.saturating_sub(1)) / place.track;
         Nanos(sectors * self.turn / place.track + switches * self.skew)
     }
@@ -115,7 +115,7 @@ impl Geometry {
 
     /// Sectors that pass in a time, read on from a place, switches included.
     #[inline]
-    pub fn passed(&self, place: &Place, time: Nanos) -> u64 {
+    pub fn passed(&self, place: &SectorPlace, time: Nanos) -> u64 {
         let sectors =
             u128::from(time.0) * u128::from(place.track) / u128::from(self.turn + self.skew);
         u64::try_from(sectors).unwrap_or(u64::MAX)
@@ -123,7 +123,7 @@ impl Geometry {
 
     /// The time in which so many sectors pass: the inverse of [`Self::passed`].
     #[inline]
-    pub fn reading_on(&self, place: &Place, sectors: u64) -> Nanos {
+    pub fn reading_on(&self, place: &SectorPlace, sectors: u64) -> Nanos {
         Nanos((sectors * (self.turn + self.skew)).div_ceil(place.track))
     }
 }
@@ -152,7 +152,7 @@ mod tests {
     /// The next track's first sector comes under the head just when a transfer that runs on
     /// gets there.
     #[test]
-    fn reading_on_over_a_track_boundary_loses_the_switch_and_no_turn() {
+    fn reading_over_a_track_boundary_loses_the_switch_and_no_turn() {
         let geometry = geometry();
         let start = geometry.locate(0);
         let next = geometry.locate(start.track);

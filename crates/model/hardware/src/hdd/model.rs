@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use state_machine::Operation;
 use units::{Bytes, Nanos};
 
-use super::geometry::{Geometry, Place, SECTOR};
+use super::geometry::{Geometry, SECTOR, SectorPlace};
 use super::parameters::{HddParameters, Order};
 use super::seek::SeekCurve;
 use crate::error::{Check, ParameterError};
@@ -18,7 +18,7 @@ pub struct Hdd {
     seek: SeekCurve,
     /// Requests the disk may choose among, oldest first.
     window: Vec<Waiting>,
-    /// Those that came when the window was full.
+    /// Requests that came when the window was full.
     beyond: VecDeque<Job>,
     serving: Option<Job>,
     cylinder: u32,
@@ -30,19 +30,19 @@ pub struct Hdd {
 struct Waiting {
     job: Job,
     came: Nanos,
-    place: Place,
+    place: SectorPlace,
 }
 
-/// What the buffer holds behind the last read, and how it grows.
+/// Sectors that the buffer holds behind the last read, and those it is still reading.
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
-    /// First sector held.
+    /// First sector that the buffer holds.
     start: u64,
     /// First sector that was not read yet at `since`.
     from: u64,
-    place: Place,
+    place: SectorPlace,
     since: Nanos,
-    /// Where reading ahead ends, as a sector.
+    /// Sector at which reading ahead ends.
     limit: u64,
 }
 
@@ -80,7 +80,7 @@ impl Hdd {
         })
     }
 
-    /// Its size.
+    /// Size of the disk.
     pub fn capacity(&self) -> Bytes {
         self.parameters.capacity
     }
@@ -130,8 +130,8 @@ impl Hdd {
         best.place
     }
 
-    /// What a request costs that the buffer does not hold; nothing for one that can be seen to cost more than
-    /// the best so far.
+    /// Cost of a request that the buffer does not hold; nothing for one that can be seen to cost
+    /// more than the best so far.
     ///
     /// Most of a full window is too far away to come into question, and costs a comparison here instead of a
     /// square root and two divisions: seeks rise with their distance.
@@ -170,7 +170,7 @@ impl Hdd {
         self.seek.time(self.cylinder.abs_diff(waiting.place.cylinder)) + self.settle(waiting)
     }
 
-    /// When the first sector is under the head.
+    /// Time at which the first sector of a request is under the head.
     fn positioned(&self, now: Nanos, waiting: &Waiting) -> Nanos {
         let there = now + self.parameters.overhead + self.seek_time(waiting);
         there + self.geometry.rotation(there, waiting.place.angle)
@@ -199,7 +199,7 @@ impl Hdd {
         (behind + self.parameters.read_ahead.get() / SECTOR).min(self.geometry.sectors)
     }
 
-    /// When a read that lies in what is being read ahead has its last byte; nothing for
+    /// Time at which a read that lies in what is being read ahead has its last byte; nothing for
     /// others.
     fn held_until(&self, now: Nanos, waiting: &Waiting) -> Option<Nanos> {
         let ahead = self.ahead.as_ref()?;

@@ -2,10 +2,10 @@ use units::{Bytes, Nanos};
 
 use super::seek::SeekTimes;
 
-/// Which waiting request is next.
+/// Order in which a disk serves the requests that wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// As they came.
+    /// First come, first served.
     Fifo,
     /// The nearest cylinder (SSTF).
     ShortestSeek,
@@ -13,7 +13,7 @@ pub enum Order {
     ShortestPositioning,
 }
 
-/// What a disk is made of.
+/// Parameters of a hard disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HddParameters {
     /// Usable size, at least 1 MiB.
@@ -24,19 +24,20 @@ pub struct HddParameters {
     pub heads: u32,
     /// Sustained transfer in bytes per second at the outer edge, head switches included.
     pub rate_outer: f64,
-    /// The same at the inner edge; above zero and at most `rate_outer`.
+    /// Sustained transfer in bytes per second at the inner edge, head switches included; above zero
+    /// and at most `rate_outer`.
     pub rate_inner: f64,
     /// Zones of equal numbers of cylinders, with rates in even steps; 1 to 1,000.
     pub zones: u32,
     /// Seek times of reads.
     pub seek: SeekTimes,
-    /// What a write takes longer to settle.
+    /// Time by which a write takes longer to settle than a read.
     pub write_settle: Nanos,
     /// Time to go on with the next track, by head or by one cylinder; tracks are skewed by it.
     pub track_switch: Nanos,
     /// Command processing before the arm moves.
     pub overhead: Nanos,
-    /// How the queue is ordered.
+    /// Order in which waiting requests are served.
     pub order: Order,
     /// Requests the disk chooses among, at least 1: 32 for SATA's native queue, 64 to 128 for
     /// SCSI's tagged queue; those beyond wait in their order.
@@ -72,7 +73,7 @@ impl HddPreset {
     /// Every preset, slowest first.
     pub const ALL: [Self; 3] = [Self::Rpm7200, Self::Rpm10k, Self::Rpm15k];
 
-    /// Its name in definitions.
+    /// Name of the preset in definitions.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rpm7200 => "hdd-7200",

@@ -9,7 +9,7 @@ pub struct SeekTimes {
     pub track_to_track: Nanos,
     /// Mean over pairs of random cylinders.
     pub average: Nanos,
-    /// Over all cylinders.
+    /// Seek over all cylinders.
     pub full_stroke: Nanos,
 }
 
@@ -21,11 +21,11 @@ pub struct SeekTimes {
 /// misses the average of the presets by 2 to 6 %.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeekCurve {
-    /// `a`, in nanoseconds.
+    /// Constant part `a` of the curve, in nanoseconds.
     fixed: f64,
-    /// `b`, in nanoseconds.
+    /// Factor `b` of the square root, in nanoseconds.
     root: f64,
-    /// `c`, in nanoseconds.
+    /// Factor `c` of the linear part, in nanoseconds.
     linear: f64,
     /// Cylinders of a full stroke.
     stroke: f64,

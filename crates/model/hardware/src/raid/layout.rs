@@ -2,7 +2,7 @@ use units::Bytes;
 
 use crate::error::{Check, ParameterError};
 
-/// How a set spreads and protects its data.
+/// Level of a RAID set: the way it spreads and protects its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RaidLevel {
     /// Striped, without protection; at least 1 member.
@@ -11,16 +11,16 @@ pub enum RaidLevel {
     Raid1,
     /// Striped over pairs of mirrors; an even number, at least 4.
     Raid10,
-    /// One parity element per stripe, rotating; at least 3.
+    /// Striped, with one parity element per stripe, rotating; at least 3.
     Raid5,
-    /// Two parity elements per stripe, rotating; at least 4.
+    /// Striped, with two parity elements per stripe, rotating; at least 4.
     Raid6,
 }
 
-/// What a RAID set is made of.
+/// Level and element size of a RAID set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RaidParameters {
-    /// The level.
+    /// RAID level of the set.
     pub level: RaidLevel,
     /// Contiguous bytes on one member; a multiple of 512 above zero. 64 KiB is what the
     /// modelled arrays use.
@@ -42,7 +42,7 @@ pub struct Extent {
     pub length: u32,
 }
 
-/// Where bytes of the set lie on its members.
+/// The places of the set's bytes on its members.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     pub level: RaidLevel,

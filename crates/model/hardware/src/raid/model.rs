@@ -26,9 +26,9 @@ pub struct Raid {
     /// Group and member of each child; its place is the child's ticket.
     children: Slab<(u32, u32)>,
     meter: Meter,
-    /// Writes of the stripes of a job, kept for its memory.
+    /// Pieces of the write at hand; kept between jobs so that the memory is used again.
     pieces: Vec<Piece>,
-    /// Children of a job, kept for the same reason.
+    /// Extents of the job at hand, kept for the same reason.
     extents: Vec<Extent>,
 }
 
@@ -44,9 +44,9 @@ struct Joined {
 #[derive(Debug)]
 struct Group {
     job: u32,
-    /// How many children are under way.
+    /// Number of children under way.
     children: u32,
-    /// What is written after the reads: the children of the second phase.
+    /// Extents written after the reads: the children of the second phase.
     then: Vec<Extent>,
 }
 
@@ -169,7 +169,7 @@ impl Raid {
         self.pieces = pieces;
     }
 
-    /// What a write to one stripe reads first and writes then.
+    /// Extents that a write to one stripe reads first, perhaps none, and those that it writes then.
     fn stripe_write(&self, pieces: &[Piece]) -> (Vec<Extent>, Vec<Extent>) {
         let layout = &self.layout;
         let stripe = pieces[0].stripe;

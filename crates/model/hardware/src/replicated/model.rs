@@ -1,14 +1,14 @@
 use state_machine::{IoError, Operation};
 use units::{Bytes, Nanos};
 
-use super::placement::{Held, Placement, ReplicatedParameters};
+use super::placement::{CopyPlace, Placement, ReplicatedParameters};
 use crate::error::ParameterError;
 use crate::network::Network;
 use crate::part::{Component, Job, Outbox, PartId, Ticket};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
-/// What went to hosts.
+/// Counts of parts of jobs that went to hosts, and of bytes between hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplicatedCounts {
     /// Parts of reads served by the host that asked.
@@ -17,7 +17,7 @@ pub struct ReplicatedCounts {
     pub remote_reads: u64,
     /// Copies of parts of writes on the host that asked.
     pub local_writes: u64,
-    /// Copies on other hosts.
+    /// Copies of parts of writes on other hosts.
     pub remote_writes: u64,
     /// Bytes of data that crossed the network.
     pub network_bytes: u64,
@@ -40,13 +40,13 @@ pub struct Replicated {
     homes: Vec<u32>,
     jobs: Slab<Joined>,
     children: Slab<Child>,
-    /// Emptied after use, kept for its memory.
-    pieces: Vec<(Held, u32)>,
+    /// Empty between uses; kept so that the memory is used again.
+    pieces: Vec<(CopyPlace, u32)>,
     counts: ReplicatedCounts,
     meter: Meter,
 }
 
-/// Where hosts are reached.
+/// Parts by which hosts are reached: their storage and the network.
 #[derive(Debug)]
 pub struct HostWays {
     /// The storage of each host, whatever it is made of.
@@ -64,11 +64,11 @@ struct Joined {
     result: Result<(), IoError>,
 }
 
-/// One copy of a part of a job.
+/// A copy of a part of a job, on its way to a host and back.
 #[derive(Debug, Clone, Copy)]
 struct Child {
     job: u32,
-    held: Held,
+    held: CopyPlace,
     length: u32,
     stage: Stage,
 }
@@ -114,7 +114,7 @@ impl Replicated {
         })
     }
 
-    /// What went to hosts so far.
+    /// Counts since the start.
     pub const fn counts(&self) -> ReplicatedCounts {
         self.counts
     }
@@ -139,7 +139,7 @@ impl Replicated {
         &self,
         operation: Operation,
         (mut offset, length): (u64, u32),
-        mut f: impl FnMut(Held, u32),
+        mut f: impl FnMut(CopyPlace, u32),
     ) {
         let end = offset + u64::from(length);
         while offset < end {

@@ -2,7 +2,7 @@ use units::Bytes;
 
 use crate::error::{Check, ParameterError};
 
-/// How hosts share their data.
+/// Parameters of hosts that share their data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplicatedParameters {
     /// Copies of all data on different hosts, 1 to the number of hosts: what is called
@@ -18,7 +18,7 @@ pub struct ReplicatedParameters {
 }
 
 impl ReplicatedParameters {
-    /// Copies of stripes of 1 GiB, our choice, with reads divided by MiB.
+    /// Parameters with stripes of 1 GiB, our choice, and reads divided by MiB.
     pub const fn new(copies: u32) -> Self {
         Self { copies, stripe: Bytes::GIB, read_unit: Bytes::MIB }
     }
@@ -33,7 +33,7 @@ impl ReplicatedParameters {
     }
 }
 
-/// Which hosts hold a byte, and where.
+/// A map that says which hosts hold a byte, and where.
 ///
 /// Stripes go to hosts in turn. The copies of one lie on hosts that follow the first at a
 /// distance that grows by one with every round over the hosts, so that after `hosts *
@@ -62,7 +62,7 @@ pub struct Piece {
 
 /// A copy of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
+pub struct CopyPlace {
     pub host: u32,
     /// First byte in the host's own address space.
     pub offset: u64,
@@ -117,7 +117,7 @@ impl Placement {
         self.piece(offset, length, self.stripe)
     }
 
-    /// The same for a read, which is cut at every unit too.
+    /// The piece a read begins with: up to the end of a read unit.
     pub fn read(&self, offset: u64, length: u64) -> Piece {
         self.piece(offset, length, self.read_unit)
     }
@@ -129,15 +129,15 @@ impl Placement {
     }
 
     /// A copy of a piece, counted from 0.
-    pub fn copy(&self, piece: &Piece, copy: u64) -> Held {
+    pub fn copy(&self, piece: &Piece, copy: u64) -> CopyPlace {
         let entry = (piece.stripe % self.period) * self.copies + copy;
         let (host, position) = self.table[usize::try_from(entry).expect("within the table")];
         let stripe = piece.stripe / self.period * self.held + u64::from(position);
-        Held { host, offset: stripe * self.stripe + piece.within }
+        CopyPlace { host, offset: stripe * self.stripe + piece.within }
     }
 
     /// The copy that is read: always the same for an address.
-    pub fn read_copy(&self, piece: &Piece) -> Held {
+    pub fn read_copy(&self, piece: &Piece) -> CopyPlace {
         let unit = (piece.stripe * self.stripe + piece.within) / self.read_unit;
         self.copy(piece, state_machine::mix(unit) % self.copies)
     }
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn no_two_copies_share_a_host_or_a_place_and_hosts_hold_equal_parts() {
+    fn copies_share_no_host_or_place_and_hosts_hold_equal_parts() {
         for (hosts, copies) in [(1, 1), (2, 1), (2, 2), (4, 2), (5, 3), (8, 8)] {
             let placement = placement(hosts, copies);
             let stripes = 3 * placement.period;
             let mut places = HashSet::new();
             for stripe in 0..stripes {
                 let piece = placement.written(stripe * 4096 + 512, 512);
-                let held: Vec<Held> =
+                let held: Vec<CopyPlace> =
                     (0..placement.copies).map(|copy| placement.copy(&piece, copy)).collect();
                 let distinct: HashSet<u32> = held.iter().map(|held| held.host).collect();
                 assert_eq!(distinct.len(), copies as usize, "{hosts} hosts, stripe {stripe}");
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_of_an_address_go_to_one_copy_and_all_reads_to_all_hosts_alike() {
+    fn an_address_is_read_from_one_copy_and_all_hosts_read_alike() {
         let placement = placement(6, 2);
         let mut reads = [0_u32; 6];
         for unit in 0..60_000 {

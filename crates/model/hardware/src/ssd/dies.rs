@@ -32,11 +32,12 @@ pub struct Dies {
 
 #[derive(Debug, Default)]
 struct Die {
-    /// When what has begun is done, and the reads that wait for it.
+    /// Time at which what has begun is done, and the reads that wait for it.
     free_at: Nanos,
-    /// What is not a read and has begun, and its end.
+    /// Program or collection that has begun, and its end.
     current: Option<(Task, Nanos)>,
-    /// What is not a read and waits; its first begins at `free_at`.
+    /// Programs and collections that wait, each with the time it takes; the first begins at
+    /// `free_at`.
     others: VecDeque<(Task, Nanos)>,
     /// Begin and end of the time it is busy, if nothing more comes.
     busy: (Nanos, Nanos),
@@ -107,7 +108,7 @@ impl Dies {
         }
     }
 
-    /// The same for all dies.
+    /// Settles every die, see [`Self::settle`].
     pub fn settle_all(&mut self, now: Nanos) {
         (0..self.dies.len()).for_each(|die| {
             self.settle(now, u32::try_from(die).expect("dies are numbered by u32"));
@@ -132,7 +133,7 @@ impl Dies {
         }
     }
 
-    /// The same for all dies.
+    /// Asks for an alarm of every die, see [`Self::alarm`].
     pub fn alarm_all(&mut self, out: &mut Outbox) {
         (0..self.dies.len()).for_each(|die| {
             self.alarm(u32::try_from(die).expect("dies are numbered by u32"), out);

@@ -30,14 +30,14 @@ pub struct Ssd {
     amplification: f64,
     stream: Stream,
     dies: Dies,
-    /// When the controller has passed all commands so far.
+    /// Time at which the controller has passed all commands so far.
     free_at: Nanos,
     passing: VecDeque<(Nanos, Job)>,
     reads: Slab<Job>,
     waiting: VecDeque<Job>,
     /// A write larger than the buffer was taken: when room is free again depends on every page.
     is_overfull: bool,
-    /// Whether every die with work has an alarm, so that none need be settled.
+    /// True if every die with work has an alarm, so that none need be settled.
     has_alarms: bool,
     /// Answers to writes in order of their time.
     answers: VecDeque<(Nanos, Job)>,
@@ -115,7 +115,8 @@ impl Ssd {
         self.amplification
     }
 
-    /// Whether every page must be known when it is done.
+    /// True while the end of every page must be known at once: a write waits for room, or there is
+    /// an SLC cache.
     fn is_watched(&self) -> bool {
         !self.waiting.is_empty() || self.is_overfull || self.slc.is_some()
     }

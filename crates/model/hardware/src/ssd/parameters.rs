@@ -11,7 +11,7 @@ pub struct SlcCache {
     pub fold_rate: f64,
 }
 
-/// What a solid-state disk is made of.
+/// Parameters of a solid-state disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SsdParameters {
     /// Usable size, above zero.
@@ -66,10 +66,10 @@ pub enum SsdPreset {
 }
 
 impl SsdPreset {
-    /// Every preset.
+    /// All presets, in the order of their declaration.
     pub const ALL: [Self; 3] = [Self::SataEnterprise, Self::NvmeMqsim, Self::NvmeConsumer];
 
-    /// Its name in definitions.
+    /// Name of the preset in definitions.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SataEnterprise => "ssd-sata-enterprise",

@@ -2,7 +2,7 @@ use units::Nanos;
 
 use super::parameters::SlcCache;
 
-/// How much of an SLC cache is free, in bytes, settled when asked.
+/// Free bytes of an SLC cache, brought up to date when asked for.
 #[derive(Debug)]
 pub struct SlcSpace {
     parameters: SlcCache,
@@ -16,7 +16,7 @@ impl SlcSpace {
         Self { free: parameters.size.as_f64(), parameters, idle_since: Nanos::ZERO }
     }
 
-    /// Whether a page finds room, which it then takes.
+    /// Takes room for a page and says whether there was enough; without enough it takes none.
     pub fn take(&mut self, now: Nanos, page: f64) -> bool {
         let idle = now.saturating_sub(self.idle_since).as_secs_f64();
         let size = self.parameters.size.as_f64();

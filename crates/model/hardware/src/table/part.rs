@@ -7,12 +7,13 @@ use crate::part::{Component, Job, OUT_OF_RANGE, Outbox};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
-/// What was measured of a disk.
+/// Measurements of a disk, from which a [`Table`] draws its answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableParameters {
     /// Usable size, above zero.
     pub capacity: Bytes,
-    /// Where the shares of all answers end that entries stand for: rising, the last one 1.
+    /// Ends of the shares of all answers that the entries of each list stand for: rising, the last
+    /// one 1.
     pub shares: Vec<f64>,
     /// The loops, at least one, in any order and with gaps.
     pub loops: Vec<TableLoop>,
@@ -45,7 +46,7 @@ pub struct Table {
     meter: Meter,
 }
 
-/// How many I/Os the share of reads looks back on; our choice. Enough that a mix of 70 % is
+/// Number of I/Os that the share of reads looks back on; our choice. Enough that a mix of 70 % is
 /// never taken for reads only (half way is 85 %, almost four standard deviations off).
 const RECENT: f64 = 64.0;
 

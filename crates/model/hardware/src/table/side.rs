@@ -12,11 +12,11 @@ pub struct TableLoop {
     /// Latencies of reads: for each share the mean of those in it, ascending and above zero.
     /// Empty if the loop does not read.
     pub read: Vec<Nanos>,
-    /// The same of writes.
+    /// Latencies of writes, in the same form; empty if the loop does not write.
     pub write: Vec<Nanos>,
 }
 
-/// What is known of one direction: loops by share of reads, block and depth, all ascending.
+/// The loops of one direction, reads or writes: by share of reads, block and depth, all ascending.
 #[derive(Debug, Clone)]
 pub struct Side {
     mixes: Vec<(f64, Mix)>,

@@ -60,7 +60,7 @@ impl BitTree {
         None
     }
 
-    /// Whether no member lies in the same word of 64 numbers.
+    /// True if no member lies in the same word of 64 numbers.
     pub fn is_word_empty(&self, number: usize) -> bool {
         self.levels[0].get(number / WORD).is_none_or(|word| *word == 0)
     }

@@ -18,14 +18,14 @@ pub struct DirtyPages {
     elements: BitTree,
     /// Parts of the address space that are swept side by side, in order; at least one.
     regions: Vec<Region>,
-    /// Whose turn is next.
+    /// Position in `regions` of the one whose turn is next.
     turn: usize,
 }
 
 /// A part of the address space with a sweep of its own.
 #[derive(Debug, Clone, Copy)]
 struct Region {
-    /// Its first element and the one behind its last.
+    /// First element of the region, and the one behind its last.
     first: u64,
     end: u64,
     /// The element after the one taken last.
@@ -80,14 +80,14 @@ impl DirtyPages {
         u64::from(job.length) / self.page + 2
     }
 
-    /// How many pages of a job are not dirty.
+    /// Number of pages that a job touches and that are not dirty.
     pub fn clean_of(&self, job: &Job) -> u64 {
         let absent =
             |(element, bits): (u64, u64)| u64::from((bits & !self.bits_of(element)).count_ones());
         self.pages_of(job).map(absent).sum()
     }
 
-    /// Whether every byte of a job lies in dirty pages.
+    /// True if every byte of a job lies in dirty pages.
     pub fn hold(&self, job: &Job) -> bool {
         self.clean_of(job) == 0
     }
@@ -184,7 +184,8 @@ fn place(element: u64) -> (usize, usize) {
     (number(element) / CHUNK, number(element) % CHUNK)
 }
 
-/// How full a memory gets before and after destaging, in pages.
+/// Numbers of pages: `low` and `high`, at which destaging ends and begins, and `all` that there
+/// are.
 #[derive(Debug)]
 pub struct Marks {
     pub low: u64,

@@ -9,12 +9,12 @@ use crate::part::{Component, Job, Outbox, PartId, StreamId, Ticket};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
-/// What a controller's write-back memory is made of.
+/// Parameters of a controller's write-back memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WriteBackParameters {
     /// Memory for writes; half of it is usable when mirrored.
     pub memory: Bytes,
-    /// Whether a second controller holds a copy, as arrays with two controllers do.
+    /// Copy in a second controller, as arrays with two controllers have it.
     pub mirrored: Mirrored,
     /// Page: 512 B to 64 KiB, a power of two. VNX: 8 or 16 KiB.
     pub page: Bytes,
@@ -32,21 +32,21 @@ pub struct WriteBackParameters {
     pub flush_depth: u32,
 }
 
-/// Whether the memory has a copy in a second controller.
+/// Says whether the memory has a copy in a second controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mirrored {
     /// A copy of every page: half of the memory holds data.
     Yes,
-    /// One controller.
+    /// No copy: all of the memory holds data.
     No,
 }
 
-/// What happened in the memory.
+/// Counters of a write-back memory or of a write buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WriteBackCounts {
     /// Writes answered from memory.
     pub writes: u64,
-    /// Of these, writes that had to wait for a page (forced flushing).
+    /// Writes that had to wait for a page (forced flushing).
     pub forced: u64,
     /// Pages written again while dirty: what never reached the disks.
     pub coalesced_pages: u64,
@@ -54,7 +54,7 @@ pub struct WriteBackCounts {
     pub read_hits: u64,
     /// Child writes of flushing.
     pub flushes: u64,
-    /// Bytes of those.
+    /// Bytes that these child writes carried.
     pub flushed_bytes: u64,
 }
 
@@ -77,7 +77,7 @@ pub struct WriteBack {
     under_way: u32,
     /// Pages of each child write.
     flushes: Slab<u32>,
-    /// Emptied after use, kept for its memory.
+    /// Empty between uses; kept so that the memory is used again.
     runs: Vec<Run>,
     /// Writes that wait for pages.
     waiting: VecDeque<Job>,
@@ -134,7 +134,7 @@ impl WriteBack {
         self
     }
 
-    /// What happened so far.
+    /// Counters since the start.
     pub const fn counts(&self) -> WriteBackCounts {
         self.counts
     }

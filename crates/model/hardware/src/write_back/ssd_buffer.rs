@@ -10,7 +10,7 @@ use crate::part::{Component, Job, Outbox, PartId, StreamId, Ticket};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
-/// What a write buffer on a solid-state disk is made of.
+/// Parameters of a write buffer on a solid-state disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SsdBufferParameters {
     /// Room on the disk, an element at least. Hyper-converged hosts of the kind modelled give
@@ -66,7 +66,7 @@ pub struct SsdBuffer {
     is_destaging: bool,
     under_way: u32,
     works: Slab<Work>,
-    /// Emptied after use, kept for its memory.
+    /// Empty between uses; kept so that the memory is used again.
     runs: Vec<Run>,
     /// Writes that wait for room.
     waiting: VecDeque<Job>,
@@ -74,7 +74,7 @@ pub struct SsdBuffer {
     meter: Meter,
 }
 
-/// What an [`SsdBuffer`] holds before its first job, to be put into another one.
+/// Pages that an [`SsdBuffer`] holds before its first job, to be put into another one.
 #[derive(Debug, Clone)]
 pub struct SsdBufferContent {
     dirty: DirtyPages,
@@ -132,7 +132,7 @@ impl SsdBuffer {
         })
     }
 
-    /// What happened so far; "flushes" are destaged runs.
+    /// Counters since the start; "flushes" are destaged runs.
     pub const fn counts(&self) -> WriteBackCounts {
         self.counts
     }
@@ -165,7 +165,7 @@ impl SsdBuffer {
         }
     }
 
-    /// What was placed so far. Only before the first job.
+    /// A copy of the pages that were placed so far. Only before the first job.
     pub fn content(&self) -> SsdBufferContent {
         SsdBufferContent { dirty: self.dirty.clone(), held: self.held }
     }
@@ -176,7 +176,7 @@ impl SsdBuffer {
         self.held = content.held;
     }
 
-    /// Where bytes lie on the disk. The log's real places are not followed: flash has no
+    /// Address of bytes on the disk. The log's real places are not followed: flash has no
     /// neighbourhood.
     fn on_disk(&self, offset: u64, length: u32) -> u64 {
         let within = offset % self.parameters.size.get();

@@ -50,7 +50,7 @@ fn shared(chain: Chain) -> (Outcome, Vec<PartId>, PartId) {
 }
 
 #[test]
-fn two_loads_share_an_array_evenly_and_mirrors_beat_parity_for_writes() {
+fn two_loads_share_evenly_and_mirrors_beat_parity_for_writes() {
     let (mirrors, ..) = shared(chain(RaidLevel::Raid10, 4 << 20));
     let (parity, disks, _) = shared(chain(RaidLevel::Raid5, 4 << 20));
     let counts: Vec<f64> = parity.loads.iter().map(|load| load.answered.len() as f64).collect();

@@ -37,7 +37,8 @@ fn erlang_c(servers: u32, offered: f64) -> f64 {
     c * blocked / (c - offered * (1.0 - blocked))
 }
 
-/// One class of users who think between interactions, and seconds of demand for each station.
+/// A closed system: one class of users who think between interactions, and seconds of demand
+/// for each station.
 pub struct ClosedSystem {
     pub demands: Vec<f64>,
     pub think: f64,

@@ -69,7 +69,7 @@ fn busy(threads: u32) -> Threads {
 }
 
 #[test]
-fn an_idle_host_runs_a_burst_in_its_cost_and_books_the_rest_as_waiting() {
+fn an_idle_host_runs_a_burst_in_its_cost_and_the_rest_is_wait() {
     let (cost, pause) = (Nanos::from_millis(10), Nanos::from_millis(30));
     let threads = Threads { threads: 1, cost, pause, done: 0 };
     let ran = host(CpuParameters::cores(2), 1, vec![threads], 4);
@@ -118,7 +118,7 @@ fn saturated(parameters: CpuParameters) -> Ran {
 }
 
 #[test]
-fn a_saturated_host_does_cores_times_threads_times_capacity_times_speed() {
+fn a_full_host_does_cores_by_threads_by_capacity_by_speed() {
     for (cores, threads, capacity, speed) in
         [(4, 1.0, 1.0, 1.0), (4, 1.25, 1.0, 1.0), (4, 1.0, 0.84, 1.0), (3, 1.3, 0.84, 1.7)]
     {
@@ -227,7 +227,7 @@ impl Machine for TwoMachines {
 }
 
 #[test]
-fn each_virtual_machine_of_an_instance_has_virtual_cpus_and_a_host_of_its_own() {
+fn each_vm_of_an_instance_has_its_own_virtual_cpus_and_host() {
     let mut hosts = [4, 1].map(|cores| HostCpu::new(CpuParameters::cores(cores)).unwrap());
     let vms = [(0, hosts[0].add_machine(1)), (1, hosts[1].add_machine(1))];
     let mut instances = [SimInstance { machine: TwoMachines([0; 2]), shape: shape(0) }];

@@ -6,7 +6,7 @@ use units::{Nanos, Ratio};
 
 use crate::support::assert_within;
 
-/// What was asked for, and what came back.
+/// Work that was asked of the host, and the answers that came back.
 #[derive(Default)]
 struct Books {
     asked: u32,
@@ -30,7 +30,7 @@ fn parameters(stream: &mut Stream) -> CpuParameters {
     }
 }
 
-/// Asks for something at random: a burst of a machine, or work of the hypervisor.
+/// Asks for something at random: a burst of a virtual machine, or work of the hypervisor.
 fn ask(host: &mut HostCpu, now: Nanos, books: &mut Books, stream: &mut Stream) -> HostEffects {
     let mut out = HostEffects::default();
     let number = books.asked;
@@ -112,7 +112,7 @@ fn check(host: &mut HostCpu, parameters: CpuParameters, books: &mut Books, end: 
 }
 
 #[test]
-fn any_work_on_any_host_is_done_once_and_every_nanosecond_is_booked() {
+fn any_work_is_done_once_and_every_nanosecond_is_booked() {
     for seed in 0..300 {
         run(seed);
     }

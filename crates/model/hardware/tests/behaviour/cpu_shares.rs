@@ -6,29 +6,29 @@ use units::Nanos;
 
 use crate::support::assert_within;
 
-/// A machine that always has this much work more, a pause after the last was done.
+/// A virtual machine that always has this much work more, a pause after the last was done.
 #[derive(Clone, Copy)]
 struct Guest {
     cpus: u32,
     threads: u32,
     burst: Nanos,
     pause: Nanos,
-    /// When its threads begin.
+    /// Time at which the threads begin.
     from: Nanos,
 }
 
-/// Threads that never pause, as many as the machine has virtual CPUs.
+/// Threads that never pause, as many as the virtual machine has virtual CPUs.
 fn greedy(cpus: u32) -> Guest {
     let burst = Nanos::from_millis(200);
     Guest { cpus, threads: cpus, burst, pause: Nanos::ZERO, from: Nanos::ZERO }
 }
 
-/// One thread: a burst, then a pause.
+/// A guest with one thread: a burst, then a pause.
 fn light(burst: Nanos, pause: Nanos) -> Guest {
     Guest { cpus: 1, threads: 1, burst, pause, from: Nanos::from_millis(1007) }
 }
 
-/// What became of a guest.
+/// CPU time and bursts that a guest had.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Served {
     /// CPU time it had in each second.
@@ -99,7 +99,7 @@ fn turns(cores: u32) -> CpuParameters {
 }
 
 #[test]
-fn a_machine_that_uses_less_than_its_share_waits_a_slice_at_most() {
+fn a_vm_that_uses_less_than_its_share_waits_a_slice_at_most() {
     let seldom = light(Nanos::from_millis(2), Nanos::from_millis(90));
     let guests = [greedy(4), greedy(4), greedy(4), seldom];
     let by_shares = &serve(CpuParameters::cores(2), &guests, 30)[3];
@@ -128,8 +128,8 @@ fn what_one_machine_leaves_goes_to_the_others_by_shares() {
     assert_within(0.01, served[1].used(), left / 3.0, "four of twelve");
 }
 
-/// Many machines that together ask for more than there is, each for less than a share at first
-/// sight: all go on.
+/// Many virtual machines that together ask for more than there is, each for less than a share
+/// at first sight: all go on.
 #[test]
 fn no_machine_starves() {
     let mut guests = vec![light(Nanos::from_millis(9), Nanos::from_millis(1)); 40];
@@ -146,8 +146,8 @@ fn no_machine_starves() {
     assert_within(0.03, used, 58.0 * 4.0 * share, "four of 45");
 }
 
-/// What a machine did not use while it slept is not kept for it, and what it used while nobody
-/// wanted the cores is not held against it.
+/// A virtual machine that slept does not get later what it did not use, and one that used the
+/// cores while nobody wanted them does not pay for it later.
 #[test]
 fn the_past_counts_for_a_slice_at_most() {
     let from = Nanos::from_secs(10);

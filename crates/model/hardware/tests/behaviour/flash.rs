@@ -42,7 +42,7 @@ fn the_sata_preset_meets_the_figures_it_was_fitted_to() {
 
 /// Figures of the same data sheet that nothing was fitted to.
 #[test]
-fn the_sata_preset_predicts_the_other_figures_within_15_per_cent() {
+fn the_sata_preset_predicts_other_figures_within_15_per_cent() {
     let iops = |shape| flash(sata(), shape, 32, 4.0).0.rate;
     assert_within(0.15, iops(shape(4 * KIB, 0.0, false)), 36_000.0, "4 KiB writes");
     assert_within(0.15, iops(shape(128 * KIB, 1.0, true)) * 131_072.0, 500e6, "sequential");
@@ -114,7 +114,7 @@ fn the_same_seed_gives_the_same_flash() {
 }
 
 #[test]
-fn every_preset_is_valid_and_a_device_without_spare_flash_is_refused() {
+fn presets_are_valid_and_no_spare_flash_is_refused() {
     for preset in SsdPreset::ALL {
         let stream = Stream::derive(1, &[], Purpose::Device);
         assert!(Ssd::new(preset.parameters(), stream).is_ok(), "{}", preset.name());

@@ -62,7 +62,7 @@ fn completed(cluster: &Cluster, part: PartId) -> f64 {
 }
 
 #[test]
-fn writes_are_as_fast_as_flash_and_a_network_and_every_host_has_its_share() {
+fn writes_are_as_fast_as_flash_and_network_and_load_is_shared() {
     let found = cluster(WRITE, 2000.0, Bytes::GIB);
     let mean = found.outcome.mean;
     assert!((60e-6..500e-6).contains(&mean), "flash there and the way back: {mean}");
@@ -78,7 +78,7 @@ fn writes_are_as_fast_as_flash_and_a_network_and_every_host_has_its_share() {
 }
 
 #[test]
-fn disks_store_what_was_written_in_the_order_of_addresses_and_once() {
+fn disks_store_what_was_written_once_and_in_address_order() {
     // A set of 64 MiB written again and again, and a buffer that must destage all the time.
     let hot = Shape { span: 64 << 20, ..WRITE };
     let found = cluster(hot, 2000.0, Bytes::new(48 << 20));

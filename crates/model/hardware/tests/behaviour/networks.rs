@@ -10,7 +10,7 @@ use crate::support::{Arrivals, Load, Shape, assert_mean_is, assert_within, shape
 /// 10 MB in a second and 20 us on the way.
 const SLOW: LinkParameters = LinkParameters { rate: 10e6, latency: Nanos::from_micros(20) };
 const BYTES: u32 = 10_000;
-/// What a message takes on the wire.
+/// Seconds that a message takes on the wire.
 const SPAN: f64 = 1e-3;
 
 struct Sent {

@@ -173,7 +173,7 @@ fn a_mirrored_memory_holds_half() {
 }
 
 #[test]
-fn pages_written_again_and_pages_in_a_row_are_written_to_disk_once() {
+fn pages_written_again_or_in_a_row_go_to_disk_once() {
     let hot = Shape { span: 8 << 20, ..WRITE_8K };
     let (outcome, part) = cached(memory(9 << 20, Mirrored::No), hot, 4.0);
     let found = counts(&outcome, part);

@@ -10,7 +10,7 @@ use state_machine::{
 use tilemark_hardware::{Array, PartId, Volume};
 use units::{Bytes, Nanos};
 
-/// What requests look like.
+/// Shape of the requests of a load.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     pub length: u32,
@@ -25,7 +25,7 @@ impl Shape {
     pub const READ_4K: Self = Self { length: 4096, span: 1 << 30, reads: 1.0, sequential: false };
 }
 
-/// When requests come.
+/// Times at which requests come.
 #[derive(Debug, Clone, Copy)]
 pub enum Arrivals {
     /// At random, this many per second.
@@ -35,7 +35,7 @@ pub enum Arrivals {
     Closed { users: u32, think: Nanos },
 }
 
-/// A machine that makes the load and keeps every latency.
+/// A state machine that makes the load and keeps every latency.
 pub struct Load {
     pub shape: Shape,
     pub arrivals: Arrivals,
@@ -124,7 +124,7 @@ impl Machine for Load {
     }
 }
 
-/// What came out of a run, warm-up left out.
+/// Results of a run, warm-up left out.
 pub struct Outcome {
     pub array: Array,
     pub loads: Vec<Load>,
@@ -138,7 +138,7 @@ pub struct Outcome {
 
 impl Outcome {}
 
-/// How long a run takes; the first tenth is left out of the results.
+/// Length of a run; the first tenth is left out of the results.
 #[derive(Debug, Clone, Copy)]
 pub struct Seconds(pub f64);
 
@@ -188,8 +188,8 @@ pub fn shape(number: usize) -> InstanceShape {
     }
 }
 
-/// Whether the exact value lies in the 99.9 % interval of the mean of ten runs with seeds of
-/// their own (Student's t with nine degrees of freedom: 4.78).
+/// Asserts that the exact value lies in the 99.9 % interval of the mean of ten runs with seeds
+/// of their own (Student's t with nine degrees of freedom: 4.78).
 pub fn assert_mean_is(exact: f64, name: &str, mut run: impl FnMut(u64) -> f64) {
     let values: Vec<f64> = (0..10).map(&mut run).collect();
     let mean = stats::mean(&values).unwrap();
@@ -198,7 +198,7 @@ pub fn assert_mean_is(exact: f64, name: &str, mut run: impl FnMut(u64) -> f64) {
     assert!(half < 0.05 * exact, "{name}: an interval of {half} around {mean} shows nothing");
 }
 
-/// Whether two numbers differ by less than a share.
+/// Asserts that two numbers differ by less than a share.
 pub fn assert_within(share: f64, found: f64, wanted: f64, name: &str) {
     assert!((found / wanted - 1.0).abs() < share, "{name}: {found}, wanted {wanted} +- {share}");
 }

@@ -26,7 +26,7 @@ fn host(cpu: CpuParameters, clocking: Clocking, power: &HostPower) -> HostCpu {
     host
 }
 
-/// Bursts of machines by their start, and when each had run.
+/// Runs bursts of virtual machines, given by their start, and says when each had run.
 fn run(host: &mut HostCpu, bursts: &[(Nanos, usize, Nanos)]) -> Vec<(usize, Nanos)> {
     let (mut alarms, mut ran, mut next): (Vec<Nanos>, _, _) = (Vec::new(), Vec::new(), 0);
     loop {
@@ -135,7 +135,7 @@ fn what_waits_for_memory_does_not_get_faster_with_the_cores() {
 }
 
 #[test]
-fn cores_sleep_after_a_while_and_those_that_idle_longest_go_on_sleeping() {
+fn cores_sleep_after_a_while_and_the_longest_idle_sleep_on() {
     let power = HostPower { awake: 4.0, sleep_after: Some(ms(100)), ..POWER };
     let mut host = host(CpuParameters::cores(2), Clocking::default(), &power);
     // Both are awake for 100 ms at first; then one works at 1 s and at 1.15 s for 100 ms each.
@@ -150,7 +150,7 @@ fn cores_sleep_after_a_while_and_those_that_idle_longest_go_on_sleeping() {
 }
 
 #[test]
-fn a_core_that_sleeps_takes_its_time_to_wake_and_one_that_only_idles_none() {
+fn a_sleeping_core_takes_time_to_wake_and_an_idle_one_none() {
     let power = HostPower { awake: 4.0, sleep_after: Some(ms(10)), wake: ms(1), ..POWER };
     let mut host = host(CpuParameters::cores(2), Clocking::default(), &power);
     // The first core sleeps; 5 ms after its burst it is only idle; the other one sleeps on until both are
@@ -180,7 +180,7 @@ fn a_governor_follows_with_its_lag() {
 }
 
 #[test]
-fn energy_is_the_sum_over_all_changes_however_often_it_is_asked_for() {
+fn energy_sums_over_all_changes_however_often_it_is_asked_for() {
     for seed in 0..40 {
         let mut stream = Stream::derive(seed, &[], Purpose::User);
         let mut bursts = Vec::new();

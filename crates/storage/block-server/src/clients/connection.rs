@@ -12,11 +12,11 @@ use crate::channel::{Channel, Encrypted};
 use crate::input::Input;
 use crate::{Buffer, Limits, Tls};
 
-/// A payload that is at least so much longer than what has come of it is received where it belongs;
-/// a shorter one with what comes behind it.
+/// Payload bytes still missing from which a payload is received straight into its buffer. A shorter
+/// rest is received together with the bytes behind it.
 const DIRECT_MIN: usize = 32 << 10;
 
-/// One client.
+/// Connection of one NBD client.
 pub(crate) struct Connection {
     pub socket: Arc<OwnedFd>,
     tls: Option<Arc<Tls>>,
@@ -24,37 +24,37 @@ pub(crate) struct Connection {
     stage: Stage,
     input: Input,
     payload: Option<Payload>,
-    /// Bytes that are thrown away.
+    /// Bytes of a refused request that are still to be skipped.
     skip: usize,
-    /// Answers that are not on their way yet.
+    /// Answers that no send has taken yet.
     pub out: Batch,
-    /// A batch whose memory can be used again.
+    /// Empty batch whose memory is used again.
     pub spare: Batch,
-    /// What a receive under way is for.
+    /// Destination of the receive under way.
     receiving: Option<Target>,
-    /// Bytes of a send under way.
+    /// Bytes left of the send under way.
     pub sending: usize,
-    /// The disk that was chosen.
+    /// Place of the disk that the client chose.
     pub disk: usize,
-    /// One that was opened for this client alone.
+    /// Disk that was opened for this client alone, and its place.
     pub own: Option<(Export, usize)>,
-    /// Requests that a disk has.
+    /// Number of requests that a disk has.
     pub requests: usize,
-    /// Their bytes.
+    /// Bytes of these requests.
     pub bytes: usize,
     pub life: Life,
-    /// Until when a disk must be chosen.
+    /// Time until which the client must choose a disk; none once it has.
     pub deadline: Option<Instant>,
 }
 
-/// How it goes on.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Life {
-    /// Requests are taken.
+    /// The client may send requests.
     Open,
-    /// What was asked is answered, then it ends.
+    /// The client is answered, then disconnected; it may send no more.
     Ending,
-    /// Nobody is there any more.
+    /// The client is disconnected.
     Dead,
 }
 
@@ -63,14 +63,14 @@ enum Stage {
     Serving(Box<Session>),
 }
 
-/// A write whose data come.
+/// Write request whose data are being received.
 struct Payload {
     request: server::Request,
     data: Buffer,
     have: usize,
 }
 
-/// Where received bytes go.
+/// Destination of received bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     Input,
@@ -78,30 +78,30 @@ pub(crate) enum Target {
     Cipher,
 }
 
-/// What the bytes that came amount to.
+/// Result of decoding the received bytes.
 pub(crate) enum Step {
     /// A request, with its data if it is a write.
     Request(server::Request, Buffer),
-    /// A request was refused; the client is told.
+    /// A request was refused, and its error answer is written.
     Refused,
-    /// More must come.
+    /// More bytes must be received first.
     Receive,
-    /// Answers must leave first.
+    /// Answers must be sent first.
     Wait,
-    /// The client chooses a disk that is not offered to all.
+    /// The client chose a disk that only the catalog may have.
     Wanted(String),
-    /// The client wants no more.
+    /// The client disconnects.
     End,
 }
 
-/// Disks that are offered to all, and where each is.
+/// Disks that are offered to all clients, and the place of each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offered<'a> {
     pub exports: &'a [Export],
     pub places: &'a [usize],
 }
 
-/// Why a client is cut off.
+/// Reason for cutting off a client.
 #[derive(Debug)]
 pub(crate) enum Cut {
     Violation,
@@ -115,7 +115,7 @@ impl From<Violation> for Cut {
 }
 
 impl Connection {
-    /// Greets a client.
+    /// Accepts a client and writes the greeting.
     pub fn new(
         socket: OwnedFd,
         tls: Option<Arc<Tls>>,
@@ -150,10 +150,10 @@ impl Connection {
         }
     }
 
-    /// What was agreed on.
+    /// Agreed session.
     ///
     /// # Panics
-    /// Before that.
+    /// If the handshake is not over.
     pub fn session(&self) -> &Session {
         match &self.stage {
             Stage::Serving(session) => session,
@@ -161,12 +161,13 @@ impl Connection {
         }
     }
 
-    /// Whether it has chosen this disk.
+    /// Returns true if the client has chosen this disk.
     pub fn has(&self, disk: usize) -> bool {
         matches!(self.stage, Stage::Serving(_)) && self.disk == disk
     }
 
-    /// Where the next bytes go: memory, how many bytes are in it, and what it is.
+    /// Lends memory for the next receive: a buffer, and the number of its bytes that are taken.
+    /// None if a receive is under way or the client may not send.
     pub fn lend(&mut self) -> Option<(Buffer, usize)> {
         if self.receiving.is_some() || self.life != Life::Open {
             return None;
@@ -183,7 +184,7 @@ impl Connection {
         Some(lent)
     }
 
-    /// So many bytes came into it.
+    /// Takes lent memory back, into which `bytes` were received.
     pub fn received(&mut self, buffer: Buffer, bytes: usize) {
         match self.receiving.take().expect("memory was lent") {
             Target::Input => self.input.take_back(buffer, bytes),
@@ -203,7 +204,7 @@ impl Connection {
         self.receiving.is_some()
     }
 
-    /// The next thing that the client says.
+    /// Decodes the next step from the received bytes.
     pub fn step(
         &mut self,
         offered: Offered<'_>,
@@ -217,7 +218,7 @@ impl Connection {
             let step = self.understand(offered, pool, limits)?;
             match (&step, &mut self.channel) {
                 (Step::Receive, Channel::Tls(encrypted)) => {
-                    // More may be there, not decrypted yet.
+                    // TLS may hold more bytes that are not decrypted yet.
                     if !encrypted.decrypt(&mut self.input).map_err(|_| Cut::Tls)? {
                         return Ok(step);
                     }
@@ -234,7 +235,7 @@ impl Connection {
         limits: &Limits,
     ) -> Result<Step, Cut> {
         let unsent = self.out.left() + self.sending;
-        // One at least, or nobody would ever be served.
+        // At least one: a limit of zero would serve nobody.
         if self.requests >= limits.requests_in_flight.max(1)
             || self.bytes + unsent >= limits.bytes_in_flight.max(1)
         {
@@ -257,7 +258,7 @@ impl Connection {
         }
     }
 
-    /// Adds to a write's data what has come of them.
+    /// Moves received bytes into the data of a write.
     fn gather(&mut self, mut payload: Payload) -> Step {
         let missing = &mut payload.data[payload.have..];
         let taken = missing.len().min(self.input.bytes().len());
@@ -299,7 +300,7 @@ impl Connection {
 
     fn shake(&mut self, offered: Offered<'_>, pool: &mut Pool) -> Result<Step, Cut> {
         let Stage::Shaking(handshake) = &mut self.stage else { unreachable!("it was looked at") };
-        // What a client that never listens has made it write.
+        // A client that never reads its answers must not make the handshake's output grow.
         if self.out.left() + self.sending >= nbd::limits::HANDSHAKE_OUTPUT {
             return Ok(Step::Wait);
         }
@@ -331,7 +332,7 @@ impl Connection {
         }
     }
 
-    /// What is to be sent now, if anything is and nothing is under way.
+    /// Takes the batch to send next; none if a send is under way or there is nothing to send.
     pub fn take_out(&mut self, pool: &mut Pool) -> io::Result<Option<Batch>> {
         if self.sending > 0 || self.life == Life::Dead {
             return Ok(None);
@@ -349,12 +350,12 @@ impl Connection {
         Ok(Some(batch))
     }
 
-    /// Whether everything that was asked is answered, and the answers are gone.
+    /// Returns true if all requests are answered and all answers are sent.
     pub fn is_settled(&self) -> bool {
         self.requests == 0 && self.sending == 0 && self.out.left() == 0
     }
 
-    /// Says that nothing more comes, once, where there is a way to say it.
+    /// Sends TLS's close notification. Returns true the first time; false without TLS.
     pub fn says_goodbye(&mut self) -> bool {
         match &mut self.channel {
             Channel::Tls(encrypted) => encrypted.says_goodbye(),
@@ -362,7 +363,7 @@ impl Connection {
         }
     }
 
-    /// Gives its memory back.
+    /// Gives the connection's memory back to the pool.
     pub fn end(mut self, pool: &mut Pool) {
         if let Some(payload) = self.payload.take() {
             pool.give(payload.data);

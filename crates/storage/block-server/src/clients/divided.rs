@@ -1,27 +1,28 @@
-//! Requests of clients that are longer than their disk takes at once.
+//! Client requests that are longer than one request of their disk may be.
 
 use std::io;
 
 use nbd::Code;
 use nbd::server::{self, Command};
 
-use super::{Asked, Clients};
+use super::{Clients, Origin};
 use crate::core::Core;
 use crate::{Answer, Buffer};
 
-/// A client's request, of which a disk has the parts.
+/// Client request that a disk has in parts.
 pub(super) struct Divided {
     client: u32,
     request: server::Request,
-    /// Bytes of the parts of a read that have come, each at its place.
+    /// Data of the parts of a read, by part.
     data: Vec<Buffer>,
-    /// Parts without an answer.
+    /// Number of parts without an answer.
     left: usize,
     result: Result<(), Code>,
 }
 
 impl Clients {
-    /// Asks a disk in parts of at most so many bytes, all at once: their order is as open as that of two requests.
+    /// Submits a request to its disk in parts of at most `most` bytes, all at once: like two
+    /// separate requests, the parts may be done in any order.
     pub(super) fn divide(
         &mut self,
         client: u32,
@@ -49,13 +50,13 @@ impl Clients {
                 ..request
             };
             let disk = self.clients[client].disk;
-            self.ask(disk, Asked::Part { divided, part }, asked, own, core)?;
+            self.ask(disk, Origin::Part { divided, part }, asked, own, core)?;
         }
         core.pool.give(data);
         Ok(())
     }
 
-    /// A part is answered, and the client with the last one.
+    /// Takes the answer of a part. The last part answers the client.
     pub(super) fn answer_part(
         &mut self,
         number: u32,

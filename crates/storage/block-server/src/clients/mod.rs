@@ -26,27 +26,29 @@ use crate::{Answer, Buffer, Place};
 use state_machine::Slab;
 
 /// Origin of a request that a disk has.
-enum Asked {
+enum Origin {
     /// Request of a client, with the bytes that count against its limit.
     Client { client: u32, request: server::Request, bytes: usize },
     /// Part of a divided request.
     Part { divided: u32, part: usize },
 }
 
-/// All NBD clients.
+/// All NBD clients and their requests.
 pub(crate) struct Clients {
     listeners: Listeners,
     clients: Slab<Connection>,
-    asked: Slab<Asked>,
+    asked: Slab<Origin>,
     divided: Slab<Divided>,
-    /// Clients whose state may have changed.
+    /// Clients for which something may have changed since their last turn.
     touched: Vec<u32>,
-    /// Clients that have not chosen a disk, in the order of their deadlines; some have by now.
+    /// Clients and their deadlines for choosing a disk, the earliest first. Some clients may have
+    /// chosen since.
     shaking: VecDeque<(Instant, u32)>,
     vectors: Vec<Vectors>,
 }
 
-/// Sends what the socket takes without waiting: how many bytes, or a negated error number.
+/// Sends what the socket takes without waiting. Returns the number of bytes, or a negated error
+/// number.
 fn send_now(socket: &OwnedFd, batch: &Batch) -> i32 {
     let pieces: Vec<IoSlice<'_>> = batch.slices().take(PIECES_MAX).map(IoSlice::new).collect();
     let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
@@ -94,16 +96,16 @@ impl Clients {
         Ok(())
     }
 
-    /// Whether a client that has so long for it still has to choose its disk.
+    /// Returns true if the client still has this deadline for choosing a disk.
     fn is_shaking(&self, client: u32, deadline: Instant) -> bool {
         self.clients.get(client).is_some_and(|client| client.deadline == Some(deadline))
     }
 
-    /// A client comes in.
+    /// Adds a client.
     fn come(&mut self, door: usize, socket: OwnedFd, core: &mut Core) {
         let door = &self.listeners[door];
         if matches!(door.place, Place::Tcp(_)) {
-            // Without it, it is only slower.
+            // A failure only makes answers slower.
             let _ = sockopt::set_tcp_nodelay(&socket, true);
         }
         let deadline = Instant::now() + core.limits.handshake;
@@ -117,8 +119,8 @@ impl Clients {
         self.touched.push(number);
     }
 
-    /// Bytes came, or the client went: what it asked for before is still answered, in case it only
-    /// speaks no more.
+    /// Takes received bytes, or the end of the stream. Earlier requests are still answered, because
+    /// the client may have closed only its sending side.
     fn heard(&mut self, number: u32, result: i32, buffer: Buffer) {
         let client = &mut self.clients[number];
         client.received(buffer, usize::try_from(result).unwrap_or(0));
@@ -131,7 +133,7 @@ impl Clients {
         self.touched.push(number);
     }
 
-    /// A batch has left, or a part of it.
+    /// Takes the end of a send, which may have sent a part of its batch.
     fn said(
         &mut self,
         number: u32,
@@ -157,7 +159,8 @@ impl Clients {
             return core.ring.send(Token::Nbd(Work::Send(number)), &socket, batch, vectors);
         }
         batch.clear(&mut core.pool);
-        // One with more answers, that asks no more, or that had to wait until these were gone, goes on.
+        // The client can go on if it has more answers, has ended, or waited for these answers to
+        // leave.
         if client.life != Life::Open || !client.is_receiving() || client.out.left() > 0 {
             self.touched.push(number);
         }
@@ -165,24 +168,26 @@ impl Clients {
         Ok(())
     }
 
-    /// Nothing more is said to a client. What it asked a disk for goes on.
+    /// Disconnects a client. Requests that a disk has go on.
     fn cut(&mut self, number: u32) {
         let client = &mut self.clients[number];
         if client.life != Life::Dead {
             client.life = Life::Dead;
-            // What is under way on the socket ends; one that is gone already is not an error.
+            // Ends what is under way on the socket. An error means that the client is gone
+            // already.
             let _ = shutdown(&client.socket, Shutdown::Both);
         }
         self.touched.push(number);
     }
 
-    /// Does for a client what can be done now.
+    /// Takes a client's requests, sends its answers, and removes it once it has ended.
     fn attend_client(&mut self, number: u32, core: &mut Core) -> io::Result<()> {
         self.listen_to(number, core)?;
         match self.clients[number].take_out(&mut core.pool) {
             Ok(Some(batch)) => {
-                // At once, as far as the socket takes it: through the ring its end would end the next wait for the kernel,
-                // which is another call of it for each answer.
+                // Sent at once, as far as the socket takes it. A send through the ring would
+                // complete during the next wait and cost one more call of the kernel for each
+                // answer.
                 let result = send_now(&self.clients[number].socket, &batch);
                 self.said(number, result, batch, core)?;
             }
@@ -213,7 +218,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Takes what a client asks, as long as it may ask.
+    /// Takes a client's requests until more bytes or sent answers are needed.
     fn listen_to(&mut self, number: u32, core: &mut Core) -> io::Result<()> {
         while self.clients[number].life == Life::Open {
             let client = &mut self.clients[number];
@@ -245,7 +250,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Opens a disk for this client alone, if there is one of that name.
+    /// Opens a disk of the catalog for this client alone, if one has that name.
     fn open_for(&mut self, number: u32, name: &str, core: &mut Core) {
         let Some(opened) = core.open(name) else { return };
         if let Some((_, before)) = self.clients[number].own.replace(opened) {
@@ -270,7 +275,7 @@ impl Clients {
             return self.divide(number, request, data, most, core);
         }
         let data = if is_read { core.pool.take(bytes) } else { data };
-        let asked = Asked::Client { client: number, request, bytes };
+        let asked = Origin::Client { client: number, request, bytes };
         self.ask(self.clients[number].disk, asked, request, data, core)
     }
 
@@ -278,7 +283,7 @@ impl Clients {
     fn ask(
         &mut self,
         disk: usize,
-        asked: Asked,
+        asked: Origin,
         request: server::Request,
         data: Buffer,
         core: &mut Core,
@@ -290,7 +295,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Tells a client what became of a request; of a read, with all of its bytes in their order.
+    /// Answers a client's request. `data` has all bytes of a read, in order.
     fn tell(
         &mut self,
         number: u32,
@@ -338,11 +343,11 @@ impl FrontEnd for Clients {
     fn take_answers(&mut self, core: &mut Core) {
         while let Some((number, answer)) = core.next_answer(NBD) {
             match self.asked.remove(number) {
-                Asked::Client { client, request, bytes } => {
+                Origin::Client { client, request, bytes } => {
                     let Answer { result, data, .. } = answer;
                     self.tell(client, request, bytes, result, [data], core);
                 }
-                Asked::Part { divided, part } => self.answer_part(divided, part, answer, core),
+                Origin::Part { divided, part } => self.answer_part(divided, part, answer, core),
             }
         }
     }
@@ -421,7 +426,7 @@ impl FrontEnd for Clients {
                 continue;
             }
             is_used = true;
-            // One whose disk has answered does not take the answer.
+            // A client whose requests are answered, and that does not read the answers.
             if is_late && self.clients[number].requests == 0 {
                 self.cut(number);
             }

@@ -1,4 +1,4 @@
-//! What may be opened as a disk, and how it is held.
+//! Opening and locking of files and devices that become disks.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,27 +14,28 @@ use rustix::io::Errno;
 
 use crate::{Access, OpenError};
 
-/// How long a file is waited for that a process which was killed still has: its last writes are under way.
+/// Longest wait for a file that a killed process still holds, because its last writes are under
+/// way.
 const PATIENCE: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
-/// Alignment where the kernel does not say (statx gained it in Linux 6.1).
+/// Alignment in bytes if the kernel does not report one (statx does since Linux 6.1).
 const UNKNOWN_ALIGNMENT: u32 = 4096;
 
-/// A file or device that nobody else has while it is open.
+/// File or device that is open for this process alone.
 #[derive(Debug)]
 pub struct Held {
-    /// It.
+    /// Open file.
     pub file: File,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// What direct I/O wants aligned, where it is on.
+    /// Alignment that direct I/O needs, in bytes; none if direct I/O is off.
     pub alignment: Option<u32>,
 }
 
-/// Opens what is there, for as long as it is open for nobody else.
+/// Opens an existing file or device exclusively.
 ///
 /// # Errors
-/// When it is not there, no disk, or in use.
+/// If the path does not exist, is not a disk, or is in use.
 pub fn hold(path: &Path, access: Access) -> Result<Held, OpenError> {
     let is_device = check_kind(path)?;
     let exclusive = if is_device { libc::O_EXCL } else { 0 };
@@ -52,7 +53,7 @@ fn failed(what: &'static str, path: &Path) -> impl Fn(io::Error) -> OpenError {
     move |source| OpenError::Kernel { what, path: path.to_owned(), source }
 }
 
-/// Whether it is a device.
+/// Returns true for a device, false for a regular file.
 fn check_kind(path: &Path) -> Result<bool, OpenError> {
     let there = std::fs::metadata(path).map_err(failed("open", path))?;
     let kind = there.file_type();
@@ -66,7 +67,7 @@ fn check_kind(path: &Path) -> Result<bool, OpenError> {
     Err(OpenError::Kind { path: path.to_owned(), kind: what })
 }
 
-/// Opens it; a device that is held is tried again for a while.
+/// Opens the path. A device that is in use is tried again until [`PATIENCE`] is over.
 fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OpenError> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -83,10 +84,10 @@ fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OpenError>
     }
 }
 
-/// Locks it twice. The first lock is the open file's, and so lasts as long as any I/O on it, even when the
-/// process is gone. The second is of all its bytes and is what QEMU's image locks (bytes from 100 on) and
-/// this refuse each other by; it is the process's, and gone when any other of its files of the same name
-/// is closed, so that nobody opens one twice.
+/// Takes two locks. The first (flock) belongs to the open file, so it lasts as long as any I/O on
+/// the file, even after the process is gone. The second (fcntl) covers all bytes; QEMU's image
+/// locks (bytes from 100 on) and this one exclude each other. It belongs to the process and is lost
+/// when the process closes any other descriptor of the same file, so no file may be opened twice.
 fn lock(file: &File, path: &Path, access: Access) -> Result<(), OpenError> {
     let operation = if access.read_only {
         FlockOperation::NonBlockingLockShared
@@ -106,7 +107,7 @@ fn lock(file: &File, path: &Path, access: Access) -> Result<(), OpenError> {
     }
 }
 
-/// Turns direct I/O on where it can be had, and says what it wants aligned.
+/// Turns direct I/O on if possible. Returns the alignment that it needs, in bytes.
 fn set_direct(file: &File) -> Option<u32> {
     let flags = fcntl_getfl(file).ok()?;
     fcntl_setfl(file, flags | OFlags::DIRECT).ok()?;
@@ -117,7 +118,7 @@ fn set_direct(file: &File) -> Option<u32> {
     alignment
 }
 
-/// The alignment of direct I/O that statx says, if buffers of ours have it.
+/// Alignment of direct I/O as statx reports it, in bytes; none if our buffers do not have it.
 fn alignment(file: &File) -> Option<u32> {
     let Ok(found) = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) else {
         return Some(UNKNOWN_ALIGNMENT);

@@ -1,4 +1,4 @@
-//! The disk as a machine: what it asks for, and what it makes of what comes back.
+//! Tests of the file disk as a state machine: the I/O that it orders, and its use of completions.
 
 use nbd::Code;
 use nbd::server::Command;
@@ -52,7 +52,7 @@ impl Tried {
         self.effects.answers.drain(..).map(|Answer { id, result, .. }| (id.0, result)).collect()
     }
 
-    /// What a request comes to whose only I/O ends so.
+    /// Result of a request whose only I/O ends with `result`.
     fn tried(&mut self, command: Command, result: Result<u32, i32>) -> Result<(), Code> {
         let length = if command == Command::Flush { 0 } else { 4096 };
         self.submit(7, command, 0, length);
@@ -114,7 +114,7 @@ fn an_error_and_an_end_that_is_too_early_are_errors() {
 }
 
 #[test]
-fn after_a_flush_that_failed_every_flush_fails_and_the_rest_goes_on() {
+fn failed_flush_fails_all_later_flushes_and_nothing_else() {
     let mut tried = Tried::new();
     assert_eq!(tried.tried(Command::Flush, Err(libc::EIO)), Err(Code::Io));
     tried.submit(2, Command::Flush, 0, 0);

@@ -1,5 +1,4 @@
-//! What a virtio-blk device says of itself, and what a request to it means: Virtual I/O Device specification 1.2,
-//! section 5.2.
+//! Device properties and requests of virtio-blk: Virtual I/O Device specification 1.2, section 5.2.
 
 use nbd::server::Command;
 use nbd::{Abilities, Export};
@@ -18,43 +17,44 @@ use vm_memory::GuestMemoryMmap;
 use super::chain::{Chain, Malformed};
 
 const SECTOR: u64 = 512;
-/// Most bytes of one read or write, as over NBD.
+/// Longest read or write in bytes, as over NBD.
 const BYTES_MAX: u64 = 32 << 20;
-/// Pieces of a request that a guest is asked not to exceed: what fits a queue of 128 with head and status.
+/// Most segments that a guest is asked to put into a request: a queue of 128 less head and status.
 const PIECES_MAX: u32 = 126;
-/// Most bytes that one discard or zeroing is asked to have.
+/// Longest discard or zeroing that a guest is asked to send, in bytes.
 const RANGE_MAX: u64 = 1 << 31;
 const HEAD_BYTES: usize = 16;
 const RANGE_BYTES: usize = 16;
 pub(super) const ID_BYTES: usize = 20;
 const CONFIG_BYTES: usize = 60;
 
-/// What is known of a disk when its guest asks something.
+/// Properties of a disk that decoding a guest's request needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
     name: String,
     size: u64,
-    /// Offsets and lengths are multiples of it, in bytes.
+    /// Size in bytes of which offsets and lengths are multiples.
     block: u64,
     abilities: Abilities,
-    /// The driver knows of no flush, so that a write must be durable before it is answered.
+    /// True if the driver did not accept flushes, so that every write must be durable before it is
+    /// answered.
     is_durable: bool,
 }
 
-/// What is asked.
+/// Decoded request of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// Of the disk: what, where, and how much. A write's bytes are those behind the head.
+    /// Operation on the disk, with offset and length in bytes. Data of a write follow the head.
     Disk { command: Command, offset: u64, bytes: u64 },
-    /// What the disk is called.
+    /// Request for the disk's name.
     Id,
 }
 
-/// What a request that is not done is answered with.
+/// Status byte that answers a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Status(pub u8);
 
-/// One that is done.
+/// Status byte that answers a successful request.
 pub(super) const OK: u8 = 0;
 pub(super) const FAILED: Status = Status(1);
 pub(super) const UNSUPPORTED: Status = Status(2);
@@ -65,7 +65,7 @@ impl From<Malformed> for Status {
     }
 }
 
-/// Features that a disk offers.
+/// Feature bits that the device offers for this disk.
 pub(crate) fn features(export: &Export) -> u64 {
     let mut bits = vec![
         VIRTIO_F_VERSION_1,
@@ -89,7 +89,7 @@ pub(crate) fn features(export: &Export) -> u64 {
     bits.iter().fold(0, |features, bit| features | 1 << bit)
 }
 
-/// Its configuration, `struct virtio_blk_config`.
+/// Configuration space of the device, `struct virtio_blk_config`.
 pub(crate) fn config(export: &Export, queues: u16) -> [u8; CONFIG_BYTES] {
     let mut config = [0; CONFIG_BYTES];
     let block = block(export);
@@ -101,7 +101,8 @@ pub(crate) fn config(export: &Export, queues: u16) -> [u8; CONFIG_BYTES] {
     put(12, &PIECES_MAX.to_le_bytes());
     put(20, &small(block).to_le_bytes());
     put(34, &queues.to_le_bytes());
-    // Discards, then zeroings: most sectors, most ranges; alignment, and whether zeroing may give room up.
+    // Discards, then zeroings: most sectors, most ranges; alignment, and whether a zeroing may
+    // deallocate.
     put(36, &small(RANGE_MAX / SECTOR).to_le_bytes());
     put(40, &1_u32.to_le_bytes());
     put(44, &small(block / SECTOR).to_le_bytes());
@@ -116,7 +117,7 @@ fn block(export: &Export) -> u64 {
 }
 
 impl Terms {
-    /// With what a driver has agreed to.
+    /// Takes the disk's properties and the features that the driver accepted.
     pub fn new(export: &Export, features: u64) -> Self {
         Self {
             name: export.name().to_owned(),
@@ -127,7 +128,7 @@ impl Terms {
         }
     }
 
-    /// As many bytes of its name as a guest is told, and behind them zeroes.
+    /// Name of the disk as a guest gets it: cut or padded with zeroes to 20 bytes.
     pub fn id(&self) -> [u8; ID_BYTES] {
         let mut id = [0; ID_BYTES];
         let length = self.name.len().min(ID_BYTES);
@@ -135,7 +136,8 @@ impl Terms {
         id
     }
 
-    /// What a chain asks. That it has room for a status was looked at before.
+    /// Decodes a chain of descriptors. The caller has checked that the chain has room for the
+    /// status.
     pub fn understand(&self, memory: &GuestMemoryMmap, chain: &Chain) -> Result<Ask, Status> {
         let mut head = [0; HEAD_BYTES];
         chain.readable.read(memory, 0, &mut head)?;
@@ -161,13 +163,13 @@ impl Terms {
         }
     }
 
-    /// A discard or a zeroing: where, how much, and whether room may be given up.
+    /// Decodes the range of a discard or zeroing, and the flag that allows deallocation.
     fn range(&self, is_discard: bool, range: [u8; RANGE_BYTES]) -> Result<Ask, Status> {
         let sector = u64::from_le_bytes(range[..8].try_into().expect("eight bytes"));
         let word = |at: usize| u32::from_le_bytes(range[at..at + 4].try_into().expect("four"));
         let (bytes, flags, fua) = (u64::from(word(8)) * SECTOR, word(12), self.is_durable);
         let ability = if is_discard { Abilities::TRIM } else { Abilities::WRITE_ZEROES };
-        // Only zeroing has a flag, and one.
+        // Only zeroing has a flag, and only one.
         if !self.abilities.has(ability) || flags > u32::from(!is_discard) {
             return Err(UNSUPPORTED);
         }
@@ -182,7 +184,7 @@ impl Terms {
         self.disk(command, sector, bytes)
     }
 
-    /// Something of the disk, if it is there.
+    /// Checks an operation against the disk's size, blocks and abilities.
     fn disk(&self, command: Command, sector: u64, bytes: u64) -> Result<Ask, Status> {
         let offset = sector.checked_mul(SECTOR).ok_or(FAILED)?;
         let end = offset.checked_add(bytes).ok_or(FAILED)?;

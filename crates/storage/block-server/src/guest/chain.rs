@@ -1,24 +1,25 @@
-//! A guest's descriptors, of which none is believed.
+//! Descriptors of a guest's request, all of them untrusted.
 
 use virtio_queue::desc::split::Descriptor;
 use vm_memory::{Address, Bytes, GuestAddress, GuestMemoryMmap};
 
-/// Descriptors of one request. Our choice: QEMU's own limit is 1,024, and we ask for no more than 128.
+/// Most descriptors of one request. Our choice: QEMU's own limit is 1,024, and we ask for no more
+/// than 128.
 const DESCRIPTORS_MAX: u16 = 1024;
 const DESCRIPTOR_BYTES: u32 = 16;
 
-/// A request makes no sense.
+/// Error of a request whose descriptors or data are invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
-/// What one request says: memory to be read, and memory to be written.
+/// Memory of one request: segments to read, and segments to write.
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
     pub readable: Segments,
     pub writable: Segments,
 }
 
-/// Pieces of a guest's memory, one after the other.
+/// Segments of a guest's memory, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Segments {
     pieces: Vec<(GuestAddress, u32)>,
@@ -26,8 +27,8 @@ pub(crate) struct Segments {
 }
 
 impl Chain {
-    /// Follows descriptors from the head on. Circles, what leads out of the table, and what is to be read behind
-    /// what is to be written are errors; whether there is memory is found out by who uses it.
+    /// Follows the descriptors from `head` on. Loops, indexes outside the table, and readable
+    /// segments behind writable ones are errors. Addresses are checked later, on access.
     pub fn follow(
         memory: &GuestMemoryMmap,
         table: GuestAddress,
@@ -81,7 +82,7 @@ impl Segments {
         self.bytes
     }
 
-    /// Copies what is there, from so many bytes on.
+    /// Copies bytes out of the segments, behind the first `skip` bytes.
     pub fn read(
         &self,
         memory: &GuestMemoryMmap,
@@ -96,7 +97,7 @@ impl Segments {
         })
     }
 
-    /// Writes there, from so many bytes on.
+    /// Copies bytes into the segments, behind the first `skip` bytes.
     pub fn write(&self, memory: &GuestMemoryMmap, skip: u64, from: &[u8]) -> Result<(), Malformed> {
         let mut done = 0;
         self.each(skip, from.len(), |at, bytes| {

@@ -11,7 +11,7 @@ use nbd::Code;
 
 use super::Terms;
 use super::protocol::{Order, Seat, speak};
-use super::session::{Guest, Job, Part};
+use super::session::{Guest, Job, RequestPart};
 use crate::Answer;
 use crate::core::Core;
 use crate::front_end::FrontEnd;
@@ -21,23 +21,24 @@ use crate::ring::Finished;
 use crate::token::{Token, VHOST, VhostWork as Work};
 use state_machine::Slab;
 
-/// How long a machine waits for a disk that another one, or itself before, has still.
+/// Longest wait of a VM for a disk that another VM, or its own earlier connection, still has.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Requests of one machine that are taken before others have their turn.
+/// Most requests of one VM that are taken before other VMs have their turn.
 const TURN: usize = 256;
 
 /// All VMs that have a disk over vhost-user.
 pub(crate) struct Guests {
     listeners: Listeners,
     guests: Slab<Guest>,
-    /// Parts of requests that disks have.
-    asked: Slab<(u32, Part)>,
-    /// Machines whose disk another one has still, and until when they wait for it.
+    /// Parts of requests that disks have, with their VMs.
+    asked: Slab<(u32, RequestPart)>,
+    /// VMs whose disk another VM still has: until when they wait, the disk's place, and the
+    /// connection.
     waiting: Vec<(Instant, usize, OwnedFd)>,
     orders: (Sender<Order>, Receiver<Order>),
-    /// Machines in whose queues something may be, or was put.
+    /// VMs whose queues may have new requests or got answers.
     kicked: Vec<u32>,
-    /// The one that is attended now.
+    /// VM that has its turn now.
     attended: Option<u32>,
 }
 
@@ -67,7 +68,7 @@ impl Guests {
                     return Ok(());
                 };
                 let name = self.listeners[door].disk.as_deref();
-                // One whose disk was withdrawn is sent away.
+                // A VM whose disk was withdrawn meanwhile is turned away.
                 match core.exports.iter().position(|export| Some(export.name()) == name) {
                     Some(at) => self.come_in(core.places[at], socket, core),
                     None => Ok(()),
@@ -79,7 +80,7 @@ impl Guests {
         }
     }
 
-    /// A machine wants a disk.
+    /// Lets a VM wait for its disk, or gives it the disk at once.
     fn come_in(&mut self, disk: usize, socket: OwnedFd, core: &mut Core) -> io::Result<()> {
         core.connections += 1;
         self.waiting.push((Instant::now() + PATIENCE, disk, socket));
@@ -93,7 +94,7 @@ impl Guests {
         core.connections -= before - self.waiting.len();
     }
 
-    /// Lets in who need not wait any more: a disk has one machine at a time.
+    /// Gives free disks to waiting VMs: a disk has one VM at a time.
     fn let_in(&mut self, core: &mut Core) -> io::Result<()> {
         for (until, disk, socket) in std::mem::take(&mut self.waiting) {
             let is_taken = |number: &u32| {
@@ -105,7 +106,7 @@ impl Guests {
                 continue;
             }
             let stream = UnixStream::from(socket);
-            // Where no file is left for it, it is sent away.
+            // Without a free file descriptor the VM is turned away.
             let Ok(ours) = stream.try_clone() else {
                 core.connections -= 1;
                 continue;
@@ -115,7 +116,8 @@ impl Guests {
             let export = core.export(disk).clone();
             let seat = Seat { guest, orders, shared };
             let thread = std::thread::Builder::new().name("vhost-user".to_owned());
-            // Where there is no thread to be had, its seat is left at once.
+            // If no thread can be started, dropping the closure drops the seat, which ends the
+            // VM.
             let _ = thread.spawn(move || speak(stream, seat, export));
             core.shared.counters.connections.add(1);
         }
@@ -161,7 +163,7 @@ impl Guests {
         Ok(())
     }
 
-    /// A queue was kicked, or is not watched any more.
+    /// Takes a kick of a queue, or the end of polling for kicks.
     fn kicked(
         &mut self,
         guest: u32,
@@ -183,7 +185,7 @@ impl Guests {
                 core.shared.note(format!("kicks of queue {queue} cannot be watched: {error}"));
                 return Ok(());
             }
-            // The kernel ends it when it has no room to tell of it.
+            // The kernel ends a poll when its completion queue has no room.
             let token = Token::Vhost(Work::Kick { guest, queue, era });
             kicked.watch = Some(core.ring.watch(token, &kicked.kick)?);
             one.watches += 1;
@@ -225,9 +227,10 @@ impl Guests {
         loop {
             let now = (job.bytes - at).min(job.most);
             let length = u32::try_from(now).expect("no request has more than 2 GiB");
-            let part = Part { open: job.open, at };
+            let part = RequestPart { open: job.open, at };
             at += now;
-            // The last part that is answered ends the job, and may be this one.
+            // `ask` may bring the answer to the last part at once. It ends the job, and `job.open` may
+            // then be another request.
             let is_last = at == job.bytes;
             let guest = &mut self.guests[number];
             match guest.data(job, part.at, length, &mut core.pool) {
@@ -246,7 +249,7 @@ impl Guests {
         }
     }
 
-    fn answer_guest(&mut self, number: u32, part: Part, answer: Answer, core: &mut Core) {
+    fn answer_guest(&mut self, number: u32, part: RequestPart, answer: Answer, core: &mut Core) {
         let guest = &mut self.guests[number];
         guest.parts -= 1;
         if answer.result.is_err() {
@@ -254,7 +257,7 @@ impl Guests {
         }
         guest.answered(part, answer.result, &answer.data);
         core.pool.give(answer.data);
-        // One that is attended is told at its end, without another turn.
+        // The VM that has its turn is called at the end of it, without another turn.
         if self.attended != Some(number) {
             self.kicked.push(number);
         }
@@ -283,7 +286,7 @@ impl FrontEnd for Guests {
         kicked.sort_unstable();
         kicked.dedup();
         for number in kicked.drain(..) {
-            // One that is gone may have been kicked before.
+            // A VM may have been kicked before it was removed.
             if self.guests.get(number).is_some() {
                 self.attend_guest(number, core)?;
             }

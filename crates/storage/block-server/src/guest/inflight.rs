@@ -1,5 +1,5 @@
-//! Which requests are in flight, in memory that outlives the server: the specification of vhost-user, "Inflight
-//! I/O tracking", for split queues. It is drawn in `docs/formats/vhost-user.md`.
+//! Record of the requests in flight, in memory that outlives the server: the specification of
+//! vhost-user, "Inflight I/O tracking", for split queues. `docs/formats/vhost-user.md` draws it.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use super::memory::check_backed;
 
 const HEAD_BYTES: usize = 16;
 const STATE_BYTES: usize = 16;
-/// A queue's part begins on a cache line of its own.
+/// Alignment of a queue's record in bytes: a cache line.
 const ALIGNMENT: usize = 64;
 const VERSION: u16 = 1;
 
@@ -22,11 +22,11 @@ const VERSION_AT: usize = 8;
 const SIZE_AT: usize = 10;
 const LAST_AT: usize = 12;
 const USED_AT: usize = 14;
-/// Within the state of a descriptor.
+/// Offsets within the state of a descriptor.
 const NEXT_AT: usize = 6;
 const COUNTER_AT: usize = 8;
 
-/// The memory for all queues of a machine's disk.
+/// Shared memory with the records of all queues of a VM's disk.
 #[derive(Debug)]
 pub(crate) struct Area {
     region: MmapRegion,
@@ -39,7 +39,7 @@ fn part_bytes(size: u16) -> usize {
 }
 
 impl Area {
-    /// New memory, in which nothing is in flight, for a front end to keep.
+    /// Makes memory in which nothing is in flight. The front end keeps it.
     pub fn make(wanted: &VhostUserInflight) -> io::Result<(VhostUserInflight, File)> {
         let VhostUserInflight { num_queues, queue_size, .. } = *wanted;
         let bytes = (part_bytes(queue_size) * usize::from(num_queues)) as u64;
@@ -50,7 +50,7 @@ impl Area {
         Ok((VhostUserInflight::new(bytes, 0, num_queues, queue_size), file))
     }
 
-    /// Memory that a front end kept.
+    /// Maps memory that a front end kept.
     pub fn map(kept: &VhostUserInflight, file: File) -> io::Result<Self> {
         let VhostUserInflight { mmap_size, mmap_offset, num_queues, queue_size } = *kept;
         check_backed(&file, mmap_offset, mmap_size)?;
@@ -63,7 +63,7 @@ impl Area {
     }
 }
 
-/// A queue's part of it.
+/// Record of one queue.
 #[derive(Debug)]
 pub(crate) struct Tracker {
     area: Arc<Area>,
@@ -72,8 +72,9 @@ pub(crate) struct Tracker {
 }
 
 impl Tracker {
-    /// Finds what was left in flight, in the order in which it was taken, when the guest has seen so many
-    /// requests used. None where there is no room for such a queue.
+    /// Finds the requests that were left in flight, in the order in which they were taken. `used`
+    /// is the used index that the guest has seen. None if the memory has no record of this size for
+    /// the queue.
     pub fn begin(area: &Arc<Area>, queue: u16, size: u16, used: u16) -> Option<(Self, Vec<u16>)> {
         if queue >= area.queues || size > area.size {
             return None;
@@ -90,14 +91,15 @@ impl Tracker {
         Some((tracker, left.into_iter().map(|(_, head)| head).collect()))
     }
 
-    /// What the guest has seen used is not in flight any more, if the server was killed just between.
+    /// Marks the requests as used whose answers the guest has seen but which a killed server had
+    /// not marked yet.
     fn finish_batch(&mut self, size: u16, used: u16) {
         let is_of_this = self.load::<u16>(self.at + VERSION_AT) == VERSION
             && self.load::<u16>(self.at + SIZE_AT) == size;
         let before: u16 = self.load(self.at + USED_AT);
         let batch = used.wrapping_sub(before);
         if !is_of_this || batch > size {
-            // New memory, or that of a queue that was reset meanwhile: then nothing is in flight.
+            // New memory, or the memory of a queue that was reset: nothing is in flight.
             (0..size).for_each(|head| self.store(self.state(head), 0_u8));
             self.store(self.at + SIZE_AT, size);
             self.store(self.at + VERSION_AT, VERSION);
@@ -114,21 +116,21 @@ impl Tracker {
         self.store(self.at + USED_AT, used);
     }
 
-    /// A request is taken.
+    /// Records that a request was taken.
     pub fn take(&mut self, head: u16) {
         self.store(self.state(head) + COUNTER_AT, self.counter);
         self.store(self.state(head), 1_u8);
         self.counter = self.counter.wrapping_add(1);
     }
 
-    /// It is about to be used.
+    /// Records that a request is about to be put into the used ring.
     pub fn link(&mut self, head: u16) {
         let last: u16 = self.load(self.at + LAST_AT);
         self.store(self.state(head) + NEXT_AT, last);
         self.store(self.at + LAST_AT, head);
     }
 
-    /// It was used, and the guest sees so many.
+    /// Records that a request is in the used ring, and the new used index.
     pub fn done(&mut self, head: u16, used: u16) {
         self.store(self.state(head), 0_u8);
         self.store(self.at + USED_AT, used);
@@ -147,7 +149,7 @@ impl Tracker {
         loaded.expect("it lies within memory that was measured")
     }
 
-    /// Stores of a process that is killed are there in their order: none is put before an earlier one.
+    /// Stores so that a process which is killed leaves the stores in their order (release).
     fn store<T: AtomicAccess>(&self, at: usize, value: T) {
         let stored = self.area.region.as_volatile_slice().store(value, at, Release);
         stored.expect("it lies within memory that was measured");
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn wherever_a_server_is_killed_what_was_not_used_is_found_again_in_its_order() {
+    fn unused_requests_are_found_in_order_after_a_kill_at_any_step() {
         // Three requests are taken, the second and the first are used; a kill after each step.
         for steps in 0..9 {
             let area = area(2, 8);
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_does_not_fit_or_was_made_up_is_refused_or_bounded() {
+    fn too_small_memory_is_refused_and_false_lists_are_bounded() {
         let shared = area(1, 8);
         assert!(
             Tracker::begin(&shared, 1, 8, 0).is_none()

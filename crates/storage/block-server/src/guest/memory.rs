@@ -6,32 +6,33 @@ use rustix::fs::{FsWord, SealFlags, fcntl_get_seals, fstatfs, readlink};
 use vhost::vhost_user::message::VhostUserMemoryRegion;
 use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap};
 
-/// Kind of file system of a memfd of ordinary pages (linux/magic.h, `TMPFS_MAGIC`).
+/// File system type of a memfd of ordinary pages (linux/magic.h, `TMPFS_MAGIC`).
 const ORDINARY_PAGES: FsWord = 0x0102_1994;
 
-/// A machine's memory, and where its front end has it.
+/// Memory of a VM, with the addresses at which its front end has it.
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub guest: GuestMemoryMmap,
-    places: Vec<Place>,
+    places: Vec<Region>,
 }
 
-/// Memory that both have: where the front end has it, where the guest has it, and how much.
+/// Region of shared memory: its address in the front end, its address in the guest, and its size in
+/// bytes.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Region {
     front_end: u64,
     guest: u64,
     bytes: u64,
 }
 
 impl Memory {
-    /// Maps what a front end sent.
+    /// Maps the regions that a front end sent.
     pub fn map(regions: &[VhostUserMemoryRegion], files: Vec<File>) -> io::Result<Self> {
         let (mut ranges, mut places) = (Vec::new(), Vec::new());
         for (region, file) in regions.iter().zip(files) {
             check_backed(&file, region.mmap_offset, region.memory_size)?;
             let VhostUserMemoryRegion { guest_phys_addr: guest, memory_size: bytes, .. } = *region;
-            places.push(Place { front_end: region.user_addr, guest, bytes });
+            places.push(Region { front_end: region.user_addr, guest, bytes });
             let bytes = usize::try_from(bytes).map_err(io::Error::other)?;
             let file = FileOffset::new(file, region.mmap_offset);
             ranges.push((GuestAddress(guest), bytes, Some(file)));
@@ -41,7 +42,7 @@ impl Memory {
         Ok(Self { guest, places })
     }
 
-    /// Where the guest has what its front end has there.
+    /// Guest address of a front end's address; none outside all regions.
     pub fn translate(&self, front_end: u64) -> Option<u64> {
         self.places.iter().find_map(|place| {
             let at = front_end.checked_sub(place.front_end).filter(|at| *at < place.bytes)?;
@@ -50,7 +51,8 @@ impl Memory {
     }
 }
 
-/// Whether all of it is there and stays: touching mapped memory that is not there ends a process.
+/// Checks that a mapping of this range is backed and stays so: touching mapped memory that is not
+/// backed kills the process.
 pub(crate) fn check_backed(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     match fcntl_get_seals(file) {
         Ok(seals) if seals.contains(SealFlags::SHRINK) => {}
@@ -61,8 +63,9 @@ pub(crate) fn check_backed(file: &File, offset: u64, bytes: u64) -> io::Result<(
             ));
         }
     }
-    // A huge page is had when it is touched, and there may be none: a mapping that reserves them is no help, for the
-    // owner can punch holes. Which kinds are known to be safe is listed, not which are not.
+    // A huge page is allocated on first touch, and none may be free. A mapping that reserves
+    // huge pages does not help, because the owner can punch holes. So the types known to be safe
+    // are listed, not the unsafe ones.
     if fstatfs(file)?.f_type != ORDINARY_PAGES {
         return Err(io::Error::other(
             "the machine's memory is of huge pages or of a device, and the server would end by touching what is not there\n\
@@ -78,7 +81,8 @@ pub(crate) fn check_backed(file: &File, offset: u64, bytes: u64) -> io::Result<(
     }
 }
 
-/// Whether it is an eventfd, which can be written without waiting and read without effect on anybody.
+/// Checks that the file is an eventfd: writing it never blocks, and reading it has no effect
+/// elsewhere.
 pub(crate) fn check_event(file: &File) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     let link = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());

@@ -22,31 +22,33 @@ use virtio_queue::{Queue, QueueT};
 use super::blk;
 use super::inflight::Area;
 use super::memory::{Memory, check_event};
-use super::queue::{GuestQueue, Start};
+use super::queue::{GuestQueue, QueueParts};
 use crate::shared::Shared;
 
-/// Queues of one disk. QEMU makes one for each of a machine's processors.
+/// Most queues of one disk. QEMU makes one for each virtual processor.
 const QUEUES_MAX: u16 = 64;
-/// Entries of a queue. QEMU's are 128 unless it is told otherwise, and at most 1,024.
+/// Most entries of a queue. QEMU makes 128 unless told otherwise, and at most 1,024.
 const ENTRIES_MAX: u16 = 1024;
-/// Bytes of a configuration that may be asked for (the specification, "Virtio device config space").
+/// Bytes of the configuration space that may be read (the specification, "Virtio device config
+/// space").
 const CONFIG_MAX: usize = 256;
 
-/// What a front end's thread wants of the server's.
+/// Order from a front end's thread to the server's thread.
 pub(crate) enum Order {
-    /// A queue is to be served.
+    /// Serves a queue from now on.
     Start { guest: u32, queue: u16, made: Box<GuestQueue>, features: u64 },
-    /// It is not any more; where it was is told when all that it asked is answered.
+    /// Stops a queue. The reply, once all of its requests are answered, is the index of its next
+    /// available entry.
     Stop { guest: u32, queue: u16, reply: SyncSender<u16> },
-    /// It is called elsewhere.
+    /// Replaces the eventfd by which the guest is called.
     Call { guest: u32, queue: u16, call: Option<Arc<OwnedFd>> },
-    /// Memory is elsewhere.
+    /// Replaces the VM's memory.
     Memory { guest: u32, memory: Arc<Memory> },
-    /// The front end is gone.
+    /// The front end disconnected.
     End { guest: u32 },
 }
 
-/// A front end's place with the server, which it leaves when this is dropped.
+/// A front end's registration with the server; dropping it reports the front end's end.
 pub(crate) struct Seat {
     pub guest: u32,
     pub orders: Sender<Order>,
@@ -65,15 +67,15 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        // A server that has ended needs no word.
+        // A server that has ended needs no report.
         let _ = self.send(Order::End { guest: self.guest });
     }
 }
 
-/// Speaks with a front end until it goes.
+/// Serves a front end's messages until it disconnects.
 pub(crate) fn speak(stream: UnixStream, seat: Seat, export: Export) {
     let (shared, name) = (Arc::clone(&seat.shared), export.name().to_owned());
-    let talk = Arc::new(Mutex::new(Talk::new(seat, export)));
+    let talk = Arc::new(Mutex::new(FrontEndSettings::new(seat, export)));
     let mut handler = BackendReqHandler::from_stream(stream, talk);
     let ended = loop {
         match handler.handle_request() {
@@ -82,30 +84,30 @@ pub(crate) fn speak(stream: UnixStream, seat: Seat, export: Export) {
         }
     };
     match ended {
-        // It went, or the server ends.
+        // The front end disconnected, or the server ends.
         Error::Disconnected | Error::BackendInternalError | Error::SocketBroken(_) => {}
         Error::ReqHandlerError(why) => shared.note(format!("{name}, over vhost-user: {why}")),
         why => shared.note(format!("{name}, over vhost-user: the front end is sent away: {why}")),
     }
 }
 
-/// What a front end has said.
-struct Talk {
+/// Settings that a front end has sent.
+struct FrontEndSettings {
     seat: Seat,
     export: Export,
     features: u64,
     memory: Option<Arc<Memory>>,
     area: Option<Arc<Area>>,
-    queues: Vec<Said>,
+    queues: Vec<QueueSettings>,
 }
 
-/// What it has said of a queue.
+/// Settings that a front end has sent for a queue.
 #[derive(Default)]
-struct Said {
+struct QueueSettings {
     entries: u16,
-    /// Table, available ring, used ring, as the front end has them.
+    /// Addresses of descriptor table, available ring and used ring in the front end.
     places: Option<[u64; 3]>,
-    /// Where its driver is.
+    /// Index of the next available entry.
     base: u16,
     kick: Option<Arc<OwnedFd>>,
     call: Option<Arc<OwnedFd>>,
@@ -120,23 +122,23 @@ fn refused(why: &'static str) -> Error {
 fn event(file: Option<File>) -> Result<Option<Arc<OwnedFd>>> {
     let Some(file) = file else { return Ok(None) };
     check_event(&file).map_err(Error::ReqHandlerError)?;
-    // So that nobody has to wait who writes there.
+    // Non-blocking, so that a write to it never delays the server.
     let set = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags | OFlags::NONBLOCK));
     set.map_err(|errno| Error::ReqHandlerError(errno.into()))?;
     Ok(Some(Arc::new(file.into())))
 }
 
-impl Talk {
+impl FrontEndSettings {
     fn new(seat: Seat, export: Export) -> Self {
-        let queues = (0..QUEUES_MAX).map(|_| Said::default()).collect();
+        let queues = (0..QUEUES_MAX).map(|_| QueueSettings::default()).collect();
         Self { seat, export, features: 0, memory: None, area: None, queues }
     }
 
-    fn said(&mut self, queue: u32) -> Result<&mut Said> {
+    fn said(&mut self, queue: u32) -> Result<&mut QueueSettings> {
         self.queues.get_mut(queue as usize).ok_or(Error::InvalidParam)
     }
 
-    /// Starts a queue if all is known of it, and it may.
+    /// Starts a queue once its settings are complete and it is enabled.
     fn start(&mut self, queue: u32) -> Result<()> {
         let is_always_enabled =
             self.features & VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits() == 0;
@@ -152,8 +154,8 @@ impl Talk {
         ring.set_next_avail(base);
         ring.set_event_idx(features & 1 << VIRTIO_RING_F_EVENT_IDX != 0);
         let index = u16::try_from(queue).expect("there are 64 at most");
-        let start = Start { ring, memory, area, index, kick, call };
-        let made = GuestQueue::new(start).map_err(|_| {
+        let parts = QueueParts { ring, memory, area, index, kick, call };
+        let made = GuestQueue::new(parts).map_err(|_| {
             refused("a queue does not fit the memory for requests in flight, or lies outside")
         })?;
         self.said(queue)?.is_running = true;
@@ -161,7 +163,7 @@ impl Talk {
         self.seat.send(Order::Start { guest, queue: index, made, features })
     }
 
-    /// Stops a queue, when all that it asked is answered.
+    /// Stops a queue and waits until all of its requests are answered.
     fn stop(&mut self, queue: u32) -> Result<()> {
         if !self.said(queue)?.is_running {
             return Ok(());
@@ -179,7 +181,7 @@ impl Talk {
         for queue in 0..u32::from(QUEUES_MAX) {
             self.stop(queue)?;
             let call = self.said(queue)?.call.take();
-            *self.said(queue)? = Said { call, ..Said::default() };
+            *self.said(queue)? = QueueSettings { call, ..QueueSettings::default() };
         }
         Ok(())
     }
@@ -203,7 +205,7 @@ fn ring(memory: &Memory, entries: u16, places: [u64; 3]) -> Result<Queue> {
     if ring.is_valid(&memory.guest) { Ok(ring) } else { Err(outside()) }
 }
 
-impl VhostUserBackendReqHandlerMut for Talk {
+impl VhostUserBackendReqHandlerMut for FrontEndSettings {
     fn set_owner(&mut self) -> Result<()> {
         Ok(())
     }

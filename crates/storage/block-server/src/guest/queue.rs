@@ -10,36 +10,38 @@ use super::chain::{Chain, Malformed};
 use super::inflight::{Area, Tracker};
 use super::memory::Memory;
 
-/// A queue says what cannot be. It is not looked at any more.
+/// Error of a queue with invalid indexes or addresses. The queue is not read any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Broken;
 
-/// One queue of a guest's disk.
+/// Queue of a guest's disk.
 #[derive(Debug)]
 pub(crate) struct GuestQueue {
     ring: Queue,
     pub memory: Arc<Memory>,
     tracker: Option<Tracker>,
-    /// What was in flight when a server was killed, first.
+    /// Heads that were in flight when an earlier server was killed; they are taken first.
     again: VecDeque<u16>,
-    /// Of each head: whether it was taken, by this server or one before, and not used.
+    /// By head: true if this or an earlier server has taken the request and not given it back.
     is_taken: Vec<bool>,
-    /// How many were taken by this one and are not given back.
+    /// Number of requests that this server has taken and not given back.
     asked: u16,
     has_used: bool,
-    /// Nothing new is taken.
+    /// True once no new requests are taken.
     is_leaving: bool,
     is_broken: bool,
     pub kick: Arc<OwnedFd>,
     pub call: Option<Arc<OwnedFd>>,
-    /// The ring's name for looking for its kicks, and which of its queues' beginnings this was.
+    /// Number of the ring's poll for kicks.
     pub watch: Option<u32>,
+    /// Count of the VM's queue starts at which this queue was started. Kicks of an earlier start
+    /// are ignored.
     pub era: u32,
 }
 
-/// What makes a queue.
-pub(crate) struct Start {
-    /// Its size, its addresses, and where its driver was.
+/// Parts of a new queue.
+pub(crate) struct QueueParts {
+    /// Size, addresses and next available index.
     pub ring: Queue,
     pub memory: Arc<Memory>,
     pub area: Option<Arc<Area>>,
@@ -49,10 +51,10 @@ pub(crate) struct Start {
 }
 
 impl GuestQueue {
-    /// Goes on where the guest has seen its last request used: what was in flight is asked again, and behind
-    /// that comes what nobody has taken.
-    pub fn new(start: Start) -> Result<Self, Broken> {
-        let Start { mut ring, memory, area, index, kick, call } = start;
+    /// Continues behind the last request that the guest has seen used: requests that were in flight
+    /// come first, then requests that nobody has taken.
+    pub fn new(parts: QueueParts) -> Result<Self, Broken> {
+        let QueueParts { mut ring, memory, area, index, kick, call } = parts;
         let size = ring.size();
         let used = ring.used_idx(&memory.guest, Ordering::Acquire).map_err(|_| Broken)?;
         ring.set_next_used(used.0);
@@ -86,7 +88,7 @@ impl GuestQueue {
         Ok(queue)
     }
 
-    /// The head of the next request, if there is one.
+    /// Takes the head of the next request; none if there is none.
     pub fn take(&mut self) -> Result<Option<u16>, Broken> {
         if self.is_broken {
             return Ok(None);
@@ -111,13 +113,14 @@ impl GuestQueue {
         Ok(Some(head))
     }
 
-    /// What a request says.
+    /// Memory of a taken request.
     pub fn chain(&self, head: u16) -> Result<Chain, Malformed> {
         let table = GuestAddress(self.ring.desc_table());
         Chain::follow(&self.memory.guest, table, self.ring.size(), head)
     }
 
-    /// Gives a request back, in which so many bytes were written.
+    /// Puts a request into the used ring. `written` counts the bytes that were written into its
+    /// memory.
     pub fn give_back(&mut self, head: u16, written: u32) -> Result<(), Broken> {
         if let Some(tracker) = &mut self.tracker {
             tracker.link(head);
@@ -132,12 +135,13 @@ impl GuestQueue {
         Ok(())
     }
 
-    /// Kicks are not needed for now.
+    /// Tells the guest that kicks are not needed.
     pub fn quiet(&mut self) -> Result<(), Broken> {
         self.ring.disable_notification(&self.memory.guest).map_err(|_| Broken)
     }
 
-    /// Kicks are needed. Whether something came meanwhile, which needs none.
+    /// Tells the guest that kicks are needed. Returns true if a request came meanwhile, for which
+    /// no kick will follow.
     pub fn listen(&mut self) -> Result<bool, Broken> {
         if self.is_broken || self.is_leaving {
             return Ok(false);
@@ -145,7 +149,7 @@ impl GuestQueue {
         self.ring.enable_notification(&self.memory.guest).map_err(|_| Broken)
     }
 
-    /// Whether the guest is to be told of what was given back since it was asked last.
+    /// Returns true if the guest wants a call for what was given back since the last time.
     pub fn wants_call(&mut self) -> Result<bool, Broken> {
         if !std::mem::take(&mut self.has_used) {
             return Ok(false);
@@ -153,27 +157,27 @@ impl GuestQueue {
         self.ring.needs_notification(&self.memory.guest).map_err(|_| Broken)
     }
 
-    /// Takes nothing new from now on.
+    /// Stops taking new requests.
     pub fn leave(&mut self) {
         self.is_leaving = true;
     }
 
-    /// It made no sense.
+    /// Marks the queue as broken.
     pub fn give_up(&mut self) {
         self.is_broken = true;
     }
 
-    /// Whether it leaves, and all that was asked is answered.
+    /// Returns true if the queue is leaving and all of its requests are answered.
     pub fn has_left(&self) -> bool {
         self.is_leaving && self.is_idle()
     }
 
-    /// Whether nothing is asked.
+    /// Returns true if no request is under way.
     pub fn is_idle(&self) -> bool {
         self.asked == 0 && (self.again.is_empty() || self.is_broken)
     }
 
-    /// Where its driver will find the next one.
+    /// Index of the next available entry, at which another server may continue.
     pub fn next(&self) -> u16 {
         self.ring.next_avail()
     }

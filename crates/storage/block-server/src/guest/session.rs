@@ -15,42 +15,42 @@ use crate::buffer::Pool;
 use crate::{Buffer, Limits};
 use state_machine::Slab;
 
-/// A machine that has a disk.
+/// VM that has a disk over vhost-user.
 pub(crate) struct Guest {
-    /// Which.
+    /// Place of the disk.
     pub disk: usize,
     stream: UnixStream,
     terms: Option<Terms>,
     queues: Vec<Option<GuestQueue>>,
-    /// Queues in which something may be.
+    /// Queues that may have new requests.
     ready: VecDeque<u16>,
     open: Slab<Open>,
-    /// Bytes of what is open.
+    /// Bytes of the open requests.
     bytes: u64,
-    /// Who waits for a queue to be empty.
+    /// Queues that are to stop, with the reply for each.
     leaving: Vec<(u16, SyncSender<u16>)>,
-    /// Parts that a disk has.
+    /// Number of parts that a disk has.
     pub parts: usize,
-    /// Kicks that the ring looks for.
+    /// Number of the ring's polls for kicks.
     pub watches: usize,
     pub is_gone: bool,
-    /// How often a queue of it was begun.
+    /// Number of queue starts so far.
     pub eras: u32,
 }
 
-/// A request until it is given back.
+/// Request that is not given back yet.
 struct Open {
     queue: u16,
     head: u16,
     chain: Chain,
     command: Command,
     bytes: u64,
-    /// Parts without an answer.
+    /// Number of parts without an answer.
     left: u64,
     result: Result<(), Code>,
 }
 
-/// What a disk is to be asked, in parts of at most so many bytes.
+/// Request for a disk, in parts of at most `most` bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
     pub open: u32,
@@ -60,14 +60,15 @@ pub(crate) struct Job {
     pub most: u64,
 }
 
-/// A part of a request that a disk has: of which, and from which of its bytes on.
+/// RequestPart of a request that a disk has: the number of the open request, and the offset of the part in
+/// bytes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct RequestPart {
     pub open: u32,
     pub at: u64,
 }
 
-/// Bytes before a read's or write's in what is readable.
+/// Length of the request head before the data, in bytes.
 const HEAD: u64 = 16;
 
 impl Guest {
@@ -102,14 +103,14 @@ impl Guest {
         self.queues.get_mut(usize::from(queue))?.as_mut()
     }
 
-    /// Its memory is elsewhere from now on.
+    /// Replaces the memory of all queues.
     pub fn moved(&mut self, memory: &Arc<Memory>) {
         for queue in self.queues.iter_mut().flatten() {
             queue.memory = Arc::clone(memory);
         }
     }
 
-    /// A queue takes nothing new, and this is told when it is empty.
+    /// Stops taking requests of a queue, and replies once the queue is empty.
     pub fn leave(&mut self, queue: u16, reply: SyncSender<u16>) {
         if let Some(leaving) = self.queue(queue) {
             leaving.leave();
@@ -117,13 +118,13 @@ impl Guest {
         }
     }
 
-    /// Queues that are empty are gone, and who waits for it is told.
+    /// Removes the leaving queues that are empty, and sends their replies.
     pub fn let_go(&mut self) {
         let waiting = std::mem::take(&mut self.leaving);
         for (queue, reply) in waiting {
             match self.queues[usize::from(queue)].take_if(|queue| queue.has_left()) {
                 Some(left) => {
-                    // A front end that has gone meanwhile does not want to know.
+                    // An error means that the front end has gone meanwhile.
                     let _ = reply.send(left.next());
                 }
                 None => self.leaving.push((queue, reply)),
@@ -131,7 +132,8 @@ impl Guest {
         }
     }
 
-    /// Nobody is there any more; what a disk has goes on. Gives the kicks that need not be looked for.
+    /// Drops all queues of a front end that disconnected; parts that a disk has go on. Returns the
+    /// polls to end.
     pub fn gone(&mut self) -> Vec<u32> {
         self.is_gone = true;
         self.ready.clear();
@@ -139,7 +141,7 @@ impl Guest {
         self.queues.drain(..).flatten().filter_map(|queue| queue.watch).collect()
     }
 
-    /// Takes nothing more. Gives the kicks that need not be looked for.
+    /// Stops taking requests. Returns the polls to end.
     pub fn end(&mut self) -> Vec<u32> {
         let queues = self.queues.iter_mut().flatten();
         queues
@@ -150,19 +152,19 @@ impl Guest {
             .collect()
     }
 
-    /// Nothing more is said to its front end, whose thread tells of its end then.
+    /// Closes the connection; the front end's thread then reports its end.
     pub fn hang_up(&self) {
-        // One that is gone already is not an error.
+        // An error means that the front end has gone already.
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 
-    /// Whether all that was asked is answered, once it ends.
+    /// Returns true if no request is under way and no poll is left.
     pub fn is_settled(&self) -> bool {
         let is_idle = self.is_gone || self.queues.iter().flatten().all(GuestQueue::is_idle);
         is_idle && self.watches == 0
     }
 
-    /// Something may be in a queue.
+    /// Marks a queue that may have new requests.
     pub fn is_ready(&mut self, queue: u16) {
         if self.ready.contains(&queue) {
             return;
@@ -174,18 +176,19 @@ impl Guest {
         }
     }
 
-    /// Whether something is left that can be taken now.
+    /// Returns true if more requests can be taken now.
     pub fn has_more(&self, limits: &Limits) -> bool {
         !self.ready.is_empty() && !self.is_full(limits)
     }
 
     fn is_full(&self, limits: &Limits) -> bool {
-        // One at least, or nobody would ever be served.
+        // At least one: a limit of zero would serve nobody.
         self.open.len() >= limits.requests_in_flight.max(1)
             || self.bytes >= limits.bytes_in_flight.max(1) as u64
     }
 
-    /// The next thing that a disk is to be asked. What can be answered here, is; `budget` is of both.
+    /// Takes the next request for a disk, and answers requests that need no disk. Each of either
+    /// kind takes one of `budget`.
     pub fn next(&mut self, limits: &Limits, most: u64, budget: &mut usize) -> Option<Job> {
         while let Some(&at) = self.ready.front() {
             if self.is_full(limits) || *budget == 0 {
@@ -211,7 +214,7 @@ impl Guest {
         None
     }
 
-    /// What a queue said, or that it is not looked at any more.
+    /// Unwraps a queue's result; an error marks the queue as broken.
     fn keep<T>(&mut self, queue: u16, said: Result<T, Broken>) -> Option<T> {
         if said.is_err()
             && let Some(broken) = self.queue(queue)
@@ -225,7 +228,7 @@ impl Guest {
         let queue = self.queues[usize::from(at)].as_mut().expect("it was just asked");
         let chain = queue.chain(head).ok().filter(|chain| chain.writable.bytes() > 0);
         let Some(chain) = chain else {
-            // There is no place for a word about it.
+            // The chain has no room for a status.
             let given = queue.give_back(head, 0);
             self.keep(at, given);
             return None;
@@ -252,7 +255,7 @@ impl Guest {
         None
     }
 
-    /// The memory of a part: of a write, its bytes. None where the guest has no such memory.
+    /// Buffer for a part, filled if it is a write. None if the guest has no such memory.
     pub fn data(&self, job: &Job, at: u64, length: u32, pool: &mut Pool) -> Option<Buffer> {
         let bytes = length as usize;
         match job.command {
@@ -272,8 +275,8 @@ impl Guest {
         }
     }
 
-    /// A part is answered, and a request with its last.
-    pub fn answered(&mut self, part: Part, result: Result<(), Code>, data: &[u8]) {
+    /// Takes the answer of a part. The last part answers the request.
+    pub fn answered(&mut self, part: RequestPart, result: Result<(), Code>, data: &[u8]) {
         let open = &mut self.open[part.open];
         open.left -= 1;
         let mut result = result;
@@ -300,12 +303,13 @@ impl Guest {
         self.give_back(queue, head, &chain, done);
     }
 
-    /// Ends a request: so many bytes were written for it, or it failed.
+    /// Answers a request: `done` has the number of bytes written into its memory, or the status of
+    /// a failure.
     fn give_back(&mut self, at: u16, head: u16, chain: &Chain, done: Result<usize, Status>) {
         let Some(queue) = self.queue(at) else { return };
         let (status, written) = match done {
             Ok(written) => (OK, written + 1),
-            // Bytes are counted from the front, where nothing was written.
+            // The used ring counts bytes from the front, where a failed request wrote nothing.
             Err(Status(status)) => (status, usize::from(chain.writable.bytes() == 1)),
         };
         let last = chain.writable.bytes() - 1;
@@ -315,14 +319,15 @@ impl Guest {
         self.keep(at, given);
     }
 
-    /// Tells the guest what was given back.
+    /// Calls the guest for the queues that gave requests back.
     pub fn call(&mut self) {
         for at in 0..self.queues.len() {
             let Some(queue) = &mut self.queues[at] else { continue };
             if queue.wants_call() == Ok(true)
                 && let Some(call) = &queue.call
             {
-                // It never waits, and one that is told so often that it cannot count it is told enough.
+                // The eventfd does not block. If its counter is full, the guest has enough calls
+                // to read.
                 let _ = rustix::io::write(call, &1_u64.to_ne_bytes());
             }
         }

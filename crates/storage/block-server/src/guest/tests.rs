@@ -27,7 +27,8 @@ impl Random {
     }
 }
 
-/// Mostly what could be, so that more than the first look is reached.
+/// Draws a descriptor: most often one that could be valid, so that more than the first check is
+/// reached.
 fn descriptor(random: &mut Random) -> [u8; 16] {
     let mut bytes = [0; 16];
     let address = random.of(&[0, 16, 0x1000, 0x2000, 0x3ff0, 0x4000, u64::MAX, u64::MAX - 15]);
@@ -42,7 +43,7 @@ fn descriptor(random: &mut Random) -> [u8; 16] {
 }
 
 #[test]
-fn whatever_descriptors_say_what_is_asked_lies_within_the_disk_and_fits_its_memory() {
+fn arbitrary_descriptors_decode_to_requests_within_the_disk() {
     let memory = GuestMemoryMmap::<()>::from_ranges(&[(GuestAddress(0), 0x4000)]).unwrap();
     let abilities = Abilities::TRIM | Abilities::WRITE_ZEROES | Abilities::FLUSH;
     let blocks = BlockSizes::new(512, 4096, 32 << 20).unwrap();

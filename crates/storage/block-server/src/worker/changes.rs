@@ -1,4 +1,4 @@
-//! Disks that come and go while a server runs.
+//! Disks that are added and withdrawn while a server runs.
 
 use std::io;
 use std::sync::mpsc::SyncSender;
@@ -7,26 +7,27 @@ use std::time::Instant;
 use super::Worker;
 use crate::{Disk, StartError};
 
-/// What a server's owner wants of its disks.
+/// Change of a server's disks, with the channel for its result.
 pub(crate) enum Change {
-    /// One more is offered.
+    /// Offers one more disk.
     Add(Box<dyn Disk>, SyncSender<Result<(), StartError>>),
-    /// One is offered no more; told when nobody has it, or that there is none.
+    /// Withdraws a disk. The result comes when no client has it, or at once if no disk has this
+    /// name.
     Withdraw(String, SyncSender<Result<(), StartError>>),
 }
 
-/// A disk that is not offered any more.
+/// Withdrawn disk that a client still has.
 pub(super) struct Leaving {
     place: usize,
     tell: Vec<SyncSender<Result<(), StartError>>>,
-    /// Who has all of his answers and has not taken them by then is cut off.
+    /// Time at which clients are cut off that have all answers and do not read them.
     pub until: Instant,
 }
 
 impl Worker {
     pub(super) fn take_changes(&mut self) -> io::Result<()> {
         while let Ok(change) = self.changes.try_recv() {
-            // Whoever asked may have gone.
+            // The caller may have gone.
             match change {
                 Change::Add(disk, tell) => drop(tell.send(self.add(disk))),
                 Change::Withdraw(name, tell) => self.withdraw(&name, tell)?,
@@ -50,7 +51,7 @@ impl Worker {
         self.leaving.iter_mut().find(|leaving| core.export(leaving.place).name() == name)
     }
 
-    /// Nobody gets the disk any more; who has it is answered what he asked, and goes.
+    /// Withdraws a disk: its clients are answered and then disconnected.
     fn withdraw(&mut self, name: &str, tell: SyncSender<Result<(), StartError>>) -> io::Result<()> {
         if let Some(leaving) = self.leaving_of(name) {
             leaving.tell.push(tell);
@@ -69,7 +70,7 @@ impl Worker {
         self.attend()
     }
 
-    /// Disks that nobody has any more are closed.
+    /// Closes withdrawn disks that no client has any more.
     pub(super) fn let_leave(&mut self) -> io::Result<()> {
         for mut leaving in std::mem::take(&mut self.leaving) {
             let now = Instant::now();

@@ -1,4 +1,4 @@
-//! A client that waits: sockets of the standard library around the protocol's machine.
+//! Blocking client: sockets of the standard library around the protocol's state machine.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -99,7 +99,7 @@ impl Client {
         Ok(self.ended.pop_first().unwrap())
     }
 
-    /// Whether nothing comes but the end.
+    /// Returns true if the connection ends without another answer.
     pub fn wait_any_is_over(&mut self) -> bool {
         self.wait_any().is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock)
     }
@@ -175,7 +175,7 @@ fn more(stream: &mut dyn Stream, held: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// What comes until the other side closes, in whatever way.
+/// Bytes received until the other side closes, orderly or not.
 pub(crate) fn rest(stream: &mut dyn Stream) -> Vec<u8> {
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {

@@ -14,7 +14,7 @@ use crate::machine::Machine;
 const WRITE: Operation = Operation::Write { fua: false };
 
 #[test]
-fn a_disk_that_comes_later_is_served_beside_the_others_and_no_two_have_one_name() {
+fn added_disk_is_served_and_its_name_must_be_new() {
     let served = Served::of(vec![ram("first", 1 << 20)], Limits::default());
     let mut first = Client::open(served.place(), "first").unwrap();
     assert!(Client::open(served.place(), "second").is_err(), "it is not there yet");
@@ -36,7 +36,7 @@ fn a_disk_that_comes_later_is_served_beside_the_others_and_no_two_have_one_name(
 }
 
 #[test]
-fn what_was_asked_of_a_disk_that_goes_is_answered_and_then_its_clients_are_gone() {
+fn withdrawn_disk_answers_its_clients_then_disconnects_them() {
     let (disk, gate) = Gated::with_gate(1 << 20, None);
     let served = Served::of(vec![disk, ram("other", 1 << 20)], Limits::default());
     let mut client = Client::open(served.place(), "vm").unwrap();
@@ -106,7 +106,7 @@ fn serve(directory: &Path) -> Running {
 }
 
 #[test]
-fn a_machine_whose_disk_goes_is_hung_up_on_and_lets_itself_in_when_one_of_that_name_comes() {
+fn vm_of_a_withdrawn_disk_reconnects_when_the_disk_returns() {
     let directory = TempDir::new().unwrap();
     let running = serve(directory.path());
     let socket = directory.path().join("v");

@@ -18,7 +18,7 @@ fn header(kind: u8, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
     [&MAGIC[..], &[0, 0, 0, kind], &numbers.concat()].concat()
 }
 
-/// Whether somebody else is served.
+/// Checks that another client is served.
 fn is_fine(served: &Served) {
     let mut client = Client::open(served.place(), "vm").unwrap();
     client.write(4096, &[9; 4096]).unwrap();
@@ -61,7 +61,7 @@ fn one_client_too_many_is_sent_away_and_the_others_stay() {
 }
 
 #[test]
-fn a_client_that_asks_and_never_listens_fills_its_own_share_only() {
+fn client_that_never_reads_fills_only_its_own_share() {
     let served = Served::ram(1 << 20);
     let mut socket = std::os::unix::net::UnixStream::connect(served.socket()).unwrap();
     drop(Client::over(Box::new(socket.try_clone().unwrap()), "vm", true).unwrap());
@@ -115,7 +115,7 @@ fn clients_that_stall_in_the_middle_delay_nobody() {
 }
 
 #[test]
-fn a_client_that_vanishes_in_the_middle_of_a_write_has_written_nothing() {
+fn client_gone_in_the_middle_of_a_write_wrote_nothing() {
     let served = Served::ram(1 << 20);
     let mut client = Client::open(served.place(), "vm").unwrap();
     client.write(0, &[1; 8192]).unwrap();
@@ -128,7 +128,7 @@ fn a_client_that_vanishes_in_the_middle_of_a_write_has_written_nothing() {
 }
 
 #[test]
-fn what_a_client_that_vanished_had_asked_is_carried_out_and_told_to_nobody() {
+fn requests_of_a_vanished_client_are_carried_out() {
     let (disk, gate) = Gated::with_gate(1 << 20, None);
     let served = Served::of(vec![disk], Limits::default());
     let mut client = Client::open(served.place(), "vm").unwrap();
@@ -201,7 +201,7 @@ fn who_never_chooses_a_disk_goes_and_who_has_one_stays() {
 }
 
 #[test]
-fn an_error_of_the_disk_is_an_error_to_the_client_and_never_zeroes() {
+fn disk_error_is_a_client_error_and_never_zeroes() {
     let (disk, gate) = Gated::with_gate(1 << 20, Some(Code::NoSpace));
     let served = Served::of(vec![disk], Limits::default());
     gate.open(100);

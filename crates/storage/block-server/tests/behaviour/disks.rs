@@ -33,7 +33,7 @@ impl Served {
         self.directory.path().join("s")
     }
 
-    /// What other programs are told.
+    /// Address of an export for other programs.
     pub fn uri(&self, export: &str) -> String {
         format!("nbd+unix:///{export}?socket={}", self.socket().display())
     }

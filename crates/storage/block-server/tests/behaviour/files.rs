@@ -17,7 +17,7 @@ fn refused(path: &Path) -> String {
 }
 
 #[test]
-fn only_files_and_devices_that_exist_are_disks_and_nothing_is_made() {
+fn only_existing_files_and_devices_are_disks() {
     let directory = directory();
     let missing = directory.path().join("missing");
     assert!(refused(&missing).contains("missing"));
@@ -59,14 +59,14 @@ fn a_file_that_is_being_let_go_is_waited_for() {
     });
 }
 
-/// How often this process has a file open.
+/// Number of times that this process has a file open.
 fn openers(path: &Path) -> usize {
     let files = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
     files.filter(|file| std::fs::read_link(file.path()).is_ok_and(|to| to == path)).count()
 }
 
 #[test]
-fn a_size_that_is_no_multiple_of_the_block_is_refused_with_one_that_is() {
+fn size_off_the_block_is_refused_with_a_hint_of_one_that_fits() {
     let directory = directory();
     let path = directory.path().join("disk");
     std::fs::File::create(&path).unwrap().set_len(10_000).unwrap();

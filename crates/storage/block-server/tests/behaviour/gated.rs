@@ -18,7 +18,7 @@ pub(crate) struct Gated {
     fails: Option<Code>,
 }
 
-/// What lets requests go, and tells that they came.
+/// Gate that lets requests go, and counts those that came.
 pub(crate) struct Gate {
     gate: Arc<OwnedFd>,
     came: Receiver<Command>,

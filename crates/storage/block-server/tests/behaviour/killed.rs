@@ -115,10 +115,10 @@ fn connect(directory: &Path) -> Client {
     Client::open(&Place::Unix(directory.join("s")), "vm").unwrap()
 }
 
-/// What a client keeps of the blocks that it writes.
+/// Client with a model of the blocks that it writes.
 struct Writer {
     random: Random,
-    /// What each block must hold, by answered writes.
+    /// Content of each block by answered writes.
     model: BTreeMap<u64, u8>,
     /// Writes without an answer, in their order.
     open: Vec<(u64, u8)>,
@@ -172,7 +172,7 @@ impl Writer {
 }
 
 #[test]
-fn killed_servers_lose_nothing_that_was_answered_and_what_is_sent_again_stays_in_order() {
+fn killed_servers_keep_answered_writes_and_the_order_of_resends() {
     let directory = TempDir::new().unwrap();
     let directory = directory.path();
     std::fs::File::create(directory.join("disk")).unwrap().set_len(SIZE).unwrap();

@@ -21,7 +21,7 @@ fn one_server_listens_on_sockets_of_all_kinds() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("s");
     let listen = [unix(&path), tcp("127.0.0.1:0"), tcp("[::1]:0")];
-    // A machine may have no IPv6.
+    // A host may have no IPv6.
     let is_six = std::net::TcpListener::bind("[::1]:0").is_ok();
     let listen = if is_six { &listen[..] } else { &listen[..2] };
     let running = start(vec![ram("a", 4096), ram("b", 8192)], listen, Limits::default()).unwrap();
@@ -47,7 +47,7 @@ fn the_network_hears_nothing_in_the_clear() {
 }
 
 #[test]
-fn the_socket_of_a_server_that_was_killed_is_taken_over_and_one_in_use_is_not() {
+fn socket_of_a_killed_server_is_taken_over_but_not_one_in_use() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("s");
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());

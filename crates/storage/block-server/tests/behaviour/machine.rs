@@ -1,5 +1,5 @@
-//! A machine's driver and its front end: virtio-blk over vhost-user, with memory and a list of requests in flight
-//! that stay when the server goes.
+//! Driver and front end of a VM: virtio-blk over vhost-user. The VM's memory and its record of requests in flight
+//! stay when the server goes.
 
 use std::fs::File;
 use std::io;
@@ -23,18 +23,18 @@ use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 /// A test that hangs fails instead.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Entries of the queue, and where everything is in the machine's memory.
+/// Entries of the queue, and addresses in the VM's memory.
 pub(crate) const ENTRIES: u16 = 128;
 const BASE: u64 = 1 << 20;
 const AVAILABLE: u64 = BASE + 4096;
 const USED: u64 = BASE + 8192;
 const SLOTS: u64 = BASE + 65536;
-/// A request's head, its status, and its bytes.
+/// Bytes of a slot: head, status and data of a request.
 const SLOT_BYTES: u64 = 256 << 10;
 const STATUS_AT: u64 = 64;
 const DATA_AT: u64 = 4096;
 pub(crate) const DATA_MAX: u64 = SLOT_BYTES - DATA_AT;
-/// Requests at once: each has descriptors for its head, two pieces of bytes, and its status.
+/// Most requests at once: each has descriptors for its head, two pieces of data, and its status.
 pub(crate) const REQUESTS: u16 = ENTRIES / 4;
 const MEMORY: usize = 16 << 20;
 
@@ -45,33 +45,33 @@ pub(crate) const GET_ID: u32 = 8;
 pub(crate) const DISCARD: u32 = 11;
 pub(crate) const WRITE_ZEROES: u32 = 13;
 
-/// Of a descriptor: another one follows; it is written to.
+/// Flags of a descriptor: another one follows; the device writes to it.
 const NEXT: u16 = 1;
 const WRITE: u16 = 2;
-/// Of features: flushes, version 1, used and available events, and those of the protocol.
+/// Features: flushes, version 1, used and available events, and those of the protocol.
 const FEATURES: u64 = 1 << 9 | 1 << 13 | 1 << 14 | 1 << 32;
 const EVENTS: u64 = 1 << 29;
 const PROTOCOL: u64 = 1 << 30;
 
 pub(crate) struct Machine {
     pub memory: GuestMemoryMmap,
-    /// Bytes of memory that it says it has beside those.
+    /// Bytes of memory that the VM reports beyond those that it has.
     pub lie: u64,
     front_end: Option<Frontend>,
     in_flight: Option<(VhostUserInflight, File)>,
     kick: EventFd,
     call: EventFd,
-    /// The same event, to be waited for.
+    /// Waits for `call`.
     called: Epoll,
     features: u64,
     free: Vec<u16>,
     asked: u16,
     seen: u16,
-    /// Of each slot: what it asks, and of how many bytes.
+    /// Kind and bytes of the request of each slot.
     open: Vec<Option<(u32, u32)>>,
 }
 
-/// What became of a request: its slot, its status, and of a read its bytes.
+/// Answer to a request: slot, status, and the bytes of a read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub slot: u16,
@@ -79,7 +79,7 @@ pub(crate) struct Answer {
     pub data: Vec<u8>,
 }
 
-/// Memory as QEMU has it, or such that its owner could shrink, or of pages of another kind.
+/// Memory like QEMU's, memory that its owner could shrink, or memory of other pages.
 pub(crate) fn memory(is_sealed: bool, pages: MemfdFlags) -> GuestMemoryMmap {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | pages;
     let file = memfd_create("machine", flags).unwrap();
@@ -94,7 +94,7 @@ pub(crate) fn memory(is_sealed: bool, pages: MemfdFlags) -> GuestMemoryMmap {
 }
 
 impl Machine {
-    /// A machine that has no disk yet.
+    /// Creates a VM that has no disk yet.
     pub fn new(has_events: bool) -> Self {
         let event = || EventFd::new(EFD_NONBLOCK).unwrap();
         let call = event();

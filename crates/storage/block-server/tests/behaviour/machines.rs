@@ -1,4 +1,4 @@
-//! Disks over vhost-user: what machines read and write, what they lie, and what is left when one side goes.
+//! Disks over vhost-user: reads and writes of VMs, false claims of VMs, and recovery when one side goes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ const IO_ERROR: u8 = 1;
 const UNSUPPORTED: u8 = 2;
 /// Descriptors of a request that comes where something else is not to come.
 const SOON: Duration = Duration::from_millis(300);
-/// Nothing that a test waits for takes so long.
+/// Time after which a wait has failed.
 const LATE: Duration = Duration::from_secs(60);
 const NEXT: u16 = 1;
 const WRITE: u16 = 2;
@@ -214,12 +214,12 @@ fn what_a_machine_asks_that_cannot_be_is_an_error_to_it() {
 /// Where, how many bytes, of what kind, and which one follows.
 type Descriptor = (u64, u32, u16, u16);
 
-/// Where descriptors of the tests below point: a head that reads sector 0, and bytes.
+/// Address for the descriptors of the tests below: a head that reads sector 0, and bytes.
 const HEAD: u64 = (1 << 20) + 65536;
 const BYTES: u64 = HEAD + 4096;
 
 #[test]
-fn chains_that_make_no_sense_are_given_back_with_nothing_in_them() {
+fn invalid_chains_are_given_back_empty() {
     let both = Both::of(ram("vm", SIZE));
     let mut machine = both.machine(false);
     let outside = 1 << 40;
@@ -266,7 +266,7 @@ fn chains_that_make_no_sense_are_given_back_with_nothing_in_them() {
 }
 
 impl Both {
-    /// Another machine in the place of one.
+    /// Replaces a VM by another.
     fn again(&self, machine: Machine) -> Machine {
         drop(machine);
         self.machine(false)
@@ -309,7 +309,7 @@ fn a_table_of_descriptors_elsewhere_is_followed_once() {
 }
 
 #[test]
-fn a_queue_that_says_what_cannot_be_is_left_and_others_are_served() {
+fn broken_queue_is_ignored_and_others_are_served() {
     let both = Both::of(ram("vm", SIZE));
     for lie in ["a leap", "a head beyond the table", "a head that is in flight"] {
         let mut machine = both.machine(false);
@@ -371,7 +371,7 @@ fn a_disk_that_is_not_served_cannot_be_had() {
 }
 
 #[test]
-fn one_machine_at_a_time_has_a_disk_and_the_next_one_waits_a_little() {
+fn disk_has_one_vm_at_a_time_and_the_next_one_waits() {
     let both = Both::of(ram("vm", SIZE));
     let mut first = both.machine(false);
     let path = both.directory.path().join("v");
@@ -387,7 +387,7 @@ fn one_machine_at_a_time_has_a_disk_and_the_next_one_waits_a_little() {
 }
 
 #[test]
-fn a_machine_that_comes_back_to_the_same_server_is_answered_what_was_in_flight() {
+fn reconnected_vm_is_answered_what_was_in_flight() {
     let (gated, gate) = Gated::with_gate(SIZE, None);
     let both = Both::of(gated);
     let mut machine = both.machine(true);
@@ -417,7 +417,7 @@ fn a_machine_that_comes_back_to_the_same_server_is_answered_what_was_in_flight()
 }
 
 #[test]
-fn a_server_that_ends_answers_what_it_took_and_the_next_one_goes_on() {
+fn ending_server_answers_and_the_next_one_continues() {
     let directory = directory();
     let path = directory.path().join("disk");
     let both = Both::of(file(&path, SIZE, Access::default()));
@@ -437,7 +437,7 @@ fn a_server_that_ends_answers_what_it_took_and_the_next_one_goes_on() {
 }
 
 #[test]
-fn a_queue_that_is_stopped_answers_what_it_took_and_is_where_it_says() {
+fn stopped_queue_answers_and_reports_its_next_index() {
     let (gated, gate) = Gated::with_gate(SIZE, None);
     let both = Both::of(gated);
     let mut machine = both.machine(false);
@@ -478,7 +478,7 @@ impl Disk for Pairs {
 
 /// Whoever is attended first, the server does not sleep on an answer that the other's request has brought.
 #[test]
-fn what_one_side_asks_that_lets_the_other_be_answered_does_so_at_once() {
+fn request_that_unblocks_another_front_end_does_so_at_once() {
     let both = Both::of(Box::new(Pairs(RamDisk::new("vm", SIZE).unwrap(), None)));
     let (mut machine, mut client) = (both.machine(false), both.client());
     let cookie = client.ask(nbd::client::Operation::Read, 0, 512, &[]).unwrap();

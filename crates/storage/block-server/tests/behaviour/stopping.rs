@@ -8,7 +8,7 @@ use crate::disks::Served;
 use crate::gated::Gated;
 
 #[test]
-fn what_was_asked_is_answered_before_the_end_and_the_rest_is_not() {
+fn stop_answers_received_requests_and_no_others() {
     let (disk, gate) = Gated::with_gate(1 << 20, None);
     let served = Served::of(vec![disk], Limits::default());
     let socket = served.socket();

@@ -8,7 +8,7 @@ use tilemark_block_server::{Access, FileDisk, Limits};
 use crate::disks::{Served, directory, file};
 use crate::flat::Random;
 
-/// Whether a program is there; says so if not.
+/// Returns true if a program is installed; prints a note if not.
 pub(crate) fn has(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
@@ -63,7 +63,7 @@ fn nbdinfo_is_told_what_there_is() {
 }
 
 #[test]
-fn nbdcopy_brings_and_fetches_every_byte_over_several_connections() {
+fn nbdcopy_copies_every_byte_over_several_connections() {
     if !has("nbdcopy") {
         return;
     }
@@ -80,7 +80,7 @@ fn nbdcopy_brings_and_fetches_every_byte_over_several_connections() {
     assert!(served.running.counts().connections >= 4, "{:?}", served.running.counts());
 }
 
-/// The same commands on the disk and on a plain file beside it.
+/// Runs equal commands on the disk and on a plain file beside it.
 #[test]
 fn qemu_io_leaves_the_same_bytes_as_on_a_plain_file() {
     if !has("qemu-io") {

@@ -1,27 +1,27 @@
 use crc_fast::{CrcAlgorithm, checksum};
 
-/// Bytes of a block, as an address.
+/// Bytes of a block, for addresses.
 pub const BLOCK: u64 = 4096;
-/// The same, as a length.
+/// Bytes of a block, for lengths.
 pub const BLOCK_BYTES: usize = 4096;
 
-/// Where the sum of a block is; it covers what lies before it.
+/// Offset of a block's checksum, which covers the bytes before it.
 const SUM_AT: usize = 4088;
 
 /// Sixteen bytes that name a set, a host or a disk.
 pub type Uuid = [u8; 16];
 
-/// The sum of a piece of data that lies within one block: CRC-32C (RFC 3720, B.4).
+/// Checksum of data within one block: CRC-32C (RFC 3720, B.4).
 pub fn block_sum(data: &[u8]) -> u32 {
     u32::try_from(checksum(CrcAlgorithm::Crc32Iscsi, data)).unwrap_or(u32::MAX)
 }
 
-/// The sum of a payload: CRC-64/NVME (NVM Express NVM command set 1.0, 5.2.1.3.4).
+/// Checksum of a payload: CRC-64/NVME (NVM Express NVM command set 1.0, 5.2.1.3.4).
 pub fn payload_sum(data: &[u8]) -> u64 {
     checksum(CrcAlgorithm::Crc64Nvme, data)
 }
 
-/// A block that is written field by field.
+/// Writer of a block, field by field.
 pub(super) struct Writer {
     pub(super) bytes: Box<[u8; BLOCK_BYTES]>,
 }
@@ -48,7 +48,7 @@ impl Writer {
         self.put(at, &value.to_le_bytes())
     }
 
-    /// The finished block, and its sum.
+    /// Finishes the block. Returns it and its checksum.
     pub(super) fn seal(mut self) -> (Box<[u8; BLOCK_BYTES]>, u64) {
         let sum = payload_sum(&self.bytes[..SUM_AT]);
         self.u64(SUM_AT, sum);
@@ -56,7 +56,7 @@ impl Writer {
     }
 }
 
-/// A block whose sum is right.
+/// Reader of a block with a valid checksum.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
@@ -64,7 +64,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// `None` if the sum is wrong, or there are not as many bytes.
+    /// Checks the block. `None` if the checksum is wrong or bytes are missing.
     pub(super) fn open(bytes: &'a [u8]) -> Option<Self> {
         let bytes = bytes.get(..BLOCK_BYTES)?;
         let sum = payload_sum(&bytes[..SUM_AT]);

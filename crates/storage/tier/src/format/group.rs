@@ -1,9 +1,9 @@
 use super::block::{BLOCK_BYTES, Reader, Uuid, Writer};
 use super::table::PAGE_BLOCKS;
 
-/// The most records of a group.
+/// Largest number of record places in a group.
 pub const GROUP_RECORDS: usize = 120;
-/// No chunk.
+/// Chunk number that means none.
 pub const NO_CHUNK: u32 = u32::MAX;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"TMGR");
@@ -11,44 +11,45 @@ const FORMAT: u16 = 1;
 const RECORDS_AT: usize = 128;
 const RECORD_BYTES: usize = 32;
 
-/// What a group is besides its records.
+/// Properties of a group besides its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(pub u32);
 
 impl Flags {
-    /// It ends its epoch.
+    /// The group ends its epoch.
     pub const EPOCH_END: Self = Self(1);
-    /// It holds nothing; it says what became durable.
+    /// The group has no records; it only carries the durable position.
     pub const SEAL: Self = Self(2);
-    /// The last of its chunk: the next group is at the start of the chunk it names.
+    /// The group is the last of its chunk: the next group is at the start of the chunk that it
+    /// names.
     pub const LINK: Self = Self(4);
 
-    /// Whether it has these.
+    /// Returns true if all flags of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// With these, too.
+    /// Adds the flags of `other`.
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-/// What a record says.
+/// Kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// Bytes were written; they follow the head.
+    /// Write; its bytes follow the head.
     Write = 1,
-    /// Bytes became zero.
+    /// Zeroing of bytes.
     Zero = 3,
-    /// The same, and the backing store may give the room back.
+    /// Zeroing of bytes that the backing store may deallocate.
     Trim = 4,
-    /// A page lies in a slot.
+    /// Map: a page lies in a slot.
     Map = 9,
-    /// It does not any more.
+    /// Unmap: a slot does not hold the page any more.
     Unmap = 10,
-    /// A disk's log begins later: in that chunk, with that group.
+    /// Start of a disk's log: it begins in that chunk, with that group.
     LogStart = 11,
 }
 
@@ -66,34 +67,36 @@ impl Kind {
     }
 }
 
-/// One entry of a group.
+/// Record of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// What it says.
+    /// Kind of the record.
     pub kind: Kind,
     /// Index of the disk.
     pub disk: u16,
-    /// Write, zero: bytes. Map: which blocks of the page are valid, a bit each. Log start: the chunk.
+    /// Write, zero: length in bytes. Map: valid blocks of the page, one bit each. Log start: the
+    /// chunk.
     pub bytes: u32,
-    /// Write, zero: first byte on the disk. Map, unmap: the page's number. Log start: the group's.
+    /// Write, zero: offset on the disk. Map, unmap: number of the page. Log start: number of the
+    /// group.
     pub offset: u64,
-    /// Write: sum of the payload. Map: the group of the disk's log up to which the page is true.
+    /// Write: checksum of the payload. Map: last group of the disk's log that the page includes.
     pub sum: u64,
     /// Map, unmap: the slot.
     pub place: u32,
     /// Map, log start: the disk's attachment ([`super::DiskEntry::tag`]).
     pub tag: u32,
-    /// Map: the sums of the page's blocks.
+    /// Map: checksums of the page's blocks.
     pub sums: Option<Box<[u32; PAGE_BLOCKS]>>,
 }
 
 impl Record {
-    /// How many places of a group it takes.
+    /// Number of places that the record takes in a group.
     pub const fn places(&self) -> usize {
         if self.sums.is_some() { 3 } else { 1 }
     }
 
-    /// Blocks of payload behind the head: as many as the bytes touch on the disk.
+    /// Number of payload blocks behind the head: as many as the bytes touch on the disk.
     pub fn payload_blocks(&self) -> u64 {
         match self.kind {
             Kind::Write => blocks_touched(self.offset, self.bytes),
@@ -102,51 +105,52 @@ impl Record {
     }
 }
 
-/// How many blocks of a disk a range touches.
+/// Number of blocks of a disk that a range touches.
 pub(crate) fn blocks_touched(offset: u64, bytes: u32) -> u64 {
     (offset + u64::from(bytes)).div_ceil(4096) - offset / 4096
 }
 
-/// The first block of a group.
+/// Head: the first block of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
-    /// Rises by one with each group of a log.
+    /// Number of the group; rises by one with each group of a log.
     pub seq: u64,
-    /// Sum of the head before it.
+    /// Checksum of the head before it.
     pub previous: u64,
-    /// Groups up to this one are durable.
+    /// Last group that was durable when this one was written.
     pub durable: u64,
-    /// Whose log: a disk, or the set itself for the pool.
+    /// Owner of the log: a disk, or the set itself for the pool.
     pub owner: Uuid,
-    /// Of that disk.
+    /// Generation of that disk.
     pub generation: u64,
-    /// Bytes of the log before this group.
+    /// Position: bytes of the log before this group.
     pub position: u64,
-    /// Bytes behind the head.
+    /// Bytes of payload behind the head.
     pub bytes: u32,
-    /// What else it is.
+    /// Further properties.
     pub flags: Flags,
-    /// Which epoch it belongs to.
+    /// Epoch that the group belongs to.
     pub epoch: u64,
-    /// Groups up to this one are on the backing store, durably.
+    /// Last group that is durable on the backing store.
     pub retired: u64,
-    /// Of that disk.
+    /// Attachment of that disk.
     pub attach: u64,
-    /// When it was made, nanoseconds since 1970; for people.
+    /// Time of its making, in nanoseconds since 1970; for people.
     pub unix_ns: u64,
-    /// With [`Flags::LINK`]: where the log goes on.
+    /// With [`Flags::LINK`]: chunk in which the log continues.
     pub next_chunk: u32,
-    /// Number of the newest sidecar copy of the disk that was durable before this group; 0 if unknown.
+    /// Number of the newest sidecar copy of the disk that was durable before this group; 0 if
+    /// unknown.
     pub sidecar: u64,
-    /// What it holds.
+    /// Records of the group.
     pub records: Vec<Record>,
 }
 
 impl Head {
-    /// Its block, and that block's sum.
+    /// Encodes the head. Returns its block and the block's checksum.
     ///
     /// # Panics
-    /// With more than [`GROUP_RECORDS`].
+    /// If the records take more than [`GROUP_RECORDS`] places.
     pub fn encode(&self) -> (Box<[u8; BLOCK_BYTES]>, u64) {
         let places: usize = self.records.iter().map(Record::places).sum();
         assert!(places <= GROUP_RECORDS, "{places} records do not fit into a group");
@@ -165,9 +169,10 @@ impl Head {
         block.seal()
     }
 
-    /// A head from a block, with that block's sum. `None` if it is none of ours.
+    /// Decodes a head. Returns it with the block's checksum; `None` if the block is not a valid
+    /// head.
     pub fn decode(bytes: &[u8]) -> Option<(Self, u64)> {
-        // Before the sum: most blocks that are looked at for a head are none.
+        // Tested before the checksum, because most blocks searched for a head are none.
         if bytes.get(..4)? != MAGIC.to_le_bytes() {
             return None;
         }
@@ -218,7 +223,7 @@ fn decode_record(block: Reader<'_>, at: usize, places: usize) -> Option<Record> 
     let [kind] = block.array(at);
     let kind = Kind::of(kind)?;
     let (bytes, offset) = (block.u32(at + 4), block.u64(at + 8));
-    // Nothing on a disk lies beyond what a signed address reaches.
+    // No disk reaches beyond a signed 64-bit address.
     if offset > i64::MAX as u64 || (kind == Kind::Write && (bytes == 0 || bytes % 512 != 0)) {
         return None;
     }

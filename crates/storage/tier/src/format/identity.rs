@@ -5,7 +5,7 @@ pub(super) const IDENTITY_BYTES: usize = 256;
 /// Longest name that is stored, in bytes.
 pub const IDENTITY_NAME_MAX: usize = IDENTITY_BYTES - 2;
 
-/// Set in the length of an identity that lasts.
+/// Flag in the length of an identity that lasts.
 const LASTING: u16 = 1 << 15;
 
 /// Identity of the storage on which a place lies, such as `wwid:naa.5000c500a1b2c3d4`.
@@ -16,18 +16,18 @@ const LASTING: u16 = 1 << 15;
 pub struct Identity {
     /// Text by which a person can tell the storage, up to [`IDENTITY_NAME_MAX`] bytes.
     pub name: String,
-    /// Whether the same storage has this name after a restart of the host, too.
+    /// True if the same storage has this name after a restart of the host, too.
     pub is_lasting: bool,
 }
 
-/// Result of comparing the identity that is stored with the one that is there.
+/// Result of comparing the stored identity with the one found now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Match {
-    /// It is the same storage.
+    /// Both names are of the same storage.
     Same,
-    /// It is another storage.
+    /// The names are of different storage.
     Other,
-    /// It cannot be told: one of the two names is unknown, or does not last.
+    /// Undecided: one of the two names is unknown, or does not last.
     Unknown,
 }
 

@@ -1,29 +1,29 @@
 use super::block::{BLOCK, BLOCK_BYTES, Reader, Uuid, Writer};
 
-/// Bytes before the groups of a held log: two copies of its label.
+/// Bytes before the groups of a copied log: two copies of its label.
 pub const LABEL_BYTES: u64 = 2 * BLOCK;
 
 const MAGIC: &[u8; 8] = b"TMCOPY\0\0";
 const FORMAT: u32 = 1;
 
-/// Where a copy of a log begins that another host holds. Behind it the groups lie by their position, one
-/// after the other, in a ring.
+/// Label of the copy of a log that another host holds: where the copy begins. Behind the label the
+/// groups lie by their position, one after the other, in a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label {
-    /// Whose log.
+    /// Disk of the log.
     pub disk: Uuid,
-    /// Of that disk.
+    /// Generation of that disk.
     pub generation: u64,
-    /// Rises with each label that is written; the two copies take turns.
+    /// Number of the label, which rises with each one written. The two copies take turns.
     pub number: u64,
     /// Position of the first group that is kept.
     pub position: u64,
-    /// Its number.
+    /// Number of that group.
     pub seq: u64,
 }
 
 impl Label {
-    /// Its block.
+    /// Encodes the label.
     pub fn encode(&self) -> Box<[u8; BLOCK_BYTES]> {
         let mut block = Writer::new();
         block.put(0, MAGIC).u32(8, FORMAT).put(16, &self.disk).u64(32, self.generation);
@@ -31,18 +31,18 @@ impl Label {
         block.seal().0
     }
 
-    /// The copy that counts; `None` if neither is one of ours.
+    /// Newer of the two valid copies; `None` if neither is valid.
     pub fn newest(bytes: &[u8]) -> Option<Self> {
         let copies = bytes.chunks(BLOCK_BYTES).take(2).filter_map(Self::decode);
         copies.max_by_key(|copy| copy.number)
     }
 
-    /// Whether both copies are labels: where one is not, it may have been the newer.
+    /// Returns true if both copies are valid. A copy that is not valid may have been the newer one.
     pub fn are_both_good(bytes: &[u8]) -> bool {
         bytes.chunks(BLOCK_BYTES).take(2).all(|copy| Self::decode(copy).is_some())
     }
 
-    /// Where the copy with this number lies.
+    /// Offset of the copy with this number, in bytes.
     pub const fn place(&self) -> u64 {
         (self.number % 2) * BLOCK
     }
@@ -62,7 +62,7 @@ impl Label {
     }
 }
 
-/// Where a position of a log lies in a copy of `capacity` bytes.
+/// Offset of a log position in a copy of `capacity` bytes.
 pub const fn held_at(position: u64, capacity: u64) -> u64 {
     LABEL_BYTES + position % (capacity - LABEL_BYTES)
 }

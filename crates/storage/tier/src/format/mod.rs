@@ -1,7 +1,7 @@
-//! What lies on the cache device and beside a backing disk, byte by byte.
+//! Formats on the cache device and beside a backing disk, byte by byte.
 //!
-//! `docs/formats/tier.md` draws it. Everything is little-endian; every block of 4,096 bytes that holds
-//! structure carries a sum of itself, and a block without the right one is never read as anything.
+//! `docs/formats/tier.md` draws them. All numbers are little-endian. Every block of 4,096 bytes
+//! that holds structure carries its own checksum, and a block with a wrong checksum is never used.
 
 mod block;
 mod group;

@@ -3,13 +3,14 @@ use super::identity::Identity;
 
 /// Bytes of a sidecar: two copies, of which the valid one with the higher number counts.
 pub const SIDECAR_BYTES: usize = 2 * BLOCK_BYTES;
-/// Bytes that tell a backing disk from another, or from itself changed.
+/// Bytes of a backing store's fingerprint, which version 1 stored.
 pub const FINGERPRINT_BYTES: usize = 64;
 
-/// First bytes of each copy, of every version.
+/// First bytes of each copy, in every version.
 pub const SIDECAR_MAGIC: &[u8; 7] = b"TMSIDE\0";
-/// A program of version 1 takes a block of a later format for nothing, and would serve the disk. It
-/// refuses a file that does not begin with its own magic, so version 2 has another one.
+/// Magic of version 1. A program of version 1 takes a block of a later format for an empty sidecar,
+/// and would serve the disk. It refuses a file that does not begin with its own magic, so version 2
+/// has another one.
 const MAGIC_1: &[u8; 8] = b"TMSIDE\0\0";
 const MAGIC: &[u8; 8] = b"TMSIDE\0\x02";
 const FORMAT: u32 = 2;
@@ -18,84 +19,88 @@ const IDENTITIES_AT: [usize; 2] = [640, 896];
 const HOLDERS_AT: usize = 120;
 const HOLDER_BYTES: usize = 96;
 
-/// The most copies of a log that a sidecar names.
+/// Largest number of copies of a log that a sidecar names.
 pub const HOLDERS: usize = 4;
 /// Bytes of a holder's address.
 pub const ADDRESS_BYTES: usize = 64;
 
-/// Somebody who has a copy of the owner's log: every write that was answered is in it.
+/// Holder of a copy of the owner's log, which has every answered write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// Its host's name.
+    /// Name of the holder's host.
     pub host: Uuid,
-    /// Where its copies are to be had, for people and programs: text, then zeros.
+    /// Address of its copies, for people and programs: text, then zeros.
     pub address: [u8; ADDRESS_BYTES],
 }
 
-/// What may be said of the bytes on a backing disk without its cache.
+/// Meaning of the bytes on a backing disk without its cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SidecarState {
-    /// They are all there is.
+    /// The backing disk has everything.
     Clean,
-    /// The log of an owner has newer ones; these are an older state of the disk, in order.
+    /// The owner's log has newer writes. The bytes are an older, consistent state of the disk.
     Dirty,
-    /// Several epochs are being put in at once: without the log they are torn.
+    /// Several epochs are being written at once: without the log the bytes are torn.
     Applying {
-        /// The first of them.
+        /// First of these epochs.
         from: u64,
-        /// The last of them.
+        /// Last of these epochs.
         to: u64,
     },
-    /// The owner's log was given up: whatever still has it must not be replayed.
+    /// The owner's log was given up: a host that still has the log must not replay it.
     Burnt,
 }
 
-/// Who owns a backing disk; a small file or volume beside it.
+/// Sidecar: the owner of a backing disk, in a small file or volume beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sidecar {
-    /// Which disk.
+    /// Name of the disk.
     pub disk: Uuid,
-    /// Counts its owners.
+    /// Generation: the number of owners so far.
     pub generation: u64,
-    /// Rises with each copy written.
+    /// Number of this copy, which rises with each copy written.
     pub seq: u64,
-    /// Which set has its log.
+    /// Set that has the disk's log.
     pub owner: Uuid,
-    /// Which start of the owner's machine.
+    /// Start (boot) of the owner's host.
     pub boot: Uuid,
-    /// What its bytes are worth alone.
+    /// Meaning of the backing disk's bytes alone.
     pub state: SidecarState,
-    /// How its writes are answered (`superblock::mode`).
+    /// Mode in which its writes are answered (`superblock::mode`).
     pub mode: u32,
-    /// The last epoch that is wholly on it, durably.
+    /// Last epoch that is completely and durably on the backing disk.
     pub applied: u64,
-    /// Who has a copy of the log, up to [`HOLDERS`].
+    /// Holders of a copy of the log, up to [`HOLDERS`].
     pub holders: Vec<Holder>,
-    /// The generation of the log that has its newest writes, while somebody else takes them over; else 0.
+    /// Generation of the log with the newest writes, while another host takes the disk over; else
+    /// 0.
     pub log_generation: u64,
-    /// The key by which its owner holds a reservation of the backing device; 0 where he holds none.
+    /// Key of the owner's reservation of the backing device; 0 without a reservation.
     pub key: u64,
-    /// Whether a reservation alone keeps an owner of before from writing: then it has to stay.
+    /// True if only the reservation keeps an earlier owner from writing, so that it must stay.
     pub stays: bool,
     /// Size and inode of the backing store, as version 1 stored them; zeros since version 2.
     pub fingerprint: [u8; FINGERPRINT_BYTES],
-    /// Backing store that this sidecar is of.
+    /// Identity of the backing store that this sidecar belongs to.
     pub backing: Identity,
-    /// Place of the sidecar itself: a copy of it elsewhere is an older state before long.
+    /// Identity of the storage that the sidecar itself lies on: a copy of the sidecar elsewhere
+    /// soon is an older state.
     pub place: Identity,
-    /// Opening of the owner's set that served the disk last ([`super::DiskEntry::opening`]); 0 if unknown.
+    /// Opening of the owner's set that served the disk last ([`super::DiskEntry::opening`]); 0 if
+    /// unknown.
     pub opening: u64,
     /// Number of the newest superblock of the owner that was durable before this copy; 0 if unknown.
     pub superblock: u64,
-    /// Groups of the owner's log up to this one were durable before this copy; 0 if unknown.
+    /// Last group of the owner's log that was durable before this copy; 0 if unknown.
     pub log_durable: u64,
-    /// Groups of the owner's log up to this one are on the backing store, durably. The log begins behind
-    /// it at the latest, so whoever finds an older sidecar beside an older backing store finds a gap.
+    /// Last group of the owner's log that is durable on the backing store. The log begins behind it
+    /// at the latest, so a gap between the two reveals an older sidecar beside an older backing
+    /// store.
     pub log_retired: u64,
 }
 
 impl Sidecar {
-    /// Its block.
+    /// Encodes the sidecar.
     pub fn encode(&self) -> Box<[u8; BLOCK_BYTES]> {
         let (state, from, to) = match self.state {
             SidecarState::Clean => (1, 0, 0),
@@ -123,13 +128,13 @@ impl Sidecar {
         block.seal().0
     }
 
-    /// The copy that counts. `None` if neither is one of ours.
+    /// Newer of the two valid copies; `None` if neither is valid.
     pub fn newest(bytes: &[u8]) -> Option<Self> {
         let copies = bytes.chunks(BLOCK_BYTES).take(2).filter_map(Self::decode);
         copies.max_by_key(|copy| copy.seq)
     }
 
-    /// Where the copy with this number lies: the two take turns.
+    /// Offset of the copy with this number, in bytes. The two take turns.
     pub const fn place(&self) -> u64 {
         (self.seq % 2) * BLOCK_BYTES as u64
     }

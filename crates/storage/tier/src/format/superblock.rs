@@ -1,66 +1,67 @@
 use super::block::{BLOCK_BYTES, Reader, Uuid, Writer};
 use super::identity::Identity;
 
-/// The format that this program writes.
+/// Version of the format that this program writes.
 pub const FORMAT: u32 = 1;
-/// Where the two superblocks are; the valid one with the higher number counts.
+/// Addresses of the two superblocks. The valid one with the higher number counts.
 pub const SUPERBLOCK_AT: [u64; 2] = [0, 1 << 20];
-/// Bytes of a superblock: its own block and that of its disks.
+/// Bytes of a superblock: its own block and the block of its disks.
 pub const SUPERBLOCK_BYTES: usize = 2 * BLOCK_BYTES;
-/// The most disks of a set.
+/// Largest number of disks of a set.
 pub const DISKS: usize = 63;
 
 const MAGIC: &[u8; 8] = b"TMTIER\0\0";
-/// Bits that a program must know to use the set at all.
+/// Bits of features that a program must know to use the set at all.
 const INCOMPATIBLE: u64 = TAGS | NUMBERS;
-/// Maps, log starts and tables say of which attachment they are.
+/// Feature bit: maps, log starts and tables carry a tag of their attachment.
 const TAGS: u64 = 1;
-/// Disks have the numbers by which older states are told, and the cache device its identity. A program that
-/// does not know them would not keep them, and what is older would look newer.
+/// Feature bit: disks have the numbers that reveal older states, and the cache device has its
+/// identity. A program that does not know them would not keep them, and an older state would look
+/// newer.
 const NUMBERS: u64 = 2;
 const IDENTITY_AT: usize = 1024;
 const NUMBERS_AT: usize = 2048;
 const NUMBERS_BYTES: usize = 32;
 const DISK_BYTES: usize = 64;
 
-/// Whether the set was left in order.
+/// State in which a set was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetState {
-    /// A program has it, or had when it ended: the logs say what is true.
+    /// A program uses the set, or used it when it ended: the logs decide.
     Open,
-    /// The tables say all.
+    /// The set was closed in order: the tables are complete.
     Clean,
 }
 
-/// How a disk's writes are answered, as numbers on the device.
+/// Modes in which a disk's writes are answered, as numbers on the device.
 pub mod mode {
-    /// When the backing store has them.
+    /// Writes are answered when the backing store has them.
     pub const THROUGH: u32 = 0;
-    /// When the log has them.
+    /// Writes are answered when the log has them.
     pub const BACK: u32 = 1;
 }
 
-/// A disk of the set.
+/// Disk of the set.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DiskEntry {
-    /// Its name; all zero for a place that is free.
+    /// Name of the disk; all zero for a free entry.
     pub disk: Uuid,
-    /// Counts its owners.
+    /// Generation: the number of owners so far.
     pub generation: u64,
-    /// Rises with its attachments; pages of an older one are never served.
+    /// Attachment number, which rises; pages of an older attachment are never served.
     pub attach: u64,
-    /// How large it is, a multiple of 512.
+    /// Size in bytes, a multiple of 512.
     pub bytes: u64,
-    /// Number of the first group in its log that is kept, and the chunk where it begins.
+    /// Number of the first group that its log keeps.
     pub log_seq: u64,
-    /// That chunk; [`super::NO_CHUNK`] where there is no log.
+    /// Chunk in which that group is; [`super::NO_CHUNK`] if there is no log.
     pub log_chunk: u32,
-    /// One of [`mode`].
+    /// Mode, one of [`mode`].
     pub mode: u32,
-    /// Opening of the set that served the disk last, a number that no other opening has; 0 if unknown. The
-    /// sidecar has the same, unless one of the two is an older state.
+    /// Opening of the set that served the disk last, a number that no other opening has; 0 if
+    /// unknown. The sidecar has the same number, unless one of the two is an older state.
     pub opening: u64,
-    /// The opening before that one. A stop between superblock and sidecar leaves it in the sidecar.
+    /// Opening before that one. A stop between superblock and sidecar leaves it in the sidecar.
     pub before: u64,
     /// Number of the newest sidecar copy that was durable before this superblock; 0 if unknown.
     pub sidecar: u64,
@@ -69,96 +70,96 @@ pub struct DiskEntry {
 }
 
 impl DiskEntry {
-    /// Its attachment as what is said of its pages and its log carries it, never 0.
+    /// Tag: the attachment, as records of its pages and its log carry it; never 0.
     pub fn tag(&self) -> u32 {
         u32::try_from(self.attach % u64::from(u32::MAX)).unwrap_or(0) + 1
     }
 }
 
-/// What a set of tier data is, on its cache device.
+/// Superblock: description of a tier's set on its cache device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Superblock {
-    /// Which set.
+    /// Name of the set.
     pub set: Uuid,
-    /// Which host made it.
+    /// Host that created it.
     pub host: Uuid,
-    /// Rises with each superblock written.
+    /// Number of this superblock, which rises with each one written.
     pub seq: u64,
-    /// How large the device was.
+    /// Size of the device at creation, in bytes.
     pub device_bytes: u64,
     /// Bytes of a page, a power of two from 4 to 64 KiB.
     pub page_bytes: u32,
     /// Bytes of a chunk, a multiple of pages and of 4 KiB.
     pub chunk_bytes: u32,
-    /// Where the first chunk begins.
+    /// Address of the first chunk.
     pub first_chunk: u64,
-    /// How many chunks there are.
+    /// Number of chunks.
     pub chunks: u32,
-    /// How many of them, from the first, hold pages; the others hold logs.
+    /// Number of chunks that hold pages, from the first one on; the others hold logs.
     pub page_chunks: u32,
-    /// Whether it was left in order.
+    /// State in which the set was left.
     pub state: SetState,
-    /// How often it was opened.
+    /// Number of openings.
     pub opens: u64,
-    /// Where the table that counts begins.
+    /// Address of the valid table.
     pub table_at: u64,
-    /// Which number its blocks carry.
+    /// Number that the blocks of that table carry.
     pub table_seq: u64,
-    /// Chunk where the pool log goes on after that table.
+    /// Chunk in which the pool's log continues after that table.
     pub pool_chunk: u32,
     /// Number of its first group there.
     pub pool_seq: u64,
-    /// Groups of the pool's log up to this one were durable when the superblock was written.
+    /// Last group of the pool's log that was durable when the superblock was written.
     pub pool_durable: u64,
-    /// Whether what is said of a disk's pages and log counts only with its tag: not in a set that a program
-    /// before tags used last.
+    /// True if records of a disk's pages and log count only with the right tag. False for a set
+    /// that was last used by a program without tags.
     pub has_tags: bool,
-    /// Whether disks have the numbers by which older states are told: not in a set that a program of before
-    /// used last.
+    /// True if disks have the numbers that reveal older states. False for a set that was last used
+    /// by an earlier program.
     pub has_numbers: bool,
     /// Cache device on which the set lies.
     pub place: Identity,
-    /// The disks, by index; free places are `None`.
+    /// Disks by index; free entries are `None`.
     pub disks: Vec<Option<DiskEntry>>,
 }
 
-/// Why a superblock is not used.
+/// Reason why a superblock is not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SuperblockError {
-    /// Nothing of ours is there.
+    /// No superblock is there.
     #[error("no superblock of a tier is there")]
     None,
-    /// Ours, and its sum is wrong.
+    /// The magic is right, but the checksum is wrong.
     #[error("the superblock is damaged")]
     Damaged,
-    /// Written by a later program that says this one cannot read it.
+    /// A later program wrote it and says that this program cannot read it.
     #[error(
         "the set has format {format}, and needs a reader of format {reader} at least; this program reads {FORMAT}"
     )]
     Later {
-        /// Its format.
+        /// Format of the set.
         format: u32,
-        /// What a reader must know.
+        /// Lowest format that a reader must know.
         reader: u32,
     },
-    /// It uses something this program does not know.
+    /// The set uses features that this program does not know.
     #[error("the set uses features {bits:#x} that this program does not know")]
     Incompatible {
-        /// The unknown bits.
+        /// Unknown bits.
         bits: u64,
     },
-    /// A field has a value that none of ours has.
+    /// A field has an impossible value.
     #[error("the superblock says {field} {value}, which cannot be")]
     Field {
-        /// Which.
+        /// Name of the field.
         field: &'static str,
-        /// What it says.
+        /// Value of the field.
         value: u64,
     },
 }
 
 impl Superblock {
-    /// Its bytes.
+    /// Encodes the superblock.
     pub fn encode(&self) -> Vec<u8> {
         assert!(self.disks.len() <= DISKS, "a set has at most {DISKS} disks");
         let mut directory = Writer::new();
@@ -192,10 +193,10 @@ impl Superblock {
         [&block[..], &directory[..]].concat()
     }
 
-    /// A superblock from its bytes.
+    /// Decodes a superblock.
     ///
     /// # Errors
-    /// [`SuperblockError`]: not ours, damaged, of a later program, or with fields that cannot be.
+    /// [`SuperblockError`]: absent, damaged, of a later program, or with impossible fields.
     pub fn decode(bytes: &[u8]) -> Result<Self, SuperblockError> {
         if bytes.get(..8) != Some(MAGIC) {
             return Err(SuperblockError::None);
@@ -243,11 +244,11 @@ impl Superblock {
         Ok(found)
     }
 
-    /// The newest of the two copies that can be used.
+    /// Newest of the two copies that can be used, and its number.
     ///
     /// # Errors
-    /// As [`Superblock::decode`], of the copy that says most: one of a later program counts before
-    /// one that is merely damaged or absent.
+    /// As [`Superblock::decode`], for the more telling copy: a copy of a later program counts
+    /// before one that is merely damaged or absent.
     pub fn newest(copies: [&[u8]; 2]) -> Result<(Self, usize), SuperblockError> {
         let [a, b] = copies.map(Self::decode);
         match (a, b) {
@@ -266,7 +267,7 @@ impl Superblock {
         }
     }
 
-    /// Nothing later divides by, or allocates, what a damaged field says.
+    /// Checks the fields, so that a damaged one is never a divisor or an allocation size later.
     fn check(&self) -> Result<(), SuperblockError> {
         let field = |field, value| Err(SuperblockError::Field { field, value });
         let (page, chunk) = (self.page_bytes, self.chunk_bytes);

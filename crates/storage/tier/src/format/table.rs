@@ -1,44 +1,45 @@
 use super::block::{BLOCK_BYTES, Reader, Writer};
 
-/// Blocks of 4 KiB that a page has at most; smaller pages use the first of them.
+/// Largest number of 4 KiB blocks of a page; smaller pages use the first of them.
 pub const PAGE_BLOCKS: usize = 16;
-/// Slots that a block of the table tells of.
+/// Number of slots that a block of the table describes.
 pub const TABLE_ENTRIES: usize = 42;
 
 const ENTRY_BYTES: usize = 96;
 const FREE: u64 = u64::MAX;
 
-/// What a slot of the cache device holds.
+/// Content of a slot of the cache device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotEntry {
-    /// The page's number on its disk.
+    /// Number of the page on its disk.
     pub page: u64,
     /// Index of the disk.
     pub disk: u16,
-    /// Which of its blocks are there and true, a bit each from the first.
+    /// Valid blocks of the page, one bit each from the first.
     pub valid: u16,
-    /// Its place in the order in which pages were used, oldest first.
+    /// Position in the order of last use, oldest first.
     pub age: u32,
-    /// The disk's attachment ([`super::DiskEntry::tag`]).
+    /// Attachment of the disk ([`super::DiskEntry::tag`]).
     pub tag: u32,
-    /// The group of the disk's log up to which it is true.
+    /// Last group of the disk's log that the page includes.
     pub log_seq: u64,
-    /// The sums of its blocks.
+    /// Checksums of the page's blocks.
     pub sums: Box<[u32; PAGE_BLOCKS]>,
 }
 
-/// Number of a table that an opening writes as its `count`th, counted from 0 and modulo 2^20.
+/// Number of the table that an opening writes as its `count`th, counted from 0 and modulo 2^20.
 ///
-/// A stop may leave a table that no superblock names where the next opening writes its first one. Its number holds
-/// the opening, so an old block that comes back there is told from a new one.
+/// A stop may leave a table that no superblock names, at the place where the next opening writes
+/// its first one. The number contains the opening, so an old block that reappears there is told
+/// from a new one.
 pub fn table_number(opening: u64, count: u64) -> u64 {
     opening << 20 | count & 0xf_ffff
 }
 
-/// Block `index` of a table: up to [`TABLE_ENTRIES`] slots, `None` for one that holds nothing.
+/// Encodes block `index` of a table: up to [`TABLE_ENTRIES`] slots, `None` for an empty slot.
 ///
 /// # Panics
-/// With more.
+/// If there are more slots.
 pub fn encode_table(seq: u64, index: u64, slots: &[Option<SlotEntry>]) -> Box<[u8; BLOCK_BYTES]> {
     assert!(slots.len() <= TABLE_ENTRIES, "{} slots do not fit into a block", slots.len());
     let mut block = Writer::new();
@@ -58,7 +59,7 @@ pub fn encode_table(seq: u64, index: u64, slots: &[Option<SlotEntry>]) -> Box<[u
     block.seal().0
 }
 
-/// The slots of block `index` of table `seq`; `None` if this block is another, or damaged.
+/// Decodes block `index` of table `seq`; `None` if the block is another one, or damaged.
 pub fn decode_table(seq: u64, index: u64, bytes: &[u8]) -> Option<Vec<Option<SlotEntry>>> {
     let block = Reader::open(bytes)?;
     if (block.u64(4032), block.u64(4040)) != (seq, index) {

@@ -1,7 +1,9 @@
-//! Batch of epochs on its way from the log to the backing store: written in runs, flushed, then forgotten in steps.
+//! Batch of epochs on its way from the log to the backing store: written in runs, flushed, then
+//! retired in steps.
 //!
-//! Invariant: each sector goes there as the newest write of the batch left it, and nothing of the batch is forgotten
-//! before all of it was written and a flush of the backing store that began after that ended.
+//! Invariant: each sector goes there as the newest write of the batch left it. Nothing of the batch
+//! is forgotten before all of it was written and a flush of the backing store that began after that
+//! completed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,16 +13,16 @@ use super::epoch::Epoch;
 use super::overlay::{Layer, Layers, Source, blocks_of, cover, spans};
 use crate::event::Buf;
 
-/// The most bytes of a run.
+/// Largest run, in bytes.
 const RUN_BYTES: u32 = 256 << 10;
 
-/// Runs of a batch that are under way at once.
+/// Most runs of a batch under way at once.
 const RUNS: usize = 8;
-/// Blocks that are forgotten at once, or slots that are to be mapped: nobody is to wait for all of a batch that was
-/// found in a log and is as large as that.
+/// Blocks retired, or slots mapped, in one step. A batch that was recovered from a log may be as
+/// large as the log, and requests must not wait for all of it.
 const STEP: usize = 64;
 
-/// Epochs on their way to the backing store.
+/// Batch of epochs on its way to the backing store.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     ends: BatchEnds,
@@ -30,15 +32,15 @@ pub(super) struct Batch {
     runs: BTreeMap<u32, Run>,
     next_run: u32,
     is_failed: bool,
-    /// Blocks that are in their slot as the backing store has them: bits by slot.
+    /// Blocks whose slots were filled with what the backing store gets: bits by slot.
     filled: BTreeMap<u32, u16>,
-    /// Slots of its pages, when they say what the backing store has.
+    /// Slots to be mapped once the batch is durable on the backing store.
     slots: Vec<u32>,
-    /// Slots that are closed to others until the batch is retired.
+    /// Slots closed to other fillers until the batch is retired.
     open: Vec<u32>,
 }
 
-/// First and last of what a batch has.
+/// First and last epoch, group and write of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct BatchEnds {
     pub(super) first_epoch: u64,
@@ -47,7 +49,7 @@ pub(super) struct BatchEnds {
     pub(super) last_order: u64,
 }
 
-/// Runs of a batch, all of them.
+/// State of all runs of a batch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Runs {
     UnderWay,
@@ -57,27 +59,27 @@ pub(super) enum Runs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// The sidecar is to say that several epochs are being put in.
+    /// Waits until the sidecar says that several epochs are being written.
     Sidecar,
     Writing,
-    /// All runs are written, and the backing store is flushed.
+    /// All runs are written, and the backing store is being flushed.
     Flushing,
-    /// It is on the backing store, durably, and is forgotten; some of its blocks at this time.
+    /// The batch is durable on the backing store. The next of its blocks are retired at this time.
     Retiring(Nanos),
-    /// Its slots are to be written down, some of them at this time.
+    /// The next of its slots are mapped at this time.
     Mapping(Nanos),
 }
 
-/// Adjoining bytes of a disk that go there in one write.
+/// Adjoining bytes of a disk that are destaged in one write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) offset: u64,
     pub(super) bytes: u32,
-    /// Nothing but zeros; whether their room may be given back.
+    /// Set for zeros; true if the backing store may deallocate them.
     pub(super) zero: Option<bool>,
 }
 
-/// A run that is under way.
+/// Run under way.
 #[derive(Debug, Clone)]
 struct Run {
     span: Span,
@@ -85,7 +87,7 @@ struct Run {
     reads: u32,
     writes: u32,
     is_failed: bool,
-    /// Slots that are filled out of it.
+    /// Slots that are filled from its memory.
     fills: Vec<u32>,
 }
 
@@ -126,19 +128,19 @@ impl Batch {
         self.phase
     }
 
-    /// The sidecar says what it has to.
+    /// Allows writing, because the sidecar says what it must.
     pub(super) fn may_write(&mut self) {
         if self.phase == Phase::Sidecar {
             self.phase = Phase::Writing;
         }
     }
 
-    /// No run begins any more.
+    /// Fails the batch: no further run begins.
     pub(super) fn fail(&mut self) {
         self.is_failed = true;
     }
 
-    /// The next run, if it may begin, and what it is of.
+    /// Begins the next run, if it may begin. Returns its number and span.
     pub(super) fn begin_run(&mut self) -> Option<(u32, Span)> {
         if self.runs.len() >= RUNS || self.is_failed {
             return None;
@@ -161,13 +163,13 @@ impl Batch {
         self.runs.get_mut(&run).expect("a run that is under way is known")
     }
 
-    /// The run gathers its bytes in this memory, by so many reads.
+    /// Records that the run gathers its bytes in this memory, with this number of reads.
     pub(super) fn run_reads(&mut self, run: u32, buf: Buf, reads: u32) {
         let found = self.run(run);
         (found.buf, found.reads) = (Some(buf), reads);
     }
 
-    /// One of the run's reads ended. Whether all are well, when it was the last.
+    /// Records the end of a read. After the last one, returns true if all succeeded.
     pub(super) fn read_done(&mut self, run: u32, is_ok: bool) -> Option<bool> {
         let found = self.run(run);
         found.reads -= 1;
@@ -175,7 +177,7 @@ impl Batch {
         (found.reads == 0).then_some(!found.is_failed)
     }
 
-    /// What a run is of, and its memory.
+    /// Span of a run, and its memory.
     pub(super) fn run_bytes(&mut self, run: u32) -> (Span, Buf) {
         let found = self.run(run);
         (found.span.clone(), found.buf.expect("a run of bytes has memory"))
@@ -185,19 +187,19 @@ impl Batch {
         self.run(run).span.bytes
     }
 
-    /// Slots are filled out of the run, too, by so many writes.
+    /// Records that slots are filled from the run's memory, with this number of writes.
     pub(super) fn run_fills(&mut self, run: u32, fills: Vec<u32>, writes: u16) {
         let found = self.run(run);
         found.writes += u32::from(writes);
         found.fills = fills;
     }
 
-    /// Blocks of a slot have what a run puts into the backing store.
+    /// Records blocks of a slot that were filled with the bytes of a run.
     pub(super) fn filled(&mut self, slot: u32, bits: u16) {
         *self.filled.entry(slot).or_default() |= bits;
     }
 
-    /// One of the run's writes ended. Memory to be released, if it was the last.
+    /// Records the end of a write. After the last one, returns the memory to release.
     pub(super) fn write_done(&mut self, run: u32, is_ok: bool) -> Option<Buf> {
         let found = self.run(run);
         found.writes -= 1;
@@ -205,7 +207,8 @@ impl Batch {
         if found.writes == 0 { self.end_run(run) } else { None }
     }
 
-    /// Ends a run, and returns its memory. The slots it filled stay closed to others until the batch is retired.
+    /// Ends a run and returns its memory. The slots that it filled stay closed to other fillers
+    /// until the batch is retired.
     pub(super) fn end_run(&mut self, run: u32) -> Option<Buf> {
         let Run { buf, is_failed, fills, .. } = self.runs.remove(&run).expect("it was there");
         self.open.extend(fills);
@@ -213,7 +216,7 @@ impl Batch {
         buf
     }
 
-    /// How its runs are. When all are written, the backing store is to be flushed.
+    /// State of the runs. Once all are written, the backing store must be flushed.
     pub(super) fn end_runs(&mut self) -> Runs {
         if !self.runs.is_empty() {
             return Runs::UnderWay;
@@ -225,7 +228,8 @@ impl Batch {
         Runs::Written
     }
 
-    /// The batch is on the backing store, durably. Takes some of its blocks, to be settled, and the next at `next`.
+    /// Takes the next blocks to retire, because the batch is durable on the backing store. `next`
+    /// is the time of the step after this one.
     pub(super) fn take_blocks(&mut self, next: Nanos) -> Vec<u64> {
         assert!(self.todo.is_empty() && self.runs.is_empty(), "all was written");
         self.phase = Phase::Retiring(next);
@@ -234,37 +238,37 @@ impl Batch {
         std::mem::replace(&mut self.blocks, rest).into_keys().collect()
     }
 
-    /// Whether no block is left to be settled.
+    /// Returns true if no block is left to retire.
     pub(super) fn is_settled(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Blocks that slots have as the backing store has them: bits by slot.
+    /// Blocks that slots were filled with: bits by slot.
     pub(super) fn filled_blocks(&self) -> &BTreeMap<u32, u16> {
         &self.filled
     }
 
-    /// A slot is to be mapped.
+    /// Adds a slot to be mapped.
     pub(super) fn add_slot(&mut self, slot: u32) {
         if self.slots.last() != Some(&slot) {
             self.slots.push(slot);
         }
     }
 
-    /// Takes some of the slots that are to be mapped, and the next at `next`. Whether none is left.
+    /// Takes the next slots to map, and returns true if none is left. `next` is the time of the
+    /// step after this one.
     pub(super) fn take_slots(&mut self, next: Nanos) -> (Vec<u32>, bool) {
         self.phase = Phase::Mapping(next);
         let some = self.slots.split_off(self.slots.len().saturating_sub(STEP));
         (some, self.slots.is_empty())
     }
 
-    /// Slots that were closed to others.
+    /// Slots that were closed to other fillers.
     pub(super) fn into_open(self) -> Vec<u32> {
         self.open
     }
 
-    /// What a run of bytes is made of: layer, place on the disk, bytes, what of the layer's block is
-    /// left out before.
+    /// Pieces of a run: layer, offset on the disk, bytes, and bytes to skip in the layer's block.
     pub(super) fn pieces(&self, span: &Span) -> Vec<(Layer, u64, u32, u32)> {
         let mut found = Vec::new();
         for (block, from, to) in blocks_of(span.offset, span.bytes) {
@@ -282,7 +286,7 @@ impl Batch {
         found
     }
 
-    /// Blocks of a run that one write covers, with their place in it and their sum.
+    /// Blocks of a run that a single write covers, with their offset in the run and their checksum.
     pub(super) fn whole_blocks(&self, span: &Span) -> Vec<(u64, u32, u32)> {
         blocks_of(span.offset, span.bytes)
             .filter(|(_, from, to)| (*from, *to) == (0, 8))
@@ -297,7 +301,7 @@ impl Batch {
     }
 }
 
-/// What is to be written, in order of its place.
+/// Spans to write, in order of their offset.
 fn spans_of(blocks: &BTreeMap<u64, Layers>) -> VecDeque<Span> {
     let mut found: VecDeque<Span> = VecDeque::new();
     for (block, layers) in blocks {

@@ -6,7 +6,8 @@ use crate::format::{BLOCK, SetState, SlotEntry, TABLE_ENTRIES, encode_table, tab
 /// Blocks of a table that are written at once.
 const BLOCKS: u64 = 64;
 
-/// A table on its way: when it and its superblock are durable, the pool's log before it is free.
+/// Checkpoint under way. When its table and its superblock are durable, the pool's log before it is
+/// free.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Checkpoint {
     phase: Phase,
@@ -14,10 +15,10 @@ pub(super) struct Checkpoint {
     number: u64,
     /// Next block of the table.
     block: u64,
-    /// Where the pool's log goes on: chunk, its first group.
+    /// Start of the pool's log after it: chunk and first group.
     start: (u32, u64),
     state: Option<SetState>,
-    /// Nothing but the superblock, for it names other disks: table and start stay.
+    /// True to write only the superblock, because the list of disks changed. Table and start stay.
     is_bare: bool,
 }
 
@@ -25,11 +26,12 @@ pub(super) struct Checkpoint {
 enum Phase {
     #[default]
     Idle,
-    /// Blocks of the table are written.
+    /// Blocks of the table are being written.
     Table,
-    /// They are, and groups of the pool that nobody will read after the checkpoint may not be.
+    /// The table is written, but pool groups that no reader will need after the checkpoint may not
+    /// be.
     TableDone,
-    /// Both are made durable.
+    /// Both are being made durable.
     TableFlush,
     Superblock,
     SuperblockFlush,
@@ -40,7 +42,8 @@ impl Tier {
         self.checkpoint.phase == Phase::Idle
     }
 
-    /// A new table, when the pool's log takes more than one chunk.
+    /// Begins a checkpoint when the pool's log takes more than one chunk, or when the list of disks
+    /// changed.
     pub(super) fn pump_checkpoint(&mut self, fx: &mut Fx) {
         if !self.is_failed && self.is_checkpoint_idle() && self.pool.log.chunks().len() > 1 {
             self.begin_checkpoint(SetState::Open, fx);
@@ -49,7 +52,8 @@ impl Tier {
             self.checkpoint = Checkpoint { is_bare: true, ..Checkpoint::default() };
             self.write_superblock(fx);
         }
-        // What groups before the start say and the superblock repeats has to be durable before it is.
+        // Groups before the start are not read any more once the superblock counts, so they must be
+        // written before the flush.
         let is_accepted = self.pool.log.ends().accepted + 1 >= self.checkpoint.start.1;
         if self.checkpoint.phase == Phase::TableDone && is_accepted {
             self.checkpoint.phase = Phase::TableFlush;
@@ -67,7 +71,7 @@ impl Tier {
         self.table_step(fx);
     }
 
-    /// The table that does not count now.
+    /// Address of the table that is not valid now.
     fn next_table(&self) -> u64 {
         let [a, b] = self.geometry.tables_at();
         if self.roster.superblock().table_at == a { b } else { a }
@@ -92,7 +96,7 @@ impl Tier {
         fx.push(Effect::write(io, Place::Cache, at, vec![Piece::Bytes(bytes.into())]));
     }
 
-    /// What a table says of its block's slots. It may be durable soon, as a map may.
+    /// Table entries of a block's slots. They may become durable soon, as a map may.
     fn table_slots(&mut self, index: u64) -> Vec<Option<SlotEntry>> {
         let first = index * TABLE_ENTRIES as u64;
         let end = (first + TABLE_ENTRIES as u64).min(self.geometry.slots().into());
@@ -121,7 +125,7 @@ impl Tier {
         if is_ok { self.table_step(fx) } else { self.fail(fx) }
     }
 
-    /// A flush that began after the last write of the checkpoint is done.
+    /// Continues after a flush that began behind the last write of the checkpoint.
     pub(super) fn checkpoint_flushed(&mut self, fx: &mut Fx) {
         match self.checkpoint.phase {
             Phase::TableFlush => self.write_superblock(fx),

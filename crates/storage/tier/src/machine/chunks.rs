@@ -1,24 +1,24 @@
 //! Chunks of the cache device that logs may take.
 //!
-//! Invariant: a chunk gets groups of another log only when it is durable that the one before begins behind it
-//! ([`Chunks::release`]), and when nobody reads it any more.
+//! Invariant: a chunk gets groups of another log only when it is durable that the former log begins
+//! behind it ([`Chunks::release`]), and when no read of it is under way.
 
 use std::collections::VecDeque;
 
-/// Free chunks that only the pool's log may take: without them nothing could be freed.
+/// Free chunks reserved for the pool's log: without them nothing could be freed.
 const POOL_CHUNKS: usize = 2;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Chunks {
     free: VecDeque<u32>,
-    /// I/Os that read each chunk.
+    /// Number of I/Os that read each chunk.
     pins: Vec<u32>,
-    /// Chunks that are free when nobody reads them any more.
+    /// Chunks that become free once no read of them is under way.
     leaving: Vec<u32>,
 }
 
 impl Chunks {
-    /// `all` chunks are there, and these are free.
+    /// Creates the state of `all` chunks, of which these are free.
     pub(super) fn new(all: u32, free: VecDeque<u32>) -> Self {
         Self { free, pins: vec![0; all as usize], leaving: Vec::new() }
     }
@@ -27,22 +27,22 @@ impl Chunks {
         self.free.len()
     }
 
-    /// A chunk for the pool's log.
+    /// Takes a chunk for the pool's log.
     pub(super) fn take(&mut self) -> Option<u32> {
         self.free.pop_front()
     }
 
-    /// A chunk for a disk's log.
+    /// Takes a chunk for a disk's log.
     pub(super) fn take_for_disk(&mut self) -> Option<u32> {
         if self.free.len() > POOL_CHUNKS { self.take() } else { None }
     }
 
-    /// An I/O reads the chunk from now on.
+    /// Records that an I/O reads the chunk.
     pub(super) fn pin(&mut self, chunk: u32) {
         self.pins[chunk as usize] += 1;
     }
 
-    /// The I/O ended.
+    /// Records the end of an I/O.
     pub(super) fn unpin(&mut self, chunk: u32) {
         self.pins[chunk as usize] -= 1;
         if self.pins[chunk as usize] == 0
@@ -53,7 +53,7 @@ impl Chunks {
         }
     }
 
-    /// A chunk is durably free; it may be used when nobody reads it.
+    /// Frees a chunk that is durably free, once no read of it is under way.
     pub(super) fn release(&mut self, chunk: u32) {
         match self.pins[chunk as usize] {
             0 => self.free.push_back(chunk),

@@ -12,11 +12,11 @@ use super::{Fx, Tier};
 use crate::event::{Effect, IoError, IoId, Op, Place};
 use crate::format::Flags;
 
-/// Groups of a log that are written at once: with two, one gathers while the other is on its way.
+/// Most groups of a log in flight. With two, one gathers while the other is written.
 const GROUPS_IN_FLIGHT: usize = 2;
 
 impl Tier {
-    /// Begins groups of a disk's log as far as they may be under way.
+    /// Begins groups of a disk's log while enough may be in flight.
     pub(super) fn pump_log(&mut self, index: u16, fx: &mut Fx) {
         while !self.is_failed {
             let disk = self.disk(index);
@@ -30,7 +30,7 @@ impl Tier {
         }
     }
 
-    /// Begins one group, or settles what needs none. `false` if there is no room.
+    /// Begins one group, or settles requests that need none. Returns false if there is no room.
     fn begin_group(&mut self, index: u16, fx: &mut Fx) -> bool {
         let (geometry, now) = (self.geometry, self.now);
         let Some(room) = self.log_room(index, fx) else {
@@ -67,7 +67,8 @@ impl Tier {
         true
     }
 
-    /// Takes what waits for a group with so many blocks of payload; a flush of what is durable is answered.
+    /// Takes requests for a group with this much room, in blocks of payload. A flush of durable
+    /// groups is answered.
     fn gather(&mut self, index: u16, room: u64, fx: &mut Fx) -> Group {
         let geometry = self.geometry;
         let log = &self.disk(index).log;
@@ -109,7 +110,7 @@ impl Tier {
         group
     }
 
-    /// Blocks of payload that the next group may have, in this chunk or a new one.
+    /// Payload blocks that the next group may have, in this chunk or a new one.
     pub(super) fn log_room(&mut self, index: u16, fx: &mut Fx) -> Option<u64> {
         let (needed, is_awaited) = self.first_needs(index);
         let geometry = self.geometry;
@@ -119,7 +120,7 @@ impl Tier {
         }
         let chunk = self.take_chunk(index)?;
         let disk = self.disk(index);
-        // A link before a durable group is durable, too, or both would want a flush.
+        // A link before a durable group is durable, too. Otherwise both would need a flush.
         let is_durable = is_awaited && disk.log.is_durable_so_far();
         let facts = GroupFacts { epoch: disk.open_number(), is_durable, ..GroupFacts::default() };
         self.put_group(index, facts, Vec::new(), fx, |log, facts, io| {
@@ -128,7 +129,7 @@ impl Tier {
         self.disk(index).log.room(&geometry)
     }
 
-    /// Writes a group with these writes to the log of a disk, and to its copies.
+    /// Writes a group with these writes to a disk's log and its copies.
     fn put_group(
         &mut self,
         index: u16,
@@ -147,7 +148,7 @@ impl Tier {
         self.push_group(index, (seq, position), effect, &sent, fx);
     }
 
-    /// Blocks of the first thing that waits, and whether it is a durable write.
+    /// Payload blocks that the first waiting request needs, and true if it is a durable write.
     fn first_needs(&mut self, index: u16) -> (u64, bool) {
         match self.disk(index).queue.first() {
             Some(Pending::Write(write)) => {
@@ -158,8 +159,8 @@ impl Tier {
         }
     }
 
-    /// A chunk for a disk's log, if it may have one more. If not, what it has is to be put into the
-    /// backing store.
+    /// Takes a chunk for a disk's log, if it may have one more. If not, closes the epoch so that
+    /// the log is destaged.
     fn take_chunk(&mut self, index: u16) -> Option<u32> {
         let logs = (self.geometry.chunks - self.geometry.page_chunks).saturating_sub(3) as usize;
         let sharing = self.disks.iter().flatten().count().max(1);
@@ -189,8 +190,8 @@ impl Tier {
         }
     }
 
-    /// Writes whose groups the cache device has are where they will be read, and their memory is free; they
-    /// are answered, in order, when all copies have them, too.
+    /// Handles accepted groups. Writes that the cache device has are read from there from now on,
+    /// and their memory is released. They are answered, in order, once all copies have them, too.
     pub(super) fn groups_accepted(&mut self, index: u16, fx: &mut Fx) {
         let accepted = self.disk(index).log.ends().accepted;
         while let Some(landed) = self.disk(index).queue.take_landed(accepted) {
@@ -214,7 +215,7 @@ impl Tier {
         self.let_go(write, fx);
     }
 
-    /// One flush of the cache device, if somebody waits for one that would help him.
+    /// Begins a flush of the cache device, if one is waited for and would help.
     pub(super) fn pump_flush(&mut self, fx: &mut Fx) {
         if self.flusher.is_busy() || self.is_failed {
             return;
@@ -265,7 +266,7 @@ impl Tier {
         }
     }
 
-    /// Whoever waited for what is durable in the log and in all copies is answered.
+    /// Answers requests that wait for groups to be durable in the log and in all copies.
     pub(super) fn disk_durable(&mut self, index: u16, fx: &mut Fx) {
         let now = self.now;
         let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
@@ -282,7 +283,8 @@ impl Tier {
         self.time_changed();
     }
 
-    /// Time passed for a disk: an epoch may be old enough to end, and what became durable is told.
+    /// Acts on the time for a disk: ends an old epoch, and writes a seal for groups that became
+    /// durable.
     pub(super) fn tick_disk(&mut self, index: u16, fx: &mut Fx) {
         let now = self.now;
         let is_due =
@@ -307,7 +309,7 @@ impl Tier {
         }
     }
 
-    /// Says in the log what became durable, when nothing else would.
+    /// Writes a seal with the durable position, if no other head carries it yet.
     pub(super) fn seal(&mut self, index: u16, fx: &mut Fx) {
         let ends = self.disk(index).log.ends();
         if ends.told < ends.durable {
@@ -315,14 +317,14 @@ impl Tier {
         }
     }
 
-    /// Says in the log that all of it is on the backing store, for those who read the log alone. Whether a group was
-    /// begun for that.
+    /// Writes a seal with the retired position, for readers of the log alone. Returns true if a
+    /// group was begun.
     pub(super) fn tell_retired(&mut self, index: u16, fx: &mut Fx) -> bool {
         let ends = self.disk(index).log.ends();
         ends.told_retired < ends.retired && self.put_seal(index, fx)
     }
 
-    /// Begins a group without records, where there is room. Whether it did.
+    /// Begins a group without records, if there is room. Returns true if it did.
     fn put_seal(&mut self, index: u16, fx: &mut Fx) -> bool {
         let (geometry, is_failed) = (self.geometry, self.is_failed);
         let disk = self.disk(index);
@@ -338,12 +340,13 @@ impl Tier {
         true
     }
 
-    /// Nothing will be accepted any more: whoever waits is told.
+    /// Fails all waiting requests, because the cache device accepts nothing any more.
     pub(super) fn fail_waiters(&mut self, fx: &mut Fx) {
         for index in 0..self.disks.len() {
             self.fail_disk(u16::try_from(index).unwrap_or(u16::MAX), fx);
         }
-        // Writes of mode through that waited for a map go on when their sidecar says that no map counts.
+        // Writes of mode through that waited for a map go on when their sidecar says that no map
+        // counts.
         let mut stalled = std::mem::take(&mut self.pool.waiting);
         stalled.extend(std::mem::take(&mut self.pool.after).into_iter().filter_map(
             |(_, after)| match after {
@@ -357,7 +360,7 @@ impl Tier {
         }
     }
 
-    /// Nothing of this disk will be accepted any more.
+    /// Fails all waiting requests of this disk.
     pub(super) fn fail_disk(&mut self, index: u16, fx: &mut Fx) {
         let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
         let Failed { flushes, landed, unlanded } = disk.queue.fail();
@@ -378,7 +381,7 @@ impl Tier {
         }
     }
 
-    /// A write that is not in the log is not seen any more.
+    /// Fails a write that is not in the log, and removes it from the overlay.
     fn fail_write(&mut self, index: u16, write: u32, fx: &mut Fx) {
         let WriteRequest { request, order, .. } = self.writes.get(write);
         let (range, order) = ((request.offset, request.bytes), *order);

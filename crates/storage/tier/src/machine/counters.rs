@@ -1,47 +1,47 @@
 use serde::{Deserialize, Serialize};
 
-/// What happened, since the set was opened.
+/// Counters since the set was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Reads that were answered without the backing store.
     pub hits: u64,
-    /// Of those, the ones that the memory tier answered, at once.
+    /// Hits that the memory tier answered at once.
     #[serde(default)]
     pub memory_hits: u64,
     /// Reads that needed the backing store for a part.
     pub partial: u64,
-    /// Reads that needed it for all.
+    /// Reads that needed the backing store for all bytes.
     pub misses: u64,
     /// Bytes of reads.
     pub read_bytes: u64,
-    /// Of those, bytes that the backing store was not needed for.
+    /// Bytes of reads for which the backing store was not needed.
     pub hit_bytes: u64,
-    /// Of those, bytes that came out of the memory tier.
+    /// Bytes of reads that came from the memory tier.
     #[serde(default)]
     pub memory_hit_bytes: u64,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Of those, the ones all of whose pages were there.
+    /// Writes all of whose pages were resident.
     #[serde(default)]
     pub write_hits: u64,
     /// Writes that the log answered.
     pub absorbed: u64,
     /// Bytes of writes.
     pub written_bytes: u64,
-    /// Of those, bytes of pages that were there.
+    /// Bytes of writes to resident pages.
     #[serde(default)]
     pub write_hit_bytes: u64,
     /// Flushes, and writes that had to be durable.
     pub flushes: u64,
-    /// Bytes put into the backing store out of logs.
+    /// Bytes written from logs to the backing store.
     pub destaged_bytes: u64,
-    /// Bytes that came into pages.
+    /// Bytes that were filled into pages.
     pub filled_bytes: u64,
-    /// Of those, bytes that clients had written.
+    /// Filled bytes that clients had written.
     pub placed_bytes: u64,
-    /// Pages that left.
+    /// Pages that were evicted.
     pub evicted: u64,
-    /// Blocks of pages that were not what they should have been.
+    /// Blocks of pages with a wrong checksum.
     pub checksum_errors: u64,
     /// Groups written to logs.
     pub groups: u64,
@@ -50,7 +50,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Both together.
+    /// Sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

@@ -8,13 +8,13 @@ use super::pool::Item;
 use super::{Fx, Tier};
 use crate::event::{Check, Effect, IoError, Note, Piece, Place, ReadIo};
 
-/// How long to wait before a backing store that refused is tried again.
+/// Pause before a backing store that refused is tried again.
 pub(super) const RETRY: Nanos = Nanos(1_000_000_000);
-/// Nothing rests when less than this share of the logs' chunks is free.
+/// Share of the logs' chunks below which batches are not left to gather: one in four.
 const FREE_SHARE: usize = 4;
 
 impl Tier {
-    /// Puts what is durable in the log into the backing store.
+    /// Destages writes that are durable in the log.
     pub(super) fn pump_destage(&mut self, index: u16, fx: &mut Fx) {
         if !self.disk(index).destager.has_batch() {
             self.tell_retired_by_sidecar(index, fx);
@@ -42,7 +42,8 @@ impl Tier {
         }
     }
 
-    /// Whether the next batch is left to gather: nobody waits for it, and there is room.
+    /// Returns true if the next batch is left to gather, because nothing waits for it and there is
+    /// room.
     fn rests(&mut self, index: u16) -> bool {
         let logs = self.geometry.chunks - self.geometry.page_chunks;
         let has_room = self.chunks.free() * FREE_SHARE >= logs as usize;
@@ -52,13 +53,14 @@ impl Tier {
         has_room && !is_asked && !disk.sidecar.is_applying() && disk.destager.rests(now)
     }
 
-    /// The sidecar cannot say what it has to: a batch that waits for that is begun again later.
+    /// Drops a batch that waits for the sidecar, because the sidecar cannot be written. It begins
+    /// again later.
     pub(super) fn batch_may_not_write(&mut self, index: u16) {
         let batch = self.disk(index).destager.give_up_waiting();
         self.pages.close_fills(&batch.map(Batch::into_open).unwrap_or_default());
     }
 
-    /// The backing store or its sidecar refused: what it is needed for is tried again later.
+    /// Schedules another attempt after the backing store or its sidecar refused.
     pub(super) fn backing_failed(&mut self, index: u16, fx: &mut Fx) {
         self.disk(index).retry_at = Some(self.now + RETRY);
         fx.push(Effect::Note(Note::BackingFailed(index)));
@@ -97,7 +99,7 @@ impl Tier {
             let to = u32::try_from(offset - span.offset).unwrap_or(u32::MAX);
             match layer.source {
                 Source::Zero { .. } => fx.push(Effect::Clear { buf, to, bytes }),
-                // It has landed, or it would not be durable.
+                // The write has landed: otherwise its epoch would not be durable.
                 Source::Ram { .. } => panic!("what is destaged is in the log"),
                 Source::Flash { at } => {
                     reads += 1;
@@ -145,7 +147,7 @@ impl Tier {
         }
     }
 
-    /// The run's bytes are in memory: they go to the backing store, and whole blocks into their pages.
+    /// Writes a run from memory to the backing store, and its whole blocks into their pages.
     fn write_run(&mut self, index: u16, run: u32, fx: &mut Fx) {
         let (span, buf) = self.batch(index).run_bytes(run);
         let io = self.ios.start(Io::RunWrite { disk: index, run });
@@ -153,7 +155,8 @@ impl Tier {
         fx.push(Effect::write(io, Place::Backing(index), span.offset, from));
         let whole = self.batch(index).whole_blocks(&span);
         let fills = self.open_fills(index, whole.iter().map(|(block, ..)| *block));
-        // What lies below the write is old from now on, and covered by it until it is retired.
+        // The old blocks are stale from now on. The log's layers cover them until the batch is
+        // retired.
         for (block, ..) in &whole {
             self.pages.hide(index, *block, &fills);
         }
@@ -178,7 +181,7 @@ impl Tier {
         self.stir();
     }
 
-    /// Nothing of the batch counts: it is tried again from the start.
+    /// Fails a batch as a whole; it is tried again from the start.
     fn batch_failed(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         let batch = disk.destager.fail_batch();
@@ -193,7 +196,8 @@ impl Tier {
         if is_ok { self.retire_some(index, fx) } else { self.batch_failed(index, fx) }
     }
 
-    /// Chunks whose groups are all retired are free once that, and what their pages are now, is durable.
+    /// Queues a later start of a disk's log, if all groups of its first chunks are retired. The
+    /// chunks are free once the start, and the maps before it, are durable.
     pub(super) fn start_log_later(&mut self, index: u16) {
         let Some(start) = self.next_log_start(index) else { return };
         self.queue(start);
@@ -202,11 +206,12 @@ impl Tier {
         }
     }
 
-    /// A later start of the disk's log, if there is one that was not queued yet.
+    /// Later start of the disk's log, if there is one that was not queued yet.
     pub(crate) fn next_log_start(&mut self, index: u16) -> Option<Item> {
         let disk = self.disk(index);
         let log = &disk.log;
-        // Not before the sidecar says so: an older backing store with its sidecar would lack what the log had.
+        // Not before the sidecar says so: an older backing store with its sidecar would otherwise
+        // lack what the log had.
         let retired = log.ends().retired.min(disk.sidecar.retired());
         let start = log.chunks().iter().rev().find(|chunk| chunk.first <= retired + 1)?;
         let LogChunk { chunk, first: seq, .. } = *start;
@@ -217,7 +222,7 @@ impl Tier {
         Some(Item::LogStart { disk: index, chunk, seq })
     }
 
-    /// Has the sidecar say what is on the backing store, if a chunk of the log is free then.
+    /// Makes the sidecar tell the retired position, if that frees a chunk of the log.
     fn tell_retired_by_sidecar(&mut self, index: u16, fx: &mut Fx) {
         let is_closing = self.is_closing;
         let disk = self.disk(index);
@@ -234,7 +239,7 @@ impl Tier {
         }
     }
 
-    /// It is durable where the log begins.
+    /// Frees the chunks before a durable start of the log.
     pub(super) fn log_started(&mut self, index: u16, seq: u64) {
         let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
         let free = disk.log.drop_before(seq);
@@ -245,7 +250,7 @@ impl Tier {
         }
     }
 
-    /// Somebody else owns the disk: nothing of it is answered or written any more.
+    /// Fences a disk that another host owns: nothing of it is answered or written any more.
     pub(super) fn fence(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         if std::mem::replace(&mut disk.is_fenced, true) {
@@ -264,7 +269,7 @@ impl Tier {
         }
     }
 
-    /// Everything written so far is to go to the backing store soon.
+    /// Ends the open epoch, so that everything written so far is destaged soon.
     pub(super) fn end_epoch_now(&mut self, index: u16) {
         let disk = self.disk(index);
         disk.queue.end_epoch(disk.destager.has_open());

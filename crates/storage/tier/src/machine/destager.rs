@@ -1,8 +1,9 @@
-//! Epochs of a disk's log, and which of them go to its backing store next.
+//! Epochs of a disk's log, and the choice of those that are destaged next.
 //!
-//! Invariant: the backing store passes only through states that the disk had, or its sidecar says *applying*. So a batch is
-//! of whole epochs, oldest first, all of them closed and durable in the log; one of several is written only when the
-//! sidecar says so; and what a crash left half applied goes there as one batch before anything else.
+//! Invariant: the backing store passes only through states that the disk had, or its sidecar says
+//! *applying*. So a batch has whole epochs, oldest first, all of them closed and durable in the
+//! log. A batch of several epochs is written only when the sidecar says so. Epochs that a crash
+//! left half applied are destaged as one batch before anything else.
 
 use std::collections::VecDeque;
 
@@ -13,33 +14,34 @@ use super::batch::{Batch, Phase};
 use super::epoch::{Epoch, Logged};
 use crate::format::SidecarState;
 
-/// Epochs are gathered into a batch up to so many bytes of writes; one epoch may be larger.
+/// Bytes of writes up to which epochs are gathered into a batch; one epoch may be larger.
 const BATCH_BYTES: u64 = 32 << 20;
-/// Between the end of a batch and the next. Our choice: a guest that flushes thousands of times a second would else
-/// have its backing store flush as often, on disks that do so a hundred times; gathered, those epochs are
-/// one batch, and blocks that were written again are written once.
+/// Pause between the end of a batch and the next. Our choice: without it, a guest that flushes
+/// thousands of times a second would make its backing store flush as often, on disks that manage a
+/// hundred flushes. Gathered, those epochs are one batch, and blocks that were written again are
+/// written once.
 const REST: Nanos = Nanos(100_000_000);
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Destager {
-    /// Oldest first; new writes belong to the last one, if it is not closed.
+    /// Epochs, oldest first. New writes belong to the last one, if it is not closed.
     epochs: VecDeque<Epoch>,
     batch: Option<Batch>,
-    /// The next batch gathers until then.
+    /// Time until which the next batch gathers.
     rests_until: Option<Nanos>,
-    /// When the oldest write of the open epoch came.
+    /// Time of the oldest write in the open epoch.
     open_since: Option<Nanos>,
-    /// Set when the log has something that cannot be read: nothing behind it may go to the backing store.
+    /// Set when the log has bytes that cannot be read: nothing behind them may be destaged.
     is_damaged: bool,
 }
 
 impl Destager {
-    /// With what was found in a log, all of it closed.
+    /// Takes the epochs recovered from a log, all of them closed.
     pub(super) fn new(epochs: VecDeque<Epoch>) -> Self {
         Self { epochs, ..Self::default() }
     }
 
-    /// Begins a batch of all there is, before the disk is served.
+    /// Begins a batch of all epochs, before the disk is served.
     pub(crate) fn begin_all(&mut self) {
         if self.has_epochs() {
             let mut batch = Batch::new(self.epochs.iter());
@@ -65,22 +67,22 @@ impl Destager {
         !self.epochs.is_empty()
     }
 
-    /// Whether all is on the backing store.
+    /// Returns true if everything is on the backing store.
     pub(super) fn is_idle(&self) -> bool {
         self.epochs.is_empty() && self.batch.is_none()
     }
 
-    /// When the oldest write came that waits.
+    /// Time of the oldest write that waits.
     pub(super) fn oldest(&self) -> Option<Nanos> {
         self.epochs.front().map(|epoch| epoch.since)
     }
 
-    /// Last group that has a write that waits; 0 if none does.
+    /// Last group that has a waiting write; 0 if none has.
     pub(super) fn last_seq(&self) -> u64 {
         self.epochs.back().map_or(0, |epoch| epoch.last_seq)
     }
 
-    /// Group that has to be durable before the next batch begins.
+    /// Group that must be durable before the next batch begins.
     pub(super) fn awaited_seq(&self) -> Option<u64> {
         let next = self.epochs.front().filter(|next| next.is_closed && self.batch.is_none());
         next.map(|next| next.last_seq)
@@ -98,7 +100,8 @@ impl Destager {
         self.epochs.back().is_some_and(|last| !last.is_closed)
     }
 
-    /// Adds the writes of a group to the open epoch, and opens one if there is none. The epoch's number.
+    /// Adds the writes of a group to the open epoch, and opens one if there is none. Returns the
+    /// epoch's number.
     pub(super) fn add(&mut self, seq: u64, logged: Vec<Logged>, applied: u64, now: Nanos) -> u64 {
         let number = self.open_number(applied);
         if !self.has_open() {
@@ -112,7 +115,7 @@ impl Destager {
         number
     }
 
-    /// Closes the open epoch: a flush came, or what counts as one.
+    /// Closes the open epoch, after a flush or what counts as one.
     pub(super) fn close(&mut self) {
         if let Some(open) = self.epochs.back_mut().filter(|last| !last.is_closed) {
             open.is_closed = true;
@@ -120,7 +123,7 @@ impl Destager {
         }
     }
 
-    /// Time passed. Whether the open epoch is old enough to end.
+    /// Acts on the time. Returns true if the open epoch is old enough to end.
     pub(super) fn tick(&mut self, now: Nanos) -> bool {
         self.rests_until = self.rests_until.filter(|until| now < *until);
         let is_old = self.open_since.is_some_and(|since| now >= since + PAUSE);
@@ -130,7 +133,7 @@ impl Destager {
         is_old
     }
 
-    /// Times at which it has to be asked again.
+    /// Times at which the destager must be asked again.
     pub(super) fn due(&self) -> impl Iterator<Item = Nanos> + use<> {
         let closed = self.epochs.front().is_some_and(|next| next.is_closed);
         let step = self.batch.as_ref().and_then(|batch| match batch.phase() {
@@ -141,7 +144,7 @@ impl Destager {
         [ends, self.rests_until.filter(|_| closed), step].into_iter().flatten()
     }
 
-    /// Whether the next batch is left to gather, if nobody waits for it.
+    /// Returns true if the next batch is left to gather, unless something waits for it.
     pub(super) fn rests(&self, now: Nanos) -> bool {
         self.rests_until.is_some_and(|until| now < until)
     }
@@ -150,7 +153,8 @@ impl Destager {
         self.is_damaged
     }
 
-    /// The only copy of an acknowledged write cannot be read. Whether that is new.
+    /// Records that the only copy of an acknowledged write cannot be read. Returns true the first
+    /// time.
     pub(super) fn damage(&mut self) -> bool {
         !std::mem::replace(&mut self.is_damaged, true)
     }
@@ -163,13 +167,15 @@ impl Destager {
         self.batch.is_some()
     }
 
-    /// Begins a batch of what is durable up to this group. What the sidecar has to say before any of it is written;
-    /// `None` if there is no batch, or nothing to be said.
+    /// Begins a batch of groups that are durable, up to this one. Returns the state that the
+    /// sidecar must have before any of it is written; `None` if there is no batch, or the sidecar
+    /// need not change.
     pub(super) fn begin(&mut self, durable: u64, word: SidecarState) -> Option<SidecarState> {
         if self.is_damaged || self.batch.is_some() {
             return None;
         }
-        // What a crash may have left half applied goes in as one, before anything else does.
+        // Epochs that a crash may have left half applied are destaged as one batch, before anything
+        // else.
         let least = match word {
             SidecarState::Applying { to, .. } => to,
             _ => 0,
@@ -196,17 +202,17 @@ impl Destager {
         None
     }
 
-    /// Gives a batch up that waits for the sidecar.
+    /// Drops a batch that waits for the sidecar.
     pub(super) fn give_up_waiting(&mut self) -> Option<Batch> {
         self.batch.take_if(|batch| batch.phase() == Phase::Sidecar)
     }
 
-    /// Ends the batch: nothing of it counts.
+    /// Ends a failed batch: none of it counts.
     pub(super) fn fail_batch(&mut self) -> Option<Batch> {
         self.batch.take()
     }
 
-    /// The batch is on the backing store for whoever looks.
+    /// Removes the batch's epochs: reads find them on the backing store.
     pub(super) fn retire(&mut self) {
         if let Some(batch) = &self.batch {
             let last = batch.ends().last_epoch;
@@ -214,7 +220,7 @@ impl Destager {
         }
     }
 
-    /// The batch is over; the next one gathers for a while.
+    /// Ends the batch; the next one gathers for a while.
     pub(super) fn end_batch(&mut self, now: Nanos) -> Option<Batch> {
         self.rests_until = Some(now + REST);
         self.batch.take()

@@ -13,36 +13,36 @@ use super::uncached::Uncached;
 use super::{Counters, Mode, PAUSE};
 use crate::format::{DiskEntry, Holder, NO_CHUNK, Sidecar, SidecarState};
 
-/// How far a disk is on its way into the set or out of it.
+/// Stage of a disk on its way into the set or out of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Its log waits for a chunk.
+    /// The disk waits for a chunk for its log.
     Coming,
-    /// The superblock of this number is to name it.
+    /// The superblock of this number must list the disk.
     Listing(u64),
-    /// Its sidecar is to say that it is ours.
+    /// The sidecar must name this set as owner.
     Marking,
-    /// All of them say so; whoever drives the machine is to begin.
+    /// Superblock and sidecar are durable; the driver must order [`crate::Order::Serve`].
     Ready,
     Serving,
-    /// All that it has goes to its backing store, and its sidecar is to say so.
+    /// The log must be destaged, and then the sidecar must say *clean*.
     Leaving,
-    /// Its pages leave, some of them at this time.
+    /// The pages of the disk are evicted, the next ones at this time.
     Emptying(Nanos),
-    /// Nothing that is under way may concern it.
+    /// Waits until nothing under way concerns the disk.
     Settling,
-    /// The superblock of this number is to name it no more.
+    /// The superblock of this number must not list the disk any more.
     Striking(u64),
 }
 
 impl Stage {
-    /// Whether it is written, destaged and copied as disks are.
+    /// Returns true if the disk is written, destaged and copied.
     pub(super) fn is_working(self) -> bool {
         matches!(self, Self::Serving | Self::Leaving)
     }
 }
 
-/// How a disk is to be served.
+/// Wishes for serving a disk.
 #[derive(Debug, Clone)]
 pub(crate) struct Wish {
     pub(crate) mode: Mode,
@@ -51,18 +51,18 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    /// How its writes are answered until its peers are there.
+    /// Mode until its peers are connected.
     pub(crate) fn first(&self) -> Mode {
         if self.copies > 0 { Mode::Through } else { self.mode }
     }
 }
 
-/// A cached disk.
+/// Cached disk.
 #[derive(Debug, Clone)]
 pub(crate) struct Disk {
     pub(crate) entry: DiskEntry,
     pub(super) stage: Stage,
-    /// Chunks that its log has no more, until the superblock says so.
+    /// Chunks that its log does not use any more, until the superblock says so.
     pub(crate) spare: Vec<u32>,
     pub(crate) mode: Mode,
     pub(crate) populate: bool,
@@ -71,18 +71,19 @@ pub(crate) struct Disk {
     pub(crate) overlay: Overlay,
     pub(crate) destager: Destager,
     pub(super) queue: LogQueue,
-    /// Not to be tried before then.
+    /// Earliest time of another attempt at the backing store or the sidecar.
     pub(super) retry_at: Option<Nanos>,
-    /// When groups became durable of which no head tells yet.
+    /// Time at which groups became durable that no head calls durable yet.
     pub(super) seal_since: Option<Nanos>,
-    /// Writes of mode through that go on, and those that wait for them, oldest first.
+    /// Writes of mode through that are under way.
     pub(super) through: Vec<u32>,
+    /// Writes of mode through that wait for an overlapping one, oldest first.
     pub(super) waiting: VecDeque<u32>,
-    /// Counts writes of mode through that ended, and how many of them a flush of the backing store
-    /// has made durable.
+    /// Number of writes of mode through that ended.
     pub(super) written: u64,
+    /// Number of these writes that a flush of the backing store has made durable.
     pub(super) flushed: u64,
-    /// Flushes of the backing store that no request asked for.
+    /// Flushes of the backing store under way that no request asked for.
     pub(super) own_flushes: u32,
     /// Slots whose map waits for such a flush.
     pub(super) unbacked: Vec<u32>,
@@ -90,72 +91,72 @@ pub(crate) struct Disk {
     pub(super) uncached: Uncached,
     /// Writes of mode through that waited for the cache device when it failed.
     pub(super) stalled: Vec<u32>,
-    /// What waits until the mode has changed.
+    /// Requests that wait until the mode has changed.
     pub(super) held: VecDeque<crate::Request>,
     pub(super) change: Option<Mode>,
     pub(super) is_draining: bool,
     pub(super) copies: Copies,
-    /// How its writes are to be answered if there are as many copies.
+    /// Mode to use once there are enough copies.
     pub(super) wish: Mode,
-    /// Somebody else owns it.
+    /// True if another host owns the disk.
     pub(super) is_fenced: bool,
-    /// A log start that is on its way to the pool's log.
+    /// Newest log start that was queued for the pool's log.
     pub(super) start_queued: u64,
-    /// Writes wait for room in the log since then.
+    /// Time since which writes wait for room in the log.
     pub(super) full_since: Option<Nanos>,
     pub(super) counters: Counters,
 }
 
-/// How a disk is doing.
+/// Status of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskStatus {
-    /// How its writes are answered.
+    /// Mode in which its writes are answered.
     pub mode: Mode,
     /// Bytes that are not on the backing store yet, in whole blocks.
     pub dirty_bytes: u64,
-    /// Epochs that are not.
+    /// Number of epochs that are not on the backing store yet.
     pub epochs: usize,
-    /// Chunks that its log takes.
+    /// Number of chunks that its log takes.
     pub log_chunks: usize,
-    /// Last group that is durable.
+    /// Last durable group of its log.
     pub durable: u64,
     /// Last group that is on the backing store.
     pub retired: u64,
-    /// What its sidecar says.
+    /// State in its sidecar.
     pub sidecar: SidecarState,
-    /// Pages that it has.
+    /// Number of its pages.
     pub pages: usize,
-    /// What of it is in memory.
+    /// Blocks of the disk in the memory tier.
     pub memory: super::MemoryStatus,
-    /// Of all pages, and of memory, percent that it may have.
+    /// Largest share of all pages and of the memory tier, in percent.
     pub share_percent: u8,
-    /// What decides on its pages, which it has to itself then, if that is a policy of its own.
+    /// Policy of its own, if it has one, and with it a division of the pages.
     pub policy: Option<cache::PolicyKind>,
-    /// Whether new pages come in.
+    /// True if new pages are admitted.
     pub populates: bool,
-    /// Whether its log has something that cannot be read.
+    /// True if its log has bytes that cannot be read.
     pub is_damaged: bool,
-    /// Whether its backing store refused, and is to be tried again.
+    /// True if its backing store refused, and waits for another attempt.
     pub is_refused: bool,
-    /// Counts its owners; the copies of its log are of this one.
+    /// Generation: the number of its owners so far. Copies of its log have this generation.
     pub generation: u64,
-    /// Copies of its log that there should be in mode back, and how many there are.
+    /// Number of copies of its log wanted in mode back.
     pub copies: u8,
-    /// Peers that have one.
+    /// Number of peers that hold a copy.
     pub holding: usize,
-    /// Whether somebody else owns it by now.
+    /// True if another host owns the disk by now.
     pub is_fenced: bool,
-    /// When the oldest write came that only the log has; zero if it was before the set was opened.
+    /// Time of the oldest write that only the log has; zero if it was before the set was opened.
     pub oldest: Option<Nanos>,
-    /// Since when writes wait for room in the log, if they do.
+    /// Time since which writes wait for room in the log, if they do.
     pub full_since: Option<Nanos>,
-    /// What happened to it since the set was opened.
+    /// Counters since the set was opened.
     pub counters: Counters,
 }
 
 impl Disk {
-    /// A disk with what was found in its log. In mode back its writes are answered, when all that is out, only if there
-    /// are as many copies as there should be.
+    /// Creates a disk with the epochs of its log. After these are destaged, its writes are answered
+    /// in mode back only if there are enough copies.
     pub(crate) fn new(
         entry: DiskEntry,
         mode: Mode,
@@ -198,18 +199,19 @@ impl Disk {
         }
     }
 
-    /// Whether its log has no place yet.
+    /// Returns true if its log has no chunk yet.
     pub(crate) fn wants_chunk(&self) -> bool {
         self.entry.log_chunk == NO_CHUNK
     }
 
-    /// Its log begins there.
+    /// Sets the first chunk of its log.
     pub(crate) fn take_chunk(&mut self, chunk: u32) {
         self.entry.log_chunk = chunk;
         self.log.set_first_chunk(chunk);
     }
 
-    /// Reads see what waits in its log. Says how many writes that is: new ones count from there.
+    /// Lays the recovered writes over the disk, so that reads see them. Returns their number, from
+    /// which new writes are counted.
     pub(crate) fn lay_recovered(&mut self) -> u64 {
         let mut order = 0;
         for write in self.destager.writes() {
@@ -246,7 +248,7 @@ impl Disk {
         }
     }
 
-    /// When something of it is due.
+    /// Earliest time at which something of the disk is due.
     pub(super) fn due(&self) -> Option<Nanos> {
         if !self.stage.is_working() {
             return if let Stage::Emptying(at) = self.stage { Some(at) } else { None };
@@ -256,29 +258,30 @@ impl Disk {
         due.chain(self.destager.due()).chain(self.retry_at).chain(self.copies.due()).min()
     }
 
-    /// Its newest sidecar copy is durable: superblocks and heads of its log say so from now on. They say the
-    /// number before: where the newest copy is damaged later, the other one is no older state.
+    /// Records that the newest sidecar copy is durable; superblocks and heads of the log tell it
+    /// from now on. They tell the number before the newest, because the other copy must not look
+    /// like an older state if the newest one is damaged later.
     pub(crate) fn sidecar_is_durable(&mut self) {
         self.entry.sidecar = self.sidecar.word().seq - 1;
         self.log.set_sidecar(self.entry.sidecar);
     }
 
-    /// The number of the epoch that a group of now has.
+    /// Number of the epoch that a group begun now belongs to.
     pub(super) fn open_number(&self) -> u64 {
         self.destager.open_number(self.sidecar.word().applied)
     }
 
-    /// Groups up to this one may be answered.
+    /// Last group that may be answered.
     pub(super) fn accepted_everywhere(&self) -> u64 {
         self.copies.accepted(self.log.ends().accepted)
     }
 
-    /// Groups up to this one are durable in all copies.
+    /// Last group that is durable in the log and in all copies.
     pub(super) fn durable_everywhere(&self) -> u64 {
         self.copies.durable(self.log.ends().flushed)
     }
 
-    /// Whether somebody waits for groups to be durable that were accepted and are not.
+    /// Returns true if a request waits for accepted groups to become durable.
     pub(super) fn waits_for(&self, durable: u64, accepted: u64, is_closing: bool) -> bool {
         let is_new = |seq: u64| seq > durable && seq <= accepted;
         self.queue.waits_for(is_new)
@@ -286,12 +289,12 @@ impl Disk {
             || (is_closing && accepted > durable)
     }
 
-    /// Whether its sidecar is to say for the first time that it is ours.
+    /// Returns true if its sidecar must name this set as owner for the first time.
     pub(super) fn is_marking(&self) -> bool {
         self.stage == Stage::Marking
     }
 
-    /// The group up to which its pages are true.
+    /// Last group that its pages include.
     pub(super) fn true_to(&self) -> u64 {
         self.log.ends().retired
     }

@@ -1,17 +1,17 @@
-//! Parts of the pages for disks with policies of their own ([`super::pages`]): what they have no room for leaves, a few
-//! pages at a time, as those of a disk that leaves do.
+//! Divisions of the pages for disks with policies of their own ([`super::pages`]). Surplus pages
+//! are evicted a few at a time, like those of a disk that leaves.
 
 use super::Tier;
 use super::roster::{QUEUE_MAX, STEP, STEP_PAGES};
 
 impl Tier {
-    /// Parts may have to become others.
+    /// Checks if the divisions must be made anew.
     pub(super) fn parts_changed(&mut self) {
         self.divides_at = self.pages.is_dividing().then_some(self.now);
         self.stir();
     }
 
-    /// Some pages leave for the parts that are to be made. A set that is to be left in order keeps what it has.
+    /// Evicts some of the surplus pages. A set that is being closed keeps its pages.
     pub(super) fn pump_division(&mut self) {
         if self.is_closing {
             self.divides_at = None;

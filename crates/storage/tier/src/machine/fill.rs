@@ -2,14 +2,15 @@ use super::io::{Holder, Io};
 use super::{Fx, Tier};
 use crate::event::{Buf, Effect, Piece, Place};
 
-/// No page is filled out of a request while so many bytes are on their way into pages: a cache device that is slower
-/// than what is read would else have all of it wait in memory. Our choice: a hundred pages, more than any
-/// device needs at once.
+/// Bytes on their way into pages from which on requests fill no more pages: with a cache device
+/// slower than the reads, all of their bytes would wait in memory. Our choice: a hundred pages,
+/// more than any device needs at once.
 const FILLING_MAX: u64 = 8 << 20;
 
 impl Tier {
-    /// Opens the pages of these blocks to be filled with them, as far as they are resident and nobody
-    /// else fills them. The slots that are open; [`PageIndex::close_fills`](super::pages::PageIndex::close_fills) closes them.
+    /// Opens the resident pages of these blocks for filling, unless another filler has them.
+    /// Returns the opened slots; [`PageIndex::close_fills`](super::pages::PageIndex::close_fills)
+    /// closes them.
     pub(super) fn open_fills(&mut self, disk: u16, blocks: impl Iterator<Item = u64>) -> Vec<u32> {
         let mut open: Vec<u32> = Vec::new();
         if !self.disk(disk).populate || self.is_failed {
@@ -23,9 +24,9 @@ impl Tier {
         open
     }
 
-    /// Writes blocks (number, place in `buf`, sum) into those slots that were opened for them. Says
-    /// how many I/Os that takes. What a request brings stays out while too much is on its way; runs of a batch bound
-    /// themselves.
+    /// Writes blocks (number, offset in `buf`, checksum) into the slots that were opened for them.
+    /// Returns the number of I/Os. Bytes of a request are left out while too much is on its way;
+    /// runs of a batch bound themselves.
     pub(super) fn fill(
         &mut self,
         disk: u16,
@@ -35,7 +36,7 @@ impl Tier {
         holder: Holder,
         fx: &mut Fx,
     ) -> u16 {
-        // Slot, first bit, bits, place in memory.
+        // Slot, first bit, number of bits, offset in memory.
         let mut runs: Vec<(u32, u16, u16, u32)> = Vec::new();
         if self.filling >= FILLING_MAX && !matches!(holder, Holder::Run { .. }) {
             return 0;
@@ -82,7 +83,7 @@ impl Tier {
         let flushed = key.map_or(0, |key| self.disk(key.disk).flushed);
         let good = self.pages.end_fill(slot, bits, flushed);
         match holder {
-            // The blocks are true only when the backing store has them, which is later.
+            // The blocks are valid only when the backing store has them, which is later.
             Holder::Run { disk, run } => {
                 return self.run_filled(disk, run, slot, if is_ok { good } else { 0 }, fx);
             }

@@ -1,60 +1,62 @@
-//! Flushes of the cache device: one at a time, for whoever waits.
+//! Flushes of the cache device, one at a time for all waiters.
 //!
-//! Invariant: a flush makes durable what every log had accepted when it began, and nothing that was accepted later. So
-//! what is wanted while one is under way waits for the next.
+//! Invariant: a flush makes durable what every log had accepted when the flush began, and nothing
+//! that was accepted later. So a request for a flush during another one waits for the next.
 
 use super::log::LogId;
 
-/// Who wants a flush, and which is under way.
+/// Demand for flushes, and the flush under way.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flusher {
-    /// Somebody wants what is accepted now to be durable, some time.
+    /// True if accepted groups should become durable some time.
     is_wanted: bool,
-    /// What each log had accepted when the flush began.
+    /// Last accepted group of each log when the flush under way began.
     in_flight: Option<Vec<(LogId, u64)>>,
-    /// Whether the checkpoint waits for the next, and for this one.
+    /// True if the checkpoint waits for the next flush.
     is_checkpoint_next: bool,
+    /// True if the checkpoint waits for the flush under way.
     is_checkpoint: bool,
 }
 
-/// What a flush that ended well says.
+/// Result of a successful flush.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Flushed {
     /// Last group of each log that is durable by it.
     pub(super) covers: Vec<(LogId, u64)>,
-    /// Whether the checkpoint waited for it.
+    /// True if the checkpoint waited for it.
     pub(super) is_checkpoint: bool,
 }
 
 impl Flusher {
-    /// Somebody wants what is accepted by then to be durable, without waiting for it.
+    /// Asks for a flush of what is accepted by then, without waiting for it.
     pub(super) fn want(&mut self) {
         self.is_wanted = true;
     }
 
-    /// The checkpoint waits for the next flush.
+    /// Makes the checkpoint wait for the next flush.
     pub(super) fn want_for_checkpoint(&mut self) {
         self.is_checkpoint_next = true;
     }
 
-    /// Whether one is under way.
+    /// Returns true if a flush is under way.
     pub(super) fn is_busy(&self) -> bool {
         self.in_flight.is_some()
     }
 
-    /// Whether the end of a flush will say something of this disk's log.
+    /// Returns true if the flush under way covers this disk's log.
     pub(super) fn is_of(&self, index: u16) -> bool {
         self.in_flight.iter().flatten().any(|(log, _)| *log == LogId::Disk(index))
     }
 
-    /// A disk left: the end of a flush says nothing of the one that has its index next.
+    /// Forgets a disk that left: the end of a flush must not count for the next disk with its
+    /// index.
     pub(super) fn forget(&mut self, index: u16) {
         let covers = self.in_flight.iter_mut();
         covers.for_each(|covers| covers.retain(|(log, _)| *log != LogId::Disk(index)));
     }
 
-    /// Whether a flush is to begin, none being under way: somebody waits for it, or wants it and there is something
-    /// new. What was wanted and is durable already is wanted no more.
+    /// Returns true if a flush should begin and none is under way: a request waits for it, or it is
+    /// wanted and there are new groups. A want for groups that are durable already is dropped.
     pub(super) fn is_due(&mut self, is_waited_for: bool, has_new: bool) -> bool {
         if self.is_busy() {
             return false;
@@ -63,7 +65,7 @@ impl Flusher {
         is_waited_for || self.is_wanted || self.is_checkpoint_next
     }
 
-    /// One begins, with what each log has accepted now.
+    /// Begins a flush, with the last accepted group of each log.
     pub(super) fn begin(&mut self, covers: Vec<(LogId, u64)>) {
         assert!(!self.is_busy(), "one flush at a time");
         self.in_flight = Some(covers);
@@ -71,7 +73,7 @@ impl Flusher {
         self.is_wanted = false;
     }
 
-    /// The flush that is under way has ended.
+    /// Ends the flush under way.
     pub(super) fn end(&mut self) -> Flushed {
         let covers = self.in_flight.take().unwrap_or_default();
         Flushed { covers, is_checkpoint: std::mem::take(&mut self.is_checkpoint) }

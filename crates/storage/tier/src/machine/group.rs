@@ -5,11 +5,11 @@ use super::write::WriteRequest;
 use crate::event::{Op, Piece};
 use crate::format::{GROUP_RECORDS, Kind, Record};
 
-/// A group being put together: all that waits and fits. Of durable writes and flushes, which end an epoch, there may be
-/// many in it: none of them was answered before the last of it was asked for.
+/// Group being gathered: all that waits and fits. It may contain many durable writes and flushes,
+/// each of which ends an epoch, because none of them was answered before the last was asked for.
 #[derive(Default)]
 pub(super) struct Group {
-    /// Its number in the log.
+    /// Number of the group in the log.
     pub(super) seq: u64,
     pub(super) records: Vec<Record>,
     pub(super) payload: Vec<Piece>,
@@ -17,17 +17,18 @@ pub(super) struct Group {
     pub(super) logged: Vec<Logged>,
     pub(super) blocks: u64,
     pub(super) ends_epoch: bool,
-    /// Somebody waits for it to be durable.
+    /// True if a request waits for the group to be durable.
     pub(super) is_awaited: bool,
 }
 
 impl Group {
-    /// Whether there is room for a write besides.
+    /// Returns true if there is room for another write.
     pub(super) fn has_room(&self, write: &WriteRequest, room: u64) -> bool {
         self.records.len() < GROUP_RECORDS && self.blocks + payload_blocks(write) <= room
     }
 
-    /// Adds a write. Its payload keeps its place within blocks: what is before and behind is zero.
+    /// Adds a write. Its payload keeps its position within blocks; the bytes before and behind it
+    /// are zero.
     pub(super) fn add(&mut self, write: u32, found: &WriteRequest, payload_at: u64) {
         let request = &found.request;
         let at = payload_at + self.blocks * 4096;

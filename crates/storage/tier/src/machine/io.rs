@@ -2,7 +2,7 @@ use super::log::LogId;
 use super::memory::Opened;
 use crate::event::IoId;
 
-/// Which I/O it is that ended.
+/// I/O under way, by what it does.
 #[derive(Debug, Clone)]
 pub(super) enum Io {
     /// Part of a request's read.
@@ -10,45 +10,46 @@ pub(super) enum Io {
         read: u32,
         part: Part,
     },
-    /// Blocks of a page going into its slot out of a request's memory, or a run's.
+    /// Write of blocks into a page's slot, from the memory of a request or a run.
     Fill {
         slot: u32,
         bits: u16,
         holder: Holder,
     },
-    /// A group of a log.
+    /// Write of a group to a log.
     Group {
         log: LogId,
         seq: u64,
     },
-    /// The cache device's.
+    /// Flush of the cache device.
     CacheFlush,
-    /// A write of mode through, or zeros.
+    /// Write or zeroing in mode through.
     Through {
         write: u32,
     },
-    /// What a flush of mode through, or a durable write, waits for.
+    /// Flush of a backing store in mode through.
     ThroughFlush {
         disk: u16,
         written: u64,
         waiter: Waiter,
     },
-    /// A piece of a run, out of the log.
+    /// Read of a run's piece from the log.
     RunRead {
         disk: u16,
         run: u32,
         chunk: u32,
     },
-    /// A run, into the backing store.
+    /// Write of a run to the backing store.
     RunWrite {
         disk: u16,
         run: u32,
     },
-    /// After all runs of a batch.
+    /// Flush after all runs of a batch.
     BatchFlush {
         disk: u16,
     },
-    /// Whether a sidecar is still ours, its block, its flush.
+    /// Check that a sidecar still names this set as owner; after it come the write and the flush of
+    /// the sidecar.
     SidecarConfirm {
         disk: u16,
     },
@@ -58,25 +59,25 @@ pub(super) enum Io {
     SidecarFlush {
         disk: u16,
     },
-    /// Something of a copy, on the so-manieth way to its peer.
+    /// I/O for a copy, on the peer's connection with this number.
     Peer {
         disk: u16,
         peer: u8,
         link: u32,
         what: PeerIo,
     },
-    /// A block that is being put into memory.
+    /// Store of a block in the memory tier.
     Keep {
         opened: Opened,
         block: u64,
     },
-    /// Blocks of a table.
+    /// Write of table blocks.
     Table,
-    /// A superblock.
+    /// Write of a superblock.
     Superblock,
 }
 
-/// An I/O for a copy.
+/// I/O for a copy.
 #[derive(Debug, Clone)]
 pub(super) enum PeerIo {
     Group {
@@ -86,7 +87,7 @@ pub(super) enum PeerIo {
     Flush {
         to: u64,
     },
-    /// Of the log, on the cache device.
+    /// Read of the log on the cache device.
     Read {
         buf: crate::Buf,
         chunk: u32,
@@ -102,7 +103,7 @@ pub(super) enum PeerIo {
     Kept,
 }
 
-/// Whose memory an I/O uses.
+/// Owner of the memory that an I/O uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holder {
     Read(u32),
@@ -110,16 +111,16 @@ pub(super) enum Holder {
     Run { disk: u16, run: u32 },
 }
 
-/// Who waits for a flush of a backing store.
+/// Waiter for a flush of a backing store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waiter {
     Flush(crate::ReqId),
     Write(u32),
-    /// Pages that hold what it may still lose.
+    /// Pages with blocks that the backing store may still lose.
     Pages,
 }
 
-/// What a read's part is of.
+/// Part of a read, from one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) offset: u64,
@@ -134,7 +135,7 @@ pub(super) enum PartSource {
     Log { chunk: u32 },
 }
 
-/// Things by small numbers that are used again.
+/// Values by small numbers, which are reused.
 #[derive(Debug, Clone)]
 pub(super) struct Slab<T> {
     things: Vec<Option<T>>,
@@ -148,7 +149,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl Io {
-    /// Which disk it is of, if not by a request or a slot.
+    /// Disk of the I/O, unless a request or a slot determines it.
     pub(super) fn disk(&self) -> Option<u16> {
         match self {
             Self::Group { log: LogId::Disk(disk), .. }

@@ -6,8 +6,8 @@ use super::{Fx, Tier};
 use crate::event::{Effect, IoId, Kept};
 
 impl Tier {
-    /// Lets into memory what a read is about to read whole, from pages and backing store. What comes in, comes in
-    /// with its first read: a place in memory wears nothing out.
+    /// Opens places in the memory tier for the blocks that a read is about to read whole. Blocks
+    /// are admitted at their first read, because memory does not wear out.
     pub(super) fn open_memory<'a>(
         &mut self,
         disk: u16,
@@ -21,7 +21,8 @@ impl Tier {
             return opened;
         }
         for block in parts.flat_map(whole_blocks) {
-            // A read beside a write of its block may see either, and what is kept is seen by those that come later.
+            // A read beside a write of its block may see the old or the new bytes, but later reads
+            // must see the new ones.
             if self.is_written_through(disk, block) {
                 continue;
             }
@@ -32,11 +33,12 @@ impl Tier {
         opened
     }
 
-    /// What was read into a request's memory is kept as far as it was let in and nobody wrote it meanwhile.
+    /// Stores blocks in the memory tier that were read into a request's memory, if they were opened
+    /// and not written meanwhile.
     pub(super) fn keep(&mut self, read: u32, part: Part, fx: &mut Fx) {
         let found = self.reads.get(read);
         let (disk, from, offset) = (found.disk, found.buf, found.offset);
-        // Of one that leaves nothing is kept for whoever has its index next.
+        // Blocks of a disk that leaves would be found by the next disk with its index.
         if self.disk(disk).stage != Stage::Serving {
             return;
         }
@@ -52,7 +54,7 @@ impl Tier {
         }
     }
 
-    /// A block is in memory.
+    /// Records that a block is in the memory tier.
     pub(super) fn kept(&mut self, io: IoId, kept: Kept, fx: &mut Fx) {
         let Io::Keep { opened, block } = self.ios.remove(io.0) else {
             panic!("what was to be kept has a number of its own")

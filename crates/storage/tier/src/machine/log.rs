@@ -1,8 +1,9 @@
-//! A log on the cache device: chunks in a row, groups in them, and how far they are accepted and durable.
+//! Log on the cache device: its chunks, the groups in them, and how far they are accepted and
+//! durable.
 //!
-//! Invariant: a group counts as accepted or durable only when it and all before it are. So groups that end early wait for
-//! those before them, a flush covers what was accepted when it began, and nothing is durable that was not flushed.
-//! Nobody else moves these ends.
+//! Invariant: a group counts as accepted or durable only when it and all before it are. So groups
+//! that complete early wait for those before them, a flush covers what was accepted when it began,
+//! and nothing is durable that was not flushed. No other code moves these positions.
 
 use std::collections::VecDeque;
 
@@ -10,14 +11,14 @@ use crate::event::{Effect, IoId, Piece, Place};
 use crate::format::{BLOCK, Flags, Head, Label, NO_CHUNK, Record, Uuid};
 use crate::geometry::Geometry;
 
-/// Which log.
+/// Identity of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum LogId {
     Pool,
     Disk(u16),
 }
 
-/// A chunk of a log.
+/// Chunk of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogChunk {
     pub(crate) chunk: u32,
@@ -27,72 +28,72 @@ pub(crate) struct LogChunk {
     pub(crate) start: u64,
 }
 
-/// How far a log is. Numbers are of groups; all of them up to that one are meant.
+/// Progress of a log. Each number is of a group, and means all groups up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogEnds {
-    /// The next group.
+    /// Number of the next group.
     pub(crate) seq: u64,
     /// Position of the next group.
     pub(crate) position: u64,
-    /// Accepted by the cache device.
+    /// Last group accepted by the cache device.
     pub(crate) accepted: u64,
     /// Position behind the last accepted group.
     pub(crate) accepted_to: u64,
-    /// Durable on the cache device.
+    /// Last group durable on the cache device.
     pub(crate) flushed: u64,
-    /// Durable on the cache device and in every copy.
+    /// Last group durable on the cache device and in every copy.
     pub(crate) durable: u64,
-    /// Called durable by the last head.
+    /// Last group that the newest head calls durable.
     pub(crate) told: u64,
-    /// On the backing store.
+    /// Last group on the backing store.
     pub(crate) retired: u64,
-    /// Called retired by the last head.
+    /// Last group that the newest head calls retired.
     pub(crate) told_retired: u64,
     /// Number of the newest durable sidecar copy of the log's disk, for heads.
     pub(crate) sidecar: u64,
 }
 
-/// A log: where it lies, and how far it is.
+/// Log: its chunks and its progress.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
     owner: Uuid,
     generation: u64,
     attach: u64,
-    /// Oldest first, at least one; the last one is written.
+    /// Chunks, oldest first, at least one; the last one is written.
     chunks: VecDeque<LogChunk>,
     /// First group from which on all can be read; 0 if none before it is missing.
     whole_from: u64,
-    /// How much of the last chunk is written.
+    /// Bytes of the last chunk that are written.
     at: u32,
-    /// Sum of the last head; 0 before the first.
+    /// Checksum of the last head; 0 before the first.
     previous: u64,
     ends: LogEnds,
     in_flight: VecDeque<InFlight>,
 }
 
-/// A group that is being written.
+/// Group that is being written.
 #[derive(Debug, Clone, Copy)]
 struct InFlight {
     seq: u64,
     is_written: bool,
-    /// Whether it is durable then.
+    /// True if it is durable once written.
     is_durable: bool,
     /// Position behind it.
     end: u64,
 }
 
-/// What a group is besides its records.
+/// Properties of a group besides its records.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct GroupFacts {
     pub(super) flags: Flags,
     pub(super) epoch: u64,
     pub(super) unix_ns: u64,
-    /// Whether the write makes it durable.
+    /// True if the write itself makes the group durable.
     pub(super) is_durable: bool,
 }
 
 impl Log {
-    /// One that begins with group `seq` in `chunk`.
+    /// Creates a log that begins with group `seq` in `chunk`.
     pub(crate) fn new(owner: Uuid, generation: u64, attach: u64, chunk: u32, seq: u64) -> Self {
         let last = seq - 1;
         let ends = LogEnds {
@@ -120,13 +121,14 @@ impl Log {
         }
     }
 
-    /// Begins to be read there: at a position, and behind so many bytes of its chunk.
+    /// Sets where reading begins: at a position, and behind `at` bytes of its chunk.
     pub(crate) fn read_from(&mut self, position: u64, at: u32) {
         (self.ends.position, self.at) = (position, at);
         self.chunks[0].start = position;
     }
 
-    /// Goes on behind a group that was read. `is_in_chunks` is false for a copy, where groups follow each other.
+    /// Advances behind a group that was read. `is_in_chunks` is false for a copy, where groups
+    /// follow each other.
     pub(crate) fn read_on(&mut self, head: &Head, sum: u64, is_in_chunks: bool) {
         if self.previous == 0 {
             self.chunks[0].start = head.position.saturating_sub(self.at.into());
@@ -145,17 +147,19 @@ impl Log {
         }
     }
 
-    /// All that was read is durable; heads call groups up to `told` so.
+    /// Ends reading: all groups that were read are durable, and heads call groups up to `told`
+    /// durable.
     pub(crate) fn was_read(&mut self, told: u64) {
         let (last, ends) = (self.last(), &mut self.ends);
         (ends.accepted, ends.accepted_to) = (last, ends.position);
         (ends.flushed, ends.durable, ends.told) = (last, last, told);
     }
 
-    /// Puts the chunks of `before` first, whose groups from some number up to `from` cannot be read.
+    /// Puts the chunks of `before` in front; some of their groups before group `from` cannot be
+    /// read.
     pub(crate) fn lies_behind(&mut self, before: Self, from: u64) {
         let mut chunks = before.chunks;
-        // The same chunk, whose first group has another number.
+        // Both parts share a chunk, whose first group has the number of the earlier part.
         if let Some(own) = chunks.back().filter(|last| last.chunk == self.chunks[0].chunk) {
             self.chunks[0].first = own.first;
             chunks.pop_back();
@@ -172,7 +176,7 @@ impl Log {
         &self.chunks
     }
 
-    /// Whether a chunk is one of its own.
+    /// Returns true if the chunk belongs to the log.
     pub(crate) fn has_chunk(&self, chunk: u32) -> bool {
         self.chunks.iter().any(|own| own.chunk == chunk)
     }
@@ -181,22 +185,23 @@ impl Log {
         self.chunks[0]
     }
 
-    /// The chunk that is written.
+    /// Chunk that is being written.
     pub(crate) fn chunk(&self) -> u32 {
         self.chunks.back().map_or(NO_CHUNK, |last| last.chunk)
     }
 
-    /// Whether groups of this owner and generation are its own.
+    /// Returns true if groups of this owner and generation belong to the log.
     pub(crate) fn is_of(&self, owner: Uuid, generation: u64) -> bool {
         (self.owner, self.generation) == (owner, generation)
     }
 
-    /// Whether a group with the sum of the head before it follows; any does where none was read yet.
+    /// Returns true if a group follows that has `previous` as the checksum of the head before it.
+    /// Before the first group was read, any group follows.
     pub(crate) fn is_followed_by(&self, previous: u64) -> bool {
         self.previous == 0 || self.previous == previous
     }
 
-    /// Sum of the last head, if there is one.
+    /// Checksum of the last head, if there is one.
     pub(crate) fn last_sum(&self) -> Option<u64> {
         (self.previous != 0).then_some(self.previous)
     }
@@ -206,38 +211,39 @@ impl Log {
         self.whole_from
     }
 
-    /// What a copy says that begins there.
+    /// Label of a copy that begins there.
     pub(super) fn label(&self, number: u64, position: u64, seq: u64) -> Label {
         Label { disk: self.owner, generation: self.generation, number, position, seq }
     }
 
-    /// Attaches a log that has no chunk yet, or is of an attachment of before.
+    /// Sets the attachment of a log without a chunk, or of an earlier attachment.
     pub(super) fn set_attach(&mut self, attach: u64) {
         self.attach = attach;
     }
 
-    /// Begins in that chunk.
+    /// Sets the first chunk.
     pub(super) fn set_first_chunk(&mut self, chunk: u32) {
         self.chunks[0].chunk = chunk;
     }
 
-    /// Groups up to this one are on the backing store.
+    /// Sets the last group that is on the backing store.
     pub(crate) fn set_retired(&mut self, seq: u64) {
         self.ends.retired = seq;
     }
 
-    /// This sidecar copy is durable.
+    /// Sets the newest durable sidecar copy.
     pub(super) fn set_sidecar(&mut self, number: u64) {
         self.ends.sidecar = number;
     }
 
-    /// A flush of the cache device ended that began when groups up to this one were accepted.
+    /// Records a flush of the cache device that began when groups up to this one were accepted.
     pub(super) fn flushed_to(&mut self, seq: u64) {
         assert!(seq <= self.ends.accepted, "a flush covers what was accepted");
         self.ends.flushed = self.ends.flushed.max(seq);
     }
 
-    /// Groups up to this one are durable wherever they have to be. `false` if that is not new.
+    /// Records that groups up to this one are durable wherever they must be. Returns false if that
+    /// is not new.
     pub(super) fn durable_to(&mut self, seq: u64) -> bool {
         assert!(seq <= self.ends.flushed, "what is durable was flushed");
         let is_new = seq > self.ends.durable;
@@ -245,7 +251,7 @@ impl Log {
         is_new
     }
 
-    /// Groups that are being written.
+    /// Number of groups that are being written.
     pub(super) fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
@@ -255,18 +261,18 @@ impl Log {
         self.ends.seq - 1
     }
 
-    /// Bytes of its last chunk that are free.
+    /// Free bytes of its last chunk.
     pub(crate) fn left(&self, geometry: &Geometry) -> u32 {
         geometry.chunk_bytes - self.at
     }
 
-    /// Where the next group lies.
+    /// Address of the next group.
     pub(crate) fn next_at(&self, geometry: &Geometry) -> u64 {
         geometry.chunk_at(self.chunk()) + u64::from(self.at)
     }
 
-    /// Blocks of payload that a group may have in what is left of the chunk, besides its head and the
-    /// link that ends the chunk. `None` if not even a head fits.
+    /// Payload blocks that a group may have in the rest of the chunk, besides its head and the link
+    /// that ends the chunk. `None` if not even a head fits.
     pub(super) fn room(&self, geometry: &Geometry) -> Option<u64> {
         (u64::from(self.left(geometry)) / BLOCK).checked_sub(2)
     }
@@ -314,8 +320,9 @@ impl Log {
     ) -> Effect {
         let bytes =
             u32::try_from(payload.iter().map(Piece::bytes).sum::<u64>()).unwrap_or(u32::MAX);
-        // Recovery finds a chunk by its first head. What only a chunk says that has none yet, after a power cut, would
-        // not be found if the log is damaged before it.
+        // Recovery finds a chunk by its first head. After a power cut, the durable position in a
+        // chunk without a first head would not be found if the log is damaged before it. So it is
+        // not told there.
         let ends = &mut self.ends;
         let first = self.chunks.back().map_or(0, |last| last.first);
         let is_found = first <= ends.durable || first == ends.seq;
@@ -352,13 +359,13 @@ impl Log {
         Effect::Write { io, place: Place::Cache, at, from, durable: is_durable }
     }
 
-    /// Chunks that hold nothing but groups before this one leave.
+    /// Drops the chunks that have only groups before this one. Returns them.
     pub(super) fn drop_before(&mut self, seq: u64) -> impl Iterator<Item = u32> + use<> {
         let leave = self.chunks.iter().skip(1).take_while(|next| next.first <= seq).count();
         self.chunks.drain(..leave).map(|chunk| chunk.chunk).collect::<Vec<_>>().into_iter()
     }
 
-    /// Where on the cache device a position lies, and how many bytes there follow from it.
+    /// Address of a position on the cache device, and the number of bytes that follow it there.
     pub(super) fn place_of(&self, geometry: &Geometry, position: u64) -> Option<(u64, u64)> {
         let index = self.chunks.iter().rposition(|chunk| chunk.start <= position)?;
         let end = self.chunks.get(index + 1).map_or(self.ends.position, |next| next.start);
@@ -367,12 +374,12 @@ impl Log {
         (position < end).then_some((at, end - position))
     }
 
-    /// Where the payload of the group that would be begun now lies.
+    /// Address of the payload of the group that would be begun now.
     pub(super) fn payload_at(&self, geometry: &Geometry) -> u64 {
         self.next_at(geometry) + BLOCK
     }
 
-    /// A group was written. Says whether more groups count as accepted now.
+    /// Records that a group was written. Returns true if more groups count as accepted now.
     pub(super) fn written(&mut self, seq: u64) -> bool {
         for group in &mut self.in_flight {
             group.is_written |= group.seq == seq;
@@ -388,7 +395,7 @@ impl Log {
         ends.accepted > before
     }
 
-    /// Whether a group that is written durably is durable with all before it, without a flush.
+    /// Returns true if a durable write would be durable with all groups before it, without a flush.
     pub(super) fn is_durable_so_far(&self) -> bool {
         self.ends.flushed == self.ends.accepted
             && self.in_flight.iter().all(|group| group.is_durable)

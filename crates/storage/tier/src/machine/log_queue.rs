@@ -1,29 +1,31 @@
-//! Requests that wait for a disk's log: for a place in a group, for the group to be accepted, or to be durable.
+//! Requests that wait for a disk's log: for a place in a group, or for the group to be accepted or
+//! durable.
 //!
-//! Invariant: a write is answered only when its group and all before it are accepted wherever they have to be; a
-//! flush and a durable write, when they are durable there. Answers come in the order of the requests.
+//! Invariant: a write is answered only when its group and all before it are accepted wherever they
+//! must be; a flush and a durable write, when they are durable there. Answers come in the order of
+//! the requests.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::ReqId;
 
-/// What waits for its place in a group.
+/// Request that waits for its place in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pending {
     Write(u32),
     Flush(ReqId),
-    /// An order or the clock ends the epoch here.
+    /// End of an epoch, by an order or by the clock.
     EpochEnd,
 }
 
-/// Who waits for a group to be durable.
+/// Waiter for a group to be durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durable {
     Flush(ReqId),
     Write(u32),
 }
 
-/// A write in a group, and where its payload lies on the cache device.
+/// Write in a group, and the address of its payload on the cache device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) write: u32,
@@ -40,13 +42,13 @@ pub(super) struct LogQueue {
     durable: VecDeque<(u64, Durable)>,
 }
 
-/// What waited for a log that accepts nothing any more.
+/// Requests that waited when the log failed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Failed {
     pub(super) flushes: Vec<ReqId>,
     /// Writes that the cache device has.
     pub(super) landed: Vec<u32>,
-    /// Writes that it may not have.
+    /// Writes that the cache device may lack.
     pub(super) unlanded: Vec<u32>,
 }
 
@@ -55,17 +57,17 @@ impl LogQueue {
         self.pending.push_back(pending);
     }
 
-    /// The first that waits for its place.
+    /// First request that waits for its place.
     pub(super) fn first(&self) -> Option<Pending> {
         self.pending.front().copied()
     }
 
-    /// The first gets no place.
+    /// Removes the first request, which needs no place.
     pub(super) fn pop(&mut self) {
         self.pending.pop_front();
     }
 
-    /// The first, a write, gets its place in the group that is begun next.
+    /// Removes the first request, a write, which has its place in the next group.
     pub(super) fn pop_write(&mut self, seq: u64, write: u32, is_durable: bool) {
         self.pending.pop_front();
         match is_durable {
@@ -74,14 +76,14 @@ impl LogQueue {
         }
     }
 
-    /// The first, a flush, is answered when this group is durable.
+    /// Removes the first request, a flush, which is answered when this group is durable.
     pub(super) fn pop_flush(&mut self, seq: u64, id: ReqId) {
         self.pending.pop_front();
         self.durable.push_back((seq, Durable::Flush(id)));
     }
 
-    /// Ends the epoch behind what waits, unless that is asked for already. `is_open` says that the open epoch has
-    /// writes.
+    /// Ends the epoch behind the waiting requests, unless that is queued already. `is_open` says
+    /// that the open epoch has writes.
     pub(super) fn end_epoch(&mut self, is_open: bool) {
         if (is_open || self.has_pending()) && !self.pending.contains(&Pending::EpochEnd) {
             self.pending.push_back(Pending::EpochEnd);
@@ -92,47 +94,48 @@ impl LogQueue {
         !self.pending.is_empty()
     }
 
-    /// Whether anything waits for its place, or is being written.
+    /// Returns true if a request waits for its place or is being written.
     pub(super) fn is_busy(&self) -> bool {
         self.has_pending() || !self.groups.is_empty()
     }
 
-    /// Whether neither that is so, nor anybody waits for a group to be durable.
+    /// Returns true if no request waits for anything.
     pub(super) fn is_idle(&self) -> bool {
         !self.is_busy() && self.durable.is_empty()
     }
 
-    /// A group with these writes is being written.
+    /// Records that a group with these writes is being written.
     pub(super) fn begin_group(&mut self, seq: u64, writes: Vec<Placed>) {
         self.groups.insert(seq, writes);
     }
 
-    /// Writes of the first group that is being written, if the cache device has accepted groups up to `accepted`.
+    /// Takes the writes of the first group that is being written, if the cache device has accepted
+    /// groups up to `accepted`.
     pub(super) fn take_landed(&mut self, accepted: u64) -> Option<Vec<Placed>> {
         let first = self.groups.first_entry()?;
         (*first.key() <= accepted).then(|| first.remove())
     }
 
-    /// The next write to be answered, if groups up to this one are accepted everywhere.
+    /// Takes the next write to answer, if groups up to `accepted` are accepted everywhere.
     pub(super) fn take_accepted(&mut self, accepted: u64) -> Option<u32> {
         let (_, write) = *self.accepted.front().filter(|(seq, _)| *seq <= accepted)?;
         self.accepted.pop_front();
         Some(write)
     }
 
-    /// The next to be answered, if groups up to this one are durable everywhere.
+    /// Takes the next waiter to answer, if groups up to `durable` are durable everywhere.
     pub(super) fn take_durable(&mut self, durable: u64) -> Option<Durable> {
         let (_, waiter) = *self.durable.front().filter(|(seq, _)| *seq <= durable)?;
         self.durable.pop_front();
         Some(waiter)
     }
 
-    /// Whether anybody waits for one of these groups to be durable.
+    /// Returns true if a waiter waits for one of these groups to be durable.
     pub(super) fn waits_for(&self, mut is_wanted: impl FnMut(u64) -> bool) -> bool {
         self.durable.iter().any(|(seq, _)| is_wanted(*seq))
     }
 
-    /// Nothing will be accepted any more.
+    /// Removes all requests, because nothing will be accepted any more.
     pub(super) fn fail(&mut self) -> Failed {
         let Self { pending, groups, accepted, durable } = std::mem::take(self);
         let mut failed = Failed::default();
@@ -144,7 +147,7 @@ impl LogQueue {
                 Pending::EpochEnd => {}
             }
         }
-        // What the cache device has and a copy has not.
+        // The cache device has these writes, but a copy lacks them.
         failed.landed.extend(accepted.into_iter().map(|(_, write)| write));
         for (_, waiter) in durable {
             match waiter {

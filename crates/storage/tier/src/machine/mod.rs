@@ -1,15 +1,15 @@
-//! The machine: [`Tier`] takes each event to the parts below, and what they decide to the driver. Each part keeps what it
-//! knows to itself; its invariant stands at the head of its file.
+//! State machine: [`Tier`] passes each event to the parts below, and their decisions to the driver.
+//! Each part keeps its state private; the head of its file states its invariant.
 //!
-//! | part | knows |
+//! | part | state |
 //! |---|---|
-//! | `log`, `log_queue`, `chunks` | how far a log is accepted and durable, who waits for that, where it lies |
+//! | `log`, `log_queue`, `chunks` | how far a log is accepted and durable, its waiters, its place |
 //! | `overlay` | the newest version of each dirty block |
-//! | `destager`, `batch`, `sidecar` | which epochs go to the backing store next, and what the sidecar has to say before |
-//! | `pages` | which blocks are cached, and which of them a durable map may name |
-//! | `copies` | which peers hold a copy of a log |
-//! | `superblock` | which disks the set has |
-//! | `flusher` | who waits for a flush of the cache device |
+//! | `destager`, `batch`, `sidecar` | the epochs to destage next, and what the sidecar says before |
+//! | `pages` | the cached blocks, and which of them a durable map may name |
+//! | `copies` | the peers that hold a copy of a log |
+//! | `superblock` | the disks of the set |
+//! | `flusher` | the demand for flushes of the cache device |
 
 mod batch;
 mod checkpoint;
@@ -71,15 +71,15 @@ pub use memory::{BLOCK_CELLS, CELL_BYTES, MemoryStatus};
 pub use roster::Prepared;
 pub(crate) use superblock::Roster;
 
-/// The most bytes of one request; a driver splits longer ones.
+/// Longest request, in bytes; a driver splits longer ones.
 pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
 
-/// How long an epoch, a map or a number that became durable may wait before it is written down.
+/// Longest time that an epoch, a map or a durable position waits before it is written down.
 pub(crate) const PAUSE: Nanos = Nanos(1_000_000_000);
 
 type Fx = Vec<Effect>;
 
-/// A set of cached disks on one cache device.
+/// Set of cached disks on one cache device.
 #[derive(Debug, Clone)]
 pub struct Tier {
     pub(crate) geometry: Geometry,
@@ -89,9 +89,9 @@ pub struct Tier {
     pub(crate) pool: Pool,
     pub(crate) disks: Vec<Option<Disk>>,
     chunks: Chunks,
-    /// Of the pool, and of disks that are not attached.
+    /// Counters of the pool, and of disks that are not attached.
     counters: Counters,
-    /// Set when the cache device failed a write that matters.
+    /// True once the cache device failed a write that matters.
     pub(crate) is_failed: bool,
     pub(crate) is_closing: bool,
     is_closed: bool,
@@ -102,22 +102,23 @@ pub struct Tier {
     checkpoint: Checkpoint,
     /// Number of the opening ([`crate::Session::opening`]).
     opening: u64,
-    /// Tables that this opening has written, besides the one that it may have written at its start.
+    /// Number of tables that this opening has written, besides one that it may have written at its
+    /// start.
     tables: u64,
     /// Bytes on their way into pages.
     filling: u64,
-    /// When the next pages leave for parts that are to be made.
+    /// Time at which the next surplus pages are evicted.
     divides_at: Option<Nanos>,
-    /// Whether something may go on.
+    /// True if some work may be able to continue.
     is_stirred: bool,
-    /// Whether a disk waits until nothing concerns it any more.
+    /// True if a disk waits until nothing under way concerns it.
     has_settling: bool,
     now: Nanos,
-    /// When a timer is set for.
+    /// Time of the timer that is set.
     wake_at: Option<Nanos>,
-    /// Whether something may be due earlier than that.
+    /// True if something may be due earlier than that.
     is_due_changed: bool,
-    /// Counts accepted writes.
+    /// Number of accepted writes.
     pub(crate) order: u64,
     next_buf: u32,
 }
@@ -162,11 +163,11 @@ impl Tier {
         }
     }
 
-    /// One event, at a time that never goes back. Appends what is to be done.
+    /// Handles one event, at a time that never goes back. Appends the effects.
     ///
     /// # Panics
-    /// If an I/O is ended that was not started, or a request is for a disk that is not attached, is
-    /// too long, or is not of whole sectors within it: what may be asked is the front end's to check.
+    /// If an I/O completes that was not started, or a request is for a disk that is not attached,
+    /// is too long, or is not of whole sectors within the disk. The front end must check requests.
     pub fn handle(&mut self, now: Nanos, event: Event, fx: &mut Vec<Effect>) {
         self.now = now;
         match event {
@@ -181,18 +182,19 @@ impl Tier {
             Event::Peer(disk, peer, event) => self.peer_event(disk, peer, event, fx),
             Event::Turn => self.turn(fx),
         }
-        // The last read or fill of a disk that leaves stirs nothing else, and nothing may come after it.
+        // The last read or fill of a disk that leaves stirs nothing else, and no later event may
+        // come.
         self.is_stirred |= self.has_settling;
         self.set_timer(fx);
     }
 
-    /// What happened so far.
+    /// Counters so far.
     pub fn counters(&self) -> Counters {
         let sum = self.disks.iter().flatten().fold(self.counters, |sum, d| sum.and(d.counters));
         Counters { evicted: self.pages.evicted(), ..sum }
     }
 
-    /// Where what happens to a disk is counted.
+    /// Counters for a disk's events.
     fn count(&mut self, disk: u16) -> &mut Counters {
         match self.disks.get_mut(usize::from(disk)) {
             Some(Some(disk)) => &mut disk.counters,
@@ -200,7 +202,7 @@ impl Tier {
         }
     }
 
-    /// What the set is now, with disks that come or leave.
+    /// Present superblock of the set, including disks that are being attached or detached.
     pub fn superblock(&self) -> Superblock {
         let mut superblock = self.roster.superblock().clone();
         for (entry, disk) in superblock.disks.iter_mut().zip(&self.disks) {
@@ -209,25 +211,25 @@ impl Tier {
         superblock
     }
 
-    /// Numbers of a disk now, to be stored with marks of its backing store: while neither changes, its pages are
-    /// true, and a cache that has less is an older one.
+    /// Numbers of a disk now, to be stored with marks of its backing store. While neither changes,
+    /// its pages are valid, and a cache with lower numbers is an older one.
     pub fn moment(&self, disk: u16) -> Option<Moment> {
         let disk = self.disks.get(usize::from(disk))?.as_ref()?;
         let log = disk.log.ends().durable;
         Some(Moment { opening: disk.entry.opening, pool: self.pool.log.ends().durable, log })
     }
 
-    /// How the set is divided.
+    /// Layout of the cache device.
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }
 
-    /// The most bytes of one request: what fits into a group of any log, whole blocks or not.
+    /// Longest request that fits into a group of any log, in bytes, aligned to blocks or not.
     pub fn request_bytes_max(&self) -> u32 {
         REQUEST_BYTES_MAX.min(self.geometry.chunk_bytes / 2)
     }
 
-    /// Pages that are held now.
+    /// Number of resident pages.
     pub fn resident(&self) -> usize {
         self.pages.resident()
     }
@@ -237,7 +239,7 @@ impl Tier {
         self.pages.held_bytes()
     }
 
-    /// How a disk is doing; `None` where none is attached.
+    /// Status of a disk; `None` if it is not attached.
     pub fn status(&self, disk: u16) -> Option<DiskStatus> {
         let found = self.disks.get(usize::from(disk))?.as_ref()?;
         let mut status = found.status((self.pages.pages_of(disk), self.pages.share_of(disk)));
@@ -247,17 +249,17 @@ impl Tier {
         Some(status)
     }
 
-    /// The policy of all disks that have none of their own.
+    /// Policy of all disks without one of their own.
     pub fn policy(&self) -> PolicyKind {
         self.pages.policies(0).0
     }
 
-    /// Of all pages, percent that disks other than this one have to themselves, by policies of their own.
+    /// Share of all pages in percent that disks other than `but` have as divisions of their own.
     pub fn parted_percent(&self, but: u16) -> u32 {
         self.pages.parted_percent(but)
     }
 
-    /// What is in memory.
+    /// Content of the memory tier.
     pub fn memory(&self) -> MemoryStatus {
         self.memory.status(None)
     }
@@ -304,7 +306,7 @@ impl Tier {
         if matches!(result, Err(IoError::Fenced))
             && let Some(index) = self.written_disk(&ended)
         {
-            // The backing store takes nothing of this host any more.
+            // The backing store refuses writes of this host from now on.
             self.fence(index, fx);
         }
         match ended {
@@ -336,7 +338,7 @@ impl Tier {
         self.stir();
     }
 
-    /// The disk to whose backing store it wrote, or that it flushed.
+    /// Disk whose backing store the I/O wrote or flushed.
     fn written_disk(&mut self, io: &Io) -> Option<u16> {
         match io {
             Io::Through { write } => Some(self.writes.get(*write).request.disk),
@@ -347,12 +349,12 @@ impl Tier {
         }
     }
 
-    /// Something may go on, at the end of this turn.
+    /// Requests another pass at the end of this turn.
     fn stir(&mut self) {
         self.is_stirred = true;
     }
 
-    /// Whatever can go on now goes on.
+    /// Continues all work that can continue.
     fn turn(&mut self, fx: &mut Fx) {
         while std::mem::take(&mut self.is_stirred) {
             self.pump(fx);
@@ -360,7 +362,7 @@ impl Tier {
         }
     }
 
-    /// Something is due that was not: a timer is set for it at the end of this event.
+    /// Requests a new timer at the end of this event.
     fn time_changed(&mut self) {
         self.is_due_changed = true;
     }
@@ -391,7 +393,7 @@ impl Tier {
         self.pump_flush(fx);
     }
 
-    /// Time passed.
+    /// Acts on the time.
     fn tick(&mut self, fx: &mut Fx) {
         for disk in 0..self.disks.len() {
             let disk = u16::try_from(disk).unwrap_or(u16::MAX);
@@ -401,14 +403,14 @@ impl Tier {
         self.stir();
     }
 
-    /// A timer for the earliest of what waits, if that may have changed.
+    /// Sets a timer for the earliest due time, if that may have changed.
     fn set_timer(&mut self, fx: &mut Fx) {
         if !std::mem::take(&mut self.is_due_changed) {
             return;
         }
         let disks = self.disks.iter().flatten().filter_map(Disk::due);
-        // A group that is due waits for its flush, which is no matter of time: a timer for it would fire at once,
-        // again and again.
+        // A pool group that is due waits for its flush and not for time: its timer would fire at
+        // once, again and again.
         let pool = self.pool.since.filter(|_| !self.pool.is_due).map(|since| since + PAUSE);
         let next = disks.chain(pool).chain(self.divides_at).min();
         if let Some(next) = next
@@ -432,7 +434,8 @@ impl Tier {
         buf
     }
 
-    /// The cache device failed a write that matters: nothing is acknowledged from now on.
+    /// Records that the cache device failed a write that matters: nothing is acknowledged from it
+    /// any more.
     fn fail(&mut self, fx: &mut Fx) {
         if !self.is_failed {
             self.is_failed = true;
@@ -442,12 +445,12 @@ impl Tier {
         self.fail_waiters(fx);
     }
 
-    /// Whether [`Event::Turn`] would change anything now.
+    /// Returns true if [`Event::Turn`] would change anything now.
     pub fn wants_turn(&self) -> bool {
         self.is_stirred
     }
 
-    /// Whether nothing is under way.
+    /// Returns true if nothing is under way.
     pub fn is_idle(&self) -> bool {
         self.ios.len() == 0 && self.reads.len() == 0 && self.writes.len() == 0
     }

@@ -41,13 +41,13 @@ impl Tier {
         self.stir();
     }
 
-    /// Nothing of the disk waits to go to the backing store, or is on its way.
+    /// Returns true if no write of the disk waits to be destaged or is on its way.
     pub(super) fn is_drained(&mut self, index: u16) -> bool {
         let disk = self.disk(index);
         disk.queue.is_idle() && disk.destager.is_idle() && disk.overlay.is_empty()
     }
 
-    /// What an operator asked of a disk goes on.
+    /// Advances the operator's orders for a disk.
     pub(super) fn pump_orders(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         let change = disk.change;
@@ -69,8 +69,8 @@ impl Tier {
         }
     }
 
-    /// A flush of mode back makes the log durable and nothing else, so what mode through wrote has to
-    /// be durable before.
+    /// Changes to mode back. A flush in mode back makes only the log durable, so the writes of mode
+    /// through must be durable before.
     fn change_to_back(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         if !disk.through.is_empty() || !disk.waiting.is_empty() {
@@ -89,7 +89,7 @@ impl Tier {
         }
     }
 
-    /// The sidecar says it first; then whatever was held back goes on.
+    /// Changes the mode: first in the sidecar, then for the requests that were held.
     fn change_mode(&mut self, index: u16, mode: Mode, state: SidecarState, fx: &mut Fx) {
         let disk = self.disk(index);
         if disk.sidecar.is_writing() || disk.retry_at.is_some() {
@@ -105,7 +105,7 @@ impl Tier {
         self.release_held(index, fx);
     }
 
-    /// Whatever waited for a change of the mode goes on.
+    /// Accepts the requests that waited for a change of mode.
     pub(super) fn release_held(&mut self, index: u16, fx: &mut Fx) {
         if self.disk(index).uncached == Uncached::Marking {
             return;
@@ -115,7 +115,7 @@ impl Tier {
         }
     }
 
-    /// The set is left in order: everything that was begun ends, and a table says all.
+    /// Closes the set in order: waits for all work under way, then writes a complete table.
     pub(super) fn pump_close(&mut self, fx: &mut Fx) {
         if !self.is_closing || self.is_closed || self.is_failed || !self.is_checkpoint_idle() {
             return;
@@ -132,7 +132,7 @@ impl Tier {
             return self.pump_pool(fx);
         }
         let is_durable = |log: &super::log::Log| log.ends().durable == log.last();
-        // What somebody else owns by now is left as it is.
+        // A fenced disk belongs to another owner and is left as it is.
         let disks = self.disks.iter().flatten().filter(|disk| !disk.is_fenced);
         let logs = disks.map(|disk| &disk.log);
         if !is_durable(&self.pool.log) || !logs.into_iter().all(is_durable) || self.reads.len() > 0
@@ -146,7 +146,8 @@ impl Tier {
         self.begin_checkpoint(SetState::Clean, fx);
     }
 
-    /// Has each log with writes in it say that they are durable. A damaged end would be taken for a torn one without.
+    /// Seals each log with waiting writes. Without a seal, a damaged end would look like a torn
+    /// one.
     fn seal_waiting(&mut self, fx: &mut Fx) -> bool {
         let mut is_sealed = false;
         for index in 0..self.disks.len() {
@@ -160,7 +161,7 @@ impl Tier {
             }
             let index = u16::try_from(index).unwrap_or(u16::MAX);
             let before = self.disk(index).log.last();
-            // A log that may have no more room is left without: then nothing behind its end says so.
+            // A log without room goes without a seal: then no head behind its end calls it durable.
             if self.log_room(index, fx).is_some() {
                 self.seal(index, fx);
             }
@@ -169,7 +170,8 @@ impl Tier {
         is_sealed
     }
 
-    /// Whether nothing of a disk is under way; its sidecar says so if nothing waits either.
+    /// Returns true if nothing of a disk is under way. Its sidecar becomes clean if nothing waits
+    /// either.
     pub(super) fn is_disk_quiet(&mut self, index: u16, fx: &mut Fx) -> bool {
         let is_drained = self.is_drained(index);
         let disk = self.disk(index);

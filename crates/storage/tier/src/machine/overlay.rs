@@ -1,37 +1,37 @@
-//! Newest version of each dirty block of a disk: what was written and is not on the backing store yet.
+//! Newest version of each dirty block of a disk: writes that are not on the backing store yet.
 //!
-//! Invariant: a read sees each sector as the newest accepted write left it. So a layer of an older write never
-//! hides one of a newer, wherever the bytes of the two are by then, and a layer goes only when its write failed, or when
-//! the backing store has that write and all before it.
+//! Invariant: a read sees each sector as the newest accepted write left it. So a layer of an older
+//! write never hides one of a newer write, wherever their bytes are by then. A layer is removed
+//! only when its write failed, or when the backing store has that write and all before it.
 
 use rustc_hash::FxHashMap;
 
 use crate::event::Buf;
 
-/// Sectors of a block.
+/// Number of sectors of a block.
 pub(crate) const SECTORS: u8 = 8;
 
-/// Where the bytes of a layer are, or those of a write: then that of its first block.
+/// Place of a layer's bytes, or of a write's bytes: then that of its first block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// In memory, on their way to the log; `at` is where the first sector is.
+    /// Memory, on the way to the log; `at` is the offset of the first sector.
     Ram { buf: Buf, at: u32 },
-    /// In the log; `at` is the start of the block that holds the layer, at its own place in it.
+    /// Log; `at` is the address of the block that holds the layer, at its own position in it.
     Flash { at: u64 },
-    /// Nowhere: they are zero.
+    /// Zeros, which need no place.
     Zero { unmap: bool },
 }
 
-/// Some sectors of a block, written and not yet on the backing store.
+/// Sectors of a block that were written and are not on the backing store yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layer {
-    /// Its write's place in the order of acceptance.
+    /// Position of its write in the order of acceptance.
     pub(crate) order: u64,
-    /// First sector and the one after the last.
+    /// First sector, and the one behind the last.
     pub(crate) from: u8,
     pub(crate) to: u8,
     pub(crate) source: Source,
-    /// Of its bytes.
+    /// Checksum of its bytes.
     pub(crate) sum: u32,
 }
 
@@ -50,8 +50,8 @@ pub(crate) fn cover(layers: &mut Layers, layer: Layer) {
     layers.push(layer);
 }
 
-/// Who owns each sector, `None` where no layer does: runs of sectors, first and one after the last. Nothing where
-/// there is no layer at all.
+/// Visible layer of each sector, as runs of sectors: first, the one behind the last, and the layer,
+/// `None` if there is none. Empty if the block has no layer at all.
 pub(crate) fn spans(layers: &[Layer], from: u8, to: u8) -> Vec<(u8, u8, Option<Layer>)> {
     if layers.is_empty() {
         return Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn spans(layers: &[Layer], from: u8, to: u8) -> Vec<(u8, u8, Option<L
     found
 }
 
-/// What was written to a disk and is not yet on its backing store, by block.
+/// Dirty blocks of a disk with their layers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Overlay {
     blocks: FxHashMap<u64, Layers>,
@@ -80,7 +80,7 @@ impl Overlay {
         self.blocks.is_empty()
     }
 
-    /// Bytes that wait, in whole blocks.
+    /// Bytes that wait to be destaged, in whole blocks.
     pub(crate) fn bytes(&self) -> u64 {
         self.blocks.len() as u64 * 4096
     }
@@ -89,14 +89,14 @@ impl Overlay {
         self.blocks.get(&block).map_or(&[], Vec::as_slice)
     }
 
-    /// Lays a write over what is there: reads see it from now on.
+    /// Lays a write over the disk: reads see it from now on.
     pub(crate) fn write(&mut self, layers: impl Iterator<Item = (u64, Layer)>) {
         for (block, layer) in layers {
             cover(self.blocks.entry(block).or_default(), layer);
         }
     }
 
-    /// The payload of a write is in the log now, from `at` on.
+    /// Records that the payload of a write is in the log, from address `at` on.
     pub(crate) fn land(&mut self, order: u64, (offset, bytes): (u64, u32), at: u64) {
         for (block, place) in touched(offset, bytes).zip(0_u64..) {
             for layer in self.blocks.get_mut(&block).into_iter().flatten() {
@@ -107,13 +107,13 @@ impl Overlay {
         }
     }
 
-    /// A write failed: it is not seen any more.
+    /// Removes a failed write: reads do not see it any more.
     pub(crate) fn fail(&mut self, order: u64, (offset, bytes): (u64, u32)) {
         touched(offset, bytes)
             .for_each(|block| self.drop_layers(block, |layer| layer.order == order));
     }
 
-    /// Writes up to this one are on the backing store, in this block.
+    /// Removes the writes of a block up to this one, which are on the backing store.
     pub(crate) fn retire(&mut self, block: u64, order: u64) {
         self.drop_layers(block, |layer| layer.order <= order);
     }
@@ -128,7 +128,8 @@ impl Overlay {
     }
 }
 
-/// The layer of a write in each block that it touches. `source` is where its first block is; `sums` are by block.
+/// Layers of a write in each block that it touches. `source` is the place of its first block;
+/// `sums` are by block.
 pub(crate) fn layers(
     order: u64,
     (offset, bytes): (u64, u32),
@@ -151,7 +152,7 @@ pub(crate) fn layers(
     })
 }
 
-/// The sectors of each block that a range touches: block, first sector, one after the last.
+/// Sectors of each block that a range touches: block, first sector, the one behind the last.
 pub(crate) fn blocks_of(offset: u64, bytes: u32) -> impl Iterator<Item = (u64, u8, u8)> {
     let (first, end) = (offset / 512, (offset + u64::from(bytes)) / 512);
     let per = u64::from(SECTORS);
@@ -161,7 +162,7 @@ pub(crate) fn blocks_of(offset: u64, bytes: u32) -> impl Iterator<Item = (u64, u
     })
 }
 
-/// The blocks that a range touches.
+/// Blocks that a range touches.
 pub(crate) fn touched(offset: u64, bytes: u32) -> std::ops::Range<u64> {
     offset / 4096..(offset + u64::from(bytes)).div_ceil(4096)
 }

@@ -1,9 +1,10 @@
-//! Page index: which page has which slot of the cache device, and which blocks of it are true.
+//! Page index: the pages in the slots of the cache device, and their valid blocks.
 //!
-//! Invariant: no block is served that may be older than the backing store or the log. So a block is served only when
-//! its slot was filled with what the backing store has and nothing newer was accepted meanwhile; a durable map calls
-//! a block valid only when a power cut cannot take it from the backing store any more; and a slot holds another page
-//! only when it is durable that the one before left it.
+//! Invariant: no block is served that may be older than the backing store or the log. So a block is
+//! served only when its slot was filled with what the backing store has and nothing newer was
+//! accepted meanwhile. A durable map calls a block valid only when a power cut cannot take it from
+//! the backing store any more. A slot holds another page only when it is durable that the former
+//! one left.
 
 mod blocks;
 mod division;
@@ -27,20 +28,21 @@ pub(crate) use blocks::CachedBlock;
 pub(crate) use slot::PageKey;
 use slot::SlotState;
 
-/// What one disk may have of the slots, and has.
+/// Share and pages of one disk.
 #[derive(Debug, Clone)]
 struct Owned {
-    /// Of all pages, percent at most.
+    /// Largest share of all pages, in percent.
     share: u8,
-    /// Which pages come in, if that is another rule than the set's.
+    /// Admission rule, if it differs from the set's.
     promotion: Option<Promotion>,
-    /// Which policy is to decide on its pages, if it is to have a part to itself, and that part.
+    /// Policy wished for its pages, if it is to have a division of its own.
     policy: Option<PolicyKind>,
+    /// Division of its own, if it has one now.
     part: Option<Part>,
     pages: usize,
-    /// Pages that left since the set was opened.
+    /// Number of pages evicted since the set was opened.
     evicted: u64,
-    /// Slots of its pages, in the order in which these came in.
+    /// Slots of its pages, in the order of their admission.
     entered: Row,
 }
 
@@ -64,37 +66,41 @@ impl Owned {
     }
 }
 
-/// Slots, and which page has which.
+/// Slots, and the page of each.
 #[derive(Debug, Clone)]
 pub(crate) struct PageIndex {
-    /// The policy of all disks that have none of their own, and their part, as it is while another is to be.
+    /// Policy wished for the common division, of all disks without a policy of their own.
     kind: PolicyKind,
+    /// Common division, as it is until the wished one is made.
     common: Part,
     promotion: Promotion,
-    /// Pages that there may be in all parts.
+    /// Number of pages that all divisions together may have.
     capacity: usize,
-    /// Slots whose pages leave before parts are made, that which was not used for longest last.
+    /// Slots whose pages are evicted before divisions are made, the least recently used last.
     surplus: Vec<u32>,
-    /// By disk.
+    /// State by disk.
     owned: Vec<Owned>,
     slots: Vec<SlotState>,
-    /// The slot that is taken next, the others behind it, and how many they are.
+    /// First free slot; the others follow it in a list.
     free: u32,
+    /// Number of free slots.
     free_count: usize,
-    /// How much of what mode through wrote must be durable before a map may tell of a slot's blocks, where not all is.
+    /// Number of mode-through writes that must be durable before a map may name a slot's blocks,
+    /// for slots that wait for that.
     unbacked: FxHashMap<u32, u64>,
-    /// Pages that left, while it is not durable that they did.
+    /// Evicted pages whose eviction is not durable yet.
     leaving: FxHashMap<PageKey, u32>,
     page_bytes: u64,
     references: u32,
-    /// Pages that left of disks that are gone.
+    /// Number of pages evicted of disks that are gone.
     evicted_before: u64,
 }
 
 impl PageIndex {
     pub(crate) fn new(geometry: &Geometry, policy: PolicyKind, admission: Admission) -> Self {
         let slots = geometry.slots();
-        // A page that comes in needs a slot while the one that leaves is still being forgotten.
+        // An admitted page needs a slot while the eviction of another one is still being made
+        // durable.
         let spare = (slots / 32).max(1);
         let capacity = (slots.saturating_sub(spare)).max(1) as usize;
         let mut pages = Self {
@@ -117,9 +123,9 @@ impl PageIndex {
         pages
     }
 
-    /// Puts a page where it was when the set was last open, as far as it may still be believed.
-    /// Pages come in the order of their use; [`PageIndex::restored`] follows the last. Says whether there was
-    /// room for it.
+    /// Restores a page from when the set was last open, with the blocks that still count. Pages
+    /// come in the order of their use; [`PageIndex::restored`] follows the last. Returns false if
+    /// there was no room.
     pub(crate) fn restore(&mut self, slot: u32, entry: &SlotEntry, believed: u16) -> bool {
         let key = PageKey { disk: entry.disk, page: entry.page };
         if self.common.find(key).is_some() || self.common.len() == self.common.capacity() {
@@ -137,8 +143,8 @@ impl PageIndex {
         true
     }
 
-    /// A page that a durable map still names, and that is not to be served: its slot is taken until
-    /// that is forgotten.
+    /// Marks a page as leaving that a durable map still names and that must not be served. Its slot
+    /// is taken until that map is superseded.
     pub(crate) fn forget(&mut self, slot: u32, entry: &SlotEntry) -> PageKey {
         let key = PageKey { disk: entry.disk, page: entry.page };
         let left = SlotState::of(key, Holds::Leaving, 0);
@@ -147,7 +153,7 @@ impl PageIndex {
         key
     }
 
-    /// Slots that hold nothing are free, the first of them first.
+    /// Frees the slots that hold nothing, the first of them first.
     pub(crate) fn restored(&mut self) {
         (self.free, self.free_count) = (NIL, 0);
         for slot in (0..u32::try_from(self.slots.len()).unwrap_or(NIL)).rev() {
@@ -159,7 +165,7 @@ impl PageIndex {
         self.owned.iter().map(|own| own.pages).sum()
     }
 
-    /// The part that a disk's pages are in.
+    /// Division of a disk's pages.
     fn part(&self, disk: u16) -> &Part {
         let own = self.owned.get(usize::from(disk));
         own.and_then(|own| own.part.as_ref()).unwrap_or(&self.common)
@@ -176,7 +182,7 @@ impl PageIndex {
         (PageKey { disk, page: block / per }, bit)
     }
 
-    /// Where a page is. No reference.
+    /// Slot of a page, without counting a reference.
     pub(crate) fn find(&self, key: PageKey) -> Option<u32> {
         self.part(key.disk).find(key)
     }
@@ -185,8 +191,8 @@ impl PageIndex {
         &mut self.slots[slot as usize]
     }
 
-    /// A reference; the page comes in if it may and `is_open`. Says where it is, and which slot
-    /// and page have to be forgotten for it.
+    /// References a page, and admits it if `is_open` and the rule allows. Returns its slot, and the
+    /// slot and page that must be unmapped for it.
     pub(crate) fn reference(
         &mut self,
         key: PageKey,
@@ -202,7 +208,7 @@ impl PageIndex {
         }
         let own = self.make_room(key.disk);
         if self.has_its_share(key.disk) {
-            // That has become less: the disk gives more up than it gets.
+            // The share became smaller: the disk loses a page and gains none.
             return (None, own);
         }
         let taken = self.take_free();
@@ -210,11 +216,12 @@ impl PageIndex {
         let lost = evicted.and_then(|(slot, key)| self.leave(slot, key));
         self.slots[taken as usize] = SlotState::of(key, Holds::Page, self.references);
         self.entered(taken, key.disk);
-        // One of the disk's own left, or one by the policy, and never both: there was room then.
+        // The disk's own oldest page left, or the policy's victim, but never both: after the first
+        // there was room.
         (Some(taken), own.or(lost))
     }
 
-    /// Whether a page that is not in may come in, now that it was asked for.
+    /// Returns true if a page that is not resident may be admitted at this reference.
     fn admits(&mut self, key: PageKey) -> bool {
         let resident = self.part(key.disk).len();
         let room = self.room_of(key.disk);
@@ -223,24 +230,25 @@ impl PageIndex {
         room > 0 && promotion.admits(key.id().0, resident)
     }
 
-    /// The most pages that a disk may have.
+    /// Largest number of pages of a disk.
     fn room_of(&self, disk: u16) -> usize {
         (self.capacity * usize::from(self.share_of(disk))).div_ceil(100)
     }
 
-    /// Of all pages, percent that a disk may have.
+    /// Share of all pages that a disk may have, in percent.
     pub(crate) fn share_of(&self, disk: u16) -> u8 {
         self.owned.get(usize::from(disk)).map_or(100, |own| own.share)
     }
 
-    /// Whether a disk has all that it may. One that may have all of its part competes under the policy alone.
+    /// Returns true if a disk has its full share. A disk whose share is all of its division
+    /// competes under the policy alone.
     fn has_its_share(&self, disk: u16) -> bool {
         let room = self.room_of(disk);
         room < self.part(disk).capacity() && self.pages_of(disk) >= room
     }
 
-    /// Lets the page leave that a disk has had longest, if it has all that it may have: a disk that
-    /// asks for much pollutes itself (as `cache::tier` has it).
+    /// Evicts the disk's oldest page if it has its full share: a disk that asks for much pollutes
+    /// only its own share (as in `cache::tier`).
     fn make_room(&mut self, disk: u16) -> Option<(u32, PageKey)> {
         if !self.has_its_share(disk) {
             return None;
@@ -248,22 +256,22 @@ impl PageIndex {
         self.give_up_first(disk)?
     }
 
-    /// The policy of all disks that have none of their own, and that of a disk if it has.
+    /// Policy of all disks without one of their own, and the disk's own policy if it has one.
     pub(crate) fn policies(&self, disk: u16) -> (PolicyKind, Option<PolicyKind>) {
         (self.kind, self.owned.get(usize::from(disk)).and_then(|own| own.policy))
     }
 
-    /// Pages of a disk.
+    /// Number of pages of a disk.
     pub(crate) fn pages_of(&self, disk: u16) -> usize {
         self.owned.get(usize::from(disk)).map_or(0, |own| own.pages)
     }
 
-    /// Pages of a disk that left since the set was opened.
+    /// Number of pages of a disk that were evicted since the set was opened.
     pub(crate) fn evicted_of(&self, disk: u16) -> u64 {
         self.owned.get(usize::from(disk)).map_or(0, |own| own.evicted)
     }
 
-    /// And those of all.
+    /// Number of pages of all disks that were evicted since the set was opened.
     pub(crate) fn evicted(&self) -> u64 {
         self.evicted_before + self.owned.iter().map(|own| own.evicted).sum::<u64>()
     }
@@ -276,13 +284,14 @@ impl PageIndex {
         &mut self.owned[at]
     }
 
-    /// A page of a disk came in.
+    /// Records the admission of a disk's page.
     fn entered(&mut self, slot: u32, disk: u16) {
         self.own(disk).pages += 1;
         self.owned[usize::from(disk)].entered.push_back(&mut self.slots, slot);
     }
 
-    /// The page of a disk leaves that it has had longest, if it has one; and what is to be forgotten for that.
+    /// Evicts the disk's oldest page, if it has one. Returns the slot and page to unmap, if a map
+    /// may name it.
     fn give_up_first(&mut self, disk: u16) -> Option<Option<(u32, PageKey)>> {
         let slot = self.own(disk).entered.first;
         let key = self.slots.get(slot as usize)?.key()?;
@@ -290,14 +299,15 @@ impl PageIndex {
         Some(self.leave(slot, key))
     }
 
-    /// Up to `most` pages of a disk leave: what is to be forgotten for them. `None` when it has none.
+    /// Evicts up to `most` pages of a disk. Returns the slots and pages to unmap; `None` when the
+    /// disk has no pages.
     pub(crate) fn give_up(&mut self, disk: u16, most: usize) -> Option<Vec<(u32, PageKey)>> {
         let mut lost = vec![self.give_up_first(disk)?];
         lost.extend((1..most).map_while(|_| self.give_up_first(disk)));
         Some(lost.into_iter().flatten().collect())
     }
 
-    /// The disk is gone: the next one of that index begins with nothing.
+    /// Forgets a disk that is gone: the next one with its index begins with nothing.
     pub(crate) fn disown(&mut self, disk: u16) {
         let gone = std::mem::take(self.own(disk));
         assert!(gone.pages == 0, "pages leave before their disk does");
@@ -305,20 +315,21 @@ impl PageIndex {
         self.divide();
     }
 
-    /// A disk may have so much of all pages from now on; what it has beyond leaves as it asks for more, or soon where
-    /// it has them to itself.
+    /// Sets the share of a disk. Pages beyond it are evicted as the disk asks for more, or soon if
+    /// it has a division of its own.
     pub(crate) fn set_share(&mut self, disk: u16, percent: u8) {
         self.own(disk).share = percent.min(100);
         self.divide();
     }
 
-    /// Pages of a disk come in by this rule from now on.
+    /// Sets the admission rule of a disk.
     pub(crate) fn set_admission(&mut self, disk: u16, admission: Admission) {
         let capacity = self.part(disk).capacity();
         self.own(disk).promotion = Some(Promotion::new(admission, capacity));
     }
 
-    /// A page leaves; if a map may still name it, that has to be forgotten first.
+    /// Evicts a page. Returns slot and page if a map may still name it, so that it must be unmapped
+    /// first.
     fn leave(&mut self, slot: u32, key: PageKey) -> Option<(u32, PageKey)> {
         let own = &mut self.owned[usize::from(key.disk)];
         (own.pages, own.evicted) = (own.pages - 1, own.evicted + 1);
@@ -336,12 +347,12 @@ impl PageIndex {
         None
     }
 
-    /// Whether it is not yet durable that this page left.
+    /// Returns true if the eviction of this page is not durable yet.
     pub(crate) fn is_leaving(&self, key: PageKey) -> bool {
         self.leaving.contains_key(&key)
     }
 
-    /// It is durable that this page left the slot.
+    /// Records that the eviction of this page from the slot is durable.
     pub(crate) fn left(&mut self, key: PageKey, slot: u32) {
         if self.leaving.get(&key) == Some(&slot) {
             self.leaving.remove(&key);
@@ -363,7 +374,7 @@ impl PageIndex {
         self.reuse(slot);
     }
 
-    /// Frees a slot that nothing holds: no page, no I/O, no map.
+    /// Frees a slot that holds no page and is used by no I/O and no map.
     fn reuse(&mut self, slot: u32) {
         let state = &self.slots[slot as usize];
         if state.holds == Holds::None && state.pins == 0 {
@@ -372,7 +383,7 @@ impl PageIndex {
         }
     }
 
-    /// A slot that is free; there is one.
+    /// Takes a free slot; there must be one.
     fn take_free(&mut self) -> u32 {
         let slot = self.free;
         self.free = self.slots[slot as usize].after;
@@ -380,12 +391,13 @@ impl PageIndex {
         slot
     }
 
-    /// Whether a map may tell of a slot's blocks when so much of what mode through wrote is durable.
+    /// Returns true if a map may name a slot's blocks when `flushed` mode-through writes are
+    /// durable.
     pub(crate) fn is_backed(&self, slot: u32, flushed: u64) -> bool {
         self.unbacked.get(&slot).is_none_or(|written| *written <= flushed)
     }
 
-    /// The same of one that has to be told of: it is not asked again when it may.
+    /// Returns the same as [`Self::is_backed`] and forgets the wait once it is over.
     pub(crate) fn becomes_backed(&mut self, slot: u32, flushed: u64) -> bool {
         let is_backed = self.is_backed(slot, flushed);
         if is_backed {

@@ -8,23 +8,23 @@ use super::pages::PageKey;
 use super::{Fx, Tier};
 use crate::format::{Flags, GROUP_RECORDS, Kind, Record};
 
-/// Room for so many items is kept when none waits. Our choice.
+/// Capacity that idle queues keep, in items. Our choice.
 const QUEUE_KEPT: usize = 1024;
-/// Records that fit into a group when all are maps.
+/// Number of records in a group that has only maps.
 const MAPS: usize = GROUP_RECORDS / 3;
 
-/// What waits to be written into the pool's log.
+/// Item that waits to be written into the pool's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// What the slot holds by then.
+    /// Map of the slot, with what it holds by then.
     Map(u32),
-    /// The page is not there any more.
+    /// Unmap of the slot and the page that left it.
     Unmap(u32, PageKey),
-    /// The disk's log begins with that group in that chunk; chunks before it become free.
+    /// Start of the disk's log in that group of that chunk; chunks before it become free.
     LogStart { disk: u16, chunk: u32, seq: u64 },
 }
 
-/// What happens when a group of the pool's log is durable.
+/// Action when a group of the pool's log is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
     Mapped { slot: u32, seq: u64, bits: u16 },
@@ -33,21 +33,21 @@ pub(super) enum After {
     Write(u32),
 }
 
-/// The log of which page is where.
+/// Pool: the log of the pages' places.
 #[derive(Debug, Clone)]
 pub(crate) struct Pool {
     pub(crate) log: Log,
     pub(crate) queue: VecDeque<Item>,
     pub(super) after: VecDeque<(u64, After)>,
-    /// Writes that may go on when what is queued is durable.
+    /// Writes that may go on when the queued items are durable.
     pub(super) waiting: Vec<u32>,
-    /// Somebody waits for the durability of groups up to this one.
+    /// Last group whose durability is waited for.
     pub(super) urgent_to: u64,
-    /// The last group that holds anything.
+    /// Last group that has records.
     pub(super) content: u64,
-    /// When the oldest thing came that is not durable yet.
+    /// Time of the oldest item that is not durable yet.
     pub(crate) since: Option<Nanos>,
-    /// Whether it has waited long enough.
+    /// True if that item has waited long enough.
     pub(crate) is_due: bool,
 }
 
@@ -73,31 +73,31 @@ impl Tier {
         self.time_changed();
     }
 
-    /// What the slot holds is to be written down, soon.
+    /// Queues a map of the slot.
     pub(super) fn queue_map(&mut self, slot: u32) {
         if self.pages.want_map(slot) {
             self.queue(Item::Map(slot));
         }
     }
 
-    /// A page that left is to be forgotten.
+    /// Queues the unmap of an evicted page.
     pub(super) fn queue_unmap(&mut self, lost: Option<(u32, PageKey)>) {
         if let Some((slot, key)) = lost {
             self.queue(Item::Unmap(slot, key));
-            // Reads alone stir nothing else, and no page comes in while there is no place.
+            // Reads alone stir nothing else, and no page is admitted while no slot is free.
             if self.pages.is_short() {
                 self.stir();
             }
         }
     }
 
-    /// The write waits until all that is queued now is durable.
+    /// Makes a write wait until all queued items are durable.
     pub(super) fn pool_wait(&mut self, write: u32, fx: &mut Fx) {
         self.pool.waiting.push(write);
         self.pool_barrier(fx);
     }
 
-    /// Writes down all that waits, now, as far as there is room.
+    /// Writes down all queued items now, as far as there is room.
     fn pool_barrier(&mut self, fx: &mut Fx) {
         while !self.pool.queue.is_empty() && self.pool_group(fx) {}
         if self.pool.queue.is_empty() {
@@ -119,7 +119,7 @@ impl Tier {
         if self.pool.is_due || (is_urgent && !self.pool.queue.is_empty()) {
             self.pool_barrier(fx);
         }
-        // Also when what was written has come to the device only now.
+        // Also if a group reached the device only now.
         if (self.pool.is_due || is_short) && self.pool.log.ends().durable < self.pool.content {
             self.flusher.want();
         }
@@ -133,7 +133,7 @@ impl Tier {
         }
     }
 
-    /// Begins one group. `false` if there is no room.
+    /// Begins one group. Returns false if there is no room.
     fn pool_group(&mut self, fx: &mut Fx) -> bool {
         if !self.pool_room(fx) {
             return false;
@@ -174,14 +174,14 @@ impl Tier {
         self.counters.groups += 1;
     }
 
-    /// Says in the log that all of it is durable: only what is said so is believed after a crash.
+    /// Writes a seal: after a crash, only groups that a head calls durable count.
     fn seal_pool(&mut self, fx: &mut Fx) {
         if self.pool_room(fx) {
             self.write_pool(Flags::SEAL, Vec::new(), fx);
         }
     }
 
-    /// Room for a group and a link, in this chunk or the next.
+    /// Returns true if there is room for a group and a link, in this chunk or a new one.
     fn pool_room(&mut self, fx: &mut Fx) -> bool {
         if self.pool.log.room(&self.geometry).is_some() {
             return true;
@@ -193,7 +193,7 @@ impl Tier {
         true
     }
 
-    /// The record of an item, and what follows when it is durable; `None` if it says nothing any more.
+    /// Record of an item, and the action once it is durable; `None` if the item became void.
     fn pool_record(&self, item: Item, seq: u64) -> Option<(Record, After)> {
         let record = |kind, disk, offset, place| Record {
             kind,
@@ -230,7 +230,7 @@ impl Tier {
         }
     }
 
-    /// What waits is forgotten as soon as it is done; room for many that waited at once is not kept for the next time.
+    /// Frees the memory of empty queues that were long, instead of keeping it for the next time.
     fn shrink_pool(&mut self) {
         let pool = &mut self.pool;
         if pool.after.is_empty() && pool.after.capacity() > QUEUE_KEPT {
@@ -241,7 +241,7 @@ impl Tier {
         }
     }
 
-    /// Groups of the pool up to some number became durable.
+    /// Carries out the actions of durable groups of the pool's log.
     pub(super) fn pool_durable(&mut self, fx: &mut Fx) {
         while let Some((seq, after)) = self.pool.after.front().copied() {
             if seq > self.pool.log.ends().durable {

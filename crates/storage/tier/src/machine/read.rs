@@ -5,37 +5,37 @@ use super::pages::CachedBlock;
 use super::{Fx, Tier};
 use crate::event::{Buf, Check, Effect, IoError, Kept, Place, ReadIo, ReqId, Request};
 
-/// A read, until it is answered and its memory is free.
+/// Read request until it is answered and its memory is free.
 #[derive(Debug, Clone)]
 pub(super) struct ReadRequest {
-    /// `None` when it is answered.
+    /// Number of the request; `None` once it is answered.
     id: Option<ReqId>,
     pub(super) disk: u16,
     pub(super) offset: u64,
     pub(super) buf: Buf,
-    /// Parts that are still read.
+    /// Number of parts that are still being read.
     parts: u32,
-    /// I/Os that still fill pages out of its memory.
+    /// Number of I/Os that still fill pages from its memory.
     pub(super) holds: u16,
-    /// The slots of those pages.
+    /// Slots of those pages.
     fills: Vec<u32>,
-    /// The places in memory that were opened for what it reads.
+    /// Places in the memory tier that were opened for its blocks.
     pub(super) opened: Vec<Opened>,
     error: Option<IoError>,
 }
 
-/// Where some adjoining sectors are, before they are joined with others.
+/// Place of some adjoining sectors, before they are joined with others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum From {
     Backing,
     Memory(Kept),
-    /// In a slot: the block's address.
+    /// Slot: its number, the block's address and checksum.
     Slot(u32, u64, u32),
-    /// In the log: the block's address, and what is there.
+    /// Log: the block's address, and the layer.
     Log(u64, Layer),
 }
 
-/// A read of one place.
+/// Read from one place.
 #[derive(Debug, Clone)]
 struct Piecewise {
     part: Part,
@@ -43,7 +43,7 @@ struct Piecewise {
     bytes: u32,
     skip: u32,
     checks: Vec<Check>,
-    /// Whether the next block may follow in the same read.
+    /// True if the next block may follow in the same read.
     is_open: bool,
 }
 
@@ -52,7 +52,7 @@ impl Piecewise {
         self.part.source == PartSource::Backing
     }
 
-    /// What lies below all that was written.
+    /// Part that is read from below the overlay.
     fn of_base(&self) -> Option<&Part> {
         (!matches!(self.part.source, PartSource::Log { .. })).then_some(&self.part)
     }
@@ -62,7 +62,7 @@ impl Tier {
     pub(super) fn read(&mut self, request: Request, fx: &mut Fx) {
         let buf = request.buf.expect("a read has memory");
         let Request { id, disk, offset, .. } = request;
-        // First, because it may make a page leave that would be read.
+        // First, because it may evict a page that would be read.
         self.touch_read(&request);
         let (pieces, recalled) = self.pieces(&request, buf, fx);
         self.count_read(&request, &pieces, recalled);
@@ -91,7 +91,7 @@ impl Tier {
         }
     }
 
-    /// Counts a read by what it needs; so many bytes of it came out of the memory tier.
+    /// Counts a read by what it needs; `recalled` bytes came from the memory tier.
     fn count_read(&mut self, request: &Request, pieces: &[Piecewise], recalled: u32) {
         let missing: u32 = pieces.iter().filter(|p| p.is_missing()).map(|p| p.part.bytes).sum();
         let counters = self.count(request.disk);
@@ -106,8 +106,8 @@ impl Tier {
         counters.memory_hit_bytes += u64::from(recalled);
     }
 
-    /// The reads that a request needs. What is in memory is copied at once; how many bytes of that came out of
-    /// the memory tier.
+    /// Reads that a request needs. Bytes in memory are copied at once. The second value is the
+    /// number of bytes that came from the memory tier.
     fn pieces(&mut self, request: &Request, buf: Buf, fx: &mut Fx) -> (Vec<Piecewise>, u32) {
         let (mut pieces, mut recalled) = (Vec::new(), 0);
         for (block, from, to) in blocks_of(request.offset, request.bytes) {
@@ -144,7 +144,7 @@ impl Tier {
         (pieces, recalled)
     }
 
-    /// Where a block is when nothing lies over it.
+    /// Place of a block below the overlay.
     fn base(&mut self, disk: u16, block: u64) -> From {
         if let Some(kept) = self.memory.find(disk, block) {
             return From::Memory(kept);
@@ -157,8 +157,8 @@ impl Tier {
         From::Slot(slot, self.geometry.slot_at(slot) + u64::from(bit) * 4096, sum)
     }
 
-    /// Adds sectors to the read before them, if they adjoin there, or to one of their own. Whole
-    /// blocks are read, because sums are of blocks.
+    /// Adds sectors to the read before them if they adjoin there, or to a new read. Whole blocks
+    /// are read, because checksums are of blocks.
     fn join(&self, pieces: &mut Vec<Piecewise>, whence: From, offset: u64, bytes: u32) {
         let within = u32::try_from(offset % 4096).unwrap_or(0);
         let (source, at, check, is_whole) = match whence {
@@ -203,7 +203,8 @@ impl Tier {
         });
     }
 
-    /// A read counts as a use of its pages, and of what is in memory. What comes out of memory alone brings no page in.
+    /// Counts a read as a use of its pages, and of the memory tier. A page whose blocks all come
+    /// from memory is not admitted.
     fn touch_read(&mut self, request: &Request) {
         let (disk, is_open) = (request.disk, self.disk(request.disk).populate);
         let blocks = touched(request.offset, request.bytes);
@@ -283,7 +284,8 @@ impl Tier {
         self.finish_read(read, fx);
     }
 
-    /// A page is not what it should be: it is forgotten, and the backing store is asked.
+    /// Stops serving the blocks of a page that cannot be read or have a wrong checksum, and reads
+    /// them from the backing store.
     fn slot_is_wrong(&mut self, read: u32, part: Part, slot: u32, error: IoError, fx: &mut Fx) {
         let index = self.reads.get(read).disk;
         let mut is_wrong = false;
@@ -304,7 +306,7 @@ impl Tier {
         );
     }
 
-    /// Answers the read when all of it is there, and forgets it when nothing uses its memory.
+    /// Answers a read when all parts are there, and removes it when no I/O uses its memory.
     pub(super) fn finish_read(&mut self, read: u32, fx: &mut Fx) {
         let found = self.reads.get(read);
         if found.parts > 0 {
@@ -320,7 +322,7 @@ impl Tier {
         }
     }
 
-    /// What came from the backing store goes into the pages that are open for it.
+    /// Fills opened pages with blocks from the backing store.
     fn backing_read(&mut self, read: u32, part: Part, sums: &[u32], fx: &mut Fx) {
         let found = self.reads.get(read);
         let (disk, buf, offset, open) = (found.disk, found.buf, found.offset, found.fills.clone());

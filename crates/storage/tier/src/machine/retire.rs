@@ -1,9 +1,9 @@
-//! A batch that is on the backing store, durably, is forgotten: some of its blocks at a time, so that nobody has to wait
-//! for all of one that was found in a log and is as large as that.
+//! Retirement of a batch that is durable on the backing store, in steps, so that requests need not
+//! wait for all of it: a batch that was recovered from a log may be as large as the log.
 //!
-//! First its blocks: until the last of them the log says that nothing of the batch is retired, so that a map which is
-//! written meanwhile tells of less than there is. Then the slots of its pages are to be written down, and after all of
-//! them where the log begins.
+//! First its blocks are retired. Until the last of them the log calls nothing of the batch retired,
+//! so a map that is written meanwhile claims less than there is. Then the slots of its pages are
+//! mapped, and at last the log may begin later.
 
 use units::Nanos;
 
@@ -12,8 +12,8 @@ use super::{Fx, Tier};
 use crate::format::SidecarState;
 
 impl Tier {
-    /// The batch is on the backing store, durably: some of its blocks are forgotten, which are true where the slot
-    /// has the same, and gone elsewhere.
+    /// Retires the next blocks of the batch. A block is valid where its slot has the same bytes,
+    /// and invalid elsewhere.
     pub(super) fn retire_some(&mut self, index: u16, fx: &mut Fx) {
         let next = Nanos(self.now.0 + 1);
         let disk = self.disks[usize::from(index)].as_mut().expect("the disk is attached");
@@ -31,7 +31,7 @@ impl Tier {
         self.time_changed();
     }
 
-    /// No block of the batch is left: all of it is on the backing store for whoever looks.
+    /// Marks the batch as retired after its last block: reads find it on the backing store.
     fn retired(&mut self, index: u16, fx: &mut Fx) {
         let ends = self.batch(index).ends();
         let disk = self.disk(index);
@@ -41,7 +41,7 @@ impl Tier {
         self.map_some(index, fx);
     }
 
-    /// Some of its slots are to be written down; after the last of them its log may begin later.
+    /// Maps the next slots of the batch. After the last one the log may begin later.
     pub(super) fn map_some(&mut self, index: u16, fx: &mut Fx) {
         let (now, next) = (self.now, Nanos(self.now.0 + 1));
         let (some, is_last) = self.batch(index).take_slots(next);

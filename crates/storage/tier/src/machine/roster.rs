@@ -1,12 +1,14 @@
-//! Disks that come into the set and leave it while it is served.
+//! Attaching and detaching of disks while the set is served.
 //!
-//! One that comes was prepared elsewhere ([`Prepared`]). The superblock names it, durably, before its sidecar tells of a
-//! log here; both do before anything is asked of it. Its attachment has the number of that superblock: nothing that
-//! is said of an earlier one, or of another disk that had the index, is taken for its own.
+//! A disk that is attached was prepared elsewhere ([`Prepared`]). The superblock lists it, durably,
+//! before its sidecar names a log here; both happen before its requests are served. Its attachment
+//! has the number of that superblock. So no record of an earlier attachment, or of another disk
+//! with the same index, is taken for its own.
 //!
-//! One that leaves puts all that its log has into its backing store, has its sidecar say *clean*, and forgets its pages, a
-//! few at a time. When nothing that is under way concerns it the superblock names it no more, and its index and chunks are
-//! free when that is durable. Stopped anywhere it is a disk of the set still, or none.
+//! A disk that is detached destages its log, makes its sidecar *clean*, and evicts its pages, a few
+//! at a time. When nothing under way concerns it, the superblock does not list it any more; its
+//! index and chunks are free when that is durable. Stopped anywhere, the disk is either still part
+//! of the set or not.
 
 use units::Nanos;
 
@@ -16,52 +18,55 @@ use super::{Disk, Fx, Mode, Tier};
 use crate::event::{Effect, Note};
 use crate::format::SidecarState;
 
-/// Pages of a disk that leave at once, and how long the others wait: nobody is to notice it.
+/// Pages of a disk that are evicted in one step, so that requests do not notice.
 pub(super) const STEP_PAGES: usize = 256;
+/// Pause between two steps.
 pub(super) const STEP: Nanos = Nanos(1_000_000);
-/// No more leave while so many are still to be written down.
+/// Length of the pool's queue from which on no more pages are evicted.
 pub(super) const QUEUE_MAX: usize = 4096;
 
-/// A disk that was opened for a set which is served already: everything that has to be read for it was.
+/// Disk that was opened for a running set: everything that must be read for it was read.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     pub(crate) index: u16,
     pub(crate) disk: Disk,
-    /// Writes that it has already.
+    /// Number of writes that it has already.
     order: u64,
 }
 
 impl Prepared {
-    /// What waits in the disk's log is laid over it, and on its way, before the machine has it: that may take long.
+    /// Lays the recovered writes over the disk and begins to destage them, before the state machine
+    /// gets it, because that may take long.
     pub(crate) fn new(index: u16, mut disk: Disk) -> Self {
         let order = disk.lay_recovered();
         disk.destager.begin_all();
         Self { index, disk, order }
     }
 
-    /// Its index in the set.
+    /// Index in the set.
     pub fn index(&self) -> u16 {
         self.index
     }
 
-    /// Counts its owners, with this one.
+    /// Generation: the number of its owners, with this one.
     pub fn generation(&self) -> u64 {
         self.disk.entry.generation
     }
 }
 
 impl Disk {
-    /// Whether a superblock is to name it.
+    /// Returns true if a superblock must list it.
     pub(super) fn is_listed(&self) -> bool {
         !matches!(self.stage, Stage::Coming | Stage::Striking(_))
     }
 }
 
 impl Tier {
-    /// A disk comes: [`Note::Attached`] when it may be served, or [`Note::NotAttached`].
+    /// Attaches a disk. [`Note::Attached`] reports when it may be served, or [`Note::NotAttached`]
+    /// a failure.
     ///
     /// # Panics
-    /// If the set serves one of that index.
+    /// If the set serves a disk with that index.
     pub fn attach(&mut self, now: Nanos, prepared: Prepared, fx: &mut Vec<Effect>) {
         self.now = now;
         let Prepared { index, mut disk, order } = prepared;
@@ -92,7 +97,7 @@ impl Tier {
         }
     }
 
-    /// What a disk that comes or leaves waits for may be there.
+    /// Advances the stage of a disk that is attached or detached.
     pub(super) fn pump_stage(&mut self, index: u16, fx: &mut Fx) {
         let stage = self.disk(index).stage;
         match stage {
@@ -108,7 +113,7 @@ impl Tier {
         }
     }
 
-    /// The log has a place, and the next superblock names the disk.
+    /// Takes a chunk for the log, so that the next superblock lists the disk.
     fn list(&mut self, index: u16) {
         let number = self.roster.next_number();
         if self.disk(index).wants_chunk() {
@@ -121,13 +126,13 @@ impl Tier {
         disk.log.set_attach(number);
     }
 
-    /// Whether a superblock has something new to say of which disks there are.
+    /// Returns true if the list of disks changed since the last superblock.
     pub(super) fn is_roster_new(&self) -> bool {
         let is_new = |disk: &Disk| matches!(disk.stage, Stage::Listing(_) | Stage::Striking(_));
         self.disks.iter().flatten().any(is_new)
     }
 
-    /// A superblock is durable.
+    /// Advances disks after a durable superblock.
     pub(super) fn roster_written(&mut self, fx: &mut Fx) {
         let number = self.roster.superblock().seq;
         for index in 0..self.disks.len() {
@@ -141,7 +146,8 @@ impl Tier {
         }
     }
 
-    /// The sidecar says whose the disk is now: who had it was looked at when it was prepared.
+    /// Makes the sidecar name this set as owner. The former owner was checked when the disk was
+    /// prepared.
     fn mark(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         disk.stage = Stage::Marking;
@@ -151,7 +157,7 @@ impl Tier {
         self.put_sidecar(index, fx);
     }
 
-    /// It does.
+    /// Records that the sidecar names this set as owner.
     pub(super) fn marked(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         if disk.stage == Stage::Marking {
@@ -160,7 +166,7 @@ impl Tier {
         }
     }
 
-    /// All that the disk has goes out. One that somebody else owns is left as it is.
+    /// Detaches a disk once its log is destaged. A fenced disk is left as it is.
     fn leave(&mut self, index: u16, fx: &mut Fx) {
         if !self.is_disk_quiet(index, fx) {
             return;
@@ -177,7 +183,7 @@ impl Tier {
         self.time_changed();
     }
 
-    /// Some of its pages leave, and of what memory has of it.
+    /// Evicts up to [`STEP_PAGES`] pages of the disk, and as many of its units in memory.
     fn empty(&mut self, index: u16, fx: &mut Fx) {
         let next = self.now + STEP;
         let lost = match self.pool.queue.len() < QUEUE_MAX || self.is_failed {
@@ -195,7 +201,8 @@ impl Tier {
         self.stir();
     }
 
-    /// Whether nothing that is under way concerns the disk, or what has its index next.
+    /// Returns true if nothing under way concerns the disk; otherwise the next disk with its index
+    /// would be affected.
     fn is_unused(&self, index: u16) -> bool {
         let is_start = |item: &Item| matches!(item, Item::LogStart { disk, .. } if *disk == index);
         let starts = |after: &After| matches!(after, After::Started { disk, .. } if *disk == index);
@@ -208,7 +215,8 @@ impl Tier {
             && (self.is_failed || !pool.after.iter().any(|(_, after)| starts(after)))
     }
 
-    /// The next superblock names it no more. What only its log has, for another owner went on without it, stays there.
+    /// Removes the disk from the next superblock. If another owner went on without this log's
+    /// writes, the disk stays listed, so that they can be exported.
     fn strike(&mut self, index: u16, fx: &mut Fx) {
         let is_failed = self.is_failed;
         let disk = self.disk(index);
@@ -223,7 +231,7 @@ impl Tier {
         self.let_go_of(index, fx);
     }
 
-    /// Nothing is known of the disk any more.
+    /// Forgets all about the disk.
     pub(super) fn let_go_of(&mut self, index: u16, fx: &mut Fx) {
         let Some(disk) = self.disks[usize::from(index)].take() else { return };
         let note = match disk.stage {

@@ -1,8 +1,8 @@
-//! Sidecar of a disk: what it says, and the copies of it that are being written.
+//! Sidecar of a disk: its word, and the copies that are being written.
 //!
-//! Invariant: nothing is done by a new word of the sidecar (an owner, its copies, whether there is a log) before both
-//! copies say it durably, so that damage of either one brings no older word back. Nothing is written over the word of
-//! another owner.
+//! Invariant: nothing relies on a new word of the sidecar (owner, copies, existence of a log)
+//! before both copies say it durably, so that damage of either copy brings no older word back. The
+//! word of another owner is never overwritten.
 
 use super::batch::Batch;
 use super::io::Io;
@@ -12,30 +12,30 @@ use crate::event::{Effect, IoError, Piece, Place};
 use crate::format::{Holder, Sidecar, SidecarState};
 use crate::ownership::{self, with_holders};
 
-/// A sidecar and its next copy.
+/// Sidecar, and its next copy.
 #[derive(Debug, Clone)]
 pub(crate) struct SidecarWriter {
-    /// What is durable; but generation and last applied epoch are those of the next copy.
+    /// Durable word; but generation and last applied epoch are those of the next copy.
     sidecar: Sidecar,
-    /// The copy that is being written.
+    /// Copy that is being written.
     next: Option<Sidecar>,
-    /// Whether it is the second with the same word.
+    /// True if it is the second copy with the same word.
     is_twin: bool,
     /// Generation of the last durable copy.
     confirmed: u64,
-    /// Last group that both copies call retired: one of them may be damaged later, and the log must not begin behind
-    /// the other.
+    /// Last group that both copies call retired. One of them may be damaged later, and the log must
+    /// not begin behind the other.
     retired: u64,
 }
 
-/// What a durable copy leads to.
+/// Consequence of a durable copy.
 #[derive(Debug, PartialEq, Eq)]
 enum Written {
-    /// It was given up meanwhile.
+    /// The copy was cancelled meanwhile.
     Nothing,
-    /// The second copy is to be written.
+    /// The second copy must be written.
     Half,
-    /// Its word counts.
+    /// The new word counts.
     All,
 }
 
@@ -45,12 +45,12 @@ impl SidecarWriter {
         Self { sidecar, next: None, is_twin: false, confirmed, retired }
     }
 
-    /// What the durable copies say.
+    /// Word of the durable copies.
     pub(crate) fn word(&self) -> &Sidecar {
         &self.sidecar
     }
 
-    /// The same for whoever opens the set, and writes both copies itself.
+    /// Word for the opening of a set, which writes both copies itself.
     pub(crate) fn word_mut(&mut self) -> &mut Sidecar {
         &mut self.sidecar
     }
@@ -68,22 +68,23 @@ impl SidecarWriter {
         self.retired
     }
 
-    /// Epochs up to this one are on the backing store.
+    /// Sets the last epoch that is on the backing store.
     pub(super) fn set_applied(&mut self, epoch: u64) {
         self.sidecar.applied = epoch;
     }
 
-    /// The next copy is of a new generation.
+    /// Raises the generation of the next copy.
     pub(super) fn raise_generation(&mut self) {
         self.sidecar.generation += 1;
     }
 
-    /// Whether the generation is that of the durable copies.
+    /// Returns true if the durable copies have the present generation.
     pub(super) fn is_confirmed(&self) -> bool {
         self.confirmed == self.sidecar.generation
     }
 
-    /// Begins the next copy. Generation that the durable copies must still have before it is written.
+    /// Begins the next copy. Returns the generation that the durable copies must still have before
+    /// it is written.
     fn begin(&mut self, state: SidecarState, mode: u32, holders: Vec<Holder>) -> u64 {
         let next = with_holders(&self.sidecar, holders);
         (self.next, self.is_twin) = (Some(Sidecar { state, mode, ..next }), false);
@@ -95,8 +96,8 @@ impl SidecarWriter {
         (self.next, self.is_twin) = (Some(self.sidecar.clone()), false);
     }
 
-    /// Where the next copy goes, and its bytes. It says which superblock and groups are durable by now: an older state
-    /// of the cache is told by it. Both copies say the same.
+    /// Address and bytes of the next copy. It tells the superblock and the groups that are durable
+    /// by now, which reveals an older state of the cache. Both copies say the same.
     fn put(&mut self, superblock: u64, durable: u64, retired: u64) -> Option<(u64, Piece)> {
         let next = self.next.as_mut()?;
         if !self.is_twin {
@@ -105,12 +106,13 @@ impl SidecarWriter {
         Some((next.place(), Piece::Bytes(next.encode())))
     }
 
-    /// The copy that was written is durable. `is_first` if it is of a new attachment.
+    /// Records that a copy is durable. `is_first` says that it belongs to a new attachment.
     fn written(&mut self, is_first: bool) -> Written {
         let Some(next) = &mut self.next else { return Written::Nothing };
         let before = &mut self.sidecar;
-        // The older of two that differ in what went to the backing store names the same owner, log and copies, and more
-        // of the log to be put there again: then one is enough, and the backing store flushes half as often.
+        // If only progress of destaging changed, the older copy names the same owner, log and
+        // copies, and asks for more of the log to be written again. Then one copy is enough, and
+        // the backing store flushes half as often.
         let is_new_word = is_first
             || next.generation != self.confirmed
             || next.holders != before.holders
@@ -127,12 +129,12 @@ impl SidecarWriter {
         Written::All
     }
 
-    /// Nothing is written any more.
+    /// Cancels the copy that is being written.
     pub(super) fn cancel(&mut self) {
         self.next = None;
     }
 
-    /// The copy could not be written, and counts as used.
+    /// Records that a copy could not be written; its number counts as used.
     fn fail(&mut self) {
         let used = self.next.take().map_or(self.sidecar.seq + 1, |next| next.seq);
         self.sidecar.seq = used + 1;
@@ -140,8 +142,8 @@ impl SidecarWriter {
 }
 
 impl Tier {
-    /// Writes a sidecar's next copy, if nobody else owns the disk by now; [`Tier::sidecar_flushed`] when it is
-    /// durable.
+    /// Writes a sidecar's next copy, if no other host owns the disk by now;
+    /// [`Tier::sidecar_flushed`] follows when it is durable.
     pub(super) fn write_sidecar(&mut self, index: u16, state: SidecarState, fx: &mut Fx) {
         let disk = self.disk(index);
         if disk.is_fenced {
@@ -166,7 +168,7 @@ impl Tier {
         }
     }
 
-    /// Writes the next copy, which is known to be ours to write.
+    /// Writes the next copy, after the check that this set still owns the disk.
     pub(super) fn put_sidecar(&mut self, index: u16, fx: &mut Fx) {
         let superblock = self.roster.durable();
         let disk = self.disk(index);
@@ -190,7 +192,7 @@ impl Tier {
         let disk = self.disk(index);
         let is_marking = disk.is_marking();
         match result {
-            // The reservation was lost before what the sidecar says was durable: it counts for nobody.
+            // The reservation was lost before the word was durable, so it counts for nobody.
             Err(IoError::Fenced) if !is_marking => return self.fence(index, fx),
             Err(_) => return self.sidecar_failed(index, fx),
             Ok(()) => {}
@@ -209,7 +211,7 @@ impl Tier {
         self.uncached_marked(index, fx);
     }
 
-    /// What depends on it is tried again later.
+    /// Schedules another attempt.
     fn sidecar_failed(&mut self, index: u16, fx: &mut Fx) {
         if self.disk(index).is_marking() {
             return self.let_go_of(index, fx);

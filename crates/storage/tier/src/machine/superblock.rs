@@ -1,21 +1,22 @@
-//! The superblock: which disks a set has, and the copies of it that are being written.
+//! Superblock: the disks of a set, and the copies that are being written.
 //!
-//! Invariant: a disk is of the set when both copies of a superblock name it durably, and no more when neither does.
-//! Nothing is done by a superblock before both copies are durable ([`Roster::written`]).
+//! Invariant: a disk is part of the set when both copies of a superblock list it durably, and no
+//! longer when neither does. Nothing relies on a superblock before both copies are durable
+//! ([`Roster::written`]).
 
 use crate::event::Piece;
 use crate::format::{DiskEntry, SUPERBLOCK_AT, SetState, Superblock};
 
-/// Disks of a set, as its superblock names them.
+/// Disks of a set, as its superblock lists them.
 #[derive(Debug, Clone)]
 pub(crate) struct Roster {
-    /// The newest, durable or not, with what the next one is to say.
+    /// Newest superblock, durable or not, with the changes for the next one.
     superblock: Superblock,
-    /// Which of the two places has the newest copy.
+    /// Number of the place that has the newest copy.
     copy: usize,
-    /// Whether the second copy is being written.
+    /// True if the second copy is being written.
     is_twin: bool,
-    /// Number of the newest one that is durable in both places.
+    /// Number of the newest superblock that is durable in both places.
     durable: u64,
 }
 
@@ -32,12 +33,13 @@ impl Roster {
         self.durable
     }
 
-    /// Number of the superblock that is begun next.
+    /// Number of the next superblock.
     pub(super) fn next_number(&self) -> u64 {
         self.superblock.seq + 1
     }
 
-    /// The next one has this table; the pool's log behind it begins with that group of that chunk.
+    /// Sets the table of the next superblock, and the group and chunk with which the pool's log
+    /// begins behind it.
     pub(super) fn set_table(&mut self, at: u64, number: u64, (chunk, seq): (u32, u64)) {
         let next = &mut self.superblock;
         (next.table_at, next.table_seq) = (at, number);
@@ -52,24 +54,24 @@ impl Roster {
         self.is_twin = false;
     }
 
-    /// A disk of the set is named by the superblock that was begun last.
+    /// Lists a disk in the superblock that was begun last.
     pub(super) fn list(&mut self, index: u16, entry: DiskEntry) {
         let superblock = self.superblock.seq;
         self.superblock.disks[usize::from(index)] = Some(DiskEntry { superblock, ..entry });
     }
 
-    /// The next superblock names no disk of this index.
+    /// Removes the disk of this index from the next superblock.
     pub(super) fn strike(&mut self, index: u16) {
         self.superblock.disks[usize::from(index)] = None;
     }
 
-    /// Where the next copy goes, and its bytes: never over the newest one.
+    /// Address and bytes of the next copy; it never overwrites the newest one.
     pub(super) fn put(&mut self) -> (u64, Piece) {
         self.copy = 1 - self.copy;
         (SUPERBLOCK_AT[self.copy], Piece::Bytes(self.superblock.encode().into()))
     }
 
-    /// A copy is durable. Whether both are.
+    /// Records that a copy is durable. Returns true if both are.
     pub(super) fn written(&mut self) -> bool {
         let is_both = std::mem::replace(&mut self.is_twin, true);
         if is_both {

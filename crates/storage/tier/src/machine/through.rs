@@ -25,7 +25,7 @@ impl Tier {
         }
     }
 
-    /// Whether an earlier write of the same bytes is not done.
+    /// Returns true if an earlier write of the same bytes is not done.
     fn has_to_wait(&mut self, write: u32) -> bool {
         let (index, offset, bytes) = self.range(write);
         let disk = self.disk(index);
@@ -36,7 +36,7 @@ impl Tier {
         })
     }
 
-    /// Whether a write of mode through touches the block.
+    /// Returns true if a write of mode through touches the block.
     pub(super) fn is_written_through(&mut self, index: u16, block: u64) -> bool {
         let disk = self.disk(index);
         if disk.through.is_empty() && disk.waiting.is_empty() {
@@ -49,7 +49,8 @@ impl Tier {
         })
     }
 
-    /// The write's blocks are true no more. It goes on when no durable map says that they are.
+    /// Begins a write: its blocks in pages are invalid from now on. The write goes on when no
+    /// durable map calls them valid.
     fn begin_through(&mut self, write: u32, fx: &mut Fx) {
         let (index, offset, bytes) = self.range(write);
         self.disk(index).through.push(write);
@@ -109,7 +110,7 @@ impl Tier {
         self.begin_waiting(index, fx);
     }
 
-    /// Writes that waited for one that is done.
+    /// Begins the writes that waited for one that is done.
     fn begin_waiting(&mut self, index: u16, fx: &mut Fx) {
         let waiting: Vec<u32> = self.disk(index).waiting.iter().copied().collect();
         for write in waiting {
@@ -120,7 +121,7 @@ impl Tier {
         }
     }
 
-    /// The whole blocks of a write go into their pages.
+    /// Fills pages with the whole blocks of a write.
     fn fill_from_write(&mut self, write: u32, fx: &mut Fx) {
         let WriteRequest { request, .. } = self.writes.get(write);
         let disk = request.disk;
@@ -168,7 +169,7 @@ impl Tier {
         }
     }
 
-    /// Pages of which a map may tell now.
+    /// Queues maps for pages whose blocks became durable on the backing store.
     fn map_backed(&mut self, index: u16) {
         let disk = self.disk(index);
         let (flushed, unbacked) = (disk.flushed, std::mem::take(&mut disk.unbacked));
@@ -187,7 +188,7 @@ impl Tier {
         }
     }
 
-    /// A slot holds something new: a map is to tell of it, when it may.
+    /// Queues a map for a slot with new blocks, once a map may name them.
     pub(super) fn tell(&mut self, slot: u32, index: u16) {
         let (flushed, now) = (self.disk(index).flushed, self.now);
         if self.pages.is_backed(slot, flushed) {
@@ -199,7 +200,7 @@ impl Tier {
         self.time_changed();
     }
 
-    /// Nobody flushes the backing store by himself: the pages that wait for it want one.
+    /// Issues a backing flush so that waiting pages can be mapped.
     pub(super) fn flush_for_pages(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         disk.unbacked_since = None;

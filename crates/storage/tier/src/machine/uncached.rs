@@ -1,26 +1,27 @@
 use super::{Fx, Mode, Tier};
 use crate::format::SidecarState;
 
-/// How a disk goes on when its cache device has failed.
+/// State of a disk whose cache device may have failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Uncached {
     /// The device works.
     #[default]
     No,
-    /// Its pages may come back with the device: the sidecar is to say that they are not true.
+    /// The device failed, and its pages may come back with it: the sidecar must say that they do
+    /// not count.
     Marking,
-    /// It does; the disk goes on without cache.
+    /// The sidecar says that its pages do not count; the disk is served without a cache.
     Yes,
 }
 
 impl Tier {
-    /// The cache device failed. Disks in mode through go on without it once their sidecar has a new
-    /// generation, by which every page on the device is an old one; those in mode back have their
-    /// newest writes on it and cannot.
+    /// Handles the failure of the cache device. Disks in mode through go on without it once their
+    /// sidecar has a new generation, which makes every page on the device an old one. Disks in mode
+    /// back have their newest writes on the device and cannot go on.
     pub(super) fn go_on_uncached(&mut self) {
         for disk in self.disks.iter_mut().flatten() {
             if disk.mode == Mode::Through && disk.uncached == Uncached::No {
-                // One that was about to be answered by the log is not.
+                // The change to mode back is off, because the log cannot answer any more.
                 disk.change = None;
                 disk.uncached = Uncached::Marking;
                 disk.sidecar.raise_generation();
@@ -28,7 +29,7 @@ impl Tier {
         }
     }
 
-    /// Whether the disk goes on, or is about to, without the device.
+    /// Returns true if the disk goes on, or is about to go on, without the device.
     pub(super) fn is_uncached(&mut self, index: u16) -> bool {
         self.disk(index).uncached != Uncached::No
     }
@@ -43,10 +44,10 @@ impl Tier {
         }
     }
 
-    /// The sidecar says so: whatever waited goes on.
+    /// Goes on with the requests that waited for the sidecar.
     pub(super) fn uncached_marked(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
-        // One that was on its way when the device failed has the old generation still.
+        // A copy that was under way when the device failed still has the old generation.
         if disk.uncached != Uncached::Marking || !disk.sidecar.is_confirmed() {
             return;
         }

@@ -4,19 +4,19 @@ use super::uncached::Uncached;
 use super::{Fx, Mode, Tier};
 use crate::event::{Effect, IoError, Op, Request};
 
-/// Writes are held back while a mode changes once no more than this waits in the log.
+/// Bytes waiting in the log below which writes are held while the mode changes.
 const HOLD_BYTES: u64 = 1 << 20;
 
-/// A write, or zeros, until it is answered and its memory is free.
+/// Write or zeroing, until it is answered and its memory is free.
 #[derive(Debug, Clone)]
 pub(super) struct WriteRequest {
     pub(super) request: Request,
-    /// Its place in the order of acceptance.
+    /// Position in the order of acceptance.
     pub(super) order: u64,
     pub(super) is_answered: bool,
-    /// Who still reads its memory.
+    /// Number of I/Os that still read its memory.
     pub(super) holds: u16,
-    /// Slots that are filled out of it.
+    /// Slots that are filled from its memory.
     pub(super) fills: Vec<u32>,
 }
 
@@ -78,7 +78,7 @@ impl Tier {
         })
     }
 
-    /// From now on reads see the write.
+    /// Lays the write over the disk: reads see it from now on.
     fn lay_over(&mut self, write: u32) {
         let WriteRequest { request, order, .. } = self.writes.get(write);
         let disk = self.disks[usize::from(request.disk)].as_mut().expect("the disk is attached");
@@ -91,8 +91,8 @@ impl Tier {
         disk.overlay.write(layers(*order, range, source, &request.sums.blocks));
     }
 
-    /// A write counts as a use of its pages, and what is on its way into them of the same blocks
-    /// is old.
+    /// Counts a write as a use of its pages, and drops older bytes of the same blocks that are
+    /// being filled.
     pub(super) fn touch_pages(&mut self, write: u32) {
         let (index, offset, bytes) = self.range(write);
         let is_open = self.disk(index).populate;
@@ -127,7 +127,7 @@ impl Tier {
         self.forget_write(write, fx);
     }
 
-    /// One that read the write's memory is done with it.
+    /// Records that an I/O has finished with the write's memory.
     pub(super) fn let_go(&mut self, write: u32, fx: &mut Fx) {
         self.writes.get(write).holds -= 1;
         self.forget_write(write, fx);

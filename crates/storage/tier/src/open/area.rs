@@ -4,11 +4,11 @@ use crate::geometry::Geometry;
 use crate::machine::log::Log;
 use crate::open::Media;
 
-/// Chunks of a set's logs with what each begins with, read once for all logs.
+/// Log chunks of a set with the first block of each, read once for all logs.
 #[derive(Debug, Clone)]
 pub(super) struct LogArea {
     pub(super) geometry: Geometry,
-    /// First blocks, from the first chunk of logs on.
+    /// First blocks, from the first log chunk on.
     firsts: Vec<FirstBlock>,
 }
 
@@ -19,20 +19,21 @@ enum FirstBlock {
     Head { owner: Uuid, generation: u64, seq: u64 },
     /// Zeros: the chunk was never written.
     Empty,
-    /// Torn, damaged or unreadable block, or zeros with something behind.
+    /// Torn, damaged or unreadable block, or zeros with other bytes behind.
     Unknown,
 }
 
 impl LogArea {
-    /// Reads the beginning of every chunk of logs. What cannot be read is unknown, not an error: the chunk may
-    /// belong to nobody.
+    /// Reads the first block of every log chunk. An unreadable block is unknown and no error,
+    /// because the chunk may belong to no log.
     pub(super) fn read(media: &mut dyn Media, geometry: Geometry) -> Self {
         let chunks = geometry.page_chunks..geometry.chunks;
         let firsts = chunks.map(|chunk| first_block(media, &geometry, chunk)).collect();
         Self { geometry, firsts }
     }
 
-    /// Chunks that may hold groups behind the end of a log: they begin with such a group, or with nothing known.
+    /// Chunks that may hold groups behind the end of a log: they begin with such a group, or with
+    /// an unknown block.
     pub(super) fn chunks_behind(&self, log: &Log) -> Vec<u32> {
         let is_behind = |first: &FirstBlock| match *first {
             FirstBlock::Head { owner, generation, seq } => {
@@ -62,7 +63,8 @@ impl LogArea {
 }
 
 fn first_block(media: &mut dyn Media, geometry: &Geometry, chunk: u32) -> FirstBlock {
-    // The second block tells zeros that were written over a head from a chunk that was never used.
+    // The second block tells a chunk whose head was overwritten with zeros from a chunk that was
+    // never used.
     let mut blocks = [0; 2 * BLOCK_BYTES];
     if media.read(Place::Cache, geometry.chunk_at(chunk), &mut blocks).is_err() {
         return FirstBlock::Unknown;

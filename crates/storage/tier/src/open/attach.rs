@@ -20,58 +20,61 @@ use crate::machine::{Disk, Epoch, Logged, Wish};
 use crate::moment::Since;
 use crate::ownership::{has_log, is_free};
 
-/// A disk's log as it was found.
+/// Log of a disk, as it was read.
 pub(super) struct Found {
     pub(super) walk: Walk,
-    /// Every record that is kept, oldest first: group, epoch, the write. Of a damaged log also those behind the damage.
+    /// Kept records, oldest first: group, epoch, write. A damaged log also has those behind the
+    /// damage.
     pub(super) records: Vec<(u64, u64, Logged)>,
     /// Highest group that a head calls retired.
     pub(super) told_retired: u64,
-    /// Groups that cannot be read and that the backing store has: what is read begins behind them.
+    /// Unreadable groups that the backing store has: the records begin behind them.
     pub(super) skipped: Option<Skipped>,
-    /// Damaged group of the log of pages that may say where this log begins, if it seems to begin later than is known.
+    /// Damaged group of the pool's log that may hold the start of this log, if the log seems to
+    /// begin later than is known.
     pub(super) start_doubt: Option<u64>,
 }
 
-/// The last group that wrote each block.
+/// Last group that wrote each block.
 pub(super) type Touched = FxHashMap<u64, u64>;
 
-/// A disk that may be served.
+/// Disk that may be served.
 pub(super) struct Attached {
     pub(super) disk: Disk,
-    /// What its log changed, or `None` if none of its pages is to be believed.
+    /// Last writers of its blocks, by the log; `None` if none of its pages may be served.
     pub(super) touched: Option<Touched>,
     /// Chunks that its log has no more.
     pub(super) spare: Vec<u32>,
-    /// Whether its log goes on behind what it has.
+    /// True if its log continues behind its last group.
     goes_on: bool,
 }
 
 impl Attached {
-    /// Clears where the log goes on ([`clear_end`]).
+    /// Clears the block in which the log continues ([`clear_end`]).
     pub(super) fn clear_end(&self, media: &mut dyn Media, area: &LogArea) -> Result<(), IoError> {
         if self.goes_on { clear_end(media, area, &self.disk.log) } else { Ok(()) }
     }
 }
 
-/// What a disk's sidecar says of it and of us.
+/// Facts about a disk from its sidecar and the set.
 struct Seen {
     sidecar: Option<Sidecar>,
-    /// Counts the owners so far.
+    /// Number of owners so far.
     generation: u64,
-    /// It is ours, of the generation that our log is of, and neither of the two is an older state.
+    /// True if the sidecar names this set and the generation of its log, and neither of the two is
+    /// an older state.
     is_known: bool,
-    /// Which of the two is older.
+    /// Result of comparing sidecar and set.
     step: Step,
-    /// Whether the backing store and the sidecar are those of before.
+    /// Comparison of the backing store with the former one.
     backing: Match,
     place: Match,
-    /// Number that the next copy of the sidecar has at least.
+    /// Lowest number for the next copy of the sidecar.
     seq: u64,
 }
 
-/// Decides whether a disk may be served, and what of its log and its pages counts. `pool` is the last group of the
-/// log of pages.
+/// Decides if a disk may be served, and which parts of its log and its pages count. `pool` is the
+/// last group of the pool's log.
 pub(super) fn attach(
     media: &mut dyn Media,
     superblock: &Superblock,
@@ -89,9 +92,10 @@ pub(super) fn attach(
     if let Some(error) = refused(&seen, superblock, asked, entry.as_ref(), found.as_ref()) {
         return Err(OpenError::Attach { index: asked.index, error });
     }
-    // What is missing of its log is on the backing store, but the log cannot go on: it begins again.
+    // The backing store has all missing groups, but the log cannot continue across them, so it
+    // begins again.
     seen.is_known &= found.as_ref().is_none_or(|found| found.walk.damage.is_none());
-    // A skipped group may have changed what a page holds.
+    // A skipped group may have changed the content of a page.
     let is_whole = found.as_ref().is_none_or(|found| found.skipped.is_none());
     let is_orphaned = !is_whole || !may_have_pages(&seen, asked, entry.as_ref());
     let attach = is_orphaned.then_some(superblock.seq + 1);
@@ -102,11 +106,12 @@ pub(super) fn attach(
         found.iter().flat_map(|found| &found.records).map(|(_, epoch, _)| *epoch).max();
     let touched = (!is_orphaned).then(|| found.as_ref().map(Found::touched).unwrap_or_default());
     let mut spare = Vec::new();
-    // One that begins again is of a new generation: no group that lies there is its own.
+    // A log that begins again has a new generation, so no group that still lies there belongs to
+    // it.
     let goes_on = found.is_some() && seen.is_known;
     let (log, epochs) = match found {
         Some(found) if seen.is_known => found.into_epochs(),
-        // Its groups are of another generation: the log begins again where it began.
+        // Its groups are of another generation, so the log begins again in its first chunk.
         Some(found) => (begin_again(&entry, &found.walk, &mut spare), VecDeque::new()),
         None => {
             (Log::new(entry.disk, entry.generation, entry.attach, NO_CHUNK, 1), VecDeque::new())
@@ -114,7 +119,7 @@ pub(super) fn attach(
     };
     let first = log.first_chunk();
     (entry.log_chunk, entry.log_seq) = (first.chunk, first.first);
-    // A disk with writes in its log stays in mode back until they are out.
+    // A disk with writes in its log stays in mode back until they are destaged.
     let wish = Wish { mode: asked.mode, copies: asked.copies, peers: asked.peers.clone() };
     let mode = if epochs.is_empty() { wish.first() } else { Mode::Back };
     let mut sidecar = next_sidecar(&seen, superblock, session, asked, &entry);
@@ -153,7 +158,7 @@ fn look(
         let log = found.map(|found| &found.walk.log);
         let damage = found.and_then(|found| found.walk.damage.as_ref());
         let reach = Reach {
-            // Damage is told as that, and not as an older state.
+            // Damage is reported as damage and not as an older state.
             log: damage
                 .map_or(log.map_or(0, Log::last), |damage| damage.missing_to.max(damage.last)),
             first: log.map_or(1, |log| log.first_chunk().first),
@@ -182,8 +187,9 @@ fn look(
     })
 }
 
-/// Whether pages of the disk can be what its backing store has. It must be proven: the set and the sidecar are in
-/// step, the backing store is the one of before, and nobody wrote to it since a moment that the set has.
+/// Returns true if pages of the disk can equal its backing store. This must be proven: the set and
+/// the sidecar are in step, the backing store is the former one, and nobody wrote to it since a
+/// moment that the set knows.
 fn may_have_pages(seen: &Seen, asked: &Attachment, entry: Option<&DiskEntry>) -> bool {
     let Since::Unchanged(moment) = asked.since else { return false };
     seen.is_known
@@ -209,7 +215,7 @@ fn refused(
     if let Some(sidecar) = seen.sidecar.as_ref().filter(|sidecar| !is_free(sidecar))
         && !(seen.is_known && found.is_some())
     {
-        // The log that has its writes is another's, or of another time.
+        // The log with its writes belongs to another set, or is of another time.
         return Some(match has_log(sidecar) {
             true => AttachError::Owned(sidecar.owner),
             false => AttachError::Claimed,
@@ -218,7 +224,8 @@ fn refused(
     if let Some(error) = other_place(seen, asked, writes) {
         return Some(error);
     }
-    // An older cache or sidecar comes so far only where the sidecar says that the backing store has everything.
+    // An older cache or sidecar gets here only if the sidecar says that the backing store has
+    // everything.
     if seen.is_known || matches!(seen.step, Step::Unnumbered) {
         let has_writes = found.is_some_and(Found::has_writes);
         refused_for_writes(seen, asked, entry.filter(|_| has_writes)?, found)
@@ -239,7 +246,7 @@ fn refused_for_writes(
         (Some(sidecar), _) if !seen.is_known || sidecar.state == SidecarState::Burnt => {
             Some(AttachError::Stale { log: entry.generation, sidecar: seen.generation })
         }
-        // An identity says which storage it is, and nothing of its age.
+        // An identity names the storage and says nothing of its age.
         (Some(_), Since::Older(_)) => Some(AttachError::BackingOlder { writes }),
         (Some(sidecar), since)
             if !asked.is_backing_vouched && is_changed(sidecar, since, entry, asked) =>
@@ -254,14 +261,15 @@ fn refused_for_writes(
     }
 }
 
-/// Whether somebody else changed the backing store. What was served since the marks were stored may be why they
-/// differ.
+/// Returns true if another program changed the backing store. The marks may also differ because the
+/// disk was served after they were stored.
 fn is_changed(sidecar: &Sidecar, since: Since, entry: &DiskEntry, asked: &Attachment) -> bool {
     let is_other = matches!(since, Since::Changed(at) if at.opening == sidecar.opening);
     is_other || entry.bytes != asked.bytes / 512 * 512
 }
 
-/// Another storage under the same name is refused. Where it cannot be told, a log with writes is not put there.
+/// Refuses another storage under the same name. If the identity is unknown, a log with writes is
+/// not written there.
 fn other_place(seen: &Seen, asked: &Attachment, writes: usize) -> Option<AttachError> {
     let sidecar = seen.sidecar.as_ref()?;
     let waits = if seen.is_known { writes } else { 0 };
@@ -281,8 +289,9 @@ fn other_place(seen: &Seen, asked: &Attachment, writes: usize) -> Option<AttachE
     })
 }
 
-/// An older cache may be forgotten where the backing store has everything, and an older sidecar be written anew
-/// where nothing waits. Elsewhere something that was acknowledged would be lost without a word.
+/// Refuses an older cache or sidecar where a write could be lost silently. An older cache may be
+/// forgotten if the backing store has everything, and an older sidecar may be written anew if no
+/// write waits.
 fn older(
     seen: &Seen,
     superblock: &Superblock,
@@ -300,7 +309,7 @@ fn older(
         Step::StartUnknown(group) if has_log(sidecar) || writes > 0 => {
             Some(AttachError::LogStart { group: *group })
         }
-        // The same of another generation of this very set.
+        // The same, for another generation of this very set.
         Step::Unnumbered
             if sidecar.owner == superblock.set
                 && sidecar.log_generation == 0
@@ -317,16 +326,16 @@ fn older(
     }
 }
 
-/// Its entry from now on; with the number of the superblock that will say so, if none of its pages counts. No
-/// attachment had that number, whosever the place was.
+/// New entry of the disk. If none of its pages counts, it gets the number of the next superblock as
+/// attachment, a number that no attachment of any disk had.
 fn next_entry(
     seen: &Seen,
     asked: &Attachment,
     entry: Option<DiskEntry>,
     attach: Option<u64>,
 ) -> DiskEntry {
-    // Chunks may still have groups of an earlier disk of this name, whose sidecar is gone. They are of owners that a
-    // superblock counted: its number is above theirs.
+    // Chunks may still hold groups of an earlier disk of this name, whose sidecar is gone. Each of
+    // its generations was counted by a superblock, so the superblock's number is above them.
     let counted = attach.map_or(0, |next| next.saturating_sub(2));
     let mut entry = entry.unwrap_or(DiskEntry {
         disk: asked.disk,
@@ -346,7 +355,7 @@ fn next_entry(
     entry
 }
 
-/// Its sidecar from now on, but for what the log says.
+/// New sidecar of the disk, without the fields that the log decides.
 fn next_sidecar(
     seen: &Seen,
     superblock: &Superblock,
@@ -364,7 +373,7 @@ fn next_sidecar(
         state: SidecarState::Clean,
         mode: entry.mode,
         applied: before.filter(|_| seen.is_known).map_or(0, |sidecar| sidecar.applied),
-        // Whoever had a copy may have more than the log: what was on its way and never answered.
+        // A former holder may have more than the log: writes under way that were never answered.
         holders: Vec::new(),
         log_generation: 0,
         key: asked.key,
@@ -379,7 +388,8 @@ fn next_sidecar(
     }
 }
 
-/// The log of a disk whose old log counts no more: it keeps one chunk and gives the others back.
+/// Creates the log of a disk whose old log does not count any more. It keeps one chunk and gives
+/// the others back.
 fn begin_again(entry: &DiskEntry, walk: &Walk, spare: &mut Vec<u32>) -> Log {
     let mut chunks = walk.chunks();
     let chunk = chunks.next().unwrap_or(NO_CHUNK);
@@ -388,7 +398,8 @@ fn begin_again(entry: &DiskEntry, walk: &Walk, spare: &mut Vec<u32>) -> Log {
 }
 
 impl Found {
-    /// Takes what the sidecar knows to be on the backing store; the last head may not.
+    /// Marks groups as retired that the sidecar knows to be on the backing store; the last head may
+    /// not know it.
     fn retire(&mut self, sidecar: &Sidecar) {
         let applied = self
             .records
@@ -397,8 +408,9 @@ impl Found {
             .map(|(seq, ..)| *seq)
             .max();
         let log = &mut self.walk.log;
-        // Heads may say more than the sidecar. What they say is of the newest backing store, and the one that is
-        // there may be as old as the sidecar: all that it may lack is put there again, in order.
+        // Heads may call more groups retired than the sidecar does. They speak of the newest
+        // backing store, and the one found may be as old as the sidecar. So all groups that it may
+        // lack are written again, in order.
         let (first, told) = (log.first_chunk().first, sidecar.log_retired);
         self.told_retired = log.ends().retired.max(told);
         let by_heads = if sidecar.opening == 0 { self.told_retired } else { told.max(first - 1) };
@@ -410,15 +422,16 @@ impl Found {
         self.told_retired = self.told_retired.max(log.ends().retired);
     }
 
-    /// Whether it has, or had before it was damaged, what the backing store may not have.
+    /// Returns true if the log has, or had before its damage, writes that the backing store may
+    /// lack.
     fn has_writes(&self) -> bool {
-        // Damage of what heads call retired loses nothing.
+        // Damage in groups that heads call retired loses nothing.
         let Some(damage) = &self.walk.damage else { return self.unretired().next().is_some() };
         let told = self.told_retired;
         damage.missing_to > told || self.records.iter().any(|(seq, ..)| *seq > told)
     }
 
-    /// What a damaged log has.
+    /// Damage of the log, with the writes that can still be read; none if it is whole.
     pub(super) fn damaged(&self) -> Option<Damaged> {
         let damage = self.walk.damage.as_ref()?;
         let side = |is_behind: bool| {
@@ -431,8 +444,8 @@ impl Found {
         Some(Damaged { group, missing_to, before, behind })
     }
 
-    /// What was skipped, if nothing but the log says that the backing store has it. That word is of the newest backing
-    /// store; one that was put back with its sidecar may lack the writes.
+    /// Skipped groups, if only the log says that the backing store has them. The log speaks of the
+    /// newest backing store; one that was put back with its sidecar may lack the writes.
     fn unproven(&self, sidecar: &Sidecar, since: Since) -> Option<Damaged> {
         let Skipped { group, missing_to } = self.skipped?;
         let is_proven = matches!(since, Since::Unchanged(_)) || sidecar.log_retired >= missing_to;
@@ -440,13 +453,13 @@ impl Found {
         (!is_proven).then(|| Damaged { group, missing_to, before: LogWrites::default(), behind })
     }
 
-    /// Records that the backing store may not have.
+    /// Records that the backing store may lack.
     pub(super) fn unretired(&self) -> impl Iterator<Item = &(u64, u64, Logged)> {
         let retired = self.walk.log.ends().retired;
         self.records.iter().filter(move |(seq, ..)| *seq > retired)
     }
 
-    /// The last group that wrote each block.
+    /// Last group that wrote each block.
     fn touched(&self) -> Touched {
         let mut touched = Touched::default();
         for (seq, _, logged) in &self.records {
@@ -457,7 +470,7 @@ impl Found {
         touched
     }
 
-    /// The log to go on with, and what waits in it.
+    /// Log to continue, and the epochs that wait in it.
     fn into_epochs(self) -> (Log, VecDeque<Epoch>) {
         let Self { walk, records, .. } = self;
         let mut epochs: VecDeque<Epoch> = VecDeque::new();

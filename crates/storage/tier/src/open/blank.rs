@@ -1,4 +1,4 @@
-//! A set without a device, for whoever models one.
+//! Set without a device, for simulations.
 
 use super::Media;
 use super::errors::{Attachment, OpenError, Session, Settings};
@@ -9,10 +9,10 @@ use crate::geometry::Geometry;
 use crate::machine::Tier;
 use crate::moment::Since;
 
-/// Name of the set, and of its host: nobody opens it again.
+/// Name of the set and of its host. No other program can open it.
 const SET: Uuid = [1; 16];
 
-/// Places on which nothing was ever written. What is written there is gone.
+/// Storage that reads as zeros and drops writes.
 struct Nothing;
 
 impl Media for Nothing {
@@ -31,8 +31,9 @@ impl Media for Nothing {
 }
 
 impl Tier {
-    /// The machine of an empty set with these disks, each with its bytes and how its writes are answered, as
-    /// [`Tier::open`] leaves one that [`super::init`] made; no storage is needed. For whoever models that.
+    /// Creates the state machine of an empty set with these disks, given by size in bytes and mode.
+    /// It equals the one that [`Tier::open`] makes of a set that [`super::init`] created, but needs
+    /// no storage.
     ///
     /// # Errors
     /// [`OpenError`], if there are more disks than have room for logs.
@@ -52,7 +53,7 @@ impl Tier {
 }
 
 impl Settings {
-    /// Settings of a set without a device: no memory tier, and nobody else who could open it.
+    /// Settings of a set without a device: no memory tier, and no other host that could open it.
     pub fn blank(policy: cache::PolicyKind, admission: cache::tier::Admission) -> Self {
         Self {
             policy,

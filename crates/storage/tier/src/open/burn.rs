@@ -4,12 +4,12 @@ use crate::event::{IoError, Place};
 use crate::format::{SIDECAR_BYTES, Sidecar, Uuid};
 use crate::ownership;
 
-/// Gives up what a lost log has for a disk: its backing store is all there is from now on, and a
-/// device that returns with that log is refused. Whether that loss is accepted is the caller's question.
-/// Says whose the log was; `None` where no sidecar is there, and nothing is done.
+/// Gives up the lost log of a disk: from now on its backing store is all there is, and a device
+/// that returns with that log is refused. The caller must have asked if the loss is accepted.
+/// Returns the owner of the log; `None` if there is no sidecar, and then nothing is done.
 ///
 /// # Errors
-/// What the sidecar's storage could not do.
+/// An error of the sidecar's storage.
 pub fn give_up(media: &mut dyn Media, index: u16) -> Result<Option<Uuid>, IoError> {
     let place = Place::Sidecar(index);
     let mut bytes = vec![0; SIDECAR_BYTES];

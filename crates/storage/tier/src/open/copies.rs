@@ -1,12 +1,13 @@
-//! What is kept in two copies says the same in both before anybody relies on it: one that is damaged later is
-//! replaced by the other, whatever was done meanwhile. If only the newer one knew of a chunk that was freed, or of a
-//! copy that was struck out, the older one would be believed after one bad sector.
+//! Writing of both copies of superblocks and sidecars. Both copies must say the same before
+//! anything relies on it, so that each can replace the other if it is damaged later. If only the
+//! newer copy knew of a freed chunk, or of a holder struck out, one bad sector would bring the
+//! older copy back.
 
 use super::Media;
 use crate::event::{IoError, Place};
 use crate::format::{SUPERBLOCK_AT, Sidecar, Superblock};
 
-/// Makes a superblock durable in both places, in this one first.
+/// Makes a superblock durable in both places, in `first` first.
 pub(super) fn put_superblock(
     media: &mut dyn Media,
     superblock: &Superblock,
@@ -19,7 +20,8 @@ pub(super) fn put_superblock(
     Ok(())
 }
 
-/// Makes a sidecar durable in both places; the second copy has the next number, which is its own from then on.
+/// Makes a sidecar durable in both places. The second copy has the next number, which the sidecar
+/// keeps.
 pub(super) fn put_sidecar(
     media: &mut dyn Media,
     index: u16,

@@ -1,8 +1,9 @@
-//! Tells a log that ended where it was torn from one that is damaged.
+//! Tells a log with a torn end from a damaged log.
 //!
-//! A log ends at the first group that is not there. Groups behind it may be left from a power cut that lost an
-//! earlier one, which nobody had called durable, or from an earlier life. If one of them calls the missing group
-//! durable, a flush was answered for it, and it was there.
+//! A log ends at the first group that is missing. Groups behind it may be left from a power cut
+//! that lost an earlier group which no head called durable, or from an earlier life. If one of them
+//! calls the missing group durable, a flush was answered for it, so the group was there and the log
+//! is damaged.
 
 use super::area::LogArea;
 use super::reader::{Group, Reader, Start, Track, in_chunk, is_of, payload};
@@ -10,37 +11,38 @@ use crate::format::{BLOCK, BLOCK_BYTES, Flags, Head, LABEL_BYTES};
 use crate::geometry::Geometry;
 use crate::machine::log::Log;
 
-/// Zeros in a copy behind which nothing is looked for: no group is longer, for none is longer than a chunk. A copy
-/// looks like 1 TiB, and nearly all of it was never written.
+/// Zeros in a copy after which the search ends, in bytes: no group is longer, because none is
+/// longer than a chunk. A copy looks like 1 TiB, and nearly all of it was never written.
 const ZEROS_MAX: u64 = 1 << 30;
-/// Blocks of a copy in a row that cannot be read: then its holder is gone. Our choice.
+/// Unreadable blocks of a copy in a row after which its holder counts as gone. Our choice.
 const UNREAD_MAX: u32 = 64;
 
-/// Groups that a log should have and has not.
+/// Groups that a log should have and lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogDamage {
     /// Number of the first missing group.
     pub(super) group: u64,
     /// Number of the last one.
     pub(super) missing_to: u64,
-    /// Number of the last group that is there, or of the one before the first missing one.
+    /// Number of the last group that is there, or of the group before the first missing one.
     pub(super) last: u64,
-    /// Chunks that hold what lies behind the first missing group, but for those before it.
+    /// Chunks behind the first missing group; chunks of the log before it are not included.
     pub(super) chunks: Vec<u32>,
-    /// First whole group behind the missing ones at which the log can be begun to be read: in the chunk of the first
-    /// missing one, or at the beginning of another.
+    /// First whole group behind the missing ones at which reading can begin: in the chunk of the
+    /// first missing group, or at the beginning of another chunk.
     pub(super) resume: Option<Start>,
 }
 
-/// A head that was found behind the end of a log.
+/// Head that was found behind the end of a log.
 struct Behind {
     head: Head,
     sum: u64,
     at: u64,
 }
 
-/// Looks for groups behind the end of a log, and hands over the whole ones if it is damaged. Raises `durable` to what
-/// they call durable. `is_unread` says that the log ended where the storage could not be read, which is no torn end.
+/// Searches for groups behind the end of a log, and hands over the whole ones if the log is
+/// damaged. Raises `durable` to the highest group that they call durable. `is_unread` says that the
+/// log ended at unreadable storage, which is no torn end.
 pub(super) fn judge(
     reader: &mut Reader<'_>,
     log: &mut Log,
@@ -55,7 +57,8 @@ pub(super) fn judge(
     }
     let told = found.iter().map(|behind| behind.head.durable).max().unwrap_or(0).max(start.durable);
     *durable = told.max(*durable);
-    // In a copy what lies before its true beginning was trimmed, from the beginning that is read on.
+    // In a copy the groups before its true beginning were trimmed, so reading on from there proves
+    // the beginning.
     let is_begun = matches!(reader.track, Track::Copy { .. }) && log.last() >= start.seq;
     let has_more = found.iter().any(|behind| behind.head.seq > log.ends().seq);
     let is_doubtful = !start.is_certain && has_more && !is_begun;
@@ -77,7 +80,7 @@ pub(super) fn judge(
                     damage.resume.or_else(|| start_at(reader.track, log, (at, head.seq)));
                 each(Group { head: &head, records });
             }
-            // That is where the log was torn besides.
+            // The log was torn there besides.
             _ if head.seq > group.max(told) => break,
             _ => damage.missing_to = damage.missing_to.max(head.seq),
         }
@@ -90,7 +93,7 @@ pub(super) fn judge(
     Some(damage)
 }
 
-/// Where a log is begun to be read with the group at this address, if it can be.
+/// Start for reading a log from the group at this address, if reading can begin there.
 fn start_at(track: Track<'_>, log: &Log, (at, seq): (u64, u64)) -> Option<Start> {
     let Track::Chunks(LogArea { geometry, .. }) = track else { return None };
     let chunk = geometry.chunk_of(at);
@@ -111,10 +114,10 @@ fn chunks_of(found: &[Behind], geometry: &Geometry, log: &Log) -> Vec<u32> {
     chunks
 }
 
-/// Of what was found, the groups that follow from each other, but for missing ones that `told` calls durable. What a
-/// power cut or an earlier life left behind does not.
+/// Selects the groups that follow from each other, with gaps only where `told` calls groups
+/// durable. Left-overs of a power cut or an earlier life do not follow.
 fn chain(mut found: Vec<Behind>, log: &Log, told: u64) -> Vec<Behind> {
-    // Of two with one number the newer life's calls more durable.
+    // Of two groups with one number, the one of the newer life calls more groups durable.
     found.sort_by_key(|behind| (behind.head.seq, std::cmp::Reverse(behind.head.durable)));
     let mut last = (log.last(), log.last_sum());
     found.retain(|behind| {
@@ -135,7 +138,8 @@ fn look_in_chunks(reader: &mut Reader<'_>, area: &LogArea, log: &Log, found: &mu
     let geometry = &area.geometry;
     let end_of = |chunk| geometry.chunk_at(chunk) + u64::from(geometry.chunk_bytes);
     let tail = log.next_at(geometry);
-    // What the chunk had before it was the log's has another position, where that is known.
+    // Groups that the chunk held before it joined the log have other positions, where positions are
+    // known.
     let position = log.last_sum().map(|_| log.ends().position);
     look_in_chunk(reader, (tail, end_of(log.chunk())), log, position, found);
     for chunk in area.chunks_behind(log) {
@@ -143,7 +147,8 @@ fn look_in_chunks(reader: &mut Reader<'_>, area: &LogArea, log: &Log, found: &mu
     }
 }
 
-/// Looks for heads from one address to another: the first of them is at that position, if it is known.
+/// Searches for heads from one address to another. `position` is that of the first address, if it
+/// is known.
 fn look_in_chunk(
     reader: &mut Reader<'_>,
     (first, end): (u64, u64),
@@ -175,20 +180,21 @@ fn look_in_copy(reader: &mut Reader<'_>, capacity: u64, log: &Log, found: &mut V
         unread = if is_read { 0 } else { unread + 1 };
         zeros = if is_read && block == [0; BLOCK_BYTES] { zeros + BLOCK } else { 0 };
         let read = Head::decode(&block).filter(|_| is_read);
-        // What was there once has another position.
+        // Earlier content of the ring has another position.
         let head = read.filter(|(head, _)| is_behind(head, log) && head.position == at);
         at += push(found, head, at);
     }
 }
 
-/// The first missing group with a damaged payload counts, to be stepped over; one of an earlier life does not.
+/// Returns true for a head that continues the log. The first missing group, with a damaged payload,
+/// counts too, so that it is stepped over; a group of an earlier life does not.
 fn is_behind(head: &Head, log: &Log) -> bool {
     let is_next = head.seq == log.ends().seq && log.is_followed_by(head.previous);
     is_of(head, log) && (is_next || head.seq > log.ends().seq)
 }
 
-/// Adds what was found, and returns how far the next head may be. A payload is not looked into where its head is
-/// known: a guest may have written anything there.
+/// Adds a head. Returns the distance to the next possible head. The search skips the payload of a
+/// known head, because a guest may have written a fake head there.
 fn push(found: &mut Vec<Behind>, head: Option<(Head, u64)>, at: u64) -> u64 {
     let Some((head, sum)) = head else { return BLOCK };
     let step = BLOCK + u64::from(head.bytes);

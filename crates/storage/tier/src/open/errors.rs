@@ -8,151 +8,151 @@ use crate::event::{IoError, Mode};
 use crate::format::{HOLDERS, Holder, Identity, SuperblockError, Uuid};
 use crate::moment::Since;
 
-/// How a set is to be served.
+/// Settings for serving a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Which page leaves.
+    /// Eviction policy.
     pub policy: PolicyKind,
-    /// Which come in.
+    /// Admission rule.
     pub admission: Admission,
-    /// Bytes of memory for blocks, in cells of [`crate::CELL_BYTES`]; 0 for none.
+    /// Bytes of the memory tier, in cells of [`crate::CELL_BYTES`]; 0 for none.
     pub memory_bytes: u64,
-    /// Who opens the set, and when.
+    /// Opening: which host opens the set, and when.
     pub session: Session,
     /// Cache device on which the set lies.
     pub place: Identity,
-    /// Whether the owner said that the set is to be opened there, wherever it was before.
+    /// True if the owner confirmed that the set is to be opened there, wherever it was before.
     pub is_place_vouched: bool,
 }
 
-/// One opening of a set by a host.
+/// An opening of a set by a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
-    /// This start of the host.
+    /// Start (boot) of the host.
     pub boot: Uuid,
-    /// Number that no other opening has, not 0: by it older copies of a set or a sidecar are told.
+    /// Number that no other opening has, not 0. It reveals older copies of a set or a sidecar.
     pub opening: u64,
 }
 
-/// A disk that is to be served.
+/// Disk that is to be served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// Its index: that of its entry in the set if it has one, else a free one.
+    /// Index of its entry in the set, or a free index for a new disk.
     pub index: u16,
-    /// Its name, not all zero.
+    /// Name of the disk, not all zero.
     pub disk: Uuid,
-    /// How large the backing store is; what is left over below a sector is not used.
+    /// Size of the backing store in bytes; a rest below a sector is not used.
     pub bytes: u64,
-    /// How its writes are answered.
+    /// Mode in which its writes are answered.
     pub mode: Mode,
-    /// The key by which a reservation of the backing store is held; 0 for none.
+    /// Key of a held reservation of the backing store; 0 for none.
     pub key: u64,
-    /// Backing store that is there now.
+    /// Identity of the backing store that is there now.
     pub backing: Identity,
-    /// Whether the owner said by this identity that it is the disk's, whatever the sidecar says.
+    /// True if the owner confirmed this identity as the disk's, whatever the sidecar says.
     pub is_backing_vouched: bool,
-    /// Sidecar that is there now.
+    /// Identity of the sidecar that is there now.
     pub sidecar: Identity,
-    /// The same of the sidecar.
+    /// True if the owner confirmed the sidecar's identity.
     pub is_sidecar_vouched: bool,
-    /// What is known of changes of the backing store.
+    /// Known changes of the backing store.
     pub since: Since,
-    /// How many peers have to hold a copy of its log while it is in mode back, and who may.
+    /// Number of peers that must hold a copy of its log while it is in mode back.
     pub copies: u8,
-    /// Up to [`HOLDERS`].
+    /// Peers that may hold a copy, up to [`HOLDERS`].
     pub peers: Vec<Holder>,
 }
 
-/// Why a disk is not served.
+/// Reason why a disk is not served.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AttachError {
-    /// There is no such place, or it is another disk's.
+    /// The index does not exist, or belongs to another disk.
     #[error("place {0} of the cache is another disk's, or there is no such place")]
     Index(u16),
-    /// The name is all zero, or two have it.
+    /// The name is all zero, or two disks have it.
     #[error("a disk has no name, or two disks have the same name")]
     Name,
-    /// More copies than peers, or more peers than a sidecar names.
+    /// There are more copies than peers, or more peers than a sidecar can name.
     #[error(
         "copies of the log: {copies}, peers for them: {peers}; a peer has one copy, and a disk at most {HOLDERS} peers"
     )]
     Copies {
-        /// Copies that were asked for.
+        /// Number of copies wanted.
         copies: u8,
-        /// Peers that were named.
+        /// Number of peers named.
         peers: usize,
     },
-    /// Too many for the room there is for logs.
+    /// There are more disks than the cache has room for logs.
     #[error("{disks} disks need a log each, and the cache has room for {most}")]
     Many {
-        /// How many were asked for.
+        /// Number of disks wanted.
         disks: usize,
-        /// How many there may be.
+        /// Largest number of disks.
         most: usize,
     },
-    /// Another set has writes that this backing store has not.
+    /// Another set has writes that this backing store lacks.
     #[error("its newest writes are in the log of another cache (set {}), and the backing store lacks them", hex(.0))]
     Owned(Uuid),
-    /// Somebody takes it over, or was stopped while he did.
+    /// A take-over of the disk is running, or was stopped.
     #[error("a take-over of the disk is running, or was stopped before its end")]
     Claimed,
-    /// Its owner holds a reservation of the backing store, and it is to be served without one.
+    /// The owner holds a reservation of the backing store, and the disk is to be served without one.
     #[error(
         "its backing device is reserved by its last server, as the sidecar says, and would be served without that"
     )]
     Reserved,
-    /// This set has writes for it, and its sidecar says that they were given up, or that somebody
-    /// else went on.
+    /// This set has writes for the disk, and the sidecar says that they were given up or that
+    /// another set went on without them.
     #[error(
         "the log has writes of generation {log} of the disk, and the disk went on to generation {sidecar} without them: they are not put into it any more"
     )]
     Stale {
-        /// Of the log.
+        /// Generation of the log.
         log: u64,
-        /// Of the sidecar.
+        /// Generation of the sidecar.
         sidecar: u64,
     },
-    /// This set has writes for it, and the sidecar is not there, or neither of its copies is good.
+    /// This set has writes for the disk, and the sidecar is missing or damaged.
     #[error("the log has writes for this disk, and the disk's sidecar is missing or damaged")]
     NoSidecar,
-    /// This set has writes for it, and it is not what it was.
+    /// This set has writes for the disk, and its backing store was changed.
     #[error(
         "the log has {} for this disk, and its backing store was changed since the tier was left in order: put there now, they would cover that change", count_writes(*.writes)
     )]
     Changed {
-        /// Writes in the log that would be put into it.
+        /// Number of writes in the log that would be written to the backing store.
         writes: usize,
-        /// Word that accepts it.
+        /// Word that confirms the backing store.
         word: String,
     },
-    /// It lies on another storage than before.
+    /// The disk lies on another storage than before.
     #[error("the disk's {what} is not the one that the tier knows: it is {}, and was {known}", identity_in(.word))]
     OtherPlace {
-        /// `backing store` or `sidecar`.
+        /// Part of the disk: `backing store` or `sidecar`.
         what: &'static str,
         /// Identity that is stored.
         known: String,
-        /// Word that accepts what was found: its identity, and a state.
+        /// Word that confirms the storage: its identity, and a state.
         word: String,
     },
-    /// Its log has writes, and nothing proves on which storage they belong.
+    /// The log has writes, and no identity proves which storage they belong to.
     #[error("the log has {} for this disk, and whether its {what} is the one they belong to cannot be told: it is {}, and was {}", count_writes(*.writes), identity_in(.word), or_unknown(.known))]
     UnknownPlace {
-        /// `backing store` or `sidecar`.
+        /// Part of the disk: `backing store` or `sidecar`.
         what: &'static str,
         /// Identity that is stored; empty for none.
         known: String,
-        /// Word that accepts what was found: its identity, and a state.
+        /// Word that confirms the storage: its identity, and a state.
         word: String,
-        /// Writes in the log that would be put into it.
+        /// Number of writes in the log that would be written to the backing store.
         writes: usize,
     },
-    /// The cache is an older state of itself, and newer writes are lost with the newer one.
+    /// The cache is an older state of itself, so newer writes are lost with the newer cache.
     #[error(
         "the cache is older than the disk's sidecar, or damaged: it lacks what was written later ({lost}), and the backing store may lack it, too"
     )]
     CacheOlder {
-        /// What the sidecar knows and the cache does not have.
+        /// State that the sidecar knows and the cache lacks, in words.
         lost: String,
     },
     /// The sidecar is an older state of itself, and so may be the backing store beside it.
@@ -160,19 +160,19 @@ pub enum AttachError {
         "the sidecar is older than the cache (copy {found}, and the cache knows copy {known}), and so may be the backing store: the log has {} for a newer state, and what went there before them may be lost", count_writes(*.writes)
     )]
     SidecarOlder {
-        /// Number of the copy that the cache knows.
+        /// Number of the sidecar copy that the cache knows.
         known: u64,
-        /// Number of the copy that was found.
+        /// Number of the sidecar copy that was found.
         found: u64,
-        /// Writes that the log has.
+        /// Number of writes in the log.
         writes: usize,
     },
-    /// Its log seems to begin behind groups that the backing store may lack.
+    /// The log seems to begin behind groups that the backing store may lack.
     #[error(
         "group {group} of the log of pages was durable and cannot be read: it may say where the disk's log begins, so writes of that log could be missed"
     )]
     LogStart {
-        /// The group.
+        /// Number of the damaged group of the pool's log.
         group: u64,
     },
     /// The backing store alone is an older state of itself.
@@ -180,10 +180,10 @@ pub enum AttachError {
         "the backing store is older than when the tier used it last: the log has {} for a newer state, and what went there before them is lost", count_writes(*.writes)
     )]
     BackingOlder {
-        /// Writes that the log has.
+        /// Number of writes in the log.
         writes: usize,
     },
-    /// What was known to be durable is not there.
+    /// Groups that were known to be durable are missing.
     #[error("{0}")]
     Damaged(Damaged),
 }
@@ -210,25 +210,25 @@ impl AttachError {
     }
 }
 
-/// What helps where there is no good sidecar.
+/// Hint for a missing sidecar.
 pub(super) const NO_SIDECAR: &str =
     "put the newest sidecar back, or name its directory by --sidecar";
 
-/// What may be done with a damaged log.
+/// Hint for a damaged log.
 const DAMAGED: &str = "`tilemark tier takeover` reads a copy of the log where there is one, and with --accept-loss gives \
      the log up: then `tilemark tier stale export` puts what can be read of it into a new file";
 
-/// What is damaged of what a set knows about pages. It costs pages, which are read again.
+/// Damage of the page table or the pool's log. It costs pages, which are read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PageDamage {
-    /// Blocks of the table that are damaged: the pages of their slots are cold.
+    /// Number of damaged blocks of the table; the pages of their slots are cold.
     pub table_blocks: u64,
-    /// First group of the log of pages that is missing: all pages are cold.
+    /// First missing group of the pool's log; all pages are cold then.
     pub pool_group: Option<u64>,
 }
 
 impl PageDamage {
-    /// Whether nothing is damaged.
+    /// Returns true if nothing is damaged.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -257,16 +257,16 @@ impl std::fmt::Display for PageDamage {
     }
 }
 
-/// What a damaged log has and the backing store may not have.
+/// Damage of a log, and the readable writes that the backing store may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damaged {
-    /// First group that is missing.
+    /// First missing group.
     pub group: u64,
-    /// Last group that is missing.
+    /// Last missing group.
     pub missing_to: u64,
-    /// Writes before it that can be read.
+    /// Readable writes before the missing groups.
     pub before: LogWrites,
-    /// Writes behind it that can be read.
+    /// Readable writes behind the missing groups.
     pub behind: LogWrites,
 }
 
@@ -290,10 +290,11 @@ impl std::fmt::Display for Damaged {
     }
 }
 
-/// Groups of a log that cannot be read and are not needed: the backing store has them by the word of later groups.
+/// Groups of a log that cannot be read and are not needed: later groups say that the backing store
+/// has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Skipped {
-    /// First of them.
+    /// First of these groups.
     pub group: u64,
     /// Last group before the first that can be read again.
     pub missing_to: u64,
@@ -312,17 +313,17 @@ impl std::fmt::Display for Skipped {
     }
 }
 
-/// Writes of a log.
+/// Number and size of writes of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogWrites {
     /// Number of writes.
     pub count: usize,
-    /// Their bytes.
+    /// Sum of their bytes.
     pub bytes: u64,
 }
 
 impl LogWrites {
-    /// Writes of so many bytes each; those of none count for nothing.
+    /// Sums up writes of these lengths; writes of no bytes do not count.
     pub(super) fn of(writes: impl Iterator<Item = u32>) -> Self {
         writes.filter(|bytes| *bytes > 0).fold(Self::default(), |sum, bytes| Self {
             count: sum.count + 1,
@@ -337,23 +338,23 @@ impl std::fmt::Display for LogWrites {
     }
 }
 
-/// Why a set is not opened.
+/// Reason why a set is not opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// The storage could not do it.
+    /// The storage failed.
     #[error(transparent)]
     Io(#[from] IoError),
     /// There is no set, or none that this program can use.
     #[error(transparent)]
     Superblock(#[from] SuperblockError),
-    /// A group of the pool's log is missing, and it may have said where a disk's log begins.
+    /// A group of the pool's log is missing, and it may have held the start of a disk's log.
     #[error(
         "group {group} of the log of pages was durable and cannot be read: it may say where the log of the disk at place {index} begins, so writes of that log could be missed"
     )]
     Pool {
-        /// The group.
+        /// Number of the missing group.
         group: u64,
-        /// The disk.
+        /// Index of the disk.
         index: u16,
     },
     /// Two logs claim one chunk.
@@ -369,15 +370,15 @@ pub enum OpenError {
     OtherCache {
         /// Identity that is stored.
         known: String,
-        /// Word that accepts what was found: its identity, and a state.
+        /// Word that confirms the storage: its identity, and a state.
         word: String,
     },
     /// A disk cannot be served.
     #[error("the disk at place {index}: {error}")]
     Attach {
-        /// Which.
+        /// Index of the disk.
         index: u16,
-        /// Why.
+        /// Reason.
         error: AttachError,
     },
 }

@@ -1,48 +1,52 @@
-//! Comparison of what a set and a sidecar know of each other, by which an older copy of either is told.
+//! Comparison of the numbers that a set and a sidecar store of each other, which reveals an older
+//! copy of either.
 //!
-//! At each opening the superblock gets the number of the opening, durably, and then the sidecar gets it. So the
-//! sidecar has the number that the disk's entry has, or, after a stop between the two, the one before. Within
-//! one opening each stores the other's newest number: the entry and the heads of the log have the number of
-//! the newest sidecar copy, the sidecar has those of the newest superblock and of the last durable group of the
-//! log. A number that is known and not there belongs to a newer state than the one that was found.
+//! Each opening first writes its number durably into the superblock, then into the sidecar. So the
+//! sidecar has the number of the disk's entry or, after a stop between the two, the number before
+//! it. Within one opening each side stores the other's newest number. The entry and the heads of
+//! the log have the number of the newest sidecar copy. The sidecar has the numbers of the newest
+//! superblock and of the last durable group of the log. A number that is known but not found
+//! belongs to a newer state than the one that was found.
 
 use crate::format::{DiskEntry, Sidecar};
 use crate::moment::Moment;
 
-/// How far the log and the pages' log of a set reach.
+/// Extent of a disk's log and of the pool's log of a set.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reach {
     /// Last group of the disk's log.
     pub(super) log: u64,
     /// First group that the disk's log still has.
     pub(super) first: u64,
-    /// Damaged group of the pages' log that may say so, where the log seems to begin later than is known.
+    /// Damaged group of the pool's log that may explain why the log seems to begin later than is
+    /// known.
     pub(super) first_doubt: Option<u64>,
     /// Newest sidecar copy that a group of the log knows.
     pub(super) sidecar: u64,
-    /// Last group of the pages' log.
+    /// Last group of the pool's log.
     pub(super) pool: u64,
 }
 
-/// Which of the two is older.
+/// Result of comparing set and sidecar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Neither.
+    /// Neither is older.
     Same,
-    /// An opening was stopped between superblock and sidecar, or the sidecar is of the opening before. Nothing
-    /// that a log has is missing then, and pages may be newer than the backing store.
+    /// An opening was stopped between superblock and sidecar, or the sidecar is of the opening
+    /// before. No log lacks anything then, and pages may be newer than the backing store.
     Interrupted,
-    /// One of the two has no numbers: a program of before used it last.
+    /// Set or sidecar has no numbers, because an earlier program used it last.
     Unnumbered,
-    /// The set, with what it lacks in words.
+    /// The set is older; the text says what it lacks.
     CacheOlder(String),
-    /// The sidecar; the set knows this number of it, or one behind it.
+    /// The sidecar is older; the set knows the copy with this number, or one behind it.
     SidecarOlder(u64),
-    /// Neither, perhaps: this damaged group of the pages' log may say that the log begins earlier.
+    /// Perhaps neither is older: this damaged group of the pool's log may hold a later start of the
+    /// disk's log.
     StartUnknown(u64),
 }
 
-/// Compares the two. The sidecar is this set's, of the generation of its entry.
+/// Compares an entry with its sidecar, which names this set and the entry's generation.
 pub(super) fn compare(
     entry: &DiskEntry,
     sidecar: &Sidecar,
@@ -56,7 +60,7 @@ pub(super) fn compare(
     if sidecar.seq < known {
         return Step::SidecarOlder(known);
     }
-    // The log gives groups up only when the sidecar says that they are on the backing store.
+    // The log frees groups only when the sidecar says that they are on the backing store.
     if reach.first > sidecar.log_retired + 1 {
         return reach.first_doubt.map_or(Step::SidecarOlder(sidecar.seq + 1), Step::StartUnknown);
     }

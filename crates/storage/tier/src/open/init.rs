@@ -4,10 +4,10 @@ use crate::event::{IoError, Place};
 use crate::format::{BLOCK, SUPERBLOCK_AT, Uuid, encode_table};
 use crate::geometry::Geometry;
 
-/// Makes an empty set on a cache device. Whether its content may be lost is the caller's question.
+/// Creates an empty set on a cache device. The caller must have asked if its content may be lost.
 ///
 /// # Errors
-/// What the device could not do; then nothing there is a set, or one that is empty.
+/// An error of the device. The device then holds no set, or an empty one.
 pub fn init(
     media: &mut dyn Media,
     geometry: Geometry,
@@ -15,7 +15,7 @@ pub fn init(
     set: Uuid,
     host: Uuid,
 ) -> Result<(), IoError> {
-    // No superblock counts while the rest is being made.
+    // No superblock is valid while the rest is being written.
     let nothing = vec![0; crate::format::SUPERBLOCK_BYTES];
     for at in SUPERBLOCK_AT {
         media.write(Place::Cache, at, &nothing)?;

@@ -1,4 +1,4 @@
-//! Where a disk's log begins: where the set says, or later.
+//! Search for the start of a disk's log: where the set says, or later.
 
 use super::Media;
 use super::area::LogArea;
@@ -10,8 +10,8 @@ use crate::format::{DiskEntry, Kind};
 use crate::machine::Logged;
 use crate::machine::overlay::Source;
 
-/// Reads a disk's log. Damage that the backing store does not need is skipped; a log with other damage is found, too:
-/// only who asks for the disk is refused.
+/// Reads a disk's log. Skips damage that the backing store does not need. A log with other damage
+/// is returned, too, because only a request to serve the disk is refused.
 pub(super) fn read_log(
     media: &mut dyn Media,
     area: &LogArea,
@@ -20,8 +20,8 @@ pub(super) fn read_log(
     let mut found = read_from(media, area, entry, start_of(area, entry)?);
     while let Some(later) = found.walk.damage.as_ref().and_then(|damage| damage.resume) {
         let next = read_from(media, area, entry, later);
-        // By the word of a later group all before this one is on the backing store. Without that word something may be
-        // lost, and the disk is refused.
+        // A later group says that all groups before it are on the backing store. Without that,
+        // writes may be lost, and the disk is refused.
         if next.told_retired + 1 < later.seq {
             break;
         }
@@ -30,8 +30,8 @@ pub(super) fn read_log(
     Ok(found)
 }
 
-/// Reads a disk's log, of which it is not certain where it begins: where the entry says, or later. Corrects the entry.
-/// `None` if it cannot be told.
+/// Reads a disk's log whose start is uncertain: where the entry says, or later. Corrects the entry.
+/// `None` if the start cannot be told.
 pub(super) fn find_log(
     media: &mut dyn Media,
     area: &LogArea,
@@ -46,7 +46,8 @@ pub(super) fn find_log(
     for (log_chunk, log_seq) in later.filter(|(_, seq)| *seq > entry.log_seq) {
         let start = Start { is_certain: false, ..in_chunk(log_chunk, log_seq) };
         let found = read_from(media, area, entry, start);
-        // All before it is on the backing store by its own words: it may have begun later, and lacks nothing.
+        // Its own heads say that all groups before it are on the backing store. The log may truly
+        // begin later, and nothing is lost.
         if found.walk.damage.is_none() && found.told_retired + 1 >= log_seq {
             (entry.log_chunk, entry.log_seq) = (log_chunk, log_seq);
             return Ok(Some(found));
@@ -63,8 +64,9 @@ fn start_of(area: &LogArea, entry: &DiskEntry) -> Result<Start, OpenError> {
     }
 }
 
-/// A log that is read behind damage of it. It keeps the chunks before, for the set says that it begins there: until it
-/// has a later beginning, the next opening finds the same.
+/// Joins a log that was read behind its damage with its part before. It keeps the chunks before,
+/// because the set says that it begins there; until the set has a later beginning, the next opening
+/// finds the same.
 fn behind(before: Found, mut found: Found, start: Start) -> Found {
     let Walk { log, damage, .. } = before.walk;
     let first = before.skipped.map(|skipped| skipped.group);

@@ -1,4 +1,4 @@
-//! Making a set, and finding out what is true of one: plain reads before anybody is served.
+//! Creation and recovery of a set: synchronous reads and writes before anything is served.
 
 mod accept;
 mod area;
@@ -31,21 +31,21 @@ pub use take_over::{HeldCopy, TakeOverError, Taken, Taking, read_sidecar, take_o
 
 use crate::event::{IoError, Place};
 
-/// Reads and writes that are waited for, before the machine runs.
+/// Synchronous storage, for use before the state machine runs.
 pub trait Media {
-    /// Fills `into` from `at` on.
+    /// Fills `into` from address `at` on.
     ///
     /// # Errors
-    /// What the storage could not do.
+    /// An error of the storage.
     fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError>;
-    /// Puts `data` at `at`.
+    /// Writes `data` at address `at`.
     ///
     /// # Errors
-    /// What the storage could not do.
+    /// An error of the storage.
     fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError>;
-    /// Makes durable what was written.
+    /// Makes all writes durable.
     ///
     /// # Errors
-    /// What the storage could not do.
+    /// An error of the storage.
     fn flush(&mut self, place: Place) -> Result<(), IoError>;
 }

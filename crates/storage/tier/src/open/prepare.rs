@@ -10,13 +10,14 @@ use crate::geometry::Geometry;
 use crate::machine::{Prepared, Tier};
 
 impl Tier {
-    /// Opens a disk for a set that is served, whose superblock this is ([`Tier::superblock`]), without the machine:
-    /// what a set has of a disk that it does not serve, nobody changes. None of its pages is believed. `session` is
-    /// this opening of the disk. For [`Tier::attach`]; meanwhile no other disk may be attached, nor this one by
-    /// anybody else. Says what damage of its log costs no write, too.
+    /// Opens a disk for a running set with this superblock ([`Tier::superblock`]), without the
+    /// state machine: nothing else changes the set's data of a disk that it does not serve. None of
+    /// its pages counts. `session` is this opening of the disk. The result is for [`Tier::attach`];
+    /// meanwhile no other disk may be attached, nor this one by another caller. Also returns damage
+    /// of its log that costs no write.
     ///
     /// # Errors
-    /// [`OpenError`], as of [`Tier::open`]. Nothing is changed but for what was torn at the end of its log.
+    /// [`OpenError`], as from [`Tier::open`]. Nothing is changed except a torn end of its log.
     pub fn prepare(
         media: &mut dyn Media,
         superblock: &Superblock,
@@ -33,7 +34,7 @@ impl Tier {
         attached.clear_end(media, &area)?;
         media.flush(Place::Cache)?;
         let Attached { mut disk, spare, .. } = attached;
-        // What somebody wrote there before may be read from now on, and so must stay.
+        // Earlier writes of others may be read from now on, so they must be durable.
         media.flush(Place::Backing(asked.index))?;
         disk.spare = spare;
         Ok((Prepared::new(asked.index, disk), skipped))

@@ -1,4 +1,4 @@
-//! Logs where they lie: in chunks of the cache device, or in copies.
+//! Reading of logs in chunks of the cache device, or in copies.
 
 use super::Media;
 use super::area::LogArea;
@@ -6,22 +6,22 @@ use crate::event::{IoError, Place, Sums};
 use crate::format::{BLOCK, Head, Kind, LABEL_BYTES, NO_CHUNK, Record, held_at};
 use crate::machine::log::Log;
 
-/// Bytes that are read at once where a log is read in order.
+/// Bytes that are read at once when a log is read in order.
 const WINDOW: u64 = 1 << 20;
 
-/// How a log lies where it is read. An address is one of the cache device, or a position of a copy.
+/// Layout of a log that is read. An address is one of the cache device, or a position of a copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Track<'a> {
     /// In chunks of the cache device.
     Chunks(&'a LogArea),
-    /// By position, in a copy of so many bytes.
+    /// In a copy of this capacity in bytes, by position.
     Copy { place: Place, capacity: u64 },
 }
 
-/// Where a log is begun to be read.
+/// Start for reading a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
-    /// In chunks: the first one.
+    /// In chunks: the first chunk.
     pub(super) chunk: u32,
     /// In chunks: bytes of that chunk before the first group.
     pub(super) at: u32,
@@ -29,22 +29,23 @@ pub(super) struct Start {
     pub(super) position: u64,
     /// Number of the first group.
     pub(super) seq: u64,
-    /// Groups up to this one are known to have been durable.
+    /// Last group that is known to have been durable.
     pub(super) durable: u64,
-    /// Whether the log began there for certain. If not, any group behind its end says that it did not.
+    /// True if the log certainly began there. If not, any group behind its end is evidence that it
+    /// did not.
     pub(super) is_certain: bool,
 }
 
-/// A record, the address of its payload, and the sums of that.
+/// Record, address of its payload, and checksums of the payload's blocks.
 type Found<'a> = (&'a Record, Option<u64>, Vec<u32>);
 
-/// A group of it: whole, and behind the one before, or behind the missing ones of a damaged log.
+/// Whole group that follows the one before, or the missing ones of a damaged log.
 pub(super) struct Group<'a> {
     pub(super) head: &'a Head,
     pub(super) records: Vec<Found<'a>>,
 }
 
-/// A log where it is read, with a piece of it in memory.
+/// Reader of a log, with a window of it in memory.
 pub(super) struct Reader<'a> {
     media: &'a mut dyn Media,
     pub(super) track: Track<'a>,
@@ -53,7 +54,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Track<'_> {
-    /// Fills `into` from an address on; a copy goes on at its beginning.
+    /// Fills `into` from an address on; a copy wraps around.
     pub(super) fn read(
         self,
         media: &mut dyn Media,
@@ -70,7 +71,7 @@ impl Track<'_> {
         if tail.is_empty() { Ok(()) } else { media.read(place, LABEL_BYTES, tail) }
     }
 
-    /// How much may be read at once from an address on.
+    /// Number of bytes that may be read at once from an address on.
     fn reach(self, address: u64) -> u64 {
         match self {
             Self::Chunks(LogArea { geometry, .. }) => {
@@ -81,7 +82,7 @@ impl Track<'_> {
         }
     }
 
-    /// Where the next group of a log is, if there is room for one.
+    /// Address of the next group of a log, if there is room for one.
     pub(super) fn next(self, log: &Log) -> Option<u64> {
         match self {
             Self::Chunks(LogArea { geometry, .. }) => {
@@ -91,7 +92,7 @@ impl Track<'_> {
         }
     }
 
-    /// Whether a group with this head may be there.
+    /// Returns true if a group with this head fits there.
     pub(super) fn has_room(self, log: &Log, head: &Head) -> bool {
         match self {
             Self::Chunks(LogArea { geometry, .. }) => {
@@ -103,7 +104,8 @@ impl Track<'_> {
         }
     }
 
-    /// A link to nowhere is none. In a copy the next group follows in any case.
+    /// Returns true if the log may continue in the chunk that a head names. In a copy the next
+    /// group follows in any case.
     pub(super) fn may_go_on(self, log: &Log, head: &Head) -> bool {
         let Self::Chunks(LogArea { geometry, .. }) = self else { return true };
         (geometry.page_chunks..geometry.chunks).contains(&head.next_chunk)
@@ -116,14 +118,14 @@ impl<'a> Reader<'a> {
         Self { media, track, window: Vec::new(), window_at: 0 }
     }
 
-    /// Fills `into` from an address on, and reads ahead: a log is read in order.
+    /// Fills `into` from an address on, and reads ahead, because a log is read in order.
     pub(super) fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), IoError> {
         if self.held(address, into.len()).is_none() {
             let bytes = self.track.reach(address).max(into.len() as u64);
             self.window.resize(usize::try_from(bytes).unwrap_or(0), 0);
             self.window_at = address;
             if self.track.read(self.media, address, &mut self.window).is_err() {
-                // One bad sector ahead costs only what lies in it.
+                // A bad sector ahead must not fail the bytes before it.
                 self.window.clear();
                 return self.track.read(self.media, address, into);
             }
@@ -139,12 +141,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Where a log on the cache device is begun to be read.
+/// Start for reading a log on the cache device.
 pub(super) fn in_chunk(chunk: u32, seq: u64) -> Start {
     Start { chunk, at: 0, position: 0, seq, durable: 0, is_certain: true }
 }
 
-/// Where a copy is.
+/// Start for reading a copy.
 pub(super) fn in_copy(position: u64, seq: u64) -> Start {
     Start { chunk: NO_CHUNK, at: 0, position, seq, durable: 0, is_certain: true }
 }
@@ -153,7 +155,8 @@ pub(super) fn is_of(head: &Head, log: &Log) -> bool {
     log.is_of(head.owner, head.generation)
 }
 
-/// The records with what belongs to them; `None` if a payload is not what its sum says.
+/// Records with the addresses and checksums of their payloads; `None` if a payload does not match
+/// its checksum.
 pub(super) fn payload<'a>(
     reader: &mut Reader<'_>,
     head: &'a Head,

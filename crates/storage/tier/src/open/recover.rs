@@ -15,60 +15,62 @@ use crate::machine::pages::PageIndex;
 use crate::machine::pool::Item;
 use crate::machine::{Memory, Pool, Roster, Tier};
 
-/// An open set, and what was found.
+/// Open set, with a summary of its recovery.
 #[derive(Debug, Clone)]
 pub struct Opened {
-    /// The machine.
+    /// State machine.
     pub tier: Tier,
-    /// Whether it had been left in order.
+    /// True if the set had been closed in order.
     pub was_clean: bool,
-    /// Pages that are served again.
+    /// Number of pages that are served again.
     pub pages: usize,
-    /// Writes that wait to go to the backing stores.
+    /// Number of writes that wait to be destaged.
     pub writes: usize,
-    /// What was damaged of what the set knew about pages: those are cold.
+    /// Damage of the page table or the pool's log; the affected pages are cold.
     pub damage: PageDamage,
     /// Damage of logs that costs no write, by index of the disk.
     pub skipped: Vec<(u16, Skipped)>,
 }
 
-/// A disk of a set, as its log says.
+/// Disk of a set, as its log describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExaminedDisk {
-    /// Its place in the set.
+    /// Index in the set.
     pub index: u16,
-    /// Its entry.
+    /// Entry in the superblock.
     pub entry: DiskEntry,
-    /// Groups that follow from each other and are what their sums say.
+    /// Number of groups that follow from each other and match their checksums.
     pub groups: u64,
-    /// Writes that its backing store may not have, by the log alone.
+    /// Number of writes that its backing store may lack, by the log alone.
     pub writes: usize,
-    /// Bytes of them.
+    /// Bytes of these writes.
     pub bytes: u64,
-    /// Set where groups are missing that were durable.
+    /// Set if groups are missing that were durable.
     pub damage: Option<Damaged>,
-    /// Set where groups are missing that the backing store has; what is counted here lies behind them.
+    /// Set if groups are missing that the backing store has. The counts above are of groups behind
+    /// them.
     pub skipped: Option<Skipped>,
 }
 
-/// What a set holds, found without changing anything.
+/// Content of a set, read without changing anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examined {
-    /// What it is.
+    /// Superblock.
     pub superblock: Superblock,
-    /// Pages that may be believed, if their disks were not changed meanwhile.
+    /// Number of pages that count, if their disks were not changed meanwhile.
     pub pages: usize,
-    /// Its disks.
+    /// Disks of the set.
     pub disks: Vec<ExaminedDisk>,
-    /// What is damaged of what it knows about pages.
+    /// Damage of the page table or the pool's log.
     pub damage: PageDamage,
 }
 
 impl Tier {
-    /// Reads all of a set's structure, as opening it does, and changes nothing.
+    /// Reads all of a set's structure, as opening does, and changes nothing.
     ///
     /// # Errors
-    /// [`OpenError`]: why it would not be opened, but for what only a backing store tells.
+    /// [`OpenError`]: the reason why the set would not open, as far as it can be told without
+    /// backing stores.
     pub fn examine(media: &mut dyn Media) -> Result<Examined, OpenError> {
         let mut structure = Structure::read(media, |_| u64::MAX)?;
         let logs = structure.read_logs(media)?;
@@ -95,20 +97,20 @@ impl Tier {
         })
     }
 
-    /// What a cache device says it is.
+    /// Reads the superblock of a cache device.
     ///
     /// # Errors
-    /// No set is there, or none that this program can use.
+    /// If there is no set, or none that this program can use.
     pub fn inspect(media: &mut dyn Media) -> Result<Superblock, OpenError> {
         Ok(newest(media)?.0)
     }
 
-    /// Opens a set for these disks. Nothing is served that is not known to be true; what the log has
-    /// and the backing store may not have is in the machine when it starts.
+    /// Opens a set for these disks. Serves nothing that is not proven. Writes that the log has and
+    /// the backing store may lack are in the state machine when it starts.
     ///
     /// # Errors
-    /// [`OpenError`]. Nothing is changed then but for sidecars of disks before the one that failed, and for what was torn
-    /// at the ends of logs.
+    /// [`OpenError`]. Nothing is changed then except sidecars of disks before the one that failed,
+    /// and torn ends of logs.
     pub fn open(
         media: &mut dyn Media,
         settings: Settings,
@@ -118,7 +120,7 @@ impl Tier {
         Self::open_found(media, structure, settings, disks)
     }
 
-    /// The same of a set whose structure was read.
+    /// Opens a set whose structure was read.
     pub(super) fn open_found(
         media: &mut dyn Media,
         mut structure: Structure,
@@ -173,7 +175,7 @@ impl Tier {
         Ok(Opened { pages: tier.resident(), tier, was_clean, writes, damage, skipped })
     }
 
-    /// Takes what was found for true.
+    /// Takes the recovered disks and slots into the state machine.
     fn start(&mut self, opened: Vec<Option<Attached>>, slots: Slots) {
         let mut touched = Vec::new();
         for attached in opened {
@@ -193,7 +195,8 @@ impl Tier {
             let touched = touched.get(usize::from(entry.disk)).and_then(Option::as_ref);
             self.restore(slot, &entry, touched);
         }
-        // Behind the maps of what their groups changed, as ever: no batch may come that would free them.
+        // Behind the maps of the groups' pages, as always: if no batch follows, nothing else would
+        // free the groups.
         for index in 0..self.disks.len() {
             let index = u16::try_from(index).unwrap_or(u16::MAX);
             if self.disks[usize::from(index)].is_some() {
@@ -206,7 +209,7 @@ impl Tier {
         self.pool.is_due = true;
     }
 
-    /// A slot as it was, if its page is still one: blocks that the log changed later are not.
+    /// Restores a slot, if its page still counts; blocks that the log changed later do not.
     fn restore(&mut self, slot: u32, entry: &SlotEntry, touched: Option<&Touched>) {
         let per = self.geometry.page_blocks();
         let is_there = entry.valid != 0 && touched.is_some();
@@ -226,8 +229,8 @@ impl Tier {
     }
 }
 
-/// From now on the set is ours. The superblock comes first: a sidecar never tells of a log that the
-/// set does not know.
+/// Claims the set: writes superblock and sidecars. The superblock comes first, so that a sidecar
+/// never names a log that the set does not know.
 fn begin(
     media: &mut dyn Media,
     superblock: &Superblock,
@@ -247,8 +250,9 @@ fn begin(
     Ok(())
 }
 
-/// A set that lies on another storage than before is a copy, or was moved: whoever moved it says so. One on
-/// storage without a lasting identity is told by its own name, which its sidecars have, and by their numbers.
+/// Checks the storage of a set. A set on another storage than before is a copy, or was moved;
+/// whoever moved it must confirm that. A set on storage without a lasting identity is recognised by
+/// its own name, which its sidecars have, and by their numbers.
 fn check_place(superblock: &Superblock, settings: &Settings) -> Result<(), OpenError> {
     let (known, found) = (&superblock.place, &settings.place);
     match known.compare(found) {
@@ -260,9 +264,9 @@ fn check_place(superblock: &Superblock, settings: &Settings) -> Result<(), OpenE
     }
 }
 
-/// Last group of the pages' log of which pages of a disk are believed: its backing store is known not to have
-/// changed since the moment of that group. A page that was written down later may be of a newer state than a
-/// backing store that was put back.
+/// Last group of the pool's log up to which pages of a disk count: its backing store is known not
+/// to have changed since the moment of that group. A page that was mapped later may be of a newer
+/// state than a backing store that was put back.
 fn believed_to(disks: &[Attachment], index: u16) -> u64 {
     let asked = disks.iter().find(|disk| disk.index == index);
     asked.and_then(|disk| disk.since.moment()).map_or(u64::MAX, |moment| moment.pool)
@@ -304,7 +308,7 @@ pub(super) fn check_attachments(
     Ok(())
 }
 
-/// Log chunks that no log has.
+/// Log chunks that belong to no log.
 fn free_chunks(
     structure: &Structure,
     logs: &BTreeMap<u16, Found>,
@@ -317,7 +321,7 @@ fn free_chunks(
             return Err(OpenError::Chunk(chunk));
         }
     }
-    // What lies behind the damage of a log that nobody asked for stays for whoever does.
+    // Chunks behind the damage of a log stay reserved, so that its disk can still be read later.
     walks().flat_map(Walk::chunks).for_each(|chunk| is_used[chunk as usize] = true);
     Ok((geometry.page_chunks..geometry.chunks).filter(|chunk| !is_used[*chunk as usize]).collect())
 }

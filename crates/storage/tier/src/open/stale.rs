@@ -9,25 +9,25 @@ use crate::machine::Logged;
 use crate::machine::overlay::Source;
 use crate::ownership::{has_log, is_owner};
 
-/// Zeros that are handed over at once.
+/// Bytes of zeros that are handed over at once.
 const ZEROS: usize = 1 << 20;
 
-/// What a log has that no disk will ever get: another owner went on without it, or it was given up.
+/// Log whose writes no disk will get: another owner went on without it, or it was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StaleLog {
-    /// Of the log.
+    /// Generation of the log.
     pub generation: u64,
-    /// Of the disk by now.
+    /// Present generation of the disk.
     pub disk_generation: u64,
-    /// Writes that the backing store had not by the log's own account.
+    /// Number of writes that the backing store lacked, by the log's own account.
     pub writes: usize,
-    /// Their bytes.
+    /// Sum of their bytes.
     pub bytes: u64,
-    /// Set where groups are missing that were durable: then the others can be read.
+    /// Set if groups are missing that were durable; the other groups can be read.
     pub damage: Option<Damaged>,
 }
 
-/// Why a log is not exported or forgotten.
+/// Reason why a log is not exported or forgotten.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StaleError {
     /// The set cannot be read.
@@ -36,10 +36,10 @@ pub enum StaleError {
     /// The set has no such disk.
     #[error("the set has no such disk")]
     NoDisk,
-    /// Without a sidecar nobody knows whether it counts.
+    /// Without a sidecar it is unknown if the log counts.
     #[error("the sidecar is missing or damaged, and it says whether the log counts")]
     NoSidecar,
-    /// It has the disk's newest writes.
+    /// The log has the disk's newest writes.
     #[error("the log is not stale: it is the one that the sidecar names")]
     Counts,
 }
@@ -50,7 +50,7 @@ impl From<IoError> for StaleError {
     }
 }
 
-/// Takes a write: its first byte on the disk, and the bytes.
+/// Receiver of a write: its offset on the disk, and its bytes.
 type Each<'a> = &'a mut dyn FnMut(u64, &[u8]) -> Result<(), IoError>;
 
 struct Looked {
@@ -61,7 +61,7 @@ struct Looked {
     log: StaleLog,
 }
 
-/// What a set's log of this disk has, if it is stale. `sidecar` is where its sidecar is read.
+/// Describes a set's log of this disk, if it is stale. `sidecar` is the place of its sidecar.
 ///
 /// # Errors
 /// [`StaleError`].
@@ -69,7 +69,7 @@ pub fn stale(media: &mut dyn Media, disk: Uuid, sidecar: Place) -> Result<StaleL
     Ok(look(media, disk, sidecar)?.log)
 }
 
-/// Hands over each of its writes, oldest first: first byte on the disk, and the bytes.
+/// Hands over each write of a stale log, oldest first.
 ///
 /// # Errors
 /// [`StaleError`].
@@ -101,7 +101,7 @@ fn hand_over(media: &mut dyn Media, logged: &Logged, each: Each<'_>) -> Result<(
     each(logged.offset, &data[from..from + bytes])
 }
 
-/// Takes the disk out of the set: its log is free, and its pages are nobody's.
+/// Removes the disk from the set: its log is freed, and its pages are dropped.
 ///
 /// # Errors
 /// [`StaleError`]; then nothing was changed.

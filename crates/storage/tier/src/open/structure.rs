@@ -1,7 +1,7 @@
-//! What a cache device says of its set, and what is done about damage of what is known of pages.
+//! Structure of a set on its cache device, and repair of damage to the knowledge about pages.
 //!
-//! Pages can be read again, so damage of the table or of the pool's log costs pages, and no disk its log, as
-//! long as it is certain where each log begins: that is what the pool's log says besides.
+//! Pages can be read again, so damage of the table or the pool's log costs pages. It costs no disk
+//! its log, as long as the start of each log is certain: the pool's log records these starts, too.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,15 +21,16 @@ use crate::format::{
 use crate::geometry::Geometry;
 use crate::machine::log::Log;
 
-/// Numbers that are left out where the pool's log begins again: no group that is still somewhere has one of those that
-/// follow.
+/// Numbers skipped when the pool's log begins again, so that no left-over group has a number that
+/// will be used.
 const SEQ_LEAP: u64 = 1 << 32;
 /// Blocks of a table that are written at once.
 const BLOCKS: usize = 64;
 
 pub(super) type Slots = Vec<Option<SlotEntry>>;
 
-/// The superblock that counts, and where it is. One that cannot be read is damaged: the other says the same.
+/// Valid superblock, and the number of its copy. An unreadable copy counts as damaged, because the
+/// other says the same.
 pub(super) fn newest(media: &mut dyn Media) -> Result<(Superblock, usize), OpenError> {
     let mut copies = [vec![0; SUPERBLOCK_BYTES], vec![0; SUPERBLOCK_BYTES]];
     let [a, b] =
@@ -44,21 +45,22 @@ pub(super) fn newest(media: &mut dyn Media) -> Result<(Superblock, usize), OpenE
     }
 }
 
-/// What a cache device says of its set.
+/// Structure of a set on its cache device.
 pub(super) struct Structure {
     pub(super) superblock: Superblock,
-    /// The place that the superblock was read from.
+    /// Number of the copy that the superblock was read from.
     pub(super) copy: usize,
     pub(super) area: LogArea,
-    /// By slot, after the pool's log. Slots of a damaged block of the table are unknown but for what the log says.
+    /// Content of the slots, after the pool's log. Slots of a damaged block of the table are known
+    /// only from the log.
     pub(super) slots: Slots,
     pub(super) pool: Walk,
-    /// Damaged blocks of the table.
+    /// Number of damaged blocks of the table.
     table_blocks: u64,
 }
 
 impl Structure {
-    /// Reads what is there. Pages of a disk are believed as far as `believed_to` says: up to that group.
+    /// Reads the structure. Pages of a disk count up to the pool group `believed_to`.
     pub(super) fn read(
         media: &mut dyn Media,
         believed_to: impl Fn(u16) -> u64,
@@ -67,7 +69,7 @@ impl Structure {
         let geometry = Geometry::of(&superblock);
         let (mut slots, table_blocks) = read_table(media, &superblock, &geometry);
         for slot in slots.iter_mut().flatten() {
-            // The table was written behind the last group before the first that counts.
+            // The table was written after the last group before the first that counts.
             if believed_to(slot.disk) < superblock.pool_seq.saturating_sub(1) {
                 slot.valid = 0;
             }
@@ -75,13 +77,14 @@ impl Structure {
         let area = LogArea::read(media, geometry);
         let pool = read_pool(media, &mut superblock, &area, &mut slots, believed_to);
         if pool.damage.is_some() {
-            // A page that left may be in the table still, and what it held was written since.
+            // An evicted page may still be in the table, and its blocks may have been written
+            // since.
             slots.fill(None);
         }
         Ok(Self { superblock, copy, area, slots, pool, table_blocks })
     }
 
-    /// That of a set on which nothing was written yet but its superblock.
+    /// Structure of a set that has only its superblock yet.
     pub(super) fn empty(media: &mut dyn Media, mut superblock: Superblock) -> Self {
         let area = LogArea::read(media, Geometry::of(&superblock));
         let mut slots = Slots::new();
@@ -89,19 +92,19 @@ impl Structure {
         Self { superblock, copy: 0, area, slots, pool, table_blocks: 0 }
     }
 
-    /// What is damaged of what the set knows about pages.
+    /// Damage of the page table or the pool's log.
     pub(super) fn page_damage(&self) -> PageDamage {
         let pool_group = self.pool.damage.as_ref().map(|damage| damage.group);
         PageDamage { table_blocks: self.table_blocks, pool_group }
     }
 
-    /// Last group of the pool's log that is known to have been there, damaged or not.
+    /// Last group of the pool's log that is known to have existed, damaged or not.
     pub(super) fn pool_last(&self) -> u64 {
         let damage = self.pool.damage.as_ref();
         damage.map_or(self.pool.log.last(), |damage| damage.missing_to.max(damage.last))
     }
 
-    /// The pool's log, if it is to be gone on with.
+    /// Pool's log, if it can continue.
     pub(super) fn whole_pool(&self) -> Option<&Walk> {
         Some(&self.pool).filter(|pool| pool.damage.is_none())
     }
@@ -119,8 +122,8 @@ impl Structure {
         Ok(logs)
     }
 
-    /// Writes a table of what is known, and has the pool's log begin again if it is damaged. Both count with the next
-    /// superblock.
+    /// Writes a new table, and begins the pool's log again if it is damaged. Both count with the
+    /// next superblock.
     pub(super) fn mend(
         &mut self,
         media: &mut dyn Media,
@@ -147,7 +150,7 @@ impl Structure {
     }
 }
 
-/// Reads a disk's log, which the pool's log may have moved on.
+/// Reads a disk's log, whose start the pool's log may have moved.
 pub(super) fn read_log_of(
     media: &mut dyn Media,
     area: &LogArea,
@@ -177,7 +180,7 @@ fn write_table(
     Ok(())
 }
 
-/// Returns the slots, and how many blocks of the table are damaged or cannot be read.
+/// Reads the table. Returns the slots, and the number of blocks that are damaged or cannot be read.
 fn read_table(media: &mut dyn Media, superblock: &Superblock, geometry: &Geometry) -> (Slots, u64) {
     let mut slots: Slots = vec![None; geometry.slots() as usize];
     let (mut block, mut damaged) = ([0; BLOCK_BYTES], 0);
@@ -193,7 +196,8 @@ fn read_table(media: &mut dyn Media, superblock: &Superblock, geometry: &Geometr
     (slots, damaged)
 }
 
-/// Applies what the pool's log says after the table, and behind its damage.
+/// Applies the records of the pool's log, which follow the table, including those behind its
+/// damage.
 fn read_pool(
     media: &mut dyn Media,
     superblock: &mut Superblock,
@@ -208,15 +212,15 @@ fn read_pool(
     let walk = walk(media, Track::Chunks(area), whose, start, |group: Group<'_>| {
         changes.extend(group.head.records.iter().map(|record| (group.head.seq, record.clone())));
     });
-    // A map is believed when what it tells of was durable with it.
+    // A map counts only if its group is known to be durable: the page's bytes were durable with it.
     let was_clean = superblock.state == SetState::Clean;
     let durable = if was_clean { u64::MAX } else { walk.durable.max(superblock.pool_durable) };
     for (seq, record) in changes {
         apply(superblock, slots, &record, seq <= durable.min(believed_to(record.disk)));
     }
     if superblock.has_tags {
-        // What an earlier attachment had in the slot, or an earlier disk of that place: the page is named, and
-        // nothing of it is believed.
+        // The slot may hold a page of an earlier attachment, or of an earlier disk with this index.
+        // The page is named so that the slot gets unmapped, but none of its blocks counts.
         let tags: Vec<_> =
             superblock.disks.iter().map(|disk| disk.as_ref().map(DiskEntry::tag)).collect();
         let is_over = |slot: &&mut SlotEntry| {
@@ -233,8 +237,8 @@ fn apply(superblock: &mut Superblock, slots: &mut Slots, record: &Record, is_dur
         (Kind::Map, Some(slot)) => {
             let Some(sums) = record.sums.clone() else { return };
             let valid = u16::try_from(record.bytes).unwrap_or(0);
-            // One that is not durable may have been, or not: the page is named, and nothing of it
-            // is believed.
+            // A map that is not durable may have taken effect or not: the page is named, but none
+            // of its blocks counts.
             *slot = Some(SlotEntry {
                 page: record.offset,
                 disk: record.disk,

@@ -14,78 +14,78 @@ use crate::format::{
 use crate::moment::Since;
 use crate::ownership;
 
-/// Zeros that are written at once.
+/// Bytes of zeros that are written at once.
 const ZEROS: usize = 1 << 20;
 
-/// A copy of a log that somebody holds.
+/// Copy of a log on a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldCopy {
-    /// The holder, as the sidecar names him.
+    /// Host of the holder, as the sidecar names it.
     pub host: Uuid,
-    /// Where it is read.
+    /// Place to read it from.
     pub place: Place,
-    /// Its bytes.
+    /// Capacity in bytes.
     pub capacity: u64,
 }
 
-/// A disk that is to be taken over.
+/// Disk that is to be taken over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taking {
-    /// The index by which its backing store and its sidecar are reached.
+    /// Index by which its backing store and its sidecar are reached.
     pub index: u16,
-    /// Its name.
+    /// Name of the disk.
     pub disk: Uuid,
-    /// Bytes of its backing store.
+    /// Size of its backing store, in bytes.
     pub bytes: u64,
-    /// Who takes it.
+    /// Set that takes the disk over.
     pub set: Uuid,
-    /// This start of this machine.
+    /// Start (boot) of this host.
     pub boot: Uuid,
-    /// Backing store that is there now.
+    /// Identity of the backing store that is there now.
     pub backing: Identity,
-    /// Whether it is the disk's by the owner's word, whatever the sidecar says.
+    /// True if the owner confirmed the backing store as the disk's, whatever the sidecar says.
     pub is_backing_vouched: bool,
-    /// What is known of changes of the backing store, with the numbers that are stored beside the sidecar.
+    /// Known changes of the backing store, with the numbers that are stored beside the sidecar.
     pub since: Since,
-    /// Copies that can be reached; none of them takes anything of the owner so far any more.
+    /// Reachable copies, already fenced against the old owner.
     pub copies: Vec<HeldCopy>,
 }
 
-/// What was taken over.
+/// Result of a take-over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
-    /// Its owner until now.
+    /// Previous owner.
     pub owner: Uuid,
-    /// The generation from now on.
+    /// New generation.
     pub generation: u64,
-    /// Whose copy was read; `None` if the backing store had all.
+    /// Host whose copy was read; `None` if the backing store had everything.
     pub copy: Option<Uuid>,
-    /// Writes that were put into the backing store.
+    /// Number of writes that were written to the backing store.
     pub writes: usize,
-    /// Their bytes.
+    /// Sum of their bytes.
     pub bytes: u64,
 }
 
-/// Why a disk is not taken over. Its sidecar is as it was then.
+/// Reason why a disk is not taken over. The sidecar is then unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TakeOverError {
-    /// The storage could not do it.
+    /// The storage failed.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// There is none, or neither of its copies is good.
+    /// The sidecar is missing, or both of its copies are damaged.
     #[error("the sidecar is missing or damaged, and only it says who has the disk's newest writes")]
     NoSidecar,
-    /// It is another disk's.
+    /// The sidecar belongs to another disk.
     #[error("the sidecar is of a disk with another name")]
     OtherDisk,
-    /// The log would be put into another storage than the disk's, or whether it would cannot be told.
+    /// The log would be written to another storage than the disk's, or perhaps to another.
     #[error("the backing store {}the one that the sidecar is of: it is {}, and was {}", if *is_other { "is not " } else { "may not be " }, identity_in(.word), or_unknown(.known))]
     OtherPlace {
-        /// Whether it is known to be another.
+        /// True if the storage is known to be another.
         is_other: bool,
         /// Identity that is stored; empty for none.
         known: String,
-        /// Word that accepts what was found: its identity, and a state.
+        /// Word that confirms the storage: its identity, and a state.
         word: String,
     },
     /// The sidecar, and so perhaps the backing store, is an older state.
@@ -98,7 +98,7 @@ pub enum TakeOverError {
         /// Last group that the sidecar knows to be on the backing store.
         retired: u64,
     },
-    /// The longest copy lacks what was durable.
+    /// The longest copy lacks groups that were durable.
     #[error(
         "the log reaches to group {found} in the longest copy, and group {known} was durable: the copy is an older state of itself, or damaged, and what was written behind it would be lost"
     )]
@@ -113,23 +113,23 @@ pub enum TakeOverError {
         "the backing store is older than when its owner used it last: the log has {} for a newer state, and what went there before them is lost", count_writes(*.writes)
     )]
     BackingOlder {
-        /// Writes that would be put into it.
+        /// Number of writes that would be written to it.
         writes: usize,
     },
-    /// Nobody who has what the log had can be reached.
+    /// No holder of a copy of the log can be reached.
     #[error(
         "the backing store lacks its newest writes, and {}", copies(*named, *reached)
     )]
     NoCopy {
-        /// How many there should be.
+        /// Number of copies that the sidecar names.
         named: usize,
-        /// How many there are.
+        /// Number of copies that can be read.
         reached: usize,
     },
-    /// All copies miss something that was known to be durable.
+    /// All copies lack groups that were known to be durable.
     #[error("no copy of the log is whole: {0}")]
     Damaged(Damaged),
-    /// A write lies beyond the end.
+    /// A write lies beyond the end of the backing store.
     #[error(
         "the log has a write beyond the end of the backing store, so it is a smaller one than the disk's"
     )]
@@ -159,7 +159,7 @@ fn copies(named: usize, reached: usize) -> String {
     }
 }
 
-/// A write of the log.
+/// Write of the log.
 struct Write {
     seq: u64,
     epoch: u64,
@@ -173,6 +173,7 @@ struct Read {
     copy: HeldCopy,
     /// First group that the copy still has.
     first: u64,
+    /// Last group of the copy.
     last: u64,
     /// Highest group that it calls durable.
     durable: u64,
@@ -180,9 +181,10 @@ struct Read {
     damaged: Option<Damaged>,
 }
 
-/// Takes a disk over from an owner who *cannot write any more*, which is for the caller to have seen to: claims
-/// it in the sidecar, and puts into the backing store what the longest copy of the owner's log has. After that
-/// the backing store is all there is. Stopped anywhere, it can be done again.
+/// Takes a disk over from an owner that *cannot write any more*, which the caller must have
+/// ensured. Claims the disk in the sidecar, and writes the longest copy of the owner's log to the
+/// backing store. After that the backing store has everything. If stopped anywhere, it can be
+/// repeated.
 ///
 /// # Errors
 /// [`TakeOverError`].
@@ -200,7 +202,7 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
         if read.last < known {
             return Err(TakeOverError::Older { known, found: read.last });
         }
-        // The owner gives groups up only when its sidecar says that they are on the backing store.
+        // The owner frees groups only when its sidecar says that they are on the backing store.
         let (first, retired) = (read.first, sidecar.log_retired);
         if sidecar.opening != 0 && first > retired + 1 {
             return Err(TakeOverError::SidecarOlder { first, retired });
@@ -238,7 +240,7 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
     })
 }
 
-/// A log is never put into another disk.
+/// Refuses the backing store of another disk, because a log must never be written to another disk.
 fn check_place(taking: &Taking, sidecar: &Sidecar) -> Result<(), TakeOverError> {
     let (known, found) = (&sidecar.backing, &taking.backing);
     let is_other = match known.compare(found) {
@@ -252,18 +254,18 @@ fn check_place(taking: &Taking, sidecar: &Sidecar) -> Result<(), TakeOverError> 
     Err(TakeOverError::OtherPlace { is_other, known, word })
 }
 
-/// The sidecar of a disk.
+/// Reads the sidecar of a disk.
 ///
 /// # Errors
-/// It cannot be read, or is none.
+/// If it cannot be read, or is not a sidecar.
 pub fn read_sidecar(media: &mut dyn Media, index: u16) -> Result<Sidecar, TakeOverError> {
     let mut bytes = vec![0; SIDECAR_BYTES];
     media.read(Place::Sidecar(index), 0, &mut bytes)?;
     Sidecar::newest(&bytes).ok_or(TakeOverError::NoSidecar)
 }
 
-/// Of the copies that the sidecar names, the whole one that goes furthest. Any has all that was answered: one that
-/// ends before what another calls durable has lost some of it.
+/// Whole copy that goes furthest, among those that the sidecar names. Each has all answered writes;
+/// a copy that ends before a group which another calls durable has lost some.
 fn longest(
     media: &mut dyn Media,
     taking: &Taking,
@@ -285,14 +287,15 @@ fn longest(
             });
         }
     }
-    // Of those with one end the first that the sidecar names.
+    // Of copies with the same end, the first that the sidecar names wins.
     reads.sort_by_key(|read| (read.damaged.is_some(), std::cmp::Reverse(read.last)));
     let (named, reached) = (sidecar.holders.len(), reads.len());
     let best = reads.into_iter().next().ok_or(TakeOverError::NoCopy { named, reached })?;
     best.damaged.map_or(Ok(best), |damaged| Err(TakeOverError::Damaged(damaged)))
 }
 
-/// What a copy has that the backing store may not have; `None` if it is not of this log.
+/// Reads the writes of a copy that the backing store may lack; `None` if the copy is not of this
+/// log.
 fn read_copy(
     media: &mut dyn Media,
     sidecar: &Sidecar,
@@ -307,7 +310,7 @@ fn read_copy(
     let mut writes = Vec::new();
     let track = Track::Copy { place: copy.place, capacity: copy.capacity };
     let whose = Whose { owner: sidecar.disk, generation, attach: 0 };
-    // The other label may have been newer, and what lies before its position is gone then.
+    // The other label may have been newer; groups before its position are gone then.
     let is_certain = Label::are_both_good(&labels);
     let start = Start { is_certain, ..in_copy(label.position, label.seq) };
     let walk = walk(media, track, whose, start, |group: Group<'_>| {
@@ -321,7 +324,7 @@ fn read_copy(
         }
     });
     let durable = walk.durable;
-    // What is missing and on the backing store is not missed.
+    // Missing groups that are on the backing store are not needed.
     let damage = walk.damage.filter(|damage| damage.missing_to > walk.log.ends().retired);
     let last = damage.as_ref().map_or(walk.log.last(), |damage| damage.last);
     let damaged = damage.map(|LogDamage { group, missing_to, .. }| {

@@ -6,7 +6,7 @@ use crate::event::{IoError, Place};
 use crate::format::{BLOCK, BLOCK_BYTES, Flags, Head, Uuid};
 use crate::machine::log::Log;
 
-/// Whose log is read.
+/// Identity of the log that is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Whose {
     pub(super) owner: Uuid,
@@ -14,27 +14,28 @@ pub(super) struct Whose {
     pub(super) attach: u64,
 }
 
-/// What a log turned out to be.
+/// Result of reading a log.
 #[derive(Debug, Clone)]
 pub(super) struct Walk {
-    /// Where it is to be gone on with, if it is whole.
+    /// Log, to be continued if it is whole.
     pub(super) log: Log,
-    /// The highest number that any head called durable, also of those behind the end.
+    /// Highest group that any head called durable, including heads behind the end.
     pub(super) durable: u64,
-    /// Set where groups are missing that were durable.
+    /// Set if groups are missing that were durable.
     pub(super) damage: Option<LogDamage>,
 }
 
 impl Walk {
-    /// All chunks of the log, also those behind what is missing.
+    /// Chunks of the log, including those behind missing groups.
     pub(super) fn chunks(&self) -> impl Iterator<Item = u32> {
         let known = self.log.chunks().iter().map(|own| own.chunk);
         known.chain(self.damage.iter().flat_map(|damage| damage.chunks.iter().copied()))
     }
 }
 
-/// Reads a log from its start as far as every group follows from the one before it and has what its sums
-/// say. If groups are missing then that were durable, whole groups behind them are handed over, too.
+/// Reads a log from its start, as long as each group follows from the one before and matches its
+/// checksums. If groups that were durable are missing then, whole groups behind them are handed
+/// over, too.
 pub(super) fn walk(
     media: &mut dyn Media,
     track: Track<'_>,
@@ -69,7 +70,7 @@ pub(super) fn walk(
     Walk { log, durable, damage }
 }
 
-/// The head that follows, its sum and its address, if it does follow.
+/// Next head with its checksum and address, if it follows from the one before.
 fn next_head(reader: &mut Reader<'_>, log: &Log) -> Result<Option<(Head, u64, u64)>, IoError> {
     let Some(at) = reader.track.next(log) else { return Ok(None) };
     let mut block = [0; BLOCK_BYTES];
@@ -83,11 +84,13 @@ fn next_head(reader: &mut Reader<'_>, log: &Log) -> Result<Option<(Head, u64, u6
     Ok(found.map(|(head, sum)| (head, sum, at)))
 }
 
-/// Clears the block where a log goes on, as far as something is there; a flush has to follow before a group is written.
+/// Clears the block in which a log continues, unless it is zero. A flush must follow before a group
+/// is written.
 ///
-/// A group that a power cut tore lies there, and counts as never written. The next group begins in the same block: if
-/// another power cut kept only some of its sectors, and they were what the torn group lacked, the torn group would be
-/// whole, and a write would appear that was gone before. Without its first block no group is ever whole again.
+/// A group that a power cut tore may lie there, and counts as never written. The next group begins
+/// in the same block. If another power cut kept only some of its sectors, and these were the ones
+/// that the torn group lacked, the torn group would become whole, and a write would appear that was
+/// gone before. Without its first block no group can become whole again.
 pub(super) fn clear_end(media: &mut dyn Media, area: &LogArea, log: &Log) -> Result<(), IoError> {
     let Some(at) = Track::Chunks(area).next(log) else { return Ok(()) };
     let mut block = [0; BLOCK_BYTES];

@@ -1,4 +1,4 @@
-//! The owner's machine is gone, its cache with it: what the shared store and the holders of copies are worth.
+//! The owner's host is gone, its cache with it: what the shared store and the holders of copies are worth.
 
 use faults::FaultKind;
 use state_machine::{Purpose, Stream};
@@ -148,7 +148,7 @@ fn sweep(
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_with_the_owner_wherever_it_is_stopped() {
+fn nothing_acknowledged_is_lost_with_the_owner() {
     let mut total = 0;
     for (seed, shape) in (0..12).map(|seed| (seed, if seed % 3 == 0 { TWO } else { ONE })) {
         let mut world = copied(seed, shape);
@@ -204,7 +204,7 @@ fn peers_that_come_and_go_cost_nothing_that_was_acknowledged() {
 }
 
 #[test]
-fn a_peer_that_is_lost_is_struck_out_before_anything_is_answered_without_it() {
+fn lost_peer_is_struck_out_before_any_answer_without_it() {
     let mut world = copied(20, ONE);
     world.ways.partition(0);
     let request = world.request(Op::Write, 0, 4096, false);
@@ -222,7 +222,7 @@ fn a_peer_that_is_lost_is_struck_out_before_anything_is_answered_without_it() {
 }
 
 #[test]
-fn a_peer_that_comes_back_gets_what_the_log_has_before_it_counts() {
+fn returning_peer_gets_the_log_before_it_counts() {
     let mut world = copied(21, ONE);
     // What waits cannot leave, so that there is much to be sent.
     world.devices.backing.fail(FaultKind::Flush, None);
@@ -270,7 +270,7 @@ fn refusal(devices: &mut Devices, mode: Mode) -> AttachError {
 }
 
 #[test]
-fn d_a_disk_whose_cache_is_gone_is_refused_and_served_again_from_a_copy() {
+fn d_disk_without_cache_is_refused_and_recovered_from_a_copy() {
     let mut world = copied(23, ONE);
     world.write(0, 64 << 10);
     let (mut devices, mut holders) = world.left_behind();
@@ -287,9 +287,10 @@ fn d_a_disk_whose_cache_is_gone_is_refused_and_served_again_from_a_copy() {
     world.oracle.check(&stamps(&after.read_all()), false);
 }
 
-/// What the log has was put into a backing store that a snapshot had brought back, as if it were the newest.
+/// A fault that was: what the log has was put into a backing store that a snapshot had brought
+/// back, as if that were the newest.
 #[test]
-fn take_over_refuses_a_backing_store_that_is_older_than_its_marks() {
+fn take_over_refuses_a_backing_store_older_than_its_marks() {
     let mut world = copied(24, ONE);
     world.devices.backing.fail(FaultKind::Write(0..ONE.disk_bytes), None);
     world.write(0, 32 << 10);
@@ -307,7 +308,7 @@ fn take_over_refuses_a_backing_store_that_is_older_than_its_marks() {
 
 /// Whoever takes over says in the end what the sidecar is: whoever opened the disk meanwhile would have lost it.
 #[test]
-fn g_a_clean_disk_that_is_being_taken_over_is_nobody_elses_until_that_is_done() {
+fn g_clean_disk_under_take_over_cannot_be_opened() {
     let shape = Shape { mode: Mode::Through, copies: 0, ..ONE };
     let mut world = World::new(29, shape);
     world.write(0, 16 << 10);
@@ -356,7 +357,7 @@ fn g_an_owner_that_returns_after_a_take_over_replays_nothing() {
 }
 
 #[test]
-fn g_an_owner_that_is_cut_off_while_it_runs_answers_nothing_any_more() {
+fn g_owner_cut_off_while_running_answers_nothing() {
     // What waits in the log may still go out late, a batch that it had: a proof of fencing is for that.
     let waits = |world: &World| world.tier.status(0).is_some_and(|status| status.dirty_bytes > 0);
     let cases = [(40, true, false), (41, false, false), (42, true, false), (43, false, false)];
@@ -406,7 +407,7 @@ fn g_an_owner_that_is_cut_off_while_it_runs_answers_nothing_any_more() {
 }
 
 #[test]
-fn g_an_owner_whose_reservation_was_taken_lands_nothing_more_and_answers_nothing() {
+fn g_owner_without_its_reservation_writes_and_answers_nothing() {
     let (mut taken, mut refused) = (0, 0);
     for (seed, shape) in (0..24).map(|seed| (seed, if seed % 2 == 0 { ONE } else { TWO })) {
         let mut world = copied(60 + seed, shape);
@@ -448,7 +449,7 @@ fn g_an_owner_whose_reservation_was_taken_lands_nothing_more_and_answers_nothing
 }
 
 #[test]
-fn a_peer_that_acknowledges_and_forgets_is_caught_and_not_believed() {
+fn peer_that_forgets_acknowledged_groups_is_detected() {
     let mut world = copied(50, TWO);
     world.write(0, 4096);
     // The next group is acknowledged by the first peer and lands nowhere.

@@ -73,7 +73,7 @@ fn stop(world: &World, shape: Shape, is_power: bool, case: u64) {
     assert_eq!(after.tier.counters().checksum_errors, 0, "nothing wrong was believed");
 }
 
-/// What the backing store is worth without its log: in order, or known to be torn.
+/// Checks the backing store without its log: it is in order, or known to be torn.
 fn check_alone(devices: &Devices, oracle: &Oracle) {
     let mut devices = devices.clone();
     let mut bytes = [0; SIDECAR_BYTES];
@@ -125,19 +125,19 @@ fn a_disk_that_is_stopped_again_and_again_loses_nothing() {
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_in_mode_back_wherever_it_is_stopped() {
+fn mode_back_loses_nothing_acknowledged_at_any_stop() {
     let points: usize = (0..17).map(|seed| sweep(seed, SHAPE, 600, 2)).sum();
     assert!(points >= 10_000, "{points} points");
 }
 
 #[test]
-fn nothing_flushed_is_lost_in_mode_through_and_no_page_is_older_than_its_backing_store() {
+fn mode_through_loses_nothing_flushed_and_no_page_is_older() {
     let points: usize = (100..108).map(|seed| sweep(seed, THROUGH, 600, 2)).sum();
     assert!(points >= 4_000, "{points} points");
 }
 
 #[test]
-fn what_the_backing_store_may_still_lose_is_in_no_page_after_a_power_cut() {
+fn no_page_has_what_the_backing_store_lost_in_a_power_cut() {
     // Of a page that is written to again and again one map is on its way behind another.
     let shape = Shape { depth: 10, ..THROUGH };
     let (seed, stops) = (1023, 780..800);
@@ -151,7 +151,7 @@ fn what_the_backing_store_may_still_lose_is_in_no_page_after_a_power_cut() {
 }
 
 #[test]
-fn what_an_earlier_life_left_behind_the_end_of_its_log_never_comes_back() {
+fn groups_of_an_earlier_life_behind_the_log_never_return() {
     let mut tried = 0;
     for seed in 0..40 {
         // Two groups are on their way, and only the second lands whole.
@@ -240,7 +240,7 @@ fn torn_end_of_the_log_of_pages_is_cleared() {
 }
 
 #[test]
-fn torn_end_of_a_log_is_cleared_when_its_disk_comes_to_a_served_set() {
+fn torn_log_end_is_cleared_when_its_disk_is_attached() {
     let mut devices = Devices::new(SHAPE);
     let opened = devices.open_both(Mode::Back).expect("a new set");
     let oracle = Oracle::new(SHAPE.disk_bytes / 512, Mode::Back);

@@ -28,10 +28,10 @@ struct Damage {
     kind: Kind,
 }
 
-/// What becomes of it.
+/// A change of bytes on a device.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// One bit changes.
+    /// A bit changes.
     Flip,
     /// So many bytes are zeros.
     Zero(u64),
@@ -46,7 +46,7 @@ struct Written {
     head: Head,
 }
 
-/// What lies on a device before it is damaged.
+/// Groups that lie on a device before it is damaged.
 struct Image {
     groups: Vec<Written>,
 }
@@ -66,7 +66,7 @@ impl Image {
         (at < group.at + 4096 + u64::from(group.head.bytes)).then_some(&group.head)
     }
 
-    /// Whether this byte is one of a head.
+    /// True if this byte belongs to the head of a group.
     fn hits_head(&self, at: u64) -> bool {
         self.groups.iter().any(|group| (group.at..group.at + 4096).contains(&at))
     }
@@ -78,7 +78,7 @@ impl Image {
         heads.filter(|head| is_same(head) && head.durable >= of.seq).count()
     }
 
-    /// Whether a group between this one and the later `hit` calls it retired.
+    /// True if a group between this one and the later `hit` calls it retired.
     fn is_retired_before(&self, seq: u64, hit: &Head) -> bool {
         let is_same = |head: &Head| (head.owner, head.generation) == (hit.owner, hit.generation);
         let mut heads = self.groups.iter().map(|group| &group.head);
@@ -87,7 +87,8 @@ impl Image {
         })
     }
 
-    /// Whether damage there is a torn end to whoever finds it.
+    /// True if whoever finds this damage must take it for a torn end: no head calls the group
+    /// durable.
     fn is_end(&self, damage: Damage) -> bool {
         self.hit(damage.at).is_some_and(|head| self.witnesses(head) == 0)
     }
@@ -379,12 +380,12 @@ fn damaged_sector_is_answered_truly_or_refused_by_seeds_from_0() {
 }
 
 #[test]
-fn damaged_sector_is_answered_truly_or_refused_by_seeds_from_100() {
+fn damaged_sector_is_read_right_or_refused_seeds_from_100() {
     points(100, 2500);
 }
 
 #[test]
-fn damaged_sector_is_answered_truly_or_refused_by_seeds_from_200() {
+fn damaged_sector_is_read_right_or_refused_seeds_from_200() {
     points(200, 2500);
 }
 

@@ -169,8 +169,8 @@ fn half_retired(seed: u64) -> World {
     world
 }
 
-/// One bad sector at the beginning of a log kept its disk from being served, although the backing store had what was
-/// lost, and the log itself said so.
+/// A fault that was: a bad sector at the beginning of a log kept its disk from being served,
+/// although the backing store had what was lost, and the log itself said so.
 #[test]
 fn damage_of_what_a_log_calls_retired_is_skipped() {
     let world = half_retired(10);
@@ -206,7 +206,7 @@ fn damage_of_what_a_log_calls_retired_is_skipped() {
 }
 
 #[test]
-fn damage_is_not_skipped_where_the_backing_store_may_be_an_older_one() {
+fn damage_is_not_skipped_if_the_backing_store_may_be_older() {
     let world = half_retired(10);
     let mut devices = left_by_kill(&world);
     // Nobody knows what happened to the backing store since.
@@ -501,7 +501,7 @@ fn damaged_pool_log_costs_pages_and_no_log() {
 }
 
 #[test]
-fn damaged_copy_of_superblock_or_sidecar_is_replaced_by_the_other() {
+fn damaged_superblock_or_sidecar_copy_is_replaced() {
     let world = filled(9);
     let devices = left_by_kill(&world);
     for (place, ats) in

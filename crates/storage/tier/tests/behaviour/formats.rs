@@ -148,7 +148,7 @@ fn numbered_sidecar() -> Sidecar {
     }
 }
 
-/// One that names who holds copies.
+/// A sidecar that names hosts which hold copies.
 fn copied() -> Sidecar {
     let holder = |host| Holder { host: [host; 16], address: [host + 100; 64] };
     Sidecar { holders: vec![holder(7), holder(8)], log_generation: 2, ..sidecar() }
@@ -213,7 +213,7 @@ fn version_2_is_read_and_not_taken_for_version_1() {
 }
 
 #[test]
-fn a_table_of_another_number_or_place_is_not_taken_for_the_one_that_counts() {
+fn table_of_another_number_or_place_is_not_valid() {
     let block = encode_table(8, 2, &table());
     assert_eq!(decode_table(7, 2, &block[..]), None);
     assert_eq!(decode_table(8, 1, &block[..]), None);
@@ -242,7 +242,7 @@ fn a_superblock_says_why_it_is_refused() {
 }
 
 #[test]
-fn the_newer_of_two_superblocks_counts_and_one_of_a_later_program_is_never_passed_over() {
+fn newer_superblock_counts_and_a_later_format_is_respected() {
     let (old, mut new) = (superblock(), superblock());
     new.seq = 10;
     let newest =
@@ -259,7 +259,8 @@ fn the_newer_of_two_superblocks_counts_and_one_of_a_later_program_is_never_passe
     assert_eq!(error, SuperblockError::Later { format: 1, reader: 2 });
 }
 
-/// The same superblock, of a program that says that one of version 2 is needed.
+/// The same superblock as a later program writes it, which says that a program of version 2 is
+/// needed.
 fn later(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[12] = 2;

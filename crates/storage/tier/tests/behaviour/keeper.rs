@@ -9,7 +9,7 @@ pub struct Keeper {
     chance: Stream,
     next: u32,
     blocks: BTreeMap<u32, (Kept, Vec<u8>)>,
-    /// What the machine has not been told yet.
+    /// Answers that the state machine has not been told yet.
     pub told: Vec<(IoId, Kept)>,
 }
 

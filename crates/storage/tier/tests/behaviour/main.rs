@@ -1,4 +1,4 @@
-//! The machine and its recovery against disks that fail, by one seed.
+//! The state machine and its recovery against disks that fail, by one seed.
 
 mod copies;
 mod crash;

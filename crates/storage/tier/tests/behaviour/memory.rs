@@ -11,7 +11,7 @@ const BACK: Shape = Shape { mode: Mode::Back, ..THROUGH };
 /// Room for all of the disk, whatever its blocks compress to.
 const ALL: u64 = 1 << 20;
 
-/// What was read on end, and that it needed no I/O.
+/// Reads and asserts that the answer came at once, without an I/O.
 fn read_at_once(world: &mut World, offset: u64, bytes: u64) -> Vec<u64> {
     let request = world.request(Op::Read, offset, bytes, false);
     let id = request.id.0;
@@ -25,7 +25,7 @@ fn held(world: &World) -> u64 {
 }
 
 #[test]
-fn what_was_read_is_answered_out_of_memory_at_once_and_counted_apart_from_pages() {
+fn reread_is_answered_from_memory_and_counted_apart() {
     for shape in [THROUGH, BACK] {
         let mut world = World::with_memory(1, shape, ALL);
         world.write(0, 64 << 10);
@@ -56,7 +56,7 @@ fn what_was_read_is_answered_out_of_memory_at_once_and_counted_apart_from_pages(
 }
 
 #[test]
-fn a_write_of_any_part_of_a_block_has_it_leave_memory_before_it_is_answered() {
+fn write_drops_its_blocks_from_memory_before_the_answer() {
     for shape in [THROUGH, BACK] {
         let mut world = World::with_memory(2, shape, ALL);
         world.read(0, 64 << 10);
@@ -94,7 +94,7 @@ fn a_read_that_a_write_overtakes_leaves_nothing_in_memory() {
 }
 
 #[test]
-fn a_read_beside_a_write_through_of_its_block_leaves_it_out_of_memory() {
+fn read_beside_a_write_through_is_not_kept_in_memory() {
     let mut world = World::with_memory(4, THROUGH, ALL);
     let write = world.request(Op::Write, 0, 4096, false);
     world.ask(write);
@@ -105,7 +105,7 @@ fn a_read_beside_a_write_through_of_its_block_leaves_it_out_of_memory() {
 }
 
 #[test]
-fn without_population_memory_takes_nothing_in_and_serves_what_it_has() {
+fn memory_without_population_serves_and_admits_nothing() {
     let mut world = World::with_memory(5, THROUGH, ALL);
     world.read(0, 32 << 10);
     world.order(Order::Populate { disk: 0, is_on: false });
@@ -127,7 +127,7 @@ fn a_disk_has_its_share_of_memory_and_no_more() {
 }
 
 #[test]
-fn a_cache_device_that_failed_does_not_keep_memory_from_answering_and_writes_are_seen() {
+fn memory_serves_fresh_blocks_after_the_cache_device_failed() {
     for shape in [THROUGH, BACK] {
         let mut world = World::with_memory(7, shape, ALL);
         world.read(0, 64 << 10);
@@ -161,7 +161,7 @@ fn a_cache_device_that_failed_does_not_keep_memory_from_answering_and_writes_are
 }
 
 #[test]
-fn memory_is_empty_after_a_restart_and_pages_are_as_warm_as_without_it() {
+fn memory_is_empty_after_a_restart_and_pages_stay_warm() {
     for bytes in [0, ALL] {
         let mut world = World::with_memory(9, THROUGH, bytes);
         for _ in 0..2 {
@@ -196,7 +196,7 @@ fn a_page_that_rots_never_comes_into_memory() {
 }
 
 #[test]
-fn as_much_is_served_without_the_backing_store_with_memory_as_without() {
+fn memory_serves_as_many_hits_as_pages_alone() {
     for shape in [THROUGH, BACK] {
         // Of one seed some 10 % are luck: what is asked next depends on how many I/Os there were.
         let hits = |bytes| {

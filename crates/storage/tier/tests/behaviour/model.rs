@@ -45,7 +45,8 @@ struct Host {
     role: Role,
     generation: u64,
     log: u8,
-    /// What each host has acknowledged to it, and whether an answer waits for that host.
+    /// Number of writes that each host has acknowledged to this one, and whether an answer waits
+    /// for that host.
     acked: [u8; HOSTS],
     waits_for: [bool; HOSTS],
     copy: (u64, u8),
@@ -54,12 +55,12 @@ struct Host {
     file: u8,
 }
 
-/// What is kept to.
+/// Rules that hosts keep to; without one of them the model finds a fault.
 #[derive(Debug, Clone, Copy)]
 struct Rules {
     /// A take-over wants a proof that the owner is off.
     with_proof: bool,
-    /// Who lets go says so when what he wrote has landed.
+    /// A host that lets go says so only when what it wrote has landed.
     lets_land: bool,
     /// The proof is a reservation.
     by_reservation: Option<reserved::Rules>,
@@ -87,12 +88,12 @@ impl Late {
 struct State {
     shared: Sidecar,
     backing: u8,
-    /// What the backing store had when somebody last took over.
+    /// Number of the last write that the backing store had when somebody last took over.
     floor: u8,
     answered: u8,
     hosts: [Host; HOSTS],
     late: Vec<Late>,
-    /// Of the device with the backing store.
+    /// Reservations of the device with the backing store.
     device: Reservations,
     /// The file that has the sidecar's name.
     file: u8,
@@ -173,7 +174,7 @@ impl State {
         format!("{all:?}{:?}{}", self.device, self.file).into_bytes()
     }
 
-    /// What is wrong.
+    /// Says what is wrong with the state, if anything is.
     fn wrong(&self) -> Option<&'static str> {
         let lacks = |named: &Holder| {
             let copy = self.hosts[usize::from(named.host[0]) - 1].copy;
@@ -457,7 +458,7 @@ fn explore_from(first: State, rules: Rules) -> Result<usize, (String, Vec<String
 }
 
 #[test]
-fn g_no_order_of_losses_take_overs_and_returns_loses_a_write_in_the_nearest_states() {
+fn g_no_near_order_of_losses_and_take_overs_loses_a_write() {
     match explore(ALL) {
         Ok(states) => assert_eq!(states, STATES),
         Err((wrong, way)) => panic!("{wrong}:\n  {}", way.join("\n  ")),
@@ -465,14 +466,14 @@ fn g_no_order_of_losses_take_overs_and_returns_loses_a_write_in_the_nearest_stat
 }
 
 #[test]
-fn g_without_a_proof_that_the_owner_is_fenced_a_late_write_is_found() {
+fn g_model_finds_a_late_write_of_an_unfenced_owner() {
     let (wrong, way) =
         explore(Rules { with_proof: false, ..ALL }).expect_err("an owner that lives writes late");
     assert!(way.iter().any(|step| step.contains("lands")), "{wrong}: {way:?}");
 }
 
 #[test]
-fn g_an_owner_that_lets_go_before_its_last_write_has_landed_is_found() {
+fn g_model_finds_an_owner_that_lets_go_too_early() {
     let (wrong, way) = explore(Rules { lets_land: false, ..ALL }).expect_err("it lands late");
     assert!(way.iter().any(|step| step.contains("lets go")), "{wrong}: {way:?}");
 }

@@ -17,11 +17,11 @@ enum Mode {
     Back,
 }
 
-/// What is kept to.
+/// Rules that servers keep to.
 #[derive(Debug, Clone, Copy)]
 struct Rules {
     mode: Mode,
-    /// Who lets go has put all that he has into the backing store before he says so.
+    /// A server that lets go has put all that it has into the backing store before it says so.
     drains: bool,
     /// Nobody opens what another one has open.
     locks: bool,
@@ -35,11 +35,11 @@ fn all(mode: Mode) -> Rules {
 struct Server {
     /// None is not running, or does not serve the disk.
     standing: Option<Standing>,
-    /// What it has accepted while it owned the disk: it outlives a kill.
+    /// Last write that the server accepted while it owned the disk: it outlives a kill.
     log: u8,
 }
 
-/// What one server says to the other; the server that says it, and what it says.
+/// A message of one server to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Word {
     Pull,
@@ -53,7 +53,7 @@ enum Word {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     servers: [Server; 2],
-    /// Whose log has what the backing store has not; nobody's if the sidecar says *clean*.
+    /// Server whose log has what the backing store has not; none if the sidecar says *clean*.
     dirty: Option<usize>,
     backing: u8,
     answered: u8,
@@ -178,7 +178,7 @@ impl State {
         }
     }
 
-    /// What a server does by itself.
+    /// Steps that a server takes by itself.
     fn work(&self, me: usize, standing: Standing, rules: Rules, found: &mut Vec<(String, Self)>) {
         let log = self.servers[me].log;
         let is_busy = self.late.iter().any(|(by, _)| *by == me);
@@ -245,7 +245,8 @@ impl State {
         self.words.retain(|(by, word)| *by != me || !matches!(word, Word::Read(_)));
     }
 
-    /// It is started again, with the disk on its command line, or told to ask the other one for it.
+    /// A server is started again, with the disk on its command line, or told to ask the other one
+    /// for it.
     fn start(&self, me: usize, rules: Rules, found: &mut Vec<(String, Self)>) {
         if self.late.iter().any(|(by, _)| *by == me) {
             return;
@@ -286,7 +287,7 @@ fn explore(rules: Rules) -> Result<usize, (&'static str, Vec<String>)> {
 }
 
 #[test]
-fn no_order_of_pulls_and_kills_has_two_owners_an_old_answer_or_a_lost_write() {
+fn no_order_of_pulls_and_kills_breaks_ownership() {
     for mode in [Mode::Through, Mode::Back] {
         match explore(all(mode)) {
             Ok(states) => assert!(states > 1000, "{states} states are not all there are"),

@@ -30,7 +30,7 @@ impl Marks {
     }
 }
 
-/// What could be copied at one moment.
+/// A copy of everything that could be copied at one moment.
 #[derive(Clone)]
 struct Copy {
     devices: Devices,
@@ -58,7 +58,8 @@ impl Run {
     }
 }
 
-/// What the service says of changes: it compares the marks with how often the backing store was written.
+/// Knowledge of changes, as the service has it: it compares the marks with how often the backing
+/// store was written.
 pub fn since(marks: Option<Marks>, writes: u64) -> Since {
     let Some(marks) = marks else { return Since::Unknown };
     match () {
@@ -69,7 +70,7 @@ pub fn since(marks: Option<Marks>, writes: u64) -> Since {
     }
 }
 
-/// Which parts are older.
+/// Parts that are put back to an older state.
 #[derive(Debug, Clone, Copy)]
 struct Older {
     cache: bool,
@@ -134,7 +135,7 @@ pub fn is_promised(oracle: &Oracle, content: &[u64]) -> bool {
     result
 }
 
-/// Whether nothing that is stored anywhere can tell it.
+/// True if nothing that is stored anywhere can tell that a part is older.
 fn is_untold(now: &Copy, old: &Copy, older: Older, shape: Shape) -> bool {
     let told = |copy: &Copy| {
         let mut sidecar = copy.devices.clone();
@@ -211,7 +212,7 @@ fn sweep(seed: u64, shape: Shape, steps: usize) -> (usize, usize) {
     (points, refused)
 }
 
-/// The same program on copies of its devices, to be closed.
+/// A second world, on copies of the devices of the run after a kill, to be closed.
 fn copy_of(run: &Run, shape: Shape, seed: u64) -> World {
     let mut devices = run.world.devices.clone();
     devices.kill(&mut Stream::derive(seed, &[13], Purpose::Device));

@@ -20,7 +20,7 @@ use super::world::{DISK, Devices, Shape, World};
 const ONE: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 8, copies: 1 };
 const TWO: Shape = Shape { copies: 2, ..ONE };
 
-/// What could be copied at one moment.
+/// A copy of everything that could be copied at one moment.
 #[derive(Clone)]
 struct Copy {
     devices: Devices,
@@ -55,7 +55,7 @@ impl Copy {
     }
 }
 
-/// Which parts are older.
+/// Parts that are put back to an older state.
 #[derive(Debug, Clone)]
 struct Older {
     sidecar: bool,
@@ -89,7 +89,7 @@ impl Older {
         mixed
     }
 
-    /// Whether nothing that is stored anywhere can tell it.
+    /// True if nothing that is stored anywhere can tell that a part is older.
     fn is_untold(&self, now: &Copy, old: &Copy) -> bool {
         let said = |copy: &Copy| copy.devices.clone().said().expect("no fault");
         let is_newest_copy = self.holders.iter().any(|older| !older);

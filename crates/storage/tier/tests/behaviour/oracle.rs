@@ -9,7 +9,7 @@ pub fn stamped(id: u64, bytes: u32) -> Vec<u8> {
     id.to_le_bytes().repeat(bytes as usize / 8)
 }
 
-/// Which request wrote each sector; zero for none.
+/// Number of the request that wrote each sector; zero for none.
 pub fn stamps(data: &[u8]) -> Vec<u64> {
     data.chunks(512)
         .map(|sector| {
@@ -42,11 +42,12 @@ pub struct Oracle {
     flushed: usize,
     /// In mode through: such writes, one by one.
     durable: Vec<bool>,
-    /// Of each flush and durable write that was answered: what it covers, and how many writes had been asked then.
+    /// For each flush and durable write that was answered: what it covers, and how many writes had
+    /// been asked then.
     barriers: Vec<(usize, usize)>,
-    /// Of each flush under way: what it covers.
+    /// For each flush under way: what it covers.
     flushes: Vec<(u64, usize, Vec<usize>)>,
-    /// Of each read under way: the last answered write before it, by sector.
+    /// For each read under way: the last answered write before it, by sector.
     reads: Vec<(u64, Vec<usize>)>,
     /// Writes that failed: their sectors are anything since.
     pub is_loose: bool,
@@ -103,7 +104,7 @@ impl Oracle {
         }
     }
 
-    /// One more than the index of the last write of a sector that is settled; 0 if none is.
+    /// Index behind the last write of a sector that is settled; 0 if none is.
     fn lowest(&self, sector: usize, is_settled: impl Fn(&Write) -> bool) -> usize {
         let covers =
             |write: &Write| (write.first..write.end).contains(&sector) && is_settled(write);
@@ -153,7 +154,8 @@ impl Oracle {
         }
     }
 
-    /// Whether a sector may have this content if all its writes before index `lowest` are settled.
+    /// True if a sector may have this content when all its writes before index `lowest` are
+    /// settled.
     fn may_be(&self, sector: usize, lowest: usize, stamp: u64) -> bool {
         let settled = match lowest {
             0 => self.base[sector],

@@ -24,7 +24,8 @@ fn both(seed: u64, shape: Shape) -> World {
     world
 }
 
-/// What an operator may ask: shares of disks with policies of their own stay below 100 % together.
+/// An order that an operator may give: shares of disks with policies of their own stay below 100 %
+/// together.
 fn order(dice: &mut Stream) -> Order {
     let disk = u16::try_from(dice.below(2)).expect("few");
     let kind = PolicyKind::ALL[usize::try_from(dice.below(9)).expect("few")];
@@ -107,7 +108,7 @@ fn both_again(world: &World, shape: Shape, disk: u16) -> Vec<u8> {
 }
 
 #[test]
-fn policies_and_shares_of_two_disks_change_and_nothing_is_lost_wherever_it_is_stopped() {
+fn changes_of_policies_and_shares_lose_nothing_at_any_stop() {
     let shape = |seed| if seed % 3 == 0 { THROUGH } else { BACK };
     let points: usize = (0..6).map(|seed| sweep(seed, shape(seed), 2000, 20)).sum();
     assert!(points >= 1_200, "{points} points");
@@ -115,7 +116,7 @@ fn policies_and_shares_of_two_disks_change_and_nothing_is_lost_wherever_it_is_st
 
 /// With all slots taken by one disk the other gets its part, which has room only when pages have left durably.
 #[test]
-fn a_part_of_a_full_set_is_there_after_a_while_and_the_pages_that_stay_are_served_meanwhile() {
+fn division_of_a_full_set_is_made_while_pages_are_served() {
     for policy in PolicyKind::ALL {
         let mut world = both(1, BACK);
         world.read_disk(0);

@@ -13,7 +13,7 @@ use super::world::{Devices, World};
 pub const CAPACITY: usize = 8192 + 92 * (64 << 10);
 const OWNER: HostId = HostId(0);
 
-/// What is said between an owner and a holder.
+/// A message between an owner and a holder.
 #[derive(Debug, Clone)]
 pub enum Wire {
     Hello { generation: u64 },
@@ -37,7 +37,7 @@ pub struct HolderHost {
     pub disk: Disk,
     /// Lower generations are told that they are over.
     pub fence: u64,
-    /// Its power was cut at some time: what it only accepted may be gone.
+    /// True if the holder's power was cut at some time: what it only accepted may be gone.
     pub has_lost: bool,
     session: Option<LinkId>,
     work: BTreeMap<u64, Work>,
@@ -50,7 +50,7 @@ impl HolderHost {
         Self { disk, fence: 0, has_lost: false, session: None, work: BTreeMap::new(), next: 0 }
     }
 
-    /// Its program or its machine ends.
+    /// Ends the holder's program, by a kill or by a power cut.
     pub fn end(&mut self, is_power: bool, chance: &mut Stream) {
         (self.session, self.work) = (None, BTreeMap::new());
         self.has_lost |= is_power;
@@ -89,7 +89,7 @@ pub struct Ways {
     pub is_alone: bool,
 }
 
-/// What can happen next.
+/// An event that can happen next.
 #[derive(Debug, Clone, Copy)]
 pub enum Chance {
     Arrive(LinkId, End),
@@ -118,7 +118,7 @@ impl Ways {
         found
     }
 
-    /// Whether a holder has something to answer.
+    /// True if a holder has something to answer.
     pub fn is_waiting(&self) -> bool {
         !self.asked.is_empty()
     }
@@ -321,7 +321,7 @@ impl Media for Reach<'_> {
 }
 
 impl World {
-    /// The owner's machine is gone with its cache. The shared store and the holders are what is left.
+    /// The owner's host is gone with its cache. The shared store and the holders are what is left.
     /// The owner's end of a way to a peer breaks.
     pub fn lose_way(&mut self, peer: usize) {
         if self.ways.break_off(peer) {

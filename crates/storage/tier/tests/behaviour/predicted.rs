@@ -1,7 +1,7 @@
-//! The tier that `simulate` and `what-if` predict with is the machine that is served: the same trace over storage with
-//! content, and over a plant of the simulator, which has none, does exactly the same.
+//! The tier that `simulate` and `what-if` predict with is the state machine that is served: the same trace over
+//! storage with content, and over a plant of the simulator, which has none, does exactly the same.
 //!
-//! One request comes after another, and after each the machine rests: what depends on how fast the storage is, such
+//! One request comes after another, and after each the state machine rests: what depends on how fast the storage is, such
 //! as whether a place is free in time, is the same then.
 
 use cache::PolicyKind;
@@ -26,7 +26,7 @@ const CACHE_BYTES: u64 = 16 << 20;
 const REQUESTS: u64 = 5000;
 const LOG_PERCENT: u8 = 55;
 
-/// What was done.
+/// Counts of what was done, compared between the tier and the simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Counted {
     reads: u64,
@@ -103,7 +103,7 @@ fn devices(shape: Shape) -> Devices {
     devices
 }
 
-/// What the machine does over storage with content.
+/// Counts of the tier's state machine over storage with content.
 fn served(mode: Mode, policy: PolicyKind, late: bool) -> Counted {
     let shape = Shape { disk_bytes: DISK_PAGES * PAGE, mode, depth: 1, copies: 0 };
     let mut devices = devices(shape);
@@ -172,7 +172,7 @@ impl Machine for Player {
     }
 }
 
-/// The same in a plant of the simulator.
+/// Counts of the simulator's model for the same requests.
 fn predicted(mode: Mode, policy: PolicyKind, late: bool) -> Counted {
     let write = if mode == Mode::Back { "back" } else { "through" };
     let array = format!(
@@ -263,17 +263,17 @@ fn compare(mode: Mode, late: bool) {
 }
 
 #[test]
-fn a_trace_does_the_same_in_a_plant_as_over_storage_when_writes_go_through() {
+fn trace_is_equal_in_plant_and_storage_in_mode_through() {
     compare(Mode::Through, false);
 }
 
 #[test]
-fn a_trace_does_the_same_in_a_plant_as_over_storage_when_writes_wait_in_the_log() {
+fn trace_is_equal_in_plant_and_storage_in_mode_back() {
     compare(Mode::Back, false);
 }
 
 #[test]
-fn a_trace_does_the_same_in_a_plant_as_over_storage_when_pages_come_in_late() {
+fn trace_is_equal_in_plant_and_storage_with_late_admission() {
     compare(Mode::Back, true);
     compare(Mode::Through, true);
 }

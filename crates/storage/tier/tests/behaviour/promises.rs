@@ -30,7 +30,7 @@ fn refusal(devices: &mut Devices, mode: Mode) -> AttachError {
 }
 
 #[test]
-fn a_every_flush_that_was_answered_survives_a_power_cut_in_that_moment() {
+fn a_answered_flush_survives_a_power_cut_at_that_moment() {
     for (seed, shape) in [(1, BACK), (2, THROUGH), (3, BACK), (4, THROUGH)] {
         let mut world = World::with_memory(seed, shape, 64 << 10);
         let mut seen = 0;
@@ -53,7 +53,7 @@ fn a_every_flush_that_was_answered_survives_a_power_cut_in_that_moment() {
 }
 
 #[test]
-fn durable_writes_that_come_together_are_one_group_that_needs_no_flush() {
+fn durable_writes_that_arrive_together_need_no_flush() {
     let mut world = World::new(33, BACK);
     for at in 0..8 {
         let request = world.request(Op::Write, at * 8192, 4096, true);
@@ -69,7 +69,7 @@ fn durable_writes_that_come_together_are_one_group_that_needs_no_flush() {
 }
 
 #[test]
-fn a_durable_write_behind_one_that_is_not_makes_both_durable_before_it_is_answered() {
+fn durable_write_makes_earlier_writes_durable_before_its_answer() {
     for seed in 0..20 {
         let mut world = World::new(seed, BACK);
         world.write(0, 4096);
@@ -83,7 +83,7 @@ fn a_durable_write_behind_one_that_is_not_makes_both_durable_before_it_is_answer
 }
 
 #[test]
-fn d_a_disk_whose_cache_is_gone_with_writes_is_refused_and_says_whose_they_are() {
+fn d_disk_whose_cache_is_gone_with_writes_names_their_owner() {
     let mut world = World::new(5, BACK);
     world.write(0, 8192);
     let mut devices = world.devices.clone();
@@ -93,7 +93,7 @@ fn d_a_disk_whose_cache_is_gone_with_writes_is_refused_and_says_whose_they_are()
 }
 
 #[test]
-fn e_a_log_that_was_given_up_is_never_replayed_when_its_device_returns() {
+fn e_given_up_log_is_never_replayed_when_its_device_returns() {
     let mut world = World::new(6, BACK);
     world.write(0, 8192);
     let mut devices = world.devices.clone();
@@ -131,7 +131,7 @@ fn f_a_disk_that_was_changed_without_its_set_comes_back_cold() {
 /// Opening forgot the pages, and was stopped before that was durable: the next opening found a disk that was as
 /// the last had left it, and believed what still was said of them.
 #[test]
-fn f_pages_that_were_given_up_stay_so_when_it_is_stopped_right_after_it_was_opened() {
+fn f_dropped_pages_stay_dropped_after_a_stop_at_the_opening() {
     for is_power in [false, true] {
         let mut world = World::new(8, THROUGH);
         world.write(0, 64 << 10);
@@ -205,7 +205,7 @@ fn i_a_log_that_is_full_makes_writes_wait_and_none_fail() {
 }
 
 #[test]
-fn j_reads_over_log_pages_and_backing_store_are_right_to_the_sector() {
+fn j_reads_over_all_places_are_right_to_the_sector() {
     let mut world = World::new(13, BACK);
     world.write(0, 64 << 10);
     world.flush();
@@ -241,7 +241,7 @@ fn a_page_that_rots_is_read_from_the_backing_store_and_counted() {
 }
 
 #[test]
-fn a_log_that_rots_is_an_error_never_zeros_and_nothing_behind_it_is_destaged() {
+fn rotten_log_is_an_error_and_stops_destaging() {
     let mut world = World::new(15, BACK);
     world.write(0, 4096);
     world.write(8192, 4096);
@@ -263,7 +263,7 @@ fn a_log_that_rots_is_an_error_never_zeros_and_nothing_behind_it_is_destaged() {
 }
 
 #[test]
-fn a_log_that_was_durable_and_is_damaged_is_refused_and_not_taken_for_a_torn_end() {
+fn damaged_durable_log_is_refused_as_no_torn_end() {
     let mut world = World::new(16, BACK);
     for at in 0..6 {
         world.write(at * 8192, 4096);
@@ -277,7 +277,7 @@ fn a_log_that_was_durable_and_is_damaged_is_refused_and_not_taken_for_a_torn_end
 }
 
 #[test]
-fn a_cache_device_that_fails_lets_no_write_be_answered_in_mode_back() {
+fn failed_cache_device_answers_no_write_in_mode_back() {
     let mut world = World::new(17, BACK);
     world.write(0, 4096);
     let bytes = world.devices.cache.bytes();
@@ -296,7 +296,7 @@ fn a_cache_device_that_fails_lets_no_write_be_answered_in_mode_back() {
 }
 
 #[test]
-fn a_cache_device_that_fails_is_gone_round_in_mode_through_and_its_pages_never_come_back() {
+fn failed_cache_device_is_bypassed_and_its_pages_never_return() {
     for seed in 0..20 {
         let mut world = World::with_memory(seed, THROUGH, seed % 4 * (32 << 10));
         for _ in 0..300 {
@@ -327,7 +327,7 @@ fn a_cache_device_that_fails_is_gone_round_in_mode_through_and_its_pages_never_c
 /// A sidecar that was being written when the device failed, without the new generation, let writes go on: pages of
 /// before it would have been believed again.
 #[test]
-fn no_write_goes_round_a_failed_cache_device_before_the_sidecar_says_that_its_pages_are_over() {
+fn bypass_of_a_failed_cache_device_waits_for_the_sidecar() {
     let mut seen = 0;
     for seed in 0..400 {
         let mut world = World::new(seed, Shape { copies: 1, ..BACK });
@@ -399,7 +399,7 @@ fn modes_change_under_load_and_nothing_is_lost() {
 /// An order back to the mode that a disk is in still left what had been held for the other one waiting for ever,
 /// and everything behind it.
 #[test]
-fn a_change_of_mode_that_is_called_off_lets_go_what_was_held_for_it() {
+fn cancelled_mode_change_releases_held_requests() {
     for mode in [Mode::Back, Mode::Through] {
         let other = if mode == Mode::Back { Mode::Through } else { Mode::Back };
         let mut world = World::new(40, Shape { mode, ..BACK });
@@ -446,7 +446,7 @@ fn after_a_kill_nineteen_of_twenty_hits_are_still_hits() {
 }
 
 #[test]
-fn without_population_what_is_there_is_served_and_nothing_new_comes_in() {
+fn no_population_serves_old_pages_and_admits_none() {
     let mut world = World::new(20, THROUGH);
     world.read(0, 32 << 10);
     world.settle_all();
@@ -477,7 +477,7 @@ fn memory_of_every_request_and_run_is_given_back() {
 }
 
 #[test]
-fn epochs_that_end_soon_after_each_other_go_to_the_backing_store_together() {
+fn epochs_that_end_soon_after_each_other_are_one_batch() {
     let mut world = World::new(31, BACK);
     for _ in 0..50 {
         world.write(0, 4096);
@@ -491,7 +491,7 @@ fn epochs_that_end_soon_after_each_other_go_to_the_backing_store_together() {
 }
 
 #[test]
-fn what_is_read_faster_than_the_cache_device_takes_it_does_not_pile_up_in_memory() {
+fn fills_are_bounded_when_reads_outrun_the_cache_device() {
     let shape = Shape { disk_bytes: 24 << 20, ..THROUGH };
     let mut world = World::new_with_cache(32, shape, 64 << 20);
     let step = 32 << 10;
@@ -541,7 +541,7 @@ fn waiting_for_a_flush_sets_no_timer() {
 }
 
 #[test]
-fn pages_come_in_without_waiting_for_a_timer_when_there_is_nothing_but_reads() {
+fn pages_are_admitted_without_a_timer_under_reads_alone() {
     let mut world = World::new(41, Shape { disk_bytes: 8 << 20, ..THROUGH });
     let read = |world: &mut World, pages: std::ops::Range<u64>| {
         for page in pages {

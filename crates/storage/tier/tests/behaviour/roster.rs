@@ -120,7 +120,7 @@ impl Run {
     }
 }
 
-/// What the second disk's backing store has.
+/// Content of the second disk's backing store, as stamps.
 fn alone(devices: &mut Devices, shape: Shape) -> Vec<u64> {
     let mut bytes = vec![0; usize::try_from(shape.disk_bytes).expect("small")];
     devices.of(Place::Backing(1)).read(0, &mut bytes).expect("no fault");
@@ -150,7 +150,7 @@ fn sweep(seed: u64, shape: Shape, steps: usize, stride: usize) -> (usize, usize,
 }
 
 #[test]
-fn a_disk_comes_and_goes_beside_another_and_nothing_of_either_is_lost_wherever_it_is_stopped() {
+fn attach_and_detach_beside_a_disk_lose_nothing_at_any_stop() {
     let (mut points, mut came, mut left) = (0, 0, 0);
     for seed in 0..12 {
         let shape = if seed % 3 == 0 { THROUGH } else { BACK };
@@ -161,7 +161,7 @@ fn a_disk_comes_and_goes_beside_another_and_nothing_of_either_is_lost_wherever_i
 }
 
 #[test]
-fn a_disk_that_left_may_be_had_by_another_set_at_once_and_its_old_one_serves_it_cold() {
+fn detached_disk_moves_to_another_set_and_returns_cold() {
     let mut world = World::new(50, BACK);
     for round in 0..3 {
         world.attach_other().expect("it may come");
@@ -187,7 +187,7 @@ fn a_disk_that_left_may_be_had_by_another_set_at_once_and_its_old_one_serves_it_
 }
 
 #[test]
-fn a_disk_whose_newest_writes_another_set_has_is_refused_when_it_comes() {
+fn disk_with_newer_writes_in_another_set_is_not_attached() {
     let mut world = World::new(51, BACK);
     let mut elsewhere = world.devices.clone();
     elsewhere.cache = Devices::new_set(BACK, [8; 16]).cache;
@@ -202,7 +202,7 @@ fn a_disk_whose_newest_writes_another_set_has_is_refused_when_it_comes() {
 }
 
 #[test]
-fn a_disk_that_cannot_be_marked_as_ours_is_not_served_and_may_come_again() {
+fn disk_that_cannot_be_marked_is_not_served_and_may_retry() {
     let mut world = World::new(52, BACK);
     world.devices.other.1.fail(FaultKind::Flush, None);
     world.attach_other().expect("it may come");

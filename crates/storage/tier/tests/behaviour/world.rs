@@ -1,4 +1,4 @@
-//! One machine, its disks by the model of `faults`, a client, and what it may expect.
+//! A state machine of the tier, its disks by the model of `faults`, a client, and what it may expect.
 
 use std::collections::BTreeMap;
 
@@ -32,10 +32,11 @@ pub struct Devices {
     pub openings: u64,
     /// Numbers of both disks when the last program stopped.
     pub moments: [Option<Moment>; 2],
-    /// What whoever opens next is told of changes of the first backing store. `None` says that nobody wrote to it since
-    /// the last program stopped, which is the most that pages may be believed by.
+    /// Knowledge of changes of the first backing store, given to whoever opens next. `None` says
+    /// that nobody wrote to it since the last program stopped, which is the most that pages may be
+    /// believed by.
     pub since: Option<Since>,
-    /// What whoever opens them gives to blocks in memory.
+    /// Bytes of memory that whoever opens the devices gives to blocks.
     pub memory_bytes: u64,
 }
 
@@ -58,7 +59,7 @@ impl Devices {
         Self::new_of(shape, set, 4 << 20)
     }
 
-    /// The same with so many bytes of cache device.
+    /// New devices with so many bytes of cache device.
     fn new_of(shape: Shape, set: Uuid, device_bytes: u64) -> Self {
         let cache = Disk::new(usize::try_from(device_bytes).expect("small"));
         let size = usize::try_from(shape.disk_bytes).expect("small");
@@ -92,12 +93,12 @@ impl Devices {
         }
     }
 
-    /// What the sidecar says.
+    /// Reads the sidecar of the first disk.
     pub fn said(&mut self) -> Result<Sidecar, faults::StorageError> {
         self.said_of(0)
     }
 
-    /// The same of either disk.
+    /// Reads the sidecar of a disk.
     pub fn said_of(&mut self, disk: u16) -> Result<Sidecar, faults::StorageError> {
         let mut bytes = [0; SIDECAR_BYTES];
         self.of(Place::Sidecar(disk)).read(0, &mut bytes)?;
@@ -281,7 +282,7 @@ impl Media for Direct<'_> {
 #[derive(Debug, Clone)]
 enum Under {
     Read(ReadIo),
-    /// Whether it is durable when it ends.
+    /// A write, and whether it is durable when it ends.
     Write(Place, bool),
     Flush(Place),
     Confirm(u16, u64),
@@ -304,22 +305,22 @@ pub struct World {
     asked: BTreeMap<u64, Request>,
     /// Errors that requests were answered with.
     pub errors: usize,
-    /// What reads were answered with, for whoever wants it.
+    /// Data that reads were answered with, by request, for whoever wants it.
     pub answers: BTreeMap<u64, Vec<u8>>,
     /// Flushes and durable writes that were answered.
     pub flushes: usize,
-    /// Its peers.
+    /// Hosts that hold copies, and the network to them.
     pub ways: super::peers::Ways,
     set: Uuid,
-    /// Of its backing store, where this host is number 0.
+    /// Reservations of the backing store, where this host is number 0.
     pub reservations: faults::Reservations,
-    /// Writes that it refused.
+    /// Number of writes that the backing store refused.
     pub refused: usize,
-    /// What the machine keeps in memory.
+    /// Blocks that the state machine keeps in memory.
     pub kept: Keeper,
     /// No time passes while a peer has something to answer.
     pub is_patient: bool,
-    /// What the second disk may be, and whether it is asked for anything.
+    /// Contents that the second disk may have, and whether it is asked for anything.
     pub other: Oracle,
     pub is_other_asked: bool,
 }
@@ -335,12 +336,12 @@ impl World {
         Self::on(seed, shape, Devices::new(shape))
     }
 
-    /// The same with so many bytes of memory for blocks.
+    /// A world with so many bytes of memory for blocks.
     pub fn with_memory(seed: u64, shape: Shape, bytes: u64) -> Self {
         Self::on(seed, shape, Devices { memory_bytes: bytes, ..Devices::new(shape) })
     }
 
-    /// The same with so many bytes of cache device.
+    /// A world with so many bytes of cache device.
     pub fn new_with_cache(seed: u64, shape: Shape, bytes: u64) -> Self {
         Self::on(seed, shape, Devices::new_of(shape, SET, bytes))
     }
@@ -383,7 +384,7 @@ impl World {
         world
     }
 
-    /// One thing happens: the client asks, an I/O ends, or time passes.
+    /// Lets one thing happen: the client asks, an I/O ends, or time passes.
     pub fn step(&mut self) {
         let choice = self.chance.below(10);
         if choice < 4 && self.asked.len() < self.shape.depth {
@@ -485,14 +486,14 @@ impl World {
         self.event(Event::Turn);
     }
 
-    /// Asks, and more is to come before the machine has its turn.
+    /// Asks; more is to come before the state machine has its turn.
     pub fn gather(&mut self, request: Request) {
         self.oracle_of(request.disk).asked(&request);
         self.asked.insert(request.id.0, request.clone());
         self.handle(Event::Request(request));
     }
 
-    /// The machine has its turn.
+    /// Gives the state machine its turn.
     pub fn ask_nothing(&mut self) {
         self.handle(Event::Turn);
     }
@@ -505,7 +506,7 @@ impl World {
         self.event(Event::Done(IoId(id), result));
     }
 
-    /// What reads ends, and nothing else.
+    /// Ends every I/O under way that reads, and nothing else.
     pub fn end_reads(&mut self) {
         let is_read = |(id, under): (&u32, &Under)| matches!(under, Under::Read(_)).then_some(*id);
         let reads: Vec<u32> = self.under.iter().filter_map(is_read).collect();
@@ -534,23 +535,23 @@ impl World {
         Ok(())
     }
 
-    /// Whether a note is there, which is taken.
+    /// Takes a note, and says whether it was there.
     pub fn take_note(&mut self, note: Note) -> bool {
         let at = self.notes.iter().position(|known| *known == note);
         at.map(|at| self.notes.remove(at)).is_some()
     }
 
-    /// How many requests of a disk wait for their answer.
+    /// Number of requests of a disk that wait for their answer.
     pub fn waiting_of(&self, disk: u16) -> usize {
         self.asked.values().filter(|request| request.disk == disk).count()
     }
 
-    /// How many requests wait for their answer.
+    /// Number of requests that wait for their answer.
     pub fn waiting(&self) -> usize {
         self.asked.len()
     }
 
-    /// Whether an I/O can end, or something arrive.
+    /// True if an I/O can end, or something arrive.
     pub fn is_busy(&self) -> bool {
         !self.under.is_empty() || !self.ways.chances().is_empty()
     }
@@ -751,7 +752,7 @@ impl World {
         self.read_disk(0)
     }
 
-    /// The same of either disk.
+    /// Reads all of a disk.
     pub fn read_disk(&mut self, disk: u16) -> Vec<u8> {
         let step = 16 << 10;
         let mut ids = Vec::new();
@@ -791,7 +792,7 @@ impl World {
             .collect()
     }
 
-    /// One request from its beginning to its answer.
+    /// Makes a request and runs the world until it is answered.
     fn whole(&mut self, op: Op, offset: u64, bytes: u64) -> u64 {
         let request = self.request(op, offset, bytes, false);
         let id = request.id.0;
@@ -836,7 +837,7 @@ impl World {
         assert!(self.notes.contains(&Note::Closed), "{:?}", self.tier.status(0));
     }
 
-    /// Bytes of the driver's and the machine's memory that are in use.
+    /// Number of buffers of the driver that are in use.
     pub fn bufs(&self) -> usize {
         self.bufs.len()
     }

@@ -1,4 +1,4 @@
-//! How a peer comes to hold a copy, and how that copy is kept short.
+//! Joining of a peer: how it gets a complete copy, and how that copy is kept short.
 
 use super::Copies;
 use super::peer::{Kept, KeptStep, State};
@@ -10,13 +10,13 @@ use crate::machine::{Fx, Tier};
 
 /// Bytes that are read and sent at once.
 const STEP_BYTES: u64 = 256 << 10;
-/// With no more than this to go, the log pauses until the peer has it: a few milliseconds.
+/// Remaining bytes from which the log pauses until the peer has them: a few milliseconds.
 const REST_BYTES: u64 = 1 << 20;
-/// Bytes that are given up in one request.
+/// Largest range that is trimmed in one request, in bytes.
 const TRIM_BYTES: u64 = 1 << 30;
 
 impl Tier {
-    /// One peer at a time is sent what the log has, while there are fewer copies than there should be.
+    /// Sends the log to one peer at a time, while there are fewer copies than wanted.
     pub(super) fn pump_join(&mut self, index: u16, fx: &mut Fx) {
         let is_still = self.is_closing || self.is_failed;
         let disk = self.disk(index);
@@ -33,7 +33,8 @@ impl Tier {
         }
         let (first, ends) = (disk.log.first_chunk(), disk.log.ends());
         let (position, seq) = match ends.retired < disk.log.last() {
-            // A copy that lacks groups would be refused as damaged: there is none until the backing store has all.
+            // A copy that lacks groups would be refused as damaged. So no copy is made until the
+            // backing store has all of these groups.
             true if first.first < disk.log.whole_from() => return,
             true => (first.start, first.first),
             false => (ends.position, ends.seq),
@@ -46,7 +47,8 @@ impl Tier {
         self.copy_step(index, number, position, fx);
     }
 
-    /// The next piece of the log goes to the peer; after the last one comes where it begins and ends.
+    /// Sends the next piece of the log to the peer. After the last piece it writes the marks of the
+    /// copy's begin and end.
     fn copy_step(&mut self, index: u16, peer: u8, next: u64, fx: &mut Fx) {
         let geometry = self.geometry;
         let disk = self.disk(index);
@@ -55,7 +57,7 @@ impl Tier {
         if found.is_reading {
             return;
         }
-        // What was retired meanwhile is not needed any more.
+        // Groups that were retired meanwhile are not needed in the copy.
         let (mut next, first, ends) = (next, log.first_chunk(), log.ends());
         if next < first.start {
             next = first.start;
@@ -109,7 +111,8 @@ impl Tier {
         self.time_changed();
     }
 
-    /// What an earlier time may have left behind the end is cut off, and the copy says where it begins.
+    /// Zeroes the block behind the end, to cut off left-overs of earlier times, and writes the
+    /// label with the copy's start.
     fn mark_copy(&mut self, index: u16, peer: u8, fx: &mut Fx) {
         let disk = self.disk(index);
         let found = disk.copies.peer(peer);
@@ -157,7 +160,7 @@ impl Tier {
         }
     }
 
-    /// The log begins later: so do its copies.
+    /// Moves the start of a copy behind the start of the log.
     pub(super) fn pump_kept(&mut self, index: u16, peer: u8, fx: &mut Fx) {
         let disk = self.disk(index);
         let LogChunk { first: seq, start: position, .. } = disk.log.first_chunk();
@@ -180,7 +183,8 @@ impl Tier {
         self.time_changed();
     }
 
-    /// A new label is durable before what lies before it is given up.
+    /// Takes the next step of moving a copy's start. The new label must be durable before anything
+    /// in front of it is trimmed.
     pub(super) fn kept_a_step(&mut self, index: u16, peer: u8, fx: &mut Fx) {
         let found = self.disk(index).copies.peer(peer);
         found.kept.left -= 1;
@@ -212,7 +216,7 @@ impl Tier {
     }
 }
 
-/// The places in a copy's ring of positions from one to another.
+/// Ranges of positions as they lie in a copy's ring: address and bytes.
 fn ranges(mut from: u64, to: u64, capacity: u64) -> Vec<(u64, u32)> {
     let ring = capacity - LABEL_BYTES;
     let mut found = Vec::new();

@@ -1,10 +1,12 @@
-//! Copies of a disk's log on its peers: what goes there, who counts, who is lost.
+//! Copies of a disk's log on its peers: sending, counting and losing them.
 //!
-//! A peer is *copying* while it is sent what the log has already, *holding* once the sidecar names it, and
-//! *leaving* from its loss until the sidecar names it no more. Whoever is holding or leaving has to have a
-//! group before it is answered, so that nothing is answered by a set of copies that the sidecar does not know.
+//! A peer is *copying* while it gets the existing log, *holding* once the sidecar names it, and
+//! *leaving* from its loss until the sidecar does not name it any more. Peers that hold or leave
+//! must have a group before it is answered. So no answer depends on a set of copies that the
+//! sidecar does not know.
 //!
-//! Invariant: no more is acknowledged than all copies hold that the sidecar names, or may still name.
+//! Invariant: nothing is acknowledged unless all copies hold it that the sidecar names, or may
+//! still name.
 
 mod join;
 mod peer;
@@ -22,11 +24,11 @@ use peer::{KeptStep, Peer, State};
 /// Copies of a disk's log.
 #[derive(Debug, Clone)]
 pub(crate) struct Copies {
-    /// How many there are to be in mode back.
+    /// Number of copies wanted in mode back.
     wanted: u8,
-    /// Who may hold one.
+    /// Peers that may hold a copy.
     peers: Vec<Peer>,
-    /// The log pauses while a peer gets the last of it.
+    /// True while the log pauses until a peer has the last of it.
     is_settling: bool,
 }
 
@@ -43,22 +45,24 @@ impl Copies {
         self.peers.iter().filter(|peer| peer.state == State::Holding).count()
     }
 
-    /// Whether there are as many as there are to be.
+    /// Returns true if there are as many copies as wanted.
     pub(super) fn is_enough(&self) -> bool {
         self.holding() >= usize::from(self.wanted)
     }
 
-    /// Whether no group may begin.
+    /// Returns true if no group may begin.
     pub(super) fn is_settling(&self) -> bool {
         self.is_settling
     }
 
-    /// Groups up to this one may be answered, of those that the own cache device has accepted.
+    /// Last group that may be answered, given the last one that this host's cache device has
+    /// accepted.
     pub(super) fn accepted(&self, own: u64) -> u64 {
         ownership::everywhere(own, self.counted().map(|peer| peer.accepted))
     }
 
-    /// Groups up to this one are durable in all copies, of those that are on the own cache device.
+    /// Last group that is durable in all copies, given the last one that is durable on this host's
+    /// cache device.
     pub(super) fn durable(&self, own: u64) -> u64 {
         ownership::everywhere(own, self.counted().map(|peer| peer.durable))
     }
@@ -67,7 +71,7 @@ impl Copies {
         self.peers.iter().filter(|peer| peer.counts())
     }
 
-    /// Peers whose copy is complete, as the sidecar is to name them.
+    /// Peers with a complete copy, as the sidecar must name them.
     pub(super) fn holders(&self) -> Vec<Holder> {
         let complete = |peer: &&Peer| matches!(peer.state, State::Named | State::Holding);
         self.peers.iter().filter(complete).map(|peer| peer.holder.clone()).collect()
@@ -78,7 +82,7 @@ impl Copies {
         self.peers.iter().map(|peer| peer.lag(log)).collect()
     }
 
-    /// Times at which a peer is late.
+    /// Times at which a peer becomes late.
     pub(super) fn due(&self) -> impl Iterator<Item = Nanos> {
         self.peers.iter().filter_map(Peer::due)
     }
@@ -91,7 +95,8 @@ impl Copies {
         &mut self.peers[usize::from(peer)]
     }
 
-    /// Nothing of what is under way to a peer counts any more. One that counts does until the sidecar names it no more.
+    /// Loses a peer: no I/O under way to it counts any more. A peer that counts keeps counting
+    /// until the sidecar does not name it any more.
     fn lose(&mut self, peer: u8) {
         let found = self.peer(peer);
         let before = found.state;
@@ -106,7 +111,8 @@ impl Copies {
         }
     }
 
-    /// The sidecar names whoever has a complete copy. Peers that hold one from now on (`true`), or hold none.
+    /// Records that the sidecar names the peers with complete copies. Returns the peers that now
+    /// hold a copy (true) or hold none (false).
     fn named(&mut self, now: Nanos) -> Vec<(u8, bool)> {
         let mut changed = Vec::new();
         for (number, peer) in (0..).zip(&mut self.peers) {
@@ -126,7 +132,7 @@ impl Copies {
         changed
     }
 
-    /// One of the writes of a group ended at a peer.
+    /// Records the end of one of a group's writes at a peer.
     fn hold(&mut self, peer: u8, seq: u64) {
         let found = self.peer(peer);
         for group in found.groups.iter_mut().filter(|group| group.0 == seq) {
@@ -144,7 +150,7 @@ impl Tier {
         self.disk(index).copies.peer(peer)
     }
 
-    /// Something is known of a peer.
+    /// Handles a change of a peer's connection.
     pub(super) fn peer_event(&mut self, index: u16, peer: u8, event: PeerEvent, fx: &mut Fx) {
         if self.disks[usize::from(index)].is_none() {
             return;
@@ -169,7 +175,7 @@ impl Tier {
         fx.push(Effect::Cut { disk: index, peer });
     }
 
-    /// No peer is asked for anything any more.
+    /// Drops the connections to all peers.
     pub(super) fn cut_off(&mut self, index: u16, fx: &mut Fx) {
         for peer in self.disk(index).copies.numbers() {
             if self.peer(index, peer).is_up {
@@ -178,8 +184,8 @@ impl Tier {
         }
     }
 
-    /// Time passed: whoever made no progress is lost. Whoever had nothing to do is asked for a flush, so that one
-    /// who is gone, and may come back without what he only accepted, does not stay named for long.
+    /// Acts on the time. A peer without progress is lost. An idle peer gets a flush, so that a peer
+    /// which is gone, and may return without what it only accepted, does not stay named for long.
     pub(super) fn tick_copies(&mut self, index: u16, fx: &mut Fx) {
         let now = self.now;
         let Some(Some(disk)) = self.disks.get(usize::from(index)) else { return };
@@ -197,7 +203,7 @@ impl Tier {
         }
     }
 
-    /// Starts an I/O that a peer ends.
+    /// Starts an I/O at a peer.
     pub(super) fn start_peer(&mut self, index: u16, peer: u8, what: PeerIo) -> crate::IoId {
         let now = self.now;
         let found = self.peer(index, peer);
@@ -209,7 +215,7 @@ impl Tier {
         self.ios.start(Io::Peer { disk: index, peer, link, what })
     }
 
-    /// A group goes to the cache device, and to every peer that holds a copy.
+    /// Writes a group to the cache device and to every peer that holds a copy.
     pub(super) fn push_group(
         &mut self,
         index: u16,
@@ -226,7 +232,7 @@ impl Tier {
             }
             let bytes: u64 = from.iter().map(Piece::bytes).sum();
             if position + bytes > found.kept.before + found.capacity - LABEL_BYTES {
-                // What was given up before is still being cut off there.
+                // The ring is full: earlier groups are still being trimmed there.
                 self.cut(index, peer, fx);
                 continue;
             }
@@ -246,7 +252,7 @@ impl Tier {
         self.time_changed();
     }
 
-    /// An I/O for a peer ended, perhaps one of a way that is given up.
+    /// Handles the end of an I/O at a peer, perhaps on a former connection.
     pub(super) fn peer_done(
         &mut self,
         (index, peer, link): (u16, u8, u32),
@@ -297,7 +303,7 @@ impl Tier {
         self.groups_accepted(index, fx);
     }
 
-    /// Copies come, go, and are made durable.
+    /// Advances joining, trimming and flushing of copies.
     pub(super) fn pump_copies(&mut self, index: u16, fx: &mut Fx) {
         if self.disk(index).copies.peers.is_empty() || self.disk(index).is_fenced {
             return;
@@ -313,7 +319,7 @@ impl Tier {
         self.follow_copies(index, fx);
     }
 
-    /// The sidecar is to name whoever has a complete copy, and nobody else.
+    /// Makes the sidecar name exactly the peers with complete copies.
     fn name_holders(&mut self, index: u16, fx: &mut Fx) {
         let now = self.now;
         let disk = self.disk(index);
@@ -341,7 +347,7 @@ impl Tier {
         }
     }
 
-    /// One flush of a copy at a time, if somebody waits for one that would help him.
+    /// Flushes a copy, one flush at a time, if one is waited for and would help.
     fn flush_copy(&mut self, index: u16, peer: u8, fx: &mut Fx) {
         let is_closing = self.is_closing;
         let disk = self.disk(index);
@@ -362,8 +368,9 @@ impl Tier {
         self.time_changed();
     }
 
-    /// A disk that is to have copies is in mode back as long as it has them: with fewer it drains, and its
-    /// writes are answered by the backing store until there are enough again.
+    /// Switches the mode by the number of copies. A disk that wants copies is in mode back while it
+    /// has them. With fewer it drains, and the backing store answers its writes until there are
+    /// enough again.
     fn follow_copies(&mut self, index: u16, fx: &mut Fx) {
         let is_still = self.is_closing || self.is_failed;
         let disk = self.disk(index);
@@ -389,7 +396,7 @@ impl Tier {
     }
 }
 
-/// The parts of what is written at a position of a log, where they lie in a copy's ring.
+/// Splits a group's pieces where a copy's ring wraps around.
 fn in_ring(position: u64, from: &[Piece], capacity: u64) -> Vec<(u64, Vec<Piece>)> {
     let ring = capacity - LABEL_BYTES;
     let mut before = ring - position % ring;

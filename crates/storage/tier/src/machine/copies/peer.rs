@@ -6,39 +6,40 @@ use crate::format::Holder;
 use crate::machine::PAUSE;
 use crate::machine::log::Log;
 
-/// A peer that ends nothing for so long is lost. Our choice: longer than a slow flush, shorter than what a
-/// guest notices.
+/// Time without progress after which a peer is lost. Our choice: longer than a slow flush, shorter
+/// than what a guest notices.
 const PATIENCE: Nanos = Nanos(500_000_000);
 
-/// Where one of a disk's peers stands.
+/// State of one of a disk's peers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// It has no copy that counts.
+    /// The peer has no copy that counts.
     None,
-    /// What the log has is on its way, up to this position.
+    /// The existing log is being sent, up to this position.
     Copying(u64),
-    /// It has all; the log pauses while so many writes mark where the copy begins and ends.
+    /// The peer has all of the log, which pauses while this many writes mark begin and end of the
+    /// copy.
     Marking(u32),
-    /// And is being made durable.
+    /// The copy is being made durable.
     Sealing,
-    /// It is complete; the sidecar is to say so.
+    /// The copy is complete, and the sidecar must name it.
     Named,
-    /// The sidecar says so.
+    /// The sidecar names the peer.
     Holding,
-    /// It is lost; the sidecar is to say so.
+    /// The peer is lost, and the sidecar must not name it any more.
     Leaving,
 }
 
-/// What a label says, and how far the copy was cut off behind it.
+/// Label of a copy, and the progress of trimming in front of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Kept {
     pub(super) number: u64,
     pub(super) position: u64,
     pub(super) seq: u64,
-    /// Where the last label began; what lies between is given up next.
+    /// Position of the former label; bytes up to the present one are trimmed next.
     pub(super) before: u64,
     pub(super) step: KeptStep,
-    /// I/Os of this step that are under way.
+    /// Number of I/Os of this step that are under way.
     pub(super) left: u32,
 }
 
@@ -51,25 +52,26 @@ pub(super) enum KeptStep {
     Trim,
 }
 
-/// One who may hold a copy.
+/// Peer that may hold a copy.
 #[derive(Debug, Clone)]
 pub(super) struct Peer {
     pub(super) holder: Holder,
     pub(super) is_up: bool,
     pub(super) capacity: u64,
     pub(super) state: State,
-    /// Counts ways to it: what ends on an older one says nothing of this.
+    /// Number of the connection. Completions on an older one do not count.
     pub(super) link: u32,
-    /// Groups up to this one are accepted there, and durable.
+    /// Last group that the peer has accepted.
     pub(super) accepted: u64,
+    /// Last group that is durable at the peer.
     pub(super) durable: u64,
-    /// Groups under way: number, I/Os that are left, where in the log it begins.
+    /// Groups under way: number, I/Os left, and position in the log.
     pub(super) groups: VecDeque<(u64, u32, u64)>,
     pub(super) is_flushing: bool,
     pub(super) is_reading: bool,
     pub(super) kept: Kept,
     pub(super) under_way: u32,
-    /// When something last ended there, or began with nothing under way.
+    /// Time of the last completion there, or of the first start with nothing under way.
     pub(super) since: Nanos,
 }
 
@@ -92,12 +94,12 @@ impl Peer {
         }
     }
 
-    /// Whether an answer depends on it.
+    /// Returns true if answers depend on the peer.
     pub(super) fn counts(&self) -> bool {
         matches!(self.state, State::Named | State::Holding | State::Leaving)
     }
 
-    /// Bytes of the log that it lacks.
+    /// Number of bytes of the log that the peer lacks.
     pub(super) fn lag(&self, log: &Log) -> u64 {
         let has_to = match self.state {
             State::None | State::Leaving => log.first_chunk().start,
@@ -107,8 +109,8 @@ impl Peer {
         log.ends().position.saturating_sub(has_to)
     }
 
-    /// When it is to be given up, if nothing ends there before; or asked for a sign of life, if nothing is
-    /// under way.
+    /// Time at which the peer is given up, unless an I/O completes there before; or at which an
+    /// idle peer gets a flush as a sign of life.
     pub(super) fn due(&self) -> Option<Nanos> {
         match self.state {
             _ if self.under_way > 0 => Some(self.since + PATIENCE),

@@ -1,15 +1,16 @@
-//! The memory tier: which blocks the driver keeps in memory, above the pages and below what was written.
+//! Memory tier: the choice of blocks that the driver keeps in memory, above the pages and below the
+//! overlay.
 //!
-//! It decides which *units* of 16 KiB are in and which leaves, by policies of `cache` as pages do; of a unit only those
-//! blocks are kept that were read. Where a block lies, and how many *cells* it takes there, the driver says when it
-//! has put it there ([`crate::Event::Kept`]): compressed sizes are known to it alone. Until then a block counts as one that
-//! is kept as it is.
+//! It chooses which *units* of 16 KiB are in memory and which are evicted, by policies of `cache`
+//! as pages do. Only those blocks of a unit are kept that were read. The driver reports where a
+//! block lies, and how many *cells* it takes, after storing it ([`crate::Event::Kept`]), because it
+//! alone knows compressed sizes. Until then a block counts as uncompressed.
 //!
-//! It refuses: writes (they make what they cover leave, and what is written comes in when it is read), parts of
-//! blocks, and anything that was written since its read was accepted.
+//! It refuses: writes (they drop the blocks that they cover; written blocks are admitted when they
+//! are read), parts of blocks, and blocks that were written since their read was accepted.
 //!
-//! Invariants: what is kept is what a read would find below whatever lies over it; cells that are taken, with those of
-//! blocks on their way, are never more than there are.
+//! Invariants: a kept block equals what a read would find below the overlay. Cells that are taken,
+//! with those of blocks on their way, never exceed the cells that exist.
 
 mod shard;
 #[cfg(test)]
@@ -23,30 +24,32 @@ use super::Fx;
 use crate::event::{Effect, Kept};
 use shard::Shard;
 
-/// Bytes of a cell, by which memory is given out: one in eight of a block, so that compression which saves less
-/// than an eighth saves nothing.
+/// Bytes of a cell, the unit of memory: an eighth of a block, so compression that saves less than
+/// an eighth saves nothing.
 pub const CELL_BYTES: u32 = 512;
-/// Cells of a block that is kept as it is.
+/// Number of cells of an uncompressed block.
 pub const BLOCK_CELLS: u8 = 8;
-/// Blocks of a unit. What a policy and this module know of one is shared by its blocks (`docs/developers/adr/0022-memory-tier.md`).
+/// Number of blocks of a unit. They share what a policy and this module store for it
+/// (`docs/developers/adr/0022-memory-tier.md`).
 const UNIT_BLOCKS: usize = 4;
-/// Cells of a shard, 64 MiB. Each has a policy of its own, which is made anew when more or fewer units fit
-/// ([`Shard::refit`]): that takes milliseconds for one, and would take a second for all of a large memory.
+/// Number of cells of a shard: 64 MiB. Each shard has its own policy, which is rebuilt when more or
+/// fewer units fit ([`Shard::refit`]). That takes milliseconds for one shard, and would take a
+/// second for all of a large memory.
 const SHARD_CELLS: u64 = 1 << 17;
 
-/// A place for blocks that are on their way in, as it was when their read was accepted.
+/// Place for blocks on their way in, as it was when their read was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Opened {
     unit: u64,
     shard: u32,
     place: u32,
     version: u32,
-    /// Which of its blocks may come in.
+    /// Blocks of the unit that may be admitted, one bit each.
     bits: u8,
 }
 
 impl Opened {
-    /// One more block may come in, if it is of the same unit.
+    /// Adds a block, if it belongs to the same unit.
     pub(super) fn add(&mut self, disk: u16, block: u64) -> bool {
         let (unit, bit) = unit_of(disk, block);
         let is_same = unit == self.unit;
@@ -54,7 +57,7 @@ impl Opened {
         is_same
     }
 
-    /// That of a block, of some in the order of their units.
+    /// Place for a block, among places in the order of their units.
     pub(super) fn of(opened: &[Self], disk: u16, block: u64) -> Option<Self> {
         let (unit, bit) = unit_of(disk, block);
         let found = opened.binary_search_by_key(&unit, |opened| opened.unit).ok()?;
@@ -62,34 +65,34 @@ impl Opened {
     }
 }
 
-/// What is in memory, of a disk or of all.
+/// Content of the memory tier, for one disk or for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryStatus {
-    /// Bytes that there are for blocks.
+    /// Bytes available for blocks.
     pub bytes: u64,
-    /// Bytes of blocks that are kept.
+    /// Bytes of kept blocks, uncompressed.
     pub held_bytes: u64,
-    /// Bytes that these take.
+    /// Bytes of memory that these blocks take.
     pub taken_bytes: u64,
-    /// Bytes that the machine takes to know of them, at most.
+    /// Upper bound on the bytes that the state machine uses to track them.
     pub known_by_bytes: u64,
 }
 
-/// Blocks that the driver keeps.
+/// Blocks that the driver keeps in memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
     shards: Vec<Shard>,
     kind: PolicyKind,
-    /// By disk, percent that it may have, where that is not all.
+    /// Shares by disk in percent; 100 if absent.
     shares: Vec<u8>,
-    /// Counts changes of units.
+    /// Number of changes of units.
     version: u32,
-    /// Counts uses of units.
+    /// Number of uses of units.
     uses: u32,
 }
 
 impl Memory {
-    /// So many bytes, all free; with less than a block there is none.
+    /// Creates a memory tier of `bytes`, all free; with less than a block it is off.
     pub(crate) fn new(bytes: u64, kind: PolicyKind) -> Self {
         let cells = bytes / u64::from(CELL_BYTES);
         let cells = if cells < u64::from(BLOCK_CELLS) { 0 } else { cells };
@@ -99,7 +102,7 @@ impl Memory {
         Self { shards: shards.collect(), kind, shares: Vec::new(), version: 0, uses: 0 }
     }
 
-    /// Whether there is any.
+    /// Returns true if there is a memory tier.
     pub(super) fn is_on(&self) -> bool {
         !self.shards.is_empty()
     }
@@ -109,7 +112,7 @@ impl Memory {
         usize::try_from(mixed % self.shards.len() as u64).unwrap_or(0)
     }
 
-    /// A use of the units of these blocks, of each one that is in.
+    /// Records a use of the resident units of these blocks.
     pub(super) fn touch(&mut self, disk: u16, blocks: Range<u64>) {
         if !self.is_on() {
             return;
@@ -122,7 +125,7 @@ impl Memory {
         }
     }
 
-    /// Where a block is. No use of it.
+    /// Place of a block, without counting a use.
     pub(super) fn find(&self, disk: u16, block: u64) -> Option<Kept> {
         if !self.is_on() {
             return None;
@@ -131,7 +134,8 @@ impl Memory {
         self.shards[self.shard_of(unit)].find(unit)?.kept(bit)
     }
 
-    /// Lets the unit of a block in that is about to be read, if its disk may have any. One that is in stays as it is.
+    /// Opens a place for a block that is about to be read, if its disk may have any. A resident
+    /// unit stays as it is.
     pub(super) fn open(&mut self, disk: u16, block: u64, fx: &mut Fx) -> Option<Opened> {
         if !self.is_on() || self.share_of(disk) == 0 {
             return None;
@@ -145,8 +149,9 @@ impl Memory {
         Some(Opened { unit, shard, place, version, bits: 1 << bit })
     }
 
-    /// Whether a block that was read may come to where it was to: nobody wrote to its unit since, that is still in,
-    /// and there is room, which is set aside for [`Memory::kept`].
+    /// Returns true if a block that was read may be stored in its place: its unit was not written
+    /// since, the block is still missing, and there is room. The room is reserved for
+    /// [`Memory::kept`].
     pub(super) fn admit(&mut self, opened: Opened, block: u64, fx: &mut Fx) -> bool {
         let (disk, bit) = (disk_of(opened.unit), bit_of(block));
         let (share, kind) = (self.share_of(disk), self.kind);
@@ -161,7 +166,7 @@ impl Memory {
         true
     }
 
-    /// A block is there. It was not written since it was admitted, or is given up.
+    /// Records a stored block. It is dropped if its unit was written since it was admitted.
     pub(super) fn kept(&mut self, opened: Opened, block: u64, kept: Kept, fx: &mut Fx) {
         let disk = disk_of(opened.unit);
         let shard = &mut self.shards[opened.shard as usize];
@@ -171,7 +176,7 @@ impl Memory {
         }
     }
 
-    /// These blocks are written: they are true no more, and nothing that is on its way into their units is.
+    /// Drops blocks that are written, and blocks of their units that are on their way in.
     pub(super) fn written(&mut self, disk: u16, blocks: Range<u64>, fx: &mut Fx) {
         if !self.is_on() {
             return;
@@ -188,7 +193,8 @@ impl Memory {
         }
     }
 
-    /// Up to so many units leave of a disk of which nothing comes in any more. Whether there are others.
+    /// Evicts up to `most` units of a disk that admits no blocks any more. Returns true if others
+    /// are left.
     pub(super) fn give_up(&mut self, disk: u16, most: usize, fx: &mut Fx) -> bool {
         let mut left = most;
         for shard in &mut self.shards {
@@ -207,7 +213,7 @@ impl Memory {
         self.shares.get(usize::from(disk)).copied().unwrap_or(100)
     }
 
-    /// A disk may have so much of it from now on; what it has beyond leaves as it asks for more.
+    /// Sets the share of a disk. Blocks beyond it are evicted as the disk asks for more.
     pub(super) fn set_share(&mut self, disk: u16, percent: u8) {
         let at = usize::from(disk);
         if self.shares.len() <= at {
@@ -216,13 +222,13 @@ impl Memory {
         self.shares[at] = percent.min(100);
     }
 
-    /// Another policy decides from now on. It learns what is in from the order of the last uses.
+    /// Sets another policy. It learns the resident units in the order of their last uses.
     pub(super) fn set_policy(&mut self, kind: PolicyKind) {
         self.kind = kind;
         self.shards.iter_mut().for_each(|shard| shard.rebuild(kind));
     }
 
-    /// What is there: of one disk, or of all.
+    /// Content of the memory tier: of one disk, or of all.
     pub(super) fn status(&self, disk: Option<u16>) -> MemoryStatus {
         let mut sum = MemoryStatus::default();
         for shard in &self.shards {
@@ -236,13 +242,13 @@ impl Memory {
     }
 }
 
-/// A block's unit, by the policy's number, and which of its blocks it is.
+/// Policy's number of a block's unit, and the block's index in it.
 fn unit_of(disk: u16, block: u64) -> (u64, u8) {
     let number = block / UNIT_BLOCKS as u64;
     (u64::from(disk) << 48 | number, bit_of(block))
 }
 
-/// The units that blocks are of, by their number on the disk.
+/// Units of a range of blocks, by their number on the disk.
 fn units_of(blocks: &Range<u64>) -> Range<u64> {
     blocks.start / UNIT_BLOCKS as u64..blocks.end.div_ceil(UNIT_BLOCKS as u64)
 }

@@ -3,20 +3,21 @@ use cache::{Outcome, Policy, PolicyKind, Slot};
 use super::{BLOCK_CELLS, Fx, Opened, UNIT_BLOCKS, disk_of, page_id};
 use crate::event::{Effect, Kept};
 
-/// A policy is made for so many units as would fill all but this part.
+/// Divisor of the cells that a policy's capacity leaves free.
 const SPARE: u64 = 32;
-/// It is made anew for more when this part is free although it is full.
+/// Divisor of the cells: if that part is free although the policy is full, the policy is rebuilt
+/// for more units.
 const IDLE: u32 = 16;
 
-/// A unit that is in, or was.
+/// Resident unit, or a former one.
 #[derive(Debug, Clone)]
 pub(super) struct Unit {
     unit: u64,
-    /// When it came in, or was last written to: by the count of such changes.
+    /// Number of the change at which it was admitted or last written.
     version: u32,
-    /// When it was used last, by the count of uses.
+    /// Number of the use at which it was used last.
     used: u32,
-    /// Where each of its blocks is, and how many cells that takes: none if it is not there.
+    /// First cell of each of its blocks, and the number of cells; 0 cells for a missing block.
     first: [u32; UNIT_BLOCKS],
     cells: [u8; UNIT_BLOCKS],
     is_in: bool,
@@ -37,26 +38,27 @@ impl Unit {
     }
 }
 
-/// What of a disk is in.
+/// Blocks and cells of a disk.
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
     blocks: u32,
     cells: u32,
 }
 
-/// A part of the memory, and the units in it.
+/// Shard of the memory, and the units in it.
 #[derive(Debug, Clone)]
 pub(super) struct Shard {
     policy: Box<dyn Policy>,
-    /// The place of a unit that is in, by the policy's own.
+    /// Place of each resident unit, by the policy's slot.
     places: Vec<u32>,
     units: Vec<Unit>,
     free: Vec<u32>,
     cells: u32,
-    /// Cells that are taken or set aside, of all and by disk.
+    /// Cells that are taken or reserved.
     taken: u32,
+    /// Blocks and cells by disk.
     held: Vec<Held>,
-    /// Where a disk that has its share is next looked for a unit of its own.
+    /// Unit at which the search for a disk's next victim continues.
     hand: usize,
 }
 
@@ -80,7 +82,7 @@ impl Shard {
         self.cells
     }
 
-    /// Blocks, and cells that they take: of a disk, or of all.
+    /// Number of blocks, and of the cells that they take: of a disk, or of all.
     pub(super) fn held(&self, disk: Option<u16>) -> (u32, u32) {
         let of = |held: &Held| (held.blocks, held.cells);
         match disk {
@@ -91,8 +93,8 @@ impl Shard {
         }
     }
 
-    /// What the units take beside their cells. A policy says of itself that it takes at most 49 bytes for each of
-    /// its slots (`cache::Slab`).
+    /// Upper bound on the memory for tracking units, in bytes. A policy states that it takes at
+    /// most 49 bytes for each of its slots (`cache::Slab`).
     pub(super) fn known_by_bytes(&self) -> u64 {
         let of_policy = 49 * self.policy.slots().min(2 * self.units.len());
         let own = self.units.capacity() * size_of::<Unit>();
@@ -107,7 +109,7 @@ impl Shard {
         self.place(unit).map(|place| &self.units[place as usize])
     }
 
-    /// What is at a place, if nothing there changed since.
+    /// Unit at a place, if it did not change since `version`.
     pub(super) fn at(&self, place: u32, version: u32) -> Option<&Unit> {
         self.units.get(place as usize).filter(|unit| unit.is_in && unit.version == version)
     }
@@ -118,7 +120,7 @@ impl Shard {
         }
     }
 
-    /// Where a unit is, and its version; it comes in as of (version, uses) if it was not.
+    /// Place of a unit, and its version. A missing unit is admitted with the given version and use.
     pub(super) fn open(
         &mut self,
         unit: u64,
@@ -159,7 +161,7 @@ impl Shard {
         (place, version)
     }
 
-    /// A unit left the policy: so do its blocks.
+    /// Drops the blocks of a unit that left the policy.
     fn leave(&mut self, slot: Slot, fx: &mut Fx) {
         let place = self.places[slot.position()];
         self.empty(place, u8::MAX, fx);
@@ -167,7 +169,7 @@ impl Shard {
         self.free.push(place);
     }
 
-    /// These blocks of a unit leave.
+    /// Drops these blocks of a unit.
     fn empty(&mut self, place: u32, bits: u8, fx: &mut Fx) {
         let unit = &mut self.units[place as usize];
         let disk = disk_of(unit.unit);
@@ -193,7 +195,7 @@ impl Shard {
         &mut self.held[at]
     }
 
-    /// These blocks of a unit are written. One that has none left leaves.
+    /// Drops written blocks of a unit. A unit without blocks leaves.
     pub(super) fn written(&mut self, unit: u64, bits: u8, version: u32, fx: &mut Fx) {
         let Some(place) = self.place(unit) else { return };
         self.empty(place, bits, fx);
@@ -206,7 +208,8 @@ impl Shard {
         }
     }
 
-    /// Room for a block as it is: of what a disk may have, and of all. Whether there is.
+    /// Makes room for an uncompressed block: within the disk's share, and in all. Returns false if
+    /// it cannot.
     pub(super) fn make_room(
         &mut self,
         disk: u16,
@@ -227,8 +230,8 @@ impl Shard {
         self.taken + wanted <= self.cells
     }
 
-    /// Lets the unit leave to which the hand comes first of those of a disk: a disk that asks for much
-    /// pollutes itself. Whether there was one with anything in it.
+    /// Evicts the next unit of a disk at the hand: a disk that asks for much pollutes only its own
+    /// share. Returns false if no unit of the disk has blocks.
     pub(super) fn evict_own(&mut self, disk: u16, fx: &mut Fx) -> bool {
         for _ in 0..self.units.len() {
             self.hand = (self.hand + 1) % self.units.len();
@@ -253,7 +256,7 @@ impl Shard {
         self.own(disk).cells -= u32::from(cells);
     }
 
-    /// A block has come to its place. Whether that is still what it was.
+    /// Stores the place of a block. Returns false if its unit changed since.
     pub(super) fn put(&mut self, opened: Opened, bit: u8, kept: Kept) -> bool {
         if self.at(opened.place, opened.version).is_none_or(|unit| unit.has(bit)) {
             return false;
@@ -266,15 +269,16 @@ impl Shard {
         true
     }
 
-    /// How many units fit, if others are like those that are in.
+    /// Number of units that fit, if others are like the resident ones.
     fn fitting(&self) -> usize {
         let room = u64::from(self.cells) * (SPARE - 1) / SPARE;
         let fit = room * self.policy.len() as u64 / u64::from(self.taken.max(1));
         usize::try_from(fit.clamp(1, self.cells.into())).unwrap_or(1)
     }
 
-    /// Makes the policy for as many units as fit by now, and room for so many cells: units that were not used for longest
-    /// leave. A policy has room for a fixed number, and what units take changes with what they hold.
+    /// Rebuilds the policy for as many units as fit by now, with room for `wanted` cells. The least
+    /// recently used units are evicted. A policy has a fixed capacity, but the memory of units
+    /// changes with their content.
     pub(super) fn refit(&mut self, kind: PolicyKind, wanted: u32, fx: &mut Fx) {
         let fit = self.fitting();
         let mut left = self.policy.len();
@@ -290,7 +294,7 @@ impl Shard {
         self.build(kind, fit.max(left));
     }
 
-    /// Another policy for what is in.
+    /// Rebuilds the policy with another kind.
     pub(super) fn rebuild(&mut self, kind: PolicyKind) {
         self.build(kind, self.policy.capacity());
     }
@@ -305,7 +309,7 @@ impl Shard {
         self.policy = policy;
     }
 
-    /// The places of units that are in, that which was not used for longest first.
+    /// Places of resident units, the least recently used first.
     fn by_use(&self) -> Vec<u32> {
         let mut places: Vec<u32> =
             (0..).zip(&self.units).filter(|(_, unit)| unit.is_in).map(|(place, _)| place).collect();

@@ -32,7 +32,7 @@ impl Driven {
         }
     }
 
-    /// What is found there.
+    /// Content of a kept block.
     fn find(&self, disk: u16, block: u64) -> Option<u64> {
         let kept = self.memory.find(disk, block)?;
         let (cells, content) = self.kept[&kept.first];
@@ -164,7 +164,7 @@ fn trace() -> impl Iterator<Item = u64> {
 }
 
 #[test]
-fn whole_units_that_do_not_compress_hit_exactly_as_their_policy_says() {
+fn uncompressed_units_hit_exactly_as_their_policy() {
     for kind in PolicyKind::ALL {
         let mut driven = Driven::new(600 * UNIT_CELLS, kind);
         let mut policy = kind.build(600);
@@ -187,7 +187,7 @@ fn whole_units_that_do_not_compress_hit_exactly_as_their_policy_says() {
 }
 
 #[test]
-fn memory_is_full_whatever_its_blocks_compress_to_and_hits_as_often_as_so_many_pages() {
+fn memory_fills_and_hits_like_a_cache_of_its_compressed_size() {
     // A policy that was made anew knows of its units when they were used last and no more: of all, w-tinylfu loses most by it.
     // A block of each unit, of 1 to 8 cells, which change halfway: what fits is another number of them then.
     for kind in PolicyKind::ALL {
@@ -242,7 +242,7 @@ fn a_disk_with_a_share_pollutes_itself_and_not_its_neighbour() {
 }
 
 #[test]
-fn of_a_disk_that_is_given_up_nothing_is_in_memory_and_of_others_all() {
+fn given_up_disk_has_nothing_in_memory_and_others_all() {
     let mut driven = Driven::new(3 * SHARD_CELLS, PolicyKind::Lru);
     (0..3000).for_each(|block| assert!(!driven.read(0, block, block, 8)));
     (0..3000).for_each(|block| assert!(!driven.read(1, block, block, 8)));

@@ -1,15 +1,16 @@
-//! Blocks of pages: which are served, which are being filled, and which a durable map may call valid.
+//! Blocks of pages: those that are served, those being filled, and those that a durable map may
+//! call valid.
 
 use std::collections::BTreeMap;
 
 use super::{PageIndex, PageKey};
 use crate::format::PAGE_BLOCKS;
 
-/// A block that is served from its slot.
+/// Block that is served from its slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CachedBlock {
     pub(crate) slot: u32,
-    /// Its place in the page.
+    /// Index of the block in its page.
     pub(crate) bit: u16,
     pub(crate) sum: u32,
 }
@@ -21,7 +22,7 @@ impl PageIndex {
         self.find(key).map(|slot| (slot, bit))
     }
 
-    /// The block, if it may be served.
+    /// Block, if it may be served.
     pub(crate) fn served(&self, disk: u16, block: u64) -> Option<CachedBlock> {
         let (slot, bit) = self.place(disk, block)?;
         let state = &self.slots[slot as usize];
@@ -39,8 +40,8 @@ impl PageIndex {
         self.slots[slot as usize].key()
     }
 
-    /// Opens the page of a block to be filled with it, if it is resident and not open to another filler. `open` are
-    /// the filler's slots.
+    /// Opens the page of a block for filling, if it is resident and not open to another filler.
+    /// `open` has the filler's slots.
     pub(crate) fn open_fill(&mut self, disk: u16, block: u64, open: &mut Vec<u32>) {
         let Some((slot, bit)) = self.place(disk, block) else { return };
         let is_ours = open.last() == Some(&slot) || open.contains(&slot);
@@ -55,7 +56,7 @@ impl PageIndex {
         }
     }
 
-    /// Closes slots that were opened to be filled.
+    /// Closes slots that were opened for filling.
     pub(crate) fn close_fills(&mut self, slots: &[u32]) {
         for slot in slots {
             let state = self.slot(*slot);
@@ -64,8 +65,9 @@ impl PageIndex {
         }
     }
 
-    /// Slot and bit where a block with this sum may be written, if its slot is open to the filler and no newer write
-    /// came. `unbacked` is how much of what mode through wrote must be durable before a map tells of it.
+    /// Slot and bit where a block with this checksum may be written, if its slot is open to the
+    /// filler and no newer write came. `unbacked` is the number of mode-through writes that must be
+    /// durable before a map may name it.
     pub(crate) fn fill(
         &mut self,
         (disk, block): (u16, u64),
@@ -85,34 +87,36 @@ impl PageIndex {
         Some((slot, bit))
     }
 
-    /// Ends the filling of some blocks of a slot: those of them that hold what is newest.
+    /// Ends the filling of some blocks of a slot. Returns those that hold the newest bytes.
     pub(crate) fn end_fill(&mut self, slot: u32, bits: u16, flushed: u64) -> u16 {
         let is_lasting = self.key(slot).is_none() || self.is_backed(slot, flushed);
         let state = self.slot(slot);
-        // What the backing store may still lose no durable map may tell of. Where one that may be durable tells of what
-        // the block was before, the next would take this for the same.
+        // A durable map must not name a block that the backing store may still lose. If a map that
+        // may be durable names the block's former bytes, a recovery would take the new bytes for
+        // them, so the block stays invalid.
         let told = if is_lasting { 0 } else { state.mapped };
         let good = bits & state.filling & !told;
         state.filling &= !bits;
         good
     }
 
-    /// Serves these blocks of a slot from now on. Disk of the page, if there is anything to map.
+    /// Serves these blocks of a slot from now on. Returns the disk of the page, if there is
+    /// anything to map.
     pub(crate) fn serve(&mut self, slot: u32, bits: u16) -> Option<u16> {
         let state = self.slot(slot);
         state.valid |= bits;
         state.key().filter(|_| bits != 0).map(|key| key.disk)
     }
 
-    /// Drops what is on its way into a block: a newer write came.
+    /// Drops what is being filled into a block, because a newer write came.
     pub(crate) fn overtake_fill(&mut self, disk: u16, block: u64) {
         if let Some((slot, bit)) = self.place(disk, block) {
             self.slot(slot).filling &= !(1 << bit);
         }
     }
 
-    /// Serves a block no more: the backing store is about to get another. Its slot, if a durable map may call the
-    /// block valid still.
+    /// Stops serving a block, because the backing store is about to get new bytes. Returns its
+    /// slot, if a durable map may still call the block valid.
     pub(crate) fn invalidate(&mut self, disk: u16, block: u64) -> Option<u32> {
         let (slot, bit) = self.place(disk, block)?;
         let state = self.slot(slot);
@@ -120,15 +124,16 @@ impl PageIndex {
         (state.mapped & (1 << bit) != 0).then_some(slot)
     }
 
-    /// Serves a block no more that is being written again into one of these slots.
+    /// Stops serving a block that is being rewritten in one of these slots.
     pub(crate) fn hide(&mut self, disk: u16, block: u64, open: &[u32]) {
         if let Some((slot, bit)) = self.place(disk, block).filter(|(slot, _)| open.contains(slot)) {
             self.slot(slot).valid &= !(1 << bit);
         }
     }
 
-    /// The backing store has a block of the log, durably: it is served where a slot was filled with the same (`filled`,
-    /// by slot), and elsewhere no more. The slot to be mapped.
+    /// Settles a block of the log that is durable on the backing store. It is served if a slot was
+    /// filled with the same bytes (`filled`, by slot), and not served otherwise. Returns the slot
+    /// to be mapped.
     pub(crate) fn settle(
         &mut self,
         disk: u16,
@@ -142,8 +147,8 @@ impl PageIndex {
         Some(slot)
     }
 
-    /// Serves a block no more that was not what its sum says. `false` if the slot does not serve it by now: a block
-    /// that was written while it was read is no error.
+    /// Stops serving a block with a wrong checksum. Returns false if the slot does not serve the
+    /// block by now: a block that was written while it was read is no error.
     pub(crate) fn distrust(&mut self, slot: u32, disk: u16, block: u64) -> bool {
         let (key, bit) = self.page_of(disk, block);
         let state = self.slot(slot);
@@ -154,18 +159,19 @@ impl PageIndex {
         is_wrong
     }
 
-    /// Asks for a map of the slot in the next group. `false` if one was asked for already.
+    /// Asks for a map of the slot in the next group. Returns false if one was asked for already.
     pub(crate) fn want_map(&mut self, slot: u32) -> bool {
         !std::mem::replace(&mut self.slot(slot).is_queued, true)
     }
 
-    /// A map of the slot is wanted no more.
+    /// Withdraws the wish for a map of the slot.
     pub(crate) fn map_taken(&mut self, slot: u32) {
         self.slot(slot).is_queued = false;
     }
 
-    /// Blocks that a map may call valid when so much of what mode through wrote is durable: what the backing store may
-    /// still lose in a power cut is not to be found in a page after it. `None` if no map is needed.
+    /// Blocks that a map may call valid when `flushed` mode-through writes are durable: blocks that
+    /// the backing store may still lose in a power cut must not be in a page after it. `None` if no
+    /// map is needed.
     pub(crate) fn mappable(&self, slot: u32, flushed: u64) -> Option<u16> {
         let state = &self.slots[slot as usize];
         let told = if self.is_backed(slot, flushed) { u16::MAX } else { state.mapped };
@@ -173,19 +179,19 @@ impl PageIndex {
         (bits != 0 || state.mapped != 0).then_some(bits)
     }
 
-    /// A map or a table that calls these blocks valid may become durable.
+    /// Records that a map or a table which calls these blocks valid may become durable.
     pub(crate) fn map_begun(&mut self, slot: u32, bits: u16) {
         self.slot(slot).mapped |= bits;
     }
 
-    /// The map that was asked for is in this group of the pool's log.
+    /// Records that the map is in this group of the pool's log.
     pub(crate) fn map_written(&mut self, slot: u32, bits: u16, seq: u64) {
         self.map_taken(slot);
         self.map_begun(slot, bits);
         self.slot(slot).map_in(seq);
     }
 
-    /// A map is durable: if it is the newest of its slot, none says anything else.
+    /// Records that a map is durable. If it is the newest of its slot, no other map counts.
     pub(crate) fn map_durable(&mut self, slot: u32, seq: u64, bits: u16) {
         let state = self.slot(slot);
         if state.is_newest_map(seq) && state.key().is_some() {
@@ -197,12 +203,13 @@ impl PageIndex {
         Box::new(self.slots[slot as usize].sums)
     }
 
-    /// When the slot's page was used last, by the count of all references.
+    /// Reference count at the last use of the slot's page.
     pub(crate) fn used(&self, slot: u32) -> u32 {
         self.slots[slot as usize].used
     }
 
-    /// Whether less than a quarter of the spare slots is free: those of pages that left are wanted soon.
+    /// Returns true if less than a quarter of the spare slots is free, so that the slots of evicted
+    /// pages are wanted soon.
     pub(crate) fn is_short(&self) -> bool {
         self.free_count * 4 <= self.slots.len() / 32
     }

@@ -1,14 +1,16 @@
-//! Which policy decides on which pages.
+//! Divisions of the pages among policies.
 //!
-//! A disk with a policy of its own has a *part* of the pages to itself: as many as its share says, whether it fills them or
-//! not. All others are in the common part, which is what is left. A policy of `cache` has a fixed capacity and gives a
-//! page up only when it is full, so a part cannot lend pages; in return a disk hits what `cache` says of its policy and
-//! that many pages, whatever the others do.
+//! A disk with a policy of its own has a *division* of the pages: as many as its share says,
+//! whether it fills them or not. All other disks share the common division, which is the rest. A
+//! policy of `cache` has a fixed capacity and evicts a page only when it is full, so a division
+//! cannot lend pages. In return a disk hits what `cache` predicts for its policy and that many
+//! pages, whatever the others do.
 //!
-//! When a part changes its size or its policy, the pages that fit and were used last stay. Those beyond leave first, some
-//! at a time: until they have, the parts are as they were, what is in is served, and nothing comes in. Then parts are made
-//! anew. A policy learns its pages in the order of their last uses: in which order the one before would have
-//! given them up is known only by giving them up.
+//! When a division changes its size or its policy, the most recently used pages that fit stay.
+//! Surplus pages are evicted first, some at a time. Until they are gone the divisions stay as they
+//! were, resident pages are served, and none is admitted. Then the divisions are made anew. A
+//! policy learns its pages in the order of their last uses, because the former policy's order of
+//! eviction is known only by evicting.
 
 use cache::PolicyKind;
 
@@ -17,44 +19,44 @@ use super::part::Part;
 use super::slot::PageKey;
 
 impl PageIndex {
-    /// Another policy decides on the common part.
+    /// Sets another policy for the common division.
     pub(crate) fn set_policy(&mut self, kind: PolicyKind) {
         self.kind = kind;
         self.divide();
     }
 
-    /// A disk has a part of its own and this policy decides there, or it has none.
+    /// Gives a disk a division with this policy, or takes its division away.
     pub(crate) fn set_own_policy(&mut self, disk: u16, kind: Option<PolicyKind>) {
         self.own(disk).policy = kind;
         self.divide();
     }
 
-    /// Of all pages, percent that disks other than this one have to themselves.
+    /// Share of all pages in percent that disks other than `but` have as divisions of their own.
     pub(crate) fn parted_percent(&self, but: u16) -> u32 {
         let others =
             (0..).zip(&self.owned).filter(|(disk, own)| *disk != but && own.policy.is_some());
         others.map(|(_, own)| u32::from(own.share)).sum()
     }
 
-    /// Whether pages leave for parts that are to be made.
+    /// Returns true if surplus pages are being evicted for new divisions.
     pub(crate) fn is_dividing(&self) -> bool {
         !self.surplus.is_empty()
     }
 
-    /// Policy and pages that a disk's own part is to have, if it is to have one.
+    /// Wished policy and number of pages of a disk's own division, if it is to have one.
     fn wished(&self, disk: usize) -> Option<(PolicyKind, usize)> {
         let own = self.owned.get(disk)?;
         Some((own.policy?, (self.capacity * usize::from(own.share) / 100).max(1)))
     }
 
-    /// And the common one.
+    /// Wished policy and number of pages of the common division.
     fn wished_of_common(&self) -> (PolicyKind, usize) {
         let parted = (0..self.owned.len()).filter_map(|disk| self.wished(disk));
         let parted: usize = parted.map(|(_, pages)| pages).sum();
         (self.kind, self.capacity.saturating_sub(parted).max(1))
     }
 
-    /// Sees to it that the parts become what they are to be.
+    /// Starts to bring the divisions to their wished shapes.
     pub(super) fn divide(&mut self) {
         self.surplus.clear();
         let mut own = (0..).zip(&self.owned);
@@ -77,8 +79,8 @@ impl PageIndex {
         }
     }
 
-    /// Up to so many of the pages leave that are beyond what parts are to have, those first that were not used for
-    /// longest; after the last of them the parts are made. What is to be forgotten.
+    /// Evicts up to `most` surplus pages, the least recently used first. After the last one the
+    /// divisions are made. Returns the slots and pages to unmap.
     pub(crate) fn give_up_surplus(&mut self, most: usize) -> Vec<(u32, PageKey)> {
         let mut lost = Vec::new();
         for slot in self.surplus.split_off(self.surplus.len().saturating_sub(most)) {
@@ -93,7 +95,7 @@ impl PageIndex {
         lost
     }
 
-    /// Makes the parts that are not what they are to be, out of the pages that are in: all fit.
+    /// Makes the divisions with new shapes from the resident pages, which all fit.
     fn remake(&mut self) {
         let (kind, pages) = self.wished_of_common();
         self.common = Part::new(kind, pages);
@@ -114,7 +116,7 @@ impl PageIndex {
         }
     }
 
-    /// Slots that hold pages, that which was not used for longest first.
+    /// Slots that hold pages, the least recently used first.
     fn by_use(&self) -> Vec<u32> {
         let resident = (0..).zip(&self.slots).filter(|(_, state)| state.key().is_some());
         let mut order: Vec<(u32, u32)> = resident.map(|(slot, state)| (state.used, slot)).collect();

@@ -2,12 +2,12 @@ use cache::{Outcome, Policy, PolicyKind};
 
 use super::slot::PageKey;
 
-/// Pages of which one policy decides which leaves.
+/// Division of the pages under one policy.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     kind: PolicyKind,
     policy: Box<dyn Policy>,
-    /// The slot of a resident page, by the policy's own.
+    /// Slot of each resident page, by the policy's slot.
     places: Vec<u32>,
 }
 
@@ -17,7 +17,7 @@ impl Part {
         Self { kind, places: vec![0; policy.slots()], policy }
     }
 
-    /// Its policy, and the most pages that it may have.
+    /// Policy, and largest number of pages.
     pub(super) fn shape(&self) -> (PolicyKind, usize) {
         (self.kind, self.capacity())
     }
@@ -30,18 +30,18 @@ impl Part {
         self.policy.len()
     }
 
-    /// Where a page is. No reference.
+    /// Slot of a page, without counting a reference.
     pub(super) fn find(&self, key: PageKey) -> Option<u32> {
         self.policy.find(key.id()).map(|place| self.places[place.position()])
     }
 
-    /// A reference to a page, and where it is; nothing if it is not in.
+    /// References a page. Returns its slot, or `None` if it is not resident.
     pub(super) fn touch(&mut self, key: PageKey) -> Option<u32> {
         self.policy.touch(key.id()).map(|place| self.places[place.position()])
     }
 
-    /// A reference to a page that is not in brings it into this slot. Says which page had to leave for it, and where
-    /// that was.
+    /// References a page that is not resident, which admits it into this slot. Returns the evicted
+    /// page and its slot, if any.
     pub(super) fn enter(&mut self, key: PageKey, slot: u32) -> Option<(u32, PageKey)> {
         let Outcome::Miss { slot: place, evicted } = self.policy.reference(key.id()) else {
             unreachable!("it was not in")
@@ -52,7 +52,7 @@ impl Part {
         lost
     }
 
-    /// Takes a page out, if it is in, and says where it was.
+    /// Removes a page, if it is resident. Returns its slot.
     pub(super) fn remove(&mut self, key: PageKey) -> Option<u32> {
         self.policy.remove(key.id()).map(|place| self.places[place.position()])
     }

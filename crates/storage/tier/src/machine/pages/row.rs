@@ -1,6 +1,6 @@
 use super::slot::{NIL, SlotState};
 
-/// Slots in a row, through links in what is known of each: a slot is in one row at most.
+/// Linked list of slots, by links in their state: a slot is in at most one list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub(super) first: u32,

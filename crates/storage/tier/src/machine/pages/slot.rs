@@ -2,10 +2,10 @@ use cache::PageId;
 
 use crate::format::PAGE_BLOCKS;
 
-/// No slot: the end of a row.
+/// Slot number that means none: the end of a list.
 pub(super) const NIL: u32 = u32::MAX;
 
-/// A page of a disk.
+/// Page of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PageKey {
     pub(crate) disk: u16,
@@ -22,50 +22,52 @@ impl PageKey {
     }
 }
 
-/// What a slot of the cache device holds. There are as many as slots, so each byte counts.
+/// State of a slot of the cache device. There are as many as slots, so each byte counts.
 #[derive(Debug, Clone)]
 pub(super) struct SlotState {
-    /// Which page it holds or held, as `holds` says, by the policy's number: its lower half and its upper.
+    /// Page that the slot holds or held, as `holds` says, by the policy's number: lower half, upper
+    /// half.
     pub(super) page: [u32; 2],
-    /// When the page was used last, by the count of all references.
+    /// Reference count at the last use of the page.
     pub(super) used: u32,
-    /// The pool's group with the newest map of it, by the lower half of its number: as many are never under way.
+    /// Lower half of the number of the pool's group with the newest map of the slot. So many groups
+    /// are never under way, so the half is enough.
     pub(super) map_seq: u32,
-    /// Its neighbours in the row of its disk's pages, or of free slots.
+    /// Neighbours in the list of the disk's pages, or of free slots.
     pub(super) before: u32,
     pub(super) after: u32,
-    /// Which blocks are there and true, below whatever lies over them.
+    /// Valid blocks, below any layer of the overlay.
     pub(super) valid: u16,
     /// Blocks that a map calls valid which may be durable.
     pub(super) mapped: u16,
-    /// Blocks on their way from the backing store that nobody wrote meanwhile.
+    /// Blocks on their way from the backing store that were not written meanwhile.
     pub(super) filling: u16,
-    /// I/Os that use the slot.
+    /// Number of I/Os that use the slot.
     pub(super) pins: u16,
     pub(super) sums: [u32; PAGE_BLOCKS],
     pub(super) holds: Holds,
-    /// Whether somebody fills it.
+    /// True if a filler has opened it.
     pub(super) is_open: bool,
-    /// Whether a map is waiting for the next group.
+    /// True if a map waits for the next group.
     pub(super) is_queued: bool,
 }
 
-// What `docs/developers/adr/0020-tier.md` says of memory.
+// The limit on memory in `docs/developers/adr/0020-tier.md`.
 const _: () = assert!(size_of::<SlotState>() <= 100);
 
-/// What a slot's page is to it.
+/// Relation of a slot to its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Holds {
-    /// Nothing: it is free, or will be when no I/O uses it.
+    /// No page: the slot is free, or will be when no I/O uses it.
     #[default]
     None,
     Page,
-    /// The page left, and that is not durable yet.
+    /// The page was evicted, and that is not durable yet.
     Leaving,
 }
 
 impl SlotState {
-    /// A slot that holds nothing.
+    /// State of a slot that holds nothing.
     pub(super) const FREE: Self = Self {
         page: [0; 2],
         used: 0,
@@ -82,24 +84,24 @@ impl SlotState {
         is_queued: false,
     };
 
-    /// With nothing of a page that it holds, or has to forget.
+    /// State of a slot with this page and no valid blocks.
     pub(super) fn of(key: PageKey, holds: Holds, used: u32) -> Self {
         Self { page: halves(key.id().0), holds, used, ..Self::FREE }
     }
 
-    /// Whose page it holds.
+    /// Page that the slot holds.
     pub(super) fn key(&self) -> Option<PageKey> {
         let [low, high] = self.page;
         let id = PageId(u64::from(high) << 32 | u64::from(low));
         (self.holds == Holds::Page).then(|| PageKey::of(id))
     }
 
-    /// A group of this number has a map of it.
+    /// Records the group of the newest map.
     pub(super) fn map_in(&mut self, seq: u64) {
         [self.map_seq, _] = halves(seq);
     }
 
-    /// Whether none has one that is newer.
+    /// Returns true if this group has the newest map.
     pub(super) fn is_newest_map(&self, seq: u64) -> bool {
         self.map_seq == halves(seq)[0]
     }

@@ -21,12 +21,12 @@ fn read(pages: &mut PageIndex, disk: u16, page: u64) -> bool {
     was_in
 }
 
-/// Where each of these pages is.
+/// Slot of each of these pages.
 fn places(pages: &PageIndex, disk: u16, numbers: u64) -> Vec<Option<u32>> {
     (0..numbers).map(|page| pages.find(PageKey { disk, page })).collect()
 }
 
-/// What is beyond the parts leaves.
+/// Evicts all surplus pages.
 fn divided(pages: &mut PageIndex) {
     while pages.is_dividing() {
         pages.give_up_surplus(3);
@@ -50,7 +50,7 @@ fn a_disk_with_a_share_pollutes_itself_and_not_its_neighbour() {
 }
 
 #[test]
-fn a_share_that_becomes_less_is_given_up_as_the_disk_goes_on_and_nothing_comes_in_at_none() {
+fn shrinking_share_evicts_gradually_and_zero_admits_nothing() {
     let mut pages = pages(PolicyKind::Lru);
     let all = u64::try_from(pages.common.capacity()).expect("few");
     (0..all).for_each(|page| {
@@ -97,8 +97,9 @@ fn another_policy_goes_on_with_the_pages_that_are_in() {
     }
 }
 
-/// What left before it was written down that it had come was not counted: it is not to be forgotten durably,
-/// and only that was counted. A disk that reads everything once has many such pages.
+/// A fault that was: pages that left before it was written down that they had come were not
+/// counted, because only what is to be forgotten durably was counted. A disk that reads everything
+/// once has many such pages.
 #[test]
 fn pages_that_leave_soon_after_they_came_have_left_too() {
     let mut pages = pages(PolicyKind::Lru);
@@ -115,7 +116,7 @@ fn pages_that_leave_soon_after_they_came_have_left_too() {
 
 /// Beside it a neighbour reads everything there is, and the common part is of another policy.
 #[test]
-fn a_disk_with_a_policy_of_its_own_hits_what_that_policy_does_alone_with_its_share() {
+fn own_policy_hits_as_that_policy_alone_with_the_share() {
     for kind in PolicyKind::ALL {
         let mut pages = pages(PolicyKind::Sieve);
         let part = pages.capacity * 40 / 100;
@@ -140,7 +141,7 @@ fn a_disk_with_a_policy_of_its_own_hits_what_that_policy_does_alone_with_its_sha
 }
 
 #[test]
-fn pages_beyond_a_part_leave_some_at_a_time_and_those_that_were_used_last_stay() {
+fn surplus_pages_leave_in_steps_and_recently_used_ones_stay() {
     let mut pages = pages(PolicyKind::Lru);
     let all = u64::try_from(pages.capacity).expect("few");
     (0..all).for_each(|page| {
@@ -172,7 +173,7 @@ fn pages_beyond_a_part_leave_some_at_a_time_and_those_that_were_used_last_stay()
 }
 
 #[test]
-fn a_part_that_changes_its_policy_or_is_given_back_keeps_its_pages_where_they_are() {
+fn division_changes_policy_or_ends_with_its_pages_in_place() {
     for kind in PolicyKind::ALL {
         let mut pages = pages(PolicyKind::Lru);
         pages.set_share(1, 30);
@@ -221,7 +222,7 @@ fn a_disk_that_is_gone_leaves_its_part_to_the_others() {
 }
 
 #[test]
-fn what_was_asked_while_pages_left_holds_and_not_what_was_asked_before() {
+fn newest_order_during_a_division_wins() {
     let mut pages = pages(PolicyKind::Lru);
     let all = u64::try_from(pages.capacity).expect("few");
     (0..all).for_each(|page| {
@@ -276,7 +277,7 @@ fn filled_block_is_served_unless_a_newer_write_came() {
 }
 
 #[test]
-fn block_that_a_durable_map_may_name_is_told_of_before_it_changes() {
+fn block_named_by_a_durable_map_is_unmapped_before_it_changes() {
     let mut pages = pages(PolicyKind::Lru);
     let slot = enter(&mut pages, 0, 0);
     fill_first(&mut pages, slot, 0, None);
@@ -293,7 +294,7 @@ fn block_that_a_durable_map_may_name_is_told_of_before_it_changes() {
 }
 
 #[test]
-fn block_that_the_backing_store_may_lose_is_served_and_not_mapped() {
+fn block_that_backing_may_lose_is_served_but_not_mapped() {
     let mut pages = pages(PolicyKind::Lru);
     let slot = enter(&mut pages, 0, 0);
     fill_first(&mut pages, slot, 0, Some(3));

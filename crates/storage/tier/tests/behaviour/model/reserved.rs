@@ -4,7 +4,7 @@
 
 use super::*;
 
-/// What is kept to then.
+/// Rules that hosts keep to where the proof is a reservation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     /// Whoever takes over preempts the owner so far.
@@ -13,7 +13,7 @@ pub(super) struct Rules {
     checks: bool,
     /// Whoever takes over goes on with a new file as the sidecar.
     renews: bool,
-    /// Where an owner was preempted, who lets go of the disk keeps the reservation.
+    /// Where an owner was preempted, the host that lets go of the disk keeps the reservation.
     stays: bool,
 }
 
@@ -28,7 +28,7 @@ fn number(host: usize) -> u8 {
 }
 
 impl State {
-    /// What the device does with a host's writes.
+    /// True if the device refuses a host's writes.
     pub(super) fn is_refused(&self, host: usize, rules: super::Rules) -> bool {
         rules.by_reservation.is_some() && !self.device.may_write(number(host))
     }
@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    /// It lies in the file that its host has open. Whether it counts is asked then.
+    /// Lets a sidecar land in the file that its host has open. Whether it counts is asked then.
     pub(super) fn sidecar_lands(&mut self, host: usize, sidecar: Sidecar, rules: super::Rules) {
         let rules = rules.by_reservation.expect("asked for then only");
         let is_named = |peer: usize| sidecar.holders.iter().any(|holder| holder.host == set(peer));
@@ -87,7 +87,7 @@ impl State {
         }
     }
 
-    /// One take-over at a time.
+    /// True if a host is taking over: the model has one take-over at a time.
     fn is_taken_over(&self) -> bool {
         let is_it = |role| !matches!(role, Role::Idle | Role::Off | Role::Owner | Role::Leaving);
         self.hosts.iter().any(|host| is_it(host.role))
@@ -173,7 +173,7 @@ fn first() -> State {
     first
 }
 
-/// What can happen after these steps.
+/// Explores everything that can happen after these steps.
 fn explore_after(steps: &[&str], rules: Rules) -> Result<usize, (String, Vec<String>)> {
     let rules = super::Rules { by_reservation: Some(rules), ..ALL };
     let taken = steps.iter().fold(first(), |state, step| {
@@ -223,12 +223,12 @@ const TAKEN_BESIDE_A_SIDECAR: [&str; 10] = [
 ];
 
 #[test]
-fn g_a_reservation_that_is_taken_from_an_owner_which_lives_is_proof_enough() {
+fn g_reservation_taken_from_a_live_owner_is_proof_enough() {
     is_safe(&[]);
 }
 
 #[test]
-fn g_nor_is_anything_lost_in_the_nearest_states_after_such_a_take_over() {
+fn g_no_near_order_after_such_a_take_over_loses_a_write() {
     is_safe(&TAKEN);
     is_safe(&TAKEN_BESIDE_A_SIDECAR);
 }
@@ -244,11 +244,11 @@ fn g_a_sidecar_that_counts_before_the_device_was_asked_is_found() {
 }
 
 #[test]
-fn g_an_owner_that_still_writes_to_the_sidecar_of_the_next_one_is_found() {
+fn g_model_finds_an_old_owner_writing_the_new_sidecar() {
     is_found(&TAKEN_BESIDE_A_SIDECAR, Rules { renews: false, ..EACH }, "lets go");
 }
 
 #[test]
-fn g_a_reservation_that_is_let_go_while_a_preempted_owner_lives_is_found() {
+fn g_model_finds_a_reservation_dropped_too_early() {
     is_found(&TAKEN, Rules { stays: false, ..EACH }, "lets go");
 }
