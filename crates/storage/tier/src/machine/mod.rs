@@ -10,6 +10,7 @@
 //! | `copies` | which peers hold a copy of a log |
 //! | `superblock` | which disks the set has |
 //! | `flusher` | who waits for a flush of the cache device |
+//! | `stirred` | which disks something happened to |
 
 mod batch;
 mod checkpoint;
@@ -38,6 +39,7 @@ mod read;
 mod retire;
 mod roster;
 mod sidecar;
+mod stirred;
 mod superblock;
 mod through;
 mod uncached;
@@ -58,11 +60,13 @@ use chunks::Chunks;
 pub(crate) use disk::{Disk, Wish};
 pub(crate) use epoch::{Epoch, Logged};
 use flusher::Flusher;
-use io::{Io, Slab};
+use io::{Holder, Io, Slab};
+use log::LogId;
 pub(crate) use memory::Memory;
 use pages::PageIndex;
 pub(crate) use pool::Pool;
 use read::ReadRequest;
+use stirred::{DiskTurn, Stirred};
 use write::WriteRequest;
 
 pub use counters::Counters;
@@ -110,6 +114,7 @@ pub struct Tier {
     divides_at: Option<Nanos>,
     /// Whether something may go on.
     is_stirred: bool,
+    stirred: Stirred,
     /// Whether a disk waits until nothing concerns it any more.
     has_settling: bool,
     now: Nanos,
@@ -153,6 +158,7 @@ impl Tier {
             filling: 0,
             divides_at: None,
             is_stirred: true,
+            stirred: Stirred::default(),
             has_settling: false,
             now: Nanos(0),
             wake_at: None,
@@ -169,6 +175,7 @@ impl Tier {
     /// too long, or is not of whole sectors within it: what may be asked is the front end's to check.
     pub fn handle(&mut self, now: Nanos, event: Event, fx: &mut Vec<Effect>) {
         self.now = now;
+        self.mark_concerned(&event);
         match event {
             Event::Request(request) => self.request(request, fx),
             Event::Done(io, result) => self.done(io, result, fx),
@@ -184,6 +191,31 @@ impl Tier {
         // The last read or fill of a disk that leaves stirs nothing else, and nothing may come after it.
         self.is_stirred |= self.has_settling;
         self.set_timer(fx);
+    }
+
+    /// Marks the disks that an event may change anything of.
+    fn mark_concerned(&mut self, event: &Event) {
+        let disk = match event {
+            Event::Request(request) => Some(request.disk),
+            Event::Done(io, Ok(_)) => match self.ios.get(io.0) {
+                // Of the pool's log and of tables no disk knows before they are flushed.
+                Io::Group { log: LogId::Pool, .. } | Io::Table => return,
+                Io::ReadPart { read, .. } | Io::Fill { holder: Holder::Read(read), .. } => {
+                    Some(self.reads.get(*read).disk)
+                }
+                Io::Through { write } | Io::Fill { holder: Holder::Write(write), .. } => {
+                    Some(self.writes.get(*write).request.disk)
+                }
+                io => io.disk(),
+            },
+            // What is in memory is no matter of a turn, and the turn itself is none.
+            Event::Kept(..) | Event::Turn => return,
+            Event::Done(..) | Event::Timer | Event::Order(_) | Event::Peer(..) => None,
+        };
+        match disk {
+            Some(disk) => self.stirred.mark(disk),
+            None => self.stirred.mark_all(),
+        }
     }
 
     /// What happened so far.
@@ -376,14 +408,37 @@ impl Tier {
         self.pump_stage(disk, fx);
     }
 
+    fn turn_of(&mut self, disk: usize, fx: &mut Fx) -> DiskTurn {
+        if self.disks[disk].is_none() {
+            return DiskTurn::default();
+        }
+        let before = fx.len();
+        self.pump_disk(u16::try_from(disk).unwrap_or(u16::MAX), fx);
+        let Some(disk) = &self.disks[disk] else { return DiskTurn::default() };
+        let log = disk.log.ends();
+        let is_moving = disk.stage != disk::Stage::Serving;
+        DiskTurn {
+            // What peers do has times of its own.
+            goes_on: self.is_stirred || fx.len() > before || is_moving || disk.copies.has_peers(),
+            is_moving,
+            has_new: log.accepted > log.flushed,
+            is_waited_for: disk.waits_for(log.flushed, log.accepted, false),
+        }
+    }
+
     fn pump(&mut self, fx: &mut Fx) {
+        if self.is_closing {
+            self.stirred.mark_all();
+        }
         for disk in 0..self.disks.len() {
-            if self.disks[disk].is_some() {
-                self.pump_disk(u16::try_from(disk).unwrap_or(u16::MAX), fx);
+            if self.stirred.has(disk, self.chunks.free(), self.now) {
+                let found = self.turn_of(disk, fx);
+                self.stirred.looked_at(disk, self.chunks.free(), found);
             }
         }
         let settles = |disk: &Disk| disk.stage == disk::Stage::Settling;
-        self.has_settling = self.disks.iter().flatten().any(settles);
+        self.has_settling =
+            self.stirred.is_any_moving() && self.disks.iter().flatten().any(settles);
         self.pump_division();
         self.pump_pool(fx);
         self.pump_checkpoint(fx);
@@ -406,11 +461,13 @@ impl Tier {
         if !std::mem::take(&mut self.is_due_changed) {
             return;
         }
-        let disks = self.disks.iter().flatten().filter_map(Disk::due);
+        let disks = &self.disks;
+        let due_of = |disk: usize| disks[disk].as_ref().and_then(Disk::due);
+        let disks = self.stirred.due(disks.len(), due_of);
         // A group that is due waits for its flush, which is no matter of time: a timer for it would fire at once,
         // again and again.
         let pool = self.pool.since.filter(|_| !self.pool.is_due).map(|since| since + PAUSE);
-        let next = disks.chain(pool).chain(self.divides_at).min();
+        let next = disks.into_iter().chain(pool).chain(self.divides_at).min();
         if let Some(next) = next
             && self.wake_at.is_none_or(|at| next < at)
         {

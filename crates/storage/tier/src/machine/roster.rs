@@ -69,6 +69,7 @@ impl Tier {
         disk.stage = Stage::Coming;
         self.order = self.order.max(order);
         self.disks[usize::from(index)] = Some(disk);
+        self.stirred.mark_all();
         self.stir();
         self.turn(fx);
         self.set_timer(fx);
@@ -124,7 +125,7 @@ impl Tier {
     /// Whether a superblock has something new to say of which disks there are.
     pub(super) fn is_roster_new(&self) -> bool {
         let is_new = |disk: &Disk| matches!(disk.stage, Stage::Listing(_) | Stage::Striking(_));
-        self.disks.iter().flatten().any(is_new)
+        self.stirred.is_any_moving() && self.disks.iter().flatten().any(is_new)
     }
 
     /// A superblock is durable.

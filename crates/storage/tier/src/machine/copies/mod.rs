@@ -43,6 +43,11 @@ impl Copies {
         self.peers.iter().filter(|peer| peer.state == State::Holding).count()
     }
 
+    /// Whether anybody may hold one.
+    pub(super) fn has_peers(&self) -> bool {
+        !self.peers.is_empty()
+    }
+
     /// Whether there are as many as there are to be.
     pub(super) fn is_enough(&self) -> bool {
         self.holding() >= usize::from(self.wanted)
