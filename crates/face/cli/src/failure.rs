@@ -8,7 +8,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use run_store::rundir::RunDirError;
 
 use crate::args::Cli;
-use crate::definition;
 use crate::exit::Exit;
 use crate::hints;
 
@@ -44,10 +43,8 @@ impl Failure {
     /// A definition error that points into its file.
     pub fn from_definition(error: &spec::SpecError) -> Self {
         match error {
-            spec::SpecError::Invalid(invalid) => {
-                Self::new(Exit::Usage, definition::report(invalid))
-            }
-            other => Self::from_error(Exit::Usage, other).hint(definition::help(other)),
+            spec::SpecError::Invalid(invalid) => Self::new(Exit::Usage, invalid.report()),
+            other => Self::from_error(Exit::Usage, other).hint(other.help().map(str::to_owned)),
         }
     }
 

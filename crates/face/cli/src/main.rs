@@ -5,7 +5,6 @@
 mod args;
 mod commands;
 mod deadline;
-mod definition;
 mod door;
 mod exit;
 mod failure;

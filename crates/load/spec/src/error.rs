@@ -1,9 +1,8 @@
+use std::ops::Range;
 use std::path::PathBuf;
 
-use miette::{Diagnostic, NamedSource, SourceSpan};
-
 /// Why a definition could not be had.
-#[derive(Debug, thiserror::Error, Diagnostic)]
+#[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     /// The file could not be read at all.
     #[error("cannot read {what} file {}", path.display())]
@@ -17,13 +16,9 @@ pub enum SpecError {
     },
     /// The text is not a valid definition.
     #[error(transparent)]
-    #[diagnostic(transparent)]
     Invalid(Box<Invalid>),
     /// Two workloads of a tile, from different files, call themselves the same.
     #[error("tile \"{tile}\" has two workloads that are named \"{name}\"")]
-    #[diagnostic(help(
-        "change the name in one of the workload files; results are told apart by it"
-    ))]
     SameName {
         /// The tile's name.
         tile: String,
@@ -42,7 +37,6 @@ pub enum SpecError {
     },
     /// A setting such as `tier.fast.size=366GiB` that is none.
     #[error("the setting \"{setting}\" {reason}")]
-    #[diagnostic(help("write KEY.PATH=VALUE, such as tier.fast.size=366GiB"))]
     Setting {
         /// The setting as given.
         setting: String,
@@ -62,7 +56,6 @@ pub enum SpecError {
         /// The tile.
         tile: String,
         /// The nearest name and all known ones.
-        #[help]
         help: String,
     },
     /// A second place of a configuration's operations that is none.
@@ -75,7 +68,6 @@ pub enum SpecError {
         /// What is wrong with it.
         problem: &'static str,
         /// The nearest pool and all that there are, or what is missing.
-        #[help]
         help: String,
     },
     /// A name that no shipped definition has.
@@ -86,71 +78,69 @@ pub enum SpecError {
         /// The name as given.
         name: String,
         /// The nearest name and all known ones.
-        #[help]
         help: String,
     },
 }
 
-/// A text that is not a valid definition: the first mistake, and all others found with it.
+impl SpecError {
+    /// What to do about it; for a text that is not valid, each mistake has its own.
+    pub fn help(&self) -> Option<&str> {
+        Some(match self {
+            Self::Read { .. } | Self::Invalid(_) | Self::Operations { .. } => return None,
+            Self::SameName { .. } => {
+                "change the name in one of the workload files; results are told apart by it"
+            }
+            Self::Setting { .. } => "write KEY.PATH=VALUE, such as tier.fast.size=366GiB",
+            Self::NotInTile { help, .. }
+            | Self::Second { help, .. }
+            | Self::NotShipped { help, .. } => help,
+        })
+    }
+}
+
+/// A text that is not a valid definition, with all mistakes that were found in it.
 ///
 /// A mistake of form (syntax, type, unknown key) is alone: what comes after it cannot be
 /// read. Mistakes of meaning are all reported at once.
-#[derive(Debug, thiserror::Error, Diagnostic)]
-#[error("{first}")]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", problems[0])]
 pub struct Invalid {
-    /// The file's name and text.
-    #[source_code]
-    pub file: NamedSource<String>,
-    /// The first mistake.
-    pub first: Problem,
-    /// Where it is, in bytes.
-    #[label("here")]
-    pub span: Option<SourceSpan>,
-    /// What to do about it.
-    #[help]
-    pub help: Option<String>,
-    /// The other mistakes.
-    #[related]
-    pub others: Vec<Problem>,
+    /// The file's name.
+    pub name: String,
+    /// What the file holds.
+    pub text: String,
+    /// At least one mistake, in the order of the checks.
+    problems: Vec<Problem>,
 }
 
 impl Invalid {
-    pub(crate) fn new(name: &str, text: &str, mut problems: Vec<Problem>) -> Self {
+    pub(crate) fn new(name: &str, text: &str, problems: Vec<Problem>) -> Self {
         assert!(!problems.is_empty(), "an invalid definition has at least one problem");
-        let first = problems.remove(0);
-        Self {
-            file: NamedSource::new(name, text.to_owned()).with_language("toml"),
-            span: first.span,
-            help: first.help.clone(),
-            first,
-            others: problems,
-        }
+        Self { name: name.to_owned(), text: text.to_owned(), problems }
     }
 
     /// All mistakes, in the order of the checks.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
-        std::iter::once(&self.first).chain(&self.others)
+        self.problems.iter()
     }
 
     /// Line and column of the first mistake, both from 1; none if it has no place.
     pub fn line_and_column(&self) -> Option<(usize, usize)> {
-        let before = self.file.inner().get(..self.span?.offset())?;
+        let before = self.text.get(..self.problems[0].span.as_ref()?.start)?;
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
         Some((before.matches('\n').count() + 1, column))
     }
 }
 
 /// One mistake in a definition.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Diagnostic)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Problem {
     /// What is wrong, with the value seen and the value allowed.
     pub message: String,
     /// Where in the text, in bytes; none for a definition that was not read from a text.
-    #[label("here")]
-    pub span: Option<SourceSpan>,
+    pub span: Option<Range<usize>>,
     /// What to do about it.
-    #[help]
     pub help: Option<String>,
     /// Where in the definition: `action[2].steps[0].read.disk`.
     pub path: String,

@@ -11,7 +11,7 @@ pub(crate) fn explain(error: &toml::de::Error, text: &str) -> Problem {
         let start = span.start.min(end);
         // A mistake in a whole table is shown at its first line.
         let line = text[start..end].find('\n').map_or(end, |newline| start + newline);
-        (start, line - start).into()
+        start..line
     });
     Problem { message, span, help, path: String::new() }
 }

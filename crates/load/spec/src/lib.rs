@@ -31,6 +31,7 @@ mod operation;
 mod placement;
 pub mod plan;
 pub mod replay;
+mod report;
 mod resolve;
 mod schema;
 pub mod shipped;

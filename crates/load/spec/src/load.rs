@@ -130,7 +130,7 @@ pub(crate) fn refuse(name: &str, text: &str, findings: Vec<Finding>) -> Result<(
     let problems = findings
         .into_iter()
         .take(PROBLEMS_MAX)
-        .map(|finding| Problem { span: span(&finding).map(Into::into), ..finding.into_problem() });
+        .map(|finding| Problem { span: span(&finding), ..finding.into_problem() });
     let mut problems: Vec<Problem> = problems.collect();
     if others > 0 {
         let message = format!("{others} more mistakes like these");

@@ -80,9 +80,9 @@ pub fn with_all(name: &str, base: &str, overlays: &[Table]) -> Result<Array, Spe
 fn by_name(problem: Problem, text: &str, (before, after): (&Table, &Table)) -> Problem {
     let path = if problem.path.is_empty() {
         let document = DeTable::parse(text).ok();
-        let place = problem.span.zip(document);
+        let place = problem.span.clone().zip(document);
         place.map_or_else(String::new, |(span, document)| {
-            locate::path_at(&document, span.offset()).to_string()
+            locate::path_at(&document, span.start).to_string()
         })
     } else {
         problem.path.clone()

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
 use tilemark_spec as spec;
 
@@ -12,11 +11,10 @@ use spec::shipped::{self, Shipped};
 use spec::{LadderSpec, SpecError};
 use units::{Bytes, Nanos};
 
+use crate::messages::render;
+
 fn said(error: &SpecError) {
-    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
-    let mut text = String::new();
-    handler.render_report(&mut text, error).expect("renders");
-    assert!(!text.is_empty());
+    assert!(!render(error).is_empty());
 }
 
 /// A shipped file in which some bytes were cut out and others put in.
@@ -141,7 +139,7 @@ proptest! {
     #[test]
     fn every_plan_survives_a_round_trip_through_toml(plan in plan()) {
         let text = toml::to_string(&plan).expect("serialises");
-        let again = spec::load_plan("plan.toml", &text).map_err(miette::Report::new);
+        let again = spec::load_plan("plan.toml", &text).map_err(|error| render(&error));
         prop_assert_eq!(plan, again.expect("loads"));
     }
 }

@@ -8,6 +8,8 @@ use spec::array::{Array, Raid, overlay, with_all};
 use spec::{SpecError, shipped};
 use units::Bytes;
 
+use crate::messages::render;
+
 const BASE: &str = "vnx5500";
 
 fn changed(settings: &[&str]) -> Result<Array, SpecError> {
@@ -16,7 +18,7 @@ fn changed(settings: &[&str]) -> Result<Array, SpecError> {
 }
 
 fn fine(settings: &[&str]) -> Array {
-    changed(settings).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)))
+    changed(settings).unwrap_or_else(|e| panic!("{}", render(&e)))
 }
 
 /// The paths and messages of what is wrong.
@@ -132,7 +134,7 @@ fn what_the_sources_of_the_shipped_arrays_tell_to_lay_over_them_fits() {
     let changed = |name: &str, settings: &[&str]| {
         let overlay = overlay(settings).expect("settings");
         spec::resolve_array_with(name, Path::new(""), &[overlay])
-            .unwrap_or_else(|e| panic!("{name}: {:?}", miette::Report::new(e)))
+            .unwrap_or_else(|e| panic!("{name}: {}", render(&e)))
     };
     changed("vnx5500", &["tier.fast.size=92GiB", "tier.fast.count=2", "tier.fast.raid=raid1"]);
     changed("vnx5500", &["pool.lun1.count=4", "pool.lun2.count=4", "pool.lun3.count=3"]);

@@ -7,6 +7,8 @@ use tilemark_spec as spec;
 use spec::Kind;
 use units::{Bytes, Nanos};
 
+use crate::messages::render;
+
 fn document(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../docs").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -44,7 +46,7 @@ fn all_load(name: &str, kind: Kind, count: usize) {
             Kind::Array => spec::load_array(name, &text).map(drop),
             Kind::Study => spec::load_study(name, &text).map(drop),
         };
-        loaded.unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)));
+        loaded.unwrap_or_else(|error| panic!("{}", render(&error)));
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use miette::{GraphicalReportHandler, GraphicalTheme};
 use tilemark_spec as spec;
 
 use spec::SpecError;
@@ -136,11 +135,15 @@ write = "50us"
 rate = "1GB"
 "#;
 
+/// What a person sees of an error.
 pub fn render(error: &SpecError) -> String {
-    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
-    let mut text = String::new();
-    handler.with_width(100).render_report(&mut text, error).expect("renders");
-    text
+    match error {
+        SpecError::Invalid(invalid) => format!("{}\n", invalid.report()),
+        other => {
+            let hint = other.help().map(|help| format!("hint: {help}\n"));
+            format!("{other}\n{}", hint.unwrap_or_default())
+        }
+    }
 }
 
 /// Makes each mistake alone in a file that is right, and renders what is said about it.
@@ -520,14 +523,13 @@ fn a_call_names_an_endpoint_of_its_workload_and_a_limit_a_kind_of_call() {
         assert!(text.contains(from), "{from}");
         let error =
             spec::load_workload("get.toml", &text.replace(from, to)).expect_err("a mistake");
-        let mut said = String::new();
-        GraphicalReportHandler::new_themed(GraphicalTheme::none())
-            .render_report(&mut said, &error)
-            .expect("renders");
-        said
+        render(&error)
     };
     let slip = said("endpoint = \"page\"", "endpoint = \"pgae\"");
-    assert!(slip.contains("did you mean \"page\"?") && slip.contains("get.toml:"), "{slip}");
+    assert!(
+        slip.contains("did you mean \"page\"?") && slip.contains("in get.toml, line"),
+        "{slip}"
+    );
     let size = said("size = \"64KiB\"", "size = \"17MiB\"");
     assert!(size.contains("is not from 1 B to 16 MiB"), "{size}");
     let limit = said("action = \"visit\"\npercentile", "call = \"got\"\npercentile");

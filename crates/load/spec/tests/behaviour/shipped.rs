@@ -8,8 +8,10 @@ use spec::demand::{self, Demand};
 use spec::{ResolvedTile, shipped};
 use units::Nanos;
 
+use crate::messages::render;
+
 fn tile(name: &str) -> ResolvedTile {
-    shipped::tile(name).unwrap_or_else(|error| panic!("{name}: {:?}", miette::Report::new(error)))
+    shipped::tile(name).unwrap_or_else(|error| panic!("{name}: {}", render(&error)))
 }
 
 fn part(tile: &str, workload: &str) -> Demand {
@@ -34,7 +36,7 @@ fn every_shipped_tile_and_workload_loads() {
         tile(name);
     }
     for name in shipped::workload_names() {
-        shipped::workload(name).unwrap_or_else(|e| panic!("{name}: {:?}", miette::Report::new(e)));
+        shipped::workload(name).unwrap_or_else(|e| panic!("{name}: {}", render(&e)));
     }
 }
 
@@ -44,7 +46,7 @@ fn every_definition_survives_a_round_trip_through_toml() {
         let before = shipped::workload(name).expect("loads");
         let text = toml::to_string(&before).expect("serialises");
         let after = spec::load_workload(name, &text);
-        assert_eq!(before, after.unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e))));
+        assert_eq!(before, after.unwrap_or_else(|e| panic!("{}", render(&e))));
     }
     for name in shipped::tile_names() {
         let before = tile(name).tile;
@@ -73,12 +75,12 @@ fn every_file_in_tiles_is_shipped_and_every_shipped_file_is_there() {
 #[test]
 fn every_shipped_array_loads_under_its_name_and_survives_a_round_trip() {
     for file in shipped::arrays() {
-        let before = shipped::array(file.name)
-            .unwrap_or_else(|e| panic!("{}: {:?}", file.name, miette::Report::new(e)));
+        let before =
+            shipped::array(file.name).unwrap_or_else(|e| panic!("{}: {}", file.name, render(&e)));
         assert_eq!(before.name, file.name);
         let text = toml::to_string(&before).expect("serialises");
         let after = spec::load_array(file.name, &text);
-        assert_eq!(before, after.unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e))));
+        assert_eq!(before, after.unwrap_or_else(|e| panic!("{}", render(&e))));
     }
 }
 

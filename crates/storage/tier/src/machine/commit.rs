@@ -222,13 +222,8 @@ impl Tier {
         }
         let pool = self.pool.log.ends();
         let is_urgent = self.pool.urgent_to > pool.durable && pool.accepted > pool.durable;
-        let disks = self.disks.iter().flatten();
-        let logs = disks.map(|disk| (disk, disk.log.ends()));
-        let is_waited_for =
-            logs.clone().any(|(disk, log)| disk.waits_for(log.flushed, log.accepted, false));
-        let has_new =
-            pool.accepted > pool.durable || logs.clone().any(|(_, log)| log.accepted > log.flushed);
-        if !self.flusher.is_due(is_urgent || is_waited_for, has_new) {
+        let has_new = pool.accepted > pool.durable || self.stirred.has_new();
+        if !self.flusher.is_due(is_urgent || self.stirred.is_waited_for(), has_new) {
             return;
         }
         let mut covers = vec![(LogId::Pool, pool.accepted)];

@@ -10,6 +10,7 @@
 //! | `copies` | the peers that hold a copy of a log |
 //! | `superblock` | the disks of the set |
 //! | `flusher` | the demand for flushes of the cache device |
+//! | `stirred` | the disks that something happened to |
 
 mod batch;
 mod checkpoint;
@@ -38,6 +39,7 @@ mod read;
 mod retire;
 mod roster;
 mod sidecar;
+mod stirred;
 mod superblock;
 mod through;
 mod uncached;
@@ -58,11 +60,13 @@ use chunks::Chunks;
 pub(crate) use disk::{Disk, Wish};
 pub(crate) use epoch::{Epoch, Logged};
 use flusher::Flusher;
-use io::{Io, Slab};
+use io::{Holder, Io, Slab};
+use log::LogId;
 pub(crate) use memory::Memory;
 use pages::PageIndex;
 pub(crate) use pool::Pool;
 use read::ReadRequest;
+use stirred::{DiskTurn, Stirred};
 use write::WriteRequest;
 
 pub use counters::Counters;
@@ -111,6 +115,7 @@ pub struct Tier {
     divides_at: Option<Nanos>,
     /// True if some work may be able to continue.
     is_stirred: bool,
+    stirred: Stirred,
     /// True if a disk waits until nothing under way concerns it.
     has_settling: bool,
     now: Nanos,
@@ -154,6 +159,7 @@ impl Tier {
             filling: 0,
             divides_at: None,
             is_stirred: true,
+            stirred: Stirred::default(),
             has_settling: false,
             now: Nanos(0),
             wake_at: None,
@@ -170,6 +176,7 @@ impl Tier {
     /// is too long, or is not of whole sectors within the disk. The front end must check requests.
     pub fn handle(&mut self, now: Nanos, event: Event, fx: &mut Vec<Effect>) {
         self.now = now;
+        self.mark_concerned(&event);
         match event {
             Event::Request(request) => self.request(request, fx),
             Event::Done(io, result) => self.done(io, result, fx),
@@ -186,6 +193,31 @@ impl Tier {
         // come.
         self.is_stirred |= self.has_settling;
         self.set_timer(fx);
+    }
+
+    /// Marks the disks that an event may concern.
+    fn mark_concerned(&mut self, event: &Event) {
+        let disk = match event {
+            Event::Request(request) => Some(request.disk),
+            Event::Done(io, Ok(_)) => match self.ios.get(io.0) {
+                // No disk depends on the pool's log or on tables before they are flushed.
+                Io::Group { log: LogId::Pool, .. } | Io::Table => return,
+                Io::ReadPart { read, .. } | Io::Fill { holder: Holder::Read(read), .. } => {
+                    Some(self.reads.get(*read).disk)
+                }
+                Io::Through { write } | Io::Fill { holder: Holder::Write(write), .. } => {
+                    Some(self.writes.get(*write).request.disk)
+                }
+                io => io.disk(),
+            },
+            // A turn does nothing with blocks in memory, and a turn concerns no disk by itself.
+            Event::Kept(..) | Event::Turn => return,
+            Event::Done(..) | Event::Timer | Event::Order(_) | Event::Peer(..) => None,
+        };
+        match disk {
+            Some(disk) => self.stirred.mark(disk),
+            None => self.stirred.mark_all(),
+        }
     }
 
     /// Counters so far.
@@ -378,14 +410,37 @@ impl Tier {
         self.pump_stage(disk, fx);
     }
 
+    fn turn_of(&mut self, disk: usize, fx: &mut Fx) -> DiskTurn {
+        if self.disks[disk].is_none() {
+            return DiskTurn::default();
+        }
+        let before = fx.len();
+        self.pump_disk(u16::try_from(disk).unwrap_or(u16::MAX), fx);
+        let Some(disk) = &self.disks[disk] else { return DiskTurn::default() };
+        let log = disk.log.ends();
+        let is_moving = disk.stage != disk::Stage::Serving;
+        DiskTurn {
+            // What peers do has times of its own.
+            goes_on: self.is_stirred || fx.len() > before || is_moving || disk.copies.has_peers(),
+            is_moving,
+            has_new: log.accepted > log.flushed,
+            is_waited_for: disk.waits_for(log.flushed, log.accepted, false),
+        }
+    }
+
     fn pump(&mut self, fx: &mut Fx) {
+        if self.is_closing {
+            self.stirred.mark_all();
+        }
         for disk in 0..self.disks.len() {
-            if self.disks[disk].is_some() {
-                self.pump_disk(u16::try_from(disk).unwrap_or(u16::MAX), fx);
+            if self.stirred.has(disk, self.chunks.free(), self.now) {
+                let found = self.turn_of(disk, fx);
+                self.stirred.looked_at(disk, self.chunks.free(), found);
             }
         }
         let settles = |disk: &Disk| disk.stage == disk::Stage::Settling;
-        self.has_settling = self.disks.iter().flatten().any(settles);
+        self.has_settling =
+            self.stirred.is_any_moving() && self.disks.iter().flatten().any(settles);
         self.pump_division();
         self.pump_pool(fx);
         self.pump_checkpoint(fx);
@@ -408,11 +463,13 @@ impl Tier {
         if !std::mem::take(&mut self.is_due_changed) {
             return;
         }
-        let disks = self.disks.iter().flatten().filter_map(Disk::due);
+        let disks = &self.disks;
+        let due_of = |disk: usize| disks[disk].as_ref().and_then(Disk::due);
+        let disks = self.stirred.due(disks.len(), due_of);
         // A pool group that is due waits for its flush and not for time: its timer would fire at
         // once, again and again.
         let pool = self.pool.since.filter(|_| !self.pool.is_due).map(|since| since + PAUSE);
-        let next = disks.chain(pool).chain(self.divides_at).min();
+        let next = disks.into_iter().chain(pool).chain(self.divides_at).min();
         if let Some(next) = next
             && self.wake_at.is_none_or(|at| next < at)
         {

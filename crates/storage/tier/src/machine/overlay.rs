@@ -53,8 +53,13 @@ pub(crate) fn cover(layers: &mut Layers, layer: Layer) {
 /// Visible layer of each sector, as runs of sectors: first, the one behind the last, and the layer,
 /// `None` if there is none. Empty if the block has no layer at all.
 pub(crate) fn spans(layers: &[Layer], from: u8, to: u8) -> Vec<(u8, u8, Option<Layer>)> {
-    if layers.is_empty() {
-        return Vec::new();
+    match layers {
+        [] => return Vec::new(),
+        // Most blocks were written whole.
+        [.., newest] if from < to && newest.from <= from && to <= newest.to => {
+            return vec![(from, to, Some(*newest))];
+        }
+        _ => {}
     }
     let owner =
         |sector: u8| layers.iter().rev().find(|l| (l.from..l.to).contains(&sector)).copied();

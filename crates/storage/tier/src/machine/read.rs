@@ -325,7 +325,8 @@ impl Tier {
     /// Fills opened pages with blocks from the backing store.
     fn backing_read(&mut self, read: u32, part: Part, sums: &[u32], fx: &mut Fx) {
         let found = self.reads.get(read);
-        let (disk, buf, offset, open) = (found.disk, found.buf, found.offset, found.fills.clone());
+        let (disk, buf, offset, open) =
+            (found.disk, found.buf, found.offset, std::mem::take(&mut found.fills));
         let blocks: Vec<(u64, u32, u32)> = whole_blocks(&part)
             .zip(sums)
             .map(|(block, sum)| {
@@ -333,7 +334,8 @@ impl Tier {
             })
             .collect();
         let holds = self.fill(disk, &blocks, &open, buf, Holder::Read(read), fx);
-        self.reads.get(read).holds += holds;
+        let found = self.reads.get(read);
+        (found.holds, found.fills) = (found.holds + holds, open);
     }
 }
 

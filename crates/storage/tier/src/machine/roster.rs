@@ -74,6 +74,7 @@ impl Tier {
         disk.stage = Stage::Coming;
         self.order = self.order.max(order);
         self.disks[usize::from(index)] = Some(disk);
+        self.stirred.mark_all();
         self.stir();
         self.turn(fx);
         self.set_timer(fx);
@@ -129,7 +130,7 @@ impl Tier {
     /// Returns true if the list of disks changed since the last superblock.
     pub(super) fn is_roster_new(&self) -> bool {
         let is_new = |disk: &Disk| matches!(disk.stage, Stage::Listing(_) | Stage::Striking(_));
-        self.disks.iter().flatten().any(is_new)
+        self.stirred.is_any_moving() && self.disks.iter().flatten().any(is_new)
     }
 
     /// Advances disks after a durable superblock.

@@ -21,6 +21,9 @@ pub const SET: Uuid = [7; 16];
 pub const DISK: Uuid = [3; 16];
 pub const OTHER: Uuid = [4; 16];
 
+/// One of so many turns is compared with one that looks at all disks; to compare takes a copy of the whole state machine.
+const COMPARED_EVERY: u64 = 32;
+
 /// The three devices, which outlive the program, and those of a second disk.
 #[derive(Debug, Clone)]
 pub struct Devices {
@@ -323,6 +326,8 @@ pub struct World {
     /// Contents that the second disk may have, and whether it is asked for anything.
     pub other: Oracle,
     pub is_other_asked: bool,
+    /// Number of turns that the state machine had.
+    turns: u64,
 }
 
 /// Three of four have memory for blocks, from one block to all of the disk.
@@ -379,6 +384,7 @@ impl World {
             is_patient: true,
             other,
             is_other_asked: false,
+            turns: 0,
         };
         world.event(Event::Timer);
         world
@@ -638,9 +644,28 @@ impl World {
         assert!(status.taken_bytes <= most, "{status:?}");
     }
 
+    /// What a turn would do that looks at all disks, and not only at those that something happened to: an order that
+    /// changes nothing has all of them looked at.
+    fn turn_of_all(&self) -> Vec<Effect> {
+        let mut tier = self.tier.clone();
+        let mut effects = Vec::new();
+        if let Some(status) = self.tier.status(0).filter(|_| tier.wants_turn()) {
+            let order = Order::Populate { disk: 0, is_on: status.populates };
+            tier.handle(self.now, Event::Order(order), &mut effects);
+        }
+        tier.handle(self.now, Event::Turn, &mut effects);
+        effects
+    }
+
     fn handle(&mut self, event: Event) {
         let mut effects = Vec::new();
+        self.turns += u64::from(event == Event::Turn);
+        let is_compared = event == Event::Turn && self.turns.is_multiple_of(COMPARED_EVERY);
+        let looks_at_all = is_compared.then(|| self.turn_of_all());
         self.tier.handle(self.now, event, &mut effects);
+        if let Some(wanted) = looks_at_all {
+            assert_eq!(effects, wanted, "a turn passed over a disk of which something could go on");
+        }
         for effect in effects {
             self.effect(effect);
         }

@@ -45,6 +45,11 @@ impl Copies {
         self.peers.iter().filter(|peer| peer.state == State::Holding).count()
     }
 
+    /// Returns true if the disk has peers, which may hold copies.
+    pub(super) fn has_peers(&self) -> bool {
+        !self.peers.is_empty()
+    }
+
     /// Returns true if there are as many copies as wanted.
     pub(super) fn is_enough(&self) -> bool {
         self.holding() >= usize::from(self.wanted)

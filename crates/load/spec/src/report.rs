@@ -1,28 +1,26 @@
-//! Mistakes in definition files, each with its place and the line it is on.
+//! Mistakes in definition files as a person sees them, each with its place and the line it is on.
 
-use miette::Diagnostic;
-use spec::{Invalid, Problem, SpecError};
+use std::ops::Range;
 
-/// All mistakes of a file, the first one first; hints stand below what they are about.
-pub fn report(invalid: &Invalid) -> String {
-    let (name, text) = (invalid.file.name(), invalid.file.inner());
-    let parts: Vec<String> = invalid.problems().map(|problem| part(name, text, problem)).collect();
-    parts.join("\n")
-}
+use crate::error::{Invalid, Problem};
 
-/// What to do about a definition that could not be had.
-pub fn help(error: &SpecError) -> Option<String> {
-    error.help().map(|help| help.to_string())
-}
-
-fn part(name: &str, text: &str, problem: &Problem) -> String {
-    let mut lines = vec![problem.message.clone()];
-    match problem.span.and_then(|span| Excerpt::of(text, span.offset(), span.len())) {
-        Some(excerpt) => lines.extend(excerpt.lines(name)),
-        None => lines.push(format!("  in {name}")),
+impl Invalid {
+    /// All mistakes of the file, the first one first; hints stand below what they are about.
+    pub fn report(&self) -> String {
+        let parts: Vec<String> = self.problems().map(|problem| self.part(problem)).collect();
+        parts.join("\n")
     }
-    lines.extend(problem.help.iter().map(|help| format!("hint: {help}")));
-    lines.join("\n")
+
+    fn part(&self, problem: &Problem) -> String {
+        let mut lines = vec![problem.message.clone()];
+        let excerpt = problem.span.as_ref().and_then(|span| Excerpt::of(&self.text, span));
+        match excerpt {
+            Some(excerpt) => lines.extend(excerpt.lines(&self.name)),
+            None => lines.push(format!("  in {}", self.name)),
+        }
+        lines.extend(problem.help.iter().map(|help| format!("hint: {help}")));
+        lines.join("\n")
+    }
 }
 
 /// The line of a text that holds the beginning of a span.
@@ -34,13 +32,13 @@ struct Excerpt<'a> {
 }
 
 impl<'a> Excerpt<'a> {
-    fn of(text: &'a str, offset: usize, length: usize) -> Option<Self> {
-        let before = text.get(..offset)?;
+    fn of(text: &'a str, span: &Range<usize>) -> Option<Self> {
+        let before = text.get(..span.start)?;
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         let line = before.matches('\n').count() + 1;
         let whole = text.get(start..)?.lines().next().unwrap_or_default();
-        let column = text.get(start..offset)?.chars().count() + 1;
-        let marked = text.get(offset..offset + length).and_then(|span| span.lines().next());
+        let column = text.get(start..span.start)?.chars().count() + 1;
+        let marked = text.get(span.clone()).and_then(|span| span.lines().next());
         let marked = marked.map_or(1, |span| span.chars().count()).max(1);
         (!whole.is_empty()).then_some(Self { line, column, text: whole, marked })
     }
@@ -67,7 +65,7 @@ mod tests {
     fn the_mark_is_below_what_is_wrong() {
         let text = "a = 1\n\tb = \"x\"\n";
         let at = text.find('b').expect("it is there");
-        let excerpt = Excerpt::of(text, at, 1).expect("a place in the text");
+        let excerpt = Excerpt::of(text, &(at..at + 1)).expect("a place in the text");
         assert_eq!(
             excerpt.lines("f.toml"),
             ["  in f.toml, line 2, column 2", "  2 | \tb = \"x\"", "    | \t^"]
@@ -76,7 +74,7 @@ mod tests {
 
     #[test]
     fn an_empty_text_has_nothing_to_show() {
-        assert!(Excerpt::of("", 0, 0).is_none());
-        assert!(Excerpt::of("ä", 1, 1).is_none(), "not the beginning of a letter");
+        assert!(Excerpt::of("", &(0..0)).is_none());
+        assert!(Excerpt::of("ä", &(1..2)).is_none(), "not the beginning of a letter");
     }
 }
