@@ -42,9 +42,10 @@ impl Protocol {
     /// Why this protocol cannot ask `text`; `None` if it can. A workload may be somebody else's,
     /// so it is kept to what the user's address names.
     pub fn refuses(self, text: &str) -> Option<&'static str> {
-        // A dot that is escaped would leave the path of the address, too.
+        // Servers may read an escaped dot or slash as the letter itself.
         let leaves = |part: &str| matches!(part, "." | "..");
         let path = text.split('?').next().unwrap_or_default().to_ascii_lowercase();
+        let path = path.replace("%2f", "/").replace("%5c", "/");
         match self {
             Self::Vm => Some("an operation on a VM is asked nothing"),
             Self::Http if text.is_empty() || text.starts_with('/') => {
@@ -176,6 +177,8 @@ mod tests {
             "a/%2E%2e/x",
             "%2e.",
             "a\\..\\x",
+            "a/..%2Fx",
+            "a%5c..%5cx",
             "a b",
             "a#b",
             "a\r\nHost: x",
