@@ -105,10 +105,8 @@ impl Control {
             // Where the set is does not matter for this: its server has it open.
             match (media.failure(&error, Path::new("the cache"), [(index, &opening)]), error) {
                 (Some(error), _) => error.into(),
-                (None, OpenError::Attach { error, .. }) => {
-                    Refusal { text: error.to_string(), hint: error.hint() }
-                }
-                (None, error) => Refusal { text: error.to_string(), hint: error.hint() },
+                (None, OpenError::Attach { error, .. }) => Refusal::from(error),
+                (None, error) => error.into(),
             }
         })?;
         let held = reserved.clone();

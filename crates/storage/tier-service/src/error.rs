@@ -198,11 +198,12 @@ impl SetError {
 /// Error of a served set as it crosses the control socket: its text, and the way out apart from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{text}")]
+#[serde(from = "Written")]
 pub struct Refusal {
     /// The error in words.
     pub text: String,
     /// Way out, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<Cow<'static, str>>,
 }
 
@@ -229,14 +230,49 @@ impl From<&str> for Refusal {
     }
 }
 
-impl From<SetError> for Refusal {
-    fn from(error: SetError) -> Self {
-        Self { text: error.to_string(), hint: error.hint() }
+/// The text and the hint of an error, so that no conversion forgets the hint.
+macro_rules! refusal_from {
+    ($($error:ty),+) => {
+        $(impl From<$error> for $crate::Refusal {
+            fn from(error: $error) -> Self {
+                Self { text: error.to_string(), hint: error.hint().map(Into::into) }
+            }
+        })+
+    };
+}
+
+pub(crate) use refusal_from;
+
+refusal_from!(SetError, StartError, ExportError, AttachError, OpenError);
+
+/// Error as a server writes it to the control socket. A server that was started before hints were
+/// apart from texts writes one text with both; it may run on while the command is a newer one.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Text(String),
+    Parts { text: String, hint: Option<Cow<'static, str>> },
+}
+
+impl From<Written> for Refusal {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Text(text) => Self { text, hint: None },
+            Written::Parts { text, hint } => Self { text, hint },
+        }
     }
 }
 
-impl From<StartError> for Refusal {
-    fn from(error: StartError) -> Self {
-        Self { text: error.to_string(), hint: error.hint().map(Into::into) }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_older_servers_are_read() {
+        let read = |json| serde_json::from_str::<Refusal>(json).expect("a refusal");
+        assert_eq!(read(r#""no disk is called x""#), Refusal::new("no disk is called x"));
+        let refusal = Refusal::with_hint("too many", "detach one");
+        assert_eq!(read(r#"{"text":"too many","hint":"detach one"}"#), refusal);
+        assert_eq!(read(r#"{"text":"too many"}"#), Refusal::new("too many"));
     }
 }

@@ -108,8 +108,7 @@ impl Control {
         }
         let most = theirs.maximum().min(room.request_bytes_max).min(REQUEST_BYTES_MAX);
         let blocks = BlockSizes::new(theirs.minimum(), theirs.preferred(), most);
-        let export = blocks.and_then(|blocks| Export::new(name, size, blocks, abilities()));
-        let export = export.map_err(Refusal::new)?;
+        let export = blocks.and_then(|blocks| Export::new(name, size, blocks, abilities()))?;
         let shape = Shape::of(&export);
         let (line, far) = Far::new(self.clone(), opening.clone(), other, shape);
         let begun = std::thread::Builder::new().name("far".to_owned()).spawn(move || far.run());

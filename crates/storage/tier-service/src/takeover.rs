@@ -120,12 +120,9 @@ impl TakeOverFailure {
     }
 }
 
-impl From<TakeOverFailure> for Refusal {
-    fn from(error: TakeOverFailure) -> Self {
-        Self { text: error.to_string(), hint: error.hint() }
-    }
-}
+crate::error::refusal_from!(TakeOverFailure);
 
+/// Peers that could not be asked, each behind a semicolon.
 fn listed(unreached: &[String]) -> String {
     unreached.iter().map(|words| format!("; {words}")).collect()
 }

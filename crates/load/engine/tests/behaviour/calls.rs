@@ -48,7 +48,8 @@ fn options() -> Options {
     Options { slice: Nanos::from_millis(20), ..Options::default() }
 }
 
-fn begin(service: &Arc<Service>, options: Options, users: u64, calls: u64) -> Running {
+/// Users who make so many calls of a service together.
+fn callers(service: &Arc<Service>, users: u64, calls: u64) -> EngineInstance<Callers> {
     let shape = InstanceShape {
         instance: InstanceId(0),
         disk_vms: Vec::new(),
@@ -59,7 +60,11 @@ fn begin(service: &Arc<Service>, options: Options, users: u64, calls: u64) -> Ru
     let machine = Callers { users, calls, made: 0 };
     let mut instance = EngineInstance::new(machine, shape, Vec::new());
     instance.services = vec![Arc::clone(service)];
-    start(vec![instance], options).expect("a start")
+    instance
+}
+
+fn begin(service: &Arc<Service>, options: Options, users: u64, calls: u64) -> Running {
+    start(vec![callers(service, users, calls)], options).expect("a start")
 }
 
 /// Everything that a load of so many calls came to, when all were answered.
@@ -316,16 +321,7 @@ fn call_asks_what_its_kind_says() {
     });
     let address = Address::parse(&text, "http").expect("an address");
     let service = Service::reach(address, Duration::from_secs(30)).expect("it listens");
-    let shape = InstanceShape {
-        instance: InstanceId(0),
-        disk_vms: Vec::new(),
-        kinds: 1,
-        actions: 0,
-        groups: 0,
-    };
-    let machine = Callers { users: 1, calls: 3, made: 0 };
-    let mut instance = EngineInstance::new(machine, shape, Vec::new());
-    instance.services = vec![Arc::new(service)];
+    let mut instance = callers(&Arc::new(service), 1, 3);
     instance.asks = vec![Some("items?page=2".to_owned())];
     let running = start(vec![instance], options()).expect("a start");
     for _ in 0..3 {
