@@ -51,6 +51,22 @@ test('a slow answer keeps what was shown', async ({ page }) => {
   await expect(chart(page, 'I/Os a second')).toContainText('writes: IOPS was highest', { timeout: 8000 });
 });
 
+test('shares of sizes that are not known yet are no 0 %', async ({ page }) => {
+  let answer = (): void => {};
+  const held = new Promise<void>((resolve) => (answer = resolve));
+  await page.route('**/overview?*', async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto(`/run/${FINISHED}/workload`);
+  const choice = page.getByRole('group', { name: 'Own choice of sizes and directions' });
+  await expect(choice).toHaveAttribute('aria-busy', 'true');
+  await expect(choice).not.toContainText('%');
+  answer();
+  await expect(choice).toHaveAttribute('aria-busy', 'false');
+  await expect(choice).toContainText('24 %');
+});
+
 test('an answer that says no is shown where it belongs', async ({ page }) => {
   await page.route('**/heatmap*', (route) => route.fulfill({
     status: 400, contentType: 'application/problem+json', body: JSON.stringify({ type: 'about:blank', title: 'no', detail: 'rows: 1 to 240', status: 400 }),
