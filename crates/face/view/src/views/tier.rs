@@ -33,14 +33,15 @@ pub(crate) fn tier(source: &Source, lens: &Lens) -> TierPage {
         })
         .collect();
     let steps = steps(source, lens);
-    let measured = Totals::of(&Scope::summary(source, lens));
     let is_modelled = source.run().is_some_and(|run| run.target.is_simulated());
+    let measured = Totals::of(&Scope::summary(source, lens), is_modelled);
     let is_present = source.has_tier();
+    let told = measured.or_steps(&steps, is_modelled);
     TierPage {
-        sentence: sentence(is_present, &measured, &steps),
+        sentence: sentence(is_present, &told),
         is_present,
         is_modelled,
-        heroes: if is_present { heroes(source, lens, &measured, &steps) } else { Vec::new() },
+        heroes: if is_present { heroes(source, lens, &measured, &told) } else { Vec::new() },
         tiers,
         steps,
     }
@@ -266,10 +267,30 @@ fn step_shares(counts: &TierCounts) -> TierShares {
     }
 }
 
-/// What all tiers did in the measured time of the lens.
+/// Counters that a page tells of: of the tier of its numbers, and of tiers that are stacked with it.
+struct Told {
+    /// Name of the tier; `None` if there is one only, or the counters are those of several side by side.
+    name: Option<String>,
+    counts: TierCounts,
+    stacked: Vec<(String, TierCounts)>,
+}
+
+impl Told {
+    fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or("the tier")
+    }
+}
+
+/// Counters of the measured time of the lens.
+///
+/// A served tier has a part for each disk, side by side: their counters are added up. Tiers of a
+/// simulated array are stacked: misses and destaging of one reach the next, so a sum would count them
+/// twice. There the first one's counters are told, and those of the others beside it.
 #[derive(Default)]
 struct Totals {
     counts: TierCounts,
+    names: Vec<String>,
+    stacked: Vec<TierCounts>,
     backing: Compact,
     observed: Sum,
     hits: Vec<u64>,
@@ -280,11 +301,19 @@ struct Totals {
 }
 
 impl Totals {
-    fn of(scope: &Scope<'_>) -> Self {
+    fn of(scope: &Scope<'_>, is_stacked: bool) -> Self {
         let points = scope.frame.points(SPARK);
         let mut by_point = vec![TierCounts::default(); points.len()];
-        let mut totals = Self::default();
+        let names = scope.source.rollup().tier_names().iter().map(|tier| tier.name.clone());
+        let names: Vec<String> = if is_stacked { names.collect() } else { Vec::new() };
+        let stacked = vec![TierCounts::default(); names.len().saturating_sub(1)];
+        let mut totals = Self { names, stacked, ..Self::default() };
         for row in rows(scope, None) {
+            if is_stacked && row.tier > 0 {
+                let counts = &mut totals.stacked[row.tier as usize - 1];
+                *counts = counts.and_then(row.counts);
+                continue;
+            }
             totals.counts = totals.counts.and_then(row.counts);
             totals.backing.merge(&row.backing_read);
             if let Some(bucket) = scope.frame.flat(row.span, row.bucket) {
@@ -306,27 +335,41 @@ impl Totals {
     }
 
     /// The counters; of a run that has no course of them, those of its steps together.
-    fn or_steps(&self, steps: &[TierSteps]) -> TierCounts {
+    fn or_steps(&self, steps: &[TierSteps], is_stacked: bool) -> Told {
+        let mut told = Told { name: None, counts: self.counts, stacked: Vec::new() };
+        let mut names = self.names.iter().cloned();
         if self.counts.reads + self.counts.writes > 0 {
-            return self.counts;
+            told.name = names.next().filter(|_| !self.stacked.is_empty());
+            told.stacked = names.zip(self.stacked.iter().copied()).collect();
+            return told;
         }
-        let facts = steps.iter().flat_map(|step| &step.tiers);
-        facts.fold(TierCounts::default(), |sum, facts| sum.and_then(facts.counts))
+        for (position, facts) in steps.iter().flat_map(|step| step.tiers.iter().enumerate()) {
+            if !is_stacked || position == 0 {
+                told.counts = told.counts.and_then(facts.counts);
+                continue;
+            }
+            told.name = steps[0].tiers.first().map(|first| first.name.clone());
+            match told.stacked.get_mut(position - 1) {
+                Some((_, counts)) => *counts = counts.and_then(facts.counts),
+                None => told.stacked.push((facts.name.clone(), facts.counts)),
+            }
+        }
+        told
     }
 }
 
 /// Reads served, bytes kept off the backing store, writes accelerated, latency saved.
-fn heroes(source: &Source, lens: &Lens, totals: &Totals, steps: &[TierSteps]) -> Vec<TierHero> {
-    let counts = totals.or_steps(steps);
+fn heroes(source: &Source, lens: &Lens, totals: &Totals, told: &Told) -> Vec<TierHero> {
+    let counts = &told.counts;
     let note = match (lens.time, lens.step) {
         (Some(_), _) => "in the chosen time",
         (None, Some(_)) => "in the measured time of the step",
         (None, None) => "in all measured time",
     };
     vec![
-        served(&counts, totals, note),
-        kept_off(&counts, totals, note),
-        accelerated(source, &counts, totals, note),
+        served(told, totals, note),
+        kept_off(counts, totals, note),
+        accelerated(source, counts, totals, note),
         saved(totals, note),
     ]
 }
@@ -343,11 +386,12 @@ fn shares(parts: &[u64], wholes: &[u64]) -> Vec<Option<f64>> {
     pairs.map(|(part, whole)| (*whole > 0).then(|| ratio(*part, *whole))).collect()
 }
 
-fn served(counts: &TierCounts, totals: &Totals, note: &str) -> TierHero {
+fn served(told: &Told, totals: &Totals, note: &str) -> TierHero {
+    let counts = &told.counts;
     let share = ratio(counts.read_hits, counts.reads);
     let is_enough = counts.reads >= ENOUGH;
     TierHero {
-        label: "reads served by the tier".to_owned(),
+        label: format!("reads served by {}", told.name()),
         text: match is_enough {
             true => format!("{} ({})", percent(share), count(counts.read_hits, "read")),
             false => few(counts.reads, "read"),
@@ -426,20 +470,21 @@ fn saved(totals: &Totals, note: &str) -> TierHero {
     }
 }
 
-fn sentence(is_present: bool, totals: &Totals, steps: &[TierSteps]) -> String {
+fn sentence(is_present: bool, told: &Told) -> String {
     if !is_present {
         return "No acceleration tier took part in this run.".to_owned();
     }
-    let counts = totals.or_steps(steps);
+    let counts = &told.counts;
     if counts.reads + counts.writes < ENOUGH {
         return words::too_few(counts.reads + counts.writes);
     }
     let reads = match counts.reads {
-        0 => "No reads met the tier".to_owned(),
+        0 => format!("No reads met {}", told.name()),
         reads => format!(
-            "{} of {} came from the tier",
+            "{} of {} came from {}",
             percent(ratio(counts.read_hits, reads)),
-            count(reads, "read")
+            count(reads, "read"),
+            told.name()
         ),
     };
     let writes = match (counts.writes, counts.writes_absorbed) {
@@ -458,5 +503,13 @@ fn sentence(is_present: bool, totals: &Totals, steps: &[TierSteps]) -> String {
         0 => "nothing was evicted in measured time".to_owned(),
         _ => format!("{evicted} were evicted in measured time"),
     };
-    format!("{reads}, {writes}, and {room}.")
+    let stacked =
+        told.stacked.iter().filter(|(_, counts)| counts.reads > 0).map(|(name, counts)| {
+            let share = percent(ratio(counts.read_hits, counts.reads));
+            format!(
+                " Of {} that reached {name} {share} came from there.",
+                count(counts.reads, "read")
+            )
+        });
+    format!("{reads}, {writes}, and {room}.{}", stacked.collect::<String>())
 }

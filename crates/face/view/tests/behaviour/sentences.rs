@@ -263,6 +263,31 @@ fn a_tier_says_what_came_from_it() {
     assert!(page.is_present);
 }
 
+/// What misses and is destaged meets the memory behind the tier: added up it would count twice.
+#[test]
+fn stacked_tiers_are_not_added_up() {
+    let mut run = SMALL.run();
+    run.target.kind = "simulated".to_owned();
+    for step in run.steps.iter_mut().take(1) {
+        with_tier(step);
+        let memory = TierFacts {
+            name: "read memory".to_owned(),
+            counts: TierCounts { reads: 200, read_hits: 50, writes: 490, ..TierCounts::default() },
+            ..TierFacts::default()
+        };
+        step.model.as_mut().expect("just set").tiers.push(memory);
+    }
+    let source = Source::in_memory(run, Arc::new(SMALL.rollup()));
+    let page = model::tier(&source, &Lens::default());
+    assert_eq!(
+        page.sentence,
+        "90 % of 1,000 reads came from near, it answered 98 % of 500 writes, and 3 MiB were evicted \
+         in measured time. Of 200 reads that reached read memory 25 % came from there."
+    );
+    assert_eq!(page.heroes[0].text, "90 % (900 reads)");
+    assert_eq!(page.heroes[2].text, "98 % (490 writes)");
+}
+
 #[test]
 fn what_the_action_that_broke_waited_for_is_not_told_of_another() {
     let mut run = SMALL.run();
