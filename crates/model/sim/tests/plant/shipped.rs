@@ -56,3 +56,17 @@ fn every_shipped_array_answers_all_requests_of_one_and_two_tiles() {
         }
     }
 }
+
+/// FVP, which this array follows, delivers a write to the storage in less than a second.
+#[test]
+fn host_flash_destages_within_a_second() {
+    let array = spec::shipped::array("host-flash").expect("it is shipped");
+    let instances = tiles(2);
+    let plant = Plant::new(&PlantPlan { array: &array, instances: &instances, seed: 1 });
+    let run = run(plant.expect("it fits"), loads(&instances), 10);
+    let tier = &run.facts.tiers[0].counts;
+    assert!(tier.write_hit_bytes > 16 << 20, "{tier:?}");
+    assert!(tier.destaged_bytes > 0, "{tier:?}");
+    // A tenth of what came in during ten seconds.
+    assert!(tier.dirty_bytes_max < tier.write_hit_bytes / 10, "{tier:?}");
+}
