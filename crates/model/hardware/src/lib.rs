@@ -10,7 +10,7 @@
 //! in when a component is made), bytes of data.
 //!
 //! Invariants: every job is answered exactly once; a component has at most one alarm pending
-//! per server, however many jobs wait; times are whole nanoseconds; ids are dense; the same
+//! per server, however many jobs wait (a [`Link`] may have a few that came too early); times are whole nanoseconds; ids are dense; the same
 //! jobs at the same times give the same answers, bit for bit. A component can only name parts
 //! added before it, so the wiring has no cycles.
 //!
@@ -26,6 +26,7 @@ mod delay;
 mod effects;
 mod error;
 mod hdd;
+mod lane;
 mod limit;
 mod link;
 mod network;
@@ -40,6 +41,7 @@ mod table;
 mod usage;
 mod variation;
 mod watch;
+mod wire;
 mod write_back;
 
 pub use array::{Array, Volume};
@@ -52,7 +54,7 @@ pub use effects::ModelEffects;
 pub use error::ParameterError;
 pub use hdd::{Hdd, HddParameters, HddPreset, Order, SeekCurve, SeekTimes};
 pub use limit::{LimitParameters, QueueLimit};
-pub use link::{Link, LinkParameters, LinkPreset};
+pub use link::Link;
 pub use network::{Network, Traffic};
 pub use part::{Alarm, Component, Job, Outbox, PartId, StreamId, Ticket};
 pub use raid::{Raid, RaidLevel, RaidParameters};
@@ -65,6 +67,7 @@ pub use table::{Table, TableLoop, TableParameters};
 pub use usage::{Meter, Usage};
 pub use variation::Variation;
 pub use watch::Watched;
+pub use wire::{LinkParameters, LinkPreset};
 pub use write_back::{
     Mirrored, SsdBuffer, SsdBufferContent, SsdBufferParameters, WriteBack, WriteBackCounts,
     WriteBackParameters,

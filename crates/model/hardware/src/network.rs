@@ -1,37 +1,35 @@
-use std::collections::VecDeque;
-
+use state_machine::Slab;
 use units::Nanos;
 
 use crate::error::{Check, ParameterError};
-use crate::link::LinkParameters;
+use crate::lane::Lane;
 use crate::part::{Component, Job, Outbox, PartId, Ticket};
 use crate::usage::{Meter, Usage};
+use crate::wire::LinkParameters;
 
-/// A switched network between hosts: each has one port, whose rate and latency are those of a
-/// link, and the switch between them never blocks.
+/// A switched network between hosts: each has one port, whose rate, latency and frames are those
+/// of a link, and the switch between them never blocks.
 ///
 /// A job is a message of `length` bytes with [`Network::way`] for an address, whatever its
-/// operation; it is answered when its last byte has arrived. Messages leave a port and enter
-/// one in the order they were sent. A port that receives takes the bytes as they come
-/// (cut-through), so that a message alone takes its bytes' time once. Messages without bytes
-/// take the latency, behind what was sent before.
+/// operation; it is answered when its last byte has arrived. Messages share the port they leave
+/// by and the port they come to, frame by frame ([`Lane`]). A port that receives takes the bytes
+/// as they come (cut-through): a message is on both ports from the start and has arrived when
+/// both are through with it, so that alone it takes its bytes' time once. Messages without bytes
+/// take the latency.
 #[derive(Debug)]
 pub struct Network {
     parameters: LinkParameters,
     ports: Vec<Port>,
+    messages: Slab<Message>,
     meter: Meter,
 }
 
-/// The connection of a host to the switch.
-#[derive(Debug, Default)]
+/// The connection of a host to the switch, with the places of messages.
+#[derive(Debug)]
 struct Port {
-    /// Times at which the last byte sent so far will have left, and the last to be received will
-    /// have come.
-    sent_at: Nanos,
-    received_at: Nanos,
+    sending: Lane<u32>,
+    receiving: Lane<u32>,
     traffic: Traffic,
-    /// On their way to this port: when each arrives, and what of its job the answer needs.
-    arriving: VecDeque<(Nanos, Message)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +37,10 @@ struct Message {
     from: PartId,
     ticket: Ticket,
     length: u32,
+    /// Port it leaves by.
+    sender: u32,
+    /// Ports that are not through with it: 2, 1 or none.
+    ports: u8,
 }
 
 /// Bytes and times of a host's port.
@@ -61,17 +63,20 @@ impl Network {
     ///
     /// When the rate is not a number above zero, or the number of hosts is out of range.
     pub fn new(parameters: LinkParameters, hosts: u32) -> Result<Self, ParameterError> {
-        let (check, rate) = (Check("network"), parameters.rate);
-        let is_rate = rate.is_finite() && rate > 0.0;
-        check.that(is_rate, "rate", format!("{rate} B/s"), "above 0 B/s and finite")?;
-        check.that(
+        parameters.check("network")?;
+        Check("network").that(
             (1..=1 << 16).contains(&hosts),
             "hosts",
             hosts,
             "at least 1 and at most 65536",
         )?;
-        let ports = (0..hosts).map(|_| Port::default()).collect();
-        Ok(Self { parameters, ports, meter: Meter::new(2 * hosts) })
+        let port = |host: u32| Port {
+            sending: Lane::new(parameters.latency, 2 * host),
+            receiving: Lane::new(parameters.latency, 2 * host + 1),
+            traffic: Traffic::default(),
+        };
+        let (ports, meter) = ((0..hosts).map(port).collect(), Meter::new(2 * hosts));
+        Ok(Self { parameters, ports, messages: Slab::new(), meter })
     }
 
     /// The address of messages from one host to another, both counted from 0.
@@ -85,39 +90,65 @@ impl Network {
     }
 }
 
+impl Network {
+    /// One of a message's two ports is through with it.
+    fn port_done(&mut self, now: Nanos, place: u32, out: &mut Outbox) {
+        let message = &mut self.messages[place];
+        message.ports -= 1;
+        if message.ports == 0 {
+            let Message { from, ticket, length, .. } = self.messages.remove(place);
+            self.meter.leave(now, length);
+            out.answer_to(from, ticket, Ok(()));
+        }
+    }
+
+    fn wake_sender(&mut self, now: Nanos, host: usize, out: &mut Outbox) {
+        self.ports[host].sending.wake(now);
+        while let Some(place) = self.ports[host].sending.pop(now) {
+            self.port_done(now, place, out);
+        }
+    }
+}
+
 impl Component for Network {
     fn accept(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
         self.meter.enter(now);
-        let (from, to) = ((job.offset >> 32) as usize, (job.offset & 0xffff_ffff) as usize);
-        let (bytes, span) = (
-            u64::from(job.length),
-            Nanos::from_secs_f64(f64::from(job.length) / self.parameters.rate),
-        );
-        let sender = &mut self.ports[from];
-        sender.sent_at = sender.sent_at.max(now).saturating_add(span);
-        sender.traffic.sent_bytes += bytes;
-        sender.traffic.sending += span;
-        let left = sender.sent_at;
-        let receiver = &mut self.ports[to];
-        receiver.received_at = receiver.received_at.saturating_add(span).max(left);
-        receiver.traffic.received_bytes += bytes;
-        receiver.traffic.receiving += span;
-        let at = receiver.received_at.saturating_add(self.parameters.latency);
-        if receiver.arriving.is_empty() {
-            out.wake_at(at, u32::try_from(to).expect("the lower half of an address"));
-        }
+        let (sender, to) = ((job.offset >> 32) as usize, (job.offset & 0xffff_ffff) as usize);
+        let (bytes, wire) = (u64::from(job.length), self.parameters.wire_time(job.length));
         let Job { from, ticket, length, .. } = job;
-        receiver.arriving.push_back((at, Message { from, ticket, length }));
+        let number = u32::try_from(sender).expect("the upper half of an address");
+        let place =
+            self.messages.insert(Message { from, ticket, length, sender: number, ports: 2 });
+        let port = &mut self.ports[sender];
+        port.traffic.sent_bytes += bytes;
+        port.traffic.sending += wire;
+        // Without an alarm: the receiving port asks for it when it is through first. That saves
+        // an event of each message.
+        port.sending.send(now, wire, place);
+        let port = &mut self.ports[to];
+        port.traffic.received_bytes += bytes;
+        port.traffic.receiving += wire;
+        port.receiving.send(now, wire, place);
+        port.receiving.arm(out);
     }
 
     fn wake(&mut self, now: Nanos, tag: u32, out: &mut Outbox) {
-        let arriving = &mut self.ports[tag as usize].arriving;
-        let (_, message) = arriving.pop_front().expect("an alarm has its message");
-        if let Some((at, _)) = arriving.front() {
-            out.wake_at(*at, tag);
+        let host = (tag / 2) as usize;
+        if tag.is_multiple_of(2) {
+            self.wake_sender(now, host, out);
+            return self.ports[host].sending.arm(out);
         }
-        self.meter.leave(now, message.length);
-        out.answer_to(message.from, message.ticket, Ok(()));
+        self.ports[host].receiving.wake(now);
+        while let Some(place) = self.ports[host].receiving.pop(now) {
+            let sender = self.messages[place].sender as usize;
+            self.wake_sender(now, sender, out);
+            let is_sent = self.messages[place].ports == 1;
+            self.port_done(now, place, out);
+            if !is_sent {
+                self.ports[sender].sending.arm(out);
+            }
+        }
+        self.ports[host].receiving.arm(out);
     }
 
     /// The servers are the two directions of each port; their busy time counts bytes already

@@ -115,6 +115,9 @@ pub struct IoCpu {
     /// For each further 8 KiB begun (default 0).
     #[serde(default)]
     pub per_8k: Nanos,
+    /// For each frame that its data fill, with [`Link::frame`] (default 0).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub per_frame: Nanos,
     /// For each further copy of a write (default 0), see [`Local::copies`].
     #[serde(default)]
     pub per_copy: Nanos,
@@ -149,6 +152,15 @@ pub struct Link {
     /// Time a message takes beside its bytes, each way; overrides the kind's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Nanos>,
+    /// Most that a frame carries; I/Os on a connection send theirs in turn. Default by kind:
+    /// 1500 B for Ethernet (its MTU, with the headers of IP and TCP; jumbo frames have 9000 B),
+    /// 2112 B for Fibre Channel (FC-FS), 256 B for NVMe. Needs a kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<Bytes>,
+    /// Bytes of the protocol before the data of each I/O (default 0, at most 64 KiB): 48 for
+    /// iSCSI (RFC 7143), about 128 for NFS (RFC 1813).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub header: Bytes,
     /// Connections, at least 1 (default 1), used in turn by virtual disk.
     #[serde(default = "one")]
     pub count: u32,

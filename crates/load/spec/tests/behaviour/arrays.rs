@@ -98,6 +98,17 @@ fn mistakes_name_the_key_of_the_overlay() {
 }
 
 #[test]
+fn frame_fits_the_kind_of_link() {
+    let kinds = ["link.kind=ethernet-10g", "link.frame=9000B", "link.header=48B"];
+    assert_eq!(fine(&kinds).link.and_then(|link| link.frame), Some(Bytes::new(9000)));
+    let of = |settings: &[&str]| wrong(settings).into_iter().map(|(path, _)| path);
+    let paths = of(&["link.frame=9000B", "link.header=65KiB"]).collect::<Vec<_>>();
+    assert_eq!(paths, ["link.frame", "link.header"], "Fibre Channel carries 2,112 B");
+    let streams = ["link.kind={ remove = true }", "link.rate=100MB", "link.frame=1500B"];
+    assert_eq!(of(&streams).collect::<Vec<_>>(), ["link.frame"], "no headers are known");
+}
+
+#[test]
 fn a_setting_that_is_none_is_refused() {
     for bad in ["", "tier", "=3", "tier..size=3", "a b=3", "tier.fast\n=3", "[x]=3", "a#=1"] {
         let error = overlay(&[bad]).expect_err(bad);

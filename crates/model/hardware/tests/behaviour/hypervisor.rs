@@ -154,6 +154,22 @@ fn ios_of_random_cost_wait_for_cores_as_m_m_c() {
 }
 
 #[test]
+fn jumbo_frames_lower_the_cost_of_large_ios() {
+    let jumbo = IoCost {
+        per_io: Nanos(1000),
+        per_8k: Nanos(10),
+        per_frame: Nanos(100),
+        frame_data: 8960,
+        ..IoCost::default()
+    };
+    let usual = IoCost { frame_data: 1460, ..jumbo };
+    let of = |cost: IoCost, length| cost.of(&request(Operation::Read, length)).0;
+    assert_eq!((of(usual, 65536), of(jumbo, 65536)), (1070 + 4500, 1070 + 800));
+    assert_eq!((of(usual, 1), of(jumbo, 1), of(jumbo, 0)), (1100, 1100, 1000));
+    assert_eq!(of(IoCost { frame_data: 0, ..jumbo }, 65536), 1070, "a link without frames");
+}
+
+#[test]
 fn busy_guests_do_not_delay_ios_but_ios_take_their_cores() {
     let cost = IoCost { per_io: Nanos::from_micros(50), ..IoCost::default() };
     let (busy, mut site) = run(guest(1, 4000.0, 0.0, 8), 4, cost, 20);

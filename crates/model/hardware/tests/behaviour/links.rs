@@ -16,12 +16,15 @@ fn behind(link: LinkParameters, shape: Shape, users: u32) -> crate::support::Out
 }
 
 #[test]
-fn an_idle_link_adds_bytes_over_rate_and_latency_both_ways() {
+fn idle_link_adds_its_frames_and_latency_both_ways() {
     for preset in LinkPreset::ALL {
         let link = preset.parameters();
         for reads in [0.0, 1.0] {
             let shape = Shape { length: 65536, reads, ..Shape::READ_4K };
-            let exact = 65536.0 / link.rate + 2.0 * link.latency.as_secs_f64() + 1e-6;
+            let (data, overhead) = (f64::from(link.frame_data), f64::from(link.frame_overhead));
+            let wire_rate = link.rate * (data + overhead) / data;
+            let wire = (65536.0 + (65536.0 / data).ceil() * overhead) / wire_rate;
+            let exact = wire + 2.0 * link.latency.as_secs_f64() + 1e-6;
             let outcome = behind(link, shape, 1);
             let gap = (outcome.mean - exact).abs();
             assert!(gap < 2e-9, "{}: {} is not {exact}", preset.name(), outcome.mean);
@@ -33,10 +36,33 @@ fn an_idle_link_adds_bytes_over_rate_and_latency_both_ways() {
 fn a_full_link_carries_its_rate_and_each_direction_its_own() {
     let link = LinkPreset::Ethernet1.parameters();
     let one_way = Shape { length: 65536, ..Shape::READ_4K };
-    assert_within(0.01, behind(link, one_way, 16).rate * 65536.0, 121.6e6, "1 GbE, bytes/s");
+    assert_within(0.01, behind(link, one_way, 16).rate * 65536.0, 118.7e6, "1 GbE, bytes/s");
     let both = Shape { reads: 0.5, ..one_way };
     let found = behind(link, both, 64).rate * 65536.0;
-    assert!(found > 1.8 * 121.6e6, "duplex carries {found} B/s");
+    assert!(found > 1.8 * 118.7e6, "duplex carries {found} B/s");
+    let jumbo = LinkPreset::Ethernet1.with_frame(9000);
+    assert_within(0.01, behind(jumbo, one_way, 16).rate * 65536.0, 123.9e6, "jumbo, bytes/s");
+}
+
+/// Story: links sent whole I/Os, so that 8 KiB waited for all of 1 MiB.
+#[test]
+fn small_read_takes_turns_with_large_ones() {
+    let small = Shape { length: 8192, ..Shape::READ_4K };
+    let large = Shape { length: 1 << 20, ..Shape::READ_4K };
+    let users = |users| Arrivals::Closed { users, think: Nanos::ZERO };
+    for flows in [1, 4] {
+        let mut array = Array::new();
+        let time = ServiceTime::Constant(Nanos::from_micros(1));
+        let store = array.add(Station::new(64, time, None).unwrap());
+        let entry = array.add(Link::new(LinkPreset::Fc8.parameters(), store).unwrap());
+        let loads = vec![Load::new(1, large, users(flows)), Load::new(2, small, users(1))];
+        let outcome = drive(array, entry, loads, Seconds(0.5));
+        let times = &outcome.loads[1].answered;
+        let mean = times.iter().map(|(_, time)| time.as_secs_f64()).sum::<f64>();
+        let mean = mean / times.len() as f64;
+        let exact = 8192.0 / 800e6 * f64::from(flows + 1) + 11e-6;
+        assert_within(0.03, mean, exact, "own frames, and as many of each other flow");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::closed_forms::OpenLoad;
 use crate::support::{Arrivals, Load, Shape, assert_mean_is, assert_within, shape};
 
 /// 10 MB in a second and 20 us on the way.
-const SLOW: LinkParameters = LinkParameters { rate: 10e6, latency: Nanos::from_micros(20) };
+const SLOW: LinkParameters = LinkParameters::stream(10e6, Nanos::from_micros(20));
 const BYTES: u32 = 10_000;
 /// Seconds that a message takes on the wire.
 const SPAN: f64 = 1e-3;
@@ -71,11 +71,24 @@ fn two_hosts_that_send_to_one_share_its_port() {
     assert_within(0.01, sent.ways[0].0 + sent.ways[1].0, 2000.0, "nothing is shared");
 }
 
+/// Shared frame by frame, the mean depends on the mean length only: `M/G/1-PS` is that of `M/M/1`
+/// (Kleinrock 1976, section 4.4).
 #[test]
-fn messages_at_random_wait_as_m_d_1() {
-    let exact = OpenLoad { arrivals: 700.0, service: SPAN }.m_d_1() + 20e-6;
+fn messages_at_random_wait_as_shared_processors() {
+    let exact = OpenLoad { arrivals: 700.0, service: SPAN }.m_m_1() + 20e-6;
     let arrivals = Arrivals::Poisson(700.0);
-    assert_mean_is(exact, "M/D/1", |seed| send(&[(0, 1)], arrivals, seed, 60).ways[0].1);
+    assert_mean_is(exact, "M/D/1-PS", |seed| send(&[(0, 1)], arrivals, seed, 60).ways[0].1);
+}
+
+/// Ports that share differently: two messages leave host 0, and one of them meets three others.
+#[test]
+fn busier_of_two_ports_decides() {
+    let sent = send(&[(0, 1), (0, 2), (3, 2), (1, 2)], ONE, 1, 20);
+    let into_busy: f64 = sent.ways[1..].iter().map(|(rate, _)| rate).sum();
+    assert_within(0.05, into_busy, 1000.0, "three share a port");
+    assert!(sent.ways[0].0 > 400.0, "at least a half of its port: {:?}", sent.ways);
+    let all: f64 = sent.ways[..2].iter().map(|(rate, _)| rate).sum();
+    assert!(all <= 1001.0, "host 0 sends no more than its rate: {:?}", sent.ways);
 }
 
 #[test]
@@ -95,7 +108,7 @@ fn every_byte_is_counted_where_it_leaves_and_where_it_comes() {
 
 #[test]
 fn a_network_that_cannot_work_is_refused() {
-    let stopped = LinkParameters { rate: 0.0, latency: Nanos::ZERO };
+    let stopped = LinkParameters::stream(0.0, Nanos::ZERO);
     let error = Network::new(stopped, 4).unwrap_err();
     assert_eq!(error.to_string(), "network: rate 0 B/s is not above 0 B/s and finite");
     assert!(Network::new(SLOW, 0).is_err());

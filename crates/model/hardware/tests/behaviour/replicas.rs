@@ -12,7 +12,7 @@ use crate::support::{Arrivals, Load, Outcome, Seconds, Shape, assert_within, dri
 const PARAMETERS: ReplicatedParameters =
     ReplicatedParameters { copies: 2, stripe: Bytes::new(1 << 20), read_unit: Bytes::new(65536) };
 
-const LINK: LinkParameters = LinkParameters { rate: 100e6, latency: Nanos::from_micros(50) };
+const LINK: LinkParameters = LinkParameters::stream(100e6, Nanos::from_micros(50));
 
 /// A cluster whose hosts' storage is a station each.
 struct Cluster {
@@ -58,7 +58,7 @@ fn run(cluster: Cluster, loads: Vec<Load>, seconds: f64) -> (Outcome, Replicated
 /// Two exponential copies at no load: the larger of two has the mean of 1.5.
 #[test]
 fn a_write_takes_as_long_as_its_slowest_copy() {
-    let near = LinkParameters { rate: 1e15, latency: Nanos::ZERO };
+    let near = LinkParameters::stream(1e15, Nanos::ZERO);
     let cluster = cluster(4, exponential, near);
     let entry = cluster.entry;
     let (outcome, counts) = run(cluster, vec![Load::new(1, WRITE, ONE)], 60.0);

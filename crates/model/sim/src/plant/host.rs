@@ -8,6 +8,7 @@ use run_store::run::{HostFacts, PlaceFacts, VmFacts};
 use spec::array::{Array, Hosts, RunQueue};
 use units::Nanos;
 
+use super::links::link_parameters;
 use super::plan::{PlantError, PlantInstance};
 
 /// Host of each virtual machine, instance by instance: hosts in turn, each tile beginning one
@@ -66,9 +67,12 @@ pub fn build(
     });
     let places = places.collect();
     let copies = array.local.as_ref().map_or(1, |local| local.copies);
+    let link = array.link.as_ref().map(|link| link_parameters(array, link)).transpose()?;
     let cost = hosts.io_cpu.as_ref().map(|cpu| IoCost {
         per_io: cpu.per_io,
         per_8k: cpu.per_8k,
+        per_frame: cpu.per_frame,
+        frame_data: link.map_or(0, |link| link.frame_data),
         per_copy: cpu.per_copy,
         copies,
     });

@@ -25,9 +25,12 @@ pub fn link_parameters(
         .kind
         .as_deref()
         .map(|kind| LinkPreset::named(kind).ok_or_else(|| unknown(array, "link", kind)));
-    let preset = preset.transpose()?.map(|preset| preset.parameters());
+    let frame = link.frame.and_then(|frame| u32::try_from(frame.get()).ok());
+    let framed = |preset: LinkPreset| preset.with_frame(frame.unwrap_or(preset.frame()));
     // Without kind and rate the rate is 0, which the link refuses.
-    let mut parameters = preset.unwrap_or(LinkParameters { rate: 0.0, latency: Nanos::ZERO });
+    let mut parameters =
+        preset.transpose()?.map_or(LinkParameters::stream(0.0, Nanos::ZERO), framed);
+    parameters.header = u32::try_from(link.header.get()).unwrap_or(u32::MAX);
     parameters.rate = link.rate.map_or(parameters.rate, Bytes::as_f64);
     parameters.latency = link.latency.unwrap_or(parameters.latency);
     Ok(parameters)

@@ -236,14 +236,14 @@ const KNOWN: [(&str, u64, u64); 16] = [
     ("share", 0x88fd_01b0_5004_c8be, 0xcab3_131f_97ed_fe0f),
     ("first", 0xfcc4_7c5e_a658_f3ac, 0x2b9b_4b73_1083_4fe1),
     ("memory", 0x0f52_9a44_17c6_33ff, 0x423a_0347_cb4c_1577),
-    ("hosts", 0xdc78_9d70_c182_b4df, 0xb459_3dfa_91d4_1ef6),
-    ("one copy", 0x4487_13b8_e849_e134, 0xd1e3_94e3_c375_7dc2),
-    ("two copies", 0xd921_4450_f14d_4183, 0xd091_f676_c901_bcdf),
-    ("copies only", 0x74dd_9271_1fff_e170, 0xaafc_b81a_f1c9_5c7f),
-    ("two tiers", 0x9c8a_bebf_3cf9_f8ec, 0x9605_902b_f2d5_a9fb),
-    ("two tiers, copies", 0x2c89_5176_4ee0_29ec, 0x72ab_0990_970b_4018),
-    ("local", 0x9e31_e779_6303_958b, 0xb6f5_d55e_e927_81c5),
-    ("local, copies", 0x64e6_606e_4dc3_9ec2, 0x9539_5ce9_c45e_aeb1),
+    ("hosts", 0xd589_f73a_b4ee_6c7e, 0xa968_d1c2_f16b_2588),
+    ("one copy", 0xedf5_8697_0f0b_8655, 0x9474_b318_7b3e_90ea),
+    ("two copies", 0x40f4_d186_cc5f_b3b3, 0x4b2f_c182_786a_3d5e),
+    ("copies only", 0xa01a_c93c_7be1_d866, 0x82bf_e818_c447_c291),
+    ("two tiers", 0x748e_1c77_fa87_0b2d, 0xdb99_e7a2_d03d_c12c),
+    ("two tiers, copies", 0x44b8_a149_c047_4694, 0x7e1c_1e80_6604_c095),
+    ("local", 0xfb47_ba8a_adc5_be1b, 0x2610_ff72_e629_2900),
+    ("local, copies", 0x4541_215f_ec65_ff7c, 0x6bf6_c49f_6480_4305),
 ];
 
 #[test]

@@ -3,6 +3,7 @@
 mod clusters;
 mod facts;
 mod golden;
+mod links;
 mod local;
 mod places;
 mod served;

@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 use units::{Bytes, Nanos, Ratio};
 
 use super::amounts::{no_time, some_bytes};
@@ -46,6 +48,31 @@ pub(super) fn link(link: &Link, place: &Place, found: &mut Findings) {
     }
     some_bytes(place.key("rate"), "the rate", link.rate, found);
     some_parts(place.key("count"), "the number of connections", link.count, found);
+    if let Some(frame) = link.frame {
+        let kind = link.kind.as_deref().unwrap_or("");
+        if !frames_of(kind).is_some_and(|sizes| sizes.contains(&frame.get())) {
+            let message = format!("a frame of {frame} is not one of a link of kind \"{kind}\"");
+            found.add_help(place.key("frame"), message, FRAMES);
+        }
+    }
+    if link.header > HEADER_MAX {
+        let message = format!("the header of an I/O is {}", link.header);
+        found.add_help(place.key("header"), message, "at most 64 KiB");
+    }
+}
+
+const HEADER_MAX: Bytes = Bytes::new(64 << 10);
+const FRAMES: &str = "ethernet-*: 576 B (RFC 791) to 9216 B; fc-*: 256 B to 2112 B (FC-FS); \
+                      nvme-*: 128 B to 4096 B (PCIe); no other link has frames";
+
+/// Sizes that frames of a link's kind may have, in bytes.
+fn frames_of(kind: &str) -> Option<RangeInclusive<u64>> {
+    match kind.split('-').next() {
+        Some("ethernet") => Some(576..=9216),
+        Some("fc") => Some(256..=2112),
+        Some("nvme") => Some(128..=4096),
+        _ => None,
+    }
 }
 
 pub(super) fn controller(
