@@ -69,7 +69,7 @@ macro_rules! gauges {
                 match self { $(Self::$variant => Place::$place),+ }
             }
 
-            /// Direction in which the gauge is better.
+            /// Direction in which values of the gauge are better.
             pub const fn wanted(self) -> Wanted {
                 match self { $(Self::$variant => Wanted::$wanted),+ }
             }
@@ -137,7 +137,7 @@ pub enum Place {
     Kept,
 }
 
-/// Direction in which a gauge is better, for the same load.
+/// Direction in which values of a gauge are better, for the same load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// A larger value is better.

@@ -366,25 +366,25 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description `access`: which bytes of the storage are used, how much cache would hold them, and what lies
-         *     across pages or beside large I/O. Of the whole trace, whatever the lens.
+         * @description View `access`: bytes of the storage in use, the cache size that would hold them, and I/Os across
+         *     pages or beside large I/O. It covers the whole trace, whatever the lens.
          */
         AccessPage: {
-            /** @description A sentence: what is touched, or why nobody knows. */
+            /** @description Summary of the touched data, or the reason why it is unknown. */
             sentence: string;
-            /** @description What matters in it, most important first. */
+            /** @description Findings, most important first. */
             findings: string[];
-            /** @description What these I/Os cannot answer, and why. */
+            /** @description Questions that these I/Os cannot answer, with reasons. */
             cannot_say: components["schemas"]["Remark"][];
-            /** @description Different bytes over windows of time; everybody together first. */
+            /** @description Different bytes over windows of time, with the sum of all senders first. */
             working_set: components["schemas"]["WorkingSetRow"][];
-            /** @description Miss ratios of an LRU cache over its size. */
+            /** @description Miss ratios of an LRU cache, by its size. */
             miss_ratio: components["schemas"]["MissRatioRow"][];
-            /** @description Where more cache begins to bring less. */
+            /** @description Cache sizes above which more cache brings less. */
             knees: components["schemas"]["KneeRow"][];
-            /** @description What an acceleration tier would serve. */
+            /** @description Requests that an acceleration tier would serve, by its size. */
             tiers: components["schemas"]["TierRow"][];
-            /** @description Where I/Os begin within 4 KiB. */
+            /** @description Offsets of I/Os within 4 KiB. */
             alignment: components["schemas"]["AlignmentRow"][];
             /** @description Small I/Os with and without a large one in flight on the device. */
             beside_large: components["schemas"]["BesideRow"][];
@@ -712,27 +712,27 @@ export interface components {
             /** @description Error of the model, if the array was fitted to measured storage. */
             model_error?: components["schemas"]["ModelError"] | null;
         };
-        /** @description A figure of both. */
+        /** @description A figure of both runs. */
         CompareMetric: {
-            /** @description Its name. */
+            /** @description Name of the figure. */
             name: string;
-            /** @description Its unit. */
+            /** @description Unit of the figure. */
             unit: string;
-            /** @description `higher` or `lower`. */
+            /** @description Direction that is better: `higher` or `lower`. */
             better: string;
             /**
              * Format: double
-             * @description Median of A.
+             * @description Median value of A.
              */
             a: number | null;
             /**
              * Format: double
-             * @description Median of B.
+             * @description Median value of B.
              */
             b: number | null;
             /**
              * Format: double
-             * @description B less A, by A.
+             * @description Relative change: B minus A, divided by A.
              */
             change: number | null;
             /**
@@ -742,43 +742,46 @@ export interface components {
             low: number | null;
             /**
              * Format: double
-             * @description Upper end.
+             * @description Upper end of the change's interval.
              */
             high: number | null;
-            /** @description Repeats of A and B. */
+            /** @description Number of repeats of A and of B. */
             samples: number[];
-            /** @description `worse`, `better`, `same` or `inconclusive`. */
+            /** @description Verdict: `worse`, `better`, `same` or `inconclusive`. */
             verdict: string;
-            /** @description Why, if it needs words. */
+            /** @description Reason of the verdict, if the numbers do not show it. */
             reason: string | null;
         };
-        /** @description `GET /api/v1/compare?a=ID&b=ID`: B against A. */
+        /** @description Answer of `GET /api/v1/compare?a=ID&b=ID`: B compared with A. */
         ComparePage: {
-            /** @description The news in one sentence. */
+            /** @description Result in one sentence. */
             sentence: string;
-            /** @description `worse`, `better`, `same` or `inconclusive`. */
+            /** @description Verdict: `worse`, `better`, `same` or `inconclusive`. */
             verdict: string;
-            /** @description The baseline. */
+            /** @description Run A, the baseline. */
             a: components["schemas"]["CompareSide"];
-            /** @description What is held against it. */
+            /** @description Run B, which is compared with it. */
             b: components["schemas"]["CompareSide"];
-            /** @description Differences of machines, targets and programs. */
+            /** @description Differences of hosts, targets and programs. */
             environment: components["schemas"]["DifferenceRow"][];
-            /** @description Differences of plans. */
+            /** @description Differences of the plans. */
             plan: components["schemas"]["DifferenceRow"][];
-            /** @description `same`, `overlapping` or `different` random streams. */
+            /** @description Relation of the random streams: `same`, `overlapping` or `different`. */
             seeds: string;
-            /** @description What else a reader should know. */
+            /** @description More notes for the reader. */
             notes: string[];
-            /** @description Every figure that both have. */
+            /** @description Figures that both runs have. */
             metrics: components["schemas"]["CompareMetric"][];
-            /** @description Each reason for a verdict once, with the number of figures that have it. */
+            /** @description Reasons for verdicts, each once, with the number of figures that have it. */
             reasons: components["schemas"]["CompareReason"][];
-            /** @description Distributions of reads and writes of both, in the step with the most tiles both have. */
+            /**
+             * @description Distributions of reads and writes of both runs, in the step with the most tiles that both
+             *     have.
+             */
             curves: components["schemas"]["CurveOfSide"][];
             /** @description Edges of the rows of `difference`, nanoseconds. */
             edges_ns: number[];
-            /** @description By class of sizes (8), by row: share of I/Os in B less that in A. */
+            /** @description Difference of the shares of I/Os, B minus A, by size class (8) and row. */
             difference: number[][];
         };
         /** @description A reason for verdicts on figures. */
@@ -787,163 +790,163 @@ export interface components {
             text: string;
             /**
              * Format: uint64
-             * @description Number of figures that have it.
+             * @description Number of figures with this reason.
              */
             figures: number;
         };
-        /** @description One run of the two. */
+        /** @description A run of the comparison. */
         CompareSide: {
-            /** @description Its id. */
+            /** @description Identifier of the run. */
             id: string;
-            /** @description Its answer. */
+            /** @description Answer of the run. */
             sentence: string;
             /**
              * Format: uint32
-             * @description The tiles whose distributions are shown.
+             * @description Number of tiles of the shown distributions.
              */
             tiles: number;
         };
-        /** @description One limit in one step. */
+        /** @description A limit in a step. */
         CurveLimit: {
             /**
              * Format: uint64
-             * @description Allowed, nanoseconds.
+             * @description Limit, in nanoseconds.
              */
             limit_ns: number;
             /**
              * Format: uint64
-             * @description Measured, all tiles together.
+             * @description Measured value over all tiles together, in nanoseconds.
              */
             measured_ns: number | null;
             /**
              * Format: double
-             * @description Measured by allowed; none without a measured value.
+             * @description Measured value divided by the limit; none without a measured value.
              */
             ratio: number | null;
             /**
              * Format: uint64
-             * @description Lower end of its interval.
+             * @description Lower end of the confidence interval, nanoseconds.
              */
             low_ns: number | null;
             /**
              * Format: uint64
-             * @description Upper end.
+             * @description Upper end of the confidence interval, nanoseconds.
              */
             high_ns: number | null;
             /**
              * Format: uint64
-             * @description Samples.
+             * @description Number of samples.
              */
             samples: number;
-            /** @description `passed`, `failed` or `inconclusive`. */
+            /** @description Verdict: `passed`, `failed` or `inconclusive`. */
             verdict: string;
             /**
              * Format: uint32
-             * @description The tile that is worst, from 1.
+             * @description Number of the worst tile, from 1.
              */
             worst_tile: number | null;
         };
         /** @description A distribution of one side. */
         CurveOfSide: {
-            /** @description `a` or `b`. */
+            /** @description Side of the comparison: `a` or `b`. */
             side: string;
-            /** @description `read` or `write`. */
+            /** @description Direction: `read` or `write`. */
             direction: string;
             /**
              * Format: uint64
-             * @description I/Os.
+             * @description Number of I/Os.
              */
             count: number;
-            /** @description As in [`super::PercentileCurve::points`]. */
+            /** @description Points as in [`super::PercentileCurve::points`]. */
             points: components["schemas"]["PercentilePoint"][];
         };
-        /** @description One step. */
+        /** @description A step of the curve. */
         CurvePoint: {
             /**
              * Format: uint32
-             * @description Step of the ladder, from 1.
+             * @description Number of the step in the ladder, from 1.
              */
             step: number;
             /**
              * Format: uint32
-             * @description Repeat, from 1.
+             * @description Number of the repeat, from 1.
              */
             repeat: number;
             /**
              * Format: uint32
-             * @description Tiles.
+             * @description Number of tiles.
              */
             tiles: number;
             /**
              * Format: uint32
-             * @description VMs.
+             * @description Number of virtual machines.
              */
             vms: number;
-            /** @description `passed`, `failed`, `inconclusive` or `interrupted`. */
+            /** @description Verdict: `passed`, `failed`, `inconclusive` or `interrupted`. */
             verdict: string;
-            /** @description Why, in words. */
+            /** @description Reason of the verdict, in words. */
             reason: string;
             /**
              * Format: double
-             * @description I/Os a second.
+             * @description I/Os per second.
              */
             operations_per_s: number;
             /**
              * Format: double
-             * @description Bytes a second.
+             * @description Throughput, in bytes per second.
              */
             bytes_per_s: number;
             /**
              * Format: double
-             * @description Actions a second.
+             * @description Actions per second.
              */
             actions_per_s: number;
             /**
              * Format: double
-             * @description Score.
+             * @description Score of the step.
              */
             score: number | null;
             /**
              * Format: double
-             * @description What the same tiles score on ideal storage: their number.
+             * @description Score of the same tiles on ideal storage: their number.
              */
             ideal_score: number;
-            /** @description In the order of [`TileCurve::limits`], all tiles together. */
+            /** @description Limits over all tiles together, in the order of [`TileCurve::limits`]. */
             limits: (components["schemas"]["CurveLimit"] | null)[];
         };
-        /** @description A value that is not the same. */
+        /** @description A value that differs between the runs. */
         DifferenceRow: {
-            /** @description What: `kernel.release`. */
+            /** @description Name of the value: `kernel.release`. */
             key: string;
-            /** @description In A. */
+            /** @description Value in A. */
             a: string;
-            /** @description In B. */
+            /** @description Value in B. */
             b: string;
         };
-        /** @description What can be chosen in the lens. */
+        /** @description Choices for the lens. */
         Dimensions: {
-            /** @description Names of workloads; of a recorded trace: the VMs. */
+            /** @description Names of the workloads; in a recorded trace the VMs. */
             workloads: string[];
             /**
              * Format: uint32
              * @description Most tiles that ran at the same time; tiles are numbered from 1.
              */
             tiles: number;
-            /** @description The hosts that drove the load; none where it was one machine. */
+            /** @description Hosts that drove the load; empty for a single host. */
             hosts: string[];
-            /** @description Labels of the eight classes of sizes, smallest first. */
+            /** @description Labels of the eight size classes, smallest first. */
             classes: string[];
-            /** @description Whether an acceleration tier took part. */
+            /** @description True if an acceleration tier took part. */
             has_tier: boolean;
-            /** @description Whether endpoints were called. */
+            /** @description True if endpoints were called. */
             has_calls: boolean;
-            /** @description Whether there are tiles and limits; a recorded trace has none. */
+            /** @description True if there are tiles and limits; a recorded trace has none. */
             has_ladder: boolean;
-            /** @description Whether it is known when I/O was sent; without, there are no rates. */
+            /** @description True if submission times are known; without them, there are no rates. */
             has_times: boolean;
-            /** @description Whether it is known how long I/O took. */
+            /** @description True if latencies are known. */
             has_latencies: boolean;
-            /** @description Sentence that stands in place of the charts of times or latencies that are not known. */
+            /** @description Sentence in place of charts of unknown times or latencies. */
             lacks: string | null;
         };
         /** @description Direction of an I/O. */
@@ -965,36 +968,39 @@ export interface components {
              */
             limit: number;
         };
-        /** @description A stretch of the run's axis in which somebody else's work was in the way. */
+        /** @description A time on the run's axis in which the work of others disturbed the load. */
         DisturbedSpan: {
             /**
              * Format: uint32
-             * @description Step of the ladder, from 1.
+             * @description Number of the step in the ladder, from 1.
              */
             step: number;
             /**
              * Format: uint32
-             * @description Repeat, from 1.
+             * @description Number of the repeat, from 1.
              */
             repeat: number;
             /**
              * Format: uint64
-             * @description Its begin on the axis, nanoseconds.
+             * @description Begin on the run's axis, nanoseconds.
              */
             from_ns: number;
             /**
              * Format: uint64
-             * @description Its end.
+             * @description End on the run's axis, nanoseconds.
              */
             to_ns: number;
-            /** @description Whose work, and how much. */
+            /** @description Source and amount of the disturbance. */
             text: string;
         };
         /** @description A reason to trust an answer less. */
         Doubt: {
-            /** @description `disturbed`, `out-of-time`, `hysteresis`, `event`, `resized`, or the identifier of the warning. */
+            /**
+             * @description Identifier: `disturbed`, `out-of-time`, `hysteresis`, `event`, `resized`, or that of the
+             *     warning.
+             */
             id: string;
-            /** @description In a sentence. */
+            /** @description Doubt in a sentence. */
             text: string;
         };
         /** @description Reason for the end of the search. */
@@ -1062,9 +1068,12 @@ export interface components {
         };
         /** @description Kind of an event. */
         EventKind: "run-start" | "run-end" | "prefill" | "larger-disks" | "step-start" | "step-end" | "verified" | "wrong-blocks" | "error" | string;
-        /** @description `GET /api/v1/runs/{id}/events`: what happened, in the order in which it did. */
+        /** @description Answer of `GET /api/v1/runs/{id}/events`: events in the order of their times. */
         EventList: {
-            /** @description Lines of `events.jsonl`; their times are of the run's clock, pauses between steps included. */
+            /**
+             * @description Lines of `events.jsonl`; their times are by the run's clock, which includes pauses between
+             *     steps.
+             */
             events: components["schemas"]["Event"][];
         };
         /** @description An expectation of a run, and its result. */
@@ -1098,11 +1107,11 @@ export interface components {
              */
             tiles?: number | null;
         };
-        /** @description A fact of how a run was measured. */
+        /** @description A fact about the measurement of a run. */
         Fact: {
-            /** @description `Seed`. */
+            /** @description Name of the fact: `Seed`. */
             name: string;
-            /** @description `42 (xoshiro256++/1)`. */
+            /** @description Value of the fact: `42 (xoshiro256++/1)`. */
             value: string;
         };
         /** @description A number, or the reason why there is none. Never NaN, never infinite. */
@@ -1115,44 +1124,44 @@ export interface components {
             /** @description Reason why there is no number; absent if there is one. */
             reason?: string | null;
         };
-        /** @description Something to look at next. */
+        /** @description A finding to look at next. */
         Finding: {
-            /** @description What kind. */
+            /** @description Kind of the finding. */
             id: string;
-            /** @description The sentence, with its number, the limit it is held against and its samples. */
+            /** @description Sentence with the number, the value that it is compared with, and the number of samples. */
             text: string;
             /**
              * Format: double
-             * @description What findings are ordered by, 0 to 1.
+             * @description Weight of the finding, by which they are sorted, 0 to 1.
              */
             effect: number;
             /**
              * Format: uint64
-             * @description I/Os or actions behind it.
+             * @description Number of I/Os or actions of the finding.
              */
             samples: number;
-            /** @description Where it is proven, as in [`Hero::link`]. */
+            /** @description Link to the proof, as in [`Hero::link`]. */
             link: string;
         };
-        /** @description Warnings of one code with one advice, as one. */
+        /** @description Warnings with the same code and advice, as one. */
         FoldedWarning: {
             /** @description Stable identifier: `not-steady`. */
             id: string;
             /**
-             * @description Where and how often it was given: `at 1, 2, 4 tiles, 24 times`; empty for what was said once of
-             *     the run.
+             * @description Place and number of the warnings: `at 1, 2, 4 tiles, 24 times`; empty for a single warning
+             *     of the run.
              */
             place: string;
             /**
-             * @description What it means, and of what else: `the shop's limit on order was not tested; likewise mail's
-             *     limit on send`.
+             * @description Meaning of the warnings, and their objects: `the shop's limit on order was not tested;
+             *     likewise mail's limit on send`.
              */
             text: string;
-            /** @description Measured values, each once; empty if there are none. */
+            /** @description Measured values, each once; empty without values. */
             found: string;
-            /** @description Limits that they are held against, each once; empty if there are none. */
+            /** @description Limits that the values are compared with, each once; empty without limits. */
             allowed: string;
-            /** @description What to try next, if anything helps. */
+            /** @description Advice on what to try next, if there is any. */
             hint: string | null;
         };
         /** @description One number beside one slice. */
@@ -1210,112 +1219,116 @@ export interface components {
             reason?: string | null;
         };
         /**
-         * @description One line. Each list has one entry a point; none where there was no I/O. For latency `mean`,
-         *     `p50`, `p99` and `max` are of the point's merged histogram; for rates `mean` is of the whole
-         *     point, `min` and `max` are of the slices in it.
+         * @description A line. Each list has one entry per point; none where there was no I/O. For latency, `mean`,
+         *     `p50`, `p99` and `max` are those of the point's merged histogram. For rates, `mean` is that of
+         *     the whole point, `min` and `max` are those of its slices.
          */
         Group: {
-            /** @description Its value in the lens: `r`, `64k`, `shop`, `12` (a tile), `all`. */
+            /** @description Key in the lens: `r`, `64k`, `shop`, `12` (a tile), `all`. */
             key: string;
-            /** @description Its name for people. */
+            /** @description Name for people. */
             label: string;
-            /** @description I/Os in each point: a latency with few of them means little. */
+            /** @description Number of I/Os in each point: a latency of few I/Os means little. */
             count: number[];
-            /** @description Mean. */
+            /** @description Mean of each point. */
             mean: (number | null)[];
-            /** @description Least. */
+            /** @description Minimum of each point. */
             min: (number | null)[];
-            /** @description Most. */
+            /** @description Maximum of each point. */
             max: (number | null)[];
-            /** @description Median; empty for rates. */
+            /** @description Median of each point; empty for rates. */
             p50: (number | null)[];
-            /** @description 95th percentile; empty for rates. */
+            /** @description 95th percentile of each point; empty for rates. */
             p95: (number | null)[];
-            /** @description 99th percentile; empty for rates. */
+            /** @description 99th percentile of each point; empty for rates. */
             p99: (number | null)[];
-            /** @description Part of all waiting in the point, 0 to 1 (contribution to latency); empty for rates. */
+            /** @description Share of all waiting in the point, 0 to 1 (contribution to latency); empty for rates. */
             wait_share: (number | null)[];
         };
-        /** @description The answer of a run in parts, each said once: what is printed first and large. */
+        /** @description Answer of a run in parts, each said once: printed first and large. */
         Headline: {
-            /** @description `passed`, `failed`, `inconclusive` or `interrupted`. */
+            /** @description Verdict: `passed`, `failed`, `inconclusive` or `interrupted`. */
             verdict: string;
             /**
-             * @description What to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at full size
-             *     have room (64 GiB a tile, 200 GiB may be used), although ...`; none where nothing is known.
+             * @description Sentence to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at
+             *     full size have room (64 GiB a tile, 200 GiB may be used), although ...`; none where nothing
+             *     is known.
              */
             plan: string | null;
-            /** @description What was scaled down to get it: `quick estimate, disks 1/512`; none at full size. */
+            /** @description Scaling of the measurement: `quick estimate, disks 1/512`; none at full size. */
             estimate: string | null;
-            /** @description By speed: `26 to 29 tiles`, `at least 8 tiles`, `no tile`, `not known`. */
+            /** @description Number of tiles by speed: `26 to 29 tiles`, `at least 8 tiles`, `no tile`, `not known`. */
             speed: string;
-            /** @description What belongs to it: `27 most likely, 95 % interval; score 22.40`. */
+            /** @description Note on the number of tiles: `27 most likely, 95 % interval; score 22.40`. */
             speed_note: string;
-            /** @description The same in the virtual machines that somebody has; none without an estate. */
+            /** @description Answer in existing virtual machines; none without an estate. */
             estate: string | null;
             /**
-             * @description What infrastructure operations cost the tiles: `Operations 62 % of the time; the tiles' actions
-             *     then took 1.23 times as long (1.10 to 1.40) as without.`; none where none ran.
+             * @description Effect of infrastructure operations on the tiles: `Operations 62 % of the time; the tiles'
+             *     actions then took 1.23 times as long (1.10 to 1.40) as without.`; none without operations.
              */
             operations: string | null;
-            /** @description What breaks, or what ended the search, as a sentence. */
+            /** @description Limit that breaks, or another end of the search, as a sentence. */
             breaks: string;
-            /** @description Where it is proven: a page's path and query below the run, `map?step=5`. */
+            /** @description Link to the proof: a page's path and query below the run, `map?step=5`. */
             link: string | null;
-            /** @description Why it breaks, as a sentence. */
+            /** @description Cause of the break, as a sentence. */
             why: string | null;
-            /** @description What weakens the answer, the heaviest first. */
+            /** @description Doubts about the answer, most important first. */
             doubts: components["schemas"]["Doubt"][];
         };
-        /** @description `heatmap`: I/Os by time and service time. */
+        /** @description View `heatmap`: I/Os by time and service time. */
         HeatMap: {
-            /** @description A sentence about it. */
+            /** @description Summary in one sentence. */
             sentence: string;
             /** @description Begin of each column, nanoseconds on the run's axis. */
             at_ns: number[];
-            /** @description Length of each column. */
+            /** @description Length of each column, nanoseconds. */
             width_ns: number[];
             /**
-             * @description Edges of the rows, nanoseconds, ascending, logarithmic: one more than there are rows. A
-             *     row holds what is longer than its lower and at most its upper edge; the first and the
-             *     last also hold what lies beyond.
+             * @description Boundaries of the rows, nanoseconds, ascending, logarithmic: one more than rows. A row holds
+             *     values above its lower and up to its upper boundary; the first and the last row also hold
+             *     all values beyond.
              */
             edges_ns: number[];
-            /** @description Columns: pairs of row and I/Os, one after the other, rows without I/O left out. */
+            /**
+             * @description Cells by column: pairs of row and number of I/Os in a flat list; rows without I/O are left
+             *     out.
+             */
             columns: number[][];
-            /** @description Longest in each column. */
+            /** @description Longest service time of each column, nanoseconds. */
             max_ns: (number | null)[];
-            /** @description 99th percentile of each column. */
+            /** @description 99th percentile of each column, nanoseconds. */
             p99_ns: (number | null)[];
             /**
              * Format: uint32
-             * @description Most I/Os of any cell.
+             * @description Largest number of I/Os of any cell.
              */
             most: number;
         };
-        /** @description A number that matters. */
+        /** @description A main number. */
         Hero: {
-            /** @description What it is. */
+            /** @description Name of the number. */
             label: string;
-            /** @description The number as it is printed, with its unit: `18,400 IOPS`, `0.9 ms`. */
+            /** @description Number as it is printed, with its unit: `18,400 IOPS`, `0.9 ms`. */
             text: string;
             /**
              * Format: double
-             * @description The number, unscaled.
+             * @description Value of the number, unscaled.
              */
             value: number | null;
             /** @description Unit of `value`: `ns`, `io_per_s`, `call_per_s`, `bytes_per_s`, `tiles`, `share`. */
             unit: string;
-            /** @description Over which time, and what it is held against. */
+            /** @description Time that the number is for, and the value that it is compared with. */
             note: string;
             /**
              * Format: uint64
-             * @description Samples behind it.
+             * @description Number of samples.
              */
             samples: number | null;
-            /** @description Its course over the lens's time, at most 60 points. */
+            /** @description Course over the lens's time, at most 60 points. */
             spark: (number | null)[];
-            /** @description Where it is proven: a page's path and query below the run, `latency?s=p99`. */
+            /** @description Link to the proof: a page's path and query below the run, `latency?s=p99`. */
             link: string;
         };
         /** @description Processors of a host. */
@@ -1365,18 +1378,18 @@ export interface components {
              */
             ready_max_20s: number;
         };
-        /** @description What one of several hosts does. */
+        /** @description Rates of one of several hosts. */
         HostRate: {
-            /** @description Its name. */
+            /** @description Name of the host. */
             host: string;
             /**
              * Format: double
-             * @description I/Os that ended well, a second.
+             * @description Successful I/Os per second.
              */
             operations_per_s: number;
             /**
              * Format: double
-             * @description Bytes a second.
+             * @description Throughput, in bytes per second.
              */
             bytes_per_s: number;
         };
@@ -1578,23 +1591,23 @@ export interface components {
             /** @description Reason why the numbers are null; absent if they are not. */
             reason?: string | null;
         };
-        /** @description `matrix`: where time goes: classes of sizes by service time. */
+        /** @description View `matrix`: I/Os by size class and service time. */
         LatencyMatrix: {
-            /** @description A sentence: the first class whose 99th percentile breaks the limit, or that none does. */
+            /** @description Summary: the first class whose 99th percentile breaks the limit, or that none does. */
             sentence: string;
             /**
-             * @description Upper edges of the rows but the last: up to 20 us, 23 about logarithmic rows to 10 s, and
-             *     above; 24 edges.
+             * @description Upper boundaries of all rows but the last: 20 us, then 23 nearly logarithmic ones to 10 s;
+             *     24 in total.
              */
             edges_ns: number[];
             /**
              * Format: uint64
-             * @description What p99 is held against.
+             * @description Limit for the 99th percentiles, in nanoseconds.
              */
             limit_ns: number;
-            /** @description Where that comes from. */
+            /** @description Source of the limit, in words. */
             limit_source: string;
-            /** @description Reads, then writes. */
+            /** @description Panels of reads, then of writes. */
             panels: components["schemas"]["MatrixPanel"][];
         };
         /** @description Steps that a simulation left out because of its time limit. */
@@ -1612,31 +1625,31 @@ export interface components {
              */
             steps_asked: number | null;
         };
-        /** @description A limit and what was measured. */
+        /** @description A limit and its measured value. */
         LimitHeld: {
-            /** @description `order p95`. */
+            /** @description Name of the limit: `order p95`. */
             name: string;
             /**
              * Format: uint64
-             * @description Measured, nanoseconds.
+             * @description Measured value, in nanoseconds.
              */
             measured_ns: number | null;
             /**
              * Format: uint64
-             * @description Allowed, nanoseconds.
+             * @description Limit, in nanoseconds.
              */
             limit_ns: number;
             /**
              * Format: double
-             * @description Measured by allowed.
+             * @description Measured value divided by the limit.
              */
             ratio: number | null;
             /**
              * Format: uint64
-             * @description Samples.
+             * @description Number of samples.
              */
             samples: number;
-            /** @description `passed`, `failed` or `inconclusive`. */
+            /** @description Verdict: `passed`, `failed` or `inconclusive`. */
             verdict: string;
         };
         /** @description Kind of object that a limit applies to. */
@@ -1698,50 +1711,50 @@ export interface components {
             /** @description Reason of the verdict, if it is not plain from the numbers. */
             reason?: string | null;
         };
-        /** @description A limit while it is measured. */
+        /** @description A limit during its measurement. */
         LiveLimit: {
-            /** @description `shop order p95`. */
+            /** @description Name of the limit, such as `shop order p95`. */
             name: string;
             /**
              * Format: uint64
-             * @description Measured so far, nanoseconds; none without samples.
+             * @description Value measured so far, nanoseconds; none without samples.
              */
             measured_ns: number | null;
             /**
              * Format: uint64
-             * @description Allowed, nanoseconds.
+             * @description Limit, in nanoseconds.
              */
             limit_ns: number;
             /**
              * Format: double
-             * @description Measured as a share of what is allowed: above 1 it is broken so far.
+             * @description Measured value divided by the limit: above 1 it is broken so far.
              */
             share: number | null;
         };
-        /** @description What a run does. */
+        /** @description Activity of a run. */
         LivePhase: "preparing" | "warm-up" | "measured" | "judging" | "ended";
         /**
-         * @description How a run goes; also what `GET /api/v1/runs/{id}/live` sends about once a second
-         *     (server-sent events named `state`; the last one is named `end`).
+         * @description Live state of a run. `GET /api/v1/runs/{id}/live` sends it about once a second (server-sent
+         *     events named `state`; the last one is named `end`).
          */
         LiveState: {
             /**
              * Format: uint64
-             * @description Grows with every change: views are asked for again when it does.
+             * @description Number that rises with every change, so that views are requested again.
              */
             version: number;
-            /** @description What it does. */
+            /** @description Current activity. */
             phase: components["schemas"]["LivePhase"];
             /**
-             * @description What is known of the answer so far: `Held so far: 8 tiles. Trying 12, about 2 min left.`
+             * @description Answer so far: `Held so far: 8 tiles. Trying 12, about 2 min left.`
              * @default
              */
             headline: string;
-            /** @description One sentence: what runs, how far it is, what users feel. */
+            /** @description Summary in one sentence: the load, its progress, and the users' latency. */
             sentence: string;
             /**
              * Format: uint32
-             * @description Tiles in the step.
+             * @description Number of tiles of the step.
              */
             tiles: number;
             /**
@@ -1751,11 +1764,11 @@ export interface components {
             elapsed_ns: number;
             /**
              * Format: uint64
-             * @description Time left of this part of the step at most, nanoseconds.
+             * @description Longest time left of this phase, nanoseconds.
              */
             left_ns: number | null;
             /**
-             * @description Time left of the whole run in words: `about 2 min left`; none where nobody can tell.
+             * @description Time left of the whole run in words: `about 2 min left`; none if it cannot be estimated.
              * @default null
              */
             run_left: string | null;
@@ -1766,18 +1779,18 @@ export interface components {
             prepared: number | null;
             /**
              * Format: double
-             * @description I/Os a second in the last second.
+             * @description I/Os per second in the last second.
              */
             operations_per_s: number;
             /**
              * Format: double
-             * @description Calls answered well in the last second; none where no calls are made, or before it is known.
+             * @description Successful calls in the last second; none without calls, or before it is known.
              * @default null
              */
             calls_per_s: number | null;
             /**
              * Format: double
-             * @description Bytes a second in the last second.
+             * @description Bytes per second in the last second.
              */
             bytes_per_s: number;
             /**
@@ -1787,36 +1800,36 @@ export interface components {
              */
             p99_ns: number | null;
             /**
-             * @description Limits of the running step, all tiles together, the one with the least room first.
+             * @description Limits of the running step over all tiles together, the one with the least room first.
              * @default []
              */
             limits: components["schemas"]["LiveLimit"][];
             /**
-             * @description Sentences that weaken what is seen: others whose work is in the way now, steps that were
-             *     disturbed, and why the last step decided nothing.
+             * @description Doubts about the numbers: current disturbances, disturbed steps, and the reason why the last
+             *     step decided nothing.
              * @default []
              */
             doubts: string[];
             /**
-             * @description What each of several hosts did in the last slice; none of one machine, nor where another process
-             *     runs it.
+             * @description Rates of each of several hosts in the last slice; empty for one host, and if another process
+             *     runs the run.
              * @default []
              */
             hosts: components["schemas"]["HostRate"][];
             /**
              * Format: uint64
-             * @description Slices that the live view did not get because it was behind; of a recording, batches of
+             * @description Number of slices that the live view missed because it was behind; in a recording, batches of
              *     I/Os.
              */
             lost_slices: number;
         };
         /** @description A cell of [`LoadMatrix`]. */
         LoadCell: {
-            /** @description `read` or `write`. */
+            /** @description Direction: `read` or `write`. */
             direction: string;
             /**
              * Format: uint8
-             * @description Class of sizes, 0 to 7.
+             * @description Size class, 0 to 7.
              */
             class: number;
             /**
@@ -1826,7 +1839,7 @@ export interface components {
             column: number;
             /**
              * Format: uint64
-             * @description I/Os.
+             * @description Number of I/Os.
              */
             count: number;
             /**
@@ -1834,7 +1847,7 @@ export interface components {
              * @description 99th percentile of the service time.
              */
             p99_ns: number;
-            /** @description Whether there are 30 I/Os or more. */
+            /** @description True if there are at least 30 I/Os. */
             is_enough: boolean;
         };
         /** @description A host that drove a part of the load. */
@@ -1868,88 +1881,91 @@ export interface components {
             /** @description Path of the host's disks. */
             path: string;
         };
-        /** @description `breaks`: where it breaks: classes of sizes by load. */
+        /** @description View `breaks`: p99 by size class and load. */
         LoadMatrix: {
-            /** @description A sentence: the least load at which a class breaks the limit. */
+            /** @description Summary: the least load at which a class breaks the limit. */
             sentence: string;
-            /** @description What the columns are: `tiles` or `outstanding`. */
+            /** @description Kind of load of the columns: `tiles` or `outstanding`. */
             load: string;
             /** @description Names of the columns, least load first. */
             columns: string[];
             /**
              * Format: uint64
-             * @description What p99 is held against.
+             * @description Limit for the 99th percentiles, in nanoseconds.
              */
             limit_ns: number;
-            /** @description Where that comes from. */
+            /** @description Source of the limit, in words. */
             limit_source: string;
-            /** @description Filled cells. */
+            /** @description Cells that are not empty. */
             cells: components["schemas"]["LoadCell"][];
         };
-        /** @description One number of the machine over time. */
+        /** @description A gauge of the host over time. */
         MachineGauge: {
-            /** @description Its name in `gauges.parquet`: `cpu.others`. */
+            /** @description Name in `gauges.parquet`: `cpu.others`. */
             name: string;
-            /** @description What a person reads beside it. */
+            /** @description Title for people. */
             title: string;
-            /** @description `host`, or a device. */
+            /** @description Object of the gauge: `host`, or a device. */
             scope: string;
-            /** @description `share`, `bytes_per_s`, `watts` or `count`. */
+            /** @description Unit: `share`, `bytes_per_s`, `watts` or `count`. */
             unit: string;
-            /** @description Mean of each point; none where it was not read. */
+            /** @description Mean of each point; none where the gauge was not read. */
             mean: (number | null)[];
-            /** @description Most of each point. */
+            /** @description Maximum of each point; none where the gauge was not read. */
             max: (number | null)[];
         };
-        /** @description `machine`: what else the machine did while load was on, and when it was in the way. */
+        /**
+         * @description View `machine`: other work of the host during the load, and the times at which it disturbed the
+         *     load.
+         */
         MachinePage: {
-            /** @description A sentence about it. */
+            /** @description Summary in one sentence. */
             sentence: string;
             /** @description Begin of each point on the run's axis, nanoseconds. */
             at_ns: number[];
-            /** @description Length of each point. */
+            /** @description Length of each point, nanoseconds. */
             width_ns: number[];
-            /** @description What was not near zero all the time. */
+            /** @description Gauges that were not near zero all the time. */
             gauges: components["schemas"]["MachineGauge"][];
-            /** @description Titles of what was near zero all the time. */
+            /** @description Titles of the gauges that were near zero all the time. */
             idle: string[];
-            /** @description Steps in which others were in the way. */
+            /** @description Steps that were disturbed by others. */
             disturbed: components["schemas"]["DisturbedSpan"][];
         };
-        /** @description One workload of one tile; of a recorded trace one VM. */
+        /** @description A workload of a tile; in a recorded trace a VM. */
         MapItem: {
-            /** @description `tile-3/shop`, or the VM. */
+            /** @description Name: `tile-3/shop`, or the VM. */
             name: string;
             /**
              * Format: uint32
              * @description Tile, from 1; 0 for a recorded trace.
              */
             tile: number;
-            /** @description Workload. */
+            /** @description Name of the workload. */
             workload: string;
             /**
-             * @description Host it ran on, if the run has several (`host-1, host-3` where its VMs are on both); of what
-             *     was recorded, the machine, if it is known.
+             * @description Host of the workload, if the run has several (`host-1, host-3` if its VMs are on both); in a
+             *     recorded trace the recording host, if known.
              */
             host: string | null;
             /**
              * Format: uint64
-             * @description I/Os.
+             * @description Number of I/Os.
              */
             count: number;
             /**
              * Format: double
-             * @description I/Os a second.
+             * @description I/Os per second.
              */
             operations_per_s: number;
             /**
              * Format: double
-             * @description Bytes a second.
+             * @description Throughput, in bytes per second.
              */
             bytes_per_s: number;
             /**
              * Format: uint64
-             * @description Bytes.
+             * @description Number of bytes.
              */
             bytes: number;
             /**
@@ -1964,34 +1980,34 @@ export interface components {
             p50_ns: number | null;
             /**
              * Format: uint64
-             * @description 99th percentile.
+             * @description 99th percentile of the service time, nanoseconds.
              */
             p99_ns: number | null;
-            /** @description The limit it is nearest to, or furthest above, in the last step of the lens. */
+            /** @description Limit with the least room, or the most exceeded one, in the last step of the lens. */
             limit: components["schemas"]["LimitHeld"] | null;
-            /** @description Its course over the lens's time, at most 12 points. */
+            /** @description Course over the lens's time, at most 12 points. */
             trail: components["schemas"]["TrailPoint"][];
         };
-        /** @description `map`: who does how much, and how it fares. */
+        /** @description View `map`: amount of I/O and latency by workload and tile. */
         MapPage: {
-            /** @description A sentence: who does most, who is nearest to its limit. */
+            /** @description Summary: the workload with the most I/O, and the one nearest to its limit. */
             sentence: string;
-            /** @description Every workload of every tile in the lens, the most I/O first. */
+            /** @description Workloads of all tiles in the lens, the most I/O first. */
             items: components["schemas"]["MapItem"][];
         };
-        /** @description One direction of the matrix. */
+        /** @description Panel of one direction. */
         MatrixPanel: {
-            /** @description `read` or `write`. */
+            /** @description Direction: `read` or `write`. */
             direction: string;
-            /** @description By class (8), by row (25): I/Os. */
+            /** @description Number of I/Os by class (8) and row (25). */
             cells: number[][];
-            /** @description By class: 99th percentile. */
+            /** @description 99th percentile by class, nanoseconds. */
             p99_ns: (number | null)[];
-            /** @description By class: I/Os. */
+            /** @description Number of I/Os by class. */
             count: number[];
             /**
              * Format: uint8
-             * @description The first class whose p99 breaks the limit, 30 I/Os or more.
+             * @description First class whose p99 breaks the limit, with at least 30 I/Os.
              */
             first_break: number | null;
         };
@@ -2146,57 +2162,57 @@ export interface components {
             /** @description Bytes of different pages touched since the start, by tile. */
             touched_bytes: number[];
         };
-        /** @description `moment`: what happened at one time. */
+        /** @description View `moment`: the run at one time. */
         Moment: {
-            /** @description A sentence about it. */
+            /** @description Summary in one sentence. */
             sentence: string;
             /**
              * Format: uint64
-             * @description Its begin, nanoseconds on the run's axis.
+             * @description Begin on the run's axis, nanoseconds.
              */
             at_ns: number;
             /**
              * Format: uint64
-             * @description Its length.
+             * @description Length of the moment, nanoseconds.
              */
             width_ns: number;
-            /** @description By direction and class of sizes. */
+            /** @description I/O by direction and size class. */
             sizes: components["schemas"]["SizeRow"][];
-            /** @description At most ten, the longest waiting first. */
+            /** @description Workloads with the most waiting, most first, at most ten. */
             top: components["schemas"]["MapItem"][];
-            /** @description Edges of the buckets below, nanoseconds, one more than buckets. */
+            /** @description Boundaries of the buckets below, nanoseconds; one more than buckets. */
             edges_ns: number[];
-            /** @description I/Os by service time in this moment. */
+            /** @description Number of I/Os by service time in this moment. */
             counts: number[];
-            /** @description The same as shares of all I/Os of the moment, 0 to 1. */
+            /** @description Share of the moment's I/Os by service time, 0 to 1. */
             shares: number[];
-            /** @description I/Os by service time in the whole lens. */
+            /** @description Number of I/Os by service time in the whole lens. */
             counts_of_all: number[];
-            /** @description The same as shares of all I/Os in the lens, 0 to 1. */
+            /** @description Share of the lens's I/Os by service time, 0 to 1. */
             shares_of_all: number[];
-            /** @description What happened around it. */
+            /** @description Events around the moment. */
             events: components["schemas"]["MomentEvent"][];
             /**
              * Format: uint64
-             * @description The next spike before it: a local maximum of p99.
+             * @description Previous spike: a local maximum of p99 before the moment.
              */
             previous_spike_ns: number | null;
             /**
              * Format: uint64
-             * @description The next spike after it.
+             * @description Next spike: a local maximum of p99 after the moment.
              */
             next_spike_ns: number | null;
         };
-        /** @description Something that happened. */
+        /** @description Event of the run. */
         MomentEvent: {
             /**
              * Format: uint64
-             * @description When, nanoseconds on the run's axis.
+             * @description Time on the run's axis, nanoseconds.
              */
             at_ns: number;
-            /** @description What kind. */
+            /** @description Kind of the event. */
             kind: string;
-            /** @description In words. */
+            /** @description Event in words. */
             text: string;
         };
         /** @description Step that did not run. */
@@ -2239,23 +2255,23 @@ export interface components {
              */
             left_out: components["schemas"]["LeftOut"] | null;
         };
-        /** @description `overview`: the answer, four numbers, what to look at next, and the block sizes. */
+        /** @description View `overview`: the answer, four numbers, findings, and the block sizes. */
         Overview: {
-            /** @description What ran, and whether users would feel it. */
+            /** @description Summary of the run, and its effect on users. */
             sentence: string;
-            /** @description What causes it. */
+            /** @description Cause of the limit or of the latency. */
             cause: string;
-            /** @description `passed`, `failed`, `inconclusive`, `interrupted`, `running` or `observed`. */
+            /** @description Verdict: `passed`, `failed`, `inconclusive`, `interrupted`, `running` or `observed`. */
             verdict: string;
-            /** @description Four numbers. */
+            /** @description Four main numbers. */
             heroes: components["schemas"]["Hero"][];
-            /** @description At most three. */
+            /** @description Findings, at most three. */
             findings: components["schemas"]["Finding"][];
-            /** @description By direction and class of sizes. */
+            /** @description I/O by direction and size class. */
             sizes: components["schemas"]["SizeRow"][];
-            /** @description Flushes, which have no size (class 0); shares of `sizes` and these add up to 1. */
+            /** @description Flushes, which have no size (class 0). Shares of `sizes` and these add up to 1. */
             flushes: components["schemas"]["SizeRow"] | null;
-            /** @description A sentence about the sizes. */
+            /** @description Summary of the sizes. */
             sizes_sentence: string;
         };
         /** @description A part, or several equal parts together. */
@@ -2309,18 +2325,21 @@ export interface components {
             /** @description Score divided by these watts in kilowatts: tiles' worth of work per kilowatt. */
             score_per_kilowatt: components["schemas"]["Figure"];
         };
-        /** @description One distribution. */
+        /** @description Distribution of one group. */
         PercentileCurve: {
-            /** @description As in [`super::Group::key`]. */
+            /** @description Key of the group, as in [`super::Group::key`]. */
             key: string;
-            /** @description Its name for people. */
+            /** @description Name for people. */
             label: string;
             /**
              * Format: uint64
-             * @description I/Os.
+             * @description Number of I/Os.
              */
             count: number;
-            /** @description From share 0 to the highest that at least ten I/Os lie above, ascending, and the longest. */
+            /**
+             * @description Points from share 0 up to the highest share with at least ten I/Os above it, ascending, then
+             *     the longest time.
+             */
             points: components["schemas"]["PercentilePoint"][];
         };
         /** @description A point of a distribution. */
@@ -2332,17 +2351,17 @@ export interface components {
             share: number;
             /**
              * Format: uint64
-             * @description Nanoseconds.
+             * @description Time in nanoseconds.
              */
             value_ns: number;
         };
-        /** @description `percentiles`: distributions by the breakdown. */
+        /** @description View `percentiles`: distributions by the breakdown. */
         Percentiles: {
-            /** @description A sentence about them. */
+            /** @description Summary in one sentence. */
             sentence: string;
-            /** @description `service` or `response`. */
+            /** @description Clock of the times: `service` or `response`. */
             clock: string;
-            /** @description One for each group. */
+            /** @description Distribution of each group. */
             curves: components["schemas"]["PercentileCurve"][];
         };
         /** @description Phase of a step. */
@@ -2664,21 +2683,21 @@ export interface components {
             /** @description Warnings about the trustworthiness of the numbers. */
             warnings: components["schemas"]["Warning"][];
         };
-        /** @description Where a run's numbers come from. */
+        /** @description Source of a run's numbers. */
         RunKind: "measured" | "simulated" | "replayed" | "recorded" | "sample";
-        /** @description `GET /api/v1/runs`: what is stored, newest first. */
+        /** @description Answer of `GET /api/v1/runs`: stored runs, newest first. */
         RunList: {
-            /** @description The directory that was looked at. */
+            /** @description Directory that was listed. */
             base: string;
-            /** @description Its runs, and a sample run if there is none. */
+            /** @description Stored runs, or a sample run if there is none. */
             runs: components["schemas"]["RunRow"][];
         };
-        /** @description `GET /api/v1/runs/{id}`: what does not depend on the lens. */
+        /** @description Answer of `GET /api/v1/runs/{id}`: everything that does not depend on the lens. */
         RunPage: {
-            /** @description Its line in the list. */
+            /** @description Row in the list of runs. */
             row: components["schemas"]["RunRow"];
             /**
-             * @description The answer in parts; none while the run goes on, and of what was only observed.
+             * @description Answer in parts; none while the run is going, and for an observation.
              * @default null
              */
             headline: components["schemas"]["Headline"] | null;
@@ -2688,83 +2707,86 @@ export interface components {
              */
             warnings: components["schemas"]["FoldedWarning"][];
             /**
-             * @description How it was measured; empty without `run.json`.
+             * @description Facts about the measurement; empty without `run.json`.
              * @default []
              */
             facts: components["schemas"]["Fact"][];
-            /** @description `run.json`; none if it could not be read yet. */
+            /** @description Content of `run.json`; none if it could not be read yet. */
             run: components["schemas"]["Run"] | null;
-            /** @description `env.json`. */
+            /** @description Content of `env.json`. */
             environment: unknown;
-            /** @description `preflight.json`. */
+            /** @description Content of `preflight.json`. */
             preflight: unknown;
-            /** @description `plan.toml`, as text. */
+            /** @description Text of `plan.toml`. */
             plan: string | null;
-            /** @description `SHA256SUMS`, as text; none while the run goes on. */
+            /** @description Text of `SHA256SUMS`; none while the run is going. */
             checksums: string | null;
-            /** @description What can be chosen in the lens. */
+            /** @description Choices for the lens. */
             dimensions: components["schemas"]["Dimensions"];
-            /** @description The steps on the run's axis, in the order in which they ran. */
+            /** @description Steps on the run's axis, in the order in which they ran. */
             steps: components["schemas"]["StepSpan"][];
             /**
              * Format: uint64
-             * @description The end of the axis, nanoseconds.
+             * @description End of the run's axis, nanoseconds.
              */
             end_ns: number;
             /**
              * Format: uint64
-             * @description The finest step of time that can be asked for, nanoseconds.
+             * @description Finest resolution of time, nanoseconds.
              */
             slice_ns: number;
-            /** @description How it goes, while it runs. */
+            /** @description Live state, while the run is going. */
             live: components["schemas"]["LiveState"] | null;
         };
-        /** @description One line of the list of runs. */
+        /** @description A row in the list of runs. */
         RunRow: {
-            /** @description Its id, as in paths. */
+            /** @description Identifier of the run, as in paths. */
             id: string;
-            /** @description Where its numbers come from. */
+            /** @description Source of the run's numbers. */
             kind: components["schemas"]["RunKind"];
-            /** @description How far it is. */
+            /** @description State of the run. */
             state: components["schemas"]["RunState"];
-            /** @description `complete`, `ended-early`, `interrupted` or `inconclusive`; none while it runs. */
+            /**
+             * @description Status: `complete`, `ended-early`, `interrupted` or `inconclusive`; none while the run is
+             *     going.
+             */
             status: string | null;
-            /** @description When it began, RFC 3339, UTC. */
+            /** @description Start of the run, RFC 3339, UTC. */
             started: string;
             /**
              * Format: uint64
              * @description Time under load, nanoseconds.
              */
             duration_ns: number;
-            /** @description What ran: the tile's name, or the trace's. */
+            /** @description Name of the tile or of the trace. */
             tile: string;
-            /** @description On what, one line. */
+            /** @description Description of the target in one line. */
             target: string;
-            /** @description The answer, one sentence. */
+            /** @description Answer in one sentence. */
             sentence: string;
             /**
              * Format: uint32
-             * @description Tiles held, if the run asked.
+             * @description Tiles held, if the run searched for them.
              */
             tiles_held: number | null;
             /**
-             * @description The same with its interval: `26 to 29 tiles`, `at least 8 tiles`.
+             * @description Tiles held, with the interval: `26 to 29 tiles`, `at least 8 tiles`.
              * @default null
              */
             tiles: string | null;
             /**
-             * @description The profile: `quick`, `standard`, `full`; none of what was only observed.
+             * @description Profile: `quick`, `standard`, `full`; none for an observation.
              * @default null
              */
             profile: string | null;
             /**
-             * @description What was scaled down: `disks 1/512`; none at full size.
+             * @description Scaling: `disks 1/512`; none at full size.
              * @default null
              */
             scale: string | null;
             /**
              * Format: uint32
-             * @description Steps in which other work was in the way.
+             * @description Number of steps that other work disturbed.
              * @default 0
              */
             disturbed_steps: number;
@@ -2775,15 +2797,15 @@ export interface components {
             score: number | null;
             /**
              * Format: uint64
-             * @description Bytes of the directory.
+             * @description Size of the directory, in bytes.
              */
             size_bytes: number;
-            /** @description I/Os a second over the run, at most 60 points, each the mean of its part. */
+            /** @description I/Os per second over the run, at most 60 points, each the mean of its part. */
             spark: number[];
-            /** @description Why it cannot be read, if so. */
+            /** @description Reason why the run cannot be read, if so. */
             error: string | null;
         };
-        /** @description How far a run is. */
+        /** @description State of a run. */
         RunState: "complete" | "running" | "abandoned";
         /** @description Scaling of the tile. */
         ScaleFacts: {
@@ -2817,16 +2839,16 @@ export interface components {
             interval: components["schemas"]["Interval"] | null;
         };
         /**
-         * @description `series`: a measure over time by a breakdown, decimated to the points asked for. `actions`
-         *     and `calls`: the same of actions and of calls to endpoints; `iops` are of those then, in
-         *     `actions_per_s` and `call_per_s`, and the time of an action is its response time.
+         * @description View `series`: a measure over time by a breakdown, decimated to the requested number of points.
+         *     Views `actions` and `calls`: the same for actions and for calls to endpoints; then `iops` counts
+         *     these, in `actions_per_s` and `call_per_s`, and the time of an action is its response time.
          */
         Series: {
-            /** @description A sentence about it. */
+            /** @description Summary in one sentence. */
             sentence: string;
-            /** @description `iops`, `bytes` (a second) or `latency`. */
+            /** @description Measure: `iops`, `bytes` (per second) or `latency`. */
             measure: string;
-            /** @description `io_per_s`, `actions_per_s`, `call_per_s`, `bytes_per_s` or `ns`. */
+            /** @description Unit: `io_per_s`, `actions_per_s`, `call_per_s`, `bytes_per_s` or `ns`. */
             unit: string;
             /** @description Begin of each point on the run's axis, nanoseconds. */
             at_ns: number[];
@@ -2834,18 +2856,19 @@ export interface components {
             width_ns: number[];
             /** @description Lines, in the breakdown's order. */
             groups: components["schemas"]["Group"][];
-            /** @description I/Os of all lines in each point. */
+            /** @description Number of I/Os of all lines in each point. */
             count: number[];
-            /** @description The same a second of time under load. */
+            /** @description I/Os of all lines per second of time under load. */
             operations_per_s: number[];
             /**
              * Format: uint64
-             * @description What latencies are held against, if there is a limit on I/O.
+             * @description Limit for latencies, if there is a limit on I/O.
              */
             limit_ns: number | null;
             /**
              * Format: uint32
-             * @description Groups that were left out because there are too many, the least first.
+             * @description Number of groups that were left out because there are too many, those with the least I/O
+             *     first.
              */
             left_out: number;
         };
@@ -2883,43 +2906,43 @@ export interface components {
              */
             admission: number;
         };
-        /** @description One class of sizes in one direction. */
+        /** @description I/O of one size class and direction. */
         SizeRow: {
-            /** @description `read` or `write`; `flush` in [`Overview::flushes`]. */
+            /** @description Direction: `read` or `write`; `flush` in [`Overview::flushes`]. */
             direction: string;
             /**
              * Format: uint8
-             * @description Position of the class, 0 to 7, smallest first.
+             * @description Position of the size class, 0 to 7, smallest first.
              */
             class: number;
             /**
              * Format: uint64
-             * @description I/Os.
+             * @description Number of I/Os.
              */
             count: number;
             /**
              * Format: uint64
-             * @description Bytes.
+             * @description Number of bytes.
              */
             bytes: number;
             /**
              * Format: double
-             * @description Of all I/Os in the lens, 0 to 1.
+             * @description Share of all I/Os in the lens, 0 to 1.
              */
             share_of_count: number;
             /**
              * Format: double
-             * @description Of all bytes in the lens.
+             * @description Share of all bytes in the lens, 0 to 1.
              */
             share_of_bytes: number;
             /**
              * Format: uint64
-             * @description All service times added, nanoseconds.
+             * @description Sum of all service times, nanoseconds.
              */
             wait_ns: number;
             /**
              * Format: double
-             * @description Of all waiting in the lens: what made it slow.
+             * @description Share of all waiting in the lens, 0 to 1: the part in the slowness.
              */
             share_of_wait: number;
             /**
@@ -2929,17 +2952,17 @@ export interface components {
             p50_ns: number | null;
             /**
              * Format: uint64
-             * @description 95th percentile.
+             * @description 95th percentile of the service time, nanoseconds.
              */
             p95_ns: number | null;
             /**
              * Format: uint64
-             * @description 99th percentile.
+             * @description 99th percentile of the service time, nanoseconds.
              */
             p99_ns: number | null;
             /**
              * Format: uint64
-             * @description Longest.
+             * @description Longest service time, nanoseconds.
              */
             max_ns: number | null;
         };
@@ -3099,36 +3122,36 @@ export interface components {
             /** @description Score of the step per kilowatt. */
             per_kilowatt: components["schemas"]["PerKilowatt"][];
         };
-        /** @description One part of one step on the run's axis. */
+        /** @description A phase of a step on the run's axis. */
         StepSpan: {
             /**
              * Format: uint32
-             * @description Step of the ladder, from 1.
+             * @description Number of the step in the ladder, from 1.
              */
             step: number;
             /**
              * Format: uint32
-             * @description Repeat, from 1.
+             * @description Number of the repeat, from 1.
              */
             repeat: number;
             /**
              * Format: uint32
-             * @description Tiles in it.
+             * @description Number of tiles of the step.
              */
             tiles: number;
-            /** @description Which part. */
+            /** @description Phase of the step. */
             phase: components["schemas"]["Phase"];
             /**
              * Format: uint64
-             * @description Its begin on the axis, nanoseconds.
+             * @description Begin on the run's axis, nanoseconds.
              */
             from_ns: number;
             /**
              * Format: uint64
-             * @description Its end.
+             * @description End on the run's axis, nanoseconds.
              */
             to_ns: number;
-            /** @description What the step came to; none while it runs. */
+            /** @description Verdict of the step; none while it runs. */
             verdict: components["schemas"]["Verdict"] | null;
         };
         /** @description Result above the tiles held. */
@@ -3163,77 +3186,77 @@ export interface components {
              */
             tiles: number;
         };
-        /** @description One claim. */
+        /** @description A claim of the study. */
         StudyClaim: {
-            /** @description Its name: `A5-one`. */
+            /** @description Identifier of the claim: `A5-one`. */
             id: string;
-            /** @description `predicted`, `calibrated`, `input` or `arithmetic`: only what is predicted counts. */
+            /** @description Kind: `predicted`, `calibrated`, `input` or `arithmetic`; only predicted claims count. */
             kind: string;
-            /** @description What was published. */
+            /** @description Published value, as text. */
             published: string;
-            /** @description What ours came to, with its interval. */
+            /** @description Our value, with its interval. */
             ours: string;
-            /** @description How far it may be off. */
+            /** @description Allowed difference between the two. */
             tolerance: string;
-            /** @description `met`, `not-met` or `not-measured`. */
+            /** @description Outcome: `met`, `not-met` or `not-measured`. */
             outcome: string;
             /** @description The outcome in words: `yes, by the mean`. */
             outcome_text: string;
             /**
-             * @description Whether it is met by the mean alone: the interval reaches beyond the tolerance.
+             * @description True if only the mean meets the claim: the interval reaches beyond the tolerance.
              * @default false
              */
             is_by_mean: boolean;
             /**
-             * @description Why it is not met or not measured, as far as the study says it; none if it is met.
+             * @description Reason why the claim is not met or not measured, if the study has one; none if it is met.
              * @default null
              */
             why: string | null;
-            /** @description What is said. */
+            /** @description Statement of the source. */
             text: string;
         };
-        /** @description `GET /api/v1/studies`: published claims that were held against the models. */
+        /** @description Answer of `GET /api/v1/studies`: published claims, compared with the models. */
         StudyList: {
-            /** @description Own results first, the newest first; then all shipped studies, by name. */
+            /** @description Results of this host first, newest first; then all shipped studies, by name. */
             studies: components["schemas"]["StudyRow"][];
         };
         /**
-         * @description `GET /api/v1/studies/{name}`: a study's claims, published and ours side by side. All cells are
-         *     texts with their units, as `tilemark study run` prints them.
+         * @description Answer of `GET /api/v1/studies/{name}`: a study's claims, with published and our values. All
+         *     cells are texts with their units, as `tilemark study run` prints them.
          */
         StudyPage: {
-            /** @description Its line in the list. */
+            /** @description Row in the list of studies. */
             row: components["schemas"]["StudyRow"];
             /** @description The program, seed and definitions that made the result, and the command. */
             made_by: string;
-            /** @description What is reproduced, where ours differs, what was fitted: paragraphs. */
+            /** @description Reproduced work, differences of ours, and fitted values: paragraphs. */
             notes: string[];
-            /** @description How to read the claims. */
+            /** @description Guide to reading the claims. */
             claims_note: string;
-            /** @description How many claims of each kind are met: what counts first, then the kinds as they come. */
+            /** @description Number of met claims of each kind: the kind that counts first, then in order of appearance. */
             tallies: components["schemas"]["StudyTally"][];
             /** @description Every claim, in the study's order. */
             claims: components["schemas"]["StudyClaim"][];
-            /** @description What else was found: tables of figures, sources. */
+            /** @description More findings: tables of figures, sources. */
             sections: components["schemas"]["StudySection"][];
         };
-        /** @description One line of the list of studies. */
+        /** @description A row in the list of studies. */
         StudyRow: {
-            /** @description Its name, as in paths; of an own result its id. */
+            /** @description Name, as in paths; for a result of this host its identifier. */
             name: string;
             /**
-             * @description Whether it is a result of this machine's own, not a shipped page.
+             * @description True for a result of this host, false for a shipped page.
              * @default false
              */
             is_own: boolean;
             /**
-             * @description When an own result was made, RFC 3339, UTC; none of a shipped page.
+             * @description Time at which a result of this host was made, RFC 3339, UTC; none for a shipped page.
              * @default null
              */
             made: string | null;
-            /** @description What it is about. */
+            /** @description Title of the study. */
             title: string;
-            /** @description How many claims came out, by kind, in one sentence. */
+            /** @description Number of met claims, by kind, in one sentence. */
             sentence: string;
             /**
              * Format: uint32
@@ -3243,9 +3266,9 @@ export interface components {
         };
         /** @description A section below the claims. */
         StudySection: {
-            /** @description Its heading. */
+            /** @description Heading of the section. */
             title: string;
-            /** @description Its paragraphs. */
+            /** @description Paragraphs of the section. */
             paragraphs: string[];
             /** @description Headings of the table's columns; empty without a table. */
             columns: string[];
@@ -3254,21 +3277,21 @@ export interface components {
         };
         /** @description Claims of one kind. */
         StudyTally: {
-            /** @description `predicted`, `calibrated`, `input` or `arithmetic`. */
+            /** @description Kind: `predicted`, `calibrated`, `input` or `arithmetic`. */
             kind: string;
             /**
              * Format: uint32
-             * @description Number of them.
+             * @description Number of claims.
              */
             claims: number;
             /**
              * Format: uint32
-             * @description Of these, those with an outcome.
+             * @description Number of claims with an outcome.
              */
             measured: number;
             /**
              * Format: uint32
-             * @description Of these, those that are met.
+             * @description Number of claims that are met.
              */
             met: number;
         };
@@ -3464,66 +3487,66 @@ export interface components {
              */
             acceleration_rate: number | null;
         };
-        /** @description A number that matters, with its proof. */
+        /** @description A main number, with its proof. */
         TierHero: {
-            /** @description What it is. */
+            /** @description Name of the number. */
             label: string;
-            /** @description The number as it is printed, with its unit; or why there is none. */
+            /** @description Number as it is printed, with its unit; or the reason why there is none. */
             text: string;
             /**
              * Format: double
-             * @description The number, unscaled.
+             * @description Value of the number, unscaled.
              */
             value: number | null;
-            /** @description Its unit. */
+            /** @description Unit of the number. */
             unit: string;
             /**
              * Format: uint64
-             * @description Samples behind it.
+             * @description Number of samples.
              */
             samples: number | null;
-            /** @description Over which time, and what it is held against. */
+            /** @description Time that the number is for, and the value that it is compared with. */
             note: string;
-            /** @description Its course, at most 60 points. */
+            /** @description Course, at most 60 points. */
             spark: (number | null)[];
         };
-        /** @description `tier`: what acceleration tiers did. */
+        /** @description View `tier`: activity of acceleration tiers. */
         TierPage: {
-            /** @description What it did in one sentence, or why there is nothing to see. */
+            /** @description Summary of the tiers, or the reason why there is nothing to show. */
             sentence: string;
-            /** @description Whether a tier took part. */
+            /** @description True if a tier took part. */
             is_present: boolean;
-            /** @description Whether tiers are modelled. */
+            /** @description True if the tiers are modelled. */
             is_modelled: boolean;
             /**
              * @description Four numbers: reads served, bytes kept off the backing store, writes accelerated, latency
              *     saved.
              */
             heroes: components["schemas"]["TierHero"][];
-            /** @description Over time, each tier. */
+            /** @description Course of each tier over time. */
             tiers: components["schemas"]["TierSeries"][];
             /** @description Sums of each step. */
             steps: components["schemas"]["TierSteps"][];
         };
-        /** @description What a tier did, a second of time under load. Each list has one entry a point. */
+        /** @description Rates of a tier, per second of time under load. Each list has one entry per point. */
         TierRates: {
-            /** @description Reads of pages. */
+            /** @description Number of page reads. */
             reads_per_s: number[];
-            /** @description Served by the tier of the own host, out of its pages or log. */
+            /** @description Reads served by the tier of the own host, from its pages or log. */
             own_hits_per_s: number[];
-            /** @description Served by memory above them. */
+            /** @description Reads served by memory above the pages. */
             memory_hits_per_s: number[];
-            /** @description Served by another host's share. */
+            /** @description Reads served by another host's part of the tier. */
             remote_hits_per_s: number[];
-            /** @description Not served by the tier. */
+            /** @description Reads that the tier did not serve. */
             misses_per_s: number[];
-            /** @description Writes of pages. */
+            /** @description Number of page writes. */
             writes_per_s: number[];
-            /** @description Bytes that came in because of a read. */
+            /** @description Bytes that reads brought in. */
             filled_bytes_per_s: number[];
-            /** @description Bytes that came in because of a write. */
+            /** @description Bytes that writes brought in. */
             placed_bytes_per_s: number[];
-            /** @description Bytes evicted. */
+            /** @description Bytes of pages that were evicted. */
             evicted_bytes_per_s: number[];
             /** @description Bytes written to the backing store. */
             destaged_bytes_per_s: number[];
@@ -3567,44 +3590,47 @@ export interface components {
              */
             sampled_share: number;
         };
-        /** @description One tier over time. Each list has one entry a point. */
+        /** @description A tier over time. Each list has one entry per point. */
         TierSeries: {
-            /** @description Its name. */
+            /** @description Name of the tier. */
             name: string;
             /**
              * Format: uint64
-             * @description Its capacity, bytes.
+             * @description Capacity of the tier, bytes.
              */
             capacity_bytes: number;
-            /** @description What it does with writes, if known. */
+            /** @description Handling of writes, if known. */
             policy: components["schemas"]["WritePolicy"] | null;
             /** @description Begin of each point, nanoseconds on the run's axis. */
             at_ns: number[];
-            /** @description Length of each point. */
+            /** @description Length of each point, nanoseconds. */
             width_ns: number[];
-            /** @description Reads of pages. */
+            /** @description Number of page reads. */
             reads: number[];
-            /** @description Served by the tier. */
+            /** @description Number of reads that the tier served. */
             read_hits: number[];
-            /** @description Served by the tier, as a share of reads, 0 to 1; none without reads. */
+            /** @description Share of the reads that the tier served, 0 to 1; none without reads. */
             read_hit_share: (number | null)[];
-            /** @description Of these, by another host's share. */
+            /** @description Number of served reads that another host's part of the tier served. */
             remote_hits: number[];
-            /** @description Of those of the own host, by memory above the pages. */
+            /** @description Number of reads served by the own host that memory above the pages served. */
             memory_hits: number[];
-            /** @description Writes of pages. */
+            /** @description Number of page writes. */
             writes: number[];
-            /** @description Answered by the tier before the backing store has them. */
+            /** @description Number of writes that the tier answered before the backing store had them. */
             writes_absorbed: number[];
-            /** @description The same as a share of writes, 0 to 1; none without writes. */
+            /**
+             * @description Share of the writes that the tier answered before the backing store had them, 0 to 1; none
+             *     without writes.
+             */
             writes_absorbed_share: (number | null)[];
-            /** @description The same numbers a second. */
+            /** @description Rates of these numbers per second. */
             rates: components["schemas"]["TierRates"];
-            /** @description Bytes that came in because of a read. */
+            /** @description Bytes that reads brought in. */
             filled_bytes: number[];
-            /** @description Bytes that came in because of a write. */
+            /** @description Bytes that writes brought in. */
             placed_bytes: number[];
-            /** @description Bytes evicted. */
+            /** @description Bytes of pages that were evicted. */
             evicted_bytes: number[];
             /** @description Bytes written to the backing store. */
             destaged_bytes: number[];
@@ -3612,40 +3638,46 @@ export interface components {
             resident_bytes: number[];
             /** @description Bytes of blocks in memory at the end of the point. */
             memory_held_bytes: number[];
-            /** @description Bytes that these take there, compressed or not. */
+            /** @description Memory that these blocks take, compressed or not, in bytes. */
             memory_taken_bytes: number[];
-            /** @description What memory holds at the end, and in how much, in a sentence; empty where there is none. */
+            /** @description Content of the memory at the end, and its size, in a sentence; empty without memory. */
             memory_sentence: string;
-            /** @description How much it holds at the end, and what was evicted, in a sentence. */
+            /** @description Content at the end, and evictions, in a sentence. */
             held_sentence: string;
-            /** @description Of these, not yet on the backing store. */
+            /** @description Held bytes at the end of the point that are not yet on the backing store. */
             dirty_bytes: number[];
-            /** @description How much waited at most to be written to the backing store, in a sentence. */
+            /** @description Largest amount that waited to be written to the backing store, in a sentence. */
             dirty_sentence: string;
             /**
-             * @description Whether what is written to the backing store follows what is written to the tier within
-             *     5 % in all, so that there is no gap between the two to see.
+             * @description True if the bytes written to the backing store and to the tier differ by at most 5 % in
+             *     total, so that there is no visible gap between the two.
              */
             is_destaged_at_once: boolean;
-            /** @description What the application sees: reads, 99th percentile, nanoseconds. */
+            /** @description 99th percentile of the application's reads, nanoseconds. */
             observed_read_p99_ns: (number | null)[];
-            /** @description What the application sees: writes. */
+            /** @description 99th percentile of the application's writes, nanoseconds. */
             observed_write_p99_ns: (number | null)[];
-            /** @description What the backing store answers, reads; empty if the run does not have it. */
+            /**
+             * @description 99th percentile of the backing store's reads, nanoseconds; empty if the run does not have
+             *     it.
+             */
             backing_read_p99_ns: (number | null)[];
-            /** @description What the backing store answers, writes; empty if the run does not have it. */
+            /**
+             * @description 99th percentile of the backing store's writes, nanoseconds; empty if the run does not have
+             *     it.
+             */
             backing_write_p99_ns: (number | null)[];
         };
-        /** @description Shares of what a tier did in one step, 0 to 1. */
+        /** @description Shares of a tier's requests in one step, 0 to 1. */
         TierShares: {
             /**
              * Format: double
-             * @description Reads served by the tier, of reads; none without reads.
+             * @description Share of the reads that the tier served; none without reads.
              */
             read_hit: number | null;
             /**
              * Format: double
-             * @description Writes that it alone answered, of writes; none without writes.
+             * @description Share of the writes that the tier alone answered; none without writes.
              */
             writes_absorbed: number | null;
         };
@@ -3653,31 +3685,31 @@ export interface components {
         TierSteps: {
             /**
              * Format: uint32
-             * @description Step of the ladder, from 1.
+             * @description Number of the step in the ladder, from 1.
              */
             step: number;
             /**
              * Format: uint32
-             * @description Repeat, from 1.
+             * @description Number of the repeat, from 1.
              */
             repeat: number;
             /**
              * Format: uint32
-             * @description Tiles in it.
+             * @description Number of tiles of the step.
              */
             tiles: number;
-            /** @description Each tier. */
+            /** @description Facts about each tier. */
             tiers: components["schemas"]["TierFacts"][];
             /** @description Shares of each tier, in the same order. */
             shares: components["schemas"]["TierShares"][];
         };
-        /** @description `curve`: what more tiles bring, and what breaks. */
+        /** @description View `curve`: work by number of tiles, and the limit that breaks. */
         TileCurve: {
-            /** @description Where it breaks, and why. */
+            /** @description Edge and its cause, in a sentence. */
             sentence: string;
             /**
              * Format: uint32
-             * @description Tiles held.
+             * @description Number of held tiles.
              */
             tiles_held: number | null;
             /**
@@ -3689,7 +3721,7 @@ export interface components {
             broken: string | null;
             /** @description Names of limits: `shop order p95`. */
             limits: string[];
-            /** @description By tiles, then repeat. */
+            /** @description Points by tiles, then repeat. */
             points: components["schemas"]["CurvePoint"][];
         };
         /** @description Tile that the datastore was filled with. */
@@ -3791,7 +3823,7 @@ export interface components {
             /** @description Source commit that it was built from; null if unknown. */
             commit: string | null;
         };
-        /** @description Where an item was at some time. */
+        /** @description Position of an item at a time. */
         TrailPoint: {
             /**
              * Format: uint64
@@ -3800,22 +3832,22 @@ export interface components {
             at_ns: number;
             /**
              * Format: double
-             * @description I/Os a second.
+             * @description I/Os per second.
              */
             operations_per_s: number;
             /**
              * Format: double
-             * @description Bytes a second.
+             * @description Throughput, in bytes per second.
              */
             bytes_per_s: number;
             /**
              * Format: uint64
-             * @description Median service time.
+             * @description Median service time, nanoseconds.
              */
             p50_ns: number | null;
             /**
              * Format: uint64
-             * @description 99th percentile.
+             * @description 99th percentile of the service time, nanoseconds.
              */
             p99_ns: number | null;
         };
@@ -3999,7 +4031,7 @@ export interface components {
             /** @description Results of the limits, in the workload's order. */
             limits: components["schemas"]["LimitResult"][];
         };
-        /** @description What a tier does with writes. */
+        /** @description Handling of writes by a tier. */
         WritePolicy: "write-back" | "write-through" | "read-only";
     };
     responses: never;
