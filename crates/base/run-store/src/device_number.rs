@@ -1,10 +1,10 @@
-//! Numbers by which Linux knows devices.
+//! Device numbers of Linux.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::{fs, io};
 
-/// The number (`st_dev`) of the device that holds a path, or would hold it once it is made.
+/// Device number (`st_dev`) of the device that holds a path, or would hold it once it is made.
 pub fn device_of(path: &Path) -> io::Result<u64> {
     let absolute = std::path::absolute(path)?;
     let mut last = None;

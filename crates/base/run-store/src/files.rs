@@ -1,36 +1,36 @@
 //! Names of the files in a run directory.
 
-/// What was found ([`crate::run::Run`]).
+/// Results of the run ([`crate::run::Run`]).
 pub const RUN: &str = "run.json";
-/// The resolved plan, which runs again.
+/// Resolved plan, which can be run again.
 pub const PLAN: &str = "plan.toml";
-/// The modelled array of a simulation, every key with its value.
+/// Modelled array of a simulation, with every key and value.
 pub const ARRAY: &str = "array.toml";
-/// The tile that the run made itself, for a recorded load.
+/// Tile that the run made itself, for a recorded load.
 pub const TILE: &str = "tile.toml";
-/// The workload of that tile.
+/// Workload of that tile.
 pub const WORKLOAD: &str = "workload.toml";
-/// What was checked about the target before anything was written to it.
+/// Result of the checks of the target before anything was written.
 pub const PREFLIGHT: &str = "preflight.json";
-/// The machine ([`crate::env::Environment`]).
+/// Facts about the host ([`crate::env::Environment`]).
 pub const ENV: &str = "env.json";
-/// What happened when, one JSON object per line.
+/// Events of the run, one JSON object per line.
 pub const EVENTS: &str = "events.jsonl";
-/// I/O by slice of time.
+/// Series of I/O by time slice.
 pub const SERIES: &str = "series.parquet";
-/// Calls by slice of time; only where there are any.
+/// Series of calls by time slice; missing without calls.
 pub const CALLS: &str = "calls.parquet";
-/// Actions by slice of time.
+/// Series of actions by time slice.
 pub const ACTIONS: &str = "actions.parquet";
-/// What had not finished by slice of time.
+/// Unfinished work at the end of each time slice.
 pub const OPEN: &str = "open.parquet";
-/// The load generator's own state by slice of time.
+/// State of the load generator by time slice.
 pub const GENERATOR: &str = "generator.parquet";
-/// What the machine, the device and modelled parts did meanwhile ([`crate::gauge`]).
+/// Gauges of the host, the devices and modelled parts ([`crate::gauge`]).
 pub const GAUGES: &str = "gauges.parquet";
-/// The run at the resolution of looking at it ([`crate::rollup::Rollup`]).
+/// Run at the resolution of its charts ([`crate::rollup::Rollup`]).
 pub const ROLLUP: &str = "rollup.parquet";
-/// The report for people.
+/// Report for people.
 pub const REPORT: &str = "report.html";
 /// HdrHistogram log, if it was exported into the directory.
 pub const HLOG: &str = "hist.hlog";
@@ -38,16 +38,16 @@ pub const HLOG: &str = "hist.hlog";
 pub const SUMS: &str = "SHA256SUMS";
 /// Directory of series parts, while the run lasts.
 pub const PARTS: &str = "parts";
-/// Locked by the process that writes the directory, while the run lasts.
+/// Lock of the process that writes the directory, while the run lasts.
 pub const LOCK: &str = ".lock";
 
-/// Every file a complete or partial run may hold; anything else was put there by others.
+/// Names of all files of a complete or partial run. Other files were put there by someone else.
 pub const ALL: [&str; 19] = [
     RUN, PLAN, ARRAY, TILE, WORKLOAD, PREFLIGHT, ENV, EVENTS, SERIES, CALLS, ACTIONS, OPEN,
     GENERATOR, GAUGES, ROLLUP, REPORT, HLOG, SUMS, LOCK,
 ];
 
-/// End of the name of a directory that is not complete.
+/// Suffix of the name of an incomplete directory.
 pub const PARTIAL: &str = ".partial";
-/// End of the name of a file that is being written.
+/// Suffix of the name of a file that is being written.
 pub const TEMPORARY: &str = ".tmp";

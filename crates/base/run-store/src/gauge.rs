@@ -1,14 +1,14 @@
-//! Side-series: what the machine, the device under test and modelled parts did while a slice was
-//! measured, one number for each name and scope.
+//! Gauges: numbers about the host, the device under test and modelled parts, measured beside each
+//! slice, one for each name and scope.
 //!
-//! What it does: names every gauge once, with how two values of it become one, its unit, what it is
-//! of and where it is read. A new gauge is one line of the table; it is then stored, rolled up,
-//! exported and drawn like the others. A source of gauges (the host's watch, a model, a meter) is a
+//! What it does: the table below defines every gauge once, with the rule for merging two values,
+//! unit, scope and source. A new gauge is one line of the table; it is then stored, rolled up,
+//! exported and drawn like the others. A source of gauges (host counters, a model, a meter) is a
 //! [`GaugeSource`].
 //!
-//! What it refuses: judging, and histograms: two of them do not make one by any of the four ways
-//! below. The only ones that come beside a slice and are no rows of it are those behind a tier;
-//! they travel in the same [`Readings`].
+//! What it refuses: to judge, and to take histograms, which none of the four merging rules fits.
+//! Only the histograms of latencies behind a tier come with a slice; they are no rows of it, and
+//! travel in the same [`Readings`].
 //!
 //! Invariants: a gauge that could not be read is absent, never zero; shares are between 0 and 1;
 //! whole numbers are exact up to 2^53.
@@ -27,7 +27,7 @@ macro_rules! gauges {
         $variant:ident $name:literal $merging:ident $unit:ident of $scope:ident $place:ident
         $wanted:ident $source:literal $title:literal;
     )+) => {
-        /// What is measured.
+        /// Name of a gauge.
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
             JsonSchema,
@@ -41,45 +41,45 @@ macro_rules! gauges {
         }
 
         impl GaugeName {
-            /// All of them, in the order in which they are shown.
+            /// All gauges, in the order in which they are shown.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The stable name in files.
+            /// Stable name in files.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// The unit of its values.
+            /// Unit of the values.
             pub const fn unit(self) -> GaugeUnit {
                 match self { $(Self::$variant => GaugeUnit::$unit),+ }
             }
 
-            /// How two values of it become one.
+            /// Rule for merging two values.
             pub const fn merging(self) -> Merging {
                 match self { $(Self::$variant => Merging::$merging),+ }
             }
 
-            /// What kind of thing it is of.
+            /// Kind of object that the gauge describes.
             pub const fn scope(self) -> ScopeKind {
                 match self { $(Self::$variant => ScopeKind::$scope),+ }
             }
 
-            /// Whether the page draws it with the machine.
+            /// Place of the gauge on the page.
             pub const fn place(self) -> Place {
                 match self { $(Self::$variant => Place::$place),+ }
             }
 
-            /// Which way it is better.
+            /// Direction in which values of the gauge are better.
             pub const fn wanted(self) -> Wanted {
                 match self { $(Self::$variant => Wanted::$wanted),+ }
             }
 
-            /// Where it is read.
+            /// Source of the values.
             pub const fn source(self) -> &'static str {
                 match self { $(Self::$variant => $source),+ }
             }
 
-            /// What a person reads beside it.
+            /// Title for people.
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$variant => $title),+ }
             }
@@ -87,36 +87,36 @@ macro_rules! gauges {
     };
 }
 
-/// How a value of some time and the same gauge's value of the time after it make one.
+/// Rule for merging a gauge's value of some time with the value of the time after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merging {
-    /// What happened is added up.
+    /// Adds events up.
     Sum,
-    /// What is held is that of the later.
+    /// Takes the later value, for levels.
     Last,
-    /// Of a largest, the larger.
+    /// Takes the larger value, for maxima.
     Most,
-    /// The mean, each weighted with its time.
+    /// Takes the mean, weighted with time.
     Mean,
 }
 
-/// What a gauge is of; its name among others of the kind is [`Gauge::scope`].
+/// Kind of object that a gauge describes. The name of the object is [`Gauge::scope`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScopeKind {
-    /// The machine that makes the load.
+    /// Host that makes the load.
     Host,
-    /// A block device of it.
+    /// Block device of the host.
     Device,
-    /// A part of a model.
+    /// Part of a model.
     Part,
-    /// An acceleration tier.
+    /// Acceleration tier.
     Tier,
-    /// A meter of watts.
+    /// Power meter.
     Meter,
 }
 
 impl ScopeKind {
-    /// Its name: a label in metrics.
+    /// Name of the kind: a label in metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -128,29 +128,29 @@ impl ScopeKind {
     }
 }
 
-/// Where the page shows a gauge. All are stored, rolled up and exported.
+/// Place of a gauge on the page. All gauges are stored, rolled up and exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Among the charts of the machine.
+    /// Charts of the host.
     Drawn,
-    /// In a view of its own kind, or in none.
+    /// A view of its own kind, or none.
     Kept,
 }
 
-/// Which way a gauge is better, for the same load.
+/// Direction in which values of a gauge are better, for the same load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// More of it.
+    /// A larger value is better.
     More,
-    /// Less of it.
+    /// A smaller value is better.
     Less,
-    /// It depends, or nobody wants either: it is not compared.
+    /// Neither direction is better in general, so the gauge is not compared.
     Neither,
 }
 
 macro_rules! units {
     ($($variant:ident $name:literal $metric:literal $ucum:literal $about:literal;)+) => {
-        /// What the values of a gauge are.
+        /// Unit of the values of a gauge.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum GaugeUnit {
             $(
@@ -160,17 +160,17 @@ macro_rules! units {
         }
 
         impl GaugeUnit {
-            /// Its name in files.
+            /// Name of the unit in files.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// Its name in metrics, with which the name of a metric ends; empty for a count.
+            /// Name of the unit in metrics, which ends the metric's name; empty for a count.
             pub const fn metric(self) -> &'static str {
                 match self { $(Self::$variant => $metric),+ }
             }
 
-            /// Its name in OpenTelemetry: UCUM, of which what is in braces only explains.
+            /// Name of the unit in OpenTelemetry: UCUM. Text in braces is a note.
             pub const fn ucum(self) -> &'static str {
                 match self { $(Self::$variant => $ucum),+ }
             }
@@ -193,7 +193,7 @@ units! {
 }
 
 impl GaugeUnit {
-    /// What a sum of it is by the second.
+    /// Unit of a sum of these values per second.
     const fn per_second(self) -> Self {
         match self {
             Self::Bytes => Self::BytesPerSecond,
@@ -206,7 +206,8 @@ impl GaugeUnit {
 }
 
 impl GaugeName {
-    /// What a value over some time is whatever that time: what is added up, by the second.
+    /// Value independent of the length of its time: a sum becomes a rate per second, other values
+    /// stay.
     pub fn level(self, value: f64, over: Nanos) -> f64 {
         match self.merging() {
             Merging::Sum => value / over.as_secs_f64().max(f64::MIN_POSITIVE),
@@ -214,7 +215,7 @@ impl GaugeName {
         }
     }
 
-    /// Its name among metrics, which ends with its unit there.
+    /// Name of the metric, which ends with the unit.
     pub fn metric(self, unit: GaugeUnit) -> String {
         let (name, unit) = (self.name().replace('.', "_"), unit.metric());
         if unit.is_empty() {
@@ -226,7 +227,7 @@ impl GaugeName {
         format!("tilemark_{stem}_{unit}")
     }
 
-    /// The unit of its [`level`](Self::level).
+    /// Unit of the [`level`](Self::level).
     pub const fn level_unit(self) -> GaugeUnit {
         match self.merging() {
             Merging::Sum => self.unit().per_second(),
@@ -346,56 +347,57 @@ gauges! {
         "bytes written to the tier";
 }
 
-/// One number of one slice.
+/// One number beside one slice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gauge {
-    /// What was measured.
+    /// Name of the gauge.
     pub name: GaugeName,
-    /// Of which: `host`, or the name of the thing that its name is of ([`GaugeName::scope`]).
+    /// Object that the gauge describes: `host`, or its name among the objects of
+    /// [`GaugeName::scope`].
     pub scope: String,
-    /// The value, in the unit of its name.
+    /// Value, in the unit of the gauge.
     pub value: f64,
 }
 
-/// The scope of the whole machine.
+/// Scope of gauges of the whole host.
 pub const HOST: &str = "host";
 
 impl Gauge {
-    /// One of the whole machine.
+    /// Makes a gauge of the whole host.
     pub fn of_host(name: GaugeName, value: f64) -> Self {
         Self { name, scope: HOST.to_owned(), value }
     }
 }
 
-/// Service times of what a tier sends to the storage behind it, for a request or by itself.
+/// Service times of the I/O that a tier sends to the storage behind it, for a request or by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BehindTier {
-    /// Of reads.
+    /// Service times of reads.
     pub read: Compact,
-    /// Of writes.
+    /// Service times of writes.
     pub write: Compact,
 }
 
-/// All that was read beside one slice.
+/// Everything that was read beside one slice.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Readings {
-    /// Numbers.
+    /// Gauges of the slice.
     pub gauges: Vec<Gauge>,
     /// Service times behind tiers, by the name of the tier.
     pub behind: Vec<(String, BehindTier)>,
 }
 
 impl Readings {
-    /// Adds what somebody else read.
+    /// Adds the readings of another source.
     pub fn add(&mut self, other: Self) {
         self.gauges.extend(other.gauges);
         self.behind.extend(other.behind);
     }
 }
 
-/// Somebody who reads gauges.
+/// Source of gauges.
 pub trait GaugeSource {
-    /// What was read since this was last asked; nothing by default.
+    /// Values since the last call; none by default.
     fn read(&mut self) -> Readings {
         Readings::default()
     }

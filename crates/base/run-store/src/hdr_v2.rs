@@ -1,5 +1,5 @@
-//! Histograms as bytes: the uncompressed V2 encoding of HdrHistogram, which its
-//! implementations in other languages read.
+//! Histograms as bytes: the uncompressed V2 encoding of HdrHistogram, which its implementations in
+//! other languages read.
 //!
 //! Layout (big endian): cookie `0x1c849313`, payload length, normalising offset 0 (all
 //! `u32`), significant digits (`u32`), lowest and highest trackable value (`u64`), value
@@ -14,7 +14,7 @@ use units::Nanos;
 
 const COOKIE: u32 = 0x1c84_9313;
 const HEADER: usize = 40;
-/// Longest latency a histogram keeps apart.
+/// Longest latency with a bucket of its own.
 const LONGEST: Nanos = Nanos::from_secs(3600);
 const DIGITS: u32 = 2;
 /// Half of the 256 sub-buckets that two significant digits need, as a power of two.
@@ -26,7 +26,7 @@ fn index_of(value: u64) -> u64 {
     (u64::from(bucket + 1) << HALF_BITS) + (value >> bucket) - HALF
 }
 
-/// The highest value of a bucket.
+/// Highest value of a bucket.
 fn value_at(index: u64) -> u64 {
     let (half, sub) = (index >> HALF_BITS, index & (HALF - 1));
     match half.checked_sub(1) {
@@ -35,8 +35,8 @@ fn value_at(index: u64) -> u64 {
     }
 }
 
-/// ZigZag of what cannot reach 2^62 either way, then LEB128: seven bits a byte. The
-/// format's ninth byte would hold eight, but a 32-bit count never gets that far.
+/// Appends a number in ZigZag, then LEB128 with seven bits per byte. The number is below 2^62 in
+/// size. The ninth byte of the format would hold eight bits, but a 32-bit count never needs it.
 fn push(bytes: &mut Vec<u8>, number: i64) {
     let mut rest = ((number << 1) ^ (number >> 63)).cast_unsigned();
     while rest >= 0x80 {
@@ -71,8 +71,8 @@ fn push_zeros(payload: &mut Vec<u8>, count: u64) {
     }
 }
 
-/// The histogram in HdrHistogram's V2 encoding, not compressed. What the encoding has no
-/// room for (`sum_ns`, `saturated`) must be stored beside it.
+/// Encodes a histogram in HdrHistogram's V2 encoding, uncompressed. `sum_ns` and `saturated` are
+/// not in the encoding and must be stored beside it.
 pub(crate) fn encode(histogram: &Compact) -> Vec<u8> {
     let mut payload = Vec::with_capacity(3 * histogram.buckets().count() + 1);
     let mut next = 0;
@@ -103,7 +103,7 @@ fn header(length: u32) -> [u8; HEADER] {
     header
 }
 
-/// Reads what [`encode`] wrote; `sum_ns` and `saturated` are zero. The error says what is
+/// Decodes bytes of [`encode`]; `sum_ns` and `saturated` are zero. The error describes what is
 /// wrong with the bytes.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Compact, &'static str> {
     let (found, mut payload) = bytes.split_at_checked(HEADER).ok_or("shorter than its header")?;

@@ -1,23 +1,23 @@
-//! OpenMetrics 1.0 text, as Prometheus asks for it: families of samples, of a stored run
-//! ([`crate::export`]) or of runs that go on.
+//! OpenMetrics 1.0 text, as Prometheus scrapes it: families of samples, of a stored run
+//! ([`crate::export`]) or of live runs.
 //!
-//! What it refuses: knowing what is told. Whoever writes a family writes all of its samples before
-//! the next one, each set of labels once, and ends with [`END`].
+//! What it refuses: to know the content. The caller writes all samples of a family before the next
+//! family, each set of labels once, and ends with [`END`].
 
 use std::fmt::Display;
 use std::io::{self, Write};
 
-/// The media type.
+/// Media type of the text.
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The last line.
+/// Last line of the text.
 pub const END: &str = "# EOF\n";
 
-/// Begins a family: its name ends with its unit, which is empty for a count.
+/// Begins a family. Its name ends with its unit, which is empty for a count.
 ///
 /// # Errors
 ///
-/// Those of writing, as below.
+/// Errors of writing.
 pub fn family(
     to: &mut dyn Write,
     name: &str,
@@ -32,16 +32,16 @@ pub fn family(
     writeln!(to, "# HELP {name} {help}")
 }
 
-/// One sample.
+/// Writes one sample.
 ///
 /// # Errors
 ///
-/// Those of writing.
+/// Errors of writing.
 pub fn sample(to: &mut dyn Write, name: &str, labels: &str, value: impl Display) -> io::Result<()> {
     writeln!(to, "{name}{{{labels}}} {value}")
 }
 
-/// Names and values of labels as a sample has them.
+/// Formats names and values of labels for a sample.
 pub fn labels(pairs: &[(&str, &dyn Display)]) -> String {
     let pair = |(name, value): &(&str, &dyn Display)| {
         let value = value.to_string();

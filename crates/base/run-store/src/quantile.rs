@@ -1,11 +1,10 @@
-//! The few numbers stored beside every histogram, so that a reader needs no HDR library
-//! for the common questions.
+//! The few numbers stored beside every histogram, so that common questions need no HDR library.
 
 use stats::Compact;
 use units::Nanos;
 
-/// A histogram's summary. Percentiles follow HDR's rule: the upper edge of the first bucket
-/// at which the running count reaches `ceil(q * count)`.
+/// Summary of a histogram. Percentiles follow HDR's rule: the upper edge of the first bucket at
+/// which the running count reaches `ceil(q * count)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Summary {
     pub count: u64,
@@ -19,7 +18,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// The summary, or none of an empty histogram.
+    /// Summary of a histogram; `None` if it is empty.
     pub(crate) fn of(histogram: &Compact) -> Option<Self> {
         let (min, _) = histogram.buckets().next()?;
         let (count, max) = (histogram.count(), histogram.max()?);
@@ -29,7 +28,7 @@ impl Summary {
     }
 }
 
-/// Percentiles, in per mille and ascending.
+/// Percentiles of a histogram, for ascending shares in per mille.
 fn percentiles<const N: usize>(histogram: &Compact, count: u64, per_mille: [u64; N]) -> [Nanos; N] {
     let mut found = [Nanos::ZERO; N];
     let (mut next, mut running) = (0, 0_u128);
@@ -49,7 +48,7 @@ mod tests {
     use stats::Histogram;
 
     #[test]
-    fn the_summary_of_one_to_a_hundred_microseconds_has_the_known_percentiles() {
+    fn summary_of_1_to_100_us_has_the_known_percentiles() {
         let mut histogram = Histogram::new();
         for us in 1..=100 {
             histogram.record(Nanos::from_micros(us));

@@ -1,6 +1,6 @@
-//! Collects what finishes during one slice: one array access per I/O, no lock, and memory
-//! only on the first I/O of its kind. I/Os are put in their cells some at a time, so that the
-//! processor waits for the memory of all of them at once.
+//! Collects completions of one slice: one array access per I/O, no lock, and an allocation only for
+//! the first I/O of a kind. I/Os are added to their cells in batches, so that the processor loads
+//! the memory of a whole batch at once.
 
 use std::collections::BTreeMap;
 
@@ -13,71 +13,71 @@ use crate::slice::{
     SizeClass, Slice, Unfinished, VmId,
 };
 
-/// What a recorder must know of an instance before it starts.
+/// Facts about an instance that a recorder needs before the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstanceShape {
-    /// The instance's id in the run.
+    /// Number of the instance in the run.
     pub instance: InstanceId,
-    /// The VM of each of its disks, by disk position.
+    /// VM of each disk, by disk position.
     pub disk_vms: Vec<VmId>,
-    /// How many kinds of I/O and calls it has.
+    /// Number of kinds of I/O and calls.
     pub kinds: u16,
-    /// How many actions it has.
+    /// Number of actions.
     pub actions: u16,
-    /// How many user groups it has.
+    /// Number of user groups.
     pub groups: u16,
 }
 
-/// One finished I/O.
+/// One completed I/O.
 #[derive(Debug, Clone, Copy)]
 pub struct IoDone {
-    /// Position of its instance in the recorder's shapes.
+    /// Position of the instance in the recorder's shapes.
     pub instance: usize,
-    /// Position of its disk in the instance.
+    /// Position of the disk in the instance.
     pub disk: u16,
-    /// Its kind.
+    /// Position of the kind in the instance.
     pub kind: u16,
-    /// Which way.
+    /// Direction of the I/O.
     pub direction: Direction,
-    /// Bytes asked for.
+    /// Requested length, in bytes.
     pub length: u32,
-    /// Submitted to done.
+    /// Service time: from submission to completion.
     pub service: Nanos,
-    /// Intended start to done.
+    /// Response time: from the intended start to completion.
     pub response: Nanos,
-    /// Whether it succeeded.
+    /// True if the I/O succeeded.
     pub ok: bool,
 }
 
 /// One finished call.
 #[derive(Debug, Clone, Copy)]
 pub struct CallDone {
-    /// Position of its instance in the recorder's shapes.
+    /// Position of the instance in the recorder's shapes.
     pub instance: usize,
-    /// Its kind.
+    /// Position of the kind in the instance.
     pub kind: u16,
-    /// Made to done.
+    /// Service time: from the call to its answer.
     pub service: Nanos,
-    /// Intended start to done.
+    /// Response time: from the intended start to completion.
     pub response: Nanos,
-    /// Bytes of the answer, or why there is none.
+    /// Bytes of the answer, or the class of the error.
     pub result: Result<u64, CallError>,
 }
 
-/// One finished or given-up action.
+/// One action that finished or was given up.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionSample {
-    /// Position of its instance in the recorder's shapes.
+    /// Position of the instance in the recorder's shapes.
     pub instance: usize,
-    /// Which action.
+    /// Position of the action in the instance.
     pub action: u16,
-    /// Which group.
+    /// Position of the user group in the instance.
     pub group: u16,
-    /// First step to last answer.
+    /// Service time: from the first step to the last answer.
     pub service: Nanos,
-    /// Intended start to last answer.
+    /// Response time: from the intended start to the last answer.
     pub response: Nanos,
-    /// Whether every I/O and call in it succeeded.
+    /// True if every I/O and call of the action succeeded.
     pub ok: bool,
 }
 
@@ -108,7 +108,7 @@ impl Cell {
     }
 }
 
-/// What one slice holds of one kind of call.
+/// Calls of one kind in one slice.
 #[derive(Debug)]
 struct CallCell {
     is_touched: bool,
@@ -156,7 +156,7 @@ impl Cells {
         self.cells[index].get_or_insert_with(Cell::new)
     }
 
-    /// Reads what recording this will change.
+    /// Reads the memory that recording this I/O will change, to load it into the cache.
     #[inline]
     fn look_ahead(&self, index: usize, done: &IoDone) -> u32 {
         let Some(cell) = &self.cells[index] else { return 0 };
@@ -176,7 +176,7 @@ impl Cells {
     }
 }
 
-/// Collects what finishes during one slice.
+/// Collector of completions of one slice.
 #[derive(Debug)]
 pub struct Recorder {
     shapes: Vec<InstanceShape>,
@@ -184,22 +184,22 @@ pub struct Recorder {
     io_base: Vec<usize>,
     action_base: Vec<usize>,
     io: Cells,
-    /// Finished, and not in its cell yet: its cell, and what it was.
+    /// Completed I/Os that are not added to their cells yet, with the index of the cell.
     fresh: Vec<(usize, IoDone)>,
-    /// Calls, ascending; few kinds of few instances make any.
+    /// Cells of calls, ascending; a map, as only few kinds of few instances make calls.
     calls: BTreeMap<(usize, u16), CallCell>,
     actions: Cells,
-    /// Ages of what is not finished, as of the last look.
+    /// Ages of unfinished work at the last look.
     open: BTreeMap<(usize, Unfinished), Vec<Nanos>>,
 }
 
 const DIRECTIONS: usize = Direction::ALL.len();
 
-/// I/Os that are put in their cells together: more than a processor has loads under way.
+/// I/Os per batch: more than the loads that a processor can have outstanding.
 const TOGETHER: usize = 32;
 
 impl Recorder {
-    /// A recorder for these instances.
+    /// Makes a recorder for these instances.
     pub fn new(shapes: Vec<InstanceShape>) -> Self {
         let mut recorder = Self {
             shapes,
@@ -242,7 +242,8 @@ impl Recorder {
             .fresh
             .iter()
             .fold(0_u32, |sum, (index, done)| sum.wrapping_add(self.io.look_ahead(*index, done)));
-        // Nobody wants the sum; what was read for it is near now.
+        // The sum is not used. Computing it has loaded the memory, and `black_box` keeps the
+        // compiler from removing that.
         std::hint::black_box(ahead);
         for (index, done) in self.fresh.drain(..) {
             let cell = self.io.at(index);
@@ -281,17 +282,17 @@ impl Recorder {
         }
     }
 
-    /// Records an intended start that was given up; it counts for the group's first action.
+    /// Records an intended start that was given up; it counts for the first action of the group.
     pub fn dropped(&mut self, instance: usize, group: u16) {
         self.action_cell(instance, 0, group).dropped += 1;
     }
 
-    /// Forgets what was not finished at an earlier look, before the next one is told.
+    /// Forgets the unfinished work of an earlier look, before a new look is recorded.
     pub fn look_anew(&mut self) {
         self.open.values_mut().for_each(Vec::clear);
     }
 
-    /// Notes something that is not finished, and how long it has been waited for.
+    /// Records unfinished work, and its age.
     pub fn unfinished(&mut self, instance: usize, what: Unfinished, age: Nanos) {
         if age >= OPEN_AGE_MIN {
             self.open.entry((instance, what)).or_default().push(age);
@@ -316,7 +317,7 @@ impl Recorder {
         self.actions.at(self.action_base[instance] + index)
     }
 
-    /// Everything since the last call, and starts anew.
+    /// Takes everything since the last call as a slice.
     pub fn take(&mut self, start: Nanos, width: Nanos, generator: GeneratorRow) -> Slice {
         self.put_in_cells();
         let open = self.open_rows();

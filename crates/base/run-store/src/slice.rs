@@ -1,6 +1,6 @@
-//! One slice of time of a running load. Drivers (engine, simulator) send these; live views,
-//! steady-state rules, verdicts and the stored series are all computed from them. They are
-//! messages, too: slices and topology serialise, and slices of several drivers merge.
+//! One time slice of a running load. Drivers (engine, simulator) send slices; live views,
+//! steady-state rules, verdicts and the stored series are all computed from them. Slices and
+//! topology can also be sent as messages, and slices of several drivers can be merged.
 
 mod call;
 mod merge;
@@ -13,16 +13,16 @@ use state_machine::ActionOpen;
 use stats::Compact;
 use units::{Bytes, Nanos};
 
-/// A VM of the run, dense from 0: a position in [`Topology::vms`].
+/// Number of a VM in the run, dense from 0: a position in [`Topology::vms`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VmId(pub u32);
 
-/// A workload instance of the run (one workload of one tile), dense from 0: a position in
-/// [`Topology::instances`]. One machine drives one instance.
+/// Number of a workload instance in the run (one workload of one tile), dense from 0: a position in
+/// [`Topology::instances`]. One state machine drives one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InstanceId(pub u32);
 
-/// Who is who in a step: written once, so that rows need only carry ids.
+/// Names of VMs and instances in a step, sent once, so that rows need only carry numbers.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Topology {
     /// All VMs, by [`VmId`].
@@ -31,25 +31,25 @@ pub struct Topology {
     pub instances: Vec<InstanceEntry>,
 }
 
-/// A VM's place.
+/// Instance and name of a VM.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmEntry {
-    /// Its workload instance.
+    /// Workload instance of the VM.
     pub instance: InstanceId,
-    /// Printed name, `tile-2/shop/db`.
+    /// Printed name of the VM, `tile-2/shop/db`.
     pub name: String,
 }
 
-/// A workload instance's place and the names of what it numbers.
+/// Names of a workload instance, and of all that it numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstanceEntry {
-    /// Tile, counted from 0; none for infrastructure operations, which belong to no tile.
+    /// Tile, from 0; `None` for infrastructure operations, which belong to no tile.
     pub tile: Option<u32>,
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// Which of several of this workload in the tile, counted from 0.
+    /// Number among the copies of this workload in the tile, from 0.
     pub copy: u32,
-    /// The host that drives it, if that is not the one that records.
+    /// Host that drives the instance, if it is not the one that records.
     #[serde(default)]
     pub host: Option<String>,
     /// Names of actions, by `state_machine::ActionId`.
@@ -60,22 +60,22 @@ pub struct InstanceEntry {
     pub kinds: Vec<String>,
 }
 
-/// A tile as labels of exports have it: its number from 0, and nothing for what belongs to none.
+/// Label of a tile in exports: its number from 0, and an empty text for objects without a tile.
 pub fn tile_label(tile: Option<u32>) -> String {
     tile.map(|tile| tile.to_string()).unwrap_or_default()
 }
 
-/// Which way the data goes.
+/// Direction of an I/O.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// From the storage.
+    /// Data from the storage.
     Read,
-    /// To the storage.
+    /// Data to the storage.
     Write,
-    /// No data: a flush.
+    /// A flush, without data.
     Flush,
 }
 
@@ -83,7 +83,7 @@ impl Direction {
     /// All directions, in order.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Flush];
 
-    /// `read`, `write` or `flush`.
+    /// Name of the direction: `read`, `write` or `flush`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -93,13 +93,13 @@ impl Direction {
     }
 }
 
-/// A class of block sizes: powers of two from below 4 KiB to 256 KiB and above.
+/// Class of I/O sizes: powers of two from below 4 KiB to 256 KiB and above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub struct SizeClass(u8);
 
 impl SizeClass {
-    /// How many classes there are.
+    /// Number of classes.
     pub const COUNT: usize = 8;
     const NAMES: [&str; 8] = [
         "<4 KiB",
@@ -112,7 +112,7 @@ impl SizeClass {
         ">=256 KiB",
     ];
 
-    /// The class of a length in bytes.
+    /// Class of a length in bytes.
     #[inline]
     pub const fn of(length: u32) -> Self {
         if length < 4096 {
@@ -123,7 +123,7 @@ impl SizeClass {
         Self(if class > 7 { 7 } else { class as u8 })
     }
 
-    /// The class with this position, 0 to 7.
+    /// Class with this position, 0 to 7.
     pub const fn from_index(index: u8) -> Option<Self> {
         if index < 8 { Some(Self(index)) } else { None }
     }
@@ -133,12 +133,12 @@ impl SizeClass {
         [0, 1, 2, 3, 4, 5, 6, 7].map(Self)
     }
 
-    /// Its position, 0 to 7.
+    /// Position of the class, 0 to 7.
     pub const fn index(self) -> u8 {
         self.0
     }
 
-    /// Its label.
+    /// Label of the class.
     pub fn name(self) -> &'static str {
         Self::NAMES[usize::from(self.0)]
     }
@@ -158,7 +158,7 @@ impl TryFrom<u8> for SizeClass {
     }
 }
 
-/// Everything that finished in one slice of time. Rows with no event are absent.
+/// All completions of one time slice. Empty rows are left out.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Slice {
     /// Start of the slice, from the start of the step.
@@ -171,68 +171,68 @@ pub struct Slice {
     pub calls: Vec<CallRow>,
     /// Actions that finished in it.
     pub actions: Vec<ActionRow>,
-    /// What had not finished when it ended; the state of that moment, not a sum.
+    /// Unfinished work at the end of the slice: a state of that moment, not a sum.
     pub open: Vec<OpenRow>,
-    /// The generator's own state.
+    /// State of the load generator.
     pub generator: GeneratorRow,
 }
 
 /// I/O of one VM, kind, direction and size class that finished in one slice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IoRow {
-    /// Whose disk it went to.
+    /// VM of the disk.
     pub vm: VmId,
-    /// The kind, a position in the instance's list of kinds.
+    /// Position of the kind in the instance's list of kinds.
     pub kind: u16,
-    /// Which way.
+    /// Direction of the I/O.
     pub direction: Direction,
-    /// How large.
+    /// Size class of the I/O.
     pub class: SizeClass,
     /// Bytes moved by successful I/Os.
     pub bytes: Bytes,
     /// I/Os that failed; they are not in the histograms.
     pub errors: u64,
-    /// Submitted to done.
+    /// Service time: from submission to completion.
     pub service: Compact,
-    /// Intended start to done.
+    /// Response time: from the intended start to completion.
     pub response: Compact,
 }
 
 /// Actions of one instance, action and group that finished in one slice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActionRow {
-    /// Whose.
+    /// Number of the instance.
     pub instance: InstanceId,
-    /// Which action, a position in the instance's list.
+    /// Position of the action in the instance's list.
     pub action: u16,
-    /// Which group, a position in the instance's list.
+    /// Position of the user group in the instance's list.
     pub group: u16,
     /// Actions with a failed I/O or call; they are not in the histograms.
     pub errors: u64,
     /// Intended starts that were given up in this slice because a backlog was full.
     pub dropped: u64,
-    /// First step to last answer.
+    /// Service time: from the first step to the last answer.
     pub service: Compact,
-    /// Intended start to last answer.
+    /// Response time: from the intended start to the last answer.
     pub response: Compact,
 }
 
-/// What is not finished.
+/// A kind of unfinished work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfinished {
-    /// An action that has begun, a position in the instance's list.
+    /// Action that has begun, by position in the instance's list.
     Action(u16),
-    /// An action that was due and has not begun, likewise.
+    /// Action that was due and has not begun, by position in the instance's list.
     Start(u16),
-    /// An I/O of a kind, a position in the instance's list, and its direction.
+    /// I/O of a kind, by position in the instance's list, and its direction.
     Io(u16, Direction),
-    /// A call of a kind, a position in the instance's list.
+    /// Call of a kind, by position in the instance's list.
     Call(u16),
 }
 
 impl Unfinished {
-    /// An action that somebody waits for.
+    /// Kind of an unfinished action.
     pub const fn of(open: &ActionOpen) -> Self {
         match open.has_begun {
             true => Self::Action(open.action.0),
@@ -241,42 +241,42 @@ impl Unfinished {
     }
 }
 
-/// Actions, I/Os or calls of one instance that were not finished when a slice ended, and had been
-/// waited for at least [`OPEN_AGE_MIN`]. Each has taken at least as long as it is old.
+/// Actions, I/Os or calls of one instance that were unfinished at the end of a slice, and at least
+/// [`OPEN_AGE_MIN`] old. Each will take at least as long as its age.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenRow {
-    /// Whose.
+    /// Number of the instance.
     pub instance: InstanceId,
-    /// Actions of which name, or I/Os or calls of which kind.
+    /// Name of the actions, or kind of the I/Os or calls.
     pub what: Unfinished,
-    /// How long each had been waited for: an action since its intended start, an I/O or
-    /// a call since it was submitted.
+    /// Age of each: of an action since its intended start, of an I/O or a call since its
+    /// submission.
     pub ages: Compact,
 }
 
-/// What is younger than this when a slice ends is not kept: 10 ms, the tightest limit the field
-/// uses (log writes), below which an age can break nothing.
+/// Least age of unfinished work that is kept: 10 ms. The tightest limit in the field (log writes)
+/// is 10 ms, and a lower age cannot break it.
 pub const OPEN_AGE_MIN: Nanos = Nanos::from_millis(10);
 
-/// How the generator itself fared in one slice; the driver's alibi.
+/// State of the load generator in one slice, as evidence that it was not the limit.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct GeneratorRow {
-    /// I/Os handed to the storage, and calls made.
+    /// I/Os submitted, and calls made.
     pub submitted: u64,
-    /// I/Os and calls answered, failed ones included.
+    /// I/Os completed and calls answered, including failed ones.
     pub completed: u64,
     /// I/Os and calls in flight at the end of the slice.
     pub in_flight: u64,
     /// Seconds in flight of I/Os and calls (time integral), for Little's law.
     pub in_flight_seconds: f64,
-    /// Lateness: a timer's or a request's due time to its handling.
+    /// Lateness: from the due time of a timer or request to its handling.
     pub lateness: Compact,
     /// Requests that waited for a free slot of the generator itself.
     pub queued: u64,
     /// CPU time of each worker thread in the slice, as a share of the slice.
     pub worker_cpu: Vec<f64>,
-    /// Time in which a worker neither ran nor waited: the process was stopped, or the kernel kept
-    /// the worker in a hand-over. The longest of any worker; stretches that are short are left out.
+    /// Longest time in which a worker neither ran nor waited: the process was stopped, or the
+    /// kernel kept the worker from running. Short times are left out.
     #[serde(default)]
     pub away: Nanos,
 }

@@ -8,7 +8,7 @@ use crate::request::{Breakdown, Request, View};
 use crate::source::Source;
 use crate::views;
 
-/// An answer. Written to JSON it is the document alone.
+/// Answer to a request. As JSON it is only the document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 #[expect(missing_docs, reason = "each is the document of the view of its name")]
@@ -30,7 +30,7 @@ pub enum Document {
 }
 
 impl Document {
-    /// Its sentence.
+    /// Summary sentence of the answer.
     pub fn sentence(&self) -> &str {
         match self {
             Self::Overview(document) => &document.sentence,
@@ -51,7 +51,8 @@ impl Document {
     }
 }
 
-/// Why a request is not answered, in a sentence: what it asks for is known, and would not be true.
+/// Reason why a request is refused, in a sentence: the request is valid, but its answer would not
+/// be true.
 pub fn refused(source: &Source, request: &Request) -> Option<String> {
     let lens = &request.lens;
     let is_by_host = !lens.hosts.is_empty() || lens.breakdown == Breakdown::Host;
@@ -62,11 +63,11 @@ pub fn refused(source: &Source, request: &Request) -> Option<String> {
     })
 }
 
-/// Answers a request. What a run does not have is an answer too: lists are empty, and the
-/// sentence says so.
+/// Answers a request. Missing data of a run is an answer, too: lists are empty, and the sentence
+/// says so.
 pub fn answer(source: &Source, request: &Request) -> Document {
     let lens = &request.lens;
-    // The latency behind tiers and where I/Os went is in no series, so a closer look would lose it.
+    // Latencies behind tiers, and offsets of I/Os, are in no series, so zooming in would lose them.
     let is_whole = matches!(request.view, View::Tier | View::Curve | View::Access);
     let window = lens.time.filter(|_| !is_whole);
     let window = window.map(|(from, to)| (from, to.unwrap_or(source.rollup().end())));

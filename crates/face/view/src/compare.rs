@@ -1,4 +1,4 @@
-//! Two runs side by side: what `compare` judges, and their distributions.
+//! Two runs side by side: the comparison by the crate `compare`, and their distributions.
 
 use compare::{
     self as judge, Comparison, Difference, MetricComparison, Options, Seeds, Subject, Unit,
@@ -17,10 +17,10 @@ use crate::source::Source;
 use crate::views;
 use crate::words;
 
-/// Rows of the difference.
+/// Number of rows of the difference.
 const ROWS: usize = 48;
 
-/// B against A: what differs around them, what `compare` judges of their figures, and the
+/// Compares B with A: differences of their surroundings, the comparison of their figures, and the
 /// distributions of the step with the most tiles that both have.
 pub fn compare(a: &Source, b: &Source) -> ComparePage {
     let tiles = most_tiles(a, b);
@@ -70,7 +70,7 @@ fn judged(page: ComparePage, a: &Source, b: &Source) -> ComparePage {
     }
 }
 
-/// How sure its figures are; nothing where its series are not at hand.
+/// Scatter within a run, for intervals; `None` without its series.
 fn within(source: &Source) -> Option<Within> {
     Within::of(source.run()?, source.directory()?).ok()
 }
@@ -99,7 +99,7 @@ fn reason((text, figures): (&str, usize)) -> CompareReason {
     CompareReason { text: text.to_owned(), figures: figures as u64 }
 }
 
-/// `4 tiles: read p99`.
+/// Text such as `4 tiles: read p99`.
 fn name(metric: &MetricComparison) -> String {
     match metric.tiles {
         Some(tiles) => format!("{}: {}", count(tiles.into(), "tile"), metric.title),
@@ -136,7 +136,7 @@ fn metric(metric: &MetricComparison) -> CompareMetric {
     }
 }
 
-/// Which of the two is a lower bound.
+/// Text that names the side that is only a lower bound.
 fn bounded(metric: &MetricComparison) -> Option<String> {
     let side = match (metric.at_least_a, metric.at_least_b) {
         (true, false) => "A",
@@ -158,7 +158,7 @@ fn value(value: f64, unit: Unit) -> String {
     }
 }
 
-/// `4 tiles: read p99 from 1.1 ms to 38 ms (35x)`.
+/// Text such as `4 tiles: read p99 from 1.1 ms to 38 ms (35x)`.
 fn changed(metric: &MetricComparison) -> String {
     let bound = match metric.bound {
         Some(judge::Bound::AtLeast) => "at least ",
@@ -180,7 +180,7 @@ fn changed(metric: &MetricComparison) -> String {
 
 fn sentence(found: &Comparison) -> String {
     let of = |verdict: Verdict| found.deciding().filter(move |m| m.verdict == verdict);
-    // A twelfth is as far as twelve times as much; nothing left is farther than any factor.
+    // A twelfth is as large a change as twelvefold; a change to zero is larger than any factor.
     let factor = |change: judge::Change| (1.0 + change.value).max(0.0).ln().abs();
     let size = |metric: &&MetricComparison| metric.change.map_or(0.0, factor);
     let most = of(found.verdict).max_by(|a, b| size(a).total_cmp(&size(b)));
@@ -209,13 +209,13 @@ fn sentence(found: &Comparison) -> String {
     }
 }
 
-/// The reason that most of the open figures have; nothing where none has any.
+/// Most frequent reason of the undecided figures; `None` if none has a reason.
 fn commonest(found: &Comparison) -> Option<String> {
     let open = || found.deciding().filter(|own| own.verdict == Verdict::Inconclusive);
     let reasons = found.reasons();
     let count = |reason: &str| open().filter(|own| own.reason.as_deref() == Some(reason)).count();
     let most = reasons.iter().map(|(reason, _)| *reason).rev().max_by_key(|own| count(own))?;
-    // The sentence begins with that word already.
+    // The sentence already begins with that word.
     let text = most.trim_start_matches("inconclusive ");
     match count(most) {
         0 => None,
@@ -232,14 +232,15 @@ fn side(source: &Source, tiles: Option<u32>) -> CompareSide {
     }
 }
 
-/// The most tiles of a step that both have.
+/// Most tiles of a step that both runs have.
 fn most_tiles(a: &Source, b: &Source) -> Option<u32> {
     let of_b: Vec<u32> = b.rollup().spans().iter().map(|span| span.tiles).collect();
     let of_a = a.rollup().spans().iter().map(|span| span.tiles);
     of_a.filter(|tiles| of_b.contains(tiles)).max()
 }
 
-/// Reads and writes by class in the steps with these tiles; everything if both have none.
+/// Reads and writes by size class in the steps with these tiles; of the whole run if the runs share
+/// none.
 fn sums(source: &Source, tiles: Option<u32>) -> Vec<Sum> {
     let spans = source.rollup().spans().iter();
     let steps: Option<Vec<(u32, u32)>> = tiles.map(|tiles| {
@@ -280,7 +281,7 @@ fn edges(sides: &[Vec<Sum>; 2]) -> Vec<u64> {
     views::edges::around(least, all.max().unwrap_or(1_000_000_000), ROWS)
 }
 
-/// Share of I/Os in B less that in A, by class, by row.
+/// Difference of the shares of I/Os, B minus A, by class and row.
 fn difference(sides: &[Vec<Sum>; 2], edges: &[u64]) -> Vec<Vec<f64>> {
     let shares = |sums: &Vec<Sum>| -> Vec<Vec<f64>> {
         let total: u64 = sums[..16].iter().map(Sum::count).sum();
@@ -295,7 +296,7 @@ fn difference(sides: &[Vec<Sum>; 2], edges: &[u64]) -> Vec<Vec<f64>> {
         };
         (0..8).map(of_class).collect()
     };
-    // Shares of nothing are no distribution to hold another against.
+    // Shares of too few I/Os are no distribution that could be compared.
     if sides.iter().any(|sums| merged(&sums[..16]).count() < ENOUGH) {
         return vec![vec![0.0; edges.len() - 1]; 8];
     }

@@ -1,4 +1,5 @@
-//! How a run was measured, as names and values: what is needed to judge or to repeat it.
+//! Facts about the measurement of a run, as names and values: everything that is needed to judge or
+//! to repeat it.
 
 use run_store::run::Run;
 use units::print::{count, percent};
@@ -6,7 +7,7 @@ use units::{Bytes, Nanos};
 
 use crate::document::Fact;
 
-/// Facts of a run, most asked for first.
+/// Facts of a run, in the order of interest.
 pub fn facts(run: &Run) -> Vec<Fact> {
     let (tool, tile) = (&run.tool, &run.tile);
     let commit = tool.commit.as_ref().map(|own| format!(" (commit {own})")).unwrap_or_default();

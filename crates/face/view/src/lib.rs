@@ -1,14 +1,14 @@
-//! A run as people look at it: every view as data, every sentence, every number with its unit.
+//! Runs as people look at them: every view as data, every sentence, every number with its unit.
 //!
 //! What it does: answers a [`Request`] (a view and a [`Lens`]) from a run's rollup and its
 //! `run.json`, so that the page, the report and the HTTP interface show the same numbers.
 //!
-//! What it refuses: drawing, measuring, judging again what `bench` judged, averaging percentiles,
-//! a latency without the number of I/Os behind it.
+//! What it refuses: to draw, to measure, to judge again, to average percentiles, and to show a
+//! latency without the number of its I/Os.
 //!
-//! Invariants: an answer depends only on the run's files and the request; percentiles come from
-//! merged histograms; every series is decimated to the points asked for; a request has one
-//! canonical text, so that a stored answer is found again by it.
+//! Invariants: an answer depends only on the run's files and the request. Percentiles come from
+//! merged histograms. Every series is decimated to the requested number of points. A request has
+//! one canonical text, by which a stored answer is found again.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -1,5 +1,4 @@
-//! Observed I/O as a rollup: a recorded trace, or one that is being recorded, in the shape in
-//! which runs are looked at.
+//! Observed I/O as a rollup: a recorded trace, or one that is being recorded, in the form of a run.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,16 +9,16 @@ use stats::Histogram;
 use trace::{DeviceIndex, Flags, IoRecord, Operation, Source, TraceError, TraceInfo, VmIndex};
 use units::{Nanos, Ratio};
 
-/// Width of a slice: what the least and largest rates are of.
+/// Width of a slice, which least and largest rates are for.
 pub const WIDTH: Nanos = Nanos::SECOND;
 
-/// Folds a trace. Who sent I/O is a workload, without tiles: its VMs, told apart by device
-/// where there are several devices (`web01 on vda`); where nobody is told apart the devices, or
-/// `all`.
+/// Converts a trace to a rollup. Each sender of I/O is a workload, without tiles. Senders are the
+/// VMs, by device if there are several devices (`web01 on vda`). If senders are unknown, they are
+/// the devices, or `all`.
 ///
 /// # Errors
 ///
-/// Where the trace cannot be read on.
+/// The trace cannot be read further.
 pub fn observe(source: &mut dyn Source) -> Result<Rollup, TraceError> {
     let mut observation = Observation::new(WIDTH);
     let mut rollup = Rollup::new();
@@ -38,39 +37,39 @@ pub fn observe(source: &mut dyn Source) -> Result<Rollup, TraceError> {
     Ok(rollup)
 }
 
-/// A trace as it is folded, slice by slice: records come in order of issue, and belong to the
-/// slice in which they were issued; one that comes late, to the slice that is open. Service time
-/// is queue and device together; I/Os of a source without latencies have 0. Discards move no
-/// data and are left out.
+/// A trace that is converted slice by slice. Records come in order of issue, and belong to the
+/// slice in which they were issued; a late record belongs to the open slice. Service time is the
+/// time in queue and device; I/Os of a source without latencies have 0. Discards move no data, and
+/// are left out.
 #[derive(Debug)]
 pub struct Observation {
     width: Nanos,
-    /// Number of the slice that is open.
+    /// Number of the open slice.
     open: u64,
-    /// The last issue so far.
+    /// Time of the last issue.
     last: Nanos,
     cells: BTreeMap<(VmIndex, DeviceIndex, Direction, SizeClass), Cell>,
 }
 
-/// A slice that is over.
+/// A closed slice.
 #[derive(Debug, Clone, Copy)]
 pub struct ObservedSlice<'a> {
-    /// Its begin, from the start of the trace.
+    /// Begin, from the start of the trace.
     pub start: Nanos,
-    /// Its length.
+    /// Length of the slice.
     pub width: Nanos,
-    /// What was seen in it.
+    /// I/O of the slice.
     pub rows: &'a [ObservedRow<'a>],
 }
 
-/// All I/O of a slice together.
+/// Sums over all I/O of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObservedSums {
-    /// I/Os that succeeded.
+    /// Number of successful I/Os.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of these I/Os.
     pub bytes: u64,
-    /// 99th percentile of their service time; none without any.
+    /// 99th percentile of their service times; `None` without I/Os.
     pub service_p99: Option<Nanos>,
 }
 
@@ -82,12 +81,12 @@ struct Cell {
 }
 
 impl ObservedSlice<'_> {
-    /// Adds it to a rollup, after those before it.
+    /// Adds the slice to a rollup, after the earlier ones.
     pub fn fold_into(&self, rollup: &mut Rollup) {
         rollup.observed(self.start, self.width, self.rows.iter().copied());
     }
 
-    /// All its I/O together.
+    /// Sums over all I/O of the slice.
     pub fn sums(&self) -> ObservedSums {
         let mut service = Histogram::new();
         self.rows.iter().for_each(|row| service.merge_compact(row.service));
@@ -100,12 +99,12 @@ impl ObservedSlice<'_> {
 }
 
 impl Observation {
-    /// Nothing yet; slices have this width.
+    /// Makes an observation with slices of this width.
     pub fn new(width: Nanos) -> Self {
         Self { width: width.max(Nanos(1)), open: 0, last: Nanos::ZERO, cells: BTreeMap::new() }
     }
 
-    /// Adds a record; the slices before it are over, also those without any I/O.
+    /// Adds a record, and closes the slices before it, also empty ones.
     pub fn add(
         &mut self,
         record: &IoRecord,
@@ -131,7 +130,7 @@ impl Observation {
         cell.service.record(record.latency().unwrap_or(Nanos::ZERO));
     }
 
-    /// It is this late: the slices before are over.
+    /// Closes the slices before this time.
     pub fn advance(
         &mut self,
         now: Nanos,
@@ -143,12 +142,12 @@ impl Observation {
         }
     }
 
-    /// The end of the trace: its last slice ends with the last issue, so that rates are over the
-    /// same time as those of `tilemark analyze`.
+    /// Ends the trace. The last slice ends with the last issue, so that rates are over the same
+    /// time as those of `tilemark analyze`.
     pub fn finish(mut self, info: &TraceInfo, over: &mut impl FnMut(ObservedSlice<'_>)) {
         if self.cells.values().any(|cell| !cell.is_empty()) {
             let used = self.last.saturating_sub(Nanos(self.open * self.width.0));
-            // All of a trace at one moment is in a slice of the usual width.
+            // A trace with a single time gets a slice of the usual width.
             let is_all_at_once = self.open == 0 && used == Nanos::ZERO;
             let width = if is_all_at_once { self.width } else { used.min(self.width) };
             self.close_after(width.max(Nanos(1)), info, over);
@@ -183,7 +182,7 @@ impl Observation {
     }
 }
 
-/// What the I/O of a sender on a device goes by.
+/// Name for the I/O of a sender on a device.
 fn name(info: &TraceInfo, vm: VmIndex, device: DeviceIndex) -> Cow<'_, str> {
     let vm = info.vms.get(usize::from(vm.0)).map(String::as_str);
     let is_one = info.devices.len() <= 1;
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_knows_its_sums_and_one_that_comes_late_is_in_the_open_one() {
+    fn late_record_is_in_the_open_slice_and_its_sums() {
         let (mut observation, info) = (Observation::new(WIDTH), info(&["vda"]));
         let mut sums = Vec::new();
         let mut over = |slice: ObservedSlice<'_>| sums.push((slice.start, slice.sums()));

@@ -1,4 +1,4 @@
-//! The answers that a report carries, so that it needs nobody to ask.
+//! Answers that a report carries, so that it needs no server.
 
 use std::io::Write;
 
@@ -11,25 +11,25 @@ use crate::answer::answer;
 use crate::request::{Breakdown, Lens, Measure, Request, View};
 use crate::source::Source;
 
-/// Most bytes that all answers may have as deflated JSON: with page, styles and the page's own
-/// data the report stays below 2.5 MB (a base64 character carries six bits).
+/// Most bytes of all answers as deflated JSON. With page, styles and the page's own data the report
+/// stays below 2.5 MB (a base64 character carries six bits).
 pub const OFFLINE_BYTES_MAX: usize = 1_400_000;
 
-/// Significant digits of numbers with a fraction; histograms have two and a bit themselves.
+/// Significant digits of numbers with a fraction; histograms themselves have little more than two.
 const DIGITS: i32 = 3;
-/// Moments that are kept beside the worst: the next spikes before and after it, and on.
+/// Number of spikes kept around the worst one: the nearest before and after it.
 const SPIKES: usize = 12;
 
-/// How fine answers are. Each next one has about two thirds of the numbers.
+/// Resolution of answers. Each step of it has about two thirds of the numbers of the step before.
 #[derive(Debug, Clone, Copy)]
 struct Grain {
-    /// Points over the whole run.
+    /// Number of points over the whole run.
     run: u32,
-    /// Points over each step.
+    /// Number of points over each step.
     step: u32,
-    /// Rows of heat maps.
+    /// Number of rows of heat maps.
     rows: u32,
-    /// Points of an item of the map.
+    /// Number of points of an item of the map.
     trail: usize,
 }
 
@@ -44,10 +44,11 @@ const GRAINS: [Grain; 8] = [
     Grain { run: 60, step: 10, rows: 16, trail: 0 },
 ];
 
-/// Hosts that have answers of their own.
+/// Most hosts with answers of their own.
 const HOSTS_MAX: usize = 8;
 
-/// Points of latencies by more than direction, as the page asks for them (`CROWDED_POINTS` there).
+/// Points of latencies by a finer breakdown than direction, as the page requests them
+/// (`CROWDED_POINTS` there).
 const CROWDED_POINTS: u32 = 60;
 
 const BREAKDOWNS: [Breakdown; 7] = [
@@ -61,9 +62,9 @@ const BREAKDOWNS: [Breakdown; 7] = [
 ];
 const MEASURES: [Measure; 3] = [Measure::Iops, Measure::Throughput, Measure::Latency];
 
-/// Every answer that the report holds, by its canonical request without `points` and `rows`:
-/// all views of the whole run and of each step, by every breakdown and measure. As fine as
-/// [`OFFLINE_BYTES_MAX`] lets them be.
+/// Answers of the report, by canonical request without `points` and `rows`: all views of the whole
+/// run and of each step, by every breakdown and measure, in the finest resolution within
+/// [`OFFLINE_BYTES_MAX`].
 pub fn offline(source: &Source) -> Vec<(String, Value)> {
     let mut first = guess(source);
     loop {
@@ -77,8 +78,8 @@ pub fn offline(source: &Source) -> Vec<(String, Value)> {
     }
 }
 
-/// Every view of the whole run and of its last step, by every breakdown and measure, as a page
-/// asks for them: to measure which is the slowest.
+/// Requests of all views of the whole run and of its last step, by every breakdown and measure, as
+/// a page makes them: for measuring the slowest view.
 pub fn every_request(source: &Source) -> Vec<Request> {
     let mut requests = whole(source);
     let last = source.rollup().spans().last();
@@ -95,7 +96,7 @@ pub fn every_request(source: &Source) -> Vec<Request> {
     requests
 }
 
-/// The grain to begin with: the first one whose points are not plainly too many.
+/// First resolution to try, whose number of points is not obviously too large.
 fn guess(source: &Source) -> usize {
     let steps = source.rollup().spans().iter().map(|span| span.step).max().unwrap_or(0);
     match steps {
@@ -105,7 +106,7 @@ fn guess(source: &Source) -> usize {
     }
 }
 
-/// If even the coarsest answers are too many, those of steps go, the last ones first.
+/// Drops answers of steps, the last ones first, if even the coarsest answers are too large.
 fn within(mut answers: Vec<(String, Value)>, mut size: usize) -> Vec<(String, Value)> {
     while size > OFFLINE_BYTES_MAX && answers.len() > 1 {
         let keep = answers.len() * OFFLINE_BYTES_MAX / size;
@@ -149,13 +150,13 @@ fn at(source: &Source, grain: Grain) -> Vec<(String, Value)> {
     answers
 }
 
-/// Whether many percentiles over time lie over each other: of short times each they hide one another.
+/// True if many percentiles over time would cover each other when drawn for short times.
 fn is_crowded(request: &Request) -> bool {
     let is_split = !matches!(request.lens.breakdown, Breakdown::Direction | Breakdown::None);
     request.view == View::Series && request.lens.measure == Measure::Latency && is_split
 }
 
-/// The steps, where there are several.
+/// Numbers of the steps, if there are several.
 fn steps(source: &Source) -> Vec<u32> {
     let mut steps: Vec<u32> = source.rollup().spans().iter().map(|span| span.step).collect();
     steps.sort_unstable();
@@ -163,7 +164,7 @@ fn steps(source: &Source) -> Vec<u32> {
     if steps.len() > 1 { steps } else { Vec::new() }
 }
 
-/// Views of the whole run: all, each direction by size, and the spikes.
+/// Requests for the whole run: all views, each direction by size, and the spikes.
 fn whole(source: &Source) -> Vec<Request> {
     let all = Lens::default();
     let once = [View::Curve, View::Access].map(|view| Request { view, lens: all.clone() });
@@ -186,7 +187,7 @@ fn whole(source: &Source) -> Vec<Request> {
     requests
 }
 
-/// Every view of a lens, by every breakdown and measure that it knows.
+/// Requests for all views of a lens, by every breakdown and measure that a view has.
 fn views(lens: &Lens) -> impl Iterator<Item = Request> + '_ {
     let request = |view: View| Request { view, lens: lens.clone() };
     let plain = [
@@ -216,7 +217,7 @@ fn views(lens: &Lens) -> impl Iterator<Item = Request> + '_ {
     plain.into_iter().map(request).chain(series).chain(dialogues).chain(percentiles)
 }
 
-/// The worst moment and the spikes around it, to the millisecond that a request can say.
+/// Worst moment and the spikes around it, to the millisecond, the resolution of a request.
 fn spikes(source: &Source) -> Vec<Nanos> {
     let moment = |at: Option<u64>| {
         let lens = Lens { at: at.map(Nanos), ..Lens::default() };
@@ -240,7 +241,7 @@ fn spikes(source: &Source) -> Vec<Nanos> {
     found.into_iter().map(|at| Nanos(at / 1_000_000 * 1_000_000)).collect()
 }
 
-/// Numbers with a fraction to [`DIGITS`] digits, and trails as short as the grain says.
+/// Rounds numbers with a fraction to [`DIGITS`] digits, and shortens trails to the resolution.
 fn slim(value: Value, grain: Grain) -> Value {
     match value {
         Value::Number(number) => Value::Number(rounded(number)),
@@ -282,7 +283,7 @@ fn rounded(number: Number) -> Number {
     Number::from_f64(round).unwrap_or(number)
 }
 
-/// Bytes of the answers as the report stores them.
+/// Bytes of the answers in the report.
 fn deflated(answers: &[(String, Value)]) -> usize {
     let mut encoder = DeflateEncoder::new(Counter(0), Compression::default());
     for (key, value) in answers {

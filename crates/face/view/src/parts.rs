@@ -1,5 +1,5 @@
-//! The answer of a run as sentences with their roles: terminal, report, Markdown and JUnit print
-//! the same ones, and only the layout is theirs.
+//! Answer of a run as sentences with roles. Terminal, report, Markdown and JUnit print the same
+//! sentences, each with its own layout.
 
 use run_store::run::{Expected, LimitResult, Run, Score, Verdict};
 use units::Nanos;
@@ -8,11 +8,11 @@ use units::print::count;
 /// Role of a sentence in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The score, and the scores that it was made of.
+    /// The score, and its components.
     Score,
     /// Cost of infrastructure operations.
     Operations,
-    /// Measured time, and how far the run got.
+    /// Measured time, and progress of the run.
     Measured,
     /// The limit that ended the search.
     Broken,
@@ -20,14 +20,14 @@ pub enum Role {
     Expected,
     /// The count of VMs to plan with.
     Plan,
-    /// The answer itself.
+    /// The answer of the run.
     Answer,
     /// The answer in the VMs of an estate.
     Estate,
 }
 
 impl Role {
-    /// Its word, also in documents for pipelines.
+    /// Name of the role, also in documents for pipelines.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Score => "score",
@@ -41,7 +41,7 @@ impl Role {
         }
     }
 
-    /// Word before the sentence in lists of labelled lines; none before whole sentences.
+    /// Label of the sentence in lists of labelled lines; empty for sentences that need none.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Plan | Self::Answer | Self::Estate => "",
@@ -49,13 +49,13 @@ impl Role {
         }
     }
 
-    /// Whether it says how the answer was found, not what it is.
+    /// True if the sentence explains how the answer was found.
     pub const fn is_detail(self) -> bool {
         matches!(self, Self::Score | Self::Operations | Self::Measured)
     }
 }
 
-/// The sentences of an answer, details first and the answer itself last.
+/// Sentences of an answer, details first and the answer last.
 pub fn parts(run: &Run) -> Vec<(Role, String)> {
     let expected = |own: &Expected| {
         (Role::Expected, format!("{}: {}: {}", own.text, own.outcome(), own.reason))
@@ -90,7 +90,7 @@ fn score(run: &Run) -> Option<String> {
     Some(format!("{score:.2}{interval} tiles' worth of work; {}", parts_of_score(run)))
 }
 
-/// Scores of the held step that make the whole one.
+/// Text of the held step's scores that form the total.
 fn parts_of_score(run: &Run) -> String {
     let held = run.steps.iter().filter(|step| Some(step.tiles) == run.answer.tiles_held);
     let scores = held.filter(|step| step.verdict == Verdict::Passed);
@@ -117,7 +117,7 @@ fn measured(run: &Run) -> String {
     format!("{} in {}", Nanos(time), run.progress())
 }
 
-/// The limit that ended the search, and how sure that is.
+/// Text of the limit that ended the search, with its interval.
 fn broken(run: &Run) -> Option<String> {
     let broken = run.answer.first_broken.as_ref()?;
     let limit = &broken.limit;
@@ -132,7 +132,7 @@ fn broken(run: &Run) -> Option<String> {
     ))
 }
 
-/// `4.1 ms to 5.2 ms`.
+/// Text such as `4.1 ms to 5.2 ms`.
 pub fn interval(limit: &LimitResult) -> Option<String> {
     Some(format!("{} to {}", Nanos(limit.interval_low_ns?), Nanos(limit.interval_high_ns?)))
 }

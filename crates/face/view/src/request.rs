@@ -1,5 +1,5 @@
-//! What is asked: a view through a lens. One grammar for the page's address, the interface and
-//! the report, documented in `docs/formats/view.md`:
+//! Requests: a view through a lens. One grammar for the page's address, the interface and the
+//! report, documented in `docs/formats/view.md`:
 //!
 //! | key | value | without it |
 //! |---|---|---|
@@ -17,55 +17,55 @@
 //! | `points` | points over time, 1 to 4000 | 600 |
 //! | `rows` | rows of the heat map, 1 to 240 | 120 |
 //!
-//! Unknown keys are ignored, so that an old address still opens. Keys that a view does not use
-//! are left out of its canonical text.
+//! Unknown keys are ignored, so that an old address still opens. Keys that a view does not use are
+//! left out of its canonical text.
 
 use std::fmt;
 
 use units::Nanos;
 
-/// Labels of the classes of sizes in addresses, by position.
+/// Labels of the size classes in addresses, by position.
 pub(crate) const CLASSES: [&str; 8] = ["0k", "4k", "8k", "16k", "32k", "64k", "128k", "256k"];
 /// Most points of a series.
 const POINTS_MAX: u32 = 4000;
 /// Most rows of a heat map.
 const ROWS_MAX: u32 = 240;
 
-/// A view that can be asked for.
+/// View that can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum View {
-    /// [`crate::document::Overview`].
+    /// Answers with [`crate::document::Overview`].
     Overview,
-    /// [`crate::document::Series`].
+    /// Answers with [`crate::document::Series`].
     Series,
-    /// [`crate::document::Series`], of actions.
+    /// Answers with [`crate::document::Series`], of actions.
     Actions,
-    /// [`crate::document::Series`], of calls to endpoints by kind.
+    /// Answers with [`crate::document::Series`], of calls to endpoints by kind.
     Calls,
-    /// [`crate::document::HeatMap`].
+    /// Answers with [`crate::document::HeatMap`].
     HeatMap,
-    /// [`crate::document::Percentiles`].
+    /// Answers with [`crate::document::Percentiles`].
     Percentiles,
-    /// [`crate::document::LatencyMatrix`].
+    /// Answers with [`crate::document::LatencyMatrix`].
     Matrix,
-    /// [`crate::document::LoadMatrix`].
+    /// Answers with [`crate::document::LoadMatrix`].
     Breaks,
-    /// [`crate::document::MapPage`].
+    /// Answers with [`crate::document::MapPage`].
     Map,
-    /// [`crate::document::Moment`].
+    /// Answers with [`crate::document::Moment`].
     Moment,
-    /// [`crate::document::TileCurve`].
+    /// Answers with [`crate::document::TileCurve`].
     Curve,
-    /// [`crate::document::TierPage`].
+    /// Answers with [`crate::document::TierPage`].
     Tier,
-    /// [`crate::document::MachinePage`].
+    /// Answers with [`crate::document::MachinePage`].
     Machine,
-    /// [`crate::document::AccessPage`].
+    /// Answers with [`crate::document::AccessPage`].
     Access,
 }
 
 impl View {
-    /// All views.
+    /// All views, in the order of the page.
     pub const ALL: [Self; 14] = [
         Self::Overview,
         Self::Series,
@@ -83,7 +83,7 @@ impl View {
         Self::Access,
     ];
 
-    /// Its name in addresses.
+    /// Name of the view in addresses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Overview => "overview",
@@ -103,12 +103,12 @@ impl View {
         }
     }
 
-    /// The view of a name.
+    /// View of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|view| view.name() == name)
     }
 
-    /// The keys of the lens it uses.
+    /// Keys of the lens that the view uses.
     pub const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Overview | Self::Breaks | Self::Map => {
@@ -130,50 +130,50 @@ impl View {
     }
 }
 
-/// What is measured over time.
+/// Measure of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Measure {
-    /// I/Os a second.
+    /// I/Os per second.
     #[default]
     Iops,
-    /// Bytes a second.
+    /// Bytes per second.
     Throughput,
-    /// Service time.
+    /// Service time of I/Os.
     Latency,
 }
 
-/// What lines are drawn.
+/// Breakdown of a series into lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Breakdown {
-    /// One line.
+    /// A single line.
     None,
-    /// Reads and writes.
+    /// Lines of reads and writes.
     #[default]
     Direction,
-    /// Classes of sizes.
+    /// Lines of size classes.
     Size,
-    /// Workloads; of a recorded trace VMs.
+    /// Lines of workloads; in a recorded trace of VMs.
     Workload,
-    /// Tiles.
+    /// Lines of tiles.
     Tile,
-    /// Hosts that drove the load.
+    /// Lines of hosts that drove the load.
     Host,
-    /// The pairs of `sel`.
+    /// Lines of the pairs of `sel`.
     Selection,
 }
 
-/// What part of the run is looked at, and how.
+/// Filter of a run's data, with the measure, breakdown and resolution.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Lens {
-    /// From and to on the run's axis; all measured time without.
+    /// Begin and end on the run's axis; without them all measured time.
     pub time: Option<(Nanos, Option<Nanos>)>,
     /// Only this step of the ladder.
     pub step: Option<u32>,
     /// Only reads (false) or writes (true).
     pub is_write: Option<bool>,
-    /// Only these classes, bit by position; all if none is set.
+    /// Only these size classes, as bits by position; all if none is set.
     pub classes: u8,
-    /// Only these pairs: bits of classes of reads, then of writes; all if none is set.
+    /// Only these pairs: bits of size classes of reads, then of writes; all if none is set.
     pub selection: (u8, u8),
     /// Only these tiles, from 1, ascending; all if empty.
     pub tiles: Vec<u32>,
@@ -181,15 +181,15 @@ pub struct Lens {
     pub hosts: Vec<String>,
     /// Only these workloads; all if empty.
     pub workloads: Vec<String>,
-    /// What is measured over time.
+    /// Measure over time.
     pub measure: Measure,
-    /// What lines are drawn.
+    /// Breakdown into lines.
     pub breakdown: Breakdown,
-    /// The moment of [`View::Moment`].
+    /// Time of [`View::Moment`].
     pub at: Option<Nanos>,
     /// Most points over time.
     pub points: u32,
-    /// Rows of the heat map.
+    /// Number of rows of the heat map.
     pub rows: u32,
 }
 
@@ -216,32 +216,32 @@ impl Default for Lens {
 /// A view through a lens.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Request {
-    /// What.
+    /// Requested view.
     pub view: View,
-    /// How.
+    /// Lens of the view.
     pub lens: Lens,
 }
 
-/// A request that makes no sense.
+/// Reason why a request is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// No such view.
+    /// No view has this name.
     #[error("there is no view `{0}`")]
     View(String),
-    /// A key's value.
+    /// The value of a key is invalid.
     #[error("`{key}={value}`: {expected}")]
     Value {
-        /// The key.
+        /// Name of the key.
         key: &'static str,
-        /// What it was.
+        /// Value as it was given.
         value: String,
-        /// What it may be.
+        /// Allowed values, as text.
         expected: &'static str,
     },
 }
 
 impl Request {
-    /// Reads a view's name and the pairs of its query, decoded.
+    /// Parses a view's name and the decoded pairs of its query.
     pub fn parse<'a>(
         view: &str,
         query: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -256,7 +256,7 @@ impl Request {
         Ok(Self { view, lens })
     }
 
-    /// `series?by=bs&m=lat`: keys in the order of the alphabet, none that has its default.
+    /// Canonical text, such as `series?by=bs&m=lat`: keys in alphabetical order, without defaults.
     /// Equal requests have equal texts.
     pub fn canonical(&self) -> String {
         self.to_string()
@@ -399,12 +399,12 @@ impl Lens {
     }
 }
 
-/// A positive whole number.
+/// Parses a positive whole number.
 fn number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number| *number > 0)
 }
 
-/// Seconds with at most three decimals, exactly.
+/// Parses seconds with at most three decimals, exactly.
 fn seconds(text: &str) -> Option<Nanos> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let is_plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! Made-up runs, the same every time: for tests, and to measure how large and how fast views of
-//! large runs are. They claim nothing about any storage.
+//! Made-up runs that are always the same: for tests, and for measuring size and speed of views of
+//! large runs. They claim nothing about any storage.
 
 use run_store::rollup::Rollup;
 use run_store::run::{Phase, Run};
@@ -13,9 +13,9 @@ use state_machine::SplitMix;
 use stats::{Compact, Histogram};
 use units::{Bytes, Nanos};
 
-/// What each tile runs.
+/// Workloads of each tile.
 const WORKLOADS: [&str; 5] = ["shop", "mail", "files", "web", "batch"];
-/// Direction, class of sizes and weight of the I/O of a workload.
+/// I/O of a workload: direction, size class and weight.
 const MIX: [(Direction, u8, u32); 8] = [
     (Direction::Read, 1, 6),
     (Direction::Read, 2, 9),
@@ -28,27 +28,27 @@ const MIX: [(Direction, u8, u32); 8] = [
 ];
 const LIMIT: Nanos = Nanos::from_millis(500);
 
-/// How large a made-up run is.
+/// Size of a made-up run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// Tiles of the first step.
+    /// Number of tiles of the first step.
     pub tiles_first: u32,
-    /// Steps, each with one tile more.
+    /// Number of steps, each with one tile more.
     pub steps: u32,
-    /// Slices of each step, a sixth of them warm-up.
+    /// Number of slices of each step, a sixth of them warm-up.
     pub slices: u32,
     /// Width of a slice.
     pub slice: Nanos,
-    /// Begin of the random streams.
+    /// Seed of the random streams.
     pub seed: u64,
 }
 
 impl Sample {
-    /// The ladder that a report must hold: ten steps to ten tiles, three hours.
+    /// Sample that a report must hold: ten steps to ten tiles, three hours.
     pub const LADDER: Self =
         Self { tiles_first: 1, steps: 10, slices: 216, slice: Nanos::from_secs(5), seed: 1 };
 
-    /// What the slowest view is measured with: 100 tiles, three hours.
+    /// Sample for measuring the slowest view: 100 tiles, three hours.
     pub const LARGE: Self = Self {
         tiles_first: 100,
         steps: 1,
@@ -57,14 +57,14 @@ impl Sample {
         seed: 1,
     };
 
-    /// Its I/O.
+    /// Rollup of the sample's I/O.
     pub fn rollup(&self) -> Rollup {
         let mut rollup = Rollup::new();
         self.each_slice(|key, topology, slice| rollup.slice(key, topology, slice));
         rollup
     }
 
-    /// Every slice, in order, for what stores or folds them.
+    /// Calls `take` with every slice, in order.
     pub fn each_slice(&self, mut take: impl FnMut(StepKey, &Topology, &Slice)) {
         for step in 0..self.steps {
             let tiles = self.tiles_first + step;
@@ -82,7 +82,7 @@ impl Sample {
         }
     }
 
-    /// Its `run.json`: all steps but the last held, if there are several.
+    /// Document `run.json`: all steps but the last held, if there are several.
     pub fn run(&self) -> Run {
         let steps: Vec<Value> = (0..self.steps).map(|step| self.step(step)).collect();
         let last = self.tiles_first + self.steps - 1;
@@ -184,7 +184,8 @@ fn topology(tiles: u32) -> Topology {
     topology
 }
 
-/// How slow storage is: more with more tiles, and six times as slow for a while of each step.
+/// Factor of latencies: it grows with the tiles, and is six times as large for a while in each
+/// step.
 fn slowness(tiles: u32, number: u32, slices: u32) -> f64 {
     let is_spike = (slices / 2..slices / 2 + slices.div_ceil(50)).contains(&number);
     (1.0 + f64::from(tiles) / 8.0) * if is_spike { 6.0 } else { 1.0 }
@@ -230,7 +231,7 @@ fn row(
 ) -> IoRow {
     let count = weight * 4 + random.below(weight * 2 + 1);
     let size = if direction == Direction::Flush { 0 } else { 2048_u64 << class };
-    // Half a millisecond for small I/O, and more for large.
+    // Half a millisecond for small I/O, and more for large I/O.
     let centre = 5e-4 * slow * (1.0 + f64::from(class) * 0.6);
     let service = samples(count, centre, random);
     IoRow {
@@ -245,7 +246,7 @@ fn row(
     }
 }
 
-/// So many latencies around a centre in seconds, some of them ten times as long.
+/// Latencies around a centre in seconds, some of them ten times as long.
 fn samples(count: u32, centre: f64, random: &mut Random) -> Compact {
     let mut histogram = Histogram::new();
     for _ in 0..count {

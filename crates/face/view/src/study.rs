@@ -1,5 +1,5 @@
-//! Studies, from the documents that `tilemark study run` made: those that are shipped, and those
-//! that it kept beside the runs. Making one again takes minutes.
+//! Studies, from the documents that `tilemark study run` made: shipped ones, and those stored
+//! beside the runs. Making one again takes minutes.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use run_store::rundir::RunId;
 
 use crate::document::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection, StudyTally};
 
-/// Names and results.
+/// Names and results of the shipped studies.
 const SHIPPED: [(&str, &str); 6] = [
     ("esg-tiles", include_str!("../../../../docs/studies/esg-tiles.json")),
     ("fast-cache", include_str!("../../../../docs/studies/fast-cache.json")),
@@ -18,8 +18,7 @@ const SHIPPED: [(&str, &str); 6] = [
     ("vsan-6", include_str!("../../../../docs/studies/vsan-6.json")),
 ];
 
-/// Own results that are kept beside the runs in `base`, if one is given, the newest first; then
-/// all shipped studies, by name.
+/// Results beside the runs in `base`, if given, newest first; then all shipped studies, by name.
 pub fn studies(base: Option<&Path>) -> StudyList {
     let mut own: Vec<RunId> = base.map(kept).unwrap_or_default();
     own.sort_by(|a, b| b.cmp(a));
@@ -28,7 +27,7 @@ pub fn studies(base: Option<&Path>) -> StudyList {
     StudyList { studies: own.chain(shipped).collect() }
 }
 
-/// One of these; none if there is none of that name.
+/// Study of a name; `None` if there is none.
 pub fn study(base: Option<&Path>, name: &str) -> Option<StudyPage> {
     if let Some((name, text)) = SHIPPED.iter().find(|(known, _)| *known == name) {
         return Some(read(name, text));
@@ -36,13 +35,13 @@ pub fn study(base: Option<&Path>, name: &str) -> Option<StudyPage> {
     own_study(base?, &RunId::parse(name)?)
 }
 
-/// Ids of results that are kept.
+/// Identifiers of the stored results.
 fn kept(base: &Path) -> Vec<RunId> {
     let entries = std::fs::read_dir(base.join(store::DIRECTORY)).into_iter().flatten().flatten();
     entries.filter_map(|entry| RunId::parse(entry.file_name().to_str()?)).collect()
 }
 
-/// A result that is kept; none if there is no document.
+/// Stored result; `None` if there is no document.
 fn own_study(base: &Path, id: &RunId) -> Option<StudyPage> {
     let path = base.join(store::DIRECTORY).join(id.as_str()).join(store::RESULT);
     let mut page = read(id.as_str(), &untrusted::read_text(&path).ok()?);
@@ -57,7 +56,7 @@ fn read(name: &str, text: &str) -> StudyPage {
     }
 }
 
-/// What cannot be read is listed all the same, with why.
+/// Page for a result that cannot be read, with the reason.
 fn unreadable(name: &str, why: &str) -> StudyPage {
     StudyPage {
         row: StudyRow {
@@ -174,7 +173,7 @@ fn paragraphs(text: &str) -> Vec<String> {
     all
 }
 
-/// Without marks of code.
+/// Removes backticks.
 fn unmarked(text: &str) -> String {
     text.trim().replace('`', "")
 }
@@ -184,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shipped_result_is_shown_whole_and_its_page_is_made_of_it() {
+    fn every_shipped_result_is_complete_and_has_its_page() {
         for (name, text) in SHIPPED {
             let page = read(name, text);
             let made = findings::markdown(&findings::parse(text).expect(name));
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn own_results_come_first_the_newest_of_all_first_and_what_is_unfinished_is_left_out() {
+    fn own_results_come_first_newest_first_without_unfinished() {
         let base = tempfile::tempdir().expect("a directory");
         let shipped = studies(Some(base.path())).studies;
         assert!(shipped.iter().all(|row| !row.is_own && row.made.is_none()));

@@ -1,4 +1,4 @@
-//! Warnings as people read them: of one code with one advice, once.
+//! Warnings for people: one line for each code and advice.
 
 use run_store::run::{Run, Warning};
 
@@ -50,8 +50,8 @@ fn fold(group: &[(&Warning, Option<u32>)]) -> FoldedWarning {
     }
 }
 
-/// Where, and how often if that does not say it: `at 1, 2, 4 tiles, 24 times`; empty for what was
-/// said once of the run.
+/// Text of the place, with the number if needed: `at 1, 2, 4 tiles, 24 times`; empty for a single
+/// warning of the run.
 fn place(group: &[(&Warning, Option<u32>)]) -> String {
     let mut tiles: Vec<u32> = group.iter().filter_map(|(_, tiles)| *tiles).collect();
     tiles.sort_unstable();
@@ -80,7 +80,7 @@ fn each_once<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     found
 }
 
-/// `a, b, c`; of very many the first `a, b and 7 more`.
+/// Text of a list: `a, b, c`; if long, the first ones and `a, b and 7 more`.
 fn listed<T: AsRef<str>>(items: &[T]) -> String {
     let named: Vec<&str> = items.iter().take(NAMED_MAX).map(T::as_ref).collect();
     match items.len() - named.len() {
@@ -89,7 +89,7 @@ fn listed<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-/// What all but the first say between the words that all begin and end with.
+/// Parts of the texts, without the first, between the words at which all begin and end.
 fn differences(texts: &[&str]) -> Vec<String> {
     let words: Vec<Vec<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
     let shortest = words.iter().map(Vec::len).min().unwrap_or(0);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_share_nothing_or_contain_each_other_are_named_whole() {
+    fn texts_without_common_parts_are_named_whole() {
         for (texts, likewise) in [
             (["a b", "c d"], "c d"),
             (["a b", "a x b"], "x"),

@@ -1,4 +1,4 @@
-//! Sentences that several views say, and the parts they are made of.
+//! Sentences of several views, and their parts.
 
 use run_store::run::{
     BrokenLimit, Cause, LimitResult, PooledLimit, Resource, Run, Status, Step, Verdict, told_waits,
@@ -12,13 +12,13 @@ use crate::request::Lens;
 use crate::scope::{ENOUGH, Scope, Sum, ratio};
 use crate::source::Source;
 
-/// The first letter as a sentence begins.
+/// Capitalises the first letter, for the begin of a sentence.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// What was measured of what is allowed: `2.87 s of 500 ms`.
+/// Text of a measured value and its limit: `2.87 s of 500 ms`.
 pub(crate) fn of_limit(limit: &LimitResult) -> String {
     let allowed = Nanos(limit.limit_ns);
     match limit.measured_ns {
@@ -27,19 +27,19 @@ pub(crate) fn of_limit(limit: &LimitResult) -> String {
     }
 }
 
-/// `3 tiles (24 VMs)`.
+/// Text such as `3 tiles (24 VMs)`.
 pub(crate) fn tiles_and_vms(tiles: u32, vms: u32) -> String {
     format!("{} ({})", count(tiles.into(), "tile"), count(vms.into(), "VM"))
 }
 
-/// Why nothing is said about how long it took.
+/// Sentence in place of unknown latencies.
 pub(crate) const NO_LATENCIES: &str = "These I/Os came without latencies, so none is shown.";
 
-/// Why no rate is shown.
+/// Sentence in place of unknown rates.
 pub(crate) const NO_TIMES: &str =
     "These I/Os came in their order and without times, so no rate is shown.";
 
-/// What a source lacks, in one sentence in place of every chart of it; nothing where it has all.
+/// Sentence about data that a source lacks, in place of its charts; `None` if it has all.
 pub(crate) fn lacks(source: &Source) -> Option<String> {
     match (source.has_times(), source.has_latencies()) {
         (true, true) => None,
@@ -53,12 +53,12 @@ pub(crate) fn lacks(source: &Source) -> Option<String> {
     }
 }
 
-/// Why nothing is said about so few.
+/// Sentence in place of numbers of too few I/Os.
 pub(crate) fn too_few(number: u64) -> String {
     too_few_of(number, "I/O")
 }
 
-/// The same of something else.
+/// Sentence in place of numbers of too few other objects.
 pub(crate) fn too_few_of(number: u64, noun: &str) -> String {
     match number {
         0 => format!("No {noun} here."),
@@ -66,7 +66,7 @@ pub(crate) fn too_few_of(number: u64, noun: &str) -> String {
     }
 }
 
-/// The answer of anything that can be looked at.
+/// Answer of any source, in a sentence.
 pub(crate) fn answer(source: &Source) -> String {
     if let Some(live) = source.live_state() {
         return live.sentence.clone();
@@ -78,7 +78,7 @@ pub(crate) fn answer(source: &Source) -> String {
     }
 }
 
-/// The answer of a run: what it holds, and what breaks.
+/// Answer of a run: the tiles that it holds, and the limit that breaks.
 pub(crate) fn answer_of(run: &Run) -> String {
     let answer = &run.answer;
     let broken = answer.first_broken.as_ref();
@@ -91,7 +91,7 @@ pub(crate) fn answer_of(run: &Run) -> String {
         (_, Some(held)) if answer.status == Status::Complete => {
             (sentence_of(run) + &nearest(run, held), true)
         }
-        // A sentence in which nothing was decided does not name what was measured.
+        // A sentence without a decision does not name the target.
         (broken, held) => (sentence_of(run), held.is_some() || broken.is_some()),
     };
     if run.target.is_simulated() && !names_target {
@@ -100,14 +100,14 @@ pub(crate) fn answer_of(run: &Run) -> String {
     capital(&text)
 }
 
-/// The run's own sentence, without the score, which stands beside it.
+/// Sentence of the run itself, without the score, which is shown beside it.
 pub(crate) fn sentence_of(run: &Run) -> String {
     let said = run.sentence_without_score();
     let said = if said.is_empty() { "no answer was stored" } else { &said };
     format!("{said}.")
 }
 
-/// How near the steps that held came to a limit.
+/// Text of the smallest room under a limit in the steps that held.
 pub(crate) fn nearest(run: &Run, held: u32) -> String {
     let steps: Vec<&Step> = run.steps.iter().filter(|step| step.tiles == held).collect();
     let nearest = closest(&steps).map(|limit| {
@@ -116,8 +116,8 @@ pub(crate) fn nearest(run: &Run, held: u32) -> String {
     nearest.unwrap_or_default()
 }
 
-/// The limit of these steps with the least room, of those that decide, which is the first one that
-/// broke if one did.
+/// Limit of these steps with the least room, among those that decide; if one broke, it is the first
+/// to break.
 pub(crate) fn closest<'a>(steps: &[&'a Step]) -> Option<&'a PooledLimit> {
     let limits = steps.iter().flat_map(|step| &step.limits);
     let counts =
@@ -138,13 +138,13 @@ fn held_and_broken(run: &Run, held: u32, broken: &BrokenLimit) -> String {
         format!("holds {tiles}; tile {} breaks {name}: {measured}.", broken.tiles)
     } else {
         let more = count(broken.tiles.into(), "tile");
-        // Several counts were left out between: what is held is an interval, whose lower end counts.
+        // Counts between the two were left out: the answer is an interval, whose lower end counts.
         format!("holds {}; {more} break {name}: {measured}.", run.answer.tiles_text())
     }
 }
 
-/// What was at its limit in a step that broke, and what the action of its broken limit waited for; nothing
-/// where the run does not know.
+/// Text of the resource at its limit in a step that broke, and of the waits of its broken action;
+/// `None` if the run does not know them.
 pub(crate) fn limited(step: &Step, broken: &BrokenLimit) -> Option<String> {
     let found = step.bottleneck.as_ref().filter(|found| found.kind.is_seen());
     let found = found.map(|found| format!("{}.", capital(&found.text)));
@@ -154,13 +154,13 @@ pub(crate) fn limited(step: &Step, broken: &BrokenLimit) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// Whether a step ended at something that is no storage.
+/// True if the limit of a step was something else than storage.
 pub(crate) fn is_beyond_storage(step: &Step) -> bool {
     let kind = step.bottleneck.as_ref().map(|found| found.kind);
     matches!(kind, Some(Resource::HostCpu | Resource::VmCpu | Resource::Generator))
 }
 
-/// What was seen of a recorded trace; there is nothing to judge.
+/// Summary of a recorded trace, which has nothing to judge.
 fn observed(source: &Source) -> String {
     let lens = Lens::default();
     let scope = Scope::course(source, &lens);
@@ -193,24 +193,24 @@ pub(crate) fn lower(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// `, p99 read 900 us`, or nothing where that is not known.
+/// Text such as `, p99 read 900 us`; empty if it is unknown.
 pub(crate) fn p99(name: &str, sum: &Sum) -> String {
     let value = sum.percentile(0.99).filter(|_| sum.count() >= ENOUGH);
     value.map(|p99| format!(", {name} {}", Nanos(p99))).unwrap_or_default()
 }
 
-/// Things a second.
+/// Number per second.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub(crate) fn rate(number: u64, time: Nanos) -> f64 {
     if time == Nanos::ZERO { 0.0 } else { number as f64 / time.as_secs_f64() }
 }
 
-/// A time as a clock shows it.
+/// Time rounded down to whole seconds, as a clock shows it.
 pub(crate) fn whole_seconds(at: Nanos) -> Nanos {
     Nanos::from_secs(at.0 / 1_000_000_000)
 }
 
-/// Reads, writes, and everything.
+/// Sums of reads, of writes, and of everything.
 pub(crate) fn directions(scope: &Scope<'_>) -> (Sum, Sum, Sum) {
     let (mut reads, mut writes, mut all) = (Sum::default(), Sum::default(), Sum::default());
     for (_, row) in scope.rows() {
@@ -225,8 +225,8 @@ pub(crate) fn directions(scope: &Scope<'_>) -> (Sum, Sum, Sum) {
     (reads, writes, all)
 }
 
-/// What runs, how far it is, and what users feel: `Datacenter, 3 tiles, measuring 00:07 of
-/// 01:00: 18,400 IOPS, p99 read 900 us.`
+/// Summary of a live run: `Datacenter, 3 tiles, measuring 00:07 of 01:00: 18,400 IOPS, p99 read 900
+/// us.`
 pub(crate) fn live(source: &Source, state: &LiveState) -> String {
     let name = source
         .run()
@@ -242,7 +242,7 @@ pub(crate) fn live(source: &Source, state: &LiveState) -> String {
     };
     let elapsed = span.to.saturating_sub(span.from);
     let total = state.left_ns.map(|left| elapsed.saturating_add(Nanos(left)));
-    // A warm-up ends when the load is steady, so its end is only the latest one.
+    // A warm-up ends when the load is steady, so the shown end is only the latest one.
     let latest = if state.phase == LivePhase::WarmUp { "at most " } else { "" };
     let of = total
         .map(|total| format!(" of {latest}{}", clock(whole_seconds(total))))
@@ -274,8 +274,8 @@ pub(crate) fn live(source: &Source, state: &LiveState) -> String {
     format!("{}{tiles}, {so_far}: {rate}{felt}.", capital(name))
 }
 
-/// What is known of the answer so far: `Held so far: 8 tiles; 16 failed. Trying 12, about 2 min
-/// left.` Empty of what is only observed.
+/// Answer so far: `Held so far: 8 tiles; 16 failed. Trying 12, about 2 min left.` Empty for an
+/// observation.
 pub(crate) fn live_headline(source: &Source, state: &LiveState) -> String {
     if source.is_observed() {
         return String::new();
@@ -299,8 +299,8 @@ pub(crate) fn live_headline(source: &Source, state: &LiveState) -> String {
     format!("{held}{failed}. {doing}{}.", left.unwrap_or_default())
 }
 
-/// What weakens the steps that were judged: whose work was in the way, and why the last one decided
-/// nothing where that was something else.
+/// Doubts about the judged steps: disturbances, and another reason why the last step decided
+/// nothing.
 pub(crate) fn live_doubts(source: &Source) -> Vec<String> {
     let steps = source.steps();
     // Circle: what is said of disturbed steps while a run goes on is the headline's own sentence.
@@ -323,7 +323,7 @@ fn progress(source: &Source, state: &LiveState) -> &'static str {
     }
 }
 
-/// What is done while there is no load.
+/// Text of the activity without load.
 fn before(state: &LiveState) -> String {
     match (state.phase, state.prepared) {
         (LivePhase::Preparing, Some(share)) => {
@@ -336,7 +336,7 @@ fn before(state: &LiveState) -> String {
     }
 }
 
-/// I/Os a second over the run in at most `most` points.
+/// I/Os per second over the run in at most `most` points.
 pub(crate) fn spark_of(source: &Source, most: usize) -> Vec<f64> {
     if !source.has_times() {
         return Vec::new();
@@ -350,7 +350,7 @@ pub(crate) fn spark_of(source: &Source, most: usize) -> Vec<f64> {
     rates_of(&slices, most)
 }
 
-/// Rates of neighbouring slices together, at most `most`. A rest that is much shorter than the
+/// Merges rates of consecutive slices to at most `most`. A rest that is much shorter than the
 /// others is added to the one before it.
 pub(crate) fn rates_of(slices: &[(u64, Nanos)], most: usize) -> Vec<f64> {
     let part = slices.len().div_ceil(most.max(1)).max(1);
@@ -367,7 +367,7 @@ pub(crate) fn rates_of(slices: &[(u64, Nanos)], most: usize) -> Vec<f64> {
     sums.into_iter().map(|(count, time)| rate(count, time)).collect()
 }
 
-/// A share as a percentage.
+/// Share as a percentage.
 pub(crate) fn share(part: u64, whole: u64) -> String {
     units::print::percent(ratio(part, whole))
 }

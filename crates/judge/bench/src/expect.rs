@@ -1,7 +1,7 @@
-//! What was expected of a run, held against what it found.
+//! Judges the expectations of a run against its results.
 //!
-//! Tiles and score are held by their intervals. Times are judged from the stored series of a
-//! step as limits are, by the same rule: an interval that spans the value decides nothing. Work of
+//! Tiles and score are judged by their intervals. Times are judged from the stored series of a step
+//! by the rule for limits: an interval that contains the expected value decides nothing. Work of
 //! others makes times longer and scores smaller, so a miss beside such work decides nothing either.
 
 use std::path::Path;
@@ -16,12 +16,12 @@ use crate::plan::ResolvedPlan;
 use crate::replayed::Replayed;
 use crate::step::course::slices_per_block;
 
-/// Every expectation of a plan, held against its run, whose series are in `directory`; other runs
-/// are in `base`.
+/// Judges every expectation of a plan. `directory` has the series of the run; other runs are in
+/// `base`.
 ///
 /// # Errors
 ///
-/// When the series cannot be read.
+/// The series cannot be read.
 pub fn judged(
     plan: &ResolvedPlan,
     run: &Run,
@@ -40,7 +40,7 @@ pub fn judged(
             (Quantity::Time { tiles, .. }, Some(limit)) => {
                 time(expectation, &limit, *tiles, (plan, run, directory))
             }
-            // A plan is not resolved with such an expectation.
+            // Resolving a plan refuses such an expectation.
             (Quantity::Time { .. }, None) => {
                 Ok(told(expectation, Verdict::Inconclusive, "the tile does not have it".to_owned()))
             }
@@ -49,12 +49,12 @@ pub fn judged(
     plan.settings.expect.iter().map(judge).collect()
 }
 
-/// `1 tile`, `2 tiles`.
+/// Text such as `1 tile`, `2 tiles`.
 fn count(number: u32, noun: &str) -> String {
     units::print::count(u64::from(number), noun)
 }
 
-/// An expectation without numbers.
+/// Result without numbers.
 fn told(expectation: &Expectation, verdict: Verdict, reason: String) -> Expected {
     Expected {
         text: expectation.to_string(),
@@ -104,13 +104,14 @@ fn tiles(expectation: &Expectation, wanted: u32, run: &Run) -> Expected {
     }
 }
 
-/// Tiles held, and the least and most that may hold; none where nothing is known.
+/// Tiles held, and least and most tiles that may hold; `None` where nothing is known.
 fn held(run: &Run) -> Option<(Option<u32>, u32, Option<u32>)> {
     let answer = &run.answer;
     match (answer.tiles_held, answer.tiles_interval) {
         (Some(held), Some(interval)) => Some((Some(held), interval.low, interval.high)),
         (Some(held), None) => Some((Some(held), held, None)),
-        // A count above one was tried alone and broke: fewer hold, and how many is not known.
+        // A count above one was tried alone and broke: fewer tiles hold, but it is unknown how
+        // many.
         (None, _) if answer.edge == Edge::LimitBroken => {
             let broke = answer.first_broken.as_ref()?.tiles;
             Some((None, 0, Some(broke.saturating_sub(1))))
@@ -130,7 +131,7 @@ fn score(expectation: &Expectation, wanted: f64, run: &Run) -> Expected {
     let (low, high) = interval.unwrap_or((found, found));
     let beside = match expectation.relation {
         Relation::AtLeast | Relation::Above => disturbance_of_score(run),
-        // A score that is too high would be higher still without the others.
+        // A score that is too high would be even higher without the work of others.
         Relation::AtMost | Relation::Below => None,
     };
     let decided = expectation.relation.decide(low, Some(high), wanted);
@@ -145,14 +146,14 @@ fn score(expectation: &Expectation, wanted: f64, run: &Run) -> Expected {
     Expected { unit, found: Some(found), low, high, ..told(expectation, verdict, reason) }
 }
 
-/// The first disturbance of the steps that make up the score.
+/// First disturbance of the steps behind the score.
 fn disturbance_of_score(run: &Run) -> Option<&Disturbance> {
     let held = run.steps.iter().filter(|step| Some(step.tiles) == run.answer.tiles_held);
     let mut scored = held.filter(|step| step.verdict == Verdict::Passed);
     scored.find_map(|step| step.disturbances.first())
 }
 
-/// Turns a miss beside the work of others into an open question, as the ladder does with steps.
+/// Makes a miss beside the work of others inconclusive, as the ladder does with steps.
 fn excused(verdict: Verdict, reason: String, beside: Option<&Disturbance>) -> (Verdict, String) {
     match beside {
         Some(disturbance) if verdict == Verdict::Failed => (
@@ -163,8 +164,7 @@ fn excused(verdict: Verdict, reason: String, beside: Option<&Disturbance>) -> (V
     }
 }
 
-/// Held against every repeat of the step that is meant: missed if one misses it, met if all meet
-/// it.
+/// Judges a time in every repeat of the step: missed if one repeat misses it, met if all meet it.
 fn time(
     expectation: &Expectation,
     limit: &(usize, Limit),
@@ -198,7 +198,7 @@ fn time(
     Ok(worst.expect("at least one step was judged"))
 }
 
-/// A miss is worse than an open question, which is worse than a hit.
+/// Order of severity: a miss, then an open question, then a hit.
 const fn rank(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Passed => 0,
@@ -207,14 +207,14 @@ const fn rank(verdict: Verdict) -> u8 {
     }
 }
 
-/// The step that the answer stands on: the last with the tiles that were held, else the last.
+/// Step behind the answer: the last one with the held number of tiles, else the last one.
 fn stands_on(run: &Run) -> Option<&Step> {
     let is_held = |step: &&Step| Some(step.tiles) == run.answer.tiles_held;
     run.steps.iter().rev().find(is_held).or(run.steps.last())
 }
 
-/// Whether what a step measured is of the storage: a step of which its limits did not decide may
-/// still decide another value.
+/// True if a step measured the storage. A step whose limits were undecided may still decide another
+/// value.
 fn says_something(step: &Step) -> bool {
     match step.verdict {
         Verdict::Passed | Verdict::Failed => true,
@@ -229,7 +229,7 @@ fn in_step(
     step: &Step,
     (plan, directory): (&ResolvedPlan, &Path),
 ) -> Result<Expected, SeriesError> {
-    // The tile with that limit and no other, judged from the series as a step is.
+    // The tile with only this limit, so that the series are judged as a step is.
     let mut tile = plan.tile_set.clone();
     for (at, (workload, _)) in tile.workloads.iter_mut().chain(&mut tile.operations).enumerate() {
         workload.limits = if at == *position { vec![limit.clone()] } else { Vec::new() };
@@ -255,7 +255,7 @@ fn in_step(
     let why = result.reason.as_ref().map_or_else(String::new, |why| format!("; {why}"));
     let reason =
         format!("{found} with {}, {} samples{why}", count(step.tiles, "tile"), result.samples);
-    // The rule is that of limits, which are kept up to and with their value; below it is stricter.
+    // Limits include their own value; "below" excludes it.
     let is_at =
         expectation.relation == Relation::Below && result.measured_ns == Some(result.limit_ns);
     let verdict = if is_at { Verdict::Failed } else { result.verdict };
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_was_tried_alone_and_broke_is_missed_and_fewer_are_unknown() {
+    fn lone_broken_count_is_missed_and_fewer_tiles_are_unknown() {
         let mut broke = run(None, None);
         broke.answer.edge = Edge::LimitBroken;
         let golden = include_str!("../../../base/run-store/tests/golden/run-1.0.json");

@@ -1,4 +1,4 @@
-//! What an order means: who runs, on which disks, under which names.
+//! Meaning of a step's order: its instances, their disks and their names.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,47 +16,47 @@ use crate::error::BenchError;
 use crate::placed::Placed;
 use crate::plan::ResolvedPlan;
 
-/// Which part of the load an instance is.
+/// Position of an instance in the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// Tile, from 0; none for infrastructure operations, which belong to no tile.
     pub tile: Option<u32>,
     /// Position of its workload in the plan's list.
     pub workload: usize,
-    /// Which of several of this workload in the tile, from 0.
+    /// Number among the copies of this workload in the tile, from 0.
     pub copy: u32,
 }
 
-/// What runs in a step, as data. With the plan it says everything: whoever drives a step builds
-/// its machines from the two, and the same order gives the same requests wherever it is driven.
+/// Order of a step, as data. Together with the plan it is complete: each driver builds its state
+/// machines from the two, so the same order gives the same requests on every driver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepOrder {
-    /// Tiles of the step, over everyone who drives a part of it.
+    /// Tiles of the step, over all drivers.
     pub tiles: u32,
-    /// Which measurement of the run (`InstancePlan::round`).
+    /// Number of the measurement in the run (`InstancePlan::round`).
     pub round: u64,
-    /// Where random numbers start.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// Who runs; a member's position is its instance's id.
+    /// Members of the step; the position of a member is the number of its instance.
     pub members: Vec<Member>,
 }
 
 impl StepOrder {
-    /// All members of `tiles` tiles: tile by tile, workload by workload, copy by copy; then the
-    /// infrastructure operations, once.
+    /// Order with all members of `tiles` tiles: tile by tile, workload by workload, copy by copy;
+    /// then the infrastructure operations, once.
     pub fn whole(plan: &ResolvedPlan, tiles: u32, round: u64) -> Self {
         let members = members_of(&plan.tile_set, tiles);
         Self { tiles, round, seed: plan.seed, members }
     }
 }
 
-/// The round of a repeat (from 0) of a step. Every step and repeat has its own, and the same
-/// one in another run of this seed: on another array, too, which pairs the repeats.
+/// Round of a repeat (from 0) of a step. Each step and repeat has its own round. It is the same in
+/// other runs of this seed, also on another array, so that repeats can be compared in pairs.
 pub fn round(tiles: u32, repeat: u32) -> u64 {
     u64::from(tiles) << 32 | u64::from(repeat)
 }
 
-/// All members of so many tiles, in order, with the infrastructure operations last.
+/// Members of that many tiles, in order, with the infrastructure operations last.
 pub fn members_of(set: &ResolvedTile, tiles: u32) -> Vec<Member> {
     let own = set.workloads.len();
     let of = |tile: Option<u32>| {
@@ -71,78 +71,78 @@ pub fn members_of(set: &ResolvedTile, tiles: u32) -> Vec<Member> {
     (0..tiles).map(Some).chain([None]).flat_map(of).collect()
 }
 
-/// A virtual disk a step needs.
+/// Virtual disk that a step needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiskNeed {
-    /// Unique in the run and the same in every step: `tile-1/shop/shop-log`.
+    /// Name, unique in the run and the same in every step: `tile-1/shop/shop-log`.
     pub name: String,
-    /// Its size.
+    /// Size of the disk.
     pub size: Bytes,
-    /// What its first contents are like.
+    /// Pattern of the first contents.
     pub data: DataPattern,
-    /// Its name in its workload.
+    /// Name of the disk in its workload.
     pub disk: String,
-    /// What it holds.
+    /// Role of the disk.
     pub role: Role,
-    /// Position of its virtual machine in the instance.
+    /// Position of the virtual machine in the instance.
     pub vm: usize,
-    /// Its tile, from 0; none for a disk of infrastructure operations.
+    /// Tile, from 0; `None` for a disk of infrastructure operations.
     pub tile: Option<u32>,
-    /// On which datastore it lies: the first, where the run has no other.
+    /// Datastore of the disk: the first, if the run has only one.
     pub on: On,
 }
 
-/// One workload instance, before anything drives it.
+/// One workload instance, before it is driven.
 #[derive(Debug, Clone)]
 pub struct FleetInstance {
-    /// What a recorder must know of it.
+    /// Numbers that a recorder needs.
     pub shape: InstanceShape,
-    /// Its disks, by `state_machine::DiskId`.
+    /// Disks of the instance, by `state_machine::DiskId`.
     pub disks: Vec<DiskNeed>,
-    /// Who it is: tile, workload and copy.
+    /// Tile, workload and copy of the instance.
     pub member: Member,
-    /// Name of its workload.
+    /// Name of the workload.
     pub workload: String,
-    /// Names of its virtual machines, `workload/machine`.
+    /// Names of the virtual machines, `workload/machine`.
     pub vms: Vec<String>,
-    /// Names of its endpoints, by `state_machine::EndpointId`.
+    /// Names of the endpoints, by `state_machine::EndpointId`.
     pub endpoints: Vec<String>,
-    /// What its calls ask, by `state_machine::KindId`.
+    /// Requests of the calls, by `state_machine::KindId`.
     pub asks: Vec<Option<String>>,
-    /// Virtual CPUs of each of its virtual machines.
+    /// Virtual CPUs of each virtual machine.
     pub vcpus: Vec<u32>,
-    /// Users at the same time, over all its groups: how many actions can be under way.
+    /// Users at the same time, over all groups: the largest number of actions under way.
     pub users: u32,
 }
 
-/// An instance and its machine, before its first event.
+/// An instance with its state machine, before the first event.
 #[derive(Debug)]
 pub struct Driven {
-    /// Who it is, and what it needs.
+    /// Description of the instance.
     pub instance: FleetInstance,
-    /// What decides.
+    /// State machine of the instance.
     pub machine: InstanceMachine,
 }
 
-/// Everything that an order means: names, disks and shapes. Machines are built where they are
-/// driven ([`Fleet::drive`]).
+/// Meaning of an order: names, disks and shapes. State machines are built by the driver
+/// ([`Fleet::drive`]).
 #[derive(Debug, Clone)]
 pub struct Fleet {
-    /// What was ordered.
+    /// Order of the step.
     pub order: StepOrder,
-    /// By instance id.
+    /// Instances, by number.
     pub instances: Vec<FleetInstance>,
-    /// Names of all that is numbered.
+    /// Names of all numbered objects.
     pub topology: Topology,
 }
 
 impl Fleet {
-    /// What `order` means. Instances of one workload differ in their names only, so each workload
-    /// is laid out once.
+    /// Expands an order. Instances of one workload differ only in their names, so each workload is
+    /// laid out once.
     ///
     /// # Errors
     ///
-    /// [`BuildError`] where a workload cannot be built.
+    /// [`BuildError`] if a workload cannot be built.
     pub fn new(plan: &ResolvedPlan, order: StepOrder) -> Result<Self, BuildError> {
         let mut laid_out: BTreeMap<usize, Instance> = BTreeMap::new();
         for member in &order.members {
@@ -152,7 +152,7 @@ impl Fleet {
         }
         let topology = Topology::default();
         let members = order.members.clone();
-        // Hosts that the plan does not have were refused where it was placed.
+        // Unknown hosts were already refused when the tiles were placed.
         let placed = Placed::of(plan, order.tiles).unwrap_or_default();
         let mut fleet = Self { order, instances: Vec::new(), topology };
         for member in members {
@@ -164,11 +164,11 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// The instances with their machines.
+    /// Builds the state machines of the instances.
     ///
     /// # Errors
     ///
-    /// [`BuildError`] where a workload cannot be built.
+    /// [`BuildError`] if a workload cannot be built.
     pub fn drive(self, plan: &ResolvedPlan) -> Result<Vec<Driven>, BuildError> {
         let Self { order, instances, .. } = self;
         let driven = |instance: FleetInstance| {
@@ -184,12 +184,12 @@ impl Fleet {
         Ok(all)
     }
 
-    /// All disks, in order.
+    /// Disks of all instances, in order.
     pub fn disks(&self) -> impl Iterator<Item = &DiskNeed> {
         self.instances.iter().flat_map(|instance| &instance.disks)
     }
 
-    /// Virtual machines.
+    /// Number of virtual machines.
     pub fn vms(&self) -> u32 {
         number(self.topology.vms.len())
     }
@@ -262,13 +262,13 @@ fn build(plan: &ResolvedPlan, order: &StepOrder, member: Member) -> Result<Insta
     }
 }
 
-/// The disk of each tile that operations move or take snapshots of, if one of them does: the
-/// position of its workload, and how it is moved. What is not named is the smallest disk, the first
-/// of several.
+/// Disk of each tile that operations move or snapshot, if one does so: position of its workload,
+/// and the kind of operation. If operations name no disk, it is the smallest disk, the first of
+/// several.
 pub fn carried(set: &ResolvedTile) -> Option<(usize, Carry)> {
     let steps = set.operations.iter().flat_map(|(own, _)| &own.actions).flat_map(|own| &own.steps);
     let steps: Vec<&Step> = steps.collect();
-    // They all name the same disk, or `spec` had refused them.
+    // All operations name the same disk; `spec` refuses others.
     let wanted = steps.iter().find_map(|step| disk_asked(step))?;
     let mut moves = steps.iter().filter_map(|step| match step {
         Step::Move(one) => Some((one.size.get(), one.outstanding)),
@@ -289,16 +289,16 @@ pub fn carried(set: &ResolvedTile) -> Option<(usize, Carry)> {
     Some((at, Carry { disk, moves, snapshots, block, outstanding }))
 }
 
-/// What an operation does to whole disks, beyond reading and writing them.
+/// Effect of an operation on a whole disk, beyond reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WholeDisk {
-    /// On which datastore the disk is meant to lie.
+    /// Datastore on which the disk is to lie.
     pub on: On,
-    /// Whether it shares blocks with another one; else it is given back.
+    /// True if the disk shares blocks with another one (reflink); false if it is deleted.
     pub shares: bool,
 }
 
-/// What operations do to whole disks.
+/// Effects of operations on whole disks.
 pub fn whole_disks(set: &ResolvedTile) -> Vec<WholeDisk> {
     let mut found = Vec::new();
     for (workload, _) in &set.operations {
@@ -312,7 +312,7 @@ pub fn whole_disks(set: &ResolvedTile) -> Vec<WholeDisk> {
             _ => {}
         });
     }
-    // The disk of a snapshot may have moved.
+    // The disk of a snapshot may have moved to the second datastore.
     if carried(set).is_some_and(|(_, carry)| carry.moves && carry.snapshots) {
         found.push(WholeDisk { on: On::Second, shares: true });
     }
@@ -320,14 +320,14 @@ pub fn whole_disks(set: &ResolvedTile) -> Vec<WholeDisk> {
     found
 }
 
-/// What stands in place of a tile in the names of disks and machines of infrastructure operations.
+/// Stands for the tile in names of disks and virtual machines of infrastructure operations.
 pub const OPERATIONS: &str = "operations";
 
-/// The tile in the paths of their random streams: none that a step can have.
+/// Tile number in paths of random streams of operations; no tile of a step has it.
 const OF_NO_TILE: u32 = u32::MAX;
 
-/// I/Os that a recorded load may have under way before further ones wait in the generator, which
-/// is told: four times what Linux lets one queue of a device hold (1023, `nr_requests` of NVMe).
+/// Most I/Os under way of a replayed load. Further I/Os wait in the generator, which counts them.
+/// Four times the queue of a device in Linux (1023, `nr_requests` of NVMe).
 const REPLAY_DEPTH: u32 = 4096;
 
 /// Users that exist from the beginning.
@@ -345,28 +345,28 @@ const fn users(load: &Load) -> u32 {
     }
 }
 
-/// What an order means.
+/// Expands an order into a fleet.
 ///
 /// # Errors
 ///
-/// When a workload cannot be built at this scale.
+/// A workload cannot be built at this scale.
 pub fn fleet(plan: &ResolvedPlan, order: StepOrder) -> Result<Fleet, BenchError> {
     let tile = || plan.tile_set.tile.name.clone();
     Fleet::new(plan, order).map_err(|source| BenchError::Build { tile: tile(), source })
 }
 
-/// The same with its machines.
+/// Expands an order into instances with state machines.
 ///
 /// # Errors
 ///
-/// When a workload cannot be built at this scale.
+/// A workload cannot be built at this scale.
 pub fn driven(plan: &ResolvedPlan, order: &StepOrder) -> Result<Vec<Driven>, BenchError> {
     let tile = || plan.tile_set.tile.name.clone();
     let fleet = fleet(plan, order.clone())?;
     fleet.drive(plan).map_err(|source| BenchError::Build { tile: tile(), source })
 }
 
-/// What a topology says of an instance.
+/// Entry of an instance in the topology.
 pub(crate) fn entry(workload: &str, member: Member, built: &Instance) -> InstanceEntry {
     InstanceEntry {
         tile: member.tile,
@@ -379,7 +379,7 @@ pub(crate) fn entry(workload: &str, member: Member, built: &Instance) -> Instanc
     }
 }
 
-/// What a recorder must know of an instance whose first VM is `first_vm`.
+/// Numbers that a recorder needs of an instance whose first VM is `first_vm`.
 pub fn shape(instance: InstanceId, first_vm: u32, built: &Instance) -> InstanceShape {
     let count = |count: usize| u16::try_from(count).expect("spec allows fewer than 2^16");
     InstanceShape {

@@ -1,14 +1,13 @@
 //! The method: ladder, warm-up, verdicts, score, repeats, run directory.
 //!
-//! What it does: takes a plan, prepares its datastore, climbs its ladder and says how many
-//! tiles it holds, what broke at the edge, and how sure that is.
+//! What it does: takes a plan, prepares its datastore, climbs its ladder, and reports how many
+//! tiles the datastore holds, what broke at the edge, and how certain that is.
 //!
-//! What it refuses: drawing, talking to a terminal, touching a target except through
+//! What it refuses: to draw, to talk to a terminal, and to touch a target except through
 //! `datastore`.
 //!
-//! Invariants: a step passes only if all its repeats pass; a step whose generator was
-//! saturated has no verdict about the storage; every number it reports can be computed
-//! again from the run directory.
+//! Invariants: a step passes only if all its repeats pass. A step with a saturated generator has no
+//! verdict about the storage. Every reported number can be computed again from the run directory.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -1,4 +1,4 @@
-//! `not slower than RUN`: a run held against a stored one, figure by figure as `compare` does.
+//! `not slower than RUN`: compares a run with a stored one, figure by figure, as `compare` does.
 //!
 //! A figure fails if its whole interval is worse by more than what counts. It passes if its
 //! estimate is not worse by that much; the answer says which loss could be hidden in its interval.
@@ -14,11 +14,12 @@ use run_store::series::SeriesError;
 
 use crate::error::Absent;
 
-/// The verdict and its reason of a run, whose series are in a directory, against another one of a base directory.
+/// Verdict and reason for a run, whose series are in a directory, compared with a run of a base
+/// directory.
 ///
 /// # Errors
 ///
-/// When the series of the new run cannot be read.
+/// The series of the new run cannot be read.
 pub fn judged(
     (run, directory): (&Run, &Path),
     (base, name): (&Path, &str),
@@ -27,7 +28,7 @@ pub fn judged(
     Ok(against(run, &own, base, name).unwrap_or_else(|why| (Verdict::Inconclusive, why.0)))
 }
 
-/// The verdict with its reason; in the error, why the two cannot be compared.
+/// Verdict with its reason; the error says why the two runs cannot be compared.
 fn against(run: &Run, own: &Within, base: &Path, name: &str) -> Result<(Verdict, String), Absent> {
     let stored = rundir::open(base, name).map_err(|error| error.to_string())?;
     let before = stored.run().map_err(|error| error.to_string())?;
@@ -40,7 +41,7 @@ fn against(run: &Run, own: &Within, base: &Path, name: &str) -> Result<(Verdict,
     Ok(decided(&comparison.metrics, options.min_effect.get()))
 }
 
-/// Refuses runs that do not tell the same by the same figures.
+/// Refuses runs that cannot be compared by the same figures.
 fn alike(before: &Run, run: &Run) -> Result<(), Absent> {
     if before.tile.sha256 != run.tile.sha256 {
         let (other, own) = (&before.tile.name, &run.tile.name);
@@ -58,7 +59,7 @@ fn alike(before: &Run, run: &Run) -> Result<(), Absent> {
     }
 }
 
-/// What all figures together say, with the one that decided.
+/// Verdict of all figures together, with the figure that decided.
 fn decided(metrics: &[MetricComparison], effect: f64) -> (Verdict, String) {
     let judged: Vec<(Verdict, &MetricComparison)> = metrics
         .iter()
@@ -95,7 +96,7 @@ fn decided(metrics: &[MetricComparison], effect: f64) -> (Verdict, String) {
     }
 }
 
-/// The verdict of a figure; nothing where both sides are lower bounds, which is no news of either.
+/// Verdict of a figure; `None` if both sides are only lower bounds, which tells nothing new.
 fn of_figure(own: &MetricComparison, effect: f64) -> Option<Verdict> {
     if own.at_least_a && own.at_least_b {
         return None;
@@ -115,7 +116,7 @@ fn of_figure(own: &MetricComparison, effect: f64) -> Option<Verdict> {
     })
 }
 
-/// The largest loss that the interval of a figure does not exclude, as a share.
+/// Largest loss that the interval of a figure does not exclude, as a share.
 fn hidden_loss(own: &MetricComparison) -> Option<f64> {
     let change = own.change.as_ref()?;
     match own.better {
@@ -124,7 +125,7 @@ fn hidden_loss(own: &MetricComparison) -> Option<f64> {
     }
 }
 
-/// `score -12.5 %`, `4 tiles, read p99 +30.0 % (-2.1 % to +60.2 %)`.
+/// Text such as `score -12.5 %`, `4 tiles, read p99 +30.0 % (-2.1 % to +60.2 %)`.
 fn words(own: &MetricComparison) -> String {
     let percent = |share: f64| format!("{:+.1} %", share * 100.0);
     let tiles = own.tiles.map_or_else(String::new, |tiles| {

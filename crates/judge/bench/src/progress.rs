@@ -1,7 +1,7 @@
-//! What a run tells its observer while it goes on, and how it is asked to stop.
+//! Messages of a run to its observer, and ways to ask a run to stop.
 //!
-//! An observer is called between slices on the thread that judges, never on a worker, and
-//! must return soon; it cannot slow the load down, only the judging.
+//! An observer is called between slices on the thread that judges, never on a worker, and must
+//! return soon. A slow observer delays only the judging, not the load.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -12,169 +12,168 @@ use run_store::series::StepKey;
 use run_store::slice::{Slice, Topology};
 use units::{Bytes, Nanos};
 
-/// Something happened.
+/// Message of a run.
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// The plan is resolved and the target has passed preflight; nothing is written yet.
     Planned(&'a Overview),
-    /// Disks are being filled.
+    /// Progress of filling the disks.
     Prefill {
         /// Bytes written so far.
         done: Bytes,
-        /// Bytes to write.
+        /// Bytes to write in total.
         total: Bytes,
-        /// Bytes per second over the last moment.
+        /// Current speed, in bytes per second.
         bytes_per_s: f64,
     },
-    /// A quick search knows its edge roughly and goes on with larger disks.
+    /// A quick search knows its edge roughly, and continues with larger disks.
     LargerDisks {
         /// Most tiles that held with the smaller disks.
         held: u32,
-        /// Least tiles above them that did not.
+        /// Least tiles above `held` that failed.
         failed: u32,
-        /// Bytes of a tile's disks until now.
+        /// Bytes of a tile's disks so far.
         before: Bytes,
         /// Bytes of a tile's disks from now on.
         after: Bytes,
     },
-    /// A step begins.
+    /// Begin of a step.
     StepBegins {
-        /// Tiles in it.
+        /// Tiles of the step.
         tiles: u32,
-        /// Virtual machines in it.
+        /// Virtual machines of the step.
         vms: u32,
-        /// Which repeat, from 1.
+        /// Number of the repeat, from 1.
         repeat: u32,
-        /// Of how many.
+        /// Number of repeats in total.
         repeats: u32,
-        /// How long it takes at most, warm-up included.
+        /// Longest duration, with the warm-up.
         at_most: Nanos,
     },
-    /// A slice of the step has been measured and stored: the whole of it, also of the time
-    /// after the measured window, for those who keep a copy. A [`Progress::Tick`] follows while
-    /// the step is judged.
+    /// A slice of the step was measured and stored; slices after the measured window are included,
+    /// for observers that keep a copy. A [`Progress::Tick`] follows while the step is judged.
     Slice {
-        /// Which part of which step.
+        /// Step, repeat and phase of the slice.
         key: StepKey,
-        /// Who is who in it.
+        /// Names of the step's VMs and instances.
         topology: &'a Topology,
-        /// The slice.
+        /// Slice as it was stored.
         slice: &'a Slice,
-        /// What the machine, the device and a model did in it.
+        /// Gauges of the host, the device and a model.
         readings: &'a Readings,
     },
-    /// A slice of the step has been measured.
+    /// Numbers of a slice for a live view.
     Tick(&'a Tick),
-    /// A step is judged.
+    /// A step was judged.
     StepEnds(&'a Step),
-    /// Something a reader should know.
+    /// Warning for the user.
     Warning(&'a Warning),
     /// The run directory is complete.
     Finished {
-        /// Where it is.
+        /// Path of the run directory.
         directory: PathBuf,
     },
 }
 
-/// What will be done, before anything is.
+/// Overview of a run before it begins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overview {
-    /// The run's id.
+    /// Identifier of the run.
     pub id: String,
-    /// The target, as given.
+    /// Datastore as given.
     pub datastore: String,
-    /// One line about it a person recognises.
+    /// Description of the target in one line.
     pub target_summary: String,
-    /// The tile's name.
+    /// Name of the tile.
     pub tile: String,
-    /// VMs in one tile.
+    /// Virtual machines per tile.
     pub vms_per_tile: u32,
-    /// Bytes of disks in one tile, after scaling.
+    /// Bytes of disks per tile, after scaling.
     pub bytes_per_tile: Bytes,
-    /// Bytes the run may write as files at most.
+    /// Most bytes of files that the run may write.
     pub capacity: Option<Bytes>,
-    /// Most tiles the ladder can reach.
+    /// Most tiles that the ladder can reach.
     pub tiles_max: u32,
-    /// What the ladder does, in words.
+    /// Plan of the ladder, in words.
     pub ladder: String,
-    /// How long one step takes at most, all repeats.
+    /// Longest duration of a step with all repeats.
     pub step_at_most: Nanos,
-    /// How much the whole run is, as far as that is known.
+    /// Length of the whole run, as far as known.
     pub whole: Whole,
-    /// The seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Whether storage and time are a model.
+    /// True if storage and time are modelled.
     pub is_simulated: bool,
-    /// Where the run directory will be.
+    /// Path of the future run directory.
     pub directory: PathBuf,
 }
 
-/// How much a run is, before it is run.
+/// Length of a run, before it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whole {
-    /// It ends by the clock: no step is begun that would end later.
+    /// Limit by time: no step begins that would end later.
     Time(Nanos),
-    /// So many runs of steps at most.
+    /// Most runs of steps.
     Runs(u32),
-    /// Until the edge is known: so many runs at the edge at least.
+    /// A search until the edge is known, with at least that many runs at the edge.
     Search(u32),
 }
 
-/// One slice, for a live view.
+/// Numbers of a slice, for a live view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// Time since the step's start.
+    /// Time since the start of the step.
     pub elapsed: Nanos,
-    /// Whether the measured window has begun.
+    /// True if the measured window has begun.
     pub is_measured: bool,
-    /// Time left of the warm-up's cap or of the measured window.
+    /// Time left of the warm-up's limit or of the measured window.
     pub left: Nanos,
-    /// Whether the window goes on beyond what was asked for, because it did not decide.
+    /// True if the window was extended because it did not decide.
     pub is_longer: bool,
     /// I/Os per second in the slice.
     pub operations_per_s: f64,
-    /// Calls answered well per second in the slice; none of a tile that makes no calls.
+    /// Successful calls per second in the slice; `None` for a tile without calls.
     pub calls_per_s: Option<f64>,
-    /// Share of them that are reads, 0 to 1.
+    /// Share of reads in the I/Os, 0 to 1.
     pub read_share: f64,
     /// Bytes per second in the slice.
     pub bytes_per_s: f64,
-    /// 99th percentile of the I/Os' service time in the slice; of the calls' without I/O.
+    /// 99th percentile of service times in the slice: of I/Os, or of calls if there is no I/O.
     pub service_p99: Option<Nanos>,
-    /// Busiest worker's CPU share, 0 to 1.
+    /// CPU share of the busiest worker, 0 to 1.
     pub worker_cpu: f64,
-    /// Per limit, worst tile: what it is, measured so far in the window, and the limit.
+    /// Each limit with its worst tile: name, measured value so far, and limit.
     pub limits: Vec<LimitSoFar>,
-    /// Whose work is in the way in the measured window so far.
+    /// Disturbances by others in the measured window so far.
     pub disturbances: Vec<Disturbance>,
 }
 
-/// A limit while it is being measured: the tile that is worst so far.
+/// A limit during measurement, in its worst tile so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitSoFar {
-    /// `shop order p95`.
+    /// Name of the limit, such as `shop order p95`.
     pub name: String,
-    /// Measured so far; none without samples.
+    /// Value measured so far; `None` without samples.
     pub measured: Option<Nanos>,
-    /// The limit.
+    /// Time of the limit.
     pub limit: Nanos,
 }
 
 impl LimitSoFar {
-    /// Measured as a share of the limit; 0 without samples.
+    /// Measured value as a share of the limit; 0 without samples.
     pub fn share(&self) -> f64 {
         let limit = self.limit.as_secs_f64().max(1e-9);
         self.measured.map_or(0.0, |time| time.as_secs_f64() / limit)
     }
 }
 
-/// Receives what happens.
+/// Receiver of a run's messages.
 pub trait Observer {
-    /// Something happened.
+    /// Handles a message.
     fn event(&mut self, event: &Progress<'_>);
 }
 
-/// An observer that looks away.
+/// An observer that ignores all messages.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct NoObserver;
 
@@ -182,45 +181,45 @@ impl Observer for NoObserver {
     fn event(&mut self, _: &Progress<'_>) {}
 }
 
-/// How a run is asked to stop, from a signal handler or another thread.
+/// Handle to stop a run from a signal handler or another thread.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// How often it was asked.
+    /// Number of requests to stop.
     asked: AtomicU8,
     is_out_of_time: AtomicBool,
 }
 
-/// What a run was asked.
+/// Current request to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// Go on.
+    /// Continue the run.
     GoOn,
-    /// End soon: finish what is in flight, remove our files, write a partial result.
+    /// Stop soon: finish I/Os in flight, remove our files, write a partial result.
     Stop,
-    /// End at once: remove what can be removed quickly, promise nothing.
+    /// Abort at once: remove what can be removed quickly, without a promise.
     Abort,
 }
 
 impl Control {
-    /// Asks to stop; asked twice, to abort. Safe in a signal handler.
+    /// Asks to stop; a second call asks to abort. Safe in a signal handler.
     pub fn interrupt(&self) {
         let _ = self.asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
             Some(count.saturating_add(1))
         });
     }
 
-    /// Ends it as [`Control::interrupt`] does, for the time that it may take is over: what was done is
-    /// an answer then, and no interrupted one.
+    /// Ends the run because its time is over. It stops as after [`Control::interrupt`], but the
+    /// result counts as an answer, not as interrupted.
     pub fn end_for_time(&self) {
         self.is_out_of_time.store(true, Ordering::Relaxed);
     }
 
-    /// Whether time, and nobody, has ended it.
+    /// True if the run was ended by time, and by no user.
     pub fn is_out_of_time(&self) -> bool {
         self.is_out_of_time.load(Ordering::Relaxed) && self.asked.load(Ordering::Relaxed) == 0
     }
 
-    /// What is asked now.
+    /// Current request to the run.
     pub fn request(&self) -> Request {
         match self.asked.load(Ordering::Relaxed) {
             0 if self.is_out_of_time.load(Ordering::Relaxed) => Request::Stop,
@@ -231,7 +230,7 @@ impl Control {
     }
 }
 
-/// A time that is only estimated: `12 s`, `4 min`, `1 h 10 min`.
+/// Text of an estimated time: `12 s`, `4 min`, `1 h 10 min`.
 pub fn about(time: Nanos) -> String {
     let seconds = time.0.div_ceil(1_000_000_000);
     match (seconds, seconds.div_ceil(60)) {

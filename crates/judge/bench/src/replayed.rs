@@ -22,7 +22,7 @@ use crate::step::{Rounds, waits};
 use crate::verdict::{CONFIDENCE, Judged, LimitSamples, StepJudge, judge_limit};
 use crate::window::{ActionTotals, KindTotals, Window};
 
-/// A step as its stored slices tell it.
+/// A step, rebuilt from its stored slices.
 pub struct Replayed<'a> {
     tile: &'a ResolvedTile,
     members: Vec<Member>,
@@ -45,7 +45,7 @@ pub struct Replayed<'a> {
 }
 
 impl<'a> Replayed<'a> {
-    /// A step as it is stored, of which nothing was seen yet.
+    /// Makes a stored step without slices.
     pub fn new(tile: &'a ResolvedTile, step: &Step, slices_per_block: usize) -> Self {
         let tiles = step.tiles;
         let placed = Placed::of_step(&step.hosts, tiles);
@@ -63,7 +63,7 @@ impl<'a> Replayed<'a> {
                 groups: vec![String::new()],
                 kinds: Vec::new(),
             });
-            // Which of an instance's machines it was is no matter here.
+            // Rows have no VM of the instance, and none is needed here.
             let instance = InstanceId(id(at));
             topology.vms.push(VmEntry { instance, name: String::new() });
         }
@@ -90,7 +90,7 @@ impl<'a> Replayed<'a> {
         }
     }
 
-    /// Takes the next slice.
+    /// Adds the next slice.
     pub fn take(&mut self, stored: StoredSlice) {
         let phase = stored.key.phase;
         if phase == Phase::Measured && !self.has_begun {
@@ -111,7 +111,7 @@ impl<'a> Replayed<'a> {
         }
     }
 
-    /// The slice as the driver had reported it, but for the names of machines and groups.
+    /// Slice as the driver reported it, without the names of VMs and groups.
     fn slice(&mut self, stored: StoredSlice) -> Slice {
         let mut slice = Slice {
             start: stored.start,
@@ -188,7 +188,7 @@ impl<'a> Replayed<'a> {
         })
     }
 
-    /// The first limit of a workload over all tiles together.
+    /// First limit of a workload, over all tiles together.
     pub fn pooled_limit(&self, workload: usize) -> LimitResult {
         let Self { tile, members, topology, placed, .. } = self;
         let judge = StepJudge { tile, members, topology, placed };
@@ -196,14 +196,14 @@ impl<'a> Replayed<'a> {
         judge_limit(&tile.at(workload).0.limits[0], &samples, CONFIDENCE)
     }
 
-    /// The step's entry as it comes out of these slices, and what was judged; what no series
-    /// has is taken from the stored one.
+    /// Entry of the step by these slices, and its judgement. Values that are in no series are taken
+    /// from the stored step.
     pub fn conclude(self, stored: &Step, references: &References, seed: u64) -> (Step, Judged) {
         let Self { tile, members, topology, placed, .. } = &self;
         let judge = StepJudge { tile, members, topology, placed };
         let mut judged = judge.judge(&self.window, &self.samples);
-        // What no series has is taken from the stored step: what came after the last slice, and
-        // who was in the way.
+        // Values that are in no series are taken from the stored step: completions after the last
+        // slice, and disturbances.
         let beyond = |check: &&Check| check.id == SUBMITTED_IS_COMPLETED;
         let mut checks = Vec::from_iter(self.little.check());
         checks.extend(stored.checks.iter().find(beyond).cloned());
@@ -241,7 +241,7 @@ impl<'a> Replayed<'a> {
         let mut step = facts.step(&place, warm_up, checks, stored.warnings.clone());
         step.model.clone_from(&stored.model);
         if stored.waits.is_empty() {
-            // Earlier versions looked for none.
+            // Earlier versions did not compute waits.
             step.waits.clear();
         }
         waits::tell(&mut step);
@@ -249,13 +249,13 @@ impl<'a> Replayed<'a> {
     }
 }
 
-/// Names of actions, then of their stages, as machines number them.
+/// Names of actions, then of their stages, in the order in which state machines number them.
 fn names_of(workload: &Workload) -> Vec<String> {
     let whole = workload.actions.iter().map(|own| own.name.clone());
     whole.chain(workload.actions.iter().flat_map(Action::stages)).collect()
 }
 
-/// The position of a name in a list; it is added, and told, if it is new.
+/// Position of a name in a list; adds a new name and calls `added`.
 fn number_of(names: &mut Vec<String>, name: String, mut added: impl FnMut()) -> u16 {
     let position = names.iter().position(|own| *own == name).unwrap_or_else(|| {
         names.push(name);

@@ -1,4 +1,4 @@
-//! What one tile of a plan needs: room on each datastore, machines and users.
+//! Needs of one tile of a plan: room on each datastore, virtual machines and users.
 
 use units::Bytes;
 
@@ -6,27 +6,27 @@ use crate::error::BenchError;
 use crate::fleet::{Fleet, StepOrder, fleet, standing_users};
 use crate::plan::ResolvedPlan;
 
-/// One tile's load.
+/// Needs of one tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TileLoad {
-    /// Bytes of its disks.
+    /// Bytes of the tile's disks.
     pub bytes: Bytes,
-    /// Bytes of the disks of infrastructure operations, which are there once.
+    /// Bytes of the disks of infrastructure operations, which exist once.
     pub beside: Bytes,
-    /// Of `bytes`, those on the second datastore.
+    /// Part of `bytes` on the second datastore.
     pub second: Bytes,
-    /// Of `beside`, those on the second datastore.
+    /// Part of `beside` on the second datastore.
     pub second_beside: Bytes,
-    /// Its virtual machines.
+    /// Number of virtual machines.
     pub vms: u32,
-    /// Its workloads, copies counted each.
+    /// Number of workloads, each copy counted.
     pub workloads: u32,
-    /// Its users that are there all the time.
+    /// Number of users that always exist.
     pub users: u64,
 }
 
 impl TileLoad {
-    /// What one tile of a plan needs.
+    /// Needs of one tile of a plan.
     pub fn of(plan: &ResolvedPlan) -> Result<Self, BenchError> {
         let users = users_of_tile(plan);
         let tiles = plan.climb.range().map_or(1, |(first, _)| first);
@@ -50,23 +50,23 @@ impl TileLoad {
         })
     }
 
-    /// Bytes of all disks of so many tiles.
+    /// Bytes of all disks of that many tiles.
     pub fn needed(&self, tiles: u32) -> Bytes {
         self.bytes * u64::from(tiles) + self.beside
     }
 
-    /// Those of them on the second datastore.
+    /// Part of these bytes on the second datastore.
     pub fn needed_second(&self, tiles: u32) -> Bytes {
         self.second * u64::from(tiles) + self.second_beside
     }
 
-    /// Those of them on the first.
+    /// Part of these bytes on the first datastore.
     pub fn needed_first(&self, tiles: u32) -> Bytes {
         self.needed(tiles).saturating_sub(self.needed_second(tiles))
     }
 
-    /// The most tiles whose disks fit where so much may be used, on the second datastore too if
-    /// there is one.
+    /// Most tiles whose disks fit into that much room, also on the second datastore if there is
+    /// one.
     pub fn fits(&self, first: Bytes, second: Option<Bytes>) -> u32 {
         let most = |capacity: Bytes, beside, per_tile: Bytes| {
             let fits = capacity.saturating_sub(beside).get().checked_div(per_tile.get());
@@ -81,13 +81,13 @@ impl TileLoad {
         ))
     }
 
-    /// The most tiles that a run may try: as many as were asked for, as their disks fit, and as
-    /// their users are kept in memory.
+    /// Most tiles that a run may try: as many as were asked for, as fit, and as have their users in
+    /// memory.
     pub fn tiles_max(&self, asked: Option<u32>, fits: u32) -> u32 {
         asked.unwrap_or(fits).min(fits).min(self.kept_in_memory())
     }
 
-    /// The most tiles whose users are kept in memory.
+    /// Most tiles whose users fit into memory.
     pub fn kept_in_memory(&self) -> u32 {
         u32::try_from(USERS_MAX / self.users.max(1)).unwrap_or(u32::MAX)
     }

@@ -1,4 +1,4 @@
-//! What the slices of a window add up to.
+//! Sums over the slices of a window.
 
 mod totals;
 
@@ -10,59 +10,59 @@ use run_store::slice::{CallRow, Direction, InstanceId, Slice, Topology, Unfinish
 use stats::{Compact, Histogram};
 use units::Nanos;
 
-/// A request that waits for a slot while the storage has this many I/Os unanswered waits for
-/// the storage: with more slots it would wait there instead, and respond no sooner. Our
-/// choice, about what Linux lets one queue of a device hold (1023, `nr_requests` of NVMe).
+/// Number of unanswered I/Os from which a request without a slot counts as waiting for the storage:
+/// with more slots it would wait there instead, and respond no sooner. Our choice, about what Linux
+/// lets one queue of a device hold (1023, `nr_requests` of NVMe).
 pub const PLENTY_IN_FLIGHT: u64 = 1000;
 const PLENTY_MEAN: f64 = 1000.0;
 
-/// All I/O of one direction over a window.
+/// I/O of one direction over a window.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DirectionTotals {
-    /// Bytes moved by I/Os that succeeded.
+    /// Bytes moved by successful I/Os.
     pub bytes: u64,
-    /// I/Os that failed.
+    /// Number of failed I/Os.
     pub errors: u64,
-    /// Submitted to done.
+    /// Service time: from submission to completion.
     pub service: Compact,
-    /// Intended start to done.
+    /// Response time: from the intended start to completion.
     pub response: Compact,
 }
 
 /// One workload instance over a window.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct InstanceTotals {
-    /// Its actions, in the workload's order.
+    /// Actions, in the workload's order.
     pub actions: Vec<ActionTotals>,
-    /// Its kinds of I/O and calls, in the workload's order.
+    /// Kinds of I/O and calls, in the workload's order.
     pub kinds: Vec<KindTotals>,
-    /// Its calls, by kind.
+    /// Calls of the instance, by kind.
     pub calls: BTreeMap<u16, CallRow>,
-    /// Ages of its starts that were due and had not begun when the window ended.
+    /// Ages of starts that were due and had not begun when the window ended.
     pub not_begun: Compact,
 }
 
-/// How the generator fared over a window.
+/// Load generator over a window.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GeneratorTotals {
-    /// I/Os handed to the storage.
+    /// Number of I/Os submitted.
     pub submitted: u64,
-    /// I/Os answered, failed ones included.
+    /// Number of I/Os completed, including failed ones.
     pub completed: u64,
-    /// I/Os in flight when the window began and when it ended.
+    /// I/Os in flight at the begin and at the end of the window.
     pub in_flight_at_ends: (u64, u64),
     /// Time integral of the I/Os in flight.
     pub in_flight_seconds: f64,
-    /// Due time to handling.
+    /// Lateness: from the due time to the handling.
     pub lateness: Compact,
-    /// Requests that waited for a free slot of the generator itself.
+    /// Number of requests that waited for a free slot of the generator.
     pub queued: u64,
-    /// Those of them that waited while the storage had fewer than [`PLENTY_IN_FLIGHT`] I/Os
-    /// to answer: the generator's own doing.
+    /// Number of these requests that waited while the storage had fewer than [`PLENTY_IN_FLIGHT`]
+    /// I/Os to answer: caused by the generator itself.
     pub queued_early: u64,
     /// CPU seconds of each worker thread.
     pub worker_cpu_seconds: Vec<f64>,
-    /// Time in which a worker was stopped, or kept by the kernel.
+    /// Longest time in which a worker was stopped, or not run by the kernel.
     pub away: Nanos,
 }
 
@@ -74,24 +74,24 @@ impl GeneratorTotals {
     }
 }
 
-/// What a run of slices adds up to.
+/// Sums over consecutive slices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
     /// Start, from the start of the step.
     pub start: Nanos,
     /// Sum of the slices' widths.
     pub duration: Nanos,
-    /// By [`InstanceId`].
+    /// Sums by instance, by [`InstanceId`].
     pub instances: Vec<InstanceTotals>,
-    /// By position in [`Direction::ALL`].
+    /// Sums by direction, in the order of [`Direction::ALL`].
     pub directions: [DirectionTotals; 3],
-    /// The generator.
+    /// Sums of the load generator.
     pub generator: GeneratorTotals,
     vm_instances: Vec<InstanceId>,
 }
 
 impl Window {
-    /// An empty window; `in_flight` I/Os are under way at its start.
+    /// Makes an empty window; `in_flight` I/Os are under way at its start.
     pub fn new(topology: &Topology, start: Nanos, in_flight: u64) -> Self {
         let instances = topology
             .instances
@@ -117,7 +117,7 @@ impl Window {
         }
     }
 
-    /// Adds a slice.
+    /// Adds a slice to the sums.
     pub fn add(&mut self, slice: &Slice) {
         self.duration += slice.width;
         for row in &slice.actions {
@@ -129,7 +129,8 @@ impl Window {
             let calls = instance.calls.entry(row.kind);
             calls.and_modify(|sum| sum.merge(row)).or_insert_with(|| row.clone());
         }
-        // Adding thousands of rows to one that is open takes no look at what it holds.
+        // Thousands of rows are merged into open histograms, which is cheaper than into compact
+        // ones.
         let mut open: [[Histogram; 2]; 3] = Default::default();
         for row in &slice.io {
             let instance = self.vm_instances[row.vm.0 as usize];
@@ -145,7 +146,7 @@ impl Window {
             total.service.merge(&service.compact());
             total.response.merge(&response.compact());
         }
-        // What is open is the state of a moment, not a sum.
+        // Unfinished work is the state of a moment, not a sum.
         self.instances.iter_mut().for_each(|own| own.not_begun = Compact::default());
         for row in slice.open.iter().filter(|row| matches!(row.what, Unfinished::Start(_))) {
             self.instances[row.instance.0 as usize].not_begun.merge(&row.ages);
@@ -153,7 +154,7 @@ impl Window {
         self.add_generator(slice);
     }
 
-    /// The totals of one direction.
+    /// Sums of one direction.
     pub fn direction(&self, direction: Direction) -> &DirectionTotals {
         &self.directions[direction as usize]
     }
@@ -164,7 +165,7 @@ impl Window {
 }
 
 impl GeneratorTotals {
-    /// Adds what it did in a slice.
+    /// Adds the generator's numbers of a slice.
     pub fn add(&mut self, slice: &Slice) {
         let (sum, row) = (self, &slice.generator);
         sum.submitted += row.submitted;

@@ -63,7 +63,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// A target directory beside the test's other output; nothing if it cannot be used.
+    /// A target directory beside the test's other output; `None` if the host refuses it.
     fn new() -> Option<Self> {
         let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let directory = || tempfile::tempdir_in(place).expect("a temporary directory");
@@ -137,7 +137,7 @@ impl Bench {
         prepared.expect("prepared")
     }
 
-    /// A run on what is left by the last that fits, and left once more.
+    /// Runs on the disks of the last fitting run, and keeps them again.
     fn run_again(&self, tiles: &str, verify: bool) -> FinishedRun {
         let options = RunOptions { keep: true, reuse: Some(Reuse::Back(0)), ..self.options() };
         let plan = self.plan_with(tiles, verify);
@@ -147,14 +147,14 @@ impl Bench {
         finished
     }
 
-    /// Whether nothing of ours is left on the target.
+    /// True if nothing of ours is left on the target.
     fn is_clean(&self) -> bool {
         std::fs::read_dir(self.target.path()).expect("the target").next().is_none()
     }
 }
 
 #[test]
-fn two_tiles_are_measured_on_a_real_directory_and_nothing_is_left() {
+fn two_tiles_run_on_a_real_directory_and_leave_nothing() {
     let Some(bench) = Bench::new() else { return };
     let mut finished = bench.run("1..2", &Control::default(), &mut NoObserver);
     assert!(!bench.is_clean(), "the answer is told before anything is removed");
@@ -164,7 +164,7 @@ fn two_tiles_are_measured_on_a_real_directory_and_nothing_is_left() {
     assert!(bench.is_clean() && removed.kept.is_empty(), "{removed:?}");
     assert_eq!(run.steps.len(), 2, "{}", run.answer.sentence);
     for step in &run.steps {
-        // A shared machine may starve the generator; storage may not fail this limit.
+        // A shared host may starve the generator, but the storage cannot fail this limit.
         assert_ne!(step.verdict, Verdict::Failed, "{}", step.reason);
         assert!(step.io.iter().all(|total| total.count > 0 && total.errors == 0));
         let exact = step.checks.iter().find(|check| check.id == "submitted-is-completed");
@@ -181,7 +181,7 @@ fn two_tiles_are_measured_on_a_real_directory_and_nothing_is_left() {
 }
 
 #[test]
-fn a_kind_of_target_from_elsewhere_is_checked_filled_measured_verified_and_cleaned_up() {
+fn target_kind_of_another_crate_is_measured_and_cleaned_up() {
     let Some(bench) = Bench::new() else { return };
     let on_memory = |tiles| {
         let mut plan = bench.plan_with(tiles, true);
@@ -240,7 +240,7 @@ fn a_verified_run_reads_back_every_block_it_wrote() {
 
 #[test]
 fn wrong_blocks_are_all_listed_and_the_disks_stay_as_evidence() {
-    /// Zeroes two blocks of the first disk, once, while the load goes on.
+    /// Zeroes two blocks of the first disk, once, during the load.
     struct Vandal<'a>(&'a Path, bool);
     impl Observer for Vandal<'_> {
         fn event(&mut self, event: &Progress<'_>) {
@@ -276,7 +276,7 @@ fn wrong_blocks_are_all_listed_and_the_disks_stay_as_evidence() {
 }
 
 #[test]
-fn an_interrupt_during_a_step_leaves_a_partial_answer_and_a_clean_target() {
+fn interrupt_in_a_step_leaves_partial_answer_and_no_disks() {
     struct Hand<'a>(&'a Control);
     impl Observer for Hand<'_> {
         fn event(&mut self, event: &Progress<'_>) {
@@ -287,7 +287,7 @@ fn an_interrupt_during_a_step_leaves_a_partial_answer_and_a_clean_target() {
     }
     let Some(bench) = Bench::new() else { return };
     let control = Control::default();
-    // Heard with the first measured slice; every later one would be asked again, and abort.
+    // Called at the first measured slice only: a second request would abort.
     let finished = bench.run("1..2", &control, &mut Once(Hand(&control), false));
     assert!(matches!(finished.end, End::Interrupted));
     assert_eq!(finished.run.answer.status, Status::Interrupted);
@@ -315,7 +315,7 @@ fn prepared_disks_are_used_without_filling_them_and_stay() {
     let disk = first_disk(&prepared.path);
     let before = std::fs::metadata(&disk).expect("stat").modified().expect("time");
 
-    // The second tile is missing, and made beside the first.
+    // The second tile is missing, and is made beside the first.
     let finished = bench.run_again("1..2", false);
     assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
     let prefill = finished.run.prefill.expect("it says what was done");
@@ -329,13 +329,13 @@ fn prepared_disks_are_used_without_filling_them_and_stay() {
             .any(|warning| { warning.id == "reused" && warning.text.contains(&prepared.run_id) })
     );
 
-    // Now both are there, and there is no speed of a first write.
+    // Now both tiles exist, and there is no speed of a first write.
     let prefill = bench.run_again("2", false).run.prefill.expect("it says what was done");
     assert_eq!((prefill.bytes, prefill.prepared_before_bytes), (0, 40 << 20));
     assert_eq!(prefill.first_write_absent.as_deref(), Some("prepared before"));
     assert!(prefill.first_write.is_none() && prefill.rewrite.is_none());
 
-    // Not kept: gone.
+    // Disks that are not to be kept are removed.
     let options = RunOptions { reuse: Some(Reuse::Run(prepared.run_id)), ..bench.options() };
     run(&bench.plan("1"), &options, &Control::default(), &mut NoObserver).expect("a run");
     assert!(bench.is_clean());
@@ -372,7 +372,7 @@ fn disks_that_do_not_fit_are_not_used_and_nothing_is_touched() {
 }
 
 #[test]
-fn more_users_than_memory_holds_are_refused_alike_before_anything_is_made() {
+fn too_many_users_are_refused_before_anything_is_made() {
     let Some(bench) = Bench::new() else { return };
     let plan = bench.plan("4000000");
     let (options, control) = (bench.options(), Control::default());
@@ -400,16 +400,16 @@ fn an_interrupted_preparation_leaves_nothing() {
 }
 
 #[test]
-fn verification_judges_what_was_left_only_where_it_knows_what_was_written() {
+fn verification_judges_kept_disks_only_where_writes_are_known() {
     let Some(bench) = Bench::new() else { return };
-    // Filled without stamps: what is not written since is not judged.
+    // The disks were filled without stamps, so blocks that were not written since are not judged.
     bench.prepare("1", false);
     let finished = bench.run_again("1", true);
     assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
-    // A second tile is filled with stamps; a third run knows of both, and of the first's log.
+    // A second tile is filled with stamps. A third run knows both, and the log of the first.
     let finished = bench.run_again("2", true);
     assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
-    // Without following the writes, nothing is known afterwards, and so nothing is wrong.
+    // A run without verification drops the knowledge, so nothing can be wrong afterwards.
     let finished = bench.run_again("1", false);
     assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
     let finished = bench.run_again("1", true);
@@ -432,9 +432,9 @@ fn a_block_that_changed_between_two_verified_runs_is_found() {
     assert!(prepared.path.exists(), "and the disks stay for whoever looks into it");
 }
 
-/// A tier has to leave the datastore as it would be without one, and everything of its own has to go.
+/// A tier must leave the datastore as it would be without one, and remove everything of its own.
 #[test]
-fn disks_reached_through_a_tier_hold_what_was_written_and_every_step_says_what_it_did() {
+fn disks_behind_a_tier_hold_all_writes_and_steps_report_it() {
     let Some(bench) = Bench::new() else { return };
     let fast = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
     for mode in ["through", "back"] {
@@ -463,7 +463,7 @@ fn disks_reached_through_a_tier_hold_what_was_written_and_every_step_says_what_i
         let (writes, absorbed) =
             (sum(|counts| counts.writes), sum(|counts| counts.writes_absorbed));
         assert!(reads > 0 && hits > 0 && writes > 0, "{mode}: {reads} {hits} {writes}");
-        // Of what fits in, some is read again.
+        // The tier has room for all, so some reads are hits.
         assert!(hits <= reads && rows.iter().any(|row| !row.backing_read.is_empty()));
         match mode {
             "back" => assert_eq!(absorbed, writes, "the log answers every write"),

@@ -1,10 +1,10 @@
-//! One code, two clocks: the machines that load real storage are those that run in virtual
-//! time. What the engine was answered gives the same requests in a simulation, and a model
-//! that answers at once is asked the same as a file in memory.
+//! One code, two clocks: real storage and virtual time are loaded by the same state machines. The
+//! recorded answers of the engine give the same requests in a simulation, and a model that answers
+//! at once gets the same requests as a file in memory.
 //!
-//! Requests can be equal only where their order does not depend on which of two clocks was
-//! late: users who never pause, whose order the answers decide, or one user alone, whose order
-//! the machine decides. The engine's timers are late by microseconds, a simulation's never.
+//! Requests can only be equal if their order does not depend on lateness: with users who never
+//! pause, whose order the answers decide, or with one user, whose order the state machine decides.
+//! The engine's timers are late by microseconds, those of a simulation never.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use units::Nanos;
 use workload::replay::{Observed, Schedule, ScheduleBuilder, ScheduleOptions, Waits};
 use workload::{Instance, InstancePlan};
 
-/// Lookups, updates with a log, and scans; `load` says who does them.
+/// A workload of lookups, updates with a log, and scans; `load` is its user group.
 fn shop(load: &str) -> Workload {
     let text = format!(
         r#"
@@ -92,7 +92,7 @@ fn instance_of(workload: &Workload, schedule: Option<&Arc<Schedule>>) -> (Instan
     (built, shape)
 }
 
-/// A run of the engine on files, recorded.
+/// A recorded run of the engine on files.
 fn recorded(workload: &Workload, file: impl Fn() -> File, span: Nanos) -> Tape {
     recorded_of(instance(workload), file, span)
 }
@@ -133,7 +133,7 @@ fn asked(tape: &Tape) -> Trace {
         .collect()
 }
 
-/// Writes down what it is asked.
+/// Device that records its requests.
 struct Noted<D>(D, Trace);
 
 impl<D: Device> Device for Noted<D> {
@@ -144,7 +144,7 @@ impl<D: Device> Device for Noted<D> {
     }
 }
 
-/// What a device is asked in virtual time.
+/// Requests to a device in virtual time.
 fn simulated<D: Device>(workload: &Workload, device: D, until: Nanos) -> Trace {
     simulated_of(instance(workload), device, until)
 }
@@ -161,9 +161,9 @@ fn simulated_of<D: Device>(
     device.1
 }
 
-/// Answers as a recorded run was answered: in the same order, at the same times.
+/// Device that answers as a recorded run was answered: in the same order, at the same times.
 struct Replay {
-    /// By request, in the order they were asked; those without one are never answered.
+    /// Answers by request, in the order of the requests; requests without one are never answered.
     answers: Vec<Option<(Nanos, bool)>>,
     next: usize,
 }
@@ -191,7 +191,7 @@ impl Device for Replay {
     }
 }
 
-/// The longer trace goes on where the other ends.
+/// Checks that the shorter trace is a prefix of the longer one, and long enough.
 fn assert_same(real: &Trace, virtual_time: &Trace, least: usize) {
     assert!(real.len() >= least, "only {} requests in real time", real.len());
     assert!(virtual_time.len() >= real.len(), "{} and {}", virtual_time.len(), real.len());
@@ -202,17 +202,17 @@ fn assert_same(real: &Trace, virtual_time: &Trace, least: usize) {
 }
 
 #[test]
-fn the_answers_of_a_real_run_give_the_same_requests_in_virtual_time() {
+fn answers_of_a_real_run_give_same_requests_in_virtual_time() {
     let workload = shop("{ users = 12 }");
     let file = || tempfile::tempfile_in(env!("CARGO_TARGET_TMPDIR")).expect("a file");
     let tape = recorded(&workload, file, Nanos::from_secs(1));
     let replayed = simulated(&workload, Replay::of(&tape), Nanos::from_secs(60));
-    // Twelve users ask at once; more than that were asked when the first were answered.
+    // Twelve users ask at once; more requests came when the first were answered.
     assert_same(&asked(&tape), &replayed, 25);
 }
 
 #[test]
-fn a_model_without_latency_and_a_file_in_memory_are_asked_the_same() {
+fn model_without_latency_and_file_in_memory_get_same_requests() {
     let workload = shop("{ users = 1, think = { exponential = \"500us\" } }");
     let tape = recorded(&workload, in_memory, Nanos::from_secs(2));
     let ideal = simulated(&workload, sim::Instant, Nanos::from_secs(30));
@@ -222,14 +222,14 @@ fn a_model_without_latency_and_a_file_in_memory_are_asked_the_same() {
 }
 
 #[test]
-fn users_who_do_not_pause_ask_a_file_in_memory_what_its_answers_say() {
+fn users_without_pauses_ask_a_file_by_its_answers() {
     let workload = shop("{ users = 3 }");
     let tape = recorded(&workload, in_memory, Nanos::from_secs(1));
     let replayed = simulated(&workload, Replay::of(&tape), Nanos::from_secs(60));
     assert_same(&asked(&tape), &replayed, 25);
 }
 
-/// 300 I/Os of 64 places, 1 ms apart, one of which is answered before the next is sent.
+/// 300 I/Os at 64 offsets, 1 ms apart, each answered before the next is sent.
 fn recording(waits: Waits) -> (Workload, Arc<Schedule>) {
     let text = "name = \"played\"\ntitle = \"Played\"\nsource = \"made for this test\"\n\
                 metric = { unit = \"I/Os/s\", count = \"io\", reference = 1000.0 }\n\
@@ -256,7 +256,7 @@ fn recording(waits: Waits) -> (Workload, Arc<Schedule>) {
 }
 
 #[test]
-fn a_trace_is_played_alike_on_a_file_in_memory_and_on_a_model_that_answers_at_once() {
+fn trace_replays_alike_on_a_file_and_on_an_instant_model() {
     for waits in [Waits::ForTheClock, Waits::ForAnswers] {
         let (workload, schedule) = recording(waits);
         let built = || instance_of(&workload, Some(&schedule));

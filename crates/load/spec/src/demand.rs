@@ -1,8 +1,8 @@
-//! What a definition asks of the storage, on average, without running it.
+//! Mean demand of a definition on the storage, without running it.
 //!
-//! Means of means, exact for paced and open loads and for closed loops whose answers take a
-//! known time; bursts and phases are averaged over their period. A check of the shipped tiles
-//! against the numbers they are made from, and a first idea of a tile's size.
+//! Means of means: exact for paced and open loads, and for closed loops whose answers take a known
+//! time. Bursts and phases are averaged over their period. This checks the shipped tiles against
+//! the numbers that they are made from, and gives a first idea of a tile's size.
 
 use std::ops::AddAssign;
 
@@ -20,11 +20,11 @@ use crate::workload::{
 pub struct Demand {
     /// Finished actions per second.
     pub actions_per_s: f64,
-    /// Reads per second.
+    /// Number of reads per second.
     pub reads_per_s: f64,
     /// Writes per second, appends included.
     pub writes_per_s: f64,
-    /// Flushes per second.
+    /// Number of flushes per second.
     pub flushes_per_s: f64,
     /// Bytes read per second.
     pub read_bytes_per_s: f64,
@@ -33,7 +33,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Reads as a share of reads and writes, 0 to 1; 0 without any.
+    /// Share of reads in reads and writes, 0 to 1; 0 without any.
     pub fn read_share(&self) -> f64 {
         let all = self.io_per_s();
         if all > 0.0 { self.reads_per_s / all } else { 0.0 }
@@ -67,8 +67,8 @@ impl AddAssign for Demand {
     }
 }
 
-/// What a workload asks for when every I/O and flush takes `service`; none where that is
-/// without bound (a closed loop without think time on storage that takes no time).
+/// Demand of a workload when every I/O and flush takes `service`; `None` if it is infinite (a
+/// closed loop without think time on storage that takes no time).
 pub fn of_workload(workload: &Workload, service: Nanos) -> Option<Demand> {
     let mut total = Demand::default();
     for group in &workload.groups {
@@ -77,7 +77,7 @@ pub fn of_workload(workload: &Workload, service: Nanos) -> Option<Demand> {
     Some(total)
 }
 
-/// What a tile asks for when every I/O and flush takes `service`.
+/// Demand of a tile when every I/O and flush takes `service`; `None` if it is infinite.
 pub fn of_tile(tile: &ResolvedTile, service: Nanos) -> Option<Demand> {
     let mut total = Demand::default();
     for (workload, count) in &tile.workloads {
@@ -91,8 +91,8 @@ pub fn footprint(workload: &Workload) -> Bytes {
     workload.vms.iter().flat_map(|vm| &vm.disks).map(|disk| disk.size).sum()
 }
 
-/// Full size of the hot spots and drifting working sets on a workload's disks: for each part
-/// of a disk, the largest that any step has there.
+/// Full size of the hot spots and drifting working sets on a workload's disks: for each part of a
+/// disk, the largest of any step.
 pub fn working_set(workload: &Workload) -> Bytes {
     let mut parts: IndexMap<(&str, u64, u64), f64> = IndexMap::new();
     for_each_address(workload, &mut |disk, address| {
@@ -124,7 +124,7 @@ fn for_each_address<'a>(workload: &'a Workload, visit: &mut impl FnMut(&'a str, 
     }
 }
 
-/// Start and length of the part of the disk, and the share of the disk that is hot in it.
+/// Start and length of the part of the disk, and the hot share of the disk in it.
 fn hot_part(address: &Address) -> (f64, f64, f64) {
     match address {
         Address::Hot(spots) => (0.0, 1.0, spots.iter().map(|spot| spot.space.get()).sum()),
@@ -187,7 +187,7 @@ fn mean_mix(workload: &Workload, group: &UserGroup) -> Vec<f64> {
     total
 }
 
-/// The share of time a repeating schedule is active; one that does not repeat counts as
+/// Share of time in which a repeating schedule is active; a schedule that does not repeat counts as
 /// always active.
 fn share_active(schedule: &Schedule) -> f64 {
     match (schedule.active, schedule.every) {
@@ -196,7 +196,7 @@ fn share_active(schedule: &Schedule) -> f64 {
     }
 }
 
-/// What one action does and how long it takes.
+/// Work and duration of one action.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
     demand: Demand,
@@ -245,7 +245,7 @@ fn of_step(step: &Step, service: Nanos) -> Cost {
             Cost { demand: once.demand.times(times), seconds: once.seconds * times }
         }
         Step::Stage(stage) => in_a_row(&stage.steps, service),
-        // What a tile asks of its storage: operations are none of it.
+        // Operations are no part of a tile's demand.
         Step::Copy(_)
         | Step::Move(_)
         | Step::Link(_)

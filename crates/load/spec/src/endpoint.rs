@@ -1,5 +1,5 @@
-//! Endpoints: the services that a workload calls by name, and what answers them, as the plan or the
-//! command line says.
+//! Endpoints: services that a workload calls by name. The plan or the command line gives the
+//! service or model of each.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,26 +12,27 @@ use units::Nanos;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Endpoint {
-    /// Unique in the workload; workloads of a tile that use one name call one service.
+    /// Name, unique in the workload. Workloads of a tile that use the same name call the same
+    /// service.
     pub name: String,
-    /// What is spoken with it.
+    /// Protocol of the service.
     pub protocol: Protocol,
 }
 
-/// What is spoken with a service.
+/// Protocol of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
     /// HTTP/1.1 without TLS: a call is a GET.
     Http,
-    /// Virtual machines on the disks of this workload, on which operations are really carried out. An
-    /// endpoint is a phase of one, and its name says which: `OPERATION-PHASE`, as in
+    /// Virtual machines on the disks of this workload, on which operations are really carried out.
+    /// An endpoint is a phase of an operation, and its name is `OPERATION-PHASE`, as in
     /// `live-migration-copying`. The first phase begins the operation.
     Vm,
 }
 
 impl Protocol {
-    /// Its word, also in front of `://` in addresses.
+    /// Name of the protocol, also in front of `://` in addresses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -39,10 +40,10 @@ impl Protocol {
         }
     }
 
-    /// Why this protocol cannot ask `text`; `None` if it can. A workload may be somebody else's,
-    /// so it is kept to what the user's address names.
+    /// Reason why a call of this protocol may not ask for `text`; `None` if it may. A workload may
+    /// come from someone else, so it is restricted to paths below the user's address.
     pub fn refuses(self, text: &str) -> Option<&'static str> {
-        // Servers may read an escaped dot or slash as the letter itself.
+        // Servers may read an escaped dot or slash as the character itself.
         let leaves = |part: &str| matches!(part, "." | "..");
         let path = text.split('?').next().unwrap_or_default().to_ascii_lowercase();
         let path = path.replace("%2f", "/").replace("%5c", "/");
@@ -62,13 +63,14 @@ impl Protocol {
     }
 }
 
-/// A service that is there, or the model of one. Text: an address, or as [`ServiceModel`].
+/// A service, or the model of one. Text: an address, or as [`ServiceModel`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Answering {
-    /// In a simulation.
+    /// Model of a service, in a simulation.
     Model(ServiceModel),
-    /// For real, `PROTOCOL://...`; what follows is checked by who speaks the protocol.
+    /// Address of a real service, `PROTOCOL://...`; the rest is checked by the client of the
+    /// protocol.
     Address(String),
 }
 
@@ -76,13 +78,13 @@ pub enum Answering {
 /// `model:SERVERSxTIME`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServiceModel {
-    /// Calls that are served at the same time, at least 1.
+    /// Number of calls that are served at the same time, at least 1.
     pub servers: u32,
     /// Mean service time, above zero.
     pub mean: Nanos,
 }
 
-/// Why a text is no service.
+/// Reason why a text is no service.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "\"{0}\" is neither model:SERVERSxTIME, such as model:4x2ms (both are above 0), nor an address, \
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_is_read_back_as_it_was_written_and_anything_else_is_refused() {
+    fn model_text_round_trips_and_other_text_is_refused() {
         let model: ServiceModel = "model:4x2ms".parse().expect("a model");
         assert_eq!(model, ServiceModel { servers: 4, mean: Nanos::from_millis(2) });
         assert_eq!(model.to_string().parse(), Ok(model));

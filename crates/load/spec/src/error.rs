@@ -1,89 +1,89 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Why a definition could not be had.
+/// Error of loading a definition.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
-    /// The file could not be read at all.
+    /// The file could not be read.
     #[error("cannot read {what} file {}", path.display())]
     Read {
-        /// `"plan"`, `"tile"`, `"workload"` or `"array"`.
+        /// Kind of definition: `"plan"`, `"tile"`, `"workload"` or `"array"`.
         what: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The text is not a valid definition.
     #[error(transparent)]
     Invalid(Box<Invalid>),
-    /// Two workloads of a tile, from different files, call themselves the same.
+    /// Two workloads of a tile, from different files, have the same name.
     #[error("tile \"{tile}\" has two workloads that are named \"{name}\"")]
     SameName {
-        /// The tile's name.
+        /// Name of the tile.
         tile: String,
-        /// The name that comes twice.
+        /// Name of both workloads.
         name: String,
     },
-    /// Infrastructure operations that do not go with a tile.
+    /// Infrastructure operations and a tile do not fit together.
     #[error("the operations \"{group}\" cannot run beside the tile \"{tile}\": {problem}")]
     Operations {
         /// The group as given.
         group: String,
-        /// The tile's name.
+        /// Name of the tile.
         tile: String,
-        /// What does not go together.
+        /// Description of the conflict.
         problem: String,
     },
-    /// A setting such as `tier.fast.size=366GiB` that is none.
+    /// A text is no setting such as `tier.fast.size=366GiB`.
     #[error("the setting \"{setting}\" {reason}")]
     Setting {
         /// The setting as given.
         setting: String,
-        /// What is wrong with it.
+        /// Reason why it is none.
         reason: &'static str,
     },
-    /// A configuration of a study changes a workload that its tile has not.
+    /// A configuration of a study changes a workload that its tile does not have.
     #[error(
         "configuration \"{configuration}\" changes the workload \"{workload}\", which its tile \
          \"{tile}\" has not"
     )]
     NotInTile {
-        /// The configuration.
+        /// Name of the configuration.
         configuration: String,
         /// The workload as given.
         workload: String,
-        /// The tile.
+        /// Name of the tile.
         tile: String,
-        /// The nearest name and all known ones.
+        /// Text with the nearest name and all known names.
         help: String,
     },
-    /// A second place of a configuration's operations that is none.
+    /// The second datastore of a configuration's operations is invalid.
     #[error("configuration \"{configuration}\" has the second place \"{second}\", {problem}")]
     Second {
-        /// The configuration.
+        /// Name of the configuration.
         configuration: String,
-        /// The place as given.
+        /// Text of the second datastore as given.
         second: String,
-        /// What is wrong with it.
+        /// Reason why it is invalid.
         problem: &'static str,
-        /// The nearest pool and all that there are, or what is missing.
+        /// Text with the nearest pool and all known pools, or the missing part.
         help: String,
     },
-    /// A name that no shipped definition has.
+    /// No shipped definition has this name.
     #[error("{what} \"{name}\" is not shipped")]
     NotShipped {
-        /// `"tile"`, `"workload"` or `"array"`.
+        /// Kind of definition: `"tile"`, `"workload"` or `"array"`.
         what: &'static str,
         /// The name as given.
         name: String,
-        /// The nearest name and all known ones.
+        /// Text with the nearest name and all known names.
         help: String,
     },
 }
 
 impl SpecError {
-    /// What to do about it; for a text that is not valid, each mistake has its own.
+    /// Advice on what to do. In an invalid text, each mistake has its own.
     pub fn help(&self) -> Option<&str> {
         Some(match self {
             Self::Read { .. } | Self::Invalid(_) | Self::Operations { .. } => return None,
@@ -98,16 +98,16 @@ impl SpecError {
     }
 }
 
-/// A text that is not a valid definition, with all mistakes that were found in it.
+/// An invalid text, with all mistakes that were found in it.
 ///
-/// A mistake of form (syntax, type, unknown key) is alone: what comes after it cannot be
+/// A mistake of form (syntax, type, unknown key) is alone, because the text behind it cannot be
 /// read. Mistakes of meaning are all reported at once.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", problems[0])]
 pub struct Invalid {
-    /// The file's name.
+    /// Name of the file in messages.
     pub name: String,
-    /// What the file holds.
+    /// Content of the file.
     pub text: String,
     /// At least one mistake, in the order of the checks.
     problems: Vec<Problem>,
@@ -124,7 +124,7 @@ impl Invalid {
         self.problems.iter()
     }
 
-    /// Line and column of the first mistake, both from 1; none if it has no place.
+    /// Line and column of the first mistake, both from 1; `None` if it has no place.
     pub fn line_and_column(&self) -> Option<(usize, usize)> {
         let before = self.text.get(..self.problems[0].span.as_ref()?.start)?;
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
@@ -132,16 +132,16 @@ impl Invalid {
     }
 }
 
-/// One mistake in a definition.
+/// A mistake in a definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Problem {
-    /// What is wrong, with the value seen and the value allowed.
+    /// Description of the mistake, with the value seen and the allowed values.
     pub message: String,
-    /// Where in the text, in bytes; none for a definition that was not read from a text.
+    /// Byte range in the text; `None` for a definition that was made in memory.
     pub span: Option<Range<usize>>,
-    /// What to do about it.
+    /// Advice on how to correct it.
     pub help: Option<String>,
-    /// Where in the definition: `action[2].steps[0].read.disk`.
+    /// Path of the value: `action[2].steps[0].read.disk`.
     pub path: String,
 }

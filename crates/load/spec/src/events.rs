@@ -1,4 +1,4 @@
-//! What happens to hosts while a step over several of them is measured.
+//! Events of hosts while a step over several hosts is measured.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,47 +7,48 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// Something that happens to hosts in every step.
+/// An event of hosts in every step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PlannedEvent {
-    /// When, from the beginning of the measured time of each step: the warm-up is over, and what follows
-    /// is held against what was before.
+    /// Time of the event, from the beginning of the measured time of each step: the warm-up is
+    /// over, and the time after the event is compared with the time before.
     pub at: Nanos,
-    /// What.
+    /// Kind of the event.
     pub kind: EventKind,
-    /// To which host; not said of `rebalance`.
+    /// Host of the event; absent for `rebalance`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// For how long; of `stop-host` alone.
+    /// Duration; for `stop-host` only.
     #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
     pub lasts: Option<Nanos>,
-    /// The tiles that move (from 1), of `rebalance` alone; without them as many move as it takes for the
-    /// numbers of tiles on any two hosts to differ by one at most. Those that a step has not are left out.
+    /// Tiles that move (from 1), for `rebalance` only. Without them, as many move as are needed so
+    /// that the numbers of tiles on any two hosts differ by at most one. Tiles that a step does not
+    /// have are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiles: Vec<u32>,
-    /// The host that they move to; without it each goes to whoever has the fewest.
+    /// Host that the tiles move to; without it each goes to the host with the fewest tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }
 
-/// What happens.
+/// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventKind {
-    /// The host's load ends as at a power cut, and nothing comes from it any more. Its tiles start again
-    /// elsewhere, as `[restart]` says.
+    /// The host's load ends as at a power cut, and the host sends nothing any more. Its tiles start
+    /// again on other hosts, as `[restart]` says.
     LoseHost,
-    /// The host's load stands still for a time.
+    /// The host's load stops for a time.
     StopHost,
-    /// Tiles move to other hosts, with all that their machines have become.
+    /// Tiles move to other hosts, with the state of their state machines.
     Rebalance,
-    /// All tiles of the host move to others, and none comes back.
+    /// All tiles of the host move to other hosts, and none comes back.
     Drain,
 }
 
 impl EventKind {
-    /// As a plan writes it.
+    /// Name of the kind in a plan.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LoseHost => "lose-host",
@@ -64,22 +65,22 @@ impl fmt::Display for EventKind {
     }
 }
 
-/// The tiles of a host that is lost start again on the others; without this, a lost host voids the step.
+/// Restart of a lost host's tiles on the other hosts. Without it, a lost host voids the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Restart {
-    /// How long after it was noticed that the host is lost.
+    /// Delay of the restart after the loss was noticed.
     pub delay: Nanos,
 }
 
 /// A mistake in a list of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventProblem {
-    /// Which event, from 0.
+    /// Position of the event, from 0.
     pub index: usize,
-    /// Which of its keys; empty for the whole.
+    /// Key of the mistake; empty for the whole event.
     pub key: &'static str,
-    /// What is wrong.
+    /// Description of the mistake.
     pub text: String,
 }
 
@@ -90,18 +91,18 @@ impl fmt::Display for EventProblem {
     }
 }
 
-/// What is known when events are checked.
+/// Facts for checking events.
 #[derive(Debug, Clone, Copy)]
 pub struct EventContext<'a> {
-    /// The hosts; none if somebody else says them.
+    /// Names of the hosts; empty if they are given elsewhere.
     pub hosts: &'a [String],
-    /// What becomes of the tiles of a lost one.
+    /// Restart of a lost host's tiles, if there is one.
     pub restart: Option<Restart>,
     /// The measured time of a step, if it is known.
     pub duration: Option<Nanos>,
 }
 
-/// All mistakes, in the order of the events.
+/// Finds all mistakes, in the order of the events.
 pub fn event_problems(events: &[PlannedEvent], context: EventContext<'_>) -> Vec<EventProblem> {
     let mut found = Checked { context, problems: Vec::new(), index: 0 };
     for (index, event) in events.iter().enumerate() {
@@ -116,7 +117,7 @@ pub fn event_problems(events: &[PlannedEvent], context: EventContext<'_>) -> Vec
     found.problems
 }
 
-/// The events in the order in which they happen.
+/// Events in the order of their times.
 pub fn in_order(events: &[PlannedEvent]) -> Vec<(usize, &PlannedEvent)> {
     let mut all: Vec<_> = events.iter().enumerate().collect();
     all.sort_by_key(|(_, event)| event.at);
@@ -129,7 +130,7 @@ struct Checked<'a> {
     index: usize,
 }
 
-/// What became of a host.
+/// State of a host after the events so far.
 enum Fate {
     StoppedUntil(Nanos),
     Gone(EventKind),
@@ -140,7 +141,7 @@ impl Checked<'_> {
         self.problems.push(EventProblem { index: self.index, key, text: text.into() });
     }
 
-    /// What belongs to its kind.
+    /// Checks the keys that belong to the kind.
     fn shape(&mut self, event: &PlannedEvent) {
         use EventKind::{Drain, LoseHost, Rebalance, StopHost};
         let kind = event.kind;
@@ -181,7 +182,7 @@ impl Checked<'_> {
         }
     }
 
-    /// Hosts that are there.
+    /// Checks that the hosts exist.
     fn names(&mut self, event: &PlannedEvent) {
         let known = self.context.hosts;
         for (key, name) in [("host", &event.host), ("to", &event.to)] {
@@ -197,7 +198,7 @@ impl Checked<'_> {
         }
     }
 
-    /// Within the measured time.
+    /// Checks that the event is within the measured time.
     fn time(&mut self, event: &PlannedEvent) {
         let Some(duration) = self.context.duration else { return };
         let end = event.at.saturating_add(event.lasts.unwrap_or_default());
@@ -208,7 +209,7 @@ impl Checked<'_> {
         }
     }
 
-    /// Events that contradict each other.
+    /// Finds events that contradict each other.
     fn course(&mut self, events: &[PlannedEvent]) {
         let mut fates: BTreeMap<&str, Fate> = BTreeMap::new();
         for (index, event) in in_order(events) {

@@ -1,4 +1,4 @@
-//! What somebody expects of a run: `tiles >= 8`, `score >= 7.5`, `shop.order.p95 <= 300ms`.
+//! Expectations of a run: `tiles >= 8`, `score >= 7.5`, `shop.order.p95 <= 300ms`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,71 +7,72 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 use untrusted::Malformed;
 
-/// One expectation. Text: a quantity, a relation and a value.
+/// An expectation. Text: a quantity, a relation and a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Expectation {
-    /// Of what.
+    /// Quantity, with the expected value.
     pub quantity: Quantity,
-    /// How it is to stand to the value.
+    /// Relation of the quantity to the value.
     pub relation: Relation,
 }
 
-/// What something is expected of, with the value.
+/// Quantity of an expectation, with the expected value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Quantity {
-    /// `tiles`: tiles held.
+    /// Number of held tiles: `tiles`.
     Tiles(u32),
-    /// `score`: tiles' worth of work.
+    /// Score in tiles' worth of work: `score`.
     Score(f64),
     /// `not slower than RUN`: no figure is worse than that stored run's; its relation is
     /// [`Relation::AtLeast`].
     NotSlower {
-        /// As `compare` takes a run: an id, a name, `latest`, a directory.
+        /// Run as `compare` takes it: an identifier, a name, `latest`, a directory.
         run: String,
     },
-    /// `WORKLOAD.NAME.STATISTIC`: the response time of an action, or the service time of a kind
-    /// of I/O or call, over all tiles of a step.
+    /// Time `WORKLOAD.NAME.STATISTIC`: the response time of an action, or the service time of a
+    /// kind of I/O or call, over all tiles of a step.
     Time {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// The action, or kind of I/O or call.
+        /// Name of the action, or of the kind of I/O or call.
         name: String,
-        /// Of its times.
+        /// Statistic of the times.
         statistic: TimeStatistic,
-        /// The value.
+        /// Value that the time is compared with.
         bound: Nanos,
-        /// Tiles of the step that is meant; the one that the answer stands on, if absent.
+        /// Number of tiles of the step; if absent, the step behind the answer.
         tiles: Option<u32>,
     },
 }
 
-/// `p95`, `p99.9`, `mean` or `max`.
+/// Statistic of times: `p95`, `p99.9`, `mean` or `max`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TimeStatistic {
-    /// In per cent, above 0 and below 100.
+    /// Percentile, in per cent, above 0 and below 100.
     Percentile(f64),
-    /// The mean.
+    /// Arithmetic mean of the samples.
     Mean,
-    /// The maximum.
+    /// Maximum of the samples.
     Max,
 }
 
-/// How a quantity is to stand to a value.
+/// Relation of a quantity to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
-    /// `>=`
+    /// At least the value, `>=`.
     AtLeast,
-    /// `>`
+    /// More than the value, `>`.
     Above,
-    /// `<=`
+    /// At most the value, `<=`.
     AtMost,
-    /// `<`
+    /// Less than the value, `<`.
     Below,
 }
 
 impl Relation {
-    /// Whether what lies in an interval stands so to a value; none if it may and may not.
+    /// True or false if all values of an interval have or miss the relation to `value`; `None` if
+    /// it depends.
     pub fn decide(self, low: f64, high: Option<f64>, value: f64) -> Option<bool> {
         let high = high.unwrap_or(f64::INFINITY);
         let (met, missed) = match self {
@@ -93,33 +94,33 @@ impl Relation {
     }
 }
 
-/// Why a text is no expectation, or expects something of what is not there.
+/// Reason why a text is no expectation, or its object does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpectationError {
-    /// It cannot be read.
+    /// The text is malformed.
     #[error("the expectation \"{text}\" {why}")]
     Text {
-        /// As given.
+        /// Text as it was given.
         text: String,
-        /// What is wrong with it.
+        /// Reason why it is malformed.
         why: String,
     },
-    /// It names what the tile does not have.
+    /// The expectation names something that the tile does not have.
     #[error("the expectation \"{text}\" is about {what}, and there is none")]
     Unknown {
-        /// As given.
+        /// Text as it was given.
         text: String,
-        /// What it names: `the workload "shup"`.
+        /// Kind and name of the missing object: `the workload "shup"`.
         what: String,
-        /// The nearest, and what is known.
+        /// Text with the nearest name, and all known names.
         help: String,
     },
 }
 
-/// What is said of every text that cannot be read.
+/// End of every message about a malformed text.
 const FORM: &str = "is none: write QUANTITY >= VALUE or <= VALUE, as in tiles >= 8, score >= 7.5 or \
                     shop.order.p95 <= 300ms, or: not slower than RUN";
-/// What an expectation that names a stored run begins with.
+/// Begin of an expectation that names a stored run.
 const NOT_SLOWER: &str = "not slower than";
 
 impl FromStr for Expectation {
@@ -161,7 +162,7 @@ impl FromStr for Expectation {
     }
 }
 
-/// `shop.order.p95` and `300ms`, or `300ms at 8 tiles`.
+/// Parses `shop.order.p95` and `300ms`, or `300ms at 8 tiles`.
 fn time(left: &str, right: &str) -> Result<Quantity, Malformed> {
     let (workload, rest) = left.split_once('.').ok_or(FORM)?;
     let statistic = |(at, _): (usize, &str)| Some((&rest[..at], statistic(&rest[at + 1..])?));

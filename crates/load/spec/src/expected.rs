@@ -1,4 +1,4 @@
-//! What of a tile an expectation is about.
+//! Object of an expectation in a tile.
 
 use crate::check::{Timed, timed};
 use crate::expect::{Expectation, ExpectationError, Quantity, TimeStatistic};
@@ -6,12 +6,12 @@ use crate::workload::{Limit, Workload};
 use crate::{ResolvedTile, did_you_mean};
 
 impl Expectation {
-    /// The position of the workload it is about, and the limit that it is there; none of one that
-    /// is about the answer.
+    /// Position of the expectation's workload, and the expectation as a limit of it; `None` for an
+    /// expectation of the answer.
     ///
     /// # Errors
     ///
-    /// If the tile has no such workload, or the workload no such action or kind.
+    /// The tile has no such workload, or the workload no such action or kind.
     pub fn limit(&self, tile: &ResolvedTile) -> Result<Option<(usize, Limit)>, ExpectationError> {
         let Quantity::Time { workload, name, statistic, bound, .. } = &self.quantity else {
             return Ok(None);
@@ -54,7 +54,7 @@ impl Expectation {
     }
 }
 
-/// The key of a limit that a name of a workload belongs to.
+/// Key of a limit for a name of a workload.
 fn subject<'a>(
     limit: &'a mut Limit,
     workload: &Workload,

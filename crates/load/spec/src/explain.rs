@@ -1,15 +1,16 @@
-//! Mistakes of form, in words: what the TOML reader and serde report, with the nearest match.
+//! Mistakes of form, in words: the messages of the TOML reader and serde, with the nearest name.
 
 use crate::error::Problem;
 use crate::nearest::did_you_mean;
 
-/// A mistake of form as a problem with its place and, for an unknown name, the nearest one.
+/// Converts a mistake of form to a problem with its place and, for an unknown name, the nearest
+/// known one.
 pub(crate) fn explain(error: &toml::de::Error, text: &str) -> Problem {
     let (message, help) = reword(error.message());
     let span = error.span().map(|span| {
         let end = span.end.min(text.len());
         let start = span.start.min(end);
-        // A mistake in a whole table is shown at its first line.
+        // A mistake in a whole table is shown at the first line of the table.
         let line = text[start..end].find('\n').map_or(end, |newline| start + newline);
         start..line
     });
@@ -23,7 +24,7 @@ fn reword(message: &str) -> (String, Option<String>) {
     if let Some(rest) = message.strip_prefix("unknown variant `") {
         return unknown(rest, "choice", "choices");
     }
-    // The same mistake in a table that is a choice's content.
+    // The message for the same mistake in a table that is the content of a choice.
     if let Some((names, known)) = message
         .strip_prefix("unexpected keys in table: ")
         .and_then(|rest| rest.split_once(", available keys: "))
@@ -51,7 +52,7 @@ fn reword(message: &str) -> (String, Option<String>) {
     (plain_types(&message.replace('\n', "; ")), None)
 }
 
-/// Names of Rust's types in words.
+/// Replaces names of Rust's types by words.
 fn plain_types(message: &str) -> String {
     const WORDS: [(&str, &str); 8] = [
         ("expected f64", "expected a number"),
@@ -73,11 +74,12 @@ fn plain_types(message: &str) -> String {
     }
 }
 
-/// `rest` is serde's text behind the opening quote: the name, then the expected ones.
+/// Message for an unknown name. `rest` is serde's text after the opening quote: the name, then the
+/// expected names.
 fn unknown(rest: &str, one: &str, many: &str) -> (String, Option<String>) {
     let mut quoted = rest.split('`');
     let name = quoted.next().unwrap_or_default();
-    // Between two names stands text such as ", expected one of ": every other part is a name.
+    // Text such as ", expected one of " separates the names, so every other part is a name.
     let known: Vec<&str> = quoted.skip(1).step_by(2).collect();
     (format!("unknown {one} \"{name}\""), Some(did_you_mean(name, &known, many)))
 }

@@ -3,12 +3,12 @@ use std::str::FromStr;
 
 use crate::plan::Ladder;
 
-/// How many tiles are tried.
+/// Numbers of tiles that are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LadderSpec {
-    /// Double, bisect, then every step around the edge. Text: `search`.
+    /// Grow, then find the edge. Text: `search`.
     Search {
-        /// No further than this many tiles; none: as many as fit the datastore.
+        /// Most tiles; `None` for as many as fit the datastore.
         max: Option<u32>,
     },
     /// One step with this many tiles, at least 1. Text: `4`.
@@ -17,25 +17,25 @@ pub enum LadderSpec {
     Range(u32, u32),
 }
 
-/// Why a text is not a ladder.
+/// Reason why a text is no ladder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LadderError {
-    /// Neither a number nor a range.
+    /// The text is neither a number nor a range.
     #[error(
         "tiles \"{0}\" is neither \"search\", nor a number such as \"4\", nor a range such as \"1..8\""
     )]
     Form(String),
-    /// No tiles are nothing to measure.
+    /// The ladder has zero tiles.
     #[error("tiles \"{0}\" begins at 0 and must begin at 1 or more")]
     Zero(String),
     /// The range ends before it begins.
     #[error("tiles \"{text}\" ends at {last}, before it begins at {first}")]
     Backwards {
-        /// The text as given.
+        /// Text as it was given.
         text: String,
-        /// Where it begins.
+        /// Begin of the range.
         first: u32,
-        /// Where it ends.
+        /// End of the range.
         last: u32,
     },
 }
@@ -75,7 +75,7 @@ impl fmt::Display for LadderSpec {
 }
 
 impl Ladder {
-    /// What the two settings mean together; a search if nothing is said.
+    /// Ladder by the two settings together; a search if none is given.
     pub fn spec(&self) -> Result<LadderSpec, LadderError> {
         match self.tiles.as_deref().map(str::parse).transpose()? {
             None | Some(LadderSpec::Search { .. }) => {

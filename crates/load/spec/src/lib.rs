@@ -1,14 +1,14 @@
 //! The TOML language: workloads, tiles, plans, arrays and studies.
 //!
-//! What it does: types that mirror the files one to one, their JSON Schema, a loader whose
-//! errors point into the file, and the definitions shipped in `data/tiles/` and `data/arrays/`.
+//! What it does: types that mirror the files one to one, their JSON Schema, a loader whose errors
+//! point into the file, and the definitions shipped in `data/tiles/` and `data/arrays/`.
 //!
-//! What it refuses: running anything, opening a datastore, choosing defaults that depend
-//! on a machine.
+//! What it refuses: to run anything, to open a datastore, and to choose defaults that depend on a
+//! host.
 //!
-//! Invariants: an unknown key is an error that names the nearest known one; a definition
-//! that loads has passed every check in [`check`](mod@check), so later layers do not
-//! re-validate; a loaded definition serialises to TOML that loads to an equal one.
+//! Invariants: an unknown key is an error that names the nearest known one. A definition that loads
+//! has passed every check in [`check`](mod@check), so later layers do not validate again. A loaded
+//! definition serialises to TOML that loads to an equal one.
 #![forbid(unsafe_code)]
 
 pub mod array;

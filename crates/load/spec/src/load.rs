@@ -19,7 +19,7 @@ pub fn load_workload(name: &str, text: &str) -> Result<Workload, SpecError> {
 
 /// Reads a tile from TOML text; `name` is the file's name in messages.
 ///
-/// Shipped workload names are checked; paths are, when the tile is resolved.
+/// Shipped workload names are checked here; paths are checked when the tile is resolved.
 pub fn load_tile(name: &str, text: &str) -> Result<Tile, SpecError> {
     load(name, text, check::tile_findings)
 }
@@ -36,8 +36,8 @@ pub fn load_array(name: &str, text: &str) -> Result<Array, SpecError> {
 
 /// Reads a study from TOML text; `name` is the file's name in messages.
 ///
-/// Names of shipped things are checked when the study is resolved, and so are names of
-/// workloads and actions in formulas.
+/// Names of shipped definitions, and names of workloads and actions in formulas, are checked when
+/// the study is resolved.
 pub fn load_study(name: &str, text: &str) -> Result<Study, SpecError> {
     load(name, text, check::study_findings)
 }
@@ -70,12 +70,12 @@ pub(crate) fn read(path: &Path, what: &'static str) -> Result<String, SpecError>
     })
 }
 
-/// Longest text of a definition, a hundred times the longest that is shipped.
+/// Longest text of a definition, in bytes: a hundred times the longest shipped one.
 const TEXT_MAX: usize = 4 << 20;
-/// Most entries of one list. Checks look names up in lists, so that time grows with the square;
-/// as many jobs as fio starts at most (`REAL_MAX_JOBS` of fio 3.33).
+/// Most entries of one list. Checks search lists for names, so time grows with the square. As many
+/// as fio's limit of jobs (`REAL_MAX_JOBS` of fio 3.33).
 const ENTRIES_MAX: usize = 4096;
-/// Most mistakes that are told: each is shown with the text around it.
+/// Most mistakes that are shown: each comes with the text around it.
 const PROBLEMS_MAX: usize = 64;
 
 fn load<T: DeserializeOwned>(
@@ -105,7 +105,7 @@ fn load<T: DeserializeOwned>(
     Ok(value)
 }
 
-/// Entries of the longest list in a value.
+/// Length of the longest list in a value.
 fn longest(value: &DeValue<'_>) -> usize {
     match value {
         DeValue::Array(list) => {
@@ -119,7 +119,7 @@ fn longest(value: &DeValue<'_>) -> usize {
     }
 }
 
-/// An error if there are findings, each at its place in the text.
+/// Converts findings to an error, each with its place in the text.
 pub(crate) fn refuse(name: &str, text: &str, findings: Vec<Finding>) -> Result<(), SpecError> {
     if findings.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! From a path such as `action[2].steps[0].read.disk` to the bytes of the file it names.
+//! Finds the bytes of the file for a path such as `action[2].steps[0].read.disk`.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     segments: Vec<Segment>,
-    /// The key itself is meant, not its value.
+    /// True if the key itself is meant, not its value.
     key: bool,
 }
 
@@ -21,17 +21,17 @@ enum Segment {
 }
 
 impl Place {
-    /// The value of `name` in this place.
+    /// Place of the value of `name` in this place.
     pub fn key(&self, name: &str) -> Self {
         self.with(Segment::Key(name.to_owned()), false)
     }
 
-    /// The key `name` in this place, not its value.
+    /// Place of the key `name` in this place.
     pub fn at_key(&self, name: &str) -> Self {
         self.with(Segment::Key(name.to_owned()), true)
     }
 
-    /// The element `index` of this place.
+    /// Place of the element `index` in this place.
     pub fn index(&self, index: usize) -> Self {
         self.with(Segment::Index(index), false)
     }
@@ -42,8 +42,7 @@ impl Place {
         Self { segments, key }
     }
 
-    /// The bytes of this place; where the file leaves it out, those of the nearest place
-    /// around it.
+    /// Byte range of this place; if the file leaves it out, that of the nearest place around it.
     pub fn span(&self, document: &Spanned<DeTable<'_>>) -> Option<Range<usize>> {
         let Some((Segment::Key(first), rest)) = self.segments.split_first() else {
             return None;
@@ -70,7 +69,7 @@ impl Place {
     }
 }
 
-/// The innermost place that a byte of the text belongs to.
+/// Innermost place that contains a byte of the text.
 pub(crate) fn path_at(document: &Spanned<DeTable<'_>>, offset: usize) -> Place {
     let mut place = Place::default();
     descend_table(document.get_ref(), offset, &mut place);
@@ -100,7 +99,7 @@ fn descend(value: &Spanned<DeValue<'_>>, offset: usize, place: &mut Place) {
     }
 }
 
-/// Whether a byte belongs to a value; the span of a table with a header is the header alone.
+/// True if a byte belongs to a value; the span of a table with a header is the header alone.
 fn holds(value: &Spanned<DeValue<'_>>, offset: usize) -> bool {
     value.span().contains(&offset)
         || match value.get_ref() {

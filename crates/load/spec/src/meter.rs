@@ -1,7 +1,7 @@
-//! Meters of watts: what a plan's `[[meters]]` or `--meter` says of one.
+//! Power meters: the settings of a plan's `[[meters]]` or `--meter`.
 //!
-//! As text: `KIND:WHERE`, and `,KEY=VALUE` behind it as often as wanted; the keys are those of the
-//! table. What is before the first known key belongs to WHERE, so that a command may have commas.
+//! Text form: `KIND:WHERE`, followed by any number of `,KEY=VALUE` with the keys of the table. Text
+//! before the first known key belongs to WHERE, so that a command may contain commas.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use crate::nearest::did_you_mean;
 use crate::words::words;
 
 words! {
-    /// How a meter is spoken to.
+    /// Kind of a meter, by its protocol.
     MeterKind {
         /// A program that prints a line with time and watts for each sample.
         Command "command",
@@ -22,29 +22,29 @@ words! {
         PtDaemon "ptdaemon",
         /// A Shelly plug or relay, over HTTP.
         Shelly "shelly",
-        /// A plug with Tasmota, over HTTP.
+        /// A plug with the firmware Tasmota, over HTTP.
         Tasmota "tasmota",
-        /// A server's or an enclosure's management controller, by DMTF Redfish.
+        /// Management controller of a server or an enclosure, by DMTF Redfish.
         Redfish "redfish",
-        /// The processor's own counters, as Linux shows them below `/sys/class/powercap`.
+        /// Counters of the processor, as Linux shows them below `/sys/class/powercap`.
         Rapl "rapl",
         /// A power distribution unit, by SNMP.
         Snmp "snmp",
-        /// A server's management controller, by `ipmitool dcmi power reading`.
+        /// Management controller of a server, by `ipmitool dcmi power reading`.
         Ipmi "ipmi",
     }
 }
 
 words! {
-    /// Which part of the system under test a meter sees.
+    /// Part of the system under test that a meter measures.
     PowerScope {
-        /// A server.
+        /// A single server.
         Host "host",
-        /// The storage, where it has a supply of its own.
+        /// The storage, if it has a supply of its own.
         Storage "storage",
-        /// Servers and storage together; also a server whose disks are inside it.
+        /// Servers and storage together; also a server with internal disks.
         Rack "rack",
-        /// Processors and their memory alone: explains, and is never a headline.
+        /// Processors and their memory alone: an explanation, never a headline.
         Processor "processor",
     }
 }
@@ -53,78 +53,78 @@ words! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Meter {
-    /// How it is spoken to.
+    /// Kind of the meter.
     pub kind: MeterKind,
-    /// Where it is: a command line; `HOST[:PORT]`; an address `https://HOST` of Redfish; for `rapl`
-    /// and `ipmi` it may be left out, which means this machine.
+    /// Address of the meter: a command line; `HOST[:PORT]`; an address `https://HOST` for Redfish.
+    /// For `rapl` and `ipmi` it may be left out, which means this host.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at: String,
-    /// What it is called in the result (default: its kind, with a number from the second on).
+    /// Name of the meter in the result (default: its kind, with a number from the second one on).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Which part of the system it sees (default: host; of `rapl` it is processor, always).
+    /// Part of the system that it measures (default: host; for `rapl` always processor).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<PowerScope>,
-    /// The hosts that it is of, by their names in the run, where several drive the tiles.
+    /// Hosts that it measures, by their names in the run, if several drive the tiles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of: Vec<String>,
-    /// Time between two samples (default: what suits the kind; of a command, 1 s).
+    /// Time between two samples (default: by kind; for a command, 1 s).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Nanos>,
-    /// Which switch, energy meter or channel of a `shelly`, from 0; which channel of a `ptdaemon`,
-    /// from 1 (default: the sum).
+    /// Switch, energy meter or channel of a `shelly`, from 0; channel of a `ptdaemon`, from 1
+    /// (default: the sum).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u32>,
-    /// The object that an `snmp` meter is asked for: `1.3.6.1.4.1.318...`.
+    /// Object that an `snmp` meter reads: `1.3.6.1.4.1.318...`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oid: Option<String>,
-    /// What the object's number is multiplied by to be watts (default 1).
+    /// Factor from the object's number to watts (default 1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
-    /// Where the name and password (`NAME:PASSWORD`), or the community of SNMP, are: a file, or
-    /// `env:VARIABLE`. They are in no result.
+    /// Place of the name and password (`NAME:PASSWORD`), or of the community of SNMP: a file, or
+    /// `env:VARIABLE`. No result contains them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<String>,
     /// SHA-256 of the certificate that a Redfish service must show, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// Any certificate will do; the result says so.
+    /// Accepts any certificate; the result says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub insecure: bool,
 }
 
-/// Why a text is no meter.
+/// Reason why a text is no meter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MeterSpecError {
-    /// It does not begin with a kind.
+    /// The text does not begin with a kind.
     #[error("meter \"{text}\" does not begin with a kind and a colon: {help}")]
     Kind {
-        /// As given.
+        /// Text as it was given.
         text: String,
-        /// What there is.
+        /// Known kinds, as text.
         help: String,
     },
-    /// A value means nothing.
+    /// A value is malformed.
     #[error("{key} = \"{value}\" of a meter is none of {allowed}")]
     Value {
-        /// The key.
+        /// Key of the setting.
         key: &'static str,
-        /// As given.
+        /// Text as it was given.
         value: String,
-        /// What it may be.
+        /// Allowed values, as text.
         allowed: String,
     },
-    /// It can be read, and makes no sense.
+    /// The text can be read, but a value is invalid.
     #[error("{why} (key {key} of a meter)")]
     Sense {
-        /// The key.
+        /// Key of the setting.
         key: &'static str,
-        /// What is wrong with its value.
+        /// Reason why the value is invalid.
         why: String,
     },
 }
 
-/// The keys of a meter's text.
+/// Keys of a meter's text.
 const KEYS: [&str; 10] = [
     "name",
     "scope",
@@ -138,13 +138,13 @@ const KEYS: [&str; 10] = [
     "insecure",
 ];
 
-/// The shortest time between two samples. Our choice: no meter of these kinds is quicker.
+/// Shortest time between two samples. Our choice: no meter of these kinds is quicker.
 const EVERY_MIN: Nanos = Nanos::from_millis(50);
-/// The longest: a step is not much longer.
+/// Longest time between two samples: a step is not much longer.
 const EVERY_MAX: Nanos = Nanos::from_secs(60);
 
 impl Meter {
-    /// A meter of this kind, with nothing else said.
+    /// Makes a meter of this kind with default settings.
     pub fn of_kind(kind: MeterKind, at: impl Into<String>) -> Self {
         Self {
             kind,
@@ -162,7 +162,7 @@ impl Meter {
         }
     }
 
-    /// Which part of the system it sees.
+    /// Part of the system that the meter measures.
     pub fn scope(&self) -> PowerScope {
         let usual = match self.kind {
             MeterKind::Rapl => PowerScope::Processor,
@@ -171,9 +171,9 @@ impl Meter {
         self.scope.unwrap_or(usual)
     }
 
-    /// How long a load must have run before what it shows counts: an analyser finds its ranges first.
-    /// As long as MLCommons power-dev waits before it goes on (`ANALYZER_SLEEP_SECONDS`), or ten
-    /// samples.
+    /// Time that a load must have run before the readings count: an analyser finds its ranges
+    /// first. As long as MLCommons power-dev waits before it continues (`ANALYZER_SLEEP_SECONDS`),
+    /// or ten samples.
     pub fn warm_up(&self) -> Nanos {
         match self.kind {
             MeterKind::PtDaemon => Nanos(self.every.unwrap_or(Nanos::SECOND).0.saturating_mul(10)),
@@ -181,7 +181,7 @@ impl Meter {
         }
     }
 
-    /// What is wrong with it: the key, and why. Nothing if it can be tried.
+    /// Invalid key, and the reason; `None` if it can be tried.
     pub fn wrong(&self) -> Option<(&'static str, String)> {
         self.wrong_place().or_else(|| self.wrong_values()).or_else(|| self.wrong_key())
     }
@@ -230,8 +230,8 @@ impl Meter {
         None
     }
 
-    /// What of it is taken from the command line alone. Opening somebody's plan must not run
-    /// somebody's commands, nor send what a file of ours holds somewhere.
+    /// Settings that only the command line may give, as text; `None` if there are none. Opening a
+    /// foreign plan must neither run its commands nor send the content of a user's file anywhere.
     pub fn refused_in_plans(&self) -> Option<&'static str> {
         match self.kind {
             MeterKind::Command => Some("commands to run"),
@@ -298,7 +298,7 @@ fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Where the first of these keys begins, and every `KEY=VALUE` from there.
+/// Begin of the first of these keys, and every `KEY=VALUE` from there.
 pub(crate) fn pairs<'a>(
     text: &'a str,
     keys: &[&'static str],

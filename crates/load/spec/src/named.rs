@@ -1,8 +1,9 @@
-//! Virtual machines of the user's that operations may be carried out on: what a plan's `[[machines]]` or
-//! `--machine` says of one.
+//! Virtual machines of the user on which operations may be carried out: the settings of a plan's
+//! `[[machines]]` or `--machine`.
 //!
-//! As text: `KIND:NAME`, and `,KEY=VALUE` behind it as often as wanted; the keys are those of the table. What
-//! is before the first known key belongs to NAME. A machine that is not named so is never touched.
+//! Text form: `KIND:NAME`, followed by any number of `,KEY=VALUE` with the keys of the table. Text
+//! before the first known key belongs to NAME. Virtual machines that are not named this way are
+//! never touched.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,9 +15,9 @@ use crate::nearest::did_you_mean;
 use crate::words::words;
 
 words! {
-    /// What a machine runs on.
+    /// Platform of a virtual machine.
     MachineKind {
-        /// libvirt, by its `virsh`.
+        /// libvirt, by its command `virsh`.
         Libvirt "libvirt",
         /// Proxmox VE, by its API.
         Proxmox "proxmox",
@@ -25,66 +26,69 @@ words! {
     }
 }
 
-/// A machine of the user's. One line of TOML, `[[machines]]`, or the text of `--machine`.
+/// A virtual machine of the user. One line of TOML, `[[machines]]`, or the text of `--machine`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NamedMachine {
-    /// What it runs on.
+    /// Platform of the virtual machine.
     pub kind: MachineKind,
-    /// Its exact name there.
+    /// Exact name on the platform.
     pub name: String,
-    /// Where that is: a connection URI of libvirt (default `qemu:///system`); `https://HOST[:8006]` of Proxmox VE;
-    /// `https://HOST[:6443]` of the cluster's API.
+    /// Address of the platform: a connection URI of libvirt (default `qemu:///system`);
+    /// `https://HOST[:8006]` of Proxmox VE; `https://HOST[:6443]` of the cluster's API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Where it is moved to: a connection URI of libvirt, a node of Proxmox VE. KubeVirt chooses itself.
+    /// Target of a migration: a connection URI of libvirt, a node of Proxmox VE. KubeVirt chooses
+    /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// How its memory gets there, of libvirt: `tcp://HOST` or `unix:///PATH` (default: what libvirt chooses).
+    /// Transport of the memory, for libvirt: `tcp://HOST` or `unix:///PATH` (default: libvirt's
+    /// choice).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
-    /// Where its disk is moved to: a storage pool of libvirt, a storage of Proxmox VE.
+    /// Target of a storage migration: a storage pool of libvirt, a storage of Proxmox VE.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<String>,
-    /// Which disk: `vda`, `scsi0` (default: the only one).
+    /// Disk that is moved: `vda`, `scsi0` (default: the only one).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<String>,
-    /// The namespace of KubeVirt's (default `default`).
+    /// Namespace, for KubeVirt (default `default`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Where the token is: a file, or `env:VARIABLE`. It is in no result.
+    /// Place of the token: a file, or `env:VARIABLE`. No result contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<String>,
     /// SHA-256 of the certificate that the service must show, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// A file with the certificates (PEM) of authorities, one of which must have signed the service's.
+    /// File with the certificates (PEM) of authorities, one of which must have signed the service's
+    /// certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca: Option<String>,
 }
 
-/// Why a text names no machine.
+/// Reason why a text names no virtual machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NamedMachineError {
-    /// It does not begin with a kind.
+    /// The text does not begin with a kind.
     #[error("machine \"{text}\" does not begin with a kind and a colon: {help}")]
     Kind {
-        /// As given.
+        /// Text as it was given.
         text: String,
-        /// What there is.
+        /// Known kinds, as text.
         help: String,
     },
-    /// It can be read, and makes no sense.
+    /// The text can be read, but a value is invalid.
     #[error("{why} (key {key} of a machine)")]
     Sense {
-        /// The key.
+        /// Key of the setting.
         key: &'static str,
-        /// What is wrong with its value.
+        /// Reason why the value is invalid.
         why: String,
     },
 }
 
-/// The keys of a machine's text.
+/// Keys of a virtual machine's text.
 const KEYS: [&str; 9] =
     ["at", "to", "via", "storage", "disk", "namespace", "credentials", "fingerprint", "ca"];
 
@@ -92,7 +96,7 @@ const KEYS: [&str; 9] =
 const NAME_MAX: usize = 253;
 
 impl NamedMachine {
-    /// A machine of this kind and name, with nothing else said.
+    /// Makes a virtual machine of this kind and name with default settings.
     pub fn of(kind: MachineKind, name: impl Into<String>) -> Self {
         let (at, to, via, storage, disk, namespace) = (None, None, None, None, None, None);
         let (credentials, fingerprint, ca) = (None, None, None);
@@ -100,14 +104,14 @@ impl NamedMachine {
         Self { kind, name, at, to, via, storage, disk, namespace, credentials, fingerprint, ca }
     }
 
-    /// What is wrong with it: the key, and why. Nothing if it can be tried.
+    /// Invalid key, and the reason; `None` if it can be tried.
     pub fn wrong(&self) -> Option<(&'static str, String)> {
         self.wrong_name().or_else(|| self.wrong_place()).or_else(|| self.wrong_key())
     }
 
-    /// What of it is taken from the command line alone. Opening somebody's plan must not send what
-    /// a file of ours holds somewhere, nor run what an address names: libvirt's may have a program
-    /// in its parameters, or be spoken to by one.
+    /// Settings that only the command line may give, as text; `None` if there are none. Opening a
+    /// foreign plan must neither send the content of a user's file anywhere, nor run a program that
+    /// an address names: libvirt's address may have one in its parameters or as its transport.
     pub fn refused_in_plans(&self) -> Option<&'static str> {
         let is_plain = |uri: &String| matches!(uri.as_str(), "qemu:///system" | "qemu:///session");
         let mut uris = [&self.at, &self.to].into_iter().flatten();

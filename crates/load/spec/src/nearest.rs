@@ -1,7 +1,7 @@
-//! The nearest known name to one that is not known.
+//! Finds the known name that is nearest to an unknown one.
 
-/// The known name most like `wanted`, if any is near enough to be a slip of the fingers:
-/// at most a third of its letters differ (Damerau-Levenshtein), or one begins with the other.
+/// Known name most like `wanted`, if one is near enough to be a typing error: at most a third of
+/// its letters differ (Damerau-Levenshtein), or one begins with the other.
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
     known
@@ -18,8 +18,8 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Op
         .map(|(_, _, name)| name)
 }
 
-/// A help line: the nearest name if there is one, and all that are known; `what` is the plural
-/// of what they are.
+/// Help line with the nearest name, if there is one, and all known names; `what` is the plural of
+/// their kind.
 pub fn did_you_mean(wanted: &str, known: &[&str], what: &str) -> String {
     let list = match known {
         [] => format!("there are no {what} here"),
@@ -32,7 +32,7 @@ pub fn did_you_mean(wanted: &str, known: &[&str], what: &str) -> String {
     }
 }
 
-/// Several of what a name is of: `arrays`, `studies`, `kinds of disk`.
+/// Plural of a kind of name: `arrays`, `studies`, `kinds of disk`.
 pub(crate) fn plural(what: &str) -> String {
     match what.split_once(' ') {
         Some(("kind", rest)) => format!("kinds {rest}"),

@@ -1,4 +1,4 @@
-//! Steps that only infrastructure operations have.
+//! Steps of infrastructure operations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,62 +12,62 @@ pub(crate) fn copy_outstanding() -> u32 {
     16
 }
 
-/// A disk of a running virtual machine that moves: every block is copied to where the disk will be,
-/// what is written meanwhile to a block that is there already goes to both places, and when
-/// all is there the machine stands still until nothing is under way, and goes on from the new
-/// place. The next move goes back. Tiles take turns.
+/// Moves a disk of a running virtual machine. Every block is copied to the new place. Meanwhile,
+/// writes to a copied block go to both places. At the end the virtual machine is paused until
+/// nothing is under way, and continues from the new place. The next move goes back. Tiles take
+/// turns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Move {
-    /// The disk that moves, by its name in a workload of the tile (default: the tile's smallest,
-    /// the first of several).
+    /// Name of the disk in a workload of the tile (default: the tile's smallest disk, the first of
+    /// several).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<String>,
     /// Bytes of one read and of the write that follows it (default 1 MiB, our choice).
     #[serde(default = "copy_size")]
     pub size: BlockSize,
-    /// Reads and writes of the copy under way at most, 1 to 64 (default 16, our choice).
+    /// Most reads and writes of the copy under way, 1 to 64 (default 16, our choice).
     #[serde(default = "copy_outstanding")]
     pub outstanding: u32,
 }
 
-/// Stages of a [`Move`], as stages of its action: until all is copied, while the machine stands
-/// still, and while places that nobody has written since are compared with where they were.
+/// Stages of a [`Move`], as stages of its action: the copying; the pause of the virtual machine;
+/// and the comparison of places that were not written since with the old place.
 pub const MOVE_STAGES: [&str; 3] = ["copying", "switch-over", "checking"];
 
-/// A linked clone: all of a disk becomes what another one holds, by sharing its blocks (a reflink,
-/// `FICLONE`), which takes a file system that can. What is written later to either is its own.
+/// A linked clone: a disk gets the content of another one by sharing all of its blocks (a reflink,
+/// `FICLONE`), which needs a file system with reflinks. Later writes to either disk do not affect
+/// the other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Link {
-    /// A disk of this workload.
+    /// Name of a disk of this workload.
     pub from: String,
-    /// Another disk of this workload, of the same size and on the same datastore.
+    /// Name of another disk of this workload, of the same size and on the same datastore.
     pub to: String,
 }
 
-/// A disk that is destroyed and made anew: its space is given back, and taken again as it is
-/// written.
+/// A disk that is deleted and made again: its space is freed, and allocated again as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Destroy {
-    /// A disk of this workload.
+    /// Name of a disk of this workload.
     pub disk: String,
 }
 
-/// A copy compared with what it is a copy of: in each of `blocks` equal parts of the disk one block
-/// at a random place, read from both. A difference is a failed I/O.
+/// Comparison of a copy with its original: in each of `blocks` equal parts of the disk, one block
+/// at a random place is read from both. A difference is a failed I/O.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Compare {
-    /// What was copied.
+    /// Name of the original.
     pub from: String,
-    /// The copy, another disk of this workload and of the same size.
+    /// Name of the copy, another disk of this workload with the same size.
     pub to: String,
-    /// How many places (default 64, our choice), at least 1.
+    /// Number of blocks (default 64, our choice), at least 1.
     #[serde(default = "check_blocks")]
     pub blocks: u32,
-    /// Bytes of each (default 64 KiB, our choice): a power of two from 4 KiB to 1 MiB.
+    /// Size of a block (default 64 KiB, our choice): a power of two from 4 KiB to 1 MiB.
     #[serde(default = "check_size")]
     pub size: BlockSize,
 }
@@ -80,11 +80,11 @@ fn check_size() -> BlockSize {
     CHECK_SIZE
 }
 
-/// Places that a copy is compared at if nobody says how many: of a copy that is wrong in one part of
-/// twenty, 96 checks of 100 find it (1 - 0.95^64).
+/// Default number of compared blocks: if one part of twenty is wrong, 96 comparisons of 100 find it
+/// (1 - 0.95^64).
 pub const CHECK_BLOCKS: u32 = 64;
 
-/// Bytes of each of them.
+/// Default size of a compared block.
 pub const CHECK_SIZE: BlockSize = BlockSize::KIB_64;
 
 /// A snapshot of a disk of a running virtual machine: the machine stands still until nothing is under
@@ -94,14 +94,14 @@ pub const CHECK_SIZE: BlockSize = BlockSize::KIB_64;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Snapshot {
-    /// The disk, by its name in a workload of the tile (default: the tile's smallest, the first of
-    /// several). The same as that which moves, where operations move one.
+    /// Name of the disk in a workload of the tile (default: the tile's smallest disk, the first of
+    /// several). If operations move a disk, it must be the same one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<String>,
-    /// How long it is kept.
+    /// Time for which the snapshot is kept.
     pub keep: Nanos,
 }
 
-/// Stages of a [`Snapshot`], as stages of its action: while the machine stands still, while the
-/// snapshot is kept, and while it is deleted.
+/// Stages of a [`Snapshot`], as stages of its action: the pause of the virtual machine; the time of
+/// the snapshot; and its deletion.
 pub const SNAPSHOT_STAGES: [&str; 3] = ["creating", "keeping", "deleting"];

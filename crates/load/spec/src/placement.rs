@@ -2,42 +2,43 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// On which host each tile runs. A tile stays where it is, however many others there are, so that
+/// Placement of tiles on hosts. A tile stays on its host, however many others there are, so that
 /// its disks are made once.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Placement {
-    /// Tile 1 on the first host, tile 2 on the second, and around again. Text: `round-robin`.
+    /// Tile 1 on the first host, tile 2 on the second, and so on, in turn. Text: `round-robin`.
     #[default]
     RoundRobin,
-    /// So many on the first host, then as many on the second, and around again. Text: `packed:4`.
+    /// A number of tiles on the first host, as many on the second, and so on, in turn. Text:
+    /// `packed:4`.
     Packed(u32),
-    /// Each host gets as many of a round as it has weight, spread evenly over the round; hosts that
-    /// are not named weigh 1. Text: `weight:a=2,b=1`.
+    /// In each round, a host gets as many tiles as its weight, spread evenly over the round;
+    /// unnamed hosts weigh 1. Text: `weight:a=2,b=1`.
     Weight(BTreeMap<String, u32>),
-    /// These tiles (from 1) on these hosts, all others in turn. Text: `pin:1=a,2=b`.
+    /// Given tiles (from 1) on given hosts, all others in turn. Text: `pin:1=a,2=b`.
     Pin(BTreeMap<u32, String>),
 }
 
-/// Why a text is no placement, or one of other hosts.
+/// Reason why a text is no placement, or is one on other hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
-    /// None of the forms.
+    /// The text has none of the forms.
     #[error(
         "placement \"{0}\" is none of \"round-robin\", \"packed:4\", \"weight:a=2,b=1\" and \
          \"pin:1=a,2=b\""
     )]
     Form(String),
-    /// It names a host that does not take part.
+    /// The placement names a host that does not take part.
     #[error("placement names the host \"{name}\", and there are {}", .known.join(", "))]
     Unknown {
-        /// As given.
+        /// Text as it was given.
         name: String,
-        /// Who takes part.
+        /// Names of the hosts that take part.
         known: Vec<String>,
     },
 }
 
-/// More tiles in a round are a slip.
+/// Most tiles in a round; more are a typing error.
 const WEIGHT_MAX: u32 = 1000;
 
 impl FromStr for Placement {
@@ -76,7 +77,7 @@ impl FromStr for Placement {
     }
 }
 
-/// `a=2,b=1`; nothing if there is none or one is no pair.
+/// Parses `a=2,b=1`; `None` if it is empty or an entry is no pair.
 fn pairs(text: &str) -> Option<Vec<(&str, &str)>> {
     let pairs: Option<Vec<_>> = text.split(',').map(|pair| pair.split_once('=')).collect();
     let trimmed = pairs?.into_iter().map(|(key, value)| (key.trim(), value.trim()));
@@ -105,11 +106,11 @@ impl fmt::Display for Placement {
 }
 
 impl Placement {
-    /// The host of every tile up to `tiles`, as positions in `hosts`, of which there is at least one.
+    /// Hosts of all tiles up to `tiles`, as positions in `hosts`, which is not empty.
     ///
     /// # Errors
     ///
-    /// When it names somebody else.
+    /// The placement names an unknown host.
     pub fn of(&self, hosts: &[String], tiles: u32) -> Result<Vec<usize>, PlacementError> {
         let position = |name: &String| {
             hosts.iter().position(|host| host == name).ok_or_else(|| PlacementError::Unknown {
@@ -143,14 +144,14 @@ impl Placement {
     }
 }
 
-/// Smooth weighted round robin, as nginx deals requests out: each turn everyone's claim grows by
-/// its weight, and the largest claim gets the tile and pays for the round.
+/// Smooth weighted round robin, as nginx distributes requests: in each turn, every host's claim
+/// grows by its weight; the host with the largest claim gets the tile and pays for the round.
 fn in_turn(weights: &[i64], tiles: u32) -> Vec<usize> {
     let round: i64 = weights.iter().sum();
     let mut claims = vec![0_i64; weights.len()];
     let mut next = || {
         claims.iter_mut().zip(weights).for_each(|(claim, weight)| *claim += weight);
-        // Of equal claims the first.
+        // Of equal claims, the first host wins.
         let largest = (0..claims.len()).rev().max_by_key(|at| claims[*at]).unwrap_or(0);
         claims[largest] -= round;
         largest

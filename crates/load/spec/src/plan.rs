@@ -1,8 +1,8 @@
-//! A plan: which tiles, on which datastore, climbed how.
+//! A plan: tiles, their datastore, and the way to climb the ladder.
 //!
 //! Every setting of a run is declared here once. Its doc comment is the help of the option and the
-//! description in the schema; `serde` makes the key of the plan file of the same field, `clap` the
-//! option, and [`Plan::out_of_range`] holds its range for both. ADR 30 says why.
+//! description in the schema. `serde` makes the key of the plan file from the field, `clap` the
+//! option, and [`Plan::out_of_range`] checks its range for both. ADR 30 has the reasons.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -21,19 +21,19 @@ use crate::meter::Meter;
 use crate::named::NamedMachine;
 use crate::workload::CpuMode;
 
-/// Runs of a step; more than a hundred tell nothing new.
+/// Runs of a step; more than a hundred add no information.
 const REPEATS: RangeInclusive<i64> = 1..=100;
 /// Threads that make load; one fills a ring, and 64 are more than any storage needs.
 const WORKERS: RangeInclusive<i64> = 1..=64;
-/// The shortest slice: a histogram of less holds too few I/Os to say anything.
+/// Shortest slice: a histogram of a shorter one holds too few I/Os.
 const SLICE_MIN: Nanos = Nanos::from_millis(100);
-/// The longest stretch of a schedule: a 5-minute burst becomes one of eight hours.
+/// Largest factor of schedule times: it makes a 5-minute burst last eight hours.
 const TIME_SCALE_MAX: f64 = 100.0;
 
-/// Everything a run needs to know. Absent values come from the profile.
+/// Everything that a run needs. Absent values come from the profile.
 ///
-/// As a part of the command line it has the options that `run` and `simulate` share. Settings that
-/// only one of them has are skipped here and are options of that verb.
+/// On the command line, these are the options that `run` and `simulate` share. Settings of only one
+/// of them are skipped here, and are options of that command.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(description = "Everything a run needs to know. Absent values come from the profile.")]
@@ -46,9 +46,9 @@ pub struct Plan {
     pub datastore: Option<String>,
     /// A second datastore, between which and the first operations move disks
     ///
-    /// Held to the same rules as the first; of the same forms, and pool:NAME in a simulation, a
-    /// pool of the array. A disk that is on = "second" lies there. Example:
-    /// --operations=standard --second /mnt/other
+    /// The rules of the first apply to it, and so do the forms; in a simulation it is pool:NAME, a
+    /// pool of the array. Disks with on = "second" are placed there. Example: --operations=standard
+    /// --second /mnt/other
     #[arg(long, value_name = "TARGET", display_order = 23)]
     #[arg(hide_short_help = true, help_heading = "What runs")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,36 +60,36 @@ pub struct Plan {
     #[serde(deserialize_with = "required")]
     #[schemars(with = "String")]
     pub tile: Option<String>,
-    /// How long and how often (default standard).
+    /// Profile of the run (default standard).
     #[arg(skip)]
     #[serde(default)]
     #[schemars(with = "Profile", extend("default" = "standard"))]
     pub profile: Option<Profile>,
-    /// How many tiles are tried.
+    /// Numbers of tiles that are tried.
     #[command(flatten)]
     #[serde(default)]
     pub ladder: Ladder,
-    /// How each step is measured; absent values come from the profile.
+    /// Measuring of each step; absent values come from the profile.
     #[command(flatten)]
     #[serde(default)]
     pub measure: Measure,
-    /// How the tile is scaled.
+    /// Scaling of the tile.
     #[command(flatten)]
     #[serde(default)]
     pub scale: Scale,
-    /// How load is made.
+    /// Settings of the load generator.
     #[arg(skip)]
     #[serde(default)]
     pub engine: EngineOptions,
-    /// Where random numbers start; drawn and printed if absent
+    /// Seed of all random numbers; drawn and printed if absent
     ///
     /// 0 to 9223372036854775807. The same seed and plan give the same load; in simulate the same
     /// figures, to the bit. Also: TILEMARK_SEED
     #[arg(long, value_name = "N", env = "TILEMARK_SEED", hide_env = true, display_order = 29)]
     #[arg(allow_negative_numbers = true, value_parser = seed, help_heading = "What runs")]
     pub seed: Option<u64>,
-    /// What answers the endpoints that the tile's workloads call, by name: an address
-    /// (`http://HOST[:PORT][/PATH]`); in a simulation `model:SERVERSxTIME`, a queue with so many
+    /// Services of the endpoints that the tile's workloads call, by name: an address
+    /// (`http://HOST[:PORT][/PATH]`); in a simulation `model:SERVERSxTIME`, a queue with that many
     /// servers and exponential service times.
     #[arg(skip)]
     #[serde(rename = "endpoint", default, skip_serializing_if = "IndexMap::is_empty")]
@@ -107,23 +107,23 @@ pub struct Plan {
     #[arg(hide_short_help = true, help_heading = "What runs")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<String>,
-    /// The hosts that drive the tiles, if they are others than this one.
+    /// Hosts that drive the tiles, if others than this one do.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Hosts::is_none")]
     pub hosts: Hosts,
-    /// What happens to the hosts while a step is measured; the same in every step.
+    /// Events of the hosts while a step is measured; the same in every step.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<PlannedEvent>,
-    /// Tiles of a lost host start again on the others; without it a lost host voids the step.
+    /// Restart of a lost host's tiles on the others; without it a lost host voids the step.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart: Option<Restart>,
-    /// Meters of watts that are read beside the run; the text of each is what `--meter` takes.
+    /// Power meters that are read beside the run; the text of each is that of `--meter`.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub meters: Vec<Meter>,
-    /// What the run is expected to show; for each expectation once
+    /// Add an expectation of the run (repeat for more)
     ///
     /// tiles >= N, score >= X, not slower than RUN (a stored run with the same tile, figure by figure
     /// as tilemark compare holds them), or WORKLOAD.ACTION.STATISTIC <= TIME (p95, p99.9, mean, max; of
@@ -136,18 +136,18 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]
     pub expect: Vec<Expectation>,
-    /// Virtual machines of yours that operations may be carried out on, each by its exact name; the text of
-    /// each is what `--machine` takes. No other machine is touched.
+    /// Virtual machines of the user on which operations may be carried out, each by its exact name;
+    /// the text of each is that of `--machine`. No other virtual machine is touched.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<NamedMachine>,
 }
 
-/// The hosts that drive the tiles.
+/// Hosts that drive the tiles.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hosts {
-    /// A host that drives a part of the tiles; for each of them once
+    /// Add a host that runs some of the tiles (repeat for more)
     ///
     /// NAME, or NAME=ssh:DESTINATION: started by your ssh client, with your configuration and keys.
     /// NAME=exec:COMMAND: a command that runs `tilemark agent --join -` there and hands its standard input
@@ -156,7 +156,7 @@ pub struct Hosts {
     #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "How load is made")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
-    /// On which host each tile runs: round-robin, packed:N, weight:NAME=N,... or pin:TILE=NAME,...
+    /// Place tiles on hosts: round-robin, packed:N, weight:NAME=N,... or pin:TILE=NAME,...
     ///
     /// round-robin if absent. A tile stays where it is, however many there are.
     #[arg(long, value_name = "HOW", hide_short_help = true, help_heading = "Hosts")]
@@ -165,13 +165,13 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Whether there are none but this one.
+    /// True if only this host drives the tiles.
     pub fn is_none(&self) -> bool {
         self.members.is_empty() && self.placement.is_none()
     }
 }
 
-/// How long and how often.
+/// Length and number of a run's steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
@@ -180,15 +180,15 @@ pub enum Profile {
     /// Tens of minutes: three repeats, steady-state rule.
     #[default]
     Standard,
-    /// The field's hours.
+    /// Hours, as in the field's benchmarks.
     Full,
 }
 
-/// How many tiles are tried.
+/// Numbers of tiles that are tried.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ladder {
-    /// How many tiles: 4, or 1..8; searched if absent
+    /// Try this many tiles: 4, or 1..8; searched if absent
     ///
     /// A run grows until a limit breaks, then runs the counts that tell most about the edge until
     /// its interval is narrow or the time is up; simulate doubles, and halves the gap. Of a range,
@@ -210,7 +210,7 @@ pub struct Ladder {
     pub repeats: Option<u32>,
 }
 
-/// How one step is measured.
+/// Measuring of one step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Measure {
@@ -242,7 +242,7 @@ pub struct Measure {
     pub slice: Option<Nanos>,
 }
 
-/// How the tile is scaled; stated in every result.
+/// Scaling of the tile; stated in every result.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Scale {
@@ -264,7 +264,7 @@ pub struct Scale {
     pub time: Option<f64>,
 }
 
-/// How load is made.
+/// Settings of the load generator.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EngineOptions {
@@ -303,15 +303,15 @@ pub struct EngineOptions {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key} is {value}, and must be {allowed}")]
 pub struct OutOfRange {
-    /// Its place in the plan, such as `scale.time`.
+    /// Key in the plan, such as `scale.time`.
     pub key: &'static str,
-    /// The value seen.
+    /// Value that was given.
     pub value: String,
-    /// What is allowed.
+    /// Allowed values, as text.
     pub allowed: String,
 }
 
-/// Adds a value that does not hold its range; an absent one does.
+/// Adds a value that is outside its range; an absent value is allowed.
 fn hold<T: Display>(
     found: &mut Vec<OutOfRange>,
     key: &'static str,
@@ -323,7 +323,7 @@ fn hold<T: Display>(
 }
 
 impl Plan {
-    /// All numbers that are outside their range. Options and plan files are held to the same.
+    /// Finds all numbers outside their range, for options and plan files alike.
     pub fn out_of_range(&self) -> Vec<OutOfRange> {
         let mut found = self.measure.out_of_range();
         found.extend(self.scale.out_of_range());
@@ -336,7 +336,7 @@ impl Plan {
         hold(&mut found, "engine.workers", self.engine.workers, count(WORKERS));
         let space = ("above 0", |space: &Bytes| space.get() > 0);
         hold(&mut found, "engine.space-max", self.engine.space_max, space);
-        // TOML has no larger integer, and the stored plan must be able to say the seed.
+        // TOML has no larger integer, and the stored plan must be able to hold the seed.
         hold(
             &mut found,
             "seed",
@@ -348,7 +348,7 @@ impl Plan {
 }
 
 impl Measure {
-    /// All times that are outside their range.
+    /// Finds all times outside their range.
     pub fn out_of_range(&self) -> Vec<OutOfRange> {
         let mut found = Vec::new();
         let (slice, least) = (self.slice, self.warm_up_min.unwrap_or(Nanos::ZERO));
@@ -366,7 +366,7 @@ impl Measure {
 }
 
 impl Scale {
-    /// All factors that are outside their range.
+    /// Finds all factors outside their range.
     pub fn out_of_range(&self) -> Vec<OutOfRange> {
         let mut found = Vec::new();
         let share = ("above 0 and at most 1", |own: &f64| *own > 0.0 && *own <= 1.0);
@@ -378,13 +378,13 @@ impl Scale {
     }
 }
 
-/// Reads a seed, with the range in the message.
+/// Parses a seed; the error has the range.
 pub fn seed(text: &str) -> Result<u64, Malformed> {
     let allowed = "a seed is a whole number from 0 to 9223372036854775807";
     text.parse().map_err(|_| allowed.into())
 }
 
-/// Reads a value that a plan file must have; layers of a plan may leave it to others.
+/// Reads a value that a plan file must have, although layers of a plan may leave it out.
 fn required<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! A recorded load in place of users: a trace, which part of it, and how it is paced.
+//! A recorded load in place of users: a trace, the part of it, and its pace.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,48 +6,49 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The one action that a replay has: playing the trace from its first I/O to its last answer.
+/// The only action of a replay: the trace from its first I/O to its last answer.
 pub const ACTION: &str = "replay";
 
-/// The kinds of I/O that a replay has, for limits and metrics.
+/// Kinds of I/O of a replay, for limits and metrics.
 pub const KINDS: [&str; 3] = ["read", "write", "flush"];
 
-/// A trace that is played back instead of users and actions.
+/// A trace that is replayed in place of users and actions.
 ///
-/// Every disk of the workload plays the device at the same place among the trace's devices (or
-/// among `devices`, if given). What a disk is too small for is folded into it: its offset is
-/// taken modulo the disk's size.
+/// Every disk of the workload replays the device at the same position among the trace's devices (or
+/// among `devices`, if given). Offsets beyond the end of a smaller disk are folded into it: they
+/// are taken modulo the disk's size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Replay {
-    /// The trace: a file, or a directory of a stored trace, relative to this file.
+    /// Path of the trace, a file or the directory of a stored trace, relative to this file.
     pub trace: String,
-    /// Its format, as `tilemark replay --from` takes it; found out if absent.
+    /// Format of the trace, as `tilemark replay --from` takes it; detected if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Only I/O of this VM (or process, or control group) of the trace; everybody's, if absent.
+    /// Replays only the I/O of this VM (or process, or control group) of the trace; if absent, all
+    /// I/O.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<String>,
-    /// Only I/O of these devices of the trace, in the order of the workload's disks; all of
-    /// them in the trace's own order, if absent.
+    /// Replays only the I/O of these devices of the trace, in the order of the workload's disks; if
+    /// absent, of all devices in the trace's own order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<Vec<String>>,
-    /// How fast (default `"1x"`).
+    /// Speed of the replay (default `"1x"`).
     #[serde(default)]
     pub speed: Speed,
-    /// What an I/O waits for (default `"open"`).
+    /// Condition for the start of an I/O (default `"open"`).
     #[serde(default)]
     pub pace: Pace,
 }
 
-/// How fast a trace is played: `"1x"`, `"2x"`, `"0.5x"`, or `"max"`.
+/// Speed of a replay: `"1x"`, `"2x"`, `"0.5x"`, or `"max"`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub enum Speed {
-    /// Times between I/Os are divided by this, 0.001 to 1000.
+    /// Divisor of the times between I/Os, 0.001 to 1000.
     Times(f64),
-    /// No pauses: an I/O waits only for what it waited for when it was recorded.
+    /// No pauses: an I/O waits only for the I/Os that it waited for in the recording.
     Max,
 }
 
@@ -62,7 +63,7 @@ impl Speed {
     const FASTEST: f64 = 1000.0;
 }
 
-/// Why a text is no speed.
+/// Reason why a text is no speed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "speed \"{text}\" is neither max nor a number from 0.001 to 1000 followed by x, such as 2x"
@@ -107,15 +108,15 @@ impl fmt::Display for Speed {
     }
 }
 
-/// What an I/O of a replay waits for.
+/// Condition for the start of a replayed I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
-    /// The clock: every I/O is due at its time in the trace, whatever the storage does.
+    /// The clock: every I/O is due at its time in the trace, however fast the storage is.
     #[default]
     Open,
-    /// An answer: the last one that its VM had when it sent the I/O, and then the pause that it
-    /// made in the trace.
+    /// An answer: the last one that its VM had before it sent the I/O, and then the pause of the
+    /// trace.
     Closed,
 }
 

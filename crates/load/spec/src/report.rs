@@ -1,11 +1,11 @@
-//! Mistakes in definition files as a person sees them, each with its place and the line it is on.
+//! Mistakes in definition files as text for people, each with its place and its line.
 
 use std::ops::Range;
 
 use crate::error::{Invalid, Problem};
 
 impl Invalid {
-    /// All mistakes of the file, the first one first; hints stand below what they are about.
+    /// Text of all mistakes of the file, in order; each hint is below its mistake.
     pub fn report(&self) -> String {
         let parts: Vec<String> = self.problems().map(|problem| self.part(problem)).collect();
         parts.join("\n")
@@ -23,7 +23,7 @@ impl Invalid {
     }
 }
 
-/// The line of a text that holds the beginning of a span.
+/// Line of a text with the beginning of a span.
 struct Excerpt<'a> {
     line: usize,
     column: usize,
@@ -46,7 +46,7 @@ impl<'a> Excerpt<'a> {
     fn lines(&self, name: &str) -> Vec<String> {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
-        // Tabs stay tabs, so that the mark is below what it marks.
+        // Tabs are kept, so that the mark is exactly below its text.
         let blank = |letter: char| if letter == '\t' { '\t' } else { ' ' };
         let indent: String = self.text.chars().take(self.column - 1).map(blank).collect();
         vec![

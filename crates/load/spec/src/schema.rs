@@ -6,26 +6,26 @@ use crate::study::Study;
 use crate::tile::Tile;
 use crate::workload::Workload;
 
-/// The kinds of files the language has.
+/// Kind of a definition file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A plan.
+    /// Settings of a run.
     Plan,
-    /// A tile.
+    /// Workloads that run together.
     Tile,
-    /// A workload.
+    /// Virtual machines with users.
     Workload,
-    /// An array.
+    /// Model of a storage.
     Array,
-    /// A study.
+    /// Comparison of configurations.
     Study,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds of files.
     pub const ALL: [Self; 5] = [Self::Plan, Self::Tile, Self::Workload, Self::Array, Self::Study];
 
-    /// Its name on the command line and in file names.
+    /// Name of the kind on the command line and in file names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Plan => "plan",
@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// The JSON Schema (draft 2020-12) of a kind of file, generated from the types that read it.
+/// JSON Schema (draft 2020-12) of a kind of file, generated from the types that read it.
 pub fn schema(kind: Kind) -> serde_json::Value {
     match kind {
         Kind::Plan => schema_for!(Plan),

@@ -1,16 +1,17 @@
-//! The definitions in `data/tiles/` and `data/arrays/`, part of the program: no file is read at run time.
+//! Definitions in `data/tiles/` and `data/arrays/`, compiled into the program: no file is read at
+//! run time.
 
 use crate::error::SpecError;
 use crate::nearest::{did_you_mean, plural};
 
 pub use crate::resolve::shipped::{array, group, tile, workload};
 
-/// One shipped file.
+/// A file that is compiled into the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Shipped {
-    /// Its name, as a tile or a plan gives it.
+    /// Name of the definition, as a tile or a plan gives it.
     pub name: &'static str,
-    /// Its text.
+    /// Text of the file.
     pub text: &'static str,
 }
 
@@ -23,16 +24,16 @@ macro_rules! shipped {
     };
 }
 
-/// Single streams for calibration live here; each is a tile of its own as well.
+/// Folder of single streams for calibration; each is also a tile of its own.
 pub const MICRO: &str = "micro/";
-/// Infrastructure operations live here: workloads that run beside tiles.
+/// Folder of infrastructure operations: workloads that run beside tiles.
 pub const OPERATIONS: &str = "operations/";
 
 const TILES: &[Shipped] = shipped!("tiles/":
     "datacenter", "storage", "general", "vdi", "hci-oltp", "spc1-like", "file-server",
 );
 
-/// Groups of infrastructure operations: files of the form of a tile's.
+/// Groups of infrastructure operations, as files in the form of a tile.
 const GROUPS: &[Shipped] = shipped!("tiles/operations/":
     "standard", "deploy", "move", "redeploy", "linked", "snapshot", "boot-storm", "full",
     "qemu", "qemu-clones",
@@ -61,66 +62,66 @@ const ARRAYS: &[Shipped] = shipped!("arrays/":
 /// Every file under `data/studies/`, listed by the build script; names are paths from there.
 const STUDY_FILES: &[Shipped] = include!(concat!(env!("OUT_DIR"), "/studies.rs"));
 
-/// The shipped tiles' files, the one to begin with first; without the `micro/` ones.
+/// Files of the shipped tiles, the one to begin with first; without the `micro/` ones.
 pub fn tiles() -> &'static [Shipped] {
     TILES
 }
 
-/// The shipped workloads' files.
+/// Files of the shipped workloads.
 pub fn workloads() -> &'static [Shipped] {
     WORKLOADS
 }
 
-/// The shipped arrays' files, simple ones first.
+/// Files of the shipped arrays, simple ones first.
 pub fn arrays() -> &'static [Shipped] {
     ARRAYS
 }
 
-/// All names [`array()`] knows.
+/// Names that [`array()`] knows.
 pub fn array_names() -> impl Iterator<Item = &'static str> {
     ARRAYS.iter().map(|file| file.name)
 }
 
-/// The files of shipped studies: the studies themselves, and in folders what only they use.
+/// Files of shipped studies: the studies themselves, and, in folders, the files that only they use.
 pub fn study_files() -> &'static [Shipped] {
     STUDY_FILES
 }
 
-/// All names of shipped studies.
+/// Names of the shipped studies.
 pub fn study_names() -> impl Iterator<Item = &'static str> {
     let names = STUDY_FILES.iter().filter_map(|file| file.name.strip_suffix(".toml"));
     names.filter(|name| !name.contains('/'))
 }
 
-/// All names [`tile`] knows: the tiles, then the `micro/` ones.
+/// Names that [`tile`] knows: the tiles, then the `micro/` ones.
 pub fn tile_names() -> impl Iterator<Item = &'static str> {
     let micro = workload_names().filter(|name| name.starts_with(MICRO));
     TILES.iter().map(|file| file.name).chain(micro)
 }
 
-/// The files of shipped groups of infrastructure operations, the one to begin with first.
+/// Files of shipped groups of infrastructure operations, the one to begin with first.
 pub fn groups() -> &'static [Shipped] {
     GROUPS
 }
 
-/// All names of shipped groups of infrastructure operations.
+/// Names of the shipped groups of infrastructure operations.
 pub fn group_names() -> impl Iterator<Item = &'static str> {
     GROUPS.iter().map(|file| file.name)
 }
 
-/// All names [`workload`] knows.
+/// Names that [`workload`] knows.
 pub fn workload_names() -> impl Iterator<Item = &'static str> {
     WORKLOADS.iter().map(|file| file.name)
 }
 
-/// The file of a shipped array.
+/// File of a shipped array.
 pub fn array_file(name: &str) -> Result<Shipped, SpecError> {
     let file = ARRAYS.iter().find(|file| file.name == name);
     file.copied().ok_or_else(|| not_shipped("array", name, array_names()))
 }
 
-/// Whether a tile's or workload's name is meant as a path: it ends in `.toml`, or has a
-/// folder in it that is neither `micro` nor `operations`.
+/// True if the name of a tile or workload is a path: it ends in `.toml`, or has a folder in it
+/// other than `micro` and `operations`.
 pub fn is_path(name: &str) -> bool {
     let is_ours = name.starts_with(MICRO) || name.starts_with(OPERATIONS);
     name.ends_with(".toml") || (name.contains('/') && !is_ours)

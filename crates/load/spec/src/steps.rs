@@ -1,16 +1,16 @@
-//! Steps inside steps, and the kinds of I/O that they have.
+//! Nested steps, and their kinds of I/O.
 
 use crate::workload::{Step, Workload};
 
 impl Workload {
-    /// Every step of every action, those inside other steps too.
+    /// Calls `each` with every step of every action, including nested steps.
     pub fn each_step<'a>(&'a self, each: &mut impl FnMut(&'a Step)) {
         for action in &self.actions {
             walk(&action.steps, each);
         }
     }
 
-    /// The action and the stage in which I/Os of this kind are, if a stage has any.
+    /// Action and stage that contain I/Os of this kind, if a stage does.
     pub fn stage_of_kind(&self, kind: &str) -> Option<(&str, &str)> {
         self.actions.iter().find_map(|action| {
             let stage = action.steps.iter().find_map(|step| match step {
@@ -39,7 +39,7 @@ fn walk<'a>(steps: &'a [Step], each: &mut impl FnMut(&'a Step)) {
 }
 
 impl Step {
-    /// Whether it asks for I/Os of this kind itself.
+    /// True if the step itself makes I/Os of this kind.
     fn has_kind(&self, kind: &str) -> bool {
         let named = |own: &Option<String>, of: &str, suffix: &str| match own {
             Some(own) => own == kind,
@@ -63,8 +63,8 @@ impl Step {
     }
 }
 
-/// The disk of a running virtual machine that a step asks something of, if it does: by its name, or
-/// the smallest.
+/// Disk of a running virtual machine that a step uses, if it uses one: by name, or `None` inside
+/// for the smallest.
 pub fn disk_asked(step: &Step) -> Option<Option<&str>> {
     match step {
         Step::Move(one) => Some(one.disk.as_deref()),

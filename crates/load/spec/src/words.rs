@@ -1,4 +1,4 @@
-//! Kinds that have a name in files and on the command line.
+//! Defines kinds with names for files and the command line.
 
 macro_rules! words {
     ($(#[$about:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident $name:literal,)+ }) => {
@@ -20,10 +20,10 @@ macro_rules! words {
         }
 
         impl $type {
-            /// All of them.
+            /// All kinds, in the order of help.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Its name in files and on the command line.
+            /// Name of the kind in files and on the command line.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }

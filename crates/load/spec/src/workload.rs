@@ -12,40 +12,41 @@ pub use crate::operation::{
 use crate::operation::{copy_outstanding, copy_size};
 use crate::replay::Replay;
 
-/// One application: its VMs, its users, its actions and what its users tolerate.
+/// Definition of one application: its VMs, its users, their actions, and limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Workload {
     /// Short name, lower case, unique in a tile.
     pub name: String,
-    /// One line a person reads in lists.
+    /// Title in lists, one line.
     pub title: String,
-    /// Where the numbers come from, or that they are our choice and why.
+    /// Source of the numbers, or the reason of our choice.
     pub source: String,
-    /// What one unit of its work is, and how it is scored.
+    /// Metric of its work, for the score.
     pub metric: Metric,
-    /// Whether CPU steps are waited for or really burnt.
+    /// Execution of CPU steps: as delays or by burning.
     #[serde(default)]
     pub cpu: CpuMode,
-    /// What writes contain, where a step does not say otherwise.
+    /// Content of writes, unless a step gives another.
     #[serde(default)]
     pub data: DataPattern,
-    /// Services that its users call. What answers, the plan or the command line says.
+    /// Services that the users call. The plan or the command line gives the service or model of
+    /// each.
     #[serde(rename = "endpoint", default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<Endpoint>,
     /// Virtual machines, in a fixed order.
     #[serde(rename = "vm")]
     pub vms: Vec<Vm>,
-    /// Groups of users.
+    /// Groups of users that behave alike.
     #[serde(rename = "users", default)]
     pub groups: Vec<UserGroup>,
-    /// What users do.
+    /// Actions of the users.
     #[serde(rename = "action", default)]
     pub actions: Vec<Action>,
     /// Quality-of-service limits. No limits means the workload cannot fail.
     #[serde(rename = "limit", default)]
     pub limits: Vec<Limit>,
-    /// A recorded load that is played back, instead of users and actions.
+    /// A recorded load that is replayed in place of users and actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
 }
@@ -54,12 +55,12 @@ pub struct Workload {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Vm {
-    /// Unique in the workload.
+    /// Name, unique in the workload.
     pub name: String,
     /// Virtual CPUs, for information and for the host model.
     #[serde(default = "one")]
     pub vcpus: u32,
-    /// Its virtual disks.
+    /// Virtual disks of the VM.
     #[serde(rename = "disk", default)]
     pub disks: Vec<Disk>,
 }
@@ -72,17 +73,17 @@ fn one() -> u32 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Disk {
-    /// Unique in the workload (not only in the VM): steps refer to it.
+    /// Name, unique in the workload (not only in the VM), because steps use it.
     pub name: String,
-    /// Full size; the plan's footprint scale multiplies it.
+    /// Full size; the plan's footprint is a factor of it.
     pub size: Bytes,
-    /// What it holds.
+    /// Role of the disk.
     #[serde(default)]
     pub role: Role,
-    /// On which datastore of the run it lies (default the first).
+    /// Datastore of the run on which the disk is (default the first).
     #[serde(default, skip_serializing_if = "On::is_first")]
     pub on: On,
-    /// Where the size comes from, if not from the workload's source.
+    /// Source of the size, if it differs from the workload's source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
@@ -91,36 +92,36 @@ pub struct Disk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum On {
-    /// The one that is named first.
+    /// The first datastore.
     #[default]
     First,
-    /// The second one (`--second`); the first, in a run that has no other.
+    /// The second datastore (`--second`); the first, in a run with only one.
     Second,
 }
 
 impl On {
-    /// Whether it is the first.
+    /// True for the first datastore.
     pub const fn is_first(&self) -> bool {
         matches!(self, Self::First)
     }
 }
 
-/// What a disk holds.
+/// Role of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Tables, mailboxes, objects.
+    /// Data such as tables, mailboxes and objects.
     #[default]
     Data,
     /// A log: appended and flushed.
     Log,
     /// Operating system and swap.
     Os,
-    /// Many files.
+    /// File server content: many files.
     Files,
 }
 
-/// Whether CPU steps are waited for or really burnt.
+/// Execution of CPU steps.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
 )]
@@ -133,7 +134,7 @@ pub enum CpuMode {
     Burn,
 }
 
-/// How well written data compresses and deduplicates.
+/// Compressibility and deduplication of written data.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DataPattern {
@@ -149,16 +150,16 @@ pub struct DataPattern {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct UserGroup {
-    /// Unique in the workload.
+    /// Name, unique in the workload.
     pub name: String,
-    /// The VM they sit in front of; CPU steps and the group's actions are counted there.
+    /// VM that the users use; CPU steps and the group's actions are counted there.
     pub vm: String,
-    /// How they arrive.
+    /// Arrival of the users' actions.
     pub load: Load,
-    /// Which actions they do, by weight; overrides the actions' own weights.
+    /// Actions by weight; overrides the actions' own weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<IndexMap<String, f64>>,
-    /// When they are active; always, if absent.
+    /// Times at which the group is active; if absent, always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
     /// Times with another mix.
@@ -166,35 +167,36 @@ pub struct UserGroup {
     pub phases: Vec<Phase>,
 }
 
-/// How work arrives.
+/// Arrival of actions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum Load {
-    /// A fixed number of users, each waiting for its answer and then thinking.
+    /// A fixed number of users; each waits for its answer and then thinks.
     Closed {
-        /// Users at the same time.
+        /// Number of users.
         users: u32,
         /// Time between an answer and the next action (default none).
         #[serde(default)]
         think: Time,
     },
-    /// Users that together keep up a rate: a late action is made up for, up to a bound.
-    /// Response time counts from the intended start.
+    /// Users that together keep up a rate: a late action is made up for, up to a bound. Response
+    /// time counts from the intended start.
     Paced {
-        /// Users at the same time; each has one action under way at most.
+        /// Number of users; each has at most one action under way.
         users: u32,
-        /// Actions of the whole group.
+        /// Rate of actions of the whole group.
         rate: Rate,
-        /// Intended starts a user may be behind before further ones are dropped (default 10).
+        /// Number of intended starts that a user may be behind before further ones are dropped
+        /// (default 10).
         #[serde(default = "ten")]
         backlog: u32,
     },
-    /// Arrivals that do not wait for anyone (Poisson, or in bursts).
+    /// Arrivals that do not wait for answers (Poisson, or in bursts).
     Open {
-        /// Mean arrival rate.
+        /// Mean rate of arrivals.
         rate: Rate,
-        /// Actions under way at most; arrivals beyond wait in line, and are dropped when
-        /// as many again are waiting (default 1024).
+        /// Most actions under way. Further arrivals wait in line, and are dropped when as many are
+        /// already waiting (default 1024).
         #[serde(default = "open_limit")]
         outstanding_max: u32,
         /// Gaps between arrivals by weight (`{ "5us" = 60, "20ms" = 40 }`): each gap is
@@ -202,22 +204,22 @@ pub enum Load {
         /// Poisson, if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gaps: Option<IndexMap<String, f64>>,
-        /// Times of higher rates; where two fall together the one listed first holds.
+        /// Times of higher rates; where two overlap, the one listed first counts.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         bursts: Vec<Burst>,
     },
 }
 
-/// A time of a higher rate that comes back: once in every `length / time`, at a random moment of
-/// it. The group's rate stays what it is: what comes in bursts does not come between them.
+/// A recurring time of a higher rate: once in every `length / time`, at a random moment of it. The
+/// group's mean rate stays the same: arrivals in bursts are missing between them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Burst {
     /// Share of the arrivals that come in these bursts.
     pub io: Ratio,
-    /// Share of the time that these bursts take, of what entries before leave.
+    /// Share of the time that these bursts take, of the time that earlier entries leave.
     pub time: Ratio,
-    /// How long one of them is, 10 ms or more; multiplied by the plan's time scale.
+    /// Duration of a burst, 10 ms or more; the plan's time scale is a factor of it.
     pub length: Nanos,
     /// Gaps between arrivals by weight, as those of the load; these, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -232,14 +234,14 @@ fn open_limit() -> u32 {
     1024
 }
 
-// Read by hand (see `forms`), so that a mistake in either form gets that form's message.
+// Read by hand (see `forms`), so that a mistake in either form gets the message of that form.
 /// A time, fixed or random.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", untagged)]
 pub enum Time {
-    /// Always the same: `"3ms"`.
+    /// A constant time: `"3ms"`.
     Fixed(Nanos),
-    /// Random: `{ exponential = "3ms" }` or `{ uniform = ["1ms", "5ms"] }`.
+    /// A random time: `{ exponential = "3ms" }` or `{ uniform = ["1ms", "5ms"] }`.
     Random(RandomTime),
 }
 
@@ -249,7 +251,7 @@ impl Default for Time {
     }
 }
 
-/// A random time.
+/// Distribution of a random time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RandomTime {
@@ -259,14 +261,14 @@ pub enum RandomTime {
     Uniform(Nanos, Nanos),
 }
 
-/// When a group is active. All times are multiplied by the plan's time scale.
+/// Times at which a group is active. The plan's time scale is a factor of all times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Schedule {
     /// First start, from the beginning of the step (default 0).
     #[serde(default)]
     pub start: Nanos,
-    /// How long it stays active (default: to the end).
+    /// Duration of each active time (default: to the end).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<Nanos>,
     /// Repeats with this period, if given ("3 minutes of load in every 5").
@@ -274,23 +276,23 @@ pub struct Schedule {
     pub every: Option<Nanos>,
 }
 
-/// A time with another mix. Times are multiplied by the plan's time scale.
+/// A time with another mix. The plan's time scale is a factor of its times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Phase {
-    /// When it holds.
+    /// Times at which the mix holds.
     pub schedule: Schedule,
     /// Actions by weight while it holds.
     pub mix: IndexMap<String, f64>,
 }
 
-/// A dialogue a user holds with the storage.
+/// A dialogue of a user with the storage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Action {
-    /// Unique in the workload.
+    /// Name, unique in the workload.
     pub name: String,
-    /// How often, relative to the other actions (default 1).
+    /// Frequency relative to the other actions (default 1).
     #[serde(default = "weight_one")]
     pub weight: f64,
     /// Steps, one after another.
@@ -298,12 +300,12 @@ pub struct Action {
 }
 
 impl Action {
-    /// Its name and those of its stages, as results have them.
+    /// Names of the action and of its stages, as in results.
     pub fn names(&self) -> Vec<String> {
         std::iter::once(self.name.clone()).chain(self.stages()).collect()
     }
 
-    /// The names of its stages in results, in the order of the steps.
+    /// Names of the stages in results, in the order of the steps.
     pub fn stages(&self) -> Vec<String> {
         let mut names = Vec::new();
         stages_of(&self.steps, &mut |own| names.push(stage_name(&self.name, own)));
@@ -326,44 +328,44 @@ fn weight_one() -> f64 {
     1.0
 }
 
-/// One step of a dialogue.
+/// A step of a dialogue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// Reads, each waiting for the one before.
+    /// Reads; each waits for the one before.
     Read(Access),
-    /// Writes, each waiting for the one before.
+    /// Writes; each waits for the one before.
     Write(Access),
     /// Writes at the end of a log that wraps around the disk.
     Append(Append),
     /// Makes a disk's acknowledged writes durable.
     Flush(Flush),
-    /// Calls to an endpoint, each waiting for the one before.
+    /// Calls to an endpoint; each waits for the one before.
     Call(Call),
-    /// CPU work.
+    /// Work of a processor.
     Cpu(Time),
     /// A pause that is not work (a person reads a page).
     Wait(Time),
-    /// All of these at once; the next step waits for all.
+    /// Steps that run in parallel; the next step waits for all.
     Parallel(Vec<Step>),
-    /// The same steps several times.
+    /// Steps that are repeated.
     Repeat(Repeat),
     /// A whole disk copied onto another, with several large I/Os at once.
     Copy(Copy),
-    /// Steps that are a part of the action with times of its own: `copying` of `deploy` is found
-    /// in results as the action `deploy/copying`.
+    /// Steps that form a part of the action with times of its own: `copying` of `deploy` appears in
+    /// results as the action `deploy/copying`.
     Stage(Stage),
-    /// A disk of a running virtual machine moved elsewhere, under its load. Only in operations
-    /// that run beside tiles.
+    /// Moves a disk of a running virtual machine, under its load. Only in operations that run
+    /// beside tiles.
     Move(Move),
-    /// A disk that becomes what another one holds, by sharing its blocks.
+    /// Gives a disk the content of another one, by sharing its blocks.
     Link(Link),
-    /// A disk whose space is given back, and taken again as it is written.
+    /// Frees the space of a disk, which is allocated again as it is written.
     Destroy(Destroy),
-    /// Places of a disk compared with the same places of the disk of which it is a copy.
+    /// Compares places of a disk with the same places of its original.
     Check(Compare),
-    /// A snapshot of a disk of a running virtual machine, kept for a while and deleted. Only in
-    /// operations that run beside tiles.
+    /// Makes a snapshot of a disk of a running virtual machine, keeps it for a while and deletes
+    /// it. Only in operations that run beside tiles.
     Snapshot(Snapshot),
 }
 
@@ -371,24 +373,24 @@ pub enum Step {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Access {
-    /// A disk of this workload.
+    /// Name of a disk of this workload.
     pub disk: String,
-    /// Block sizes.
+    /// Block sizes of the accesses.
     pub size: Size,
-    /// Where (default uniform over the disk).
+    /// Addresses on the disk (default uniform over the disk).
     #[serde(default)]
     pub address: Address,
-    /// How many, one after another (default 1).
+    /// Number of accesses, one after another (default 1).
     #[serde(default = "one")]
     pub count: u32,
     /// Name for limits; default `<disk>-read` or `<disk>-write`. A kind is one direction on
     /// one disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Content of writes; the workload's, if absent.
+    /// Content of writes; if absent, that of the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataPattern>,
-    /// Share of writes that are durable before they are answered (FUA; none, if absent).
+    /// Share of writes that are durable before they are answered (FUA; if absent, none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durable: Option<Ratio>,
 }
@@ -397,20 +399,20 @@ pub struct Access {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Append {
-    /// A disk of this workload.
+    /// Name of a disk of this workload.
     pub disk: String,
-    /// Block sizes.
+    /// Block sizes of the writes.
     pub size: Size,
-    /// How many, one after another (default 1).
+    /// Number of accesses, one after another (default 1).
     #[serde(default = "one")]
     pub count: u32,
     /// Name for limits; default `<disk>-append`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Content of writes; the workload's, if absent.
+    /// Content of writes; if absent, that of the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataPattern>,
-    /// Share of writes that are durable before they are answered (FUA; none, if absent).
+    /// Share of writes that are durable before they are answered (FUA; if absent, none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durable: Option<Ratio>,
 }
@@ -419,7 +421,7 @@ pub struct Append {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Flush {
-    /// A disk of this workload.
+    /// Name of a disk of this workload.
     pub disk: String,
     /// Name for limits; default `<disk>-flush`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -430,16 +432,16 @@ pub struct Flush {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Call {
-    /// An endpoint of this workload.
+    /// Name of an endpoint of this workload.
     pub endpoint: String,
-    /// Bytes of the answer at most, 1 B to 16 MiB: a longer one has failed, and a modelled service
-    /// answers with so many.
+    /// Most bytes of the answer, 1 B to 16 MiB: a longer answer is an error, and a modelled service
+    /// answers with this many.
     pub size: Bytes,
-    /// What the service is asked, in the words of its protocol; of `http` a path below that of the
+    /// Request to the service, in the words of its protocol; for `http` a path below that of the
     /// address, such as `items?page=2` (default: only the address).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<String>,
-    /// How many, one after another (default 1).
+    /// Number of accesses, one after another (default 1).
     #[serde(default = "one")]
     pub count: u32,
     /// Name for limits; default `<endpoint>-call`. A kind of call has one endpoint.
@@ -447,19 +449,19 @@ pub struct Call {
     pub kind: Option<String>,
 }
 
-/// A whole disk copied onto another. What is written is made by the generator, as all content is:
-/// reads and writes are those of a copy, bytes are not carried over.
+/// A copy of a whole disk onto another. The generator makes the written content, as for all writes:
+/// reads and writes are those of a copy, but bytes are not carried over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Copy {
-    /// A disk of this workload, which is read from its beginning to its end.
+    /// Name of a disk of this workload, which is read from beginning to end.
     pub from: String,
-    /// Another disk of this workload and of the same size, which is written.
+    /// Name of another disk of this workload with the same size, which is written.
     pub to: String,
     /// Bytes of one read and of the write that follows it (default 1 MiB, our choice).
     #[serde(default = "copy_size")]
     pub size: BlockSize,
-    /// Reads and writes under way at most, 1 to 64 (default 16, our choice).
+    /// Most reads and writes under way, 1 to 64 (default 16, our choice).
     #[serde(default = "copy_outstanding")]
     pub outstanding: u32,
 }
@@ -468,58 +470,59 @@ pub struct Copy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Stage {
-    /// Unique in its action.
+    /// Name, unique in its action.
     pub name: String,
     /// Steps, one after another.
     pub steps: Vec<Step>,
 }
 
-/// What a stage of an action is called in results.
+/// Name of an action's stage in results.
 pub fn stage_name(action: &str, stage: &str) -> String {
     format!("{action}/{stage}")
 }
 
-/// The same steps several times.
+/// Steps that are repeated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Repeat {
-    /// How many times, at least 1.
+    /// Number of repetitions, at least 1.
     pub times: u32,
-    /// What is repeated.
+    /// Steps that are repeated.
     pub steps: Vec<Step>,
 }
 
-// Read by hand (see `forms`), as a time is.
+// Read by hand (see `forms`), like a time.
 /// Block sizes: one, or several by weight (`{ "8k" = 90, "32k" = 10 }`).
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Size {
-    /// Always this one.
+    /// A constant block size.
     Fixed(BlockSize),
-    /// By weight. Keys are block sizes as text; they are checked when the file is loaded.
+    /// Block sizes by weight. Keys are block sizes as text; they are checked when the file is
+    /// loaded.
     Mix(IndexMap<String, f64>),
 }
 
-/// Where on the disk.
+/// Distribution of addresses on the disk.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Address {
-    /// Every block alike.
+    /// All blocks with equal probability.
     #[default]
     Uniform,
-    /// Popularity falls with rank to the power of `exponent`; ranks are scattered.
+    /// Popularity that falls with the rank to the power of `exponent`; ranks are scattered.
     Zipf(Zipf),
     /// Hot spots: shares of I/O on shares of the space, the rest uniform over the rest.
     Hot(Vec<HotSpot>),
-    /// One after another, wrapping around.
+    /// Sequential addresses that wrap around.
     Sequential(Sequential),
-    /// Partly random, partly one after another.
+    /// Partly random, partly sequential addresses.
     Mixed(Mixed),
     /// A working set that moves slowly over the disk.
     Drift(Drift),
     /// The hierarchical-reuse random walk of SPC-1-like loads.
     ReuseWalk(ReuseWalk),
-    /// Runs that begin at what was touched lately, or anywhere else.
+    /// Runs that begin at recently touched data, or anywhere else.
     Reuse(Reuse),
     /// Any of the above, inside a part of the disk.
     Within(Box<Within>),
@@ -529,11 +532,11 @@ pub enum Address {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Zipf {
-    /// 0 is uniform, about 1 is web-like; 0 to 3.
+    /// Exponent: 0 is uniform, about 1 is web-like; 0 to 3.
     pub exponent: f64,
 }
 
-/// `io` of the I/O goes to `space` of the disk; spots lie one after another.
+/// A share `io` of the I/O goes to a share `space` of the disk; spots lie one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HotSpot {
@@ -543,11 +546,11 @@ pub struct HotSpot {
     pub space: Ratio,
 }
 
-/// Sequential streams.
+/// Addresses of sequential streams.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Sequential {
-    /// Streams at equal distances, used in turn (default 1).
+    /// Number of streams at equal distances, used in turn (default 1).
     #[serde(default = "one")]
     pub streams: u32,
 }
@@ -569,7 +572,7 @@ pub struct Drift {
     /// Share of I/O inside it (default 100 %); the rest is uniform over the disk.
     #[serde(default = "all")]
     pub inside: Ratio,
-    /// Time in which it moves by its own length (scaled by the time scale).
+    /// Time in which it moves by its own length (the time scale is a factor of it).
     pub turnover: Nanos,
 }
 
@@ -579,43 +582,44 @@ fn all() -> Ratio {
 
 /// Hierarchical-reuse random walk; see the `workload` crate for the parameters' source.
 ///
-/// A write of the walk may go to the block that was last read, so reads and writes that walk
-/// the same part of the same disk (the same [`Within`]) share one walk.
+/// A write of the walk may go to the block that was read last. So reads and writes that walk the
+/// same part of the same disk (the same [`Within`]) share one walk.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReuseWalk {}
 
-/// Runs that begin at what was touched lately, as far back as a miss-ratio curve says, or
-/// anywhere else: the LRU stack model (Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques
-/// for storage hierarchies", IBM Systems Journal 9(2), 1970; Spirn 1976).
+/// Runs that begin at recently touched data, at distances given by a miss-ratio curve, or anywhere
+/// else: the LRU stack model (Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for
+/// storage hierarchies", IBM Systems Journal 9(2), 1970; Spirn 1976).
 ///
-/// All steps with such an address in the same part of the same disk share one memory of what was
-/// touched, if they have the same `page`: what one writes, another reads.
+/// All steps with such an address in the same part of the same disk share one memory of touched
+/// data, if they have the same `page`: what one step writes, another reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Reuse {
-    /// Share of I/Os that begin where the one before of their direction ended (default 0 %).
+    /// Share of I/Os that begin where the last I/O of their direction ended (default 0 %).
     #[serde(default)]
     pub sequential: Ratio,
-    /// How many of these follow each other on average, 1 or more: few long runs among many single
-    /// I/Os. A run that began at what was touched begins where a run was, and ends where what was
-    /// touched ends, which makes it shorter and `sequential` smaller than it says. If absent, each I/O is sequential or not whatever the one before was.
+    /// Mean number of sequential I/Os in a row, 1 or more: few long runs among many single I/Os. A
+    /// run that began at touched data begins where an earlier run was, and ends where the touched
+    /// data ends, which makes it shorter and `sequential` smaller than given. If absent, each I/O
+    /// is sequential or not, independent of the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<f64>,
-    /// Whether all I/Os of a run have the size of its first one, and end it by the chances of the step
-    /// that began it, whichever steps they are of (default false). Large blocks then come in runs
-    /// while small ones jump, although both are steps of one mix.
+    /// True if all I/Os of a run have the size of the first one, and end the run by the chances of
+    /// the step that began it, whichever steps they belong to (default false). Large blocks then
+    /// come in runs while small ones jump, although both are steps of one mix.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_size: bool,
-    /// Where the other I/Os go; what is left of them goes anywhere.
+    /// Destinations of the other I/Os; the remaining share goes anywhere.
     #[serde(default)]
     pub again: Vec<Again>,
-    /// Unit in which data is remembered, a power of two from 4 KiB to 1 MiB (default 64 KiB):
-    /// about 60 B of memory for each unit within the largest `within`.
+    /// Unit in which touched data is remembered, a power of two from 4 KiB to 1 MiB (default 64
+    /// KiB): about 60 B of memory for each unit within the largest `within`.
     #[serde(default = "reuse_page")]
     pub page: BlockSize,
-    /// Places that do not begin on a multiple of 4 KiB (default none). Then a sequential I/O
-    /// begins exactly where the one before ended, whatever its size.
+    /// Misaligned places, which do not begin on a multiple of 4 KiB (default none). With them, a
+    /// sequential I/O begins exactly where the one before ended, whatever its size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub misaligned: Vec<Misaligned>,
 }
@@ -624,60 +628,59 @@ fn reuse_page() -> BlockSize {
     BlockSize::new(Bytes::new(64 << 10)).expect("a multiple of 512 B")
 }
 
-/// `io` of the I/Os that are not sequential come back to what was last touched while different
-/// data of the size `within` was touched since, and not within the entry before.
+/// A share `io` of the I/Os that are not sequential goes to data that was last touched before an
+/// amount `within` of other data was touched, but not within the amount of the entry before.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Again {
     /// Share of the I/Os that are not sequential.
     pub io: Ratio,
-    /// Size of the data touched last, as a share of the disk; larger than the entry before.
+    /// Amount of data touched since, as a share of the disk; larger than in the entry before.
     pub within: Ratio,
 }
 
-/// `io` of the places that are not sequential begin `by` behind a multiple of 4 KiB: always the
-/// same place for the same page, so that what comes back to data comes back to all of it.
+/// A share `io` of the places that are not sequential begins `by` bytes behind a multiple of 4 KiB:
+/// always the same offset for the same page, so that later accesses to the data reach all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Misaligned {
     /// Share of the places.
     pub io: Ratio,
-    /// 512 B to 3.5 KiB, a multiple of 512 B.
+    /// Offset of 512 B to 3.5 KiB, a multiple of 512 B.
     pub by: BlockSize,
 }
 
-/// A part of the disk.
+/// A part of the disk, for another distribution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Within {
-    /// Where it begins.
+    /// Begin of the part.
     pub start: Ratio,
-    /// How long it is; start and length together at most 100 %.
+    /// Length of the part; start and length together are at most 100 %.
     pub length: Ratio,
-    /// The distribution inside.
+    /// Distribution inside the part.
     pub address: Address,
 }
 
-/// One unit of work and how it is normalised.
+/// Unit of work, and its normalisation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Metric {
-    /// Printed after the number: `"orders/min"`, `"users"`, `"MiB/s"`.
+    /// Unit, printed after the number: `"orders/min"`, `"users"`, `"MiB/s"`.
     pub unit: String,
-    /// What is counted.
+    /// Kind of counted work.
     pub count: Counted,
-    /// Only these actions, or (for I/O) only these kinds; all, if absent.
+    /// Counts only these actions, or (for I/O) only these kinds; if absent, all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<Vec<String>>,
-    /// Per this time (default 1 s).
+    /// Time that the count is for (default 1 s).
     #[serde(default = "second")]
     pub per: Nanos,
-    /// The count is divided by this (default 1): 0.5 for "users of 0.5 IOPS each",
-    /// 1048576 for MiB.
+    /// Divisor of the count (default 1): 0.5 for "users of 0.5 IOPS each", 1048576 for MiB.
     #[serde(default = "weight_one")]
     pub divide_by: f64,
-    /// The value that counts as one tile's worth, in `unit`; if absent, what the workload
-    /// reaches on ideal storage (zero service time, in virtual time).
+    /// Value that counts as one tile's worth, in `unit`; if absent, that of the workload on ideal
+    /// storage (zero service time, in virtual time).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<f64>,
 }
@@ -686,34 +689,35 @@ fn second() -> Nanos {
     Nanos::SECOND
 }
 
-/// What a metric counts. `none`: the workload is load only and has no part in the score.
+/// Kind of work that a metric counts. `none`: the workload only makes load, and has no part in the
+/// score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
-    /// Finished actions.
+    /// Number of finished actions.
     Actions,
-    /// Finished I/Os.
+    /// Number of finished I/Os.
     Io,
-    /// Bytes moved.
+    /// Bytes that were moved.
     Bytes,
     /// Nothing (a standby server).
     None,
 }
 
-/// A quality-of-service limit: exactly one of `action`, `io` and `call`, exactly one statistic.
+/// A quality-of-service limit: exactly one of `action`, `io` and `call`, and exactly one statistic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limit {
-    /// An action's response time (from its intended start).
+    /// Name of an action; its response time (from its intended start) is limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// A kind of I/O, by service time (submitted to done).
+    /// Name of a kind of I/O; its service time (from submission to completion) is limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io: Option<String>,
-    /// A kind of call, by service time (made to answered).
+    /// Name of a kind of call; its service time (from the call to its answer) is limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// Percentile held against `limit`, above 0 and below 100.
+    /// Percentile that `limit` applies to, above 0 and below 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percentile: Option<f64>,
     /// Limit for the percentile.
@@ -722,9 +726,9 @@ pub struct Limit {
     /// Limit for the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<Nanos>,
-    /// Limit for the maximum, which is told and never decides.
+    /// Limit for the maximum, which is reported and never decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Nanos>,
-    /// Where the limit comes from.
+    /// Source of the limit.
     pub source: String,
 }

@@ -1,229 +1,229 @@
-//! What goes wrong with real machines.
+//! Errors of real virtual machines.
 
 use std::io;
 use std::time::Duration;
 
 use crate::image::ImageError;
 
-/// Why something with a machine did not go as it must.
+/// Error of an operation on a virtual machine.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
-    /// No program, or none that answers.
+    /// The program is missing, or does not answer.
     #[error("{program} cannot be run: {source}")]
     Program {
         /// The path or name that was tried.
         program: String,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// It said something else than its version.
+    /// The program printed no version.
     #[error("{program} is no QEMU that tells its version: \"{said}\"")]
     NoVersion {
-        /// The path or name.
+        /// Path or name of the program.
         program: String,
         /// The first line it printed.
         said: String,
     },
-    /// A version that is known to corrupt what it moves, or too old to be known.
+    /// The version is known to corrupt a guest that it moves, or too old to be known.
     #[error(
         "QEMU {version} {why}; {works} or later works (the guide on operations on real machines says \
          where to get it)"
     )]
     Version {
-        /// What there is.
+        /// Version that was found.
         version: String,
-        /// What is wrong with it.
+        /// Problem of the version.
         why: &'static str,
-        /// The first version that does.
+        /// First version without the problem.
         works: &'static str,
     },
-    /// The guest's image is not as it was built.
+    /// The guest's image differs from what was built.
     #[error(transparent)]
     Image(#[from] ImageError),
-    /// The private directory.
+    /// Error of the private directory.
     #[error("cannot {attempt} {path}: {source}")]
     Home {
-        /// What was tried.
+        /// Attempted operation, as a verb.
         attempt: &'static str,
-        /// On what.
+        /// Path of the file or directory.
         path: String,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// A machine's process has ended.
+    /// The process of the virtual machine has ended.
     #[error("machine {machine} has ended ({status}){}", last_words(.said))]
     Ended {
-        /// Which.
+        /// Name of the virtual machine.
         machine: String,
-        /// How.
+        /// Exit status, in words.
         status: String,
-        /// The last that it printed.
+        /// Last line that the process printed.
         said: String,
     },
-    /// QMP was not answered in time.
+    /// QMP did not answer in time.
     #[error("machine {machine} did not answer `{command}` within {within:?}")]
     Silent {
-        /// Which.
+        /// Name of the virtual machine.
         machine: String,
-        /// The command, or what was waited for.
+        /// Command, or the awaited event.
         command: String,
-        /// For how long.
+        /// Time limit of the wait.
         within: Duration,
     },
     /// QMP answered with an error.
     #[error("machine {machine} refused `{command}`: {said}")]
     Refused {
-        /// Which.
+        /// Name of the virtual machine.
         machine: String,
-        /// The command.
+        /// Command that was sent.
         command: String,
-        /// QEMU's words.
+        /// Message of QEMU.
         said: String,
     },
-    /// Something else than QMP came.
+    /// The connection carried something other than QMP.
     #[error("machine {machine} answered `{command}` with what is no answer to it")]
     Garbage {
-        /// Which.
+        /// Name of the virtual machine.
         machine: String,
-        /// The command.
+        /// Command that was sent.
         command: String,
     },
-    /// A job or a migration ended otherwise than well.
+    /// A job or a migration ended with an error.
     #[error("{what} of machine {machine} ended: {said}")]
     NotDone {
-        /// Which.
+        /// Name of the virtual machine.
         machine: String,
-        /// The job.
+        /// Kind of the job.
         what: &'static str,
-        /// QEMU's words.
+        /// Message of QEMU.
         said: String,
     },
-    /// It took longer than is waited for.
+    /// An operation exceeded its time limit.
     #[error("{what} of machine {machine} was not over within {within:?}")]
     TooLong {
-        /// Which.
+        /// Name of the virtual machine.
         machine: String,
-        /// What was waited for.
+        /// Description of the awaited event.
         what: &'static str,
-        /// For how long.
+        /// Time limit of the wait.
         within: Duration,
     },
-    /// The guest is silent.
+    /// The guest gives no sign of life.
     #[error("the guest of machine {machine} gave no {what} within {within:?}{}", last_words(.said))]
     NoBeat {
-        /// Which.
+        /// Name of the virtual machine.
         machine: String,
-        /// What was waited for.
+        /// Description of the awaited event.
         what: &'static str,
-        /// For how long.
+        /// Time limit of the wait.
         within: Duration,
-        /// The last that its kernel printed.
+        /// Last line of the guest's kernel.
         said: String,
     },
-    /// The guest or the host found something else than must be there.
+    /// The guest or the host found wrong content.
     #[error("the guest of machine {machine} is damaged: {what}")]
     Damaged {
-        /// Which.
+        /// Name of the virtual machine.
         machine: String,
-        /// What does not agree.
+        /// Content that differs.
         what: String,
     },
-    /// Reading a disk to compare it.
+    /// Error of reading a disk for a comparison.
     #[error("reading disk {disk} to compare it: {source}")]
     Disk {
-        /// Its name.
+        /// Name of the disk.
         disk: String,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// No disk is left for what is to be made.
+    /// No disk is left for a new virtual machine.
     #[error("{needed} disks are needed and {free} are free")]
     NoDisk {
-        /// How many the operation makes.
+        /// Number of disks that the operation needs.
         needed: usize,
-        /// How many there are.
+        /// Number of free disks.
         free: usize,
     },
-    /// This way of carrying operations out has no such operation, or not with these parameters.
+    /// This implementation does not support the operation, or not with these parameters.
     #[error("{0}")]
     Unsupported(String),
-    /// A machine of the user's that is not there by its exact name.
+    /// No virtual machine of the user has this exact name.
     #[error("there is no machine \"{machine}\" at {at}{alike}")]
     Missing {
-        /// Which.
+        /// Name of the virtual machine.
         machine: String,
-        /// Where it was looked for.
+        /// Place that was searched.
         at: String,
-        /// What there is instead, in words; or nothing.
+        /// Similar names, in words; may be empty.
         alike: String,
     },
-    /// A workload whose operations are for a machine of the user's, and none is left for it.
+    /// A workload's operations need a virtual machine of the user, and none is left.
     #[error(
         "workload \"{workload}\" carries operations out on a machine of yours, and none is named for it ({named} named)"
     )]
     Unnamed {
-        /// Which.
+        /// Name of the workload.
         workload: String,
-        /// How many machines are named.
+        /// Number of named virtual machines.
         named: usize,
     },
-    /// A machine that is named for nothing.
+    /// A named virtual machine is not needed.
     #[error(
         "machine {machine} is named, and no workload is left that takes it ({takers} take one)"
     )]
     Unused {
-        /// Which.
+        /// Name of the virtual machine.
         machine: String,
-        /// How many workloads take a machine.
+        /// Number of workloads that use a virtual machine.
         takers: usize,
     },
-    /// A plan file names what only whoever runs it may name.
+    /// A plan file names something that only the command line may name.
     #[error("the machine {machine}: a plan cannot name {what}")]
     Plan {
-        /// As it was named.
+        /// Virtual machine as it was named.
         machine: String,
-        /// What it names.
+        /// Kind of the forbidden setting.
         what: &'static str,
     },
-    /// It is there, and not as it must be.
+    /// The virtual machine exists, but its state is wrong.
     #[error("machine {machine} is \"{seen}\", and must be \"{wanted}\"")]
     State {
-        /// Which.
+        /// Name of the virtual machine.
         machine: String,
-        /// As it is.
+        /// State that was found.
         seen: String,
-        /// As it must be.
+        /// State that is needed.
         wanted: &'static str,
     },
-    /// Something would have been removed that was not made here.
+    /// An object that was not made here would have been removed.
     #[error("{what} was not made by Tilemark, and stays")]
     NotOurs {
-        /// What.
+        /// Name of the object.
         what: String,
     },
-    /// A platform that does not answer, or not as it should.
+    /// A platform does not answer, or not correctly.
     #[error("asking {at} for `{command}` of machine {machine}: {source}")]
     Remote {
-        /// Which.
+        /// Name of the virtual machine.
         machine: String,
-        /// Where.
+        /// Address of the platform.
         at: String,
-        /// What was asked.
+        /// Request that was sent.
         command: String,
-        /// Why there is no answer.
+        /// Reason of the failure.
         #[source]
         source: http_client::RemoteError,
     },
-    /// Whoever asked for it gave it up.
+    /// The caller stopped the operation.
     #[error("it was stopped")]
     Stopped,
 }
 
 impl VmError {
-    /// What helps.
+    /// Advice on what helps.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Image(error) => Some(error.hint()),

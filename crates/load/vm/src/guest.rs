@@ -1,39 +1,39 @@
-//! What the guest says (`scripts/vm-guest-src/init.c`), and what it must say: both sides compute memory
-//! and disk from a seed and from how often they were rewritten, so neither has to be believed.
+//! Output of the guest (`scripts/vm-guest-src/init.c`), and the expected values. Both sides compute
+//! memory and disk from a seed and the number of rewrites, so neither must trust the other.
 
 use std::time::Instant;
 
-/// Bytes of a page and of a stamped block.
+/// Size of a page and of a stamped block, in bytes.
 pub const PAGE: usize = 4096;
 const WORDS: usize = PAGE / 8;
 /// 2^64 divided by the golden ratio, as in splitmix64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What a guest does while it runs.
+/// Activity of a running guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
-    /// What all of its content is made from.
+    /// Seed of all content.
     pub seed: u64,
-    /// Pages of 4 KiB that it fills once.
+    /// Number of pages of 4 KiB that are filled once.
     pub still_pages: u64,
-    /// Pages that it rewrites one after another.
+    /// Number of pages that are rewritten one after another.
     pub dirty_pages: u64,
-    /// How many of them in a second.
+    /// Number of pages rewritten per second.
     pub pages_s: u64,
-    /// Blocks of 4 KiB of its disk's last quarter that it rewrites in a second.
+    /// Number of 4 KiB blocks in the last quarter of its disk rewritten per second.
     pub blocks_s: u64,
 }
 
 impl Default for Work {
-    /// 8 MiB rewritten at 8 MiB/s, which the facts on emulated moves were found with, beside 4 MiB
-    /// that stay; 50 blocks/s is our choice.
+    /// 8 MiB rewritten at 8 MiB/s, as in the experiments on emulated moves, beside 4 MiB that stay;
+    /// 50 blocks/s is our choice.
     fn default() -> Self {
         Self { seed: 1, still_pages: 1024, dirty_pages: 2048, pages_s: 2048, blocks_s: 50 }
     }
 }
 
 impl Work {
-    /// The kernel's command line.
+    /// Command line of the guest's kernel.
     pub(crate) fn command_line(&self, alone_seconds: u32) -> String {
         let Self { seed, still_pages, dirty_pages, pages_s, blocks_s } = self;
         format!(
@@ -46,20 +46,20 @@ impl Work {
 /// A sign of life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beat {
-    /// Counts from 1, for as long as the guest lives.
+    /// Number of the beat, from 1, for as long as the guest lives.
     pub number: u64,
-    /// Pages rewritten until then.
+    /// Number of pages rewritten until then.
     pub pages: u64,
-    /// Blocks rewritten until then.
+    /// Number of blocks rewritten until then.
     pub blocks: u64,
-    /// When it came here.
+    /// Time of arrival on the host.
     pub came: Instant,
 }
 
-/// What a guest saw when it looked at everything.
+/// Results of a guest's check of all its memory and disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Seen {
-    /// Which look it was.
+    /// Number of the check.
     pub id: u64,
     /// Digest of the pages that stay.
     pub still: u64,
@@ -69,19 +69,19 @@ pub struct Seen {
     pub disk: u64,
     /// Digest of its last quarter.
     pub stamped: u64,
-    /// Pages that do not hold what they must.
+    /// Number of pages with wrong content.
     pub lost_pages: u64,
-    /// Blocks that do not.
+    /// Number of blocks with wrong content.
     pub lost_blocks: u64,
-    /// Pages rewritten until then.
+    /// Number of pages rewritten until then.
     pub pages: u64,
-    /// Blocks rewritten until then.
+    /// Number of blocks rewritten until then.
     pub blocks: u64,
-    /// Reads and writes of the disk that failed.
+    /// Number of reads and writes of the disk that failed.
     pub errors: u64,
 }
 
-/// One line from a guest.
+/// A line from a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line {
     Ready,
@@ -91,7 +91,7 @@ pub(crate) enum Line {
 }
 
 impl Line {
-    /// Reads a line, without its end; one whose sum is wrong is none.
+    /// Parses a line without its end; `None` if its checksum is wrong.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let (text, sum) = std::str::from_utf8(line).ok()?.rsplit_once(" *")?;
         if u32::from_str_radix(sum, 16).ok()? != fnv(text.as_bytes()) {
@@ -143,12 +143,12 @@ const fn mix(z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A digest of words one after another: it tells damage, it withstands nobody.
+/// Digest of consecutive words. It detects damage, but not attacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Digest(u64);
 
 impl Digest {
-    /// Of nothing yet.
+    /// Makes an empty digest.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -164,35 +164,35 @@ impl Digest {
         words.iter().for_each(|word| self.word(u64::from_le_bytes(*word)));
     }
 
-    /// Adds a page or block as it was written for the `written`-th time.
+    /// Adds a page or block with the content of its `written`-th write.
     fn page(&mut self, first: u64) {
         (0..WORDS as u64).for_each(|at| self.word(first.wrapping_add(at.wrapping_mul(STEP))));
     }
 
-    /// The digest.
+    /// Value of the digest.
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
-/// The first word of page or block `index` of a kind, as it is written for the `written`-th time.
+/// First word of page or block `index` of a kind, at its `written`-th write.
 const fn first_word(seed: u64, kind: u64, index: u64, written: u64) -> u64 {
     mix(mix(seed ^ (kind << 56) ^ index) ^ (written << 16))
 }
 
-/// How often the `index`-th of `count` was written after `done` writes, one after another.
+/// Number of writes to the `index`-th of `count` objects after `done` consecutive writes.
 fn written(done: u64, count: u64, index: u64) -> u64 {
     (done + count).saturating_sub(1 + index).checked_div(count).unwrap_or(0)
 }
 
-/// What the pages that stay must be.
+/// Expected digest of the pages that stay.
 pub(crate) fn still(work: &Work) -> u64 {
     let mut digest = Digest::new(work.seed);
     (0..work.still_pages).for_each(|page| digest.page(first_word(work.seed, 1, page, 0)));
     digest.get()
 }
 
-/// What the pages that are rewritten must be after so many.
+/// Expected digest of the rewritten pages after that many rewrites.
 pub(crate) fn dirty(work: &Work, pages: u64) -> u64 {
     let mut digest = Digest::new(work.seed);
     for page in 0..work.dirty_pages {
@@ -202,8 +202,8 @@ pub(crate) fn dirty(work: &Work, pages: u64) -> u64 {
     digest.get()
 }
 
-/// Whether block `index` of `count` stamped ones holds what it must after so many writes; true where it
-/// was not written yet.
+/// True if block `index` of `count` stamped ones has the content after that many writes; also true
+/// if it was not written yet.
 pub(crate) fn holds(seed: u64, block: &[u8], (index, count): (u64, u64), blocks: u64) -> bool {
     let times = written(blocks, count, index);
     let first = first_word(seed, 3, index, times);
@@ -212,7 +212,7 @@ pub(crate) fn holds(seed: u64, block: &[u8], (index, count): (u64, u64), blocks:
     times == 0 || words.iter().enumerate().all(|(at, own)| u64::from_le_bytes(*own) == word(at))
 }
 
-/// The first byte of the stamped quarter of a disk, and how many blocks it has.
+/// Offset of the stamped quarter of a disk, and its number of blocks.
 pub(crate) const fn stamped(disk_bytes: u64) -> (u64, u64) {
     let all = disk_bytes / PAGE as u64;
     let count = all / 4;
@@ -223,7 +223,7 @@ pub(crate) const fn stamped(disk_bytes: u64) -> (u64, u64) {
 mod tests {
     use super::*;
 
-    /// What the guest printed when it was booted by hand with seed 7 and 100 rewritten pages.
+    /// Output of a guest that was booted by hand with seed 7 and 100 rewritten pages.
     #[test]
     fn a_line_is_read_only_with_the_sum_of_what_is_before_it() {
         let line = b"beat 2 at=4075 pages=101 blocks=6 errors=0 *fa3953bb";
@@ -236,7 +236,8 @@ mod tests {
         assert_eq!(Line::parse(b""), None);
     }
 
-    /// Digests the guest printed of 1,024 still and 2,048 dirty pages, none rewritten, seed 7.
+    /// Digests that the guest printed for 1,024 still and 2,048 dirty pages, none rewritten, seed
+    /// 7.
     #[test]
     fn both_sides_compute_the_same_memory() {
         let work = Work { seed: 7, ..Work::default() };

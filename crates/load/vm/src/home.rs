@@ -1,5 +1,5 @@
-//! The private directory of one set of machines: their sockets, and the mark by which everything of
-//! them is found again.
+//! Private directory of a set of virtual machines: their sockets, and the mark by which everything
+//! of them is found again.
 //!
 //! It is `/tmp/tilemark-vm-<16 hex digits>`, open to nobody else, whatever `TMPDIR` says: whoever cleans
 //! up must look in the same place, and the path of a socket has 107 bytes at most (unix(7)). Its marker
@@ -20,16 +20,16 @@ use units::Bytes;
 
 use crate::VmError;
 
-/// Holds the name of its directory in every process of ours.
+/// Environment variable with the name of the directory, in every process of ours.
 pub const VARIABLE: &str = "TILEMARK_VM";
 
 const PARENT: &str = "/tmp";
 const PREFIX: &str = "tilemark-vm-";
 const MARKER: &str = "owner.json";
-/// A directory without a marker is in the making until it is so old.
+/// Age from which a directory without a marker is a leftover and not just being made.
 const UNMARKED_SECONDS: u64 = 60;
 
-/// A private directory. Dropping it ends every process that carries its name and removes it.
+/// A private directory. Dropping it ends every process that carries its name, and removes it.
 #[derive(Debug)]
 pub struct Home {
     path: PathBuf,
@@ -38,10 +38,10 @@ pub struct Home {
 }
 
 impl Home {
-    /// Makes one, for the run of this id.
+    /// Makes a directory for the run of this identifier.
     ///
     /// # Errors
-    /// When it cannot be made or marked.
+    /// The directory cannot be made or marked.
     pub fn make(run_id: &str) -> Result<Self, VmError> {
         let failed = |attempt, path: &Path| {
             let path = path.display().to_string();
@@ -61,12 +61,12 @@ impl Home {
         Ok(home)
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What its processes carry in [`VARIABLE`].
+    /// Value of [`VARIABLE`] in its processes.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -86,21 +86,22 @@ fn random() -> io::Result<u64> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// What was found of a run that has ended.
+/// Leftovers of a run that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Swept {
-    /// The private directory.
+    /// Path of the private directory.
     pub path: PathBuf,
-    /// The run it was made for; empty if it was killed before it could say.
+    /// Run that it was made for; empty if the run was killed before it wrote that.
     pub run_id: String,
-    /// Processes that were ended, or would be.
+    /// Number of processes that were ended, or would be.
     pub processes: usize,
-    /// Why the directory stays, if it does.
+    /// Reason why the directory stays, if it does.
     pub stays: Option<String>,
 }
 
-/// Ends the machines of runs that have ended without doing so, and removes their directories; with
-/// `is_real` false it only looks. Of this user alone: others' directories cannot be entered.
+/// Ends the virtual machines of runs that ended without doing so, and removes their directories;
+/// with `is_real` false it only lists them. Only for this user: directories of others cannot be
+/// entered.
 pub fn sweep(is_real: bool) -> Vec<Swept> {
     let Ok(found) = fs::read_dir(PARENT) else { return Vec::new() };
     let names = found.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -124,7 +125,7 @@ fn sweep_one(name: &str, is_real: bool) -> Option<Swept> {
     Some(Swept { path, run_id, processes, stays })
 }
 
-/// Whose it was; nothing while its owner lives.
+/// Run that the directory was made for; `None` while its owner lives.
 fn run_that_ended(path: &Path, status: &fs::Metadata) -> Option<String> {
     let Ok(mut file) = File::open(path.join(MARKER)) else {
         let old = status.modified().ok()?.elapsed().ok()? >= Duration::from_secs(UNMARKED_SECONDS);
@@ -137,8 +138,8 @@ fn run_that_ended(path: &Path, status: &fs::Metadata) -> Option<String> {
     (owned.state == OwnerState::Dead).then_some(owned.run_id)
 }
 
-/// Removes what is made in such a directory (sockets, and what machines printed), the marker last;
-/// why it stays if something else is in it.
+/// Removes the files of such a directory (sockets, and output of virtual machines), the marker
+/// last. The error has the reason if something else is in it.
 fn empty(path: &Path) -> io::Result<()> {
     let text = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
     let mut foreign = Vec::new();
@@ -164,16 +165,17 @@ fn empty(path: &Path) -> io::Result<()> {
     fs::remove_dir(path).map_err(text)
 }
 
-/// The processes that carry a directory's name.
+/// Processes that carry a directory's name.
 pub fn processes(name: &str) -> Vec<u32> {
     carriers(name).iter().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).collect()
 }
 
-/// Kills every process that carries a directory's name, and waits until they are gone. How many.
+/// Kills every process that carries a directory's name, and waits until they are gone. Returns
+/// their number.
 fn end_processes(name: &str) -> usize {
     let found = carriers(name);
     for pid in &found {
-        // Held first and looked at again: by now the number may be another's.
+        // The process is opened first and checked again, because its number may be reused by now.
         let Ok(held) = pidfd_open(*pid, PidfdFlags::empty()) else { continue };
         if carries(*pid, name) {
             let _ = pidfd_send_signal(&held, Signal::KILL);
@@ -192,7 +194,8 @@ fn carriers(name: &str) -> Vec<Pid> {
     numbers.filter_map(Pid::from_raw).filter(|pid| carries(*pid, name)).collect()
 }
 
-/// What a process was started with is what the kernel keeps; one that has ended has none.
+/// The kernel keeps the environment that a process was started with; a process that has ended has
+/// none.
 fn carries(pid: Pid, name: &str) -> bool {
     let wanted = format!("{VARIABLE}={name}");
     let path = format!("/proc/{}/environ", pid.as_raw_nonzero());
@@ -211,8 +214,8 @@ mod tests {
         let mut command = Command::new("sleep");
         command.arg("1000").env(VARIABLE, name).stdin(Stdio::null());
         let child = command.spawn().expect("sleep");
-        // A process is there a moment before its environment is, and is nobody's until then: on a busy
-        // machine one was not ended, and its test waited until it had slept.
+        // A process exists a moment before its environment does, and is not found until then. On a
+        // busy host one was not ended, and its test waited for the end of its sleep.
         let environment = format!("/proc/{}/environ", child.id());
         while fs::read(&environment).expect("its environment").is_empty() {
             std::thread::yield_now();
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_ends_its_processes_and_no_others_and_leaves_nothing() {
+    fn dropping_home_ends_its_processes_and_leaves_nothing() {
         let (home, other) =
             (Home::make("run-1").expect("made"), Home::make("run-2").expect("made"));
         let (mut own, mut foreign) = (sleeper(home.name()), sleeper(other.name()));
@@ -245,11 +248,11 @@ mod tests {
     }
 
     #[test]
-    fn of_a_run_that_was_killed_processes_and_directory_are_found_and_what_is_not_ours_stays() {
+    fn sweep_finds_leftovers_of_killed_runs_and_spares_others() {
         let home = Home::make("killed").expect("made");
         let (path, name) = (home.path().to_owned(), home.name().to_owned());
         let mut own = sleeper(&name);
-        // As if this process had been killed and its number were another's.
+        // As if this process had been killed and its number were reused.
         let text = fs::read_to_string(path.join(MARKER)).expect("the marker");
         let at = text.find("\"start_ticks\": ").expect("its start") + 15;
         fs::write(path.join(MARKER), format!("{}1{}", &text[..at], &text[at..])).expect("written");

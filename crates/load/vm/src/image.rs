@@ -1,5 +1,5 @@
-//! The guest's image: a kernel and its first files, built by `scripts/vm-guest`, read only if they are
-//! as they were built.
+//! Image of the guest: a kernel and its initial files, built by `scripts/vm-guest`, and used only
+//! if unchanged since.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// The files of one image.
+/// Files of an image.
 #[derive(Debug, Clone)]
 pub struct Image {
-    /// Where they are.
+    /// Directory of the files.
     pub directory: PathBuf,
-    /// The kernel.
+    /// Path of the kernel.
     pub kernel: PathBuf,
-    /// Its first files, with the program of the guest.
+    /// Path of the initial files, with the guest's program.
     pub initrd: PathBuf,
     /// Package and version of the kernel.
     pub about: String,
@@ -22,32 +22,32 @@ pub struct Image {
     pub sha256: String,
 }
 
-/// Why there is no image to use.
+/// Error of loading the image.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// It was not built, or cannot be read.
+    /// The image was not built, or cannot be read.
     #[error("reading {path} of the guest's image: {source}")]
     Missing {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// A file is not what was built.
+    /// A file differs from what was built.
     #[error("{path} of the guest's image has SHA-256 {has}, not {listed}")]
     Changed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its sum.
+        /// Checksum of the file.
         has: String,
-        /// What the list says; empty if it is not on it.
+        /// Checksum in the list; empty if the file is not listed.
         listed: String,
     },
 }
 
 impl ImageError {
-    /// Way out.
+    /// Advice on how to get an image.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Missing { .. } => "scripts/vm-guest builds it",
@@ -56,11 +56,11 @@ impl ImageError {
     }
 }
 
-/// No file of an image is larger; our choice.
+/// Largest file of an image; our choice.
 const FILE_MAX: u64 = 256 << 20;
 
 impl Image {
-    /// Where `scripts/vm-guest` puts it: `tilemark/vm` in the user's cache.
+    /// Directory in which `scripts/vm-guest` puts the image: `tilemark/vm` in the user's cache.
     pub fn usual_directory() -> PathBuf {
         let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
         let home = || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cache");
@@ -70,7 +70,7 @@ impl Image {
     /// Reads the image in a directory and compares every file with its sum.
     ///
     /// # Errors
-    /// If one is missing or was changed.
+    /// A file is missing or was changed.
     pub fn load(directory: &Path) -> Result<Self, ImageError> {
         let list = read(&directory.join("SHA256SUMS"))?;
         let text = String::from_utf8_lossy(&list);

@@ -1,14 +1,16 @@
 //! Infrastructure operations on real virtual machines: deployed, moved, saved and removed, with a time
 //! for each phase and a check after each.
 //!
-//! What it does: [`VmOperations`] is one way to carry them out, a file or a folder for each. `qemu`
-//! starts machines of its own on disks it is given, drives them over QMP, and asks a guest that knows
-//! what its memory and its disk must hold ([`guest`]) whether they still do.
+//! What it does: a [`VmOperations`] is one implementation of the operations, each in a file or
+//! folder. `qemu` starts virtual machines of its own on disks that it is given, drives them over
+//! QMP, and asks a guest that knows the expected content of its memory and disk ([`guest`]) for a
+//! check.
 //!
-//! `named` carries them out on machines of the user's, by what those run on.
+//! `named` carries operations out on the user's virtual machines, through their platform.
 //!
-//! What it refuses: believing "completed"; touching a machine that it neither started nor was given by its exact name; moving a running
-//! guest where QEMU is known to corrupt it; sockets that others may open; ending a process by its name.
+//! What it refuses: to trust "completed"; to touch a virtual machine that it neither started nor
+//! was given by its exact name; to move a running guest where QEMU is known to corrupt it; sockets
+//! that others may open; to end a process by its name.
 //!
 //! Invariants: an operation ends as a report or as a failure that names operation, phase and reason.
 //! A move that fails before its switch-over leaves its machine running where it was, or says that it

@@ -1,46 +1,46 @@
-//! What is carried out, in which phases, and what is told of it.
+//! Operations, their phases, and their reports.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::VmError;
 
-/// One infrastructure operation.
+/// An infrastructure operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// A new machine from the template, booted.
+    /// Make a virtual machine from the template, and boot it.
     Deploy(DeployKind),
-    /// A new layer under which the disk stays as it is, written to for a time, and merged again.
+    /// Add a layer above the disk, write to it for a time, and merge it again.
     Snapshot {
-        /// For how long the machine writes to the layer.
+        /// Time for which the virtual machine writes to the layer.
         keep: Duration,
     },
-    /// The disk of the running machine goes to other storage.
+    /// Move the disk of the running virtual machine to other storage.
     StorageMigration,
-    /// The running machine goes to another host process; its disk stays.
+    /// Move the running virtual machine to another host process; its disk stays.
     LiveMigration,
-    /// Machine and disk go, with nothing shared in between.
+    /// Move virtual machine and disk, with nothing shared between the two places.
     UnifiedMigration,
-    /// Machines from the template, all booted at once.
+    /// Make virtual machines from the template, and boot all at once.
     BootStorm {
-        /// How many, 1 to 64.
+        /// Number of virtual machines, 1 to 64.
         machines: u32,
     },
-    /// What was deployed goes.
+    /// Remove the deployed virtual machines.
     Destroy,
 }
 
-/// How a new machine gets its disk.
+/// Way in which a new virtual machine gets its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeployKind {
-    /// The whole template is copied.
+    /// Copy the whole template.
     Full,
-    /// Only what differs from the template is written (a qcow2 file with a backing file).
+    /// Write only the differences from the template (a qcow2 file with a backing file).
     Linked,
 }
 
 impl Operation {
-    /// Each operation once.
+    /// All operations, each once.
     pub const fn all(keep: Duration, machines: u32) -> [Self; 8] {
         [
             Self::Deploy(DeployKind::Full),
@@ -54,7 +54,7 @@ impl Operation {
         ]
     }
 
-    /// Its word, in results and on command lines.
+    /// Name of the operation, in results and on command lines.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Deploy(DeployKind::Full) => "deploy",
@@ -68,7 +68,7 @@ impl Operation {
         }
     }
 
-    /// Its phases, in their order.
+    /// Phases of the operation, in order.
     pub const fn phases(self) -> &'static [Phase] {
         use Phase::{Boot, Check, Copying, Create, Delete, Destroy, Keep, SwitchOver};
         match self {
@@ -81,7 +81,7 @@ impl Operation {
         }
     }
 
-    /// Whether it is done to a machine that runs before it begins.
+    /// True if the operation needs a running virtual machine before it begins.
     pub const fn needs_machine(self) -> bool {
         matches!(
             self,
@@ -92,7 +92,7 @@ impl Operation {
         )
     }
 
-    /// Disks it needs beside the template: for the machine, and for what is made.
+    /// Number of disks besides the template: for the virtual machine, and for what is made.
     pub const fn disks(self) -> usize {
         match self {
             Self::Deploy(_) | Self::LiveMigration | Self::Destroy => 1,
@@ -108,30 +108,30 @@ impl fmt::Display for Operation {
     }
 }
 
-/// A part of an operation with a time of its own. It ends when its end was seen, not when it
-/// was asked for.
+/// A phase of an operation with a time of its own. It ends when its end was observed, not when it
+/// was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Until all that can be copied while the machine runs is copied.
+    /// Until all data that can be copied from the running virtual machine is copied.
     Copying,
-    /// Until the machine runs from the copy.
+    /// Until the virtual machine runs from the copy.
     SwitchOver,
-    /// From the start of the machine to the first beat of its guest.
+    /// From the start of the virtual machine to the first beat of its guest.
     Boot,
-    /// Until the layer takes the writes.
+    /// Until writes go to the layer.
     Create,
-    /// While it does.
+    /// While writes go to the layer.
     Keep,
-    /// Until it is merged and gone.
+    /// Until the layer is merged and gone.
     Delete,
-    /// Until the guest has said that nothing was lost, and the host found the same.
+    /// Until the guest has reported that nothing was lost, and the host has found the same.
     Check,
     /// Until the process has ended.
     Destroy,
 }
 
 impl Phase {
-    /// Its word.
+    /// Name of the phase.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Copying => "copying",
@@ -152,58 +152,58 @@ impl fmt::Display for Phase {
     }
 }
 
-/// An operation that succeeded: its guest goes on and what it holds is what it must hold.
+/// A successful operation: its guest runs on, and its content is correct.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What was done.
+    /// Operation that was done.
     pub operation: Operation,
-    /// When it was asked for, RFC 3339.
+    /// Time of the request, RFC 3339.
     pub requested: String,
-    /// When each phase ended, after the request.
+    /// End of each phase, from the request.
     pub ended: Vec<(Phase, Duration)>,
-    /// How long the machine stood still: from QEMU's own time stamps where its processors were halted; where
-    /// only its disk was switched, how long that took, which it stood still at most.
+    /// Downtime of the virtual machine: from QEMU's own time stamps if its processors were halted;
+    /// if only its disk was switched, the duration of the switch, which is an upper bound.
     pub stood_still: Option<Duration>,
-    /// Bytes of disk and memory that were copied, where QEMU says so.
+    /// Bytes of disk and memory that were copied, if QEMU reports them.
     pub copied_bytes: u64,
-    /// What the check compared, in words.
+    /// Result of the check, in words.
     pub checked: String,
 }
 
-/// An operation that did not succeed.
+/// A failed operation.
 #[derive(Debug, thiserror::Error)]
 #[error("{operation}, {}: {reason}; {after}", phase_words(*.phase))]
 pub struct Failure {
-    /// What was asked for.
+    /// Operation that was requested.
     pub operation: Operation,
-    /// The phase it was in; none if it had not begun.
+    /// Phase of the failure; `None` if the operation had not begun.
     pub phase: Option<Phase>,
-    /// Why.
+    /// Reason of the failure.
     #[source]
     pub reason: Box<VmError>,
-    /// What became of the machine it was done to.
+    /// State of the virtual machine after the failure.
     pub after: After,
 }
 
-/// What became of a machine whose operation failed.
+/// State of a virtual machine after a failed operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum After {
-    /// There was none, or what had been made of it is gone again.
+    /// There was none, or everything that had been made of it is removed.
     Nothing,
-    /// It goes on where it was, and a check found it whole.
+    /// It runs in its old place, and a check found it undamaged.
     Whole,
-    /// It runs; what is in it was not looked at.
+    /// It runs; its content was not checked.
     Runs,
-    /// Nothing was done to it.
+    /// The operation did not touch it.
     Untouched,
-    /// Not all that was made could be taken back; `cleanup` tries it again.
+    /// Some objects could not be removed; `cleanup` tries again.
     Left {
-        /// What stays, and why.
+        /// Objects that stay, with reasons.
         what: String,
     },
-    /// It was given up, and another will take its place.
+    /// It was given up, and another one will take its place.
     Lost {
-        /// What became of the attempt to let it go on.
+        /// Result of the attempt to continue it.
         why: String,
     },
 }
@@ -228,12 +228,12 @@ fn phase_words(phase: Option<Phase>) -> String {
 }
 
 impl Report {
-    /// When a phase ended, after the request; nothing if it has no such phase.
+    /// End of a phase, from the request; `None` without such a phase.
     pub fn ended(&self, phase: Phase) -> Option<Duration> {
         self.ended.iter().find(|(own, _)| *own == phase).map(|(_, at)| *at)
     }
 
-    /// How long a phase took, from the end of the one before.
+    /// Duration of a phase, from the end of the one before.
     pub fn took(&self, phase: Phase) -> Option<Duration> {
         let at = self.ended.iter().position(|(own, _)| *own == phase)?;
         let before = at.checked_sub(1).map_or(Duration::ZERO, |before| self.ended[before].1);
@@ -241,39 +241,42 @@ impl Report {
     }
 }
 
-/// Who looks at an operation under way.
+/// Observer of an operation under way.
 pub trait Watch {
-    /// A phase has ended.
+    /// Called when a phase has ended.
     fn ended(&mut self, _phase: Phase) {}
 
-    /// Whether to give it up: it then fails, and what it was done to is made whole.
+    /// True if the operation is to be stopped: it then fails, and its virtual machine is restored.
     fn is_stopped(&self) -> bool {
         false
     }
 }
 
-/// Nobody looks.
+/// An observer that does nothing.
 impl Watch for () {}
 
-/// One way to carry operations out.
+/// An implementation of operations.
 pub trait VmOperations: Send {
-    /// What carries them out, with its version and what it runs guests with.
+    /// Description of the implementation, with its version and the accelerator of its guests.
     fn about(&self) -> String;
 
-    /// Sees to it that the operation can begin at once: a machine runs, if it needs one.
+    /// Prepares the operation so that it can begin at once, for example by booting a virtual
+    /// machine.
     ///
     /// # Errors
-    /// When it cannot, or this way cannot carry it out at all.
+    /// The preparation fails, or this implementation does not support the operation.
     fn prepare(&mut self, operation: Operation) -> Result<(), Failure>;
 
-    /// Carries one out, and checks what came of it. Each of its phases is told to `watch` as it ends.
+    /// Carries an operation out, and checks its result. Each phase is reported to `watch` as it
+    /// ends.
     ///
     /// # Errors
-    /// When it did not succeed, with the phase, the reason and what became of the machine.
+    /// The operation failed; the failure has the phase, the reason and the state of the virtual
+    /// machine.
     fn perform(&mut self, operation: Operation, watch: &mut dyn Watch) -> Result<Report, Failure>;
 }
 
-/// The phases of an operation as they end.
+/// Phases of an operation as they end.
 pub(crate) struct Clock<'a> {
     operation: Operation,
     requested: String,
@@ -288,14 +291,14 @@ impl<'a> Clock<'a> {
         Self { operation, requested, began: Instant::now(), ended: Vec::new(), watch }
     }
 
-    /// The next phase has ended now.
+    /// Ends the current phase.
     pub fn end(&mut self, phase: Phase) {
         debug_assert_eq!(self.phase(), Some(phase), "{}", self.operation);
         self.ended.push((phase, self.began.elapsed()));
         self.watch.ended(phase);
     }
 
-    /// The phase that it is in; nothing once all have ended.
+    /// Current phase; `None` once all have ended.
     pub fn phase(&self) -> Option<Phase> {
         self.operation.phases().get(self.ended.len()).copied()
     }
@@ -304,7 +307,7 @@ impl<'a> Clock<'a> {
         self.operation
     }
 
-    /// An error once it is to be given up.
+    /// Returns an error once the operation is to be stopped.
     pub fn go_on(&self) -> Result<(), VmError> {
         if self.watch.is_stopped() { Err(VmError::Stopped) } else { Ok(()) }
     }
@@ -316,7 +319,7 @@ impl<'a> Clock<'a> {
     }
 }
 
-/// What is known of an operation that succeeded, beside its times.
+/// Results of a successful operation, besides its times.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     pub stood_still: Option<Duration>,

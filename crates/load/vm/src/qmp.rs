@@ -1,6 +1,6 @@
 //! QMP: lines of JSON over a socket, one answer to each command, and events in between (QEMU's
-//! `docs/interop/qmp-spec.rst`). A library with types for one version's schema would refuse what
-//! another version says; here everything is a `Value`, and what is not understood is passed over.
+//! `docs/interop/qmp-spec.rst`). A library with types for one version's schema would refuse
+//! messages of other versions. Here everything is a `Value`, and unknown fields are ignored.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -12,36 +12,36 @@ use serde_json::{Value, json};
 
 use crate::VmError;
 
-/// Longest line; QEMU's own answers to what is asked here have a few KiB.
+/// Longest line, in bytes; QEMU's answers to the commands here have a few KiB.
 const LINE_MAX: usize = 4 << 20;
-/// Events kept while nobody waits for them; the oldest go first.
+/// Most events that are kept; the oldest are dropped first.
 const EVENTS_MAX: usize = 1024;
-/// How long a read waits before others are looked at.
+/// Longest time of one read, after which other conditions are checked.
 const READ_WAIT: Duration = Duration::from_millis(20);
 
-/// Something that QEMU said of its own accord.
+/// An event of QEMU.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     pub name: String,
     pub data: Value,
-    /// QEMU's clock, which all machines of a host share.
+    /// Time by QEMU's clock, which all processes of a host share.
     pub at: Duration,
 }
 
-/// A connection to one machine's monitor.
+/// Connection to one monitor.
 #[derive(Debug)]
 pub(crate) struct Qmp {
     machine: String,
     stream: UnixStream,
     received: Vec<u8>,
     events: VecDeque<Event>,
-    /// How long an answer may take.
+    /// Time limit of an answer.
     within: Duration,
     asked: u64,
 }
 
 impl Qmp {
-    /// Connects to a socket that is there or comes to be while `is_alive`, and says hello.
+    /// Connects to a socket that exists, or appears while `is_alive` succeeds, and negotiates.
     pub fn connect(
         path: &Path,
         machine: &str,
@@ -72,7 +72,7 @@ impl Qmp {
         Ok(own)
     }
 
-    /// Gives a command and waits for its answer. Events that come meanwhile are kept.
+    /// Sends a command and waits for its answer. Events that come meanwhile are kept.
     pub fn ask(&mut self, command: &str, arguments: &Value) -> Result<Value, VmError> {
         self.asked += 1;
         let id = self.asked;
@@ -91,7 +91,7 @@ impl Qmp {
             } else if answer.get("id") == Some(&json!(id)) {
                 return self.answer(command, &answer);
             }
-            // An answer to an earlier command that was waited for in vain.
+            // An answer to an earlier command that had timed out.
         }
     }
 
@@ -105,8 +105,8 @@ impl Qmp {
         }
     }
 
-    /// The first kept event that is wanted, or the next that comes until `until`; none by then. Those
-    /// before it stay.
+    /// First wanted event among the kept ones and those that come until `until`; `None` by then.
+    /// Other events are kept.
     pub fn event(
         &mut self,
         until: Instant,
@@ -131,7 +131,7 @@ impl Qmp {
         }
     }
 
-    /// Forgets what was said until now.
+    /// Drops all kept events.
     pub fn forget_events(&mut self) {
         self.events.clear();
     }
@@ -159,7 +159,7 @@ impl Qmp {
         }
     }
 
-    /// The next line, if one comes soon.
+    /// Next line, if one comes soon.
     fn read_line(&mut self, command: &str) -> Result<Option<Value>, VmError> {
         let mut buffer = [0; 16 << 10];
         loop {
@@ -208,7 +208,7 @@ mod tests {
 
     const HELLO: &str = "{\"QMP\": {\"version\": {}}}\n{\"return\": {}, \"id\": 1}\n";
 
-    /// A monitor that says all this at once, whatever it is asked.
+    /// A monitor that sends this text at once, whatever the command is.
     fn monitor(says: &str, within: Duration) -> (Result<Qmp, VmError>, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().expect("a pair");
         theirs.write_all(says.as_bytes()).expect("said");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_from_events_and_from_answers_to_what_was_asked_before() {
+    fn answers_differ_from_events_and_from_late_answers() {
         let says = format!(
             "{HELLO}{{\"event\": \"STOP\", \"timestamp\": {{\"seconds\": 5, \"microseconds\": 7}}}}\n\
              {{\"return\": 1, \"id\": 1}}\n{{\"return\": 2, \"id\": 2}}\n\
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_monitor_that_hangs_closes_or_talks_nonsense_is_told_by_its_reason() {
+    fn monitor_that_hangs_closes_or_talks_nonsense_is_reported() {
         let (qmp, theirs) = monitor(HELLO, Duration::from_millis(60));
         let mut qmp = qmp.expect("hello");
         let silent = qmp.ask("query-status", &json!({})).expect_err("nobody answers");

@@ -1,9 +1,9 @@
-//! Machines as a service of this process: whoever asks for a phase of an operation gets a line when it
-//! has ended. The first phase begins the operation, which goes on by itself: an asker that comes late for
-//! a phase holds no machine up.
+//! Virtual machines as a service of this process: a client that asks for a phase of an operation
+//! gets a line when it has ended. The first phase starts the operation, which then runs by itself:
+//! a client that asks late for a phase delays nothing.
 //!
-//! A request is `OPERATION-PHASE`, an answer `done` or `failed`, a line each. Only a pair of sockets made
-//! here leads to it. An asker who hangs up while an operation is under way stops it.
+//! A request is `OPERATION-PHASE`, an answer `done` or `failed`, a line each. Only a socket pair
+//! made here leads to the service. A client that hangs up while an operation is under way stops it.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Write};
@@ -16,12 +16,12 @@ use rustix::net::{RecvFlags, recv};
 
 use crate::{Failure, Operation, Phase, Report, VmOperations, Watch};
 
-/// How long a wait lasts before the asker is looked at.
+/// Interval at which a waiting thread checks its client.
 const LOOK: Duration = Duration::from_millis(50);
-/// Longest request: an operation's and a phase's name.
+/// Longest request, in bytes: the names of an operation and a phase.
 const LINE_MAX: usize = 100;
 
-/// Machines, and a thread that carries out what is asked for. Dropping it ends both.
+/// Virtual machines, and a thread that carries out requests. Dropping it ends both.
 pub struct Service {
     shared: Arc<Shared>,
     worker: Mutex<Option<JoinHandle<()>>>,
@@ -30,7 +30,7 @@ pub struct Service {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    /// Nothing once it has ended.
+    /// Implementation of operations; `None` once the service has ended.
     machines: Mutex<Option<Box<dyn VmOperations>>>,
 }
 
@@ -50,17 +50,18 @@ struct Current {
     has_failed: bool,
 }
 
-/// A phase by the name under which it is asked for.
+/// A phase, by its name in requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// The operation.
+    /// Operation of the phase.
     pub operation: Operation,
-    /// Position of its phase.
+    /// Position of the phase in the operation.
     pub phase: usize,
 }
 
 impl Asked {
-    /// Reads `live-migration-copying`. A snapshot is kept for `keep`, a storm has `machines`.
+    /// Parses a name such as `live-migration-copying`. A snapshot is kept for `keep`, a boot storm
+    /// has `machines` VMs.
     pub fn parse(name: &str, keep: Duration, machines: u32) -> Option<Self> {
         let all = Operation::all(keep, machines);
         all.into_iter().find_map(|operation| {
@@ -78,10 +79,10 @@ impl fmt::Debug for Service {
 }
 
 impl Service {
-    /// Starts the thread. Nothing is asked for yet.
+    /// Starts the thread.
     ///
     /// # Errors
-    /// When there can be no thread.
+    /// The thread cannot be started.
     pub fn over(machines: Box<dyn VmOperations>) -> io::Result<Self> {
         let state = Mutex::new(State::default());
         let shared =
@@ -93,10 +94,11 @@ impl Service {
         Ok(Self { shared, worker: Mutex::new(Some(worker)) })
     }
 
-    /// Waits for what is under way, and sees to it that these operations can begin at once.
+    /// Waits for operations under way, and prepares these operations so that they can begin at
+    /// once.
     ///
     /// # Errors
-    /// When one cannot.
+    /// The preparation of an operation failed.
     pub fn prepare(&self, operations: &[Operation]) -> Result<(), Failure> {
         let mut machines = self.shared.machines();
         self.shared.state().is_stopped = false;
@@ -104,15 +106,15 @@ impl Service {
         operations.iter().try_for_each(|operation| machines.prepare(*operation))
     }
 
-    /// What carries the operations out.
+    /// Description of the implementation.
     pub fn about(&self) -> String {
         self.shared.machines().as_ref().map(|machines| machines.about()).unwrap_or_default()
     }
 
-    /// A connection of its own for whoever asks.
+    /// Makes a connection for a client.
     ///
     /// # Errors
-    /// When there can be none.
+    /// The connection cannot be made.
     pub fn connect(&self, keep: Duration, machines: u32) -> io::Result<UnixStream> {
         let (ours, theirs) = UnixStream::pair()?;
         let shared = Arc::clone(&self.shared);
@@ -121,14 +123,14 @@ impl Service {
         Ok(theirs)
     }
 
-    /// Everything that was carried out since this was asked last.
+    /// Results of all operations since the last call.
     pub fn take_told(&self) -> Vec<Result<Report, Failure>> {
         std::mem::take(&mut self.shared.state().told)
     }
 }
 
 impl Service {
-    /// Stops what is under way and ends the machines, whoever still has a connection.
+    /// Stops operations under way and ends the virtual machines, even if connections are open.
     pub fn end(&self) {
         let mut state = self.shared.state();
         (state.is_closing, state.is_stopped) = (true, true);
@@ -186,7 +188,7 @@ impl Shared {
         }
     }
 
-    /// Answers one asker until it hangs up.
+    /// Answers a client until it hangs up.
     fn answer(&self, stream: &UnixStream, keep: Duration, machines: u32) {
         let mut lines = BufReader::new(stream);
         loop {
@@ -204,12 +206,13 @@ impl Shared {
         }
     }
 
-    /// Begins an operation, or finds it under way, and waits for the phase. Whether it ended well.
+    /// Starts an operation, or finds it under way, and waits for the phase. Returns true if the
+    /// phase succeeded.
     fn carry_out(&self, asked: Asked, stream: &UnixStream) -> bool {
         let Asked { operation, phase } = asked;
         let mut state = self.state();
         if phase == 0 {
-            // One that failed may still be made whole again.
+            // A failed operation may still be recovering its virtual machine.
             while state.current.as_ref().is_some_and(|current| !current.is_over) {
                 match self.wait(state, stream) {
                     Some(next) => state = next,
@@ -243,7 +246,7 @@ impl Shared {
         }
     }
 
-    /// Waits a little; nothing if the asker has hung up, and then what is under way is stopped.
+    /// Waits briefly; `None` if the client has hung up, which stops the operation.
     fn wait<'a>(
         &'a self,
         state: MutexGuard<'a, State>,
@@ -261,7 +264,7 @@ impl Shared {
     }
 }
 
-/// The service looks at what is under way.
+/// Observer that updates the state of the service.
 struct Looked<'a>(&'a Shared);
 
 impl Watch for Looked<'_> {
@@ -285,7 +288,8 @@ mod tests {
 
     const KEEP: Duration = Duration::from_secs(1);
 
-    /// Ends every phase at once; storage migrations fail in their second, and live ones wait to be stopped.
+    /// Ends every phase at once; storage migrations fail in their second phase, and live ones wait
+    /// to be stopped.
     struct Scripted;
 
     impl VmOperations for Scripted {
@@ -343,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_answered_in_their_order_and_what_fails_stays_failed() {
+    fn phases_are_answered_in_order_and_failures_stay_failed() {
         let service = Service::over(Box::new(Scripted)).expect("a thread");
         let mut asker = BufReader::new(service.connect(KEEP, 1).expect("a pair"));
         let mut said = |name| ask(&mut asker, name);
@@ -365,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn an_asker_who_hangs_up_stops_what_is_under_way_and_the_next_may_begin() {
+    fn hangup_of_a_client_stops_the_operation_for_the_next_client() {
         let service = Service::over(Box::new(Scripted)).expect("a thread");
         let mut asker = BufReader::new(service.connect(KEEP, 1).expect("a pair"));
         assert_eq!(ask(&mut asker, "live-migration-copying"), "done");

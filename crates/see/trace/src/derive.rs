@@ -1,15 +1,16 @@
-//! What follows from the records before: I/Os outstanding, and whether one continues another.
+//! Fields that follow from earlier records: number of outstanding I/Os, and continuation of an
+//! earlier I/O.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::{Flags, IoRecord, Operation, Source, TraceError, TraceInfo};
 
-/// Ends remembered of a device. More in flight than this are counted as never begun; a record's
-/// count saturates far below.
+/// Most completion times that are kept per device. With more I/Os in flight, the others count as
+/// never begun; a record's count saturates far below.
 const IN_FLIGHT_MAX: usize = 1 << 20;
 
-/// Fills in what records can say about each other, in the order of issue.
+/// Fills in the fields that follow from earlier records, in the order of issue.
 ///
 /// * [`IoRecord::outstanding`], where it is not known yet and the trace has latencies: I/Os of the
 ///   same device that were issued before (or at the same moment, earlier in the trace) and end
@@ -26,19 +27,20 @@ pub struct Derive {
 
 #[derive(Debug, Clone, Default)]
 struct Device {
-    /// When I/Os in flight will end, the earliest first.
+    /// Completion times of the I/Os in flight, the earliest first.
     ends: BinaryHeap<Reverse<u64>>,
     /// First byte after the last read and the last write.
     next: [Option<u64>; 2],
 }
 
 impl Derive {
-    /// Begins with a trace's first record. Without latencies there is no count of outstanding I/Os.
+    /// Begins with a trace's first record. Without latencies, the number of outstanding I/Os is
+    /// unknown.
     pub fn new(info: &TraceInfo) -> Self {
         Self { has_latency: info.has_latency, devices: Vec::new() }
     }
 
-    /// The next records, in order of issue.
+    /// Processes the next records, in order of issue.
     pub fn apply(&mut self, records: &mut [IoRecord]) {
         for record in records {
             self.one(record);
@@ -86,7 +88,7 @@ impl Device {
     }
 }
 
-/// A source whose records know of each other.
+/// A source that fills in the fields that follow from earlier records.
 #[derive(Debug)]
 pub struct Derived<S> {
     source: S,
@@ -94,7 +96,7 @@ pub struct Derived<S> {
 }
 
 impl<S: Source> Derived<S> {
-    /// All records of `source`, which has not been read yet.
+    /// Wraps `source`, which has not been read yet.
     pub fn new(source: S) -> Self {
         Self { source, derive: None }
     }
@@ -107,7 +109,7 @@ impl<S: Source> Source for Derived<S> {
 
     fn read(&mut self, batch: &mut Vec<IoRecord>) -> Result<(), TraceError> {
         self.source.read(batch)?;
-        // Whether there are latencies may show with the first records.
+        // The first records may show that there are latencies.
         let info = self.source.info();
         self.derive.get_or_insert_with(|| Derive::new(info)).apply(batch);
         Ok(())

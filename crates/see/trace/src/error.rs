@@ -4,88 +4,88 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
-/// Why a trace cannot be read or written.
+/// Error of reading or writing a trace.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TraceError {
     /// The file or stream failed.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// No format fits, or the named one does not.
+    /// No format matches, or the named format does not.
     #[error("{}: {reason}", path.display())]
     Format {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What was expected and what was found.
+        /// Description of the expected and the found content.
         reason: String,
     },
-    /// No format fits its beginning, or several do.
+    /// No format matches the beginning, or several do.
     #[error("{}: {}", path.display(), unrecognised(fit, known))]
     Unrecognised {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Names of those that fit equally well.
+        /// Names of the formats that match equally well.
         fit: Vec<&'static str>,
-        /// Names of all.
+        /// Names of all formats.
         known: Vec<&'static str>,
     },
-    /// A file that is known, and is no trace that can be read.
+    /// A file of a known kind that is no readable trace.
     #[error("{}: this is {what}", path.display())]
     Foreign {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its kind.
+        /// Kind of the file.
         what: &'static str,
-        /// What to do instead.
+        /// Advice on what to do instead.
         hint: &'static str,
     },
     /// More bad lines than allowed.
     #[error("{}: {bad} bad lines, {allowed} allowed; the first: {first}", path.display())]
     TooManyBad {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// How many so far.
+        /// Number of bad lines so far.
         bad: u64,
-        /// The limit.
+        /// Largest number of bad lines.
         allowed: u64,
-        /// Where the first is, and why it is bad.
+        /// Place of the first bad line, and the reason.
         first: String,
     },
-    /// A Parquet file is damaged, or its library refused.
+    /// A Parquet file is damaged, or its library returned an error.
     #[error("{}: {source}", path.display())]
     Parquet {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the library said.
+        /// Error of the library.
         source: ParquetError,
     },
-    /// A new trace would overwrite something.
+    /// The path of a new trace is in use.
     #[error("{} exists, and is not overwritten", path.display())]
     Exists {
-        /// What is there.
+        /// Path of the new trace.
         path: PathBuf,
     },
-    /// A trace whose writing did not come to its end.
+    /// The writing of the trace did not come to its end.
     #[error("{} was not finished: whoever wrote it was stopped before its first part was complete", path.display())]
     Unfinished {
-        /// Its directory.
+        /// Path of its directory.
         path: PathBuf,
     },
     /// An earlier write failed.
     #[error("{} is not written on, because an earlier write failed", path.display())]
     Broken {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
     },
 }
 
 impl TraceError {
-    /// What to try next, if anything helps.
+    /// Advice on what to try next, if there is any.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
@@ -110,7 +110,8 @@ impl TraceError {
         move |source| Self::Io { path: untrusted::named(path), source }
     }
 
-    /// Unwraps what the Parquet library wrapped, so that a full disk is seen as one.
+    /// Converts an error of the Parquet library. An error of the system inside is unwrapped, so
+    /// that a full disk is recognised.
     pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Self {
         let path = untrusted::named(path);
         move |error| match error {

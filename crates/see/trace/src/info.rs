@@ -1,58 +1,58 @@
 use units::{Bytes, Nanos};
 
-/// What the times of a trace are.
+/// Kind of the times of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Clock {
-    /// Real times; the smallest step between two of them (1 s in some public traces, which
+    /// Real times, with the smallest step between two of them (1 s in some public traces, which
     /// says nothing about queueing).
     Real {
-        /// The clock's step.
+        /// Step of the clock.
         resolution: Nanos,
     },
-    /// No times: records are references in their order, and `issue` is their number.
+    /// No times: records are references in order, and `issue` is their number.
     Order,
 }
 
 /// A device or virtual disk of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Device {
-    /// As the source calls it.
+    /// Name of the device in the source.
     pub name: String,
-    /// Its size, where the source tells.
+    /// Size of the device, if the source has it.
     pub size: Option<Bytes>,
 }
 
-/// What a source could not use.
+/// Data that a source could not use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Losses {
     /// Lines or records that could not be understood.
     pub bad: u64,
-    /// The first few of them: where, and why.
+    /// The first few of them, with place and reason.
     pub examples: Vec<String>,
-    /// Events that the source itself says it lost before it wrote them.
+    /// Events that the source says it lost before it wrote them.
     pub dropped: u64,
-    /// Records further out of order than the sorting window, handed out late with the time of
-    /// the record before them.
+    /// Records further out of order than the sorting window, handed out late with the time of the
+    /// record before them.
     pub disordered: u64,
     /// Rows that are no I/O of their own (splits, remaps, queue events, comments), by design.
     pub skipped: u64,
 }
 
-/// What is known of a whole trace.
+/// Facts about a whole trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceInfo {
-    /// The format's name, as `--from` takes it.
+    /// Name of the format, as `--from` takes it.
     pub format: &'static str,
-    /// What its times are.
+    /// Kind of the times.
     pub clock: Clock,
-    /// The wall clock at time zero, in nanoseconds since 1970, where the source tells.
+    /// Wall clock at time zero, in nanoseconds since 1970, if the source has it.
     pub started_unix_ns: Option<i64>,
-    /// Whether records have latencies.
+    /// True if records have latencies.
     pub has_latency: bool,
-    /// Who sent the I/O; may grow while a source is read.
+    /// Names of the senders; the list may grow while a source is read.
     pub vms: Vec<String>,
-    /// Where it went; may grow while a source is read.
+    /// Devices; the list may grow while a source is read.
     pub devices: Vec<Device>,
-    /// What could not be used so far.
+    /// Data that could not be used so far.
     pub losses: Losses,
 }

@@ -1,14 +1,14 @@
 //! Observed I/O: one record for every source, its store, and readers of other tools' formats.
 //!
-//! What it does: defines [`IoRecord`] (one I/O as it was seen, of a live capture or of anyone's
-//! trace) and [`Source`] (records in order of issue, a batch at a time); reads and writes traces.
+//! What it does: defines [`IoRecord`] (one observed I/O, of a live capture or of any trace) and
+//! [`Source`] (records in order of issue, a batch at a time); reads and writes traces.
 //!
-//! What it refuses: judging or counting what the records mean (`analyze`'s), touching a device,
-//! holding a whole trace in memory.
+//! What it refuses: to judge or count what the records mean (that is `analyze`), to touch a device,
+//! and to hold a whole trace in memory.
 //!
-//! Invariants: a source hands out records in order of issue; whatever a source could not use
-//! (bad lines, dropped events, records too far out of order) is counted in [`Losses`] and never
-//! silently left out; times count from the first moment of the trace.
+//! Invariants: a source hands out records in order of issue. Data that a source could not use (bad
+//! lines, dropped events, records too far out of order) is counted in [`Losses`] and never silently
+//! left out. Times count from the begin of the trace.
 #![forbid(unsafe_code)]
 
 pub mod derive;

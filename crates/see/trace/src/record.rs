@@ -1,37 +1,37 @@
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// The position of a device in [`crate::TraceInfo::devices`].
+/// Position of a device in [`crate::TraceInfo::devices`].
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 pub struct DeviceIndex(pub u16);
 
-/// The position of a VM (or process, or control group: whoever sent the I/O) in
+/// Position of a VM (or process, or control group: the sender of the I/O) in
 /// [`crate::TraceInfo::vms`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct VmIndex(pub u16);
 
-/// What an I/O did.
+/// Operation of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
-    /// Moved bytes from the device.
+    /// Transfer from the device.
     Read,
-    /// Moved bytes to the device.
+    /// Transfer to the device.
     Write,
-    /// Made what was acknowledged durable; no address, no length.
+    /// Flush, which makes acknowledged writes durable; without address and length.
     Flush,
-    /// Told the device that a range is not needed any more; its length is not data moved.
+    /// Discard of a range that is not needed any more; its length is no transferred data.
     Discard,
 }
 
 impl Operation {
-    /// Whether data moved: only reads and writes have a size that counts as traffic.
+    /// True if data was transferred: only reads and writes have a size that counts as traffic.
     pub const fn moves_data(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
 
-    /// Its name in files and tables.
+    /// Name of the operation in files and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -47,13 +47,13 @@ impl Operation {
 pub struct Flags(u8);
 
 impl Flags {
-    /// None of them.
+    /// No property at all.
     pub const NONE: Self = Self(0);
     /// Durable before it is acknowledged (force unit access).
     pub const FUA: Self = Self(1);
     /// Preceded by a flush of the device's volatile cache.
     pub const PREFLUSH: Self = Self(1 << 1);
-    /// Somebody waits for it (`REQ_SYNC`).
+    /// Synchronous: a process waits for it (`REQ_SYNC`).
     pub const SYNC: Self = Self(1 << 2);
     /// Read ahead of need.
     pub const READAHEAD: Self = Self(1 << 3);
@@ -74,54 +74,54 @@ impl Flags {
         Self(bits)
     }
 
-    /// Whether all of `other` are set.
+    /// True if all of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These and `other`.
+    /// Flags with those of `other` added.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// These but not `other`.
+    /// Flags with those of `other` removed.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 }
 
-/// One I/O as it was seen: 64 bytes.
+/// An observed I/O: 64 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IoRecord {
-    /// When it was issued by whoever sent it, from the start of the trace.
+    /// Time of the issue by the sender, from the start of the trace.
     pub issue: Nanos,
-    /// Waiting before the device got it; none where the source does not tell.
+    /// Waiting time before the device got the I/O; `None` if the source does not have it.
     pub queue: Option<Nanos>,
-    /// From the device getting it to its end, or from issue to end where `queue` is none; none
-    /// where the source has no latencies.
+    /// Time from the device getting the I/O to its end, or from issue to end if `queue` is `None`;
+    /// `None` if the source has no latencies.
     pub device_time: Option<Nanos>,
-    /// First byte on the device.
+    /// Offset on the device, in bytes.
     pub offset: u64,
-    /// Bytes.
+    /// Length of the I/O, in bytes.
     pub length: u32,
-    /// I/Os of the same device that were issued and not ended when this one came, itself not
-    /// counted (vscsiStats counts it too, so its figure is one more); saturates at 65,535; none where
+    /// Number of I/Os of the same device that were issued and not ended when this one came, without
+    /// itself (vscsiStats counts it, so its figure is one more); saturates at 65,535; `None` if
     /// ends are unknown.
     pub outstanding: Option<u16>,
-    /// Who sent it.
+    /// Sender of the I/O.
     pub vm: VmIndex,
-    /// Where it went.
+    /// Device of the I/O.
     pub device: DeviceIndex,
-    /// What it did.
+    /// Operation of the I/O.
     pub operation: Operation,
-    /// What else is known of it.
+    /// Further properties of the I/O.
     pub flags: Flags,
 }
 
 impl IoRecord {
-    /// A record of which nothing optional is known.
+    /// Makes a record without optional fields.
     pub const fn new(issue: Nanos, operation: Operation, offset: u64, length: u32) -> Self {
         Self {
             issue,
@@ -137,13 +137,13 @@ impl IoRecord {
         }
     }
 
-    /// From issue to end as the sender felt it: waiting and device time.
+    /// Time from issue to end that the sender observes: waiting and device time.
     pub fn latency(&self) -> Option<Nanos> {
         let device_time = self.device_time?;
         Some(Nanos(device_time.0.saturating_add(self.queue.map_or(0, |queue| queue.0))))
     }
 
-    /// The first byte after it.
+    /// Offset of the first byte after the I/O.
     pub const fn end_offset(&self) -> u64 {
         self.offset.saturating_add(self.length as u64)
     }
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn latency_is_waiting_and_device_time_and_unknown_without_the_latter() {
+    fn latency_is_queue_and_device_time_or_unknown() {
         let mut record = IoRecord::new(Nanos(5), Operation::Read, 0, 4096);
         assert_eq!(record.latency(), None);
         record.queue = Some(Nanos(10));

@@ -1,18 +1,18 @@
 use crate::{IoRecord, TraceError, TraceInfo};
 
-/// Records a source hands out at a time: 4 MiB of them.
+/// Number of records per batch: 4 MiB of them.
 pub const BATCH: usize = 65_536;
 
 /// A trace being read.
 pub trait Source: Send {
-    /// What is known of the trace so far; complete once [`Source::read`] has returned nothing.
+    /// Facts about the trace so far; complete once [`Source::read`] has returned nothing.
     fn info(&self) -> &TraceInfo;
 
     /// Replaces `batch` with the next records, in order of issue, at most [`BATCH`] of them; it
     /// is empty at the end and only then.
     ///
     /// # Errors
-    /// Where the trace cannot be read on: it, or the limit of bad lines, is named with its place.
+    /// The trace cannot be read further: the error names the place, or the limit of bad lines.
     fn read(&mut self, batch: &mut Vec<IoRecord>) -> Result<(), TraceError>;
 }
 
@@ -35,7 +35,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// These records, which must be in order of issue.
+    /// Makes a source of these records, which must be in order of issue.
     pub fn new(info: TraceInfo, records: Vec<IoRecord>) -> Self {
         debug_assert!(records.is_sorted_by_key(|record| record.issue), "not in order of issue");
         Self { info, records, next: 0 }

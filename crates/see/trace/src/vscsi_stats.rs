@@ -1,5 +1,5 @@
-//! The histograms that `vscsiStats -p all` prints, as text or with `-c` as CSV: no I/O, but what VMware
-//! counted of it.
+//! Histograms in the output of `vscsiStats -p all`, as text or with `-c` as CSV: no I/O, but
+//! VMware's counts.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,54 +12,54 @@ use crate::import::unpack;
 /// Longest file that is read, in bytes; one virtual disk takes about 6 KiB.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// All histograms of a file.
+/// Histograms of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Histograms {
-    /// In the order of the file: sixteen of each virtual disk.
+    /// Histograms in the order of the file: sixteen of each virtual disk.
     pub all: Vec<Histogram>,
     /// Lines that could not be used: number and content.
     pub bad: Vec<(u64, String)>,
 }
 
-/// One histogram.
+/// One histogram of a virtual disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Histogram {
-    /// What was counted, with its unit, as vscsiStats says it.
+    /// Name of the counted values, with their unit, as in vscsiStats.
     pub name: String,
-    /// The VM's world group.
+    /// World group of the VM.
     pub world_group: String,
-    /// The virtual disk: its handle and, in brackets, its name.
+    /// Virtual disk: its handle and, in brackets, its name.
     pub disk: String,
-    /// The smallest value.
+    /// Smallest of the values.
     pub min: i64,
-    /// The largest value.
+    /// Largest of the values.
     pub max: i64,
-    /// The mean, in whole numbers.
+    /// Mean of the values, in whole numbers.
     pub mean: i64,
-    /// How many values there were.
+    /// Number of values.
     pub count: u64,
-    /// The buckets, lowest first.
+    /// Buckets, lowest first.
     pub buckets: Vec<Bucket>,
 }
 
-/// How many values were above the limit of the bucket before and at most this one's.
+/// A bucket: values above the limit of the bucket before, up to its own limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Bucket {
-    /// How many.
+    /// Number of values.
     pub frequency: u64,
-    /// The largest value that counts; none of the last bucket, which holds what is above: the text
+    /// Largest value of the bucket; `None` for the last one, which has all larger values: the text
     /// says so, and CSV repeats the limit before it.
     pub limit: Option<i64>,
 }
 
 impl Histogram {
-    /// All values that the buckets hold; [`Self::count`] in a whole file.
+    /// Number of values in the buckets; equal to [`Self::count`] in a complete file.
     pub fn total(&self) -> u64 {
         self.buckets.iter().fold(0, |sum, bucket| sum.saturating_add(bucket.frequency))
     }
 
-    /// The bucket that holds the value below or at which this share of them lie, in percent above 0;
-    /// none of no values.
+    /// Bucket of the value up to which this share of the values lie, in percent above 0; `None`
+    /// without values.
     pub fn percentile(&self, percent: f64) -> Option<Bucket> {
         let total = self.total();
         #[expect(clippy::cast_precision_loss, reason = "a count of I/Os")]
@@ -74,12 +74,12 @@ impl Histogram {
     }
 }
 
-/// Bytes of a file in which the first histogram begins.
+/// Number of first bytes in which the first histogram must begin.
 const BEGIN: u64 = 4096;
-/// How each histogram begins.
+/// Beginning of each histogram.
 const TITLE: &str = "Histogram: ";
 
-/// Whether the file begins with such histograms.
+/// True if the file begins with such histograms.
 pub fn is_likely(path: &Path) -> bool {
     let mut begin = Vec::new();
     let read = untrusted::open_named(path)
@@ -92,7 +92,7 @@ pub fn is_likely(path: &Path) -> bool {
 /// Reads the histograms in the file `path`, plain or compressed (zst, gz, xz).
 ///
 /// # Errors
-/// When it cannot be read, is larger than 64 MiB, or holds no histogram.
+/// The file cannot be read, is larger than 64 MiB, or has no histogram.
 pub fn read(path: &Path) -> Result<Histograms, TraceError> {
     let failed = |source| TraceError::Io { path: path.to_owned(), source };
     let wrong = |reason: &str| TraceError::Format { path: path.to_owned(), reason: reason.into() };
@@ -109,12 +109,12 @@ pub fn read(path: &Path) -> Result<Histograms, TraceError> {
     Ok(histograms)
 }
 
-/// The histograms of a text.
+/// Parses the histograms of a text.
 pub fn parse(text: &str) -> Histograms {
     let mut histograms = Histograms::default();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (line, number) in text.lines().zip(1..) {
-        // Braces hold a histogram and its buckets together in the text.
+        // In the text form, braces enclose a histogram and its buckets.
         let line = line.trim().trim_end_matches(['{', '}']).trim();
         if line.is_empty() || line.starts_with("Frequency,") {
             continue;
@@ -132,12 +132,12 @@ pub fn parse(text: &str) -> Histograms {
     histograms
 }
 
-/// What stands before the virtual machine's and the disk's numbers.
+/// Text before the numbers of the virtual machine and of the disk.
 const GROUP: &str = "virtual machine worldGroupID";
 const DISK: &str = "virtual disk handleID";
 
-/// `name,virtual machine worldGroupID,N,virtual disk handleID,N (disk)`, or `name for virtual machine
-/// worldGroupID : N, virtual disk handleID : N (disk)`.
+/// Parses the head `name,virtual machine worldGroupID,N,virtual disk handleID,N (disk)`, or `name
+/// for virtual machine worldGroupID : N, virtual disk handleID : N (disk)`.
 fn begin(head: &str) -> Histogram {
     let (name, rest) = head.split_once(GROUP).unwrap_or((head, ""));
     let (group, disk) = rest.split_once(DISK).unwrap_or((rest, ""));
@@ -151,12 +151,12 @@ fn begin(head: &str) -> Histogram {
     }
 }
 
-/// A value without the signs around it.
+/// Removes the signs around a value.
 fn bare(text: &str) -> String {
     text.trim_matches([',', ':', ' ', '\t']).to_owned()
 }
 
-/// A number of the histogram, or a bucket.
+/// Parses a number of the histogram, or a bucket.
 fn row(histogram: &mut Histogram, line: &str) -> Option<()> {
     if line.starts_with(GROUP) || line.starts_with(DISK) {
         return continued(histogram, line);
@@ -179,7 +179,7 @@ fn row(histogram: &mut Histogram, line: &str) -> Option<()> {
     Some(())
 }
 
-/// A head that goes on in lines of its own.
+/// Parses a head that continues in lines of its own.
 fn continued(histogram: &mut Histogram, line: &str) -> Option<()> {
     let (group, disk) = line.split_once(DISK).map_or((line, None), |(a, b)| (a, Some(b)));
     if let Some(group) = group.trim().strip_prefix(GROUP) {
@@ -191,7 +191,7 @@ fn continued(histogram: &mut Histogram, line: &str) -> Option<()> {
     Some(())
 }
 
-/// `frequency (<= limit)`, or `frequency (> limit)` of the last one.
+/// Parses `frequency (<= limit)`, or `frequency (> limit)` for the last bucket.
 fn bucket(histogram: &mut Histogram, frequency: &str, limit: &str) -> Option<()> {
     let frequency = frequency.trim().parse().ok()?;
     let number = |text: &str| text.trim().parse::<i64>().ok();
@@ -206,7 +206,7 @@ fn bucket(histogram: &mut Histogram, frequency: &str, limit: &str) -> Option<()>
     Some(())
 }
 
-/// A last limit that is the one before it again means "above".
+/// Opens the last bucket: if its limit repeats the one before, it means "above".
 fn open_last(histogram: &mut Histogram) {
     if let [.., before, last] = &mut histogram.buckets[..]
         && before.limit == last.limit

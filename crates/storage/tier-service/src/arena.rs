@@ -1,11 +1,12 @@
-//! Blocks in memory, compressed (LZ4) where that saves a cell or more.
+//! Blocks in memory, compressed with LZ4 where compression saves at least one cell.
 //!
-//! Memory is divided into cells; a block takes as many as it needs, wherever they are, so nothing is lost to gaps.
-//! One that compression makes shorter by less than an eighth is kept as it is.
+//! Memory is divided into cells. A block takes as many cells as it needs, anywhere in memory, so no
+//! room is lost to gaps. A block that compression shortens by less than an eighth is stored
+//! uncompressed.
 //!
-//! It refuses to decide: what is kept, and that there is room, is the machine's matter. Memory is trusted here as a page
-//! cache trusts it: what was put in is not summed. A compressed block that does not come out as a whole block
-//! ends the program.
+//! The state machine decides which blocks are stored and that there is room for them. Stored bytes
+//! have no checksum: memory is trusted as a page cache trusts it. A compressed block that does not
+//! decompress to a whole block ends the program.
 
 use lz4_flex::block::{
     CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size,
@@ -14,23 +15,23 @@ use tier::{BLOCK_CELLS, CELL_BYTES, IoId, Kept};
 
 const BLOCK: usize = 4096;
 const CELL: usize = CELL_BYTES as usize;
-/// What a compressed block begins with: how many bytes follow.
+/// Size of the header of a compressed block: the number of bytes that follow, little-endian.
 const LENGTH: usize = 2;
-/// No cell.
+/// End of a list of cells.
 const NONE: u32 = u32::MAX;
 
 /// The memory of a memory tier, taken from the kernel as it is used.
 pub(crate) struct Arena {
     cells: Vec<u8>,
-    /// Of each cell that a block has: the one after it. Of one that was given back: the next of those.
+    /// Next cell, by cell: of the same block for a cell in use, of the free list for a free cell.
     next: Vec<u32>,
-    /// The cell that was given back last.
+    /// Head of the free list: the cell that was freed last.
     free: u32,
-    /// Cells before this one were in use once.
+    /// First cell that was never used.
     fresh: u32,
     table: CompressTable,
     packed: Vec<u8>,
-    /// What the machine has not been told yet.
+    /// Blocks stored since [`Arena::told`] was last called.
     told: Vec<(IoId, Kept)>,
 }
 
@@ -54,12 +55,12 @@ impl Arena {
         }
     }
 
-    /// Bytes that it needs beside its cells, for as many as were in use at once so far.
+    /// Bytes of the list of cells, for the highest number of cells in use at once so far.
     pub(crate) fn links_bytes(&self) -> u64 {
         u64::from(self.fresh) * size_of::<u32>() as u64
     }
 
-    /// Keeps a block.
+    /// Stores a block, and notes its cells for [`Arena::told`].
     pub(crate) fn keep(&mut self, io: IoId, block: &[u8]) {
         assert!(block.len() == BLOCK, "a block has {BLOCK} bytes");
         let packed = compress_into_with_table(block, &mut self.packed[LENGTH..], &mut self.table);
@@ -79,19 +80,20 @@ impl Arena {
                 cell = next;
             }
             let source = if is_shorter { &self.packed[..] } else { block };
-            // What lies behind a compressed block is nobody's.
+            // The bytes after a compressed block are left over from another block; nothing reads
+            // them.
             let source = &source[at * CELL..(at + 1) * CELL];
             self.cells[cell as usize * CELL..][..CELL].copy_from_slice(source);
         }
         self.told.push((io, kept));
     }
 
-    /// What was kept since this was asked last, and where it is.
+    /// Takes the blocks stored since the last call, and the cells of each.
     pub(crate) fn told(&mut self) -> Vec<(IoId, Kept)> {
         std::mem::take(&mut self.told)
     }
 
-    /// Bytes of a block that is kept, from `skip` on.
+    /// Reads bytes of a stored block, from `skip` on.
     pub(crate) fn recall(&mut self, kept: Kept, skip: usize, into: &mut [u8]) {
         if kept.cells == BLOCK_CELLS {
             return self.copy(kept, skip, into);
@@ -111,7 +113,7 @@ impl Arena {
         self.packed = packed;
     }
 
-    /// Bytes as they lie there.
+    /// Copies stored bytes without decompressing them.
     fn copy(&self, kept: Kept, skip: usize, into: &mut [u8]) {
         let (mut cell, mut at, mut done) = (kept.first, 0, 0);
         while done < into.len() {
@@ -124,7 +126,7 @@ impl Arena {
         }
     }
 
-    /// Keeps a block no longer.
+    /// Frees the cells of a block.
     pub(crate) fn forget(&mut self, kept: Kept) {
         let mut last = kept.first;
         for _ in 1..kept.cells {
@@ -159,7 +161,7 @@ fn cells_of(length: usize) -> u8 {
 mod tests {
     use super::*;
 
-    /// A block of which so many bytes are any, by a number.
+    /// Block with `random` pseudo-random bytes from `seed`; the rest is constant.
     fn block(seed: u64, random: usize) -> Vec<u8> {
         let mut state = seed | 1;
         let mut byte = || {

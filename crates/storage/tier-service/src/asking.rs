@@ -8,51 +8,51 @@ use crate::core::Core;
 use crate::error::Refusal;
 use crate::inbox::{Ask, Command, Inbox, Left, Reply};
 
-/// A way to ask a set.
+/// Sender of commands to a running set.
 #[derive(Debug, Clone)]
 pub struct Control {
     pub(crate) asks: Sender<Ask>,
     waker: Arc<OnceLock<Waker>>,
-    /// Gone when its server is.
+    /// State of the set; dead once its server has ended.
     pub(crate) core: Arc<OnceLock<Weak<Mutex<Core>>>>,
-    /// One disk comes at a time, for two might want the same place.
+    /// Held while a disk is attached: two disks at once might choose the same entry of the set.
     pub(crate) coming: Arc<Mutex<()>>,
-    /// Each disk that is let go of now has a clone.
+    /// Counts disks that move to another server now: each holds a clone.
     pub(crate) giving: Arc<()>,
-    /// Who this host is for peers of disks that come.
+    /// Certificates of this host, for peers of disks that are attached later.
     pub(crate) tls: Option<ClientTls>,
-    /// How long clients wait for another server, and for a disk that moves.
+    /// Longest time that clients wait for another server, or for a disk that moves.
     pub(crate) patience: Duration,
     left: Arc<OnceLock<Left>>,
 }
 
-/// As long as the machine of docs/tier.md waits for a server.
+/// Default of `patience`: the time for which the state machine waits for a peer (docs/tier.md).
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Control {
-    /// The set is served there: from now on its peers are heard.
+    /// Connects to the server of the set: from then on, messages of peers are processed.
     pub fn serve(&self, server: &Running) {
         self.waker.get_or_init(|| server.waker()).wake();
     }
 
-    /// The same with certificates, for peers of disks that come later.
+    /// Sets the certificates for peers of disks that are attached later.
     #[must_use]
     pub fn with_tls(self, tls: Option<ClientTls>) -> Self {
         Self { tls, ..self }
     }
 
-    /// The same with another time that clients wait for another server, and for a disk that moves: a minute if nobody
-    /// says. What they asked for has failed then.
+    /// Sets the longest time that clients wait for another server, or for a disk that moves
+    /// (default one minute). After that, their requests fail.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// Asks, and waits for the answer: a report for a question of status. A disk that comes is waited for however
-    /// long it takes.
+    /// Sends a command and waits for its answer, which is a report for a status command. An attach
+    /// is waited for without a time limit.
     ///
     /// # Errors
-    /// No such disk, what is refused, or no answer in this time.
+    /// Unknown disk, refused command, or no answer within `patience`.
     pub fn ask(&self, command: Command, server: &Running, patience: Duration) -> Reply {
         command.check()?;
         self.waker.get_or_init(|| server.waker());
@@ -63,13 +63,14 @@ impl Control {
         }
     }
 
-    /// How the server left its set. Nothing while it runs, and nothing after a panic of its thread.
+    /// State in which the server left its set; `None` while the server runs, and after a panic of
+    /// its thread.
     #[must_use]
     pub fn left(&self) -> Option<Left> {
         self.left.get().cloned()
     }
 
-    /// Tells the server's thread.
+    /// Sends a message to the server's thread and wakes the thread.
     pub(crate) fn send(&self, ask: Ask) -> Result<(), Refusal> {
         self.asks.send(ask).map_err(|_| Refusal::from("the server ends"))?;
         if let Some(waker) = self.waker.get() {
@@ -78,7 +79,7 @@ impl Control {
         Ok(())
     }
 
-    /// Has the server's thread answer.
+    /// Sends a message to the server's thread and waits for the answer.
     pub(crate) fn tell<T>(
         &self,
         ask: impl FnOnce(SyncSender<Result<T, Refusal>>) -> Ask,
@@ -99,7 +100,8 @@ impl Control {
     }
 }
 
-/// A set's inbox, how it is reached, and what it tells.
+/// Makes the inbox of a set, the control that sends to it, and the receiver of messages for the
+/// operator.
 pub(crate) fn inbox(
     names: Vec<Option<String>>,
     peers: Vec<Vec<String>>,

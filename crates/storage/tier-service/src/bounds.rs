@@ -1,4 +1,5 @@
-//! Bounds on what a control socket may be asked: the command line is not the only one who asks there.
+//! Limits of commands on the control socket. Any program may connect there, so the checks of the
+//! command line are not enough.
 
 use std::path::Path;
 
@@ -8,17 +9,18 @@ use crate::identity::{NAME_MAX, is_name};
 use crate::inbox::{Coming, Command};
 use crate::{Refusal, SetError};
 
-/// Longest time after which population turns again: a year. Our choice; a longer one is a mistake.
+/// Longest time after which population is switched back: a year. Our choice; a longer time is a
+/// mistake.
 const TURN_SECONDS_MAX: u64 = 366 * 24 * 3600;
-/// Longest name of a policy. Our choice: known ones have up to 9 letters.
+/// Longest name of a policy, in bytes. Our choice: known policies have up to 9 letters.
 const POLICY_BYTES_MAX: usize = 32;
-/// Identities that may be vouched for at once. Our choice: a disk has two.
+/// Most identities that one command may accept. Our choice: a disk has two.
 const ACCEPTED_MAX: u64 = 16;
 /// Longest path or address, in bytes: as long as the kernel takes a path (`PATH_MAX`).
 const TEXT_BYTES_MAX: usize = 4096;
 
 impl Command {
-    /// Checks every number and the length of every name, before anything is done.
+    /// Checks every number, and the length of every name, before the command changes anything.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         match self {
             Self::Status | Self::Pulse => Ok(()),
@@ -78,7 +80,7 @@ fn check_disk(name: &str) -> Result<(), Refusal> {
     within("length of a disk's name", name.len() as u64, 1, NAME_MAX as u64)?;
     match is_name(name) {
         true => Ok(()),
-        // It may hold anything, an end of line, too.
+        // The name may contain any character, also a line feed.
         false => Err(SetError::Name { name: name.escape_default().to_string() }.into()),
     }
 }
@@ -92,7 +94,7 @@ fn check_path(what: &str, path: &Path) -> Result<(), Refusal> {
     )?;
     match path.is_absolute() {
         true => Ok(()),
-        // The server may have been started elsewhere than the one who asks.
+        // The server may have another working directory than the program that sends the command.
         false => Err(Refusal::new(format!(
             "the {what} is {}; allowed is an absolute path",
             path.display()

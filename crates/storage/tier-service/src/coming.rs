@@ -1,7 +1,7 @@
-//! Disks that come into a set and leave it while it is served.
+//! Attaches disks to a set, and detaches them, while the set is served.
 //!
-//! What has to be waited for is waited for by the thread that asks: files, what a log has, what clients are still to be
-//! answered. The server's thread is asked for what takes it no time, and told what was found.
+//! The thread of the caller does all that takes time: it opens files, reads logs and waits for
+//! outstanding requests. The server's thread only does short steps that this thread asks for.
 
 use std::path::Path;
 use std::sync::mpsc::SyncSender;
@@ -26,17 +26,17 @@ use crate::reserved::Reserve;
 use crate::route::Shape;
 use crate::set::{Backing, export, open_backing, places};
 
-/// A disk that was opened, as it is offered.
+/// A disk that was opened, ready to be offered to clients.
 pub(crate) struct Offer {
     pub(crate) export: Export,
-    /// Its place among what clients find.
+    /// Number of the disk's route.
     pub(crate) route: usize,
-    /// Damage of its log that costs no write.
+    /// Damage of the disk's log that loses no write.
     pub(crate) skipped: Option<Skipped>,
 }
 
 impl Control {
-    /// Opens a disk, and has it served.
+    /// Opens a disk and serves it.
     pub(crate) fn attach(&self, coming: &Coming, server: &Running) -> Reply {
         let opening = self.opening(coming)?;
         let name = opening.name.clone();
@@ -63,7 +63,8 @@ impl Control {
         Ok(report.map(|report| Report { said, ..report }))
     }
 
-    /// Has a disk leave that came and is not offered. Whoever is told why it did not come need not know of this.
+    /// Detaches a disk that was attached but is not offered. Its result is ignored: the caller
+    /// already gets the error that stopped the attach.
     fn undo(&self, name: &str, is_elsewhere: bool) {
         if is_elsewhere {
             let _ = self.send(Ask::Move(Move::Drop(name.to_owned())));
@@ -73,8 +74,8 @@ impl Control {
         }
     }
 
-    /// Opens a disk here. One comes at a time. If clients have
-    /// it already, it has to be what they were told.
+    /// Opens a disk in this set; the caller holds [`Control`]'s lock for attaching. `told` is the
+    /// shape that clients already know: a disk with another shape is refused.
     pub(crate) fn open(
         &self,
         opening: Opening,
@@ -95,14 +96,16 @@ impl Control {
             )));
         }
         let Backing { attachment, file, sidecar, reserved, mut made, .. } = backing;
-        // Those of other disks are not held here, or they would not be free when those leave.
+        // Only the files of this disk: a reference to those of other disks would keep them locked
+        // after these disks are detached.
         let mut files = Files { cache: room.cache, disks: vec![None; room.superblock.disks.len()] };
         files.disks[usize::from(index)] = Some((Arc::clone(&file), Arc::clone(&sidecar)));
         let session = identity::session().map_err(Refusal::new)?;
         let mut media = Watched::new(&files);
         let prepared = Tier::prepare(&mut media, &room.superblock, session, &attachment);
         let (prepared, skipped) = prepared.map_err(|error| {
-            // Where the set is does not matter for this: its server has it open.
+            // The path of the cache is unknown here. It is never needed: the server has the cache
+            // open.
             match (media.failure(&error, Path::new("the cache"), [(index, &opening)]), error) {
                 (Some(error), _) => error.into(),
                 (None, OpenError::Attach { error, .. }) => Refusal::from(error),
@@ -134,7 +137,7 @@ impl Control {
         })
     }
 
-    /// Has a disk leave. Asked again, it waits for the same.
+    /// Detaches a disk. A repeated call waits for the same detach.
     pub(crate) fn detach(&self, name: &str, server: &Running, patience: Duration) -> Reply {
         let pulse = |tell| Ask::Command(Command::Pulse, tell);
         let report = self.tell(pulse, Some(patience))?.ok_or("the server ends")?;
@@ -155,7 +158,7 @@ impl Control {
         }
         let files = self.tell(|tell| Ask::Files(found.index, tell), Some(patience))?;
         match server.withdraw(name) {
-            // Who asked before has had it withdrawn.
+            // An earlier detach already withdrew the disk from the front end.
             Ok(()) | Err(StartError::Unknown { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -167,7 +170,7 @@ impl Control {
         Ok(None)
     }
 
-    /// Clients do not find a disk here any more that another server owns.
+    /// Removes a disk of another server from those that clients find here.
     fn leave_elsewhere(&self, moving: &ElsewhereReport, server: &Running) -> Reply {
         let name = &moving.name;
         if moving.owner.is_none() || moving.is_pulled {
@@ -185,7 +188,7 @@ impl Control {
     }
 }
 
-/// No disk is called so.
+/// Refusal that names the known disks, for a name that no disk has.
 pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Refusal {
     Refusal::new(match known.collect::<Vec<_>>().join(", ") {
         known if known.is_empty() => format!("no disk \"{name}\"; there is none"),
@@ -203,7 +206,7 @@ impl Core {
         }
     }
 
-    /// A disk that was opened comes.
+    /// Attaches an opened disk to the state machine.
     pub(crate) fn join(&mut self, joining: Joining, tell: SyncSender<Reply>, fx: &mut Effects) {
         let Joining { prepared, backing, sidecar, reserved, opening } = joining;
         let (index, generation) = (prepared.index(), prepared.generation());
@@ -223,7 +226,7 @@ impl Core {
         self.handle(Event::Turn, fx);
     }
 
-    /// Nothing of a disk is needed any more.
+    /// Drops everything that belongs to a detached disk.
     pub(crate) fn forget(&mut self, index: u16) {
         let place = usize::from(index);
         self.peers.end(index);

@@ -16,16 +16,17 @@ use crate::inbox::{
 };
 use crate::marks;
 
-/// Of all pages, percent that disks with policies of their own may have together: something stays for the others.
+/// Most pages, in percent of all, that disks with policies of their own may have together. The rest
+/// is for other disks.
 const PARTS_PERCENT_MAX: u32 = 99;
 
 impl Core {
-    /// Answers what was asked.
+    /// Processes the commands in the inbox.
     pub(crate) fn attend(&mut self, fx: &mut Effects) {
         while let Ok(ask) = self.inbox.asked.try_recv() {
             match ask {
                 Ask::Command(command, tell) => self.command(&command, tell, fx),
-                // Whoever asked may have gone.
+                // The sender may no longer wait for the answer.
                 Ask::Room(tell) => drop(tell.send(Ok(self.room()))),
                 Ask::Files(index, tell) => {
                     let files = self.files.disks.get(usize::from(index)).cloned().flatten();
@@ -46,7 +47,7 @@ impl Core {
         let (disk, order) = match command {
             Command::Status | Command::Pulse => {
                 let held = (*command == Command::Status).then(|| self.tier.held_bytes());
-                // Whoever asked may have gone.
+                // The sender may no longer wait for the answer.
                 let _ = tell.send(Ok(Some(self.report(held))));
                 return;
             }
@@ -116,7 +117,8 @@ impl Core {
         found.and_then(|index| u16::try_from(index).ok()).ok_or_else(|| unknown(name, known))
     }
 
-    /// What a policy's name asks for, of a disk or of all that have none of their own.
+    /// Parses the name of a policy into an order, for one disk or for all disks without a policy of
+    /// their own.
     fn policy(&self, disk: Option<&str>, name: &str) -> Result<Order, Refusal> {
         let parse = || name.parse::<PolicyKind>().map_err(Refusal::new);
         let Some(disk) = disk else {
@@ -137,7 +139,8 @@ impl Core {
         Ok(Order::OwnPolicy { disk: index, policy })
     }
 
-    /// A share of a disk with a policy of its own is what it has to itself.
+    /// Checks a new share. For a disk with a policy of its own, the share is a partition of the
+    /// pages.
     fn check_share(&self, index: u16, command: &Command) -> Result<u16, Refusal> {
         let has_own = self.tier.status(index).is_some_and(|status| status.policy.is_some());
         match command {
@@ -147,7 +150,7 @@ impl Core {
         Ok(index)
     }
 
-    /// Whether a disk may have so much of all pages to itself.
+    /// Checks that the partitions of all disks leave room for the other disks.
     fn check_part(&self, index: u16, percent: u8) -> Result<(), Refusal> {
         let others = self.tier.parted_percent(index);
         if others + u32::from(percent) <= PARTS_PERCENT_MAX {
@@ -163,19 +166,20 @@ impl Core {
         ))
     }
 
-    /// Notes when population is to be the other way round again. An order without a time forgets it.
+    /// Notes the time at which population is switched back. An order without a time cancels an
+    /// earlier one.
     fn turn_again(&mut self, command: &Command, index: u16, fx: &mut Effects) {
         self.turns.retain(|(_, disk, _)| *disk != index);
         if let Command::Populate { on, for_s: Some(seconds), .. } = command {
             let after = Duration::from_secs(*seconds);
-            // No clock goes that far: population stays as it was ordered.
+            // The clock cannot represent that time, so population stays as ordered.
             let Some(at) = Instant::now().checked_add(after) else { return };
             self.turns.push((at, index, !on));
             fx.wake(after, 1);
         }
     }
 
-    /// Turns population where its time has come.
+    /// Switches population of the disks whose time has come.
     pub(crate) fn turn(&mut self, fx: &mut Effects) {
         let now = Instant::now();
         let (due, later) =
@@ -187,7 +191,7 @@ impl Core {
         }
     }
 
-    /// Something happened that somebody may wait for.
+    /// Processes a note of the state machine: answers waiting commands and informs the operator.
     pub(crate) fn noted(&mut self, note: Note) {
         match note {
             Note::Closed => {
@@ -195,7 +199,7 @@ impl Core {
                 for (index, files) in (0..).zip(&self.files.disks) {
                     let Some((backing, sidecar)) = files else { continue };
                     let reserved = self.reserved.get(&index);
-                    // Without it the next start is one after a kill.
+                    // If this write fails, the next start treats the set as after a kill.
                     if let Some(moment) = self.tier.moment(index) {
                         let (before, files) = (self.last_marks(index), (&**backing, &**sidecar));
                         let _ = marks::leave(before, files, moment, reserved.is_some());
@@ -203,7 +207,7 @@ impl Core {
                     reserved.into_iter().for_each(|reserved| reserved.end(sidecar));
                 }
             }
-            // It can do no more, so nothing is waited for.
+            // A failed cache device cannot be written any more, so closing waits for nothing.
             Note::CacheFailed => (self.is_closed, self.inbox.has_failed) = (true, true),
             Note::Detached(index) | Note::NotAttached(index) => self.forget(index),
             _ => {}
@@ -219,12 +223,12 @@ impl Core {
             }
         }
         if let Some(words) = self.words(note) {
-            // Whoever served it may have let go of it.
+            // The receiver may have been dropped.
             let _ = self.inbox.told.send(words);
         }
     }
 
-    /// What an operator should know of it.
+    /// Message for the operator about a note; `None` for notes that need none.
     fn words(&self, note: Note) -> Option<String> {
         let name = |index: u16| {
             self.inbox.names.get(usize::from(index)).cloned().flatten().unwrap_or_default()
@@ -322,7 +326,7 @@ impl Core {
         }
     }
 
-    /// Says how the set is left, for whoever asks when this thread has ended.
+    /// Stores the state in which the set is left, for callers that ask after this thread has ended.
     pub(crate) fn tell_left(&self) {
         let dirty = |index: u16| self.tier.status(index).map_or(0, |status| status.dirty_bytes);
         let named = (0..).zip(&self.inbox.names);
@@ -330,7 +334,7 @@ impl Core {
             .filter_map(|(index, name)| Some((name.clone()?, dirty(index))))
             .filter(|(_, bytes)| *bytes > 0);
         let in_order = self.is_closed && !self.inbox.has_failed;
-        // Only the first end counts.
+        // A second end does not replace the state of the first.
         let _ = self.inbox.left.set(Left { in_order, waiting: waiting.collect() });
     }
 
@@ -345,7 +349,7 @@ impl Core {
     }
 }
 
-/// Why what is awaited will not be, now that this happened.
+/// Reason why an awaited note can no longer come, given that `note` came.
 fn hopeless(awaited: Note, note: Note) -> Option<&'static str> {
     match (awaited, note) {
         (Note::Attached(of), Note::NotAttached(index)) if of == index => {

@@ -19,19 +19,19 @@ use crate::reserved::Reserved;
 use crate::route::{Giving, Route, TellGiving};
 use crate::times::{Times, Watch};
 
-/// Time in which a backing store that refuses may come back while its set is closed. Our choice: what waits is safe in a
-/// log, and whoever ends a server waits for it.
+/// Time for which closing a set waits for a backing store that refuses I/O. Our choice: waiting
+/// writes are safe in a log, and the operator waits for the server to end.
 const REFUSED_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the ring does for the machine.
+/// I/O that the ring does for the state machine.
 #[derive(Debug)]
 pub(crate) enum Under {
-    /// Into a request's own memory, all of it.
+    /// Read that fills the whole memory of a request.
     Whole {
         io: ReadIo,
         done: u32,
     },
-    /// Into memory of its own, from which it is taken.
+    /// Read into a buffer of its own, from which the wanted part is copied.
     Part {
         io: ReadIo,
         done: u32,
@@ -42,7 +42,7 @@ pub(crate) enum Under {
         done: u32,
         durable: bool,
     },
-    /// Zeros: the file system is asked first, then they are written.
+    /// Zeroing: tries `fallocate` first, and writes zeros if the file system refuses.
     Allocate {
         place: Place,
         at: u64,
@@ -52,7 +52,7 @@ pub(crate) enum Under {
     Flush {
         place: Place,
     },
-    /// Both copies of a sidecar, to see whose it says the disk is.
+    /// Read of both copies of a sidecar, to check the owner of the disk.
     Confirm {
         place: Place,
         generation: u64,
@@ -60,43 +60,43 @@ pub(crate) enum Under {
     },
 }
 
-/// The machine, and what it works with.
+/// State machine of a set, with its files, memory, clock and peers.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) tier: Tier,
     pub(crate) files: Files,
-    /// Whether a durable write of the cache device needs no flush behind it.
+    /// True if a durable write (`RWF_DSYNC`) to the cache device needs no flush after it.
     writes_durably: bool,
     pub(crate) requests: Requests,
     pub(crate) memory: Pool,
-    /// What the machine has kept in memory.
+    /// Blocks of the memory tier.
     pub(crate) arena: Arena,
-    /// By the machine's number.
+    /// I/O under way, by the state machine's number.
     pub(crate) under: Vec<Option<Under>>,
     pub(crate) inbox: Inbox,
     pub(crate) times: Times,
     watch: Watch,
     pub(crate) peers: Peers,
-    /// Backing devices that are reserved, by index, and those whose reservation another host has taken.
+    /// Reserved backing devices, by index of the disk.
     pub(crate) reserved: BTreeMap<u16, Arc<Reserved>>,
     pub(crate) refused: BTreeSet<u16>,
-    /// Disks whose sidecar, and not their backing store, failed last.
+    /// Disks whose last failure was in the sidecar, not in the backing store.
     pub(crate) sidecars_refused: BTreeSet<u16>,
-    /// Questions to devices that are not answered.
+    /// Checks of reservations that are not answered yet.
     checks: usize,
     is_closing: bool,
-    /// When nothing more is waited for while a backing store refuses.
+    /// Deadline of a set that is closing while a backing store refuses I/O.
     gives_up_at: Option<Instant>,
-    /// The set's name.
+    /// Name of the set.
     pub(crate) set: Uuid,
     started: Instant,
     wake: Option<Instant>,
     pub(crate) is_closed: bool,
-    /// When population of a disk is to be on or off again.
+    /// Times at which population of a disk is switched, with the index and the new state.
     pub(crate) turns: Vec<(Instant, u16, bool)>,
-    /// What clients find here, wherever it is.
+    /// Disks that clients find here, also those of other servers.
     pub(crate) routes: Vec<Option<Route>>,
-    /// Who waits until nothing that was asked of a disk is under way.
+    /// Disks that move to another server as soon as none of their requests is under way.
     pub(crate) quiet: Vec<(Giving, TellGiving)>,
     effects: Vec<tier::Effect>,
     pub(crate) marking: Marking,
@@ -125,7 +125,7 @@ impl Core {
             gives_up_at: None,
             set,
             started: now,
-            // What recovery found is to be gone on with.
+            // The state machine has work right away: it continues what recovery found.
             wake: Some(now),
             is_closed: false,
             turns: Vec::new(),
@@ -136,7 +136,7 @@ impl Core {
         }
     }
 
-    /// A time has come, which may not be the next any more.
+    /// Handles an alarm. The state machine runs only if its own time has come.
     pub(crate) fn woken(&mut self, fx: &mut Effects) {
         self.turn(fx);
         self.mark_if_due(fx);
@@ -146,7 +146,7 @@ impl Core {
         }
     }
 
-    /// The server begins, or somebody outside wants something.
+    /// Handles a start of the server, or a wake-up by another thread.
     pub(crate) fn told(&mut self, fx: &mut Effects) {
         self.mark_soon(fx);
         self.woken(fx);
@@ -154,15 +154,15 @@ impl Core {
         self.attend(fx);
     }
 
-    /// What became of what peers were sent, and of the ways to them.
+    /// Processes the messages of the peers' threads.
     fn hear_peers(&mut self, fx: &mut Effects) {
         while let Ok(told) = self.peers.told.try_recv() {
             self.hear(told, fx);
         }
     }
 
-    /// The set is left in order. A server that ends hears nothing from other threads any more: what devices were asked
-    /// is waited for.
+    /// Begins to close the set. A server that ends is not woken by other threads any more, so
+    /// outstanding checks of reservations are waited for here.
     pub(crate) fn close(&mut self, fx: &mut Effects) {
         self.is_closing = true;
         self.gives_up_at = Some(Instant::now() + REFUSED_PATIENCE);
@@ -173,7 +173,8 @@ impl Core {
         self.handle(Event::Order(Order::Close), fx);
     }
 
-    /// Whether a set that closes is waited for no more: it is closed, or a backing store has refused for long.
+    /// True if a closing set can be dropped: it is closed, or a backing store refused I/O until the
+    /// deadline.
     pub(crate) fn is_over(&self) -> bool {
         let is_late = self.gives_up_at.is_some_and(|at| at <= Instant::now());
         self.is_closed || (is_late && self.is_refused())
@@ -186,7 +187,7 @@ impl Core {
 
     fn hear(&mut self, told: Told, fx: &mut Effects) {
         match told {
-            // A disk of before had that place.
+            // The message is from a thread of a disk that had this index before.
             Told::Up { line, .. } | Told::Lost { line, .. } | Told::Fenced { line, .. }
                 if !self.peers.is_line(line) => {}
             Told::Up { disk, peer, way, capacity, .. } => {
@@ -217,7 +218,7 @@ impl Core {
         self.work(|tier, now, effects| tier.handle(now, event, effects), fx);
     }
 
-    /// A disk that was opened comes.
+    /// Attaches an opened disk.
     pub(crate) fn attach(&mut self, prepared: Prepared, fx: &mut Effects) {
         self.work(|tier, now, effects| tier.attach(now, prepared, effects), fx);
     }
@@ -239,7 +240,7 @@ impl Core {
         }
     }
 
-    /// The machine's time.
+    /// Time of the state machine: since the set was opened.
     pub(crate) fn now(&self) -> Nanos {
         Nanos::from(self.started.elapsed())
     }
@@ -287,8 +288,8 @@ impl Core {
         fx.io(Io { id: io.0.into(), file, action, data });
     }
 
-    /// All of a write is with the kernel; one that is to be durable ends with the flush behind it, where its
-    /// device needs one.
+    /// Ends a write after its last part. A durable write ends only after a flush, where the device
+    /// needs one.
     fn written(&mut self, id: IoId, place: Place, durable: bool, data: Buffer, fx: &mut Effects) {
         if !durable || self.writes_durably {
             return self.ended(id, Ok(Vec::new()), data, fx);
@@ -297,7 +298,8 @@ impl Core {
         self.start(id, Under::Flush { place }, Buffer::none(), fx);
     }
 
-    /// The ring has done something, or a part of it, or nothing yet.
+    /// Handles the completion of a ring operation, which may have done all, a part or nothing of
+    /// the I/O.
     pub(crate) fn done(
         &mut self,
         io: u64,
@@ -364,7 +366,8 @@ impl Core {
         }
     }
 
-    /// That of a sidecar counts when its device says so.
+    /// Handles the completion of a flush. A flush of a reserved disk's sidecar counts only after
+    /// the device confirmed the reservation.
     fn flushed(
         &mut self,
         id: IoId,
@@ -387,7 +390,7 @@ impl Core {
         }
     }
 
-    /// The device has said whether it is held still.
+    /// Handles the answer to a check of a reservation.
     fn checked(&mut self, id: IoId, disk: u16, result: Result<(), IoError>, fx: &mut Effects) {
         if result == Err(IoError::Fenced) {
             self.refused.insert(disk);
@@ -395,7 +398,8 @@ impl Core {
         self.ended(id, result.map(|()| Vec::new()), Buffer::none(), fx);
     }
 
-    /// A write or a flush failed. Where a backing device is reserved for another host it says so by this error.
+    /// Handles a failed write or flush. A device that is reserved for another host answers with
+    /// this error.
     fn refused(
         &mut self,
         id: IoId,
@@ -419,7 +423,7 @@ impl Core {
         self.ended(id, Err(error), data, fx);
     }
 
-    /// A disk's backing device is reserved.
+    /// Adds a disk's reserved backing device.
     pub(crate) fn hold(&mut self, index: u16, reserved: Arc<Reserved>) {
         self.refused.remove(&index);
         self.reserved.insert(index, reserved);
@@ -463,7 +467,7 @@ impl Core {
         self.handle(Event::Done(id, Err(IoError::Io)), fx);
     }
 
-    /// Ends a part of a request, and the request with its last.
+    /// Completes a part of a request, and the request with its last part.
     pub(crate) fn reply(&mut self, id: tier::ReqId, result: Result<(), IoError>, fx: &mut Effects) {
         if let Some(open) = self.requests.answered(id, result.map_err(|_| Code::Io)) {
             let data = match open.buf {
@@ -477,14 +481,15 @@ impl Core {
     }
 }
 
-/// What became of moving bytes.
+/// Progress of a read or write.
 enum Moved {
     All,
     Some(u32),
     Failed,
 }
 
-/// Nothing at all means that the file has become shorter: an error, not zeros.
+/// Progress after a completed operation. Zero bytes moved means that the file became shorter: an
+/// error, not zeros.
 fn moved(before: u32, bytes: u32, result: Result<u32, i32>) -> Moved {
     match result {
         Ok(now) if before + now >= bytes => Moved::All,
@@ -493,7 +498,8 @@ fn moved(before: u32, bytes: u32, result: Result<u32, i32>) -> Moved {
     }
 }
 
-/// Whether what was read is what it must be; the sums of its whole blocks, if they are wanted.
+/// Checks the read bytes against their checksums. Returns the checksums of whole blocks if the
+/// state machine wants them.
 fn checked(io: &ReadIo, data: &[u8]) -> Result<Vec<u32>, IoError> {
     for check in &io.checks {
         let range = check.at as usize..(check.at + check.bytes) as usize;

@@ -12,7 +12,7 @@ use crate::core::Core;
 pub(crate) struct CachedDisk {
     pub(crate) core: Arc<Mutex<Core>>,
     pub(crate) export: Export,
-    /// Its place among what clients find.
+    /// Number of the disk's route.
     pub(crate) route: usize,
 }
 
@@ -64,7 +64,7 @@ impl Service for TierService {
 
 impl Drop for TierService {
     fn drop(&mut self) {
-        // Behind a panic the machine may be anything, and nothing is said of it.
+        // After a panic the state machine may be inconsistent, so its state is not reported.
         if !std::thread::panicking() {
             with(&self.core, |core| core.tell_left());
         }
@@ -83,7 +83,8 @@ impl Core {
         };
         let most = self.tier.request_bytes_max();
         let parts = request.length.div_ceil(most).max(1);
-        // Reads and writes are no longer than the export says; only what has no bytes is divided.
+        // The front end keeps reads and writes below the export's limit. Only operations without
+        // data are split.
         if parts > 1 && matches!(op, Op::Read | Op::Write) {
             return fx.answer(request.id, Err(Code::Overflow), request.data);
         }
@@ -102,7 +103,7 @@ impl Core {
                 bytes: (request.length - at).min(most),
                 fua,
                 buf,
-                // A write has one part.
+                // A write has exactly one part, so its checksums are used once.
                 sums: std::mem::take(&mut sums),
             };
             self.handle(Event::Request(asked), fx);

@@ -13,21 +13,22 @@ use serde::{Deserialize, Serialize};
 use crate::files::failed;
 use crate::{Command, Control, Refusal, Report, SetError};
 
-/// A question is one line, and this long at most.
+/// Longest question, in bytes; a question is one line.
 const QUESTION_BYTES: usize = 16 << 10;
-/// What is not done by then is said to go on.
+/// Longest wait for an answer. After it, the client is told that the command goes on.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Time in which a client asks its whole question, and takes its answer.
+/// Time within which a client must send its question, and must take its answer.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Clients without a whole question. With one more, the oldest of them is sent away, so that who asks is heard
-/// whatever others do. Our choice.
+/// Most clients that have not sent a whole question. One more disconnects the oldest, so silent
+/// clients cannot lock others out. Our choice.
 const SILENT_MAX: usize = 64;
-/// Questions under way, a thread for each; a `drain` may take minutes. One more is refused. Our choice.
+/// Most questions that are answered at once, each by its own thread; a `drain` may take minutes.
+/// One more is refused. Our choice.
 const QUESTIONS_MAX: usize = 64;
-/// Before a listener that failed (out of files) is asked again.
+/// Pause before `accept` is tried again after an error, for example no free file descriptor.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// What is answered.
+/// Answer to a question, one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
@@ -35,18 +36,19 @@ enum Answer {
     Error(Refusal),
 }
 
-/// A Unix socket, for its owner alone, at which a running set is asked: a line of JSON, and a line back.
+/// Control socket of a running set: a Unix socket for its owner alone. Question and answer are one
+/// line of JSON each.
 #[derive(Debug)]
 pub struct Door(PathBuf);
 
 impl Door {
-    /// Opens one, in the place of one that a killed server left. A thread answers for as long as the
-    /// program runs.
+    /// Opens the socket; replaces one that a killed server left. A thread answers until the program
+    /// ends.
     ///
     /// # Errors
-    /// The socket cannot be had, or something else is there.
+    /// The socket cannot be made, or the path is in use.
     pub fn open(path: &Path, control: Control, server: &Arc<Running>) -> Result<Self, SetError> {
-        // Only one at which nobody can listen any more is removed.
+        // A refused connection proves that no process listens at the old socket.
         let is_dead = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
         if is_socket(path) && UnixStream::connect(path).is_err_and(is_dead) {
             std::fs::remove_file(path).map_err(failed("remove", path))?;
@@ -55,7 +57,7 @@ impl Door {
         let owner = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(path, owner).map_err(failed("guard", path))?;
         listener.set_nonblocking(true).map_err(failed("listen on", path))?;
-        // The server ends when its owner says so, and not when a thread lets go of it.
+        // A weak reference: the owner of the server decides when it ends, and not this thread.
         let server = Arc::downgrade(server);
         std::thread::Builder::new()
             .name("door".to_owned())
@@ -67,7 +69,7 @@ impl Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        // One that is gone already is no loss.
+        // A socket that is already gone is no error.
         let _ = std::fs::remove_file(&self.0);
     }
 }
@@ -77,24 +79,25 @@ fn is_socket(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket())
 }
 
-/// A client whose question has not come yet.
+/// A client that has not sent a whole question.
 struct Asker {
     stream: UnixStream,
     line: Vec<u8>,
     until: Instant,
 }
 
-/// What became of a client.
+/// State of a client after a read.
 enum Heard {
     Nothing,
     Question,
     End,
 }
 
-/// Hears clients, and has each whole question answered by a thread of its own. A silent client has no thread.
+/// Accepts clients and reads their questions in this one thread. Only a whole question gets a
+/// thread, so silent clients cost none.
 fn attend(listener: &UnixListener, control: &Control, server: &Weak<Running>) {
     let mut askers = VecDeque::new();
-    // Each thread that answers has a clone.
+    // The number of clones is the number of threads that answer.
     let answering = Arc::new(());
     loop {
         if wait(listener, &askers).and_then(|()| accept(listener, &mut askers)).is_err() {
@@ -115,9 +118,9 @@ fn attend(listener: &UnixListener, control: &Control, server: &Weak<Running>) {
     }
 }
 
-/// Waits until somebody comes or says something, or has been silent for too long.
+/// Waits until a client connects or sends something, or until the oldest client's time is over.
 fn wait(listener: &UnixListener, askers: &VecDeque<Asker>) -> io::Result<()> {
-    // The oldest one is in front.
+    // Clients are in the order of their deadlines.
     let left = askers.front().map(|asker| asker.until.saturating_duration_since(Instant::now()));
     let left = left.and_then(|left| Timespec::try_from(left).ok());
     let mut watched = vec![PollFd::new(listener, PollFlags::IN)];
@@ -147,11 +150,11 @@ fn is_later(error: &io::Error) -> bool {
 }
 
 impl Asker {
-    /// Takes what has come, without waiting. Of a question that is too long no more is kept than says so.
+    /// Reads without blocking. Of a question that is too long, it keeps only enough to refuse it.
     fn hear(&mut self) -> Heard {
         let mut bytes = [0; QUESTION_BYTES];
         match (&self.stream).read(&mut bytes) {
-            // Who closes behind an unended line has asked it.
+            // A client that closes its side after an unfinished line has asked that line.
             Ok(0) if self.line.is_empty() => Heard::End,
             Ok(0) => Heard::Question,
             Ok(read) => {
@@ -166,7 +169,7 @@ impl Asker {
     }
 }
 
-/// Has a question answered by a thread of its own.
+/// Answers a question in a new thread.
 fn begin(asker: Asker, answering: &Arc<()>, control: &Control, server: &Weak<Running>) {
     let Asker { stream, line, .. } = asker;
     let is_ready =
@@ -178,7 +181,7 @@ fn begin(asker: Asker, answering: &Arc<()>, control: &Control, server: &Weak<Run
         let words = Refusal::new(format!(
             "{QUESTIONS_MAX} questions are answered already, and no more at once"
         ));
-        // Whoever went without waiting for the answer did not want it.
+        // A client that is gone needs no answer.
         return drop(tell(&stream, &Answer::Error(words)));
     }
     let (busy, control, server) = (Arc::clone(answering), control.clone(), server.clone());
@@ -186,7 +189,7 @@ fn begin(asker: Asker, answering: &Arc<()>, control: &Control, server: &Weak<Run
         let _ = serve(&stream, &line, &control, server.upgrade().as_deref());
         drop(busy);
     };
-    // A client without an answer sees that its connection is closed.
+    // If no thread can be started, the client sees the connection closed.
     let _ = std::thread::Builder::new().name("answer".to_owned()).spawn(answer);
 }
 
@@ -196,8 +199,8 @@ fn serve(
     control: &Control,
     server: Option<&Running>,
 ) -> io::Result<()> {
-    // Its mode lets nobody else in either; but who asks here has the server open files, and the mode comes after
-    // the socket.
+    // The file mode of the socket also refuses other users, but it is set after the socket exists.
+    // The server opens files for whoever asks here, so the user is checked as well.
     let peer = rustix::net::sockopt::socket_peercred(stream)?;
     if !peer.uid.is_root() && peer.uid != rustix::process::geteuid() {
         return tell(stream, &Answer::Error("only who serves it may ask, and root".into()));
@@ -223,10 +226,10 @@ fn tell(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
     stream.write_all(text.as_bytes())
 }
 
-/// Asks a set that some other program serves, at its door.
+/// Sends a command to the control socket of a running set, and waits for the answer.
 ///
 /// # Errors
-/// Nobody is there, or what it answered.
+/// No server listens at the path, or the server refused the command.
 pub fn ask(path: &Path, command: &Command) -> Result<Option<Report>, Refusal> {
     let failed = |error: io::Error| {
         Refusal::with_hint(

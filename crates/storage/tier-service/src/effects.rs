@@ -55,7 +55,8 @@ impl Core {
                 self.requests.bufs.insert(buf.0, memory);
             }
             Effect::Release(buf) => {
-                // That of a request went back with its answer.
+                // A buffer that is not found belonged to a request, and went back with the answer
+                // of the request.
                 if let Some(memory) = self.requests.bufs.remove(&buf.0) {
                     self.memory.give(memory);
                 }
@@ -66,7 +67,7 @@ impl Core {
         }
     }
 
-    /// Bytes of a request's memory, or a run's, into another's.
+    /// Copies bytes from one buffer to another.
     fn copy(&mut self, (from, at): (Buf, usize), buf: Buf, to: Range<usize>) {
         let found = self.requests.bufs.remove(&from.0);
         let taken = found.expect("memory that is copied from is there");
@@ -75,7 +76,7 @@ impl Core {
         self.requests.bufs.insert(from.0, taken);
     }
 
-    /// Bytes of a block that is kept in memory.
+    /// Copies bytes of a block in memory into a buffer.
     fn recall(&mut self, kept: Kept, skip: usize, buf: Buf, to: Range<usize>) {
         let into = self.requests.bufs.get_mut(&buf.0).expect("memory that is named is there");
         self.arena.recall(kept, skip, &mut into[to]);
@@ -85,8 +86,8 @@ impl Core {
         self.requests.bufs.get_mut(&buf.0).expect("memory that is named is there")
     }
 
-    /// A read that fills all of a request's memory goes there; any other is taken out of memory of
-    /// its own, for sums are of whole blocks.
+    /// Starts a read. A read of a request's whole buffer goes there directly. Any other read gets a
+    /// buffer of its own, because checksums are of whole blocks.
     fn read(&mut self, io: ReadIo, fx: &mut Effects) {
         let is_whole = (io.skip, io.to) == (0, 0) && io.take == io.bytes;
         if is_whole && self.memory_of(io.buf).len() == io.take as usize {
@@ -97,7 +98,7 @@ impl Core {
         self.start(io.io, Under::Part { io, done: 0 }, data, fx);
     }
 
-    /// The bytes of a write, one after the other.
+    /// Collects the bytes of a write in one buffer.
     fn gather(&mut self, from: &[Piece]) -> Buffer {
         let length: u64 = from.iter().map(Piece::bytes).sum();
         let mut data = self.memory.take(usize::try_from(length).expect("a write is of some MiB"));

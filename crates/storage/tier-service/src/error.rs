@@ -7,170 +7,170 @@ use nbd::ExportError;
 use serde::{Deserialize, Serialize};
 use tier::{AttachError, GeometryError, OpenError};
 
-/// Why a set is not made or opened.
+/// Error of making or opening a set.
 #[derive(Debug, thiserror::Error)]
 pub enum SetError {
-    /// The kernel refused.
+    /// System call that failed.
     #[error("could not {what} {}: {source}", path.display())]
     Kernel {
-        /// What was tried.
+        /// Attempted operation, as a verb.
         what: &'static str,
-        /// On what.
+        /// Path of the file or device.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Something is there.
+    /// The path of a new set is in use.
     #[error("{} is there already; a set is made in a new file", path.display())]
     There {
-        /// What.
+        /// Path of the new set.
         path: PathBuf,
     },
-    /// It cannot be divided so.
+    /// The size cannot be divided into the parts of a set.
     #[error("a set in {} cannot be made: {source}", path.display())]
     Geometry {
-        /// Where.
+        /// Path of the cache.
         path: PathBuf,
-        /// Why.
+        /// Error that caused this one.
         source: GeometryError,
     },
-    /// The set is not opened.
+    /// The state machine refuses the set.
     #[error("the cache {} is not opened: {source}", path.display())]
     Open {
-        /// Where.
+        /// Path of the cache.
         path: PathBuf,
-        /// Why.
+        /// Error that caused this one.
         source: OpenError,
     },
-    /// One of its disks is not served.
+    /// The state machine refuses one of the disks.
     #[error("disk \"{name}\" is not served from the cache {}: {source}", path.display())]
     Disk {
-        /// The disk.
+        /// Name of the disk.
         name: String,
-        /// Where the cache is.
+        /// Path of the cache.
         path: PathBuf,
-        /// Why.
+        /// Error that caused this one.
         source: Box<AttachError>,
     },
-    /// A file cannot be held.
+    /// A file cannot be locked, or a device cannot be opened exclusively.
     #[error(transparent)]
     Held(#[from] block_server::OpenError),
-    /// Somebody uses it by another name.
+    /// The file or device is in use under another name.
     #[error(transparent)]
     Used(#[from] datastore::Refusal),
-    /// More memory than there is.
+    /// More memory was asked for than the host has.
     #[error("{bytes} B of memory are more than the {has} B that this machine can give")]
     MuchMemory {
-        /// How much was asked for.
+        /// Memory asked for, in bytes.
         bytes: u64,
-        /// How much there is.
+        /// Memory of the host, in bytes.
         has: u64,
     },
-    /// Less than is of any use.
+    /// Less memory was asked for than is useful.
     #[error("{bytes} B of memory are too few to be of use: {least} B are the least, and 0 is none")]
     LittleMemory {
-        /// How much was asked for.
+        /// Memory asked for, in bytes.
         bytes: u64,
-        /// How much it has to be.
+        /// Least useful memory, in bytes.
         least: u64,
     },
-    /// A disk cannot be offered.
+    /// The front end cannot offer a disk.
     #[error("disk \"{name}\" cannot be offered: {source}")]
     Export {
-        /// Its name.
+        /// Name of the disk.
         name: String,
-        /// Why.
+        /// Error that caused this one.
         source: ExportError,
     },
-    /// A directory for copies has other things.
+    /// The directory for copies contains other files.
     #[error("{} has files that are no copies of logs", path.display())]
     HoldsOther {
-        /// Which.
+        /// Path of the directory.
         path: PathBuf,
     },
-    /// Two disks are one.
+    /// Two disks have the same name.
     #[error("disk \"{name}\" is named twice")]
     Twice {
-        /// Its name.
+        /// Name of both disks.
         name: String,
     },
-    /// Too many.
+    /// More disks were asked for than a set can have.
     #[error("{disks} disks are more than the {most} that the cache has room for")]
     Many {
-        /// How many were asked for.
+        /// Number of disks asked for.
         disks: usize,
-        /// How many there may be.
+        /// Most disks of a set.
         most: usize,
     },
-    /// A sidecar's name on what is none.
+    /// The file at the path of a sidecar is no sidecar.
     #[error("{} is there and is no sidecar of a tier; it is left as it is", path.display())]
     Sidecar {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// What says which generations of a held log are over.
+    /// A fence file in a directory of copies holds no generation number.
     #[error(
         "{} has no generation number, and says which copies of the disk are over", path.display()
     )]
     Fence {
-        /// Which file.
+        /// Path of the fence file.
         path: PathBuf,
     },
-    /// A key for reservations is made of a machine's name.
+    /// The host has no machine ID, from which the key for reservations is made.
     #[error("this machine has no name, of which its key for reservations is made")]
     NoHost,
-    /// It cannot be reserved.
+    /// The device cannot be reserved.
     #[error("{} cannot be reserved: {source}", path.display())]
     Reserve {
-        /// Which device.
+        /// Path of the device.
         path: PathBuf,
-        /// Why not.
+        /// Error that caused this one.
         source: block_server::ReservationError,
     },
-    /// Another host may write to it.
+    /// Another host holds the device's reservation.
     #[error("{} is reserved by another host", path.display())]
     ReservedElsewhere {
-        /// Which device.
+        /// Path of the device.
         path: PathBuf,
     },
-    /// A host may write to it that is not the owner.
+    /// A host that is not the owner holds the device's reservation.
     #[error("{} is reserved by a host that its sidecar does not name, or that has the same /etc/machine-id as this one", path.display())]
     ReservedByOther {
-        /// Which device.
+        /// Path of the device.
         path: PathBuf,
     },
-    /// Something else uses its reservations.
+    /// Another program uses the device's reservations.
     #[error("{} knows this host by a key that is not Tilemark's", path.display())]
     OtherKey {
-        /// Which device.
+        /// Path of the device.
         path: PathBuf,
     },
-    /// Its owner holds no reservation that could be taken away.
+    /// A take-over by reservation was asked for, and the owner holds none.
     #[error("the owner of \"{name}\" holds no reservation of {}, so taking one proves nothing", path.display())]
     NotReserved {
-        /// The disk.
+        /// Name of the disk.
         name: String,
-        /// Its device.
+        /// Path of the device.
         path: PathBuf,
     },
-    /// A device has nothing beside it that lasts.
+    /// A backing device needs an explicit path for its sidecar: `/dev` does not outlast a boot.
     #[error("{} is a device, and needs a place for its sidecar", path.display())]
     NoSidecar {
-        /// Which.
+        /// Path of the device.
         path: PathBuf,
     },
-    /// A name that none has.
+    /// The name of a disk has characters that are not allowed.
     #[error(
         "disk \"{name}\" has a name that none can have; names are 1 to 64 letters, digits, dots, hyphens and underscores, no dot first"
     )]
     Name {
-        /// Which.
+        /// The name.
         name: String,
     },
 }
 
 impl SetError {
-    /// Way out, if there is one.
+    /// Advice on how to continue, if there is any.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::There { .. } => "name another file, or remove this one if nothing of it is needed".into(),
@@ -195,30 +195,30 @@ impl SetError {
     }
 }
 
-/// Error of a served set as it crosses the control socket: its text, and the way out apart from it.
+/// Error of a served set as it crosses the control socket: text and hint apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{text}")]
 #[serde(from = "Written")]
 pub struct Refusal {
-    /// The error in words.
+    /// Text of the error.
     pub text: String,
-    /// Way out, if there is one.
+    /// Advice on how to continue, if there is any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<Cow<'static, str>>,
 }
 
 impl Refusal {
-    /// Refuses with words and a way out.
+    /// Makes a refusal with a text and a hint.
     pub(crate) fn with_hint(text: impl Into<String>, hint: impl Into<Cow<'static, str>>) -> Self {
         Self { text: text.into(), hint: Some(hint.into()) }
     }
 
-    /// Takes the text of an error that has no way out.
+    /// Makes a refusal from an error that has no hint.
     pub fn new(error: impl ToString) -> Self {
         Self { text: error.to_string(), hint: None }
     }
 
-    /// Puts words before the text.
+    /// Puts a prefix before the text.
     pub(crate) fn within(self, what: impl std::fmt::Display) -> Self {
         Self { text: format!("{what}: {}", self.text), ..self }
     }
@@ -245,8 +245,8 @@ pub(crate) use refusal_from;
 
 refusal_from!(SetError, StartError, ExportError, AttachError, OpenError);
 
-/// Error as a server writes it to the control socket. A server that was started before hints were
-/// apart from texts writes one text with both; it may run on while the command is a newer one.
+/// Error as a server writes it to the control socket. Servers of earlier versions wrote one text
+/// with the hint in it; such a server may still run while the command is newer.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {

@@ -1,12 +1,14 @@
-//! A disk that another server owns: a thread that asks it for what clients read, and has it let go when one of them
-//! changes something.
+//! Client side of a disk that another server owns: a thread that forwards reads to the owner, and
+//! takes the disk over when a client here changes something.
 //!
-//! The other server is asked for `owner/NAME`, which it answers while it owns the disk and not otherwise: nothing is asked
-//! on from one server to the next. A write to `pull/NAME` has it let go; it is answered when it has. Its bytes say where the
-//! disk is found from then on, and where the one who lets go was reached ([`message`]).
+//! The export `owner/NAME` of the other server answers only while that server owns the disk, so
+//! requests never go from server to server in a chain. A write to `pull/NAME` makes the other
+//! server give up the disk, and is answered afterwards. Its bytes hold the address of the new owner
+//! and the address at which it reached the old one ([`message`]).
 //!
-//! Nothing is believed that a broken connection may have lost: reads and flushes are asked again, and so is a pull, which
-//! whoever has let go answers at once. After [`Control::with_patience`] a client is told that it failed.
+//! After a broken connection, reads and flushes are sent again, and so is a pull: a server that has
+//! already given up the disk answers at once. After the time of [`Control::with_patience`] a
+//! client's request fails.
 
 use std::io;
 use std::path::Path;
@@ -29,14 +31,14 @@ use crate::route::{Line, Other, Shape, Want};
 use crate::set::{abilities, places};
 use crate::way::Way;
 
-/// Bytes of a pull.
+/// Size of a pull message, in bytes.
 pub(crate) const PULL_BYTES: u32 = 4096;
-/// Before a server that is not there, or does not let go, is asked again.
+/// Pause before a server that does not answer, or does not give up the disk, is asked again.
 const AGAIN: Duration = Duration::from_millis(100);
-/// So many requests are asked at once.
+/// Most requests that are sent at once.
 const BATCH: usize = 64;
 
-/// What a pull says: two addresses, a line each, and zeros.
+/// Encodes a pull message: two addresses, one per line, then zeros.
 pub(crate) fn message(other: &Other) -> Result<Vec<u8>, Refusal> {
     let mut text = format!("{}\n{}\n", other.back, other.address).into_bytes();
     if text.len() > PULL_BYTES as usize {
@@ -49,7 +51,7 @@ pub(crate) fn message(other: &Other) -> Result<Vec<u8>, Refusal> {
     Ok(text)
 }
 
-/// Who pulls, by what it says.
+/// Decodes a pull message into the server that pulls.
 pub(crate) fn puller(bytes: &[u8]) -> Option<Other> {
     let text = std::str::from_utf8(bytes).ok()?.trim_end_matches('\0');
     let (address, back) = text.strip_suffix('\n')?.split_once('\n')?;
@@ -65,7 +67,7 @@ fn other(address: &str, back: &str) -> Result<Other, Refusal> {
     Ok(Other { uri, address: address.to_owned(), back: back.to_owned() })
 }
 
-/// What speaks with the server that owns a disk, on a thread of its own.
+/// Thread that talks to the server that owns a disk.
 pub(crate) struct Far {
     control: Control,
     opening: Opening,
@@ -119,8 +121,8 @@ impl Control {
     }
 }
 
-/// Bytes of a file or device. It is not opened: what this program has locked of it would be locked no more when it
-/// is closed.
+/// Size of a file or device, in bytes. It reads metadata only: closing a descriptor of the file
+/// would drop this process's POSIX locks on it.
 fn size_of(path: &Path) -> io::Result<u64> {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     let found = std::fs::metadata(path)?;
@@ -145,7 +147,7 @@ impl Far {
         (line, Self { control, opening, other, wants: wanted, way: None, shape })
     }
 
-    /// Does what is wanted, until nobody wants anything any more.
+    /// Serves requests until the set has dropped the line.
     pub(crate) fn run(mut self) {
         while let Ok(mut want) = self.wants.recv() {
             let mut asked = Vec::new();
@@ -169,12 +171,12 @@ impl Far {
         }
     }
 
-    /// Whether nobody is there any more who wants anything.
+    /// True once the set is gone.
     fn is_over(&self) -> bool {
         self.control.core.get().is_none_or(|core| core.strong_count() == 0)
     }
 
-    /// Asks the owner until it has answered all, or nobody waits any more.
+    /// Sends requests to the owner until all are answered or have waited too long.
     fn ask(&mut self, mut asked: Vec<(Request, Instant)>) {
         while let Some(since) = asked.iter().map(|(_, since)| *since).min() {
             let until = since + self.control.patience;
@@ -195,7 +197,7 @@ impl Far {
         }
     }
 
-    /// What was answered is taken out.
+    /// Sends requests to the owner once, and removes those that were answered from `asked`.
     fn try_to_ask(
         &mut self,
         asked: &mut Vec<(Request, Instant)>,
@@ -252,14 +254,15 @@ impl Far {
 
     fn answer(&self, request: Request, result: Result<(), Code>) {
         let answer = Move::Answer(request.id, result, request.data);
-        // A server that ends has nobody to answer.
+        // The channel is closed only if the server ends, and then nobody waits for the answer.
         let _ = self.control.send(Ask::Move(answer));
     }
 
-    /// Has the disk let go of, and opens it here.
+    /// Makes the owner give up the disk, and opens it here.
     fn pull(&mut self) {
         let until = Instant::now() + self.control.patience;
-        // What it was asked for was answered.
+        // The pull makes the owner close the disk, so this connection is of no more use; all its
+        // requests are answered.
         self.way = None;
         loop {
             let Err(why) = self.try_to_pull(until) else { return };
@@ -277,7 +280,8 @@ impl Far {
 
     fn try_to_pull(&self, until: Instant) -> Result<(), Refusal> {
         let (control, opening) = (&self.control, &self.opening);
-        // What would keep it from being opened here is better known before.
+        // These are checked before the owner gives up the disk: a disk that cannot be opened here
+        // would have no owner.
         let room = control.tell(Ask::Room, None)?;
         places(&room.superblock, std::slice::from_ref(opening))?;
         size_of(&opening.backing)

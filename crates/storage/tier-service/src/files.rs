@@ -14,11 +14,12 @@ use tier::word_for_disk;
 
 use crate::SetError;
 
-/// A sidecar's two copies, and behind them how its backing file was left.
+/// Size of a sidecar file, in bytes: two copies of the sidecar, then the marks of the backing
+/// store.
 const SIDECAR_FILE_BYTES: u64 = SIDECAR_BYTES as u64 + 4096;
 
-/// Where the sidecar of a backing disk is, if nobody says otherwise: beside a file, with its name. What is
-/// beside a device node is gone with the machine's next start.
+/// Default path of a sidecar: beside the backing file. A device has no default, because files in
+/// `/dev` are gone after a boot.
 pub(crate) fn sidecar_of(backing: &Path) -> Result<PathBuf, SetError> {
     let found = std::fs::metadata(backing).map_err(failed("look at", backing))?;
     if !found.is_file() {
@@ -33,32 +34,34 @@ pub(crate) fn failed(what: &'static str, path: &Path) -> impl Fn(io::Error) -> S
     move |source| SetError::Kernel { what, path: path.to_owned(), source }
 }
 
-/// A file or device that is held for as long as it is open, and whose blocks nobody uses by another name.
+/// Opens a file or device exclusively, and checks that its blocks are not in use under another
+/// name.
 pub(crate) fn hold(path: &Path) -> Result<Held, SetError> {
     let held = hold_to_look(path)?;
     check_unused(path, &held.file)?;
     Ok(held)
 }
 
-/// Refuses what somebody uses by another name.
+/// Refuses a file or device whose blocks are in use under another name.
 pub(crate) fn check_unused(path: &Path, file: impl AsFd) -> Result<(), SetError> {
     datastore::check_unused(path, &file)?;
-    // The check opens and closes every loop device, which ends the lock of a process on it.
+    // The check opens and closes every loop device, and closing drops this process's POSIX lock on
+    // it.
     fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)
         .map_err(|_| block_server::OpenError::InUse { path: path.to_owned() })?;
     Ok(())
 }
 
-/// The same for who writes nothing to it.
+/// Opens a file or device exclusively for reading.
 pub(crate) fn hold_to_look(path: &Path) -> Result<Held, SetError> {
     Ok(block_server::hold(path, Access::default())?)
 }
 
-/// A sidecar that was just made, and is removed again unless its disk comes to be served.
+/// A sidecar that was just made. It is removed on drop, unless its disk is served.
 pub(crate) struct MadeSidecar(Option<PathBuf>);
 
 impl MadeSidecar {
-    /// Its disk is served.
+    /// Keeps the new sidecar, because its disk is served.
     pub(crate) fn keep(&mut self) {
         self.0 = None;
     }
@@ -66,13 +69,13 @@ impl MadeSidecar {
 
 impl Drop for MadeSidecar {
     fn drop(&mut self) {
-        // One that stays is taken for what it is: an empty one.
+        // If the removal fails, an empty sidecar stays, which is valid.
         let _ = self.0.take().map(std::fs::remove_file);
     }
 }
 
-/// Opens a backing disk's sidecar, or makes an empty one, which nobody else has while it is open. Never
-/// through a link, and never a file that is something else.
+/// Opens and locks a backing disk's sidecar, or makes an empty one. Symbolic links and files that
+/// are no sidecar are refused.
 pub(crate) fn sidecar(
     backing: &Path,
     elsewhere: Option<&Path>,
@@ -88,7 +91,7 @@ pub(crate) fn sidecar(
     Ok((opened?, made))
 }
 
-/// The same of one that is there.
+/// Opens and locks an existing sidecar.
 pub(crate) fn known_sidecar(
     backing: &Path,
     elsewhere: Option<&Path>,
@@ -96,8 +99,8 @@ pub(crate) fn known_sidecar(
     own_sidecar(backing, elsewhere, missing)
 }
 
-/// The same of one that somebody else may have: what he writes there is not to count any more
-/// ([`replace_sidecar`]).
+/// Opens a sidecar without a lock, because its owner may hold one. [`replace_sidecar`] makes later
+/// writes of that owner void.
 pub(crate) fn disputed_sidecar(
     backing: &Path,
     elsewhere: Option<&Path>,
@@ -106,8 +109,8 @@ pub(crate) fn disputed_sidecar(
     Ok(Arc::new(checked(open_sidecar(&path, missing)?, &path)?.into()))
 }
 
-/// Where a sidecar's new file is made, and nothing lies there: what somebody left who was stopped is removed, and nothing
-/// else is.
+/// Path for the new file of a sidecar. An unfinished file of an interrupted run is removed first;
+/// any other file there is refused.
 pub(crate) fn room_for_new(sidecar: &Path) -> Result<PathBuf, SetError> {
     let mut name = sidecar.file_name().unwrap_or_default().to_os_string();
     name.push(".new");
@@ -119,7 +122,7 @@ pub(crate) fn room_for_new(sidecar: &Path) -> Result<PathBuf, SetError> {
         opened => opened?,
     };
     let found = file.metadata().map_err(failed("look at", &new))?;
-    // He may not have come further than its name.
+    // An empty file is what a run leaves that was interrupted right after making the file.
     if !found.is_file() || found.len() > 0 {
         checked(file, &new)?;
     }
@@ -127,8 +130,8 @@ pub(crate) fn room_for_new(sidecar: &Path) -> Result<PathBuf, SetError> {
     Ok(new)
 }
 
-/// Puts a new file in the place of a sidecar that is open, with the same in it and this copy as the newest. Whoever
-/// has the old one open writes to a file that has no name any more. `new` is of [`room_for_new`].
+/// Replaces an open sidecar by a new file with `newest` as its newest copy. Processes that have the
+/// old file open go on writing to a file without a name. `new` is the path from [`room_for_new`].
 pub(crate) fn replace_sidecar(
     path: &Path,
     new: &Path,
@@ -153,7 +156,7 @@ pub(crate) fn replace_sidecar(
     Ok(Arc::new(file.into()))
 }
 
-/// Where the sidecar of a backing disk is.
+/// Path of a backing disk's sidecar: `elsewhere`, or beside the backing file.
 pub(crate) fn path_of_sidecar(
     backing: &Path,
     elsewhere: Option<&Path>,
@@ -189,7 +192,7 @@ fn open_sidecar(
     }
 }
 
-/// A file that is a sidecar, or is to be one.
+/// Checks that a file is a sidecar.
 fn checked(file: File, path: &Path) -> Result<File, SetError> {
     let found = file.metadata().map_err(failed("look at", path))?;
     let is_ours = found.is_file() && found.len() == SIDECAR_FILE_BYTES && holds_a_sidecar(&file);
@@ -199,7 +202,7 @@ fn checked(file: File, path: &Path) -> Result<File, SetError> {
     Ok(file)
 }
 
-/// A new sidecar, whole or not at all, which is there after a power cut, too.
+/// Makes an empty sidecar, atomically and durably.
 fn make_sidecar(path: &Path) -> Result<File, SetError> {
     let new = room_for_new(path)?;
     let made = write_new(&new, &empty_sidecar()).and_then(|file| {
@@ -208,20 +211,22 @@ fn make_sidecar(path: &Path) -> Result<File, SetError> {
         Ok(file)
     });
     if made.is_err() {
-        // It is taken for what it is the next time.
+        // If the removal fails, the next run recognises the file and removes it.
         let _ = std::fs::remove_file(&new);
     }
     made
 }
 
-/// A sidecar to which no copy was written yet. It begins as a copy does, so that a file of zeros is none.
+/// Content of a sidecar without a copy. It begins with the magic of a copy, so that a file of zeros
+/// is no sidecar.
 fn empty_sidecar() -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(SIDECAR_FILE_BYTES).unwrap_or(0)];
     bytes[..SIDECAR_MAGIC.len()].copy_from_slice(SIDECAR_MAGIC);
     bytes
 }
 
-/// A new file with all of its blocks: writing to it again needs no room, on a file system that writes in place.
+/// Makes a file with all of its blocks allocated. On a file system that writes in place, later
+/// writes need no new room.
 fn write_new(path: &Path, bytes: &[u8]) -> Result<File, SetError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).mode(0o600);
@@ -232,10 +237,11 @@ fn write_new(path: &Path, bytes: &[u8]) -> Result<File, SetError> {
     Ok(file)
 }
 
-/// Gives a file another name, which nothing has.
+/// Renames a file to a name that is not in use.
 fn give_name(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Not every file system can (NFS): there, links are never made over something.
+        // Some file systems (NFS) cannot rename without replacing. A hard link never replaces a
+        // file.
         Err(Errno::INVAL | Errno::NOSYS) => {
             std::fs::hard_link(from, to)?;
             std::fs::remove_file(from)
@@ -244,10 +250,10 @@ fn give_name(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes an empty sidecar in a file that was made for it, of its length and of zeros.
+/// Makes an empty sidecar in an existing file of the right length that is all zeros.
 ///
 /// # Errors
-/// It has another length or something in it, or what the kernel says.
+/// Wrong length, bytes that are not zero, or an error of the system.
 pub fn make_sidecar_in(path: &Path) -> Result<(), SetError> {
     let file = open_sidecar(path, missing)?;
     let mut bytes = vec![0; usize::try_from(SIDECAR_FILE_BYTES).unwrap_or(0)];
@@ -261,7 +267,7 @@ pub fn make_sidecar_in(path: &Path) -> Result<(), SetError> {
         .map_err(failed("write to", path))
 }
 
-/// Makes it durable that a new file has its name.
+/// Syncs the directory of a new file, so that the name is durable.
 pub(crate) fn keep_name(path: &Path) -> Result<(), SetError> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
@@ -269,7 +275,7 @@ pub(crate) fn keep_name(path: &Path) -> Result<(), SetError> {
     synced.map_err(failed("make durable", directory))
 }
 
-/// Whether one of the two copies is a sidecar's; the other may be torn, or not written yet.
+/// True if at least one of the two copies has the magic; the other may be torn or not written yet.
 fn holds_a_sidecar(file: &File) -> bool {
     let mut bytes = vec![0; SIDECAR_BYTES];
     file.read_exact_at(&mut bytes, 0).is_ok()
@@ -282,21 +288,21 @@ pub(crate) fn identity_of(file: &OwnedFd, path: &Path) -> Result<Identity, SetEr
     Ok(Identity { name: found.name, is_lasting: found.is_lasting })
 }
 
-/// The newest good copy in a sidecar.
+/// Newest valid copy in a sidecar.
 fn newest_copy(sidecar: &OwnedFd) -> Option<Sidecar> {
     let mut bytes = vec![0; SIDECAR_BYTES];
     let read = rustix::io::pread(sidecar, &mut bytes, 0).unwrap_or(0);
     Sidecar::newest(&bytes[..read])
 }
 
-/// Whether the owner accepted this identity of a disk's place as the sidecar is now.
+/// True if the owner accepted this identity of a disk's file for the current state of the sidecar.
 pub(crate) fn is_accepted(accepted: &[String], identity: &Identity, sidecar: &OwnedFd) -> bool {
     let word = newest_copy(sidecar).map(|known| word_for_disk(&identity.name, &known));
     word.is_some_and(|word| accepted.contains(&word))
 }
 
-/// Whether a sidecar of version 1 is of this file. It has size and inode; of a device it has nothing that tells
-/// one from another.
+/// True if a sidecar of version 1 belongs to this file, by size and inode. Version 1 has nothing
+/// that identifies a device.
 pub(crate) fn is_of_version_1(sidecar: &OwnedFd, backing: &OwnedFd, size: u64) -> bool {
     let known = newest_copy(sidecar).filter(|known| known.backing.name.is_empty());
     let (Some(known), Ok(found)) = (known, rustix::fs::fstat(backing)) else { return false };

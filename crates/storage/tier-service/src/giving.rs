@@ -1,10 +1,11 @@
-//! What other servers choose here by name: `owner/NAME`, a disk as its owner has it, `pull/NAME`, which has it let go
-//! of ([`crate::far`]), and `heir/NAME`, which is there while this server pulls the disk: who is asked to let go of it for
-//! an address looks there first.
+//! Exports for other servers: `owner/NAME` is a disk as its owner serves it. A write to `pull/NAME`
+//! makes this server give up the disk ([`crate::far`]). `heir/NAME` exists while this server pulls
+//! the disk: the old owner checks it before it gives up the disk to that address.
 //!
-//! Whoever is let in may have a disk let go of, as whoever is let in may write to it. Clients of this server wait from
-//! then on; what they had asked before is answered, all that the log has goes to the backing store, the sidecar says *clean*
-//! and nothing is open any more when the other one is answered. It is who is asked from then on.
+//! Every client that may connect may pull a disk, just as it may write to the disk. After a pull,
+//! new requests of clients here wait. Earlier requests are answered, the log is written to the
+//! backing store, the sidecar says *clean*, and all files are closed; then the pull is answered.
+//! From then on, requests go to the new owner.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, PoisonError, Weak};
@@ -22,19 +23,20 @@ use crate::inbox::{self, Ask, Held, Move};
 use crate::route::Other;
 use crate::way::Way;
 
-/// Pulls at once; one more is refused, and asks again. Our choice: a host moves few disks at a time.
+/// Most pulls at once. One more is refused, and its sender tries again. Our choice: a host moves
+/// few disks at a time.
 const GIVING_MAX: usize = 64;
-/// How often it is looked who has waited long enough.
+/// Interval at which requests are looked for that have waited too long.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What other servers choose, and then what others choose.
+/// Catalogue of the exports for other servers, followed by another catalogue.
 struct Doors {
     control: Control,
     others: Option<Box<dyn Catalog>>,
 }
 
 impl Control {
-    /// A catalogue for the server of this set, by which disks move to other servers; behind it another one.
+    /// Makes the catalogue through which disks move to other servers. `others` has the other names.
     #[must_use]
     pub fn catalog(&self, others: Option<Box<dyn Catalog>>) -> Box<dyn Catalog> {
         Box::new(Doors { control: self.clone(), others })
@@ -58,7 +60,8 @@ impl Catalog for Doors {
             let shape = core.lock().unwrap_or_else(PoisonError::into_inner).pulled(disk)?;
             let blocks = BlockSizes::new(shape.block, shape.block.max(4096), REQUEST_BYTES_MAX);
             let export = Export::new(name, shape.size, blocks.ok()?, Abilities::READ_ONLY).ok()?;
-            // Nothing of it is answered here before it is owned here.
+            // Reads of this export fail until this server owns the disk; it only proves that the
+            // disk is being pulled.
             return Some(Box::new(Owned { control, name: disk.to_owned(), export }));
         }
         if let Some(disk) = name.strip_prefix("pull/") {
@@ -70,7 +73,7 @@ impl Catalog for Doors {
     }
 }
 
-/// A disk as its owner has it. What is asked goes to the machine by the server's own thread.
+/// A disk as its owner serves it. Its requests are passed to the server's thread.
 struct Owned {
     control: Control,
     name: String,
@@ -86,12 +89,12 @@ impl Disk for Owned {
         if !matches!(request.command, Command::Read | Command::Flush) {
             return effects.answer(request.id, Err(Code::NotPermitted), request.data);
         }
-        // A server that ends answers nobody.
+        // Sending fails only if the server ends, and then nobody waits for the answer.
         let _ = self.control.send(Ask::Move(Move::Asked(self.name.clone(), request)));
     }
 }
 
-/// Where another server says that it wants a disk.
+/// Export whose writes make this server give up a disk.
 struct Pull {
     control: Control,
     name: String,
@@ -110,7 +113,7 @@ impl Disk for Pull {
         };
         let (control, name, id, data) =
             (self.control.clone(), self.name.clone(), request.id, request.data);
-        // Each waits in a thread of its own until the disk is let go of.
+        // Each pull blocks until the disk is given up, so it runs in a thread of its own.
         let turn = Arc::clone(&control.giving);
         if Arc::strong_count(&turn) > GIVING_MAX {
             return effects.answer(id, Err(Code::NoMemory), data);
@@ -119,9 +122,9 @@ impl Disk for Pull {
             let given = control.give(&name, to);
             drop(turn);
             let result = given.as_ref().map(drop).map_err(|_| Code::NotPermitted);
-            // A server that ends answers nobody.
+            // Sending fails only if the server ends, and then nobody waits for the answer.
             let _ = control.send(Ask::Move(Move::Answer(id, result, data)));
-            // From now on it speaks with whoever has the disk.
+            // This thread goes on as the connection to the new owner.
             if let Ok(Some(far)) = given {
                 far.run();
             }
@@ -134,9 +137,9 @@ impl Disk for Pull {
 }
 
 impl Control {
-    /// Lets go of a disk for another server; nothing is to be done if it was let go of already.
+    /// Gives up a disk for another server. `None` if the disk was already given up.
     fn give(&self, name: &str, to: Other) -> Result<Option<Far>, Refusal> {
-        // A disk that is let go of for nobody has no owner, and its clients nobody to ask.
+        // If the other server does not pull this disk, the disk would end up without an owner.
         if let Err(error) = Way::open(&to.uri, &format!("heir/{name}"), self.tls.as_ref()) {
             let why =
                 format!("{name} is not let go of: {} is to have it, and there {error}", to.address);
@@ -156,7 +159,8 @@ impl Control {
         Ok(Some(far))
     }
 
-    /// Has a disk leave the set, however long that takes. If what its log has cannot be read nobody can have it any more.
+    /// Detaches a disk, without a time limit. If its log cannot be read, no server can have the
+    /// disk any more.
     fn leave(&self, name: &str) -> Result<(), Refusal> {
         let (tell, told) = sync_channel(1);
         let command = inbox::Command::Detach { disk: name.to_owned() };
@@ -170,7 +174,8 @@ impl Control {
         }
     }
 
-    /// Waits as long as it takes; whoever wants something of the disk meanwhile waits for his time.
+    /// Waits without a time limit. Meanwhile, clients' requests for the disk fail after their own
+    /// limit.
     fn wait<T>(&self, name: &str, told: &Receiver<Result<T, Refusal>>) -> Result<T, Refusal> {
         loop {
             match told.recv_timeout(LOOK) {

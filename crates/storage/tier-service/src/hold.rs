@@ -1,11 +1,11 @@
-//! Copies of other hosts' logs, kept in files of a directory: `DISK.GENERATION.log`, and `DISK.fence`, which
-//! says the highest generation that was opened. `tilemark-hold` says that the directory is for them alone, and is
-//! locked while it is used: one that has other things is refused, for copies are emptied by their names. No
-//! link is followed.
+//! Copies of other hosts' logs, in files of a directory: `DISK.GENERATION.log`, and `DISK.fence`
+//! with the highest generation that was opened. The file `tilemark-hold` marks the directory as
+//! ours and is locked while in use. A directory with other files is refused, because copies are
+//! emptied by name. Symbolic links are not followed.
 //!
-//! A copy is opened by its name, `log/DISK/GENERATION`. From then on no session of an earlier opening writes,
-//! and none of a lower generation ever again: opened, it is read-only. So an owner whose disk was taken over
-//! gets no acknowledgement any more.
+//! A copy is opened by its export name, `log/DISK/GENERATION`. An opening ends writes of earlier
+//! sessions, and writes of lower generations for good: these open read-only. So an owner whose disk
+//! was taken over gets no acknowledgement any more.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -24,15 +24,16 @@ use crate::SetError;
 use crate::files::{failed, keep_name};
 use crate::identity::is_name;
 
-/// Bytes of a copy, nearly all of them holes: more than any log, so that its ring is never full.
+/// Size of a copy, nearly all of it holes: larger than any log, so that the ring of the copy is
+/// never full.
 const CAPACITY: u64 = LABEL_BYTES + (1 << 40);
-/// Most bytes of one request; the protocol's usual limit.
+/// Longest request, in bytes; the usual limit of NBD.
 const REQUEST_MAX: u32 = 32 << 20;
 
-/// Says that a directory is for copies.
+/// File that marks a directory as one for copies.
 const MARKER: &str = "tilemark-hold";
 
-/// Opens for writing, through no link; what is made is its owner's alone.
+/// Options for writing without following a symbolic link. New files are for their owner alone.
 fn writing() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).mode(0o600);
@@ -44,38 +45,38 @@ fn writing() -> OpenOptions {
 pub struct Hold {
     directory: PathBuf,
     logs: BTreeMap<String, Arc<Mutex<Held>>>,
-    /// Locked for as long as it is open.
+    /// Lock on the marker, held as long as the directory is in use.
     _lock: File,
 }
 
-/// What is known of one disk's copies.
+/// State of one disk's copies.
 #[derive(Debug)]
 struct Held {
     directory: PathBuf,
     disk: String,
     fence: u64,
-    /// Counts openings; only the last one writes.
+    /// Number of openings; only the session of the last one may write.
     session: u64,
-    /// Something of the last one is under way.
+    /// True while a request of the last session is under way.
     is_busy: bool,
-    /// Copies of lower generations are gone.
+    /// True once copies of lower generations were emptied.
     is_swept: bool,
 }
 
-/// One opening.
+/// Connection of a client to a copy.
 struct Session {
     inner: FileDisk,
     held: Arc<Mutex<Held>>,
     generation: u64,
-    /// `None` reads only.
+    /// Number of the opening; `None` for a read-only session.
     number: Option<u64>,
 }
 
 impl Hold {
-    /// Opens the directory, or makes it.
+    /// Opens a directory of copies, and makes it if needed.
     ///
     /// # Errors
-    /// The kernel refuses, another server has it, or it has what is none of ours.
+    /// Error of the system, another server uses the directory, or it contains other files.
     pub fn open(directory: &Path) -> Result<Self, SetError> {
         std::fs::create_dir_all(directory).map_err(failed("make", directory))?;
         let path = directory.join(MARKER);
@@ -106,7 +107,7 @@ impl Catalog for Hold {
         let generation: u64 = generation.parse().ok().filter(|_| is_name(disk))?;
         let held = self.held(disk).ok()?;
         let mut guard = lock(&held);
-        // What cannot be opened now is asked for again.
+        // A failed opening is only a missing export for the client, which tries again.
         let (inner, number) = guard.begin(name, generation).ok().flatten()?;
         drop(guard);
         Some(Box::new(Session { inner, held, generation, number }))
@@ -133,7 +134,8 @@ impl Held {
         self.directory.join(format!("{}.{generation}.log", self.disk))
     }
 
-    /// Opens a copy, and ends what was open before. `None` while that has something under way.
+    /// Opens a copy for a new session, and ends the earlier one. `None` while the earlier session
+    /// has a request under way.
     fn begin(
         &mut self,
         name: &str,
@@ -169,7 +171,7 @@ impl Held {
         Ok(Some((inner, (!is_over).then_some(self.session))))
     }
 
-    /// No lower generation writes from now on, whatever happens to this machine.
+    /// Stores durably that generations below this one can no longer write.
     fn raise(&mut self, generation: u64) -> Result<(), SetError> {
         if generation == self.fence {
             return Ok(());
@@ -188,8 +190,8 @@ impl Held {
         Ok(())
     }
 
-    /// Whoever writes a copy of a later generation has all that was in earlier ones. Their names stay, so that
-    /// their owners are told that they are over.
+    /// Empties copies of lower generations: the copy of a later generation has all of their
+    /// content. Their files stay, so that their owners are told that their generation is over.
     fn sweep(&mut self) {
         if std::mem::replace(&mut self.is_swept, true) {
             return;
@@ -204,7 +206,7 @@ impl Held {
             if generation.is_some_and(|generation: u64| generation < self.fence)
                 && let Ok(file) = writing().open(entry.path())
             {
-                // What stays takes room and does no harm.
+                // A copy that cannot be emptied takes room and does no harm.
                 let _ = file.set_len(0).and_then(|()| file.set_len(LABEL_BYTES));
             }
         }

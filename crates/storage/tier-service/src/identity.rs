@@ -1,4 +1,4 @@
-//! Names of sixteen bytes: made at random, or out of other names.
+//! Names of 16 bytes: random, or derived from other names.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,31 +6,31 @@ use std::io::{self, Read};
 use tier::Session;
 use tier::format::Uuid;
 
-/// Characters of a disk's name. Our choice: enough for a UUID with a word before it.
+/// Longest name of a disk, in characters. Our choice: enough for a UUID with a word before it.
 pub(crate) const NAME_MAX: usize = 64;
 
-/// A new name, which nobody else has.
+/// Makes a random, unique name.
 pub(crate) fn random() -> io::Result<Uuid> {
     let mut uuid = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut uuid)?;
     Ok(uuid)
 }
 
-/// This opening of a set or of one of its disks: by its number older copies are told, so no two have the same.
+/// Makes a unique number for this opening of a set or disk. Older copies are recognised by it.
 pub(crate) fn session() -> io::Result<Session> {
     let random = u128::from_le_bytes(random()?);
-    // 0 is no opening.
+    // 0 means that there was no opening.
     let opening = u64::try_from(random >> 64).unwrap_or(0).max(1);
     Ok(Session { boot: boot(), opening })
 }
 
-/// The name of this start of this machine, or nothing where the kernel does not say.
+/// Identity of this boot of the host; zero where the kernel does not say.
 pub(crate) fn boot() -> Uuid {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     parse(&text).unwrap_or_default()
 }
 
-/// The name of this machine, or nothing where it has none.
+/// Identity of this host; zero where it has none.
 pub(crate) fn host() -> Uuid {
     let text = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
     parse(&text).unwrap_or_default()
@@ -47,7 +47,7 @@ fn parse(text: &str) -> Option<Uuid> {
     bytes?.try_into().ok()
 }
 
-/// The name that a disk has in every set: its own, in at most sixteen bytes, or a sum of it.
+/// Name of a disk in every set: its own name if that is shorter than 16 bytes, else a hash of it.
 pub(crate) fn of_disk(name: &str) -> Uuid {
     let mut uuid = [0; 16];
     if name.len() < 16 {
@@ -60,12 +60,12 @@ pub(crate) fn of_disk(name: &str) -> Uuid {
     uuid
 }
 
-/// Under which a holder keeps a copy.
+/// Name of the export with a disk's copy, at a holder.
 pub(crate) fn copy_name(disk: &str, generation: u64) -> String {
     format!("log/{disk}/{generation}")
 }
 
-/// Names become parts of paths and of addresses.
+/// Checks a name that becomes part of paths and addresses.
 pub(crate) fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('.')

@@ -15,247 +15,249 @@ use crate::opening::Opening;
 use crate::reserved::Reserved;
 use crate::route::{Line, Other, Shape, TellGiving};
 
-/// What a disk's policy is called that is the set's.
+/// Name that means the policy of the set, where a disk's policy is given.
 pub const COMMON: &str = "common";
 
-/// What may be asked of a running set.
+/// Command for a running set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// How everything is doing.
+    /// Reports the state of the set.
     Status,
-    /// The same as often as every second: what can be served is taken to be all of the pages that are held,
-    /// for looking at each takes long in a large set.
+    /// Reports the state of the set, cheap enough for once a second: all held pages count as
+    /// servable, because a check of each takes long in a large set.
     Pulse,
-    /// A disk's log goes to its backing store; answered when it has.
+    /// Writes a disk's log to its backing store; answered when that is done.
     Drain {
-        /// Its name.
+        /// Name of the disk.
         disk: String,
     },
-    /// Its writes are answered so from now on; answered when they are.
+    /// Changes how writes of a disk are answered; answered when the change is done.
     Mode {
-        /// Its name.
+        /// Name of the disk.
         disk: String,
-        /// Whether by the log.
+        /// True for mode back: writes are answered from the log.
         back: bool,
     },
-    /// New pages come in or do not.
+    /// Starts or stops the admission of new pages.
     Populate {
-        /// Its name.
+        /// Name of the disk.
         disk: String,
-        /// Whether they do.
+        /// True if new pages are admitted.
         on: bool,
-        /// The other way round after so many seconds.
+        /// Seconds after which population is switched back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_s: Option<u64>,
     },
-    /// Its pages take at most so much of all.
+    /// Limits a disk's share of all pages.
     Share {
-        /// Its name.
+        /// Name of the disk.
         disk: String,
         /// Percent, 0 to 100.
         percent: u8,
     },
-    /// Its pages come in with this access to them.
+    /// Sets the access to a page at which it is admitted.
     Admission {
-        /// Its name.
+        /// Name of the disk.
         disk: String,
-        /// The first is 1.
+        /// Number of the access; the first is 1.
         access: u8,
     },
-    /// Another policy decides which page leaves: of one disk, which has as many pages as its share says to itself then,
-    /// or of all that have no policy of their own.
+    /// Changes the eviction policy of one disk, or of all disks without a policy of their own. A
+    /// disk with its own policy has its share of pages as a partition.
     Policy {
-        /// The disk's name, for one of its own.
+        /// Name of the disk; `None` for all disks without a policy of their own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disk: Option<String>,
-        /// The policy's name, as of `cache`; of a disk also [`COMMON`].
+        /// Name of the policy, as in the crate `cache`; for a disk also [`COMMON`].
         name: String,
     },
-    /// A disk comes; answered when it is served.
+    /// Attaches a disk; answered when the disk is served.
     Attach(Box<Coming>),
-    /// A disk leaves: nobody gets it any more, who has it is answered what he asked, and what waits goes to its
-    /// backing store; answered when that is all there is of it, and free for others.
+    /// Detaches a disk: clients find it no more, outstanding requests are answered, and its log is
+    /// written to the backing store. Answered when all that is done and its files are free for
+    /// others.
     Detach {
-        /// Its name.
+        /// Name of the disk.
         disk: String,
     },
 }
 
-/// A disk that is to come, as [`crate::Opening`] has it.
+/// A disk to attach; the fields are those of [`crate::Opening`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coming {
-    /// Its name.
+    /// Name of the disk.
     pub disk: String,
-    /// Its backing file or device, an absolute path.
+    /// Backing file or device, an absolute path.
     pub backing: PathBuf,
-    /// Whether the log answers its writes.
+    /// True for mode back: writes are answered from the log.
     pub back: bool,
-    /// Its sidecar, if not beside the backing file.
+    /// Path of the sidecar; `None` for beside the backing file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sidecar: Option<PathBuf>,
-    /// How many copies of its log there have to be.
+    /// Copies of the log that must exist.
     #[serde(default)]
     pub copies: u8,
-    /// Who may hold them, as NAME=ADDRESS.
+    /// Hosts that may hold copies, as NAME=ADDRESS.
     #[serde(default)]
     pub peers: Vec<String>,
-    /// Whether its backing device is reserved for this host.
+    /// True if the backing device is reserved for this host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reserve: bool,
-    /// Identities of its backing store and sidecar that the owner vouches for.
+    /// Identities of backing store and sidecar that the owner accepts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<String>,
-    /// Another server owns it, and lets go when a client here changes something.
+    /// Server that owns the disk now. It gives the disk up when a client here changes something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Elsewhere>,
 }
 
-/// The server that owns a disk which is to follow its machine.
+/// Server that owns a disk which is to follow its VM.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elsewhere {
-    /// Where it listens.
+    /// Address of that server.
     pub from: String,
-    /// Where it reaches this server, to have the disk back.
+    /// Address at which that server reaches this one, to get the disk back.
     pub at: String,
 }
 
-/// A disk's share of a report.
+/// Report on one disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskReport {
-    /// Its number in the set.
+    /// Index of the disk in the set.
     pub index: u16,
-    /// Its name.
+    /// Name of the disk.
     pub name: String,
-    /// How its writes are answered: `through` or `back`.
+    /// Mode of the disk: `through` or `back`.
     pub mode: String,
-    /// Bytes that are not on its backing store yet, in whole blocks of 4 KiB.
+    /// Bytes that are not yet on the backing store, in whole blocks of 4 KiB.
     pub dirty_bytes: u64,
-    /// Epochs that are not.
+    /// Epochs that are not yet on the backing store.
     pub epochs: usize,
-    /// Chunks that its log takes.
+    /// Chunks of the cache in use by the log.
     pub log_chunks: usize,
-    /// Bytes of pages that it has.
+    /// Bytes of the disk's pages.
     pub page_bytes: u64,
-    /// Bytes of blocks of it that are in memory.
+    /// Bytes of the disk's blocks in memory, uncompressed.
     #[serde(default)]
     pub memory_held_bytes: u64,
-    /// What these take there.
+    /// Memory that these blocks take, in bytes.
     #[serde(default)]
     pub memory_taken_bytes: u64,
-    /// Of all pages, and of memory, percent that it may have.
+    /// Share of all pages, and of memory, that the disk may have, in percent.
     pub share_percent: u8,
-    /// The policy that decides on its pages, which it has to itself then, if that is one of its own.
+    /// Policy of the disk if it has its own, and with it a partition of the pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
-    /// Whether new pages come in.
+    /// True if new pages are admitted.
     pub populates: bool,
-    /// Whether its log has something that cannot be read: nothing goes to its backing store any more.
+    /// True if a part of the log cannot be read. Then no more writes go to the backing store.
     pub is_damaged: bool,
-    /// Whether its backing store refused lately, and is to be tried again.
+    /// True if the backing store refused I/O lately and will be tried again.
     pub is_refused: bool,
-    /// Copies of its log that there have to be in mode back, and how many there are.
+    /// Copies of the log that mode back needs.
     pub copies: u8,
-    /// Peers that have one now.
+    /// Peers that hold a copy now.
     pub holding: usize,
-    /// Whether another host owns it by now.
+    /// True if another host owns the disk now.
     pub is_fenced: bool,
-    /// What its sidecar says of the backing store alone: `clean`, `dirty`, `applying` or `burnt`.
+    /// State of the backing store alone, as the sidecar says: `clean`, `dirty`, `applying` or
+    /// `burnt`.
     pub sidecar: String,
-    /// Counts its owners.
+    /// Number that rises with each new owner.
     pub generation: u64,
-    /// How old the oldest write is that only its log has, in nanoseconds; of one from before the server began,
-    /// since then.
+    /// Age of the oldest write that is only in the log, in nanoseconds. A write from before the
+    /// server's start counts from that start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty_age_ns: Option<u64>,
-    /// Its peers.
+    /// Peers of the disk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peers: Vec<PeerReport>,
-    /// What happened to it since the server began.
+    /// Events of the disk since the server began.
     #[serde(flatten)]
     pub counters: Counters,
 }
 
-/// How far the copy of a disk's log on a peer is.
+/// State of the copy of a disk's log on a peer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerReport {
-    /// Its name.
+    /// Name of the peer.
     pub name: String,
-    /// Bytes of the log that it lacks.
+    /// Bytes of the log that the copy lacks.
     pub lag_bytes: u64,
 }
 
-/// Blocks in memory.
+/// State of the memory tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryReport {
-    /// Bytes that there are for blocks.
+    /// Size of the memory tier, in bytes.
     pub bytes: u64,
-    /// Bytes of blocks that are kept.
+    /// Bytes of stored blocks, uncompressed.
     pub held_bytes: u64,
-    /// Bytes that these take, compressed or not.
+    /// Bytes that the stored blocks take, compressed or not.
     pub taken_bytes: u64,
-    /// Bytes beside them that it takes to know what is where, at most.
+    /// Most bytes of bookkeeping, beside the memory tier itself.
     pub bookkeeping_bytes: u64,
 }
 
-/// How a set is doing.
+/// Report on a set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// Bytes of a page.
+    /// Size of a page, in bytes.
     pub page_size_bytes: u32,
-    /// Bytes of pages that there is room for.
+    /// Bytes of pages that the set has room for.
     pub page_bytes: u64,
     /// Bytes of pages that can be served now.
     pub held_bytes: u64,
     /// The memory above them, if there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryReport>,
-    /// Whether the cache device has failed.
+    /// True if the cache device has failed.
     pub has_failed: bool,
-    /// What happened since the server began.
+    /// Events since the server began.
     #[serde(flatten)]
     pub counters: Counters,
-    /// The policy of disks that have none of their own.
+    /// Policy of disks without a policy of their own.
     #[serde(default)]
     pub policy: String,
-    /// Requests that are under way.
+    /// Requests under way.
     pub in_flight: usize,
-    /// Its disks.
+    /// Reports on the disks.
     pub disks: Vec<DiskReport>,
-    /// Disks that clients find here and that another server owns, or will soon.
+    /// Disks that clients find here and that another server owns, or soon will.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<ElsewhereReport>,
-    /// Sentences for whoever had a disk attached.
+    /// Messages for the operator who attached a disk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<String>,
 }
 
-/// A disk that this server does not own, or not for long.
+/// A disk that this server does not own, or is about to give up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ElsewhereReport {
-    /// Its name.
+    /// Name of the disk.
     pub name: String,
-    /// Where its owner listens; nothing while it is let go of.
+    /// Address of the owner; `None` while this server gives up the disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Whether that one was asked to let go.
+    /// True if the owner was asked to give up the disk.
     pub is_pulled: bool,
-    /// Requests that wait for somebody to own it.
+    /// Requests that wait for the disk to have an owner.
     pub waiting: usize,
 }
 
-/// How a server that has ended left its set.
+/// State in which a server left its set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
-    /// Whether the set is closed: everything that was begun has ended, and its superblock says so.
+    /// True if the set is closed: all operations have ended, and the superblock says so.
     pub in_order: bool,
-    /// Disks with writes that only their logs have: name and bytes.
+    /// Disks with writes that only their logs have: name, and bytes of such writes.
     pub waiting: Vec<(String, u64)>,
 }
 
-/// What is held of a disk that is served.
+/// Open files of a served disk.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) sidecar: File,
@@ -266,45 +268,46 @@ pub(crate) type Reply = Result<Option<Report>, Refusal>;
 
 pub(crate) type File = Arc<OwnedFd>;
 
-/// What the set is now.
+/// State of a set that is needed to attach a disk.
 #[derive(Debug)]
 pub(crate) struct Room {
     pub(crate) superblock: Superblock,
     pub(crate) cache: File,
-    /// Names of what clients find here.
+    /// Names of the disks that clients find here.
     pub(crate) names: Vec<String>,
     pub(crate) request_bytes_max: u32,
 }
 
-/// What happens to a disk that changes servers.
+/// Step of moving a disk between servers.
 #[derive(Debug)]
 pub(crate) enum Move {
-    /// Clients find it here from now on, and another server owns it; its place among what they find is told.
+    /// Clients find the disk here from now on, and another server owns it. The number of its route
+    /// is sent back.
     Come {
         opening: Box<Opening>,
         shape: Shape,
         line: Line,
         tell: SyncSender<Result<usize, Refusal>>,
     },
-    /// They do not any more.
+    /// Clients do not find the disk here any more.
     Drop(String),
-    /// Another server asks what its owner has.
+    /// Request of another server to this owner.
     Asked(String, Request),
-    /// Another server has answered, or it has its answer.
+    /// Answer of another server to a request, or answer to another server.
     Answer(RequestId, Result<(), Code>, Buffer),
-    /// Another server wants it.
+    /// Another server pulls the disk.
     Give { name: String, to: Other, tell: TellGiving },
-    /// It was let go of; who owns it from now on.
+    /// This server gave up the disk. The line leads to the new owner.
     Given(String, Line),
-    /// An operator should know of it.
+    /// Message for the operator.
     Said(String),
-    /// Its owner did not let go, or it could not be opened.
+    /// The owner did not give up the disk, or it could not be opened here.
     Failed { name: String, why: Refusal },
-    /// Whoever waits since then waits no longer.
+    /// Requests that wait since this time or longer fail.
     Expire(String, Instant),
 }
 
-/// A disk that was opened.
+/// A disk that was opened and joins the set.
 #[derive(Debug)]
 pub(crate) struct Joining {
     pub(crate) prepared: Prepared,
@@ -314,33 +317,33 @@ pub(crate) struct Joining {
     pub(crate) opening: Opening,
 }
 
-/// What the server's thread is asked.
+/// Message to the server's thread.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Command(Command, SyncSender<Reply>),
-    /// What has to be known for a disk to come.
+    /// Asks for the state that attaching a disk needs.
     Room(SyncSender<Result<Room, Refusal>>),
-    /// What is held of the disk with this index.
+    /// Asks for the open files of the disk with this index.
     Files(u16, SyncSender<Result<Option<Held>, Refusal>>),
-    /// It was opened; answered when the set has it.
+    /// Adds an opened disk; answered when the set has attached it.
     Join(Box<Joining>, SyncSender<Reply>),
-    /// It may be asked; its place among what clients find is told.
+    /// Lets clients use an attached disk. The number of its route is sent back.
     Serve(u16, Box<Opening>, Shape, SyncSender<Result<usize, Refusal>>),
     Move(Move),
 }
 
-/// Where a set finds what is asked, and who waits for what.
+/// Messages to a set, and commands that wait for an event.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     pub(crate) asked: Receiver<Ask>,
     pub(crate) waiting: Vec<(Note, SyncSender<Reply>)>,
     /// Names of the disks, by index.
     pub(crate) names: Vec<Option<String>>,
-    /// And of their peers.
+    /// Names of the disks' peers, by index.
     pub(crate) peers: Vec<Vec<String>>,
     pub(crate) has_failed: bool,
-    /// Who hears of what an operator should know.
+    /// Sender of messages for the operator.
     pub(crate) told: Sender<String>,
-    /// Told once, when the server's thread ends.
+    /// Set once, when the server's thread ends.
     pub(crate) left: Arc<OnceLock<Left>>,
 }

@@ -1,16 +1,19 @@
-//! The acceleration tier with files, memory and a clock: cached disks for a front end.
+//! The acceleration tier with files, memory and a clock: it serves cached disks to a front end.
 //!
-//! What it does: [`make`] makes a set in a new file, [`make_in`] in one that was made for it, [`make_on`] on one that is open; [`Set::open`] opens one for backing files and devices, and
-//! gives what a front end serves. A backing device that several hosts see is reserved if that is asked for ([`Reserve`]). Below all disks one [`tier::Tier`] decides; what it wants read or written the
-//! front end's ring does, what it wants summed and copied is done here. [`Control`] is how others ask how it is
-//! doing, and for a change.
+//! What it does: [`make`] makes a set in a new file, [`make_in`] in an existing file, [`make_on`]
+//! in an open file or device. [`Set::open`] opens a set for backing files and devices, and returns
+//! what a front end serves. A backing device that several hosts see can be reserved ([`Reserve`]).
+//! One [`tier::Tier`] decides for all disks. The front end's ring does the reads and writes that
+//! the tier orders; checksums and copies are made here. [`Control`] sends commands to a running
+//! set.
 //!
-//! What it refuses: a cache file that is there already, when a set is to be made; a cache, a backing file or
-//! device, or a sidecar that somebody else holds; a sidecar that is a link; memory that the machine does not have.
+//! What it refuses: to make a set over an existing file; a cache, a backing file or device, or a
+//! sidecar that another process holds; a sidecar that is a symbolic link; more memory than the host
+//! has.
 //!
-//! Invariants: bytes from the cache device reach a client, or memory, only after their sum was found right; every write
-//! takes its bytes when it is asked for, so that memory can be used again when the machine says so; a
-//! server that ends has left the set in order, or said that it could not.
+//! Invariants: bytes from the cache device reach a client, or memory, only after their checksum was
+//! verified. A write copies its bytes when it is started, so the state machine may reuse their
+//! memory at once. A server that ends has left the set in order, or said that it could not.
 #![forbid(unsafe_code)]
 
 mod arena;

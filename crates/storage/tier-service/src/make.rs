@@ -11,13 +11,15 @@ use crate::files::{failed, hold, keep_name};
 use crate::media::Files;
 use crate::{SetError, identity};
 
-/// Zeros that are written at once.
+/// Bytes of zeros in one write.
 const ZEROS: usize = 1 << 20;
 
-/// Makes an empty set in a new file, which takes all of its room at once. Says how it is divided.
+/// Makes an empty set in a new file, and allocates all of its room. Returns how the file is
+/// divided.
 ///
 /// # Errors
-/// When something is there, it has no room, or it cannot be divided so. What was begun is removed.
+/// The path is in use, there is no room, or the size cannot be divided. An unfinished file is
+/// removed.
 pub fn make(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
     let geometry = Geometry::new(plan)
         .map_err(|source| SetError::Geometry { path: path.to_owned(), source })?;
@@ -32,17 +34,16 @@ pub fn make(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
             .and_then(|()| fill(path, plan, geometry))
             .and_then(|()| keep_name(path));
     if made.is_err() {
-        // Nothing of it is of use; that it cannot be removed changes nothing of the error.
+        // A half-made file is useless. The caller needs the first error, not that of the removal.
         let _ = std::fs::remove_file(path);
     }
     made.map(|()| geometry)
 }
 
-/// Makes an empty set in a file that somebody made for it, of the plan's size or longer. What it holds is
-/// lost.
+/// Makes an empty set in an existing file of the plan's size or larger, and overwrites its content.
 ///
 /// # Errors
-/// When somebody else has it, it is too short, or cannot be divided so.
+/// Another process holds the file, it is too short, or its size cannot be divided.
 pub fn make_in(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
     let geometry = Geometry::new(plan)
         .map_err(|source| SetError::Geometry { path: path.to_owned(), source })?;
@@ -54,11 +55,11 @@ pub fn make_in(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
     fill(path, plan, geometry).map(|()| geometry)
 }
 
-/// Makes an empty set on a file or device that is open, and nobody else's until this is done. What it holds
-/// is lost. `path` is for messages.
+/// Makes an empty set in an open file or device that the caller holds exclusively, and overwrites
+/// its content. `path` is for messages.
 ///
 /// # Errors
-/// When it cannot be divided so, or what the kernel says.
+/// The size cannot be divided, or an error of the system.
 pub fn make_on(file: OwnedFd, path: &Path, plan: Plan) -> Result<Geometry, SetError> {
     let geometry = Geometry::new(plan)
         .map_err(|source| SetError::Geometry { path: path.to_owned(), source })?;
@@ -77,9 +78,10 @@ fn fill_open(file: OwnedFd, path: &Path, plan: Plan, geometry: Geometry) -> Resu
     tier::init(&mut files, geometry, plan.device_bytes, set, identity::host()).map_err(refused)
 }
 
-/// Zeros where logs and what a set begins with will be. Of room that was never written a file system notes the first
-/// write of each place, durably, before it says that the file is: each write of a log would wait for that, too
-/// (ext4 here: 3,800 durable writes of 8 KiB a second, and 7,500 of room that was written).
+/// Writes zeros where logs and the set's metadata will be. A file system records the first write to
+/// each allocated block durably before a durable write ends, and each write of a log would wait for
+/// that (ext4 here: 3,800 durable writes of 8 KiB a second, and 7,500 to blocks that were written
+/// before).
 fn write_logs(files: &mut Files, geometry: Geometry) -> Result<(), IoError> {
     let [pages, end] =
         [geometry.page_chunks, geometry.chunks].map(|chunk| geometry.chunk_at(chunk));

@@ -1,4 +1,4 @@
-//! Marks of backing stores that are stored while a set is served.
+//! Stores the marks of backing stores while a set is served.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,13 +9,14 @@ use datastore::change_mark;
 use crate::core::Core;
 use crate::marks::{FIRST_IO, Marks};
 
-/// How long after a change marks are stored. Our choice: the pages of a disk that was quiet for longer survive a
-/// kill, and an older copy of the cache is told if it lacks more than the last second.
+/// Time between a change and the storing of marks. Our choice: pages of a disk that was quiet for
+/// longer survive a kill, and an older copy of the cache is recognised if it lacks more than the
+/// last second.
 const EVERY: Duration = Duration::from_secs(1);
 /// Name of the alarm.
 const ALARM: u64 = 2;
 impl Core {
-    /// Something changes: marks are to be stored.
+    /// Schedules the storing of marks after a change.
     pub(crate) fn mark_soon(&mut self, fx: &mut Effects) {
         if self.marking.due.is_none() {
             self.marking.due = Some(Instant::now() + EVERY);
@@ -23,7 +24,7 @@ impl Core {
         }
     }
 
-    /// Stores the marks of all disks that changed, if it is time.
+    /// Stores the marks of all changed disks, if the time has come.
     pub(crate) fn mark_if_due(&mut self, fx: &mut Effects) {
         if self.marking.due.is_none_or(|due| due > Instant::now()) {
             return;
@@ -38,8 +39,8 @@ impl Core {
         }
     }
 
-    /// Stores the marks of a disk. Says whether it has to be done again: a change that is as young as a tick of the
-    /// clock, or marks that are under way.
+    /// Stores the marks of a disk. Returns true if it must be repeated: the last change is younger
+    /// than a tick of the clock, or another storing is under way.
     fn mark(&mut self, index: usize, fx: &mut Effects) -> bool {
         let number = u16::try_from(index).unwrap_or(u16::MAX);
         let Some((backing, sidecar)) = self.files.disks[index].clone() else { return false };
@@ -53,7 +54,8 @@ impl Core {
             None => Marks::read(&sidecar).ok().flatten(),
         };
         let is_reserved = self.reserved.contains_key(&number);
-        // What cannot be asked proves nothing. A device is not flushed: what is counted later makes pages cold.
+        // A mark that cannot be read proves nothing, so none is stored. The device is not flushed:
+        // a write that it counts later only makes pages cold.
         let mark = change_mark(&backing, is_reserved).unwrap_or(None);
         let is_young = mark.is_none() && known.as_ref().is_some_and(|known| known.mark.is_some());
         let is_new =
@@ -74,21 +76,21 @@ impl Core {
         is_young || has_none
     }
 
-    /// Marks were stored, or not: then the next ones are stored after what is there.
+    /// Handles the end of a storing. The next record follows it, also after a failure.
     pub(crate) fn marked(&mut self, io: u64, is_ok: bool) {
         let index = usize::try_from(io - FIRST_IO).unwrap_or(usize::MAX);
         let Some(disk) = self.marking.disks.get_mut(index) else { return };
         *disk = disk.take().filter(|_| is_ok).map(|(marks, _)| (marks, false));
     }
 
-    /// Another disk may have the index next.
+    /// Drops the marks of a detached disk: another disk may get its index.
     pub(crate) fn forget_marks(&mut self, index: u16) {
         if let Some(disk) = self.marking.disks.get_mut(usize::from(index)) {
             *disk = None;
         }
     }
 
-    /// Marks that were stored last.
+    /// Marks of a disk that were stored last.
     pub(crate) fn last_marks(&self, index: u16) -> Option<&Marks> {
         self.marking.disks.get(usize::from(index))?.as_ref().map(|(marks, _)| marks)
     }

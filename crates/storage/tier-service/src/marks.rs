@@ -1,11 +1,11 @@
-//! Marks of a backing store and numbers of its set at one moment, stored behind the sidecar.
+//! Marks of a backing store, and numbers of its set at the same moment, stored behind the sidecar.
 //!
-//! They are written when the set is left in order, and about once a second while it is served and something
-//! changes. Where the backing store has the same marks later, nobody wrote to it since, so pages are true. A
-//! set that has less than the numbers say is an older copy of itself.
+//! They are written when the set is closed in order, and about once a second while it changes. If
+//! the backing store has the same marks at the next start, nobody wrote to it in between, so its
+//! pages are valid. A set with lower numbers than these is an older copy of itself.
 //!
-//! Two records lie in one block and take turns, each in sectors of its own: a torn write leaves the other.
-//! `docs/formats/tier.md` draws them.
+//! Two records in one block are written in turn, each in sectors of its own, so a torn write spares
+//! the other one. `docs/formats/tier.md` draws them.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -16,38 +16,39 @@ use rustix::io::{Errno, pread, pwrite};
 use tier::format::{SIDECAR_BYTES, payload_sum};
 use tier::{Moment, Since};
 
-/// First byte of the block in the sidecar's file.
+/// Offset of the block in the sidecar file, in bytes.
 const AT: u64 = SIDECAR_BYTES as u64;
 const BLOCK: usize = 4096;
-/// Bytes of one record.
+/// Size of one record, in bytes.
 const BYTES: usize = BLOCK / 2;
 const SUM_AT: usize = BYTES - 8;
 const TEXT_AT: usize = 72;
 const MAGIC: &[u8; 8] = b"TMMARK\0\0";
-/// A change that is younger than a tick of the clock cannot be told from the next one.
+/// Longest wait for a tick of the file system's clock: two changes within one tick have the same
+/// time.
 const PATIENCE: Duration = Duration::from_millis(200);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// Numbers of these I/Os begin here; the machine's have 32 bits.
+/// First number of these I/Os; the state machine's numbers have 32 bits.
 pub(crate) const FIRST_IO: u64 = 1 << 32;
 
-/// What is known of the stored marks of each disk.
+/// Marks that were stored, by disk.
 #[derive(Debug, Default)]
 pub(crate) struct Marking {
     pub(crate) due: Option<Instant>,
-    /// By index: what was stored last, and whether that is under way.
+    /// Marks that were stored last, by index; true while they are being written.
     pub(crate) disks: Vec<Option<(Marks, bool)>>,
 }
 
-/// What was stored at one moment.
+/// Marks of a backing store at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Marks {
-    /// Rises with each record.
+    /// Number that rises with each record.
     number: u64,
     pub(crate) moment: Moment,
-    /// Whether the set was left in order then.
+    /// True if the set was closed in order at that moment.
     is_left: bool,
-    /// `None` where later changes of the backing store could go unseen.
+    /// Change mark of the backing store; `None` where later changes could go unnoticed.
     pub(crate) mark: Option<ChangeMark>,
 }
 
@@ -57,7 +58,7 @@ impl Marks {
         Self { number, moment, is_left: false, mark }
     }
 
-    /// First byte of the record in the sidecar's file.
+    /// Offset of the record in the sidecar file, in bytes.
     pub(crate) fn place(&self) -> u64 {
         AT + self.number % 2 * BYTES as u64
     }
@@ -71,7 +72,7 @@ impl Marks {
         }
         bytes[40] = self.is_left.into();
         let texts = |mark: &ChangeMark| mark.own.len() + mark.below.len();
-        // A stack of devices whose marks have no room has none.
+        // Marks of a stack of devices that are too long for the record are not stored.
         if let Some(mark) = self.mark.as_ref().filter(|mark| texts(mark) <= SUM_AT - TEXT_AT) {
             bytes[41] = 1;
             bytes[48..64].copy_from_slice(&mark.changed_ns.to_le_bytes());
@@ -113,7 +114,7 @@ impl Marks {
         Some(Self { number: number(8), moment, is_left: bytes[40] == 1, mark })
     }
 
-    /// The newest of what is stored.
+    /// Reads the newest valid record.
     pub(crate) fn read(sidecar: &OwnedFd) -> Result<Option<Self>, Errno> {
         let mut bytes = [0; BLOCK];
         let read = pread(sidecar, &mut bytes[..], AT)?;
@@ -122,7 +123,7 @@ impl Marks {
     }
 }
 
-/// Stores how a set leaves a disk in order, after what was stored before.
+/// Stores the marks of a disk when its set is closed in order.
 pub(crate) fn leave(
     before: Option<&Marks>,
     (backing, sidecar): (&OwnedFd, &OwnedFd),
@@ -137,7 +138,7 @@ pub(crate) fn leave(
     fdatasync(sidecar)
 }
 
-/// What the marks say of changes since they were stored.
+/// Compares the stored marks with the backing store: changed, unchanged or unknown.
 pub(crate) fn since(
     backing: &OwnedFd,
     sidecar: &OwnedFd,
@@ -157,8 +158,8 @@ pub(crate) fn since(
     })
 }
 
-/// Whether two marks count the same thing: those of a device begin with the start of the host and the disk sequence
-/// number, and of another one they say nothing.
+/// True if two marks are comparable. Marks of a device begin with the boot of the host and the disk
+/// sequence number; other values of these make the counters incomparable.
 fn counts_go_on(was: &ChangeMark, now: &ChangeMark) -> bool {
     let is_file = was.changed_ns != 0 && now.changed_ns != 0;
     let which =
@@ -166,13 +167,13 @@ fn counts_go_on(was: &ChangeMark, now: &ChangeMark) -> bool {
     is_file || which(was) == which(now)
 }
 
-/// Waits until the last change is older than a tick of the clock.
+/// Reads the mark, and waits until the last change is older than a tick of the clock.
 fn patient_mark(backing: &OwnedFd, is_reserved: bool) -> Option<ChangeMark> {
-    // What others wrote to a device through the page cache counts when it is flushed.
+    // Writes of others through the page cache of a device are counted only when they are flushed.
     fdatasync(backing).ok()?;
     let until = Instant::now() + PATIENCE;
     loop {
-        // What cannot be asked proves nothing.
+        // A mark that cannot be read proves nothing.
         let mark = change_mark(backing, is_reserved).unwrap_or(None);
         if mark.is_some() || Instant::now() >= until {
             return mark;

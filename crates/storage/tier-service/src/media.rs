@@ -11,11 +11,11 @@ use crate::SetError;
 use crate::files::failed;
 use crate::opening::Opening;
 
-/// The files of a set, by place.
+/// Open files of a set, by place.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
     pub(crate) cache: Arc<OwnedFd>,
-    /// Of each index: backing store and sidecar.
+    /// Backing store and sidecar, by index of the disk.
     pub(crate) disks: Vec<Option<(Arc<OwnedFd>, Arc<OwnedFd>)>>,
 }
 
@@ -33,15 +33,15 @@ impl Files {
     }
 }
 
-/// Whether a write to this file or device that is to be durable (`RWF_DSYNC`) needs no flush behind it: its device can
-/// write so (FUA), or has nothing that could be lost. Elsewhere the kernel flushes in a worker of its own, which takes
-/// longer than a flush that is asked for.
+/// True if a durable write (`RWF_DSYNC`) to this file or device needs no flush after it: the device
+/// has FUA, or no volatile cache. On other devices the kernel flushes in a worker, which is slower
+/// than an explicit flush.
 pub(crate) fn writes_durably(file: &OwnedFd) -> bool {
     let Ok(found) = fstat(file) else { return false };
     let is_device = FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
     let number = if is_device { found.st_rdev } else { found.st_dev };
     let device = format!("/sys/dev/block/{}:{}", major(number), minor(number));
-    // Of a partition they are those of its disk.
+    // A partition has no queue settings of its own, so those of its disk are read.
     let said = |what: &str| {
         let read = |path: String| std::fs::read_to_string(path).ok();
         read(format!("{device}/queue/{what}"))
@@ -91,7 +91,7 @@ impl Files {
 
 fn error(place: Place, errno: Errno) -> IoError {
     match (errno, place) {
-        // Its reservation is another host's.
+        // The device is reserved for another host (reservation conflict).
         (Errno::BADE, Place::Backing(_)) => IoError::Fenced,
         _ => IoError::Io,
     }
@@ -111,7 +111,8 @@ impl Media for Files {
     }
 }
 
-/// The files of a set while it is opened, and which of them failed: an error of the machine does not say.
+/// Files of a set while it is opened. It notes which file failed, because an error of the state
+/// machine does not name it.
 pub(crate) struct Watched<'a> {
     files: &'a Files,
     failed: Option<(&'static str, Place, Errno)>,
@@ -122,7 +123,8 @@ impl<'a> Watched<'a> {
         Self { files, failed: None }
     }
 
-    /// Names the file that the storage failed at, if that is why. `disks` are those of the set, by place.
+    /// Error with the path of the file that failed, if an I/O error is the cause. `disks` are the
+    /// disks of the set, by index.
     pub(crate) fn failure<'b>(
         &self,
         error: &OpenError,

@@ -1,13 +1,13 @@
-//! How much memory a memory tier may be given.
+//! Limits of the size of a memory tier.
 
 use crate::SetError;
 
-/// Below this it is a mistake: it is smaller than one request.
+/// Least size, in bytes. A smaller one is a mistake: it is below one request.
 const LEAST: u64 = 1 << 20;
-/// Cells are counted in 32 bits.
+/// Largest size, in bytes: cells are numbered with 32 bits.
 const MOST: u64 = 1 << 40;
 
-/// Refuses what this machine does not have, and what is of no use. None at all is fine.
+/// Refuses more memory than the host has, and less than is useful. Zero is allowed.
 pub(crate) fn check(bytes: u64) -> Result<(), SetError> {
     if bytes == 0 {
         return Ok(());
@@ -20,7 +20,7 @@ pub(crate) fn check(bytes: u64) -> Result<(), SetError> {
     let has = u64::from(info.totalram).saturating_mul(info.mem_unit.into()).min(MOST);
     let refused = SetError::MuchMemory { bytes, has };
     let Ok(length) = usize::try_from(bytes) else { return Err(refused) };
-    // The kernel may grant less than the machine has; it says so here and gets it back.
+    // The kernel may grant less than the host has. This allocation asks it, and is freed at once.
     let granted = Vec::<u8>::new().try_reserve_exact(length);
     if bytes > has || granted.is_err() { Err(refused) } else { Ok(()) }
 }

@@ -10,42 +10,42 @@ use crate::identity::copy_name;
 use crate::peers::{PeerAddress, Peers};
 use crate::reserved::Reserve;
 
-/// Copies of a disk's log, which it has in mode back.
+/// Copies of a disk's log in mode back.
 #[derive(Debug, Clone, Default)]
 pub struct Copies {
-    /// How many there have to be.
+    /// Number of copies that must exist.
     pub count: u8,
-    /// Who may hold them, up to four.
+    /// Hosts that may hold copies, up to four.
     pub peers: Vec<PeerAddress>,
-    /// Who this host is, for peers that are reached by TLS.
+    /// Certificates of this host, for peers that are reached over TLS.
     pub tls: Option<ClientTls>,
 }
 
-/// A disk that is to be cached.
+/// Settings of a disk to be cached.
 #[derive(Debug, Clone)]
 pub struct Opening {
-    /// Its name for clients and in the set, by which it finds its pages and its log: up to 64 letters,
-    /// digits, dots, hyphens and underscores.
+    /// Name of the disk for clients and in the set, where its pages and log are found by it: up to
+    /// 64 letters, digits, dots, hyphens and underscores.
     pub name: String,
-    /// Its backing file or device.
+    /// Backing file or device.
     pub backing: PathBuf,
-    /// How its writes are answered.
+    /// Mode in which writes are answered.
     pub mode: Mode,
-    /// Its sidecar, if not beside a backing file under its name with `.tilemark-tier`.
+    /// Path of the sidecar; `None` for the path of the backing file with `.tilemark-tier` added.
     pub sidecar: Option<PathBuf>,
     /// Copies of its log.
     pub copies: Copies,
-    /// How its backing device is reserved for this host, if it is to be.
+    /// Reservation of the backing device for this host, if wanted.
     pub reserve: Option<Reserve>,
 }
 
 impl Opening {
-    /// Where its sidecar is.
+    /// Path of the sidecar.
     pub(crate) fn sidecar_path(&self) -> Result<PathBuf, SetError> {
         path_of_sidecar(&self.backing, self.sidecar.as_deref())
     }
 
-    /// Starts to look for those who may hold copies of its log.
+    /// Starts to connect to the peers that may hold copies of the log.
     pub(crate) fn look_for_peers(
         &self,
         peers: &mut Peers,

@@ -1,5 +1,6 @@
-//! Peers that hold copies of this host's logs: a thread and a connection for each disk and peer. What it is to
-//! send comes to it in a queue, what became of that goes back in another, and the server's thread is woken.
+//! Peers that hold copies of this host's logs. Each disk and peer has a thread with a connection.
+//! The thread gets operations through a queue, sends results back through another, and wakes the
+//! server's thread.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,19 +22,19 @@ use crate::identity::is_name;
 use crate::reserved::Reserved;
 use crate::way::Way;
 
-/// Before a peer that is not there is tried again.
+/// Pause before a peer that does not answer is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
-/// Bytes of one trim; whole blocks.
+/// Longest trim, in bytes; a multiple of the block size.
 const TRIM_MAX: u32 = 1 << 30;
 
-/// One who may hold copies.
+/// Peer that may hold copies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerAddress {
-    /// Its name.
+    /// Name of the peer.
     pub name: String,
-    /// Where it listens; the export's name is not used.
+    /// Address of the peer; the name of an export in it is ignored.
     pub uri: Uri,
-    /// The same as it was written, up to 64 bytes.
+    /// Address as it was written, up to 64 bytes.
     pub address: String,
 }
 
@@ -56,7 +57,7 @@ impl FromStr for PeerAddress {
 }
 
 impl PeerAddress {
-    /// As a sidecar names it.
+    /// Holder as a sidecar stores it.
     pub(crate) fn holder(&self) -> Holder {
         let mut address = [0; ADDRESS_BYTES];
         let bytes = self.address.as_bytes();
@@ -65,7 +66,7 @@ impl PeerAddress {
     }
 }
 
-/// What a copy is asked for.
+/// Operation on a copy.
 #[derive(Debug)]
 pub(crate) enum What {
     Write { at: u64, data: Buffer },
@@ -75,7 +76,7 @@ pub(crate) enum What {
 
 #[derive(Debug)]
 enum Ask {
-    /// An I/O by the machine's number, for the way of this number and no other.
+    /// I/O with the state machine's number, valid only for the connection of this number.
     Io {
         way: u64,
         io: u32,
@@ -86,7 +87,7 @@ enum Ask {
     },
 }
 
-/// What a peer's thread says.
+/// Message of a peer's thread.
 #[derive(Debug)]
 pub(crate) enum Told {
     Up {
@@ -111,7 +112,7 @@ pub(crate) enum Told {
         is_ok: bool,
         data: Buffer,
     },
-    /// Whether the reservation of a disk's backing device is held still, for an I/O that waits for it.
+    /// Result of a check of a disk's reservation, for an I/O that waits for it.
     Checked {
         io: u32,
         disk: u16,
@@ -124,7 +125,7 @@ struct Peer {
     line: u64,
     asks: Sender<Ask>,
     event: Arc<OwnedFd>,
-    /// Number of the way that the machine knows of.
+    /// Number of the connection that the state machine knows.
     way: u64,
 }
 
@@ -132,7 +133,7 @@ struct Peer {
 #[derive(Debug)]
 pub(crate) struct Peers {
     peers: BTreeMap<(u16, u8), Peer>,
-    /// Counts all that there were.
+    /// Number of threads so far, from which each gets a unique number.
     lines: u64,
     pub(crate) told: Receiver<Told>,
     tell: Sender<Told>,
@@ -145,7 +146,7 @@ impl Peers {
         Self { peers: BTreeMap::new(), lines: 0, told, tell, waker }
     }
 
-    /// Nobody looks for those of this disk any more.
+    /// Ends the threads of a disk's peers.
     pub(crate) fn end(&mut self, index: u16) {
         let of = |peer| (index, peer);
         let gone: Vec<(u16, u8)> =
@@ -153,12 +154,12 @@ impl Peers {
         gone.into_iter().filter_map(|place| self.peers.remove(&place)).for_each(Peer::end);
     }
 
-    /// Whether a peer's thread is one of those that are there.
+    /// True if the thread of this number still serves a peer.
     pub(crate) fn is_line(&self, line: u64) -> bool {
         self.peers.values().any(|peer| peer.line == line)
     }
 
-    /// Starts to look for a peer.
+    /// Starts the thread of a peer.
     pub(crate) fn add(
         &mut self,
         (disk, peer): (u16, u8),
@@ -188,11 +189,12 @@ impl Peers {
         Ok(())
     }
 
-    /// Asks a device whether it is held still, which may take long where a way to it is lost.
+    /// Checks a reservation in a thread of its own: the device may take long to answer when a path
+    /// to it is lost.
     pub(crate) fn check(&self, disk: u16, io: u32, reserved: Arc<Reserved>) {
         let (tell, waker) = (self.tell.clone(), Arc::clone(&self.waker));
         let say = move |result| {
-            // Whoever listened may have ended.
+            // The receiver may have ended.
             let _ = tell.send(Told::Checked { io, disk, result });
             if let Some(waker) = waker.get() {
                 waker.wake();
@@ -207,7 +209,7 @@ impl Peers {
         }
     }
 
-    /// The machine knows of this way from now on.
+    /// Notes the connection that the state machine knows from now on.
     pub(crate) fn known(&mut self, disk: u16, peer: u8, way: u64) {
         if let Some(peer) = self.peers.get_mut(&(disk, peer)) {
             peer.way = way;
@@ -228,12 +230,13 @@ impl Peers {
 
 impl Peer {
     fn put(&self, ask: Ask) {
-        // A thread that is gone has panicked, and the machine finds its peer without progress.
+        // Sending fails only if the thread has panicked. Then the state machine sees a peer without
+        // progress.
         let _ = self.asks.send(ask);
         let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
     }
 
-    /// Its thread ends.
+    /// Ends the thread.
     fn end(self) {
         drop(self.asks);
         let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
@@ -246,7 +249,7 @@ impl Drop for Peers {
     }
 }
 
-/// A peer's thread.
+/// Thread of a peer.
 struct Line {
     line: u64,
     disk: u16,
@@ -261,15 +264,15 @@ struct Line {
     way: u64,
 }
 
-/// Why a way ended.
+/// Reason why a connection ended.
 enum Over {
     Lost,
     Fenced,
-    /// Nobody asks any more.
+    /// The set dropped the peer.
     Ended,
 }
 
-/// What is under way: parts that are left, and what goes back.
+/// I/O under way: number of outstanding parts, and the bytes read.
 struct Under {
     left: u32,
     is_ok: bool,
@@ -301,7 +304,7 @@ impl Line {
     }
 
     fn say(&self, told: Told) {
-        // Whoever listened may have ended.
+        // The receiver may have ended.
         let _ = self.tell.send(told);
         if let Some(waker) = self.waker.get() {
             waker.wake();
@@ -313,7 +316,8 @@ impl Line {
         self.say(Told::Done { io, is_ok: false, data });
     }
 
-    /// Refuses what is asked until it is time to try again. Whether nobody asks any more.
+    /// Refuses operations until the next attempt to connect. Returns true if the set dropped the
+    /// peer.
     fn wait_a_while(&self) -> bool {
         let until = std::time::Instant::now() + AGAIN;
         loop {
@@ -333,7 +337,7 @@ impl Line {
         }
     }
 
-    /// Waits until something is asked, or the way has something.
+    /// Waits for an operation, or for the connection.
     fn wait(&self, way: Option<(&Way, bool)>, time: Duration) {
         let mut fds = vec![PollFd::new(&self.event, PollFlags::IN)];
         if let Some((way, is_sending)) = way {
@@ -341,7 +345,7 @@ impl Line {
             fds.push(PollFd::new(way, PollFlags::IN | out));
         }
         let time = Timespec::try_from(time).ok();
-        // Whatever woke it is found by looking.
+        // The cause of the wake-up is found by looking at all of them.
         let _ = poll(&mut fds, time.as_ref());
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
     }
@@ -393,7 +397,7 @@ impl Line {
     }
 }
 
-/// Asks for an I/O in as many requests as it needs.
+/// Sends the requests of an I/O, as many as it needs.
 fn begin(
     way: &mut Way,
     io: u32,
@@ -402,7 +406,7 @@ fn begin(
     under: &mut BTreeMap<u32, Under>,
     parts: &mut BTreeMap<u64, u32>,
 ) -> io::Result<()> {
-    // From here on it ends, whatever goes wrong.
+    // From here on the I/O is registered, so an error of the connection ends it.
     let part = under.entry(io).or_insert(Under { left: 0, is_ok: true, data: Buffer::none() });
     let mut ask = |operation, at, length, data: &[u8]| -> io::Result<()> {
         parts.insert(way.ask(operation, at, length, data)?, io);

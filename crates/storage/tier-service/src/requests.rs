@@ -5,13 +5,13 @@ use nbd::Code;
 use rustc_hash::FxHashMap;
 use tier::{Buf, Op, ReqId};
 
-/// A client's request, until all of its parts are answered.
+/// Request of a client, until all of its parts are answered.
 #[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) id: RequestId,
-    /// Its memory, which goes back with its answer.
+    /// Buffer of the request, which goes back with the answer.
     pub(crate) buf: Option<Buf>,
-    /// Parts that are not answered.
+    /// Parts that are not answered yet.
     pub(crate) left: u32,
     pub(crate) result: Result<(), Code>,
     pub(crate) disk: u16,
@@ -20,14 +20,14 @@ pub(crate) struct Open {
     pub(crate) since: Instant,
 }
 
-/// Requests that are under way, their parts, and the memory of both.
+/// Requests under way, their parts, and the buffers of both.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     pub(crate) open: Vec<Option<Open>>,
     free: Vec<u32>,
-    /// Memory by the number that the machine knows it by.
+    /// Buffers, by the number that the state machine uses.
     pub(crate) bufs: FxHashMap<u32, Buffer>,
-    /// Of each part: whose it is.
+    /// Slot of the request, by part.
     parts: FxHashMap<u64, u32>,
     next: u64,
     next_buf: u32,
@@ -50,14 +50,14 @@ impl Requests {
         u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests are under way")
     }
 
-    /// A number for a part.
+    /// Makes a number for a part of a request.
     pub(crate) fn part(&mut self, request: u32) -> ReqId {
         self.next += 1;
         self.parts.insert(self.next, request);
         ReqId(self.next)
     }
 
-    /// Puts memory where the machine can name it.
+    /// Registers a buffer under a new number.
     pub(crate) fn lend(&mut self, buffer: Buffer) -> Buf {
         loop {
             self.next_buf = (self.next_buf + 1) % (1 << 31);
@@ -68,7 +68,7 @@ impl Requests {
         }
     }
 
-    /// A part was answered. Says which request is over by that.
+    /// Handles the answer to a part. Returns the request if this was its last part.
     pub(crate) fn answered(&mut self, part: ReqId, result: Result<(), Code>) -> Option<Open> {
         let at = self.parts.remove(&part.0).expect("a part is answered once");
         let place = &mut self.open[at as usize];
@@ -82,7 +82,7 @@ impl Requests {
         place.take()
     }
 
-    /// Whether something that was asked of a disk is under way.
+    /// True if a request for the disk is under way.
     pub(crate) fn has(&self, disk: u16) -> bool {
         self.open.iter().flatten().any(|open| open.disk == disk)
     }

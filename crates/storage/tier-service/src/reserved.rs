@@ -1,15 +1,17 @@
-//! A backing device that several hosts see, reserved for one of them.
+//! Reservation of a backing device that several hosts see.
 //!
-//! The key of a host is made of its name, so that it is the same for a take-over and for the server that follows, and
-//! after a kill. It is in the sidecar: whoever takes the disk over takes *that* key away, in the step that makes him the
-//! holder, and the device refuses what the old owner still sends.
+//! The key of a host is made from its machine ID. So it is the same for a take-over, for the server
+//! that follows, and after a kill. The key is in the sidecar. A take-over preempts *that* key and
+//! becomes the holder in one step, and the device then refuses late writes of the old owner.
 //!
-//! Whoever serves has to be the *holder*, not only registered: one who was preempted may register again, and so does,
-//! but cannot hold. Whoever does not become the holder is registered no more when that is known, and has not written.
+//! A server must be the *holder*, not only registered: a preempted host can register again, but
+//! cannot become the holder. A server that fails to become the holder unregisters, and has written
+//! nothing.
 //!
-//! A sidecar is on storage of its own, where no device refuses a late write. So what it says counts only when the
-//! reservation is found held *after* it was durable: whoever takes over preempts before he reads it, and goes on with a
-//! new file of that name, which nobody else has open.
+//! A sidecar may be on other storage, where no device refuses late writes. So a change of the
+//! sidecar counts only if the reservation is found held *after* the change was durable. A take-over
+//! preempts first, then reads the sidecar, and continues with a new file of that name, which no
+//! other process has open.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -22,20 +24,20 @@ use tier::{IoError, ownership};
 
 use crate::{SetError, identity};
 
-/// How a backing device is to be reserved.
+/// Way to reserve a backing device.
 #[derive(Debug, Clone)]
 pub struct Reserve {
-    /// By whom it is asked for.
+    /// Implementation of reservations.
     pub by: Arc<dyn Reservations>,
     /// The key of this host, not 0.
     pub key: u64,
 }
 
 impl Reserve {
-    /// By the kernel, with the key that is made of this machine's name.
+    /// Reservation through the kernel, with the key of this host.
     ///
     /// # Errors
-    /// It has none.
+    /// The host has no machine ID.
     pub fn of_this_host() -> Result<Self, SetError> {
         let host = identity::host();
         if host == Uuid::default() {
@@ -45,20 +47,20 @@ impl Reserve {
     }
 }
 
-/// A device that this host holds.
+/// A device that this host has reserved.
 #[derive(Debug)]
 pub(crate) struct Reserved {
     device: Arc<OwnedFd>,
     reserve: Reserve,
-    /// It was registered just now, and is not when this is dropped.
+    /// True if this process registered the host; then dropping this unregisters it.
     is_trial: AtomicBool,
 }
 
 impl Reserved {
-    /// Registers this host and holds the device.
+    /// Registers this host and reserves the device.
     ///
     /// # Errors
-    /// Another host holds it, or it cannot be done; then this host is not registered.
+    /// Another host holds the reservation, or the device refuses; then this host is not registered.
     pub(crate) fn take(
         reserve: &Reserve,
         device: &Arc<OwnedFd>,
@@ -75,11 +77,11 @@ impl Reserved {
         }
     }
 
-    /// Takes it from whoever is registered by this key, who may live on and writes no more. One who has let go of it
-    /// by himself has nothing under way.
+    /// Preempts the host with the key `theirs`, which may still run but cannot write any more. A
+    /// host that released the device by itself has nothing under way.
     ///
     /// # Errors
-    /// Somebody else holds it, or it cannot be done; then this host is not registered.
+    /// A third host holds the reservation, or the device refuses; then this host is not registered.
     pub(crate) fn take_over(
         reserve: &Reserve,
         device: &Arc<OwnedFd>,
@@ -88,7 +90,8 @@ impl Reserved {
     ) -> Result<Self, SetError> {
         let reserved = Self::register(reserve, device, path)?;
         let failed = |source| SetError::Reserve { path: path.to_owned(), source };
-        // He may have let go, and started again, in between.
+        // Twice, because the old owner may release the device, and start again, between the two
+        // steps.
         for _ in 0..2 {
             if theirs != reserve.key {
                 match reserve.by.preempt(device.as_fd(), reserve.key, theirs) {
@@ -123,12 +126,12 @@ impl Reserved {
         Ok(Self { device, reserve, is_trial: AtomicBool::new(is_trial) })
     }
 
-    /// It is held from now on, whatever becomes of this process.
+    /// Keeps the reservation after this process ends.
     pub(crate) fn keep(&self) {
         self.is_trial.store(false, Ordering::Relaxed);
     }
 
-    /// Whether this host holds it still; an answer of the device, not of memory.
+    /// Asks the device whether this host still holds the reservation.
     pub(crate) fn check(&self) -> Result<(), IoError> {
         match self.reserve.by.reserve(self.device.as_fd(), self.reserve.key) {
             Ok(()) => Ok(()),
@@ -137,8 +140,8 @@ impl Reserved {
         }
     }
 
-    /// Nobody serves it here any more. It is let go where the backing store is all there is of the disk, and no owner
-    /// of before is kept from writing by this alone.
+    /// Releases the device after its disk was detached. It is released only if the backing store
+    /// has all of the disk's writes, and if no earlier owner is fenced by this reservation alone.
     pub(crate) fn end(&self, sidecar: &OwnedFd) {
         let mut bytes = vec![0; SIDECAR_BYTES];
         let read = rustix::io::pread(sidecar, &mut bytes, 0);
@@ -152,7 +155,7 @@ impl Reserved {
         let Some(said) = said.filter(is_over) else { return };
         if self.unregister().is_ok() {
             let next = Sidecar { seq: said.seq + 1, key: 0, ..said };
-            // Without it the disk is served with a reservation again, or not at all.
+            // If this write fails, the next server must reserve again, or refuses the disk.
             let _ = rustix::io::pwrite(sidecar, &next.encode()[..], next.place());
             let _ = rustix::fs::fdatasync(sidecar);
         }
@@ -166,7 +169,7 @@ impl Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         if *self.is_trial.get_mut() {
-            // A host that stays registered, and holds nothing, is registered by the same key when it comes again.
+            // A host that stays registered holds nothing, and uses the same key again.
             let _ = self.unregister();
         }
     }

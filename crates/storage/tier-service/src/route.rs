@@ -1,4 +1,4 @@
-//! Where requests for the disks of a set go: to the machine here, or to another server that owns the disk.
+//! Target of requests for a disk: the state machine here, or the server that owns the disk.
 
 use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Instant;
@@ -10,39 +10,41 @@ use tier::ownership::Standing;
 use crate::error::Refusal;
 use crate::opening::Opening;
 
-/// The other server that has a disk, or is about to.
+/// Another server that has a disk, or is about to get it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Other {
-    /// Where it listens; the export's name is not used.
+    /// Address of the server; the name of an export in it is ignored.
     pub(crate) uri: Uri,
-    /// The same as it was written.
+    /// Address as it was written.
     pub(crate) address: String,
-    /// Where that server reaches this one, as written.
+    /// Address at which that server reaches this one, as written.
     pub(crate) back: String,
 }
 
-/// What the thread that speaks with the other server is told.
+/// Message to the thread that talks to another server.
 #[derive(Debug)]
 pub(crate) enum Want {
-    /// A read or a flush, and since when it waits.
+    /// A read or flush, and the time since when it waits.
     Ask(Request, Instant),
-    /// The disk is wanted here.
+    /// A client here wants to change the disk, so the disk must move here.
     Pull,
 }
 
-/// A thread that speaks with another server for a disk; it ends when this is dropped.
+/// Handle of a thread that talks to another server about a disk; dropping the handle ends the
+/// thread.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     pub(crate) wants: Sender<Want>,
     pub(crate) other: Other,
 }
 
-/// What clients were told of a disk when they chose it, which has to hold wherever it is.
+/// Properties of a disk that clients were told when they connected. They must not change with the
+/// owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Bytes.
+    /// Size of the disk, in bytes.
     pub(crate) size: u64,
-    /// Requests are of whole blocks of so many bytes.
+    /// Block size, in bytes: offsets and lengths of requests are multiples of it.
     pub(crate) block: u32,
 }
 
@@ -52,7 +54,7 @@ impl Shape {
     }
 }
 
-/// A disk that is to be let go of.
+/// A disk that is to be given up.
 #[derive(Debug, Clone)]
 pub(crate) struct Giving {
     pub(crate) index: u16,
@@ -60,33 +62,34 @@ pub(crate) struct Giving {
     pub(crate) shape: Shape,
 }
 
-/// Whoever has it let go of is told when nothing that was asked of it is under way; nothing if it was let go of already.
+/// Sender of the disk once none of its requests is under way; `None` if the disk was already given
+/// up.
 pub(crate) type TellGiving = SyncSender<Result<Option<Giving>, Refusal>>;
 
-/// A disk that clients are served.
+/// A disk that clients find here.
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) name: String,
     pub(crate) standing: Standing,
-    /// Its place in the set, while it has one.
+    /// Index of the disk in the set, while it is attached.
     pub(crate) index: u16,
-    /// How it is opened when it comes back.
+    /// Settings for opening the disk when it comes back.
     pub(crate) opening: Opening,
     pub(crate) shape: Shape,
-    /// Requests that wait until somebody owns it, and since when.
+    /// Requests that wait for the disk to have an owner, and since when.
     pub(crate) waiting: Vec<(Instant, Request)>,
-    /// Who owns it otherwise.
+    /// Thread to the owner, if that is another server.
     pub(crate) line: Option<Line>,
 }
 
 impl Route {
-    /// One of this set.
+    /// Route of a disk of this set.
     pub(crate) fn near(opening: Opening, index: u16, shape: Shape) -> Self {
         let (name, waiting) = (opening.name.clone(), Vec::new());
         Self { name, standing: Standing::Near, index, opening, shape, waiting, line: None }
     }
 
-    /// One of another server.
+    /// Route of a disk of another server.
     pub(crate) fn far(opening: Opening, shape: Shape, line: Line) -> Self {
         Self { standing: Standing::Far, line: Some(line), ..Self::near(opening, u16::MAX, shape) }
     }

@@ -1,4 +1,5 @@
-//! Requests for a disk go where it is, by [`Standing`]; and a disk changes places when those who carry it say so.
+//! Sends requests for a disk to its current owner, by [`Standing`], and changes the owner when a
+//! move has finished.
 
 use std::time::Instant;
 
@@ -15,7 +16,7 @@ use crate::opening::Opening;
 use crate::route::{Giving, Other, Route, Shape, TellGiving, Want};
 
 impl Core {
-    /// A client of this server asks.
+    /// Handles a request of a client of this server.
     pub(crate) fn course(&mut self, at: usize, request: Request, fx: &mut Effects) {
         let changes = !matches!(request.command, Command::Read | Command::Flush | Command::Cache);
         let route = self.route(at);
@@ -53,7 +54,7 @@ impl Core {
         at
     }
 
-    /// A disk of the set may be asked: one that comes new, or one that was pulled.
+    /// Lets clients use a disk of the set, which is new or was pulled.
     pub(crate) fn serve(
         &mut self,
         index: u16,
@@ -71,40 +72,40 @@ impl Core {
         at
     }
 
-    /// What an operator should know. Whoever served it may have let go of it.
+    /// Sends a message to the operator. The receiver may have been dropped.
     fn say(&self, words: String) {
         let _ = self.inbox.told.send(words);
     }
 
-    /// The disk that another server may ask for what its owner has, and the longest request.
+    /// Disk that other servers may read here as its owner: its shape, and the longest request.
     pub(crate) fn owned(&self, name: &str) -> Option<(Shape, u32)> {
         let mut routes = self.routes.iter().flatten();
         let route = routes.find(|own| own.name == name && own.standing.answers_servers())?;
         Some((route.shape, self.tier.request_bytes_max().min(REQUEST_BYTES_MAX)))
     }
 
-    /// The disk that this server has asked another one to let go of.
+    /// Disk that this server is pulling.
     pub(crate) fn pulled(&self, name: &str) -> Option<Shape> {
         let mut routes = self.routes.iter().flatten();
         let is_pulled = |own: &&Route| own.name == name && own.standing == Standing::Pulling;
         routes.find(is_pulled).map(|route| route.shape)
     }
 
-    /// Those who waited are told where they are sent now.
+    /// Sends waiting requests to the new owner.
     fn release(&mut self, at: usize, fx: &mut Effects) {
         for (_, request) in std::mem::take(&mut self.route(at).waiting) {
             self.course(at, request, fx);
         }
     }
 
-    /// Nothing of it is needed any more, if it is not another server's.
+    /// Drops the route of a detached disk, unless another server owns the disk now.
     pub(crate) fn drop_near(&mut self, index: u16) {
         for route in &mut self.routes {
             route.take_if(|own| own.index == index && own.standing == Standing::Near);
         }
     }
 
-    /// Something of a disk's move happened.
+    /// Handles a step of a disk's move.
     pub(crate) fn moved(&mut self, what: Move, fx: &mut Effects) {
         match what {
             Move::Come { opening, shape, line, tell } => {
@@ -144,7 +145,7 @@ impl Core {
                     route.standing = Standing::Far;
                     self.expire(&name, None, fx);
                 }
-                // Whoever reads this is no program: one line for the reason, one for the way out.
+                // The reader is a person: reason and hint are on a line each.
                 let hint = why.hint.iter().map(|hint| format!("\nhint: {hint}"));
                 self.say(format!("{name} is not pulled: {why}{}", hint.collect::<String>()));
             }
@@ -152,7 +153,8 @@ impl Core {
         }
     }
 
-    /// Those who wait since then, or at all, wait no longer; what they asked for was never begun.
+    /// Fails the requests of a disk that wait since `since` or longer; all of them for `None`. None
+    /// of them was begun.
     fn expire(&mut self, name: &str, since: Option<Instant>, fx: &mut Effects) {
         let Some((_, route)) = self.route_of(name) else { return };
         let is_late = |at: &Instant| since.is_none_or(|since| *at <= since);
@@ -165,7 +167,7 @@ impl Core {
         }
     }
 
-    /// Another server wants a disk.
+    /// Begins to give up a disk for another server.
     fn give(&mut self, name: &str, to: &Other, tell: TellGiving) {
         let refused = |why: &str| {
             let _ = tell.send(Err(Refusal::new(format!("{name} is not let go of: {why}"))));
@@ -193,7 +195,7 @@ impl Core {
         self.tell_quiet();
     }
 
-    /// Whoever waits until nothing that was asked of a disk is under way.
+    /// Lets disks move that have no request under way any more.
     pub(crate) fn tell_quiet(&mut self) {
         for (giving, tell) in std::mem::take(&mut self.quiet) {
             if self.requests.has(giving.index) {
@@ -204,7 +206,7 @@ impl Core {
         }
     }
 
-    /// Disks that this server does not own, or not for long.
+    /// Disks that this server does not own, or is about to give up.
     pub(crate) fn elsewhere(&self) -> Vec<ElsewhereReport> {
         let routes = self.routes.iter().flatten();
         routes
@@ -222,7 +224,7 @@ impl Core {
 impl Route {
     fn want(&self, want: Want) {
         let line = self.line.as_ref().expect("who owns a disk elsewhere is asked");
-        // A thread that is gone ended with the server.
+        // Sending fails only if the thread ended together with the server.
         let _ = line.wants.send(want);
     }
 }

@@ -5,17 +5,17 @@ use tier::Counters;
 use crate::inbox::{DiskReport, Report};
 use crate::times::Taken;
 
-/// What a tier, or a disk's part of it, has room for and holds.
+/// Room and content of a tier, or of a disk's share of it.
 struct Levels {
     capacity: u64,
     held: u64,
     dirty: u64,
-    /// Of memory: bytes of blocks, and what these take.
+    /// Memory: bytes of stored blocks, and bytes that they take.
     memory: (u64, u64),
 }
 
 impl Report {
-    /// What happened since an earlier report, all disks together as the tier of this name.
+    /// Readings since an earlier report, all disks together as one tier of this name.
     #[must_use]
     pub fn as_one(&self, before: &Self, taken: &Taken, name: &str) -> Readings {
         let dirty = self.disks.iter().map(|disk| disk.dirty_bytes).sum();
@@ -29,11 +29,13 @@ impl Report {
         }
     }
 
-    /// The same, each disk as a tier of its own: what it may have of the room, and what it holds of that.
+    /// Readings since an earlier report, each disk as a tier of its own: its share of the room, and
+    /// the pages in it.
     #[must_use]
     pub fn by_disk(&self, before: &Self, taken: &Taken) -> Readings {
         let mut readings = Readings::default();
-        // One that had gone and came again begins anew.
+        // A disk that was detached and attached again has new counters, so it has no earlier
+        // report.
         let is_it = |was: &&DiskReport, disk: &DiskReport| {
             (was.index, was.generation) == (disk.index, disk.generation) && was.name == disk.name
         };

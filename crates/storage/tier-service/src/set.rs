@@ -28,14 +28,14 @@ use crate::route::{Route, Shape};
 use crate::times::Times;
 use crate::{SetError, identity, marks, memory};
 
-/// How a set caches.
+/// Caching settings of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caching {
-    /// Which page leaves, and what leaves memory.
+    /// Eviction policy of pages and of memory.
     pub policy: PolicyKind,
-    /// Which pages come in.
+    /// Rule for admitting pages.
     pub admission: Admission,
-    /// Memory above the pages; 0 for none.
+    /// Size of the memory tier, in bytes; 0 for none.
     pub memory_bytes: u64,
 }
 
@@ -52,45 +52,45 @@ impl Default for Caching {
     }
 }
 
-/// An open set.
+/// A set that was opened, ready to be served.
 #[derive(Debug)]
 pub struct Set {
-    /// Its disks, in the order in which they were named, and the service behind them, for one server.
+    /// Disks in the order in which they were given, and the service behind them, for one server.
     pub offer: Offer,
-    /// How it is asked while it is served.
+    /// Sender of commands to the set while it is served.
     pub control: Control,
-    /// How long its backing stores and its disks take.
+    /// Latencies of the backing stores and of the disks.
     pub times: Times,
-    /// What an operator should know, in words, as it happens.
+    /// Messages for the operator, as they come.
     pub told: Receiver<String>,
-    /// Whether it had been left in order.
+    /// True if the set was closed in order before.
     pub was_clean: bool,
-    /// Pages that are served again.
+    /// Pages that are valid again.
     pub pages: usize,
     /// Writes in logs that wait for their backing stores.
     pub writes: usize,
-    /// What was damaged of what it knew about pages.
+    /// Damage of the metadata of pages.
     pub damage: PageDamage,
-    /// Damage of logs that costs no write, by name of the disk.
+    /// Damage of logs that loses no write, by name of the disk.
     pub skipped: Vec<(String, Skipped)>,
-    /// Identity of each disk by name: a text of set, generation and backing store. A disk that was
+    /// Identity of each disk, by name: a text of set, generation and backing store. A disk that was
     /// served elsewhere meanwhile, or another one of the same name, has another identity.
     pub identities: Vec<(String, String)>,
 }
 
-/// A held backing file, and what is beside it.
+/// Open files of a disk: backing store, sidecar and reservation.
 pub(crate) struct Backing {
     pub(crate) attachment: Attachment,
     pub(crate) file: Arc<OwnedFd>,
     pub(crate) sidecar: Arc<OwnedFd>,
     pub(crate) reserved: Option<Arc<Reserved>>,
     pub(crate) made: MadeSidecar,
-    /// What offsets and lengths have to be multiples of.
+    /// Alignment of offsets and lengths, in bytes.
     alignment: u32,
 }
 
 impl Backing {
-    /// What its sidecar says of this set is durable, and counts if the device is held still.
+    /// Checks that the reservation is still held. Only then does the durable sidecar count.
     fn is_still_held(&self, disk: &Opening) -> Result<(), SetError> {
         match self.reserved.as_ref().map(|reserved| reserved.check()) {
             Some(Err(_)) => Err(SetError::ReservedElsewhere { path: disk.backing.clone() }),
@@ -98,7 +98,7 @@ impl Backing {
         }
     }
 
-    /// From now on it is held, whatever becomes of this process.
+    /// Hands the files over to the core; they stay held after this process ends.
     fn hold_in(&mut self, core: &mut Core) {
         self.made.keep();
         if let Some(reserved) = &self.reserved {
@@ -109,10 +109,10 @@ impl Backing {
 }
 
 impl Set {
-    /// Reads all of a set's structure and changes nothing.
+    /// Reads all metadata of a set, and changes nothing.
     ///
     /// # Errors
-    /// It is held by somebody else, is no set, or is damaged.
+    /// Another process holds the set, the file is no set, or it is damaged.
     pub fn examine(cache: &Path) -> Result<Examined, SetError> {
         let held = hold_to_look(cache)?;
         let mut files = Files { cache: Arc::new(held.file.into()), disks: Vec::new() };
@@ -120,11 +120,12 @@ impl Set {
             .map_err(|source| SetError::Open { path: cache.to_owned(), source })
     }
 
-    /// Opens the set in a cache file for these disks. `accepted` are words by which the owner accepts cache files, backing
-    /// stores and sidecars although the set knows others: each is in the refusal, and counts once.
+    /// Opens the set in a cache file with these disks. `accepted` are words by which the owner
+    /// accepts cache files, backing stores and sidecars that do not match. The refusal shows each
+    /// word, and a word is valid once.
     ///
     /// # Errors
-    /// [`SetError`]: what is held by somebody else, is no set, or must not be served.
+    /// [`SetError`]: a file is in use, is no set, or must not be served.
     pub fn open(
         cache: &Path,
         caching: Caching,
@@ -193,7 +194,7 @@ impl Set {
         backings.iter_mut().for_each(|backing| backing.hold_in(&mut core));
         let times = core.times.clone();
         let core = Arc::new(Mutex::new(core));
-        // It cannot be set twice: this is all that sets it.
+        // It is set only here, so this cannot fail.
         let _ = control.core.set(Arc::downgrade(&core));
         Ok(Self {
             offer: offer(core, exports),
@@ -210,7 +211,7 @@ impl Set {
     }
 }
 
-/// A disk is refused: it is called by its name.
+/// Error of a refused disk, with the name of the disk.
 fn refused_disk<'a>(
     cache: &Path,
     index: u16,
@@ -226,7 +227,7 @@ fn exports(disks: &[Opening], backings: &[Backing], most: u32) -> Result<Vec<Exp
     disks.iter().zip(backings).map(|(disk, backing)| export(disk, backing, most)).collect()
 }
 
-/// What a front end serves: disks in the order of their routes.
+/// Disks for the front end, in the order of their routes.
 fn offer(core: Arc<Mutex<Core>>, exports: Vec<Export>) -> Offer {
     let served = exports.into_iter().enumerate().map(|(route, export)| {
         let disk = CachedDisk { core: Arc::clone(&core), export, route };
@@ -236,7 +237,7 @@ fn offer(core: Arc<Mutex<Core>>, exports: Vec<Export>) -> Offer {
     Offer { disks, service: Some(Box::new(TierService { core })), ..Offer::default() }
 }
 
-/// What clients find: all of it is here.
+/// Routes of the disks, which this set owns at the start.
 fn routes(disks: &[Opening], backings: &[Backing], exports: &[Export]) -> Vec<Option<Route>> {
     let all = disks.iter().zip(backings).zip(exports);
     let near = |((disk, backing), export): ((&Opening, &Backing), &Export)| {
@@ -245,7 +246,7 @@ fn routes(disks: &[Opening], backings: &[Backing], exports: &[Export]) -> Vec<Op
     all.map(near).collect()
 }
 
-/// Where each disk has its entry in the set: its own, or a free one.
+/// Chooses an entry of the set for each disk: the disk's earlier one, or a free one.
 pub(crate) fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u16>, SetError> {
     let mut taken: Vec<usize> = Vec::new();
     for (at, disk) in disks.iter().enumerate() {
@@ -279,7 +280,8 @@ pub(crate) fn open_backing(
     let held = hold(&disk.backing)?;
     let (bytes, alignment) = (held.size, held.alignment.unwrap_or(512).max(512));
     let file: Arc<OwnedFd> = Arc::new(held.file.into());
-    // Only then is it opened and read what says whose the disk is.
+    // The sidecar says who owns the disk, so it is opened and read only after the device is
+    // reserved.
     let reserved = disk.reserve.as_ref().map(|how| Reserved::take(how, &file, &disk.backing));
     let reserved = reserved.transpose()?.map(Arc::new);
     let (sidecar, made) = sidecar(&disk.backing, disk.sidecar.as_deref())?;
@@ -288,7 +290,8 @@ pub(crate) fn open_backing(
     let beside = path_of_sidecar(&disk.backing, disk.sidecar.as_deref())?;
     let (backing_id, sidecar_id) =
         (identity_of(&file, &disk.backing)?, identity_of(&sidecar, &beside)?);
-    // A sidecar of version 1 lies where that program left it, as far as anybody can tell.
+    // A sidecar of version 1 has no identities that could be compared. So it is accepted if size
+    // and inode match.
     let is_old = is_of_version_1(&sidecar, &file, bytes);
     let is_backing_vouched = is_old || is_accepted(accepted, &backing_id, &sidecar);
     let is_sidecar_vouched = is_old || is_accepted(accepted, &sidecar_id, &sidecar);
@@ -320,7 +323,7 @@ pub(crate) fn export(disk: &Opening, backing: &Backing, most: u32) -> Result<Exp
     Export::new(&disk.name, bytes, blocks, abilities()).map_err(failed)
 }
 
-/// What a disk can do, wherever it is.
+/// Features of every disk, the same on each server.
 pub(crate) fn abilities() -> Abilities {
     Abilities::FLUSH
         | Abilities::FUA

@@ -9,7 +9,7 @@ use crate::files::{check_unused, failed, hold_to_look, sidecar_of};
 use crate::media::Files;
 use crate::{Refusal, SetError, identity};
 
-/// A log of a disk that another owner went on with, in a set that nobody serves.
+/// Log of a disk that a later owner continued elsewhere, in a set that is not served.
 #[derive(Debug)]
 pub struct Stale {
     files: Files,
@@ -17,13 +17,13 @@ pub struct Stale {
     disk: tier::format::Uuid,
 }
 
-/// Why it is not exported or forgotten.
+/// Error of exporting or dropping a stale log.
 #[derive(Debug, thiserror::Error)]
 pub enum StaleFailure {
-    /// By what is there.
+    /// The log is not stale, or cannot be read.
     #[error(transparent)]
     Log(#[from] StaleError),
-    /// By the kernel, or because somebody has it.
+    /// Error of the system, or another process holds the set.
     #[error(transparent)]
     Set(#[from] SetError),
 }
@@ -40,10 +40,11 @@ impl From<StaleFailure> for Refusal {
 }
 
 impl Stale {
-    /// Opens the set in a cache file, and reads the sidecar of a disk, which its owner may be serving.
+    /// Opens the set in a cache file, and reads the sidecar of a disk, which its owner may be
+    /// serving.
     ///
     /// # Errors
-    /// Somebody serves the set, or one of the two is not there.
+    /// Another process serves the set, or one of the two files is missing.
     pub fn open(
         cache: &Path,
         name: &str,
@@ -59,18 +60,18 @@ impl Stale {
         Ok(Self { files, cache: cache.to_owned(), disk: identity::of_disk(name) })
     }
 
-    /// What it has.
+    /// Reads the extent of the stale log.
     ///
     /// # Errors
-    /// It is not stale, or cannot be read.
+    /// The log is not stale, or cannot be read.
     pub fn look(&mut self) -> Result<StaleLog, StaleFailure> {
         Ok(tier::stale(&mut self.files, self.disk, Place::Sidecar(0))?)
     }
 
-    /// Puts its writes, each at its place of the disk, into a new file with holes.
+    /// Writes the blocks of the log, at their offsets of the disk, into a new sparse file.
     ///
     /// # Errors
-    /// It is not stale, or cannot be read; something of that name is there.
+    /// The log is not stale, or cannot be read; or the path is in use.
     pub fn export(&mut self, to: &Path) -> Result<StaleLog, StaleFailure> {
         self.look()?;
         let mut options = OpenOptions::new();
@@ -82,12 +83,12 @@ impl Stale {
         Ok(log)
     }
 
-    /// Takes it out of the set, for good.
+    /// Removes the log from the set for good.
     ///
     /// # Errors
-    /// It is not stale, or the set cannot be written.
+    /// The log is not stale, or the set cannot be written.
     pub fn forget(&mut self) -> Result<StaleLog, StaleFailure> {
-        // It is the first that writes.
+        // This is the first write, so uses of the cache under another name are checked here.
         check_unused(&self.cache, &self.files.cache)?;
         Ok(tier::forget_stale(&mut self.files, self.disk, Place::Sidecar(0))?)
     }

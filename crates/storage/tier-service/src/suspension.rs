@@ -1,4 +1,4 @@
-//! Hours of the day at which no pages come into a set.
+//! Hours of the day in which no pages are admitted to a set.
 
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -8,22 +8,22 @@ use block_server::Running;
 use crate::asking::Control;
 use crate::inbox::{Command, DiskReport};
 
-/// How often disks are looked for that came within the hours.
+/// Interval at which disks are looked for that were attached within the hours.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long the set may take to answer.
+/// Longest wait for an answer of the set.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Hours of a day, over midnight or not. Text: `22:00-02:00`.
+/// A range of hours, which may pass midnight. Text: `22:00-02:00`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hours {
-    /// First minute of the day.
+    /// First minute of the range, from midnight.
     from: u16,
-    /// First minute of the day behind the hours.
+    /// First minute after the range, from midnight.
     to: u16,
 }
 
 impl Hours {
-    /// Whether the hours hold a minute of the day.
+    /// True if the range contains a minute of the day.
     fn has(self, minute: u16) -> bool {
         if self.from < self.to {
             (self.from..self.to).contains(&minute)
@@ -49,26 +49,26 @@ impl FromStr for Hours {
     }
 }
 
-/// Stops population of all disks when hours begin, and lets it go on when they end. An operator's
-/// order in between holds until then.
+/// Stops population of all disks at the begin of each range, and restarts it at the end. An
+/// operator's order in between holds until the range ends.
 #[derive(Debug)]
 pub struct Suspension {
     hours: Vec<Hours>,
     is_on: bool,
-    /// Disks that were told of the current state.
+    /// Disks that have the order for the current state.
     told: Vec<String>,
-    /// When disks that came meanwhile are looked for.
+    /// Time of the next search for disks that were attached meanwhile.
     next: Instant,
 }
 
 impl Suspension {
-    /// No disk is suspended so far.
+    /// Makes a suspension that has stopped no disk yet.
     #[must_use]
     pub fn new(hours: Vec<Hours>) -> Self {
         Self { hours, is_on: false, told: Vec::new(), next: Instant::now() }
     }
 
-    /// Tells disks what holds at this minute of the day, if that is news for them. Returns lines for
+    /// Sends the order for this minute of the day to disks that do not have it. Returns lines for
     /// the operator.
     pub fn keep(&mut self, minute: u16, control: &Control, running: &Running) -> Vec<String> {
         let is_on = self.hours.iter().any(|hours| hours.has(minute));

@@ -21,19 +21,19 @@ use crate::reserved::{Reserve, Reserved};
 use crate::way::Way;
 use crate::{Refusal, SetError, identity, marks};
 
-/// Bytes that are read at once over a network.
+/// Most bytes of one read over a network.
 const READ_MAX: usize = 1 << 20;
 
-/// How it is known that the old owner writes no more.
+/// Proof that the old owner cannot write any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proof {
-    /// Nothing is known: enough only for an owner on this host that is gone.
+    /// No proof: enough only for an owner on this host that has ended.
     Absent,
-    /// Its reservation of the backing device is taken away; the owner may live on.
+    /// The reservation of the backing device is taken from the owner, which may still run.
     Reservation,
-    /// This command, of the shell, ends well when the owner is off.
+    /// Shell command that succeeds once the owner is off.
     Agent(String),
-    /// Whoever takes the disk over has switched the owner off.
+    /// The operator has switched the owner off.
     Word,
 }
 
@@ -51,12 +51,12 @@ impl FromStr for Proof {
     }
 }
 
-/// A disk that is to be taken over, opened: nobody on this machine has it, and none will.
+/// A disk to be taken over, opened: no process on this host has it, or can get it.
 #[derive(Debug)]
 pub struct TakeOver {
     name: String,
     backing: PathBuf,
-    /// Where its sidecar is.
+    /// Path of the sidecar.
     beside: PathBuf,
     proof: Proof,
     bytes: u64,
@@ -66,50 +66,50 @@ pub struct TakeOver {
     is_vouched: bool,
 }
 
-/// Why it is not taken over.
+/// Error of a take-over.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeOverFailure {
-    /// By its log and its copies.
+    /// The log and its copies do not allow the take-over.
     #[error("{name} is not taken over: {source}{}", listed(.unreached))]
     Refused {
-        /// The disk.
+        /// Name of the disk.
         name: String,
-        /// Why.
+        /// Error that caused this one.
         source: TakeOverError,
-        /// Holders who could not be asked, with the reason.
+        /// Holders that could not be reached, with the reasons.
         unreached: Vec<String>,
     },
-    /// By the kernel, or because somebody has it.
+    /// Error of the system, or another process holds a file.
     #[error(transparent)]
     Set(#[from] SetError),
-    /// Its owner may still write.
+    /// The owner may still write.
     #[error(
         "{name}: its owner ran on another machine, or before this one was started, and may still write"
     )]
     Unproven {
-        /// The disk.
+        /// Name of the disk.
         name: String,
     },
     /// The fence agent could not switch the owner off.
     #[error("the fence agent says no ({status}): {command}")]
     Agent {
-        /// The command.
+        /// Command of the agent.
         command: String,
-        /// How it ended.
+        /// Exit status of the agent.
         status: ExitStatus,
     },
     /// The fence agent could not be started.
     #[error("running {command}: {source}")]
     NoAgent {
-        /// The command.
+        /// Command of the agent.
         command: String,
-        /// Why.
+        /// Error that caused this one.
         source: std::io::Error,
     },
 }
 
 impl TakeOverFailure {
-    /// Way out, if there is one.
+    /// Advice on how to continue, if there is any.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Refused { source, .. } => source.hint(),
@@ -122,17 +122,18 @@ impl TakeOverFailure {
 
 crate::error::refusal_from!(TakeOverFailure);
 
-/// Peers that could not be asked, each behind a semicolon.
+/// Holders that could not be reached, each after a semicolon.
 fn listed(unreached: &[String]) -> String {
     unreached.iter().map(|words| format!("; {words}")).collect()
 }
 
 impl TakeOver {
-    /// Opens the backing store and the sidecar of a disk. `accepted` are words by which the owner accepts a backing store
-    /// although the sidecar knows another: each is in the refusal, and counts once.
+    /// Opens the backing store and the sidecar of a disk. `accepted` are words by which the owner
+    /// accepts a backing store that the sidecar does not know. The refusal shows each word, and a
+    /// word is valid once.
     ///
     /// # Errors
-    /// Somebody on this machine has it, or there is no sidecar.
+    /// A process on this host has the disk, or there is no sidecar.
     pub fn open(
         name: &str,
         backing: PathBuf,
@@ -142,7 +143,7 @@ impl TakeOver {
     ) -> Result<Self, TakeOverFailure> {
         let held = hold(&backing)?;
         let side = match proof {
-            // Its owner may live, and have it.
+            // The owner may still run, and hold the lock.
             Proof::Reservation => disputed_sidecar(&backing, beside.as_deref())?,
             _ => known_sidecar(&backing, beside.as_deref())?,
         };
@@ -173,11 +174,12 @@ impl TakeOver {
         Ok(Self { name, backing, beside, proof, bytes, sidecar, files, identity, is_vouched })
     }
 
-    /// Makes sure that the old owner can write no more, and that the backing device takes what this host writes.
+    /// Ensures that the old owner can write no more, and that the backing device accepts writes of
+    /// this host.
     ///
     /// # Errors
-    /// It cannot be proven; or the device's reservation, where there is one, cannot be taken away. Unless the loss of the
-    /// log is accepted, an owner is fenced only if a copy of the log is named.
+    /// There is no proof, or the reservation of the device cannot be taken. Unless the loss of the
+    /// log is accepted, an owner is fenced only if the sidecar names a copy of the log.
     pub fn fence(&mut self, accepts_loss: bool) -> Result<(), TakeOverFailure> {
         self.prove()?;
         if self.sidecar.key == 0 && self.proof != Proof::Reservation {
@@ -189,19 +191,19 @@ impl TakeOver {
         self.reserve(&Reserve::of_this_host()?)
     }
 
-    /// Checks that the old owner can write no more: on this host, because nobody has the disk; elsewhere, because
-    /// somebody has seen to it.
+    /// Checks that the old owner can write no more: on this host because the files are free,
+    /// elsewhere by the given proof.
     fn prove(&self) -> Result<(), TakeOverFailure> {
         let command = match &self.proof {
             _ if self.is_of_this_machine() => return Ok(()),
-            // The device itself says so when its reservation is taken.
+            // The device gives this proof when its reservation is taken.
             Proof::Word | Proof::Reservation => return Ok(()),
             Proof::Absent => {
                 return Err(TakeOverFailure::Unproven { name: self.name.clone() });
             }
             Proof::Agent(command) => command,
         };
-        // What it prints is for people, and stdout is data.
+        // The output of the command is for people. It must not mix with our stdout, which is data.
         let status = Command::new("sh").arg("-c").arg(command).stdout(Stdio::null()).status();
         match status {
             Ok(status) if status.success() => Ok(()),
@@ -210,11 +212,13 @@ impl TakeOver {
         }
     }
 
-    /// Takes the reservation of the backing device from its owner, where he holds one: from now on, and for as long as
-    /// it is held, the device refuses what he writes. His sidecar is one that nobody writes to but this.
+    /// Takes the reservation of the backing device from the owner, if it has one. The device then
+    /// refuses writes of the old owner for as long as the reservation is held. The sidecar is
+    /// replaced by a file that the owner does not have open.
     ///
     /// # Errors
-    /// He holds none, and that was to be the proof; or it cannot be had, and everything is as it was.
+    /// The owner has no reservation although that was to be the proof; or the reservation cannot be
+    /// taken, and nothing has changed.
     pub fn reserve(&mut self, reserve: &Reserve) -> Result<(), TakeOverFailure> {
         let theirs = self.sidecar.key;
         if theirs == 0 {
@@ -225,10 +229,11 @@ impl TakeOver {
             };
         }
         let (device, side) = self.files.disks[0].clone().expect("it was opened");
-        // Known before anything is taken from anybody.
+        // A path in use must be known before the reservation is taken.
         let new = room_for_new(&self.beside)?;
         Reserved::take_over(reserve, &device, &self.backing, theirs)?.keep();
-        // What he wrote there until then counts; what he writes later does not.
+        // Read after the preemption: what the owner wrote to the sidecar before counts, and later
+        // writes do not.
         let found = tier::read_sidecar(&mut self.files, 0);
         let found = found.map_err(|error| self.refused(error, Vec::new()))?;
         let is_fenced_so = self.proof == Proof::Reservation && theirs != reserve.key;
@@ -239,10 +244,11 @@ impl TakeOver {
         Ok(())
     }
 
-    /// Looks whether anybody else is named who has what the log has, before an owner that may live is fenced.
+    /// Checks that the sidecar names a holder of a copy, before an owner that may still run is
+    /// fenced.
     ///
     /// # Errors
-    /// Nobody is.
+    /// No holder is named.
     fn look_for_copies(&self) -> Result<(), TakeOverFailure> {
         match self.has_log() && self.sidecar.holders.is_empty() {
             true => Err(self.refused(TakeOverError::NoCopy { named: 0, reached: 0 }, Vec::new())),
@@ -250,27 +256,28 @@ impl TakeOver {
         }
     }
 
-    /// Whether its owner ran on this machine since it started: then he is gone, for nobody has the disk.
+    /// True if the owner ran on this host since its boot. The owner has ended then, because this
+    /// process has the lock.
     fn is_of_this_machine(&self) -> bool {
         self.sidecar.boot == identity::boot() && self.sidecar.boot != Uuid::default()
     }
 
-    /// Whether its owner holds a reservation of the backing device.
+    /// True if the owner has a reservation of the backing device.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         self.sidecar.key != 0
     }
 
-    /// Whether its backing store alone is not all there is.
+    /// True if the backing store alone lacks writes that are in the log.
     #[must_use]
     pub fn has_log(&self) -> bool {
         ownership::has_log(&self.sidecar)
     }
 
-    /// Gives up what its log has, for good.
+    /// Drops the writes of the log for good.
     ///
     /// # Errors
-    /// What the sidecar's storage could not do.
+    /// I/O error of the sidecar.
     pub fn give_up(mut self) -> Result<(), TakeOverFailure> {
         match tier::give_up(&mut self.files, 0) {
             Ok(_) => Ok(()),
@@ -282,12 +289,12 @@ impl TakeOver {
         TakeOverFailure::Refused { name: self.name.clone(), source, unreached }
     }
 
-    /// Has all holders that can be reached refuse the owner so far, and puts into the backing store what the
-    /// longest copy has. `instead` says where holders are who are not where the sidecar says. That the owner
-    /// cannot write any more is for the caller to have seen to.
+    /// Fences the old owner at all reachable holders, and writes the longest copy to the backing
+    /// store. `instead` has new addresses of holders that the sidecar has old ones of. The caller
+    /// ensures that the owner cannot write any more.
     ///
     /// # Errors
-    /// No copy can be reached, or none is whole; then the disk is as it was.
+    /// No copy can be reached, or none is whole; then the disk is unchanged.
     pub fn carry_out(
         &mut self,
         instead: &[PeerAddress],
@@ -324,7 +331,7 @@ impl TakeOver {
         tier::take_over(&mut reach, &taking).map_err(|source| self.refused(source, unreached))
     }
 
-    /// What the marks say that its owner stored last.
+    /// Compares the marks that the owner stored last with the backing store.
     fn since(&self) -> Result<Since, TakeOverFailure> {
         let Some((backing, sidecar)) = self.files.disks[0].as_ref() else {
             return Ok(Since::Unknown);
@@ -337,7 +344,7 @@ impl TakeOver {
         Ok(marks::since(backing, sidecar, self.is_reserved()).map_err(failed)?)
     }
 
-    /// Goes to a holder: first nobody of this generation writes there any more, then its copy is read.
+    /// Connects to a holder. Opening the copy there fences the generation before its copy is read.
     fn reach(
         &self,
         holder: &Holder,
@@ -367,7 +374,7 @@ impl TakeOver {
     }
 }
 
-/// The shared store, and what holders have.
+/// Access to the shared files and to the copies of the holders.
 struct Reach {
     files: Files,
     ways: Vec<Way>,
@@ -377,7 +384,7 @@ impl Media for Reach {
     fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
         let Place::Copy(_, copy) = place else { return self.files.read(place, at, into) };
         let way = &mut self.ways[usize::from(copy)];
-        // A holder serves whole blocks.
+        // A holder serves whole blocks of 4 KiB.
         let first = at / 4096 * 4096;
         let end = (at + into.len() as u64).next_multiple_of(4096);
         let mut bytes = Vec::new();

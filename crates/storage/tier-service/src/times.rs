@@ -8,49 +8,49 @@ use units::Nanos;
 
 use crate::requests::Open;
 
-/// How long backing stores and the tier took, since a set was opened. Clones are the same.
+/// Latencies of backing stores and of the tier since a set was opened. Clones share the same data.
 #[derive(Debug, Clone, Default)]
 pub struct Times(Arc<Mutex<Both>>);
 
 #[derive(Debug, Default)]
 struct Both {
-    /// What was taken.
+    /// Measurements that were already taken.
     before: Taken,
-    /// What was not yet.
+    /// Measurements since they were last taken.
     fresh: Taken,
 }
 
-/// What was measured.
+/// Measurements of a set.
 #[derive(Debug, Clone, Default)]
 pub struct Taken {
-    /// By the disk's index.
+    /// Measurements by index of the disk.
     pub disks: Vec<DiskTimes>,
 }
 
-/// What was measured of a disk.
+/// Measurements of a disk.
 #[derive(Debug, Clone, Default)]
 pub struct DiskTimes {
-    /// Reads of its backing store, for a request or to fill pages.
+    /// Reads of the backing store, for a request or to fill pages.
     pub backing_reads: Histogram,
-    /// Writes of it, for a request or out of a log.
+    /// Writes to the backing store, for a request or from a log.
     pub backing_writes: Histogram,
     /// Clients' requests by direction, as of [`Direction::ALL`], and size.
     requests: [[Requests; SizeClass::COUNT]; Direction::ALL.len()],
 }
 
-/// Requests of one direction and size.
+/// Requests of one direction and size class.
 #[derive(Debug, Clone, Default)]
 pub struct Requests {
-    /// From their coming to their answer; those that failed are not in it.
+    /// Latencies from arrival to answer, without failed requests.
     pub times: Histogram,
-    /// Bytes of those that did not fail.
+    /// Bytes of successful requests.
     pub bytes: u64,
-    /// Those that failed.
+    /// Failed requests.
     pub errors: u64,
 }
 
 impl DiskTimes {
-    /// Requests by direction and size, where there were any.
+    /// Requests by direction and size class, without empty classes.
     pub fn requests(&self) -> impl Iterator<Item = (Direction, SizeClass, &Requests)> {
         let cells =
             Direction::ALL.into_iter().zip(&self.requests).flat_map(|(direction, by_class)| {
@@ -62,7 +62,7 @@ impl DiskTimes {
         cells.filter(|(.., cell)| !cell.times.is_empty() || cell.errors > 0)
     }
 
-    /// A request was answered after this time, or failed.
+    /// Counts a request, with its latency or as failed.
     pub fn answered(&mut self, direction: Direction, bytes: u32, time: Option<Nanos>) {
         let class = usize::from(SizeClass::of(bytes).index());
         let cell = &mut self.requests[direction as usize][class];
@@ -88,7 +88,7 @@ impl DiskTimes {
 }
 
 impl Taken {
-    /// Clients' requests of a direction, of all disks and sizes.
+    /// Latencies of clients' requests of a direction, over all disks and sizes.
     #[must_use]
     pub fn requests(&self, wanted: Direction) -> Histogram {
         let all = self.disks.iter().flat_map(DiskTimes::requests);
@@ -96,13 +96,13 @@ impl Taken {
         merged(of)
     }
 
-    /// Reads of backing stores.
+    /// Latencies of reads of all backing stores.
     #[must_use]
     pub fn backing_reads(&self) -> Histogram {
         merged(self.disks.iter().map(|disk| &disk.backing_reads))
     }
 
-    /// Writes of backing stores.
+    /// Latencies of writes to all backing stores.
     #[must_use]
     pub fn backing_writes(&self) -> Histogram {
         merged(self.disks.iter().map(|disk| &disk.backing_writes))
@@ -129,7 +129,7 @@ fn merged<'a>(of: impl Iterator<Item = &'a Histogram>) -> Histogram {
 }
 
 impl Times {
-    /// What was measured since this was last asked.
+    /// Takes the measurements since the last call.
     #[must_use]
     pub fn take(&self) -> Taken {
         let mut both = self.lock();
@@ -138,7 +138,7 @@ impl Times {
         taken
     }
 
-    /// All that was measured.
+    /// All measurements since the set was opened.
     #[must_use]
     pub fn so_far(&self) -> Taken {
         let both = self.lock();
@@ -151,7 +151,7 @@ impl Times {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A client was answered.
+    /// Counts an answered request of a client.
     pub(crate) fn answered(&self, open: &Open) {
         let direction = match open.op {
             Op::Read => Direction::Read,
@@ -163,12 +163,12 @@ impl Times {
     }
 }
 
-/// What is under way on backing stores, and since when.
+/// I/O under way on backing stores: disk, direction and start, by number of the I/O.
 #[derive(Debug, Default)]
 pub(crate) struct Watch(Vec<Option<(u16, bool, Instant)>>);
 
 impl Watch {
-    /// An I/O was begun, or goes on with what is left of it.
+    /// Notes the start of an I/O; a continued I/O keeps its first start.
     pub(crate) fn begun(&mut self, io: IoId, place: Place, is_write: bool) {
         let Place::Backing(disk) = place else { return };
         let at = io.0 as usize;
@@ -178,7 +178,7 @@ impl Watch {
         self.0[at].get_or_insert_with(|| (disk, is_write, Instant::now()));
     }
 
-    /// It has ended.
+    /// Notes the end of an I/O.
     pub(crate) fn ended(&mut self, io: IoId, is_ok: bool, times: &Times) {
         let found = self.0.get_mut(io.0 as usize).and_then(Option::take);
         let Some((disk, is_write, since)) = found else { return };

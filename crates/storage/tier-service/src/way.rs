@@ -1,4 +1,4 @@
-//! A connection to an export of another host: sockets and TLS around the client's side of the protocol.
+//! Connection to an export of another host: sockets and TLS around the client side of the protocol.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -12,7 +12,7 @@ use nbd::client::{Failure, Handshake, Next, Operation, Received, Requests, Wish}
 use nbd::{Place, Uri};
 use rustls::ClientConnection;
 
-/// Who does not shake hands, or answer somebody who waits, within this time is not there.
+/// Longest time for a handshake, and for an answer that a caller waits for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) enum Socket {
@@ -54,7 +54,7 @@ impl Socket {
     }
 }
 
-/// Connects to the first of a host's addresses that answers in time.
+/// Connects to the first address of a host that answers in time.
 fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
     for address in (host, port).to_socket_addrs()? {
@@ -88,7 +88,7 @@ impl Write for Socket {
     }
 }
 
-/// What ended.
+/// Completed request.
 pub(crate) struct Ended {
     pub(crate) cookie: u64,
     pub(crate) result: Result<Vec<u8>, Failure>,
@@ -99,7 +99,7 @@ pub(crate) struct Way {
     pipe: Pipe,
     pub(crate) requests: Requests,
     held: Vec<u8>,
-    /// Bytes of reads that are under way.
+    /// Bytes received so far of reads under way, by cookie.
     reads: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -111,10 +111,10 @@ struct Pipe {
 }
 
 impl Way {
-    /// Chooses an export, and waits for it.
+    /// Connects, and chooses an export.
     ///
     /// # Errors
-    /// Nobody is there, it is none of us, or it has no such export.
+    /// No server answers, it is no NBD server, or it has no such export.
     pub(crate) fn open(uri: &Uri, export: &str, tls: Option<&ClientTls>) -> io::Result<Self> {
         let socket = Socket::connect(&uri.place, !uri.tls)?;
         let mut pipe = Pipe { socket, tls: None, out: Vec::new(), sent: 0 };
@@ -137,12 +137,12 @@ impl Way {
         }
     }
 
-    /// From now on an answer is waited for at most so long.
+    /// Limits the time that reads of the socket wait.
     pub(crate) fn wait_at_most(&self, time: Duration) -> io::Result<()> {
         self.pipe.socket.wait_at_most(Some(time.max(Duration::from_millis(1))))
     }
 
-    /// From now on nothing waits.
+    /// Switches the socket to non-blocking.
     pub(crate) fn do_not_wait(&self) -> io::Result<()> {
         match &self.pipe.socket {
             Socket::Unix(stream) => stream.set_nonblocking(true),
@@ -150,7 +150,7 @@ impl Way {
         }
     }
 
-    /// Asks; what is asked leaves with [`Way::send`].
+    /// Queues a request; [`Way::send`] sends it.
     pub(crate) fn ask(
         &mut self,
         operation: Operation,
@@ -167,17 +167,17 @@ impl Way {
         Ok(cookie)
     }
 
-    /// Sends what can be sent now. Whether something is left.
+    /// Sends queued bytes, as far as possible. Returns true if some are left.
     pub(crate) fn send(&mut self) -> io::Result<bool> {
         self.pipe.send()
     }
 
-    /// Takes what came, or waits for it.
+    /// Receives bytes; waits for some if the socket blocks.
     pub(crate) fn receive(&mut self) -> io::Result<()> {
         self.pipe.receive(&mut self.held)
     }
 
-    /// The next end among what came.
+    /// Next completed request among the received bytes.
     pub(crate) fn next(&mut self) -> io::Result<Option<Ended>> {
         loop {
             let progress = self.requests.receive(&self.held).map_err(io::Error::other)?;
@@ -204,7 +204,7 @@ impl Way {
         }
     }
 
-    /// Reads, and waits for the bytes.
+    /// Reads bytes of the export, and waits for them.
     pub(crate) fn read(&mut self, offset: u64, length: u32) -> io::Result<Vec<u8>> {
         let cookie = self.ask(Operation::Read, offset, length, &[])?;
         self.send()?;
@@ -274,7 +274,7 @@ impl Pipe {
         }
     }
 
-    /// Reads once. Where nothing waits, nothing may have come.
+    /// Reads the socket once. A non-blocking socket may have nothing.
     fn receive(&mut self, held: &mut Vec<u8>) -> io::Result<()> {
         let Some(tls) = &mut self.tls else {
             let before = held.len();
@@ -285,7 +285,7 @@ impl Pipe {
         };
         let before = held.len();
         while held.len() == before {
-            // A handshake says something before it hears more.
+            // A handshake must send its own bytes before the other side answers.
             while tls.wants_write() {
                 tls.write_tls(&mut self.socket)?;
             }

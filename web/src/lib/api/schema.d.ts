@@ -366,41 +366,41 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description `access`: which bytes of the storage are used, how much cache would hold them, and what lies
-         *     across pages or beside large I/O. Of the whole trace, whatever the lens.
+         * @description View `access`: bytes of the storage in use, the cache size that would hold them, and I/Os across
+         *     pages or beside large I/O. It covers the whole trace, whatever the lens.
          */
         AccessPage: {
-            /** @description A sentence: what is touched, or why nobody knows. */
+            /** @description Summary of the touched data, or the reason why it is unknown. */
             sentence: string;
-            /** @description What matters in it, most important first. */
+            /** @description Findings, most important first. */
             findings: string[];
-            /** @description What these I/Os cannot answer, and why. */
+            /** @description Questions that these I/Os cannot answer, with reasons. */
             cannot_say: components["schemas"]["Remark"][];
-            /** @description Different bytes over windows of time; everybody together first. */
+            /** @description Different bytes over windows of time, with the sum of all senders first. */
             working_set: components["schemas"]["WorkingSetRow"][];
-            /** @description Miss ratios of an LRU cache over its size. */
+            /** @description Miss ratios of an LRU cache, by its size. */
             miss_ratio: components["schemas"]["MissRatioRow"][];
-            /** @description Where more cache begins to bring less. */
+            /** @description Cache sizes above which more cache brings less. */
             knees: components["schemas"]["KneeRow"][];
-            /** @description What an acceleration tier would serve. */
+            /** @description Requests that an acceleration tier would serve, by its size. */
             tiers: components["schemas"]["TierRow"][];
-            /** @description Where I/Os begin within 4 KiB. */
+            /** @description Offsets of I/Os within 4 KiB. */
             alignment: components["schemas"]["AlignmentRow"][];
             /** @description Small I/Os with and without a large one in flight on the device. */
             beside_large: components["schemas"]["BesideRow"][];
         };
-        /** @description What became of one action. */
+        /** @description Results of one action. */
         ActionResult: {
-            /** @description The action's name. */
+            /** @description Name of the action. */
             action: string;
             /**
              * Format: uint64
-             * @description How many finished well.
+             * @description Number of successful actions.
              */
             count: number;
             /**
              * Format: uint64
-             * @description How many had a failed I/O; they are not in the latencies.
+             * @description Number of actions with a failed I/O; they are not in the latencies.
              */
             errors: number;
             /**
@@ -408,27 +408,27 @@ export interface components {
              * @description Intended starts that were given up because the backlog was full.
              */
             dropped: number;
-            /** @description First step to last answer. */
+            /** @description Service time: from the first step to the last answer. */
             service: components["schemas"]["Latency"];
-            /** @description Intended start to last answer. */
+            /** @description Response time: from the intended start to the last answer. */
             response: components["schemas"]["Latency"];
         };
         /**
-         * @description The time that what one part did took, against the same of all other parts: kind by kind of the tile, so
-         *     that parts with other shares of small and large ones compare. A part is a host, with its I/Os
-         *     and calls; or the time in which infrastructure operations ran, with the tiles' actions.
+         * @description Time per I/O and call of one part, compared with all other parts, kind by kind of the tile, so
+         *     that parts with other shares of small and large I/Os compare. A part is a host with its I/Os and
+         *     calls, or the time in which infrastructure operations ran with the tiles' actions.
          */
         AgainstOthers: {
             /**
              * Format: uint64
-             * @description What it did of kinds that others did, too.
+             * @description Number of the part's samples of kinds that others did, too.
              */
             samples: number;
-            /** @description Mean time over what the same would have taken with the others' means; 1 is equal. */
+            /** @description Mean time, divided by the mean of the same mix with the others' times; 1 is equal. */
             times: components["schemas"]["Figure"];
-            /** @description The lower end of its interval, from blocks of slices; absent with too few. */
+            /** @description Lower end of the interval, from blocks of slices; absent with too few. */
             low: components["schemas"]["Figure"];
-            /** @description The upper end. */
+            /** @description Upper end of the interval, from blocks of slices; absent with too few. */
             high: components["schemas"]["Figure"];
         };
         /** @description Where I/Os begin within 4 KiB. */
@@ -453,13 +453,13 @@ export interface components {
              */
             share: number;
         };
-        /** @description The run's answer. A score never stands alone: the verdict is beside it. */
+        /** @description Answer of the run. A score never stands alone: the verdict is beside it. */
         Answer: {
-            /** @description How far the question was answered. */
+            /** @description Degree to which the question was answered. */
             status: components["schemas"]["Status"];
             /**
              * Format: uint32
-             * @description Most tiles at which every limit held; null if that is not known.
+             * @description Most tiles at which every limit held; null if unknown.
              */
             tiles_held: number | null;
             /**
@@ -467,42 +467,42 @@ export interface components {
              * @description Virtual machines in those tiles.
              */
             vms_held: number | null;
-            /** @description Where the most tiles that hold lie; null where nothing was decided. */
+            /** @description Interval of the most tiles that hold; null where nothing was decided. */
             tiles_interval?: components["schemas"]["TilesInterval"] | null;
             /**
              * Format: uint32
-             * @description The most tiles that might have been tried: as many as were asked for, fit, and whose users
-             *     are kept in memory. Absent in runs of earlier versions.
+             * @description Most tiles that could have been tried: as many as were asked for, fit, and whose users fit
+             *     into memory. Absent in runs of earlier versions.
              */
             tiles_max?: number | null;
             /**
-             * @description How many tiles of full size the datastore has room for; null where disks had their full
-             *     size, or where nobody knows.
+             * @description Room of the datastore in tiles of full size; null where disks had full size, or where the
+             *     room is unknown.
              */
             capacity?: components["schemas"]["Capacity"] | null;
-            /** @description What ended the search. */
+            /** @description Reason for the end of the search. */
             edge: components["schemas"]["Edge"];
             /**
-             * @description The answer in a sentence a person can quote, for readers without this program: it is made of
-             *     the other fields ([`super::Run::sentence`]), and this program reads them.
+             * @description Answer in a sentence that a person can quote, for readers without this program. It is made
+             *     from the other fields ([`super::Run::sentence`]), which this program reads instead.
              */
             sentence: string;
-            /** @description The first limit that broke one step above; null if none did. */
+            /** @description First limit that broke one step above the held tiles; null if none did. */
             first_broken: components["schemas"]["BrokenLimit"] | null;
             /**
-             * @description What was at its limit in the step that broke, else in the one that held; absent in runs
-             *     of earlier versions.
+             * @description Resource at its limit in the step that broke, else in the step that held; absent in runs of
+             *     earlier versions.
              */
             bottleneck?: components["schemas"]["Bottleneck"] | null;
             /** @description Score at `tiles_held`, in tiles' worth of work. */
             score: components["schemas"]["Figure"];
-            /** @description Interval of the score; null if it has none. */
+            /** @description Interval of the score; null without one. */
             score_interval: components["schemas"]["Interval"] | null;
-            /** @description The score by the power of the held tiles; empty without a meter. */
+            /** @description Score per kilowatt of the held tiles; empty without a meter. */
             per_kilowatt?: components["schemas"]["PerKilowatt"][];
-            /** @description How far the run got, in words: `5 runs of 3 tile counts, 2 passed; interrupted`. */
+            /** @description Progress of the run, in words: `5 runs of 3 tile counts, 2 passed; interrupted`. */
             progress: string;
-            /** @description How the climb went, by which the words are made; absent in runs of earlier versions. */
+            /** @description Course of the search, from which the words are made; absent in runs of earlier versions. */
             climb?: components["schemas"]["ClimbFacts"] | null;
         };
         /** @description Small I/Os (below 32 KiB) without and with a large one (64 KiB and above) in flight. */
@@ -542,26 +542,26 @@ export interface components {
              */
             beside_p99_ns: number | null;
         };
-        /** @description What was at its limit, or came nearest to it. */
+        /** @description Resource that was at its limit, or came nearest to it. */
         Bottleneck: {
-            /** @description What it is; `none-seen` where nothing that can be seen was at its limit. */
+            /** @description Kind of the resource; `none-seen` if no visible resource was at its limit. */
             kind: components["schemas"]["Resource"];
             /**
-             * @description Which one: `pool lun1 disks`, `host-3`, `sda`. With `none-seen` what came nearest; empty
-             *     where nothing could be looked at.
+             * @description Name of the resource: `pool lun1 disks`, `host-3`, `sda`. With `none-seen`, the one that
+             *     came nearest; empty if none could be observed.
              */
             name: string;
             /**
              * Format: double
-             * @description Share of it that was used, 0 to 1; null where it has none.
+             * @description Used share of the resource, 0 to 1; null without one.
              */
             utilisation: number | null;
-            /** @description What was seen, in words. */
+            /** @description Finding in words. */
             text: string;
-            /** @description Where that was read, and what it was held against. */
+            /** @description Source of the numbers, and the threshold that they were compared with. */
             source: string;
         };
-        /** @description A limit that broke, and where. */
+        /** @description A limit that broke, and its place. */
         BrokenLimit: {
             /**
              * Format: uint32
@@ -575,58 +575,58 @@ export interface components {
             repeat: number;
             /**
              * Format: uint32
-             * @description Tile, from 0; null if it is a limit of infrastructure operations.
+             * @description Tile, from 0; null for a limit of infrastructure operations.
              */
             tile: number | null;
-            /** @description Workload. */
+            /** @description Name of the workload. */
             workload: string;
             /**
              * Format: uint32
-             * @description Which of several of this workload in the tile, from 0.
+             * @description Number among the copies of this workload in the tile, from 0.
              */
             copy: number;
-            /** @description The limit and what was measured. */
+            /** @description Limit and measured value. */
             limit: components["schemas"]["LimitResult"];
         };
         /** @description Calls that failed for one reason. */
         CallErrors: {
-            /** @description `refused`, `timed-out`, `closed`, `status` or `protocol`. */
+            /** @description Reason: `refused`, `timed-out`, `closed`, `status` or `protocol`. */
             error: string;
             /**
              * Format: uint64
-             * @description How many.
+             * @description Number of failed calls.
              */
             count: number;
         };
         /** @description All calls of one kind of one workload in the measured time, over all tiles. */
         CallTotal: {
-            /** @description The workload. */
+            /** @description Name of the workload. */
             workload: string;
             /** @description The kind, as the workload names it; it has one endpoint. */
             kind: string;
             /**
              * Format: uint64
-             * @description Calls that were answered well.
+             * @description Number of successful calls.
              */
             count: number;
-            /** @description Why calls failed, and how many; empty if none did. They have no latency. */
+            /** @description Failed calls by reason; empty if none failed. Failed calls have no latency. */
             errors?: components["schemas"]["CallErrors"][];
             /**
              * Format: uint64
-             * @description Bytes of good answers.
+             * @description Bytes of successful answers.
              */
             bytes: number;
             /**
              * Format: double
-             * @description Answered well, per second.
+             * @description Successful calls per second.
              */
             calls_per_s: number;
-            /** @description Made to answered. */
+            /** @description Service time: from the call to its answer. */
             service: components["schemas"]["Latency"];
-            /** @description Intended start to answered. */
+            /** @description Response time: from the intended start to the answer. */
             response: components["schemas"]["Latency"];
         };
-        /** @description Room for disks of full size, when those that were measured were smaller. */
+        /** @description Room for disks of full size, if the measured disks were smaller. */
         Capacity: {
             /**
              * Format: uint32
@@ -635,24 +635,24 @@ export interface components {
             tiles: number;
             /**
              * Format: uint64
-             * @description What one of them needs, in bytes.
+             * @description Bytes that one tile of full size needs.
              */
             tile_bytes: number;
             /**
              * Format: uint64
-             * @description What may be used, in bytes.
+             * @description Bytes that may be used.
              */
             bytes: number;
         };
-        /** @description Why a step's verdict is what it is. */
+        /** @description Reason of a step's verdict. */
         Cause: "limits-held" | "limit-broken" | "gave-up" | "no-answer" | "calls-failed" | "undecided" | "not-steady" | "generator" | "disturbed" | "inconsistent" | "unfinished";
         /** @description A check of the measurement against itself. */
         Check: {
             /** @description Stable identifier: `littles-law`, `submitted-is-completed`. */
             id: string;
-            /** @description What should have been found, in `unit`. */
+            /** @description Expected value, in `unit`. */
             expected: components["schemas"]["Figure"];
-            /** @description What was found, in `unit`. */
+            /** @description Measured value, in `unit`. */
             found: components["schemas"]["Figure"];
             /** @description Unit of both: `I/Os`. */
             unit: string;
@@ -661,7 +661,7 @@ export interface components {
              * @description Largest difference that passes, as a share of `expected`; 0 for exact checks.
              */
             tolerance: number;
-            /** @description Whether it passed. */
+            /** @description True if the check passed. */
             passed: boolean;
         };
         /** @description Reason why the search ended. */
@@ -712,27 +712,27 @@ export interface components {
             /** @description Error of the model, if the array was fitted to measured storage. */
             model_error?: components["schemas"]["ModelError"] | null;
         };
-        /** @description A figure of both. */
+        /** @description A figure of both runs. */
         CompareMetric: {
-            /** @description Its name. */
+            /** @description Name of the figure. */
             name: string;
-            /** @description Its unit. */
+            /** @description Unit of the figure. */
             unit: string;
-            /** @description `higher` or `lower`. */
+            /** @description Direction that is better: `higher` or `lower`. */
             better: string;
             /**
              * Format: double
-             * @description Median of A.
+             * @description Median value of A.
              */
             a: number | null;
             /**
              * Format: double
-             * @description Median of B.
+             * @description Median value of B.
              */
             b: number | null;
             /**
              * Format: double
-             * @description B less A, by A.
+             * @description Relative change: B minus A, divided by A.
              */
             change: number | null;
             /**
@@ -742,43 +742,46 @@ export interface components {
             low: number | null;
             /**
              * Format: double
-             * @description Upper end.
+             * @description Upper end of the change's interval.
              */
             high: number | null;
-            /** @description Repeats of A and B. */
+            /** @description Number of repeats of A and of B. */
             samples: number[];
-            /** @description `worse`, `better`, `same` or `inconclusive`. */
+            /** @description Verdict: `worse`, `better`, `same` or `inconclusive`. */
             verdict: string;
-            /** @description Why, if it needs words. */
+            /** @description Reason of the verdict, if the numbers do not show it. */
             reason: string | null;
         };
-        /** @description `GET /api/v1/compare?a=ID&b=ID`: B against A. */
+        /** @description Answer of `GET /api/v1/compare?a=ID&b=ID`: B compared with A. */
         ComparePage: {
-            /** @description The news in one sentence. */
+            /** @description Result in one sentence. */
             sentence: string;
-            /** @description `worse`, `better`, `same` or `inconclusive`. */
+            /** @description Verdict: `worse`, `better`, `same` or `inconclusive`. */
             verdict: string;
-            /** @description The baseline. */
+            /** @description Run A, the baseline. */
             a: components["schemas"]["CompareSide"];
-            /** @description What is held against it. */
+            /** @description Run B, which is compared with it. */
             b: components["schemas"]["CompareSide"];
-            /** @description Differences of machines, targets and programs. */
+            /** @description Differences of hosts, targets and programs. */
             environment: components["schemas"]["DifferenceRow"][];
-            /** @description Differences of plans. */
+            /** @description Differences of the plans. */
             plan: components["schemas"]["DifferenceRow"][];
-            /** @description `same`, `overlapping` or `different` random streams. */
+            /** @description Relation of the random streams: `same`, `overlapping` or `different`. */
             seeds: string;
-            /** @description What else a reader should know. */
+            /** @description More notes for the reader. */
             notes: string[];
-            /** @description Every figure that both have. */
+            /** @description Figures that both runs have. */
             metrics: components["schemas"]["CompareMetric"][];
-            /** @description Each reason for a verdict once, with the number of figures that have it. */
+            /** @description Reasons for verdicts, each once, with the number of figures that have it. */
             reasons: components["schemas"]["CompareReason"][];
-            /** @description Distributions of reads and writes of both, in the step with the most tiles both have. */
+            /**
+             * @description Distributions of reads and writes of both runs, in the step with the most tiles that both
+             *     have.
+             */
             curves: components["schemas"]["CurveOfSide"][];
             /** @description Edges of the rows of `difference`, nanoseconds. */
             edges_ns: number[];
-            /** @description By class of sizes (8), by row: share of I/Os in B less that in A. */
+            /** @description Difference of the shares of I/Os, B minus A, by size class (8) and row. */
             difference: number[][];
         };
         /** @description A reason for verdicts on figures. */
@@ -787,394 +790,402 @@ export interface components {
             text: string;
             /**
              * Format: uint64
-             * @description Number of figures that have it.
+             * @description Number of figures with this reason.
              */
             figures: number;
         };
-        /** @description One run of the two. */
+        /** @description A run of the comparison. */
         CompareSide: {
-            /** @description Its id. */
+            /** @description Identifier of the run. */
             id: string;
-            /** @description Its answer. */
+            /** @description Answer of the run. */
             sentence: string;
             /**
              * Format: uint32
-             * @description The tiles whose distributions are shown.
+             * @description Number of tiles of the shown distributions.
              */
             tiles: number;
         };
-        /** @description One limit in one step. */
+        /** @description A limit in a step. */
         CurveLimit: {
             /**
              * Format: uint64
-             * @description Allowed, nanoseconds.
+             * @description Limit, in nanoseconds.
              */
             limit_ns: number;
             /**
              * Format: uint64
-             * @description Measured, all tiles together.
+             * @description Measured value over all tiles together, in nanoseconds.
              */
             measured_ns: number | null;
             /**
              * Format: double
-             * @description Measured by allowed; none without a measured value.
+             * @description Measured value divided by the limit; none without a measured value.
              */
             ratio: number | null;
             /**
              * Format: uint64
-             * @description Lower end of its interval.
+             * @description Lower end of the confidence interval, nanoseconds.
              */
             low_ns: number | null;
             /**
              * Format: uint64
-             * @description Upper end.
+             * @description Upper end of the confidence interval, nanoseconds.
              */
             high_ns: number | null;
             /**
              * Format: uint64
-             * @description Samples.
+             * @description Number of samples.
              */
             samples: number;
-            /** @description `passed`, `failed` or `inconclusive`. */
+            /** @description Verdict: `passed`, `failed` or `inconclusive`. */
             verdict: string;
             /**
              * Format: uint32
-             * @description The tile that is worst, from 1.
+             * @description Number of the worst tile, from 1.
              */
             worst_tile: number | null;
         };
         /** @description A distribution of one side. */
         CurveOfSide: {
-            /** @description `a` or `b`. */
+            /** @description Side of the comparison: `a` or `b`. */
             side: string;
-            /** @description `read` or `write`. */
+            /** @description Direction: `read` or `write`. */
             direction: string;
             /**
              * Format: uint64
-             * @description I/Os.
+             * @description Number of I/Os.
              */
             count: number;
-            /** @description As in [`super::PercentileCurve::points`]. */
+            /** @description Points as in [`super::PercentileCurve::points`]. */
             points: components["schemas"]["PercentilePoint"][];
         };
-        /** @description One step. */
+        /** @description A step of the curve. */
         CurvePoint: {
             /**
              * Format: uint32
-             * @description Step of the ladder, from 1.
+             * @description Number of the step in the ladder, from 1.
              */
             step: number;
             /**
              * Format: uint32
-             * @description Repeat, from 1.
+             * @description Number of the repeat, from 1.
              */
             repeat: number;
             /**
              * Format: uint32
-             * @description Tiles.
+             * @description Number of tiles.
              */
             tiles: number;
             /**
              * Format: uint32
-             * @description VMs.
+             * @description Number of virtual machines.
              */
             vms: number;
-            /** @description `passed`, `failed`, `inconclusive` or `interrupted`. */
+            /** @description Verdict: `passed`, `failed`, `inconclusive` or `interrupted`. */
             verdict: string;
-            /** @description Why, in words. */
+            /** @description Reason of the verdict, in words. */
             reason: string;
             /**
              * Format: double
-             * @description I/Os a second.
+             * @description I/Os per second.
              */
             operations_per_s: number;
             /**
              * Format: double
-             * @description Bytes a second.
+             * @description Throughput, in bytes per second.
              */
             bytes_per_s: number;
             /**
              * Format: double
-             * @description Actions a second.
+             * @description Actions per second.
              */
             actions_per_s: number;
             /**
              * Format: double
-             * @description Score.
+             * @description Score of the step.
              */
             score: number | null;
             /**
              * Format: double
-             * @description What the same tiles score on ideal storage: their number.
+             * @description Score of the same tiles on ideal storage: their number.
              */
             ideal_score: number;
-            /** @description In the order of [`TileCurve::limits`], all tiles together. */
+            /** @description Limits over all tiles together, in the order of [`TileCurve::limits`]. */
             limits: (components["schemas"]["CurveLimit"] | null)[];
         };
-        /** @description A value that is not the same. */
+        /** @description A value that differs between the runs. */
         DifferenceRow: {
-            /** @description What: `kernel.release`. */
+            /** @description Name of the value: `kernel.release`. */
             key: string;
-            /** @description In A. */
+            /** @description Value in A. */
             a: string;
-            /** @description In B. */
+            /** @description Value in B. */
             b: string;
         };
-        /** @description What can be chosen in the lens. */
+        /** @description Choices for the lens. */
         Dimensions: {
-            /** @description Names of workloads; of a recorded trace: the VMs. */
+            /** @description Names of the workloads; in a recorded trace the VMs. */
             workloads: string[];
             /**
              * Format: uint32
              * @description Most tiles that ran at the same time; tiles are numbered from 1.
              */
             tiles: number;
-            /** @description The hosts that drove the load; none where it was one machine. */
+            /** @description Hosts that drove the load; empty for a single host. */
             hosts: string[];
-            /** @description Labels of the eight classes of sizes, smallest first. */
+            /** @description Labels of the eight size classes, smallest first. */
             classes: string[];
-            /** @description Whether an acceleration tier took part. */
+            /** @description True if an acceleration tier took part. */
             has_tier: boolean;
-            /** @description Whether endpoints were called. */
+            /** @description True if endpoints were called. */
             has_calls: boolean;
-            /** @description Whether there are tiles and limits; a recorded trace has none. */
+            /** @description True if there are tiles and limits; a recorded trace has none. */
             has_ladder: boolean;
-            /** @description Whether it is known when I/O was sent; without, there are no rates. */
+            /** @description True if submission times are known; without them, there are no rates. */
             has_times: boolean;
-            /** @description Whether it is known how long I/O took. */
+            /** @description True if latencies are known. */
             has_latencies: boolean;
-            /** @description Sentence that stands in place of the charts of times or latencies that are not known. */
+            /** @description Sentence in place of charts of unknown times or latencies. */
             lacks: string | null;
         };
-        /** @description Which way the data goes. */
+        /** @description Direction of an I/O. */
         Direction: "read" | "write" | "flush";
-        /** @description Work of others that was in the way of a measurement. */
+        /** @description Work of others that disturbed a measurement. */
         Disturbance: {
-            /** @description What showed it. */
+            /** @description Gauge that showed the disturbance. */
             gauge: components["schemas"]["GaugeName"];
-            /** @description Who did most of it: the name of a process, or a word. */
+            /** @description Source of most of it: the name of a process, or a word. */
             by: string;
             /**
              * Format: double
-             * @description How much it was: a share between 0 and 1, or a number of events.
+             * @description Amount of the disturbance: a share between 0 and 1, or a number of events.
              */
             value: number;
             /**
              * Format: double
-             * @description How much is allowed.
+             * @description Largest amount that is allowed.
              */
             limit: number;
         };
-        /** @description A stretch of the run's axis in which somebody else's work was in the way. */
+        /** @description A time on the run's axis in which the work of others disturbed the load. */
         DisturbedSpan: {
             /**
              * Format: uint32
-             * @description Step of the ladder, from 1.
+             * @description Number of the step in the ladder, from 1.
              */
             step: number;
             /**
              * Format: uint32
-             * @description Repeat, from 1.
+             * @description Number of the repeat, from 1.
              */
             repeat: number;
             /**
              * Format: uint64
-             * @description Its begin on the axis, nanoseconds.
+             * @description Begin on the run's axis, nanoseconds.
              */
             from_ns: number;
             /**
              * Format: uint64
-             * @description Its end.
+             * @description End on the run's axis, nanoseconds.
              */
             to_ns: number;
-            /** @description Whose work, and how much. */
+            /** @description Source and amount of the disturbance. */
             text: string;
         };
         /** @description A reason to trust an answer less. */
         Doubt: {
-            /** @description `disturbed`, `out-of-time`, `hysteresis`, `event`, `resized`, or the identifier of the warning. */
+            /**
+             * @description Identifier: `disturbed`, `out-of-time`, `hysteresis`, `event`, `resized`, or that of the
+             *     warning.
+             */
             id: string;
-            /** @description In a sentence. */
+            /** @description Doubt in a sentence. */
             text: string;
         };
-        /** @description What ended the search. */
+        /** @description Reason for the end of the search. */
         Edge: "limit-broken" | "throughput-flat" | "capacity-reached" | "ladder-ended" | "none";
-        /** @description How energy was made of samples. */
+        /** @description Method by which energy was computed from samples. */
         EnergyBy: "counter" | "trapezoid" | "integral";
-        /** @description How load was made. */
+        /** @description Settings of the load generator. */
         EngineFacts: {
-            /** @description What moved the data: `io_uring` or `threads`. */
+            /** @description I/O backend: `io_uring` or `threads`. */
             backend: string;
             /**
              * Format: uint32
-             * @description Worker threads.
+             * @description Number of worker threads.
              */
             workers: number;
             /**
              * Format: uint32
-             * @description I/Os each worker can have in flight.
+             * @description Most I/Os in flight per worker.
              */
             depth: number;
-            /** @description Whether I/O went through the page cache instead of around it. */
+            /** @description True if I/O went through the page cache. */
             buffered: boolean;
-            /** @description Whether every block was stamped and checked. */
+            /** @description True if every block was stamped and verified. */
             verify: boolean;
             /**
              * Format: uint64
-             * @description Width of one row of the series, in nanoseconds.
+             * @description Width of a time slice of the series, in nanoseconds.
              */
             slice_ns: number;
         };
-        /** @description The virtual machines that somebody has, of which a tile is a part. */
+        /** @description Existing virtual machines of which a tile is a part. */
         EstateFacts: {
             /**
              * Format: uint32
-             * @description How many there are.
+             * @description Number of the virtual machines.
              */
             vms: number;
             /**
              * Format: double
-             * @description So many tiles are all of them.
+             * @description Number of tiles that equals all of them.
              */
             tiles: number;
             /**
              * Format: uint64
-             * @description What they hold, in bytes.
+             * @description Bytes that they hold.
              */
             capacity_bytes: number;
             /**
              * Format: double
-             * @description The share of them whose load was measured, 0 to 1; of the others it is assumed.
+             * @description Share of them with measured load, 0 to 1; the load of the others is assumed.
              */
             measured: number;
         };
-        /** @description Something that happened during a run: one line of `events.jsonl`. */
+        /** @description Event of a run: one line of `events.jsonl`. */
         Event: {
             /**
              * Format: uint64
-             * @description When, in nanoseconds from the start of the run on a clock that never steps.
+             * @description Time of the event, in nanoseconds from the start of the run by a monotonic clock.
              */
             at_ns: number;
-            /** @description What. */
+            /** @description Kind of the event. */
             kind: components["schemas"]["EventKind"];
         } & {
             [key: string]: unknown;
         };
-        /** @description What happened. */
+        /** @description Kind of an event. */
         EventKind: "run-start" | "run-end" | "prefill" | "larger-disks" | "step-start" | "step-end" | "verified" | "wrong-blocks" | "error" | string;
-        /** @description `GET /api/v1/runs/{id}/events`: what happened, in the order in which it did. */
+        /** @description Answer of `GET /api/v1/runs/{id}/events`: events in the order of their times. */
         EventList: {
-            /** @description Lines of `events.jsonl`; their times are of the run's clock, pauses between steps included. */
+            /**
+             * @description Lines of `events.jsonl`; their times are by the run's clock, which includes pauses between
+             *     steps.
+             */
             events: components["schemas"]["Event"][];
         };
-        /** @description Something that was expected of a run, and what came of it. */
+        /** @description An expectation of a run, and its result. */
         Expected: {
-            /** @description As the plan has it: `tiles >= 8`. */
+            /** @description Expectation as in the plan: `tiles >= 8`. */
             text: string;
-            /** @description `passed`: it was met; `failed`: it was missed; `inconclusive`: the run does not say. */
+            /** @description Result: `passed` if met, `failed` if missed, `inconclusive` if the run does not decide it. */
             verdict: components["schemas"]["Verdict"];
-            /** @description What was found, in a sentence. */
+            /** @description Result in a sentence. */
             reason: string;
             /** @description Unit of the numbers: `tiles`, `tiles' worth` or `ns`. */
             unit: string;
             /**
              * Format: double
-             * @description What was found; null if nothing was.
+             * @description Measured value; null without one.
              */
             found: number | null;
             /**
              * Format: double
-             * @description Lower end of its interval; null if it has none.
+             * @description Lower end of the interval; null without one.
              */
             low: number | null;
             /**
              * Format: double
-             * @description Upper end of its interval; null if it has none, or is open.
+             * @description Upper end of the interval; null without one, or if it is open.
              */
             high: number | null;
             /**
              * Format: uint32
-             * @description Tiles of the step it was held against; null if it was the answer as a whole.
+             * @description Tiles of the step that was compared; null if it was the answer as a whole.
              */
             tiles?: number | null;
         };
-        /** @description A fact of how a run was measured. */
+        /** @description A fact about the measurement of a run. */
         Fact: {
-            /** @description `Seed`. */
+            /** @description Name of the fact: `Seed`. */
             name: string;
-            /** @description `42 (xoshiro256++/1)`. */
+            /** @description Value of the fact: `42 (xoshiro256++/1)`. */
             value: string;
         };
-        /** @description A number that may be absent, and then says why. Never NaN, never infinite. */
+        /** @description A number, or the reason why there is none. Never NaN, never infinite. */
         Figure: {
             /**
              * Format: double
-             * @description The number, in the unit the field's name or description gives; null if there is none.
+             * @description Number in the unit that the field's name or description gives; null if there is none.
              */
             value: number | null;
-            /** @description Why there is no number; absent if there is one. */
+            /** @description Reason why there is no number; absent if there is one. */
             reason?: string | null;
         };
-        /** @description Something to look at next. */
+        /** @description A finding to look at next. */
         Finding: {
-            /** @description What kind. */
+            /** @description Kind of the finding. */
             id: string;
-            /** @description The sentence, with its number, the limit it is held against and its samples. */
+            /** @description Sentence with the number, the value that it is compared with, and the number of samples. */
             text: string;
             /**
              * Format: double
-             * @description What findings are ordered by, 0 to 1.
+             * @description Weight of the finding, by which they are sorted, 0 to 1.
              */
             effect: number;
             /**
              * Format: uint64
-             * @description I/Os or actions behind it.
+             * @description Number of I/Os or actions of the finding.
              */
             samples: number;
-            /** @description Where it is proven, as in [`Hero::link`]. */
+            /** @description Link to the proof, as in [`Hero::link`]. */
             link: string;
         };
-        /** @description Warnings of one code with one advice, as one. */
+        /** @description Warnings with the same code and advice, as one. */
         FoldedWarning: {
             /** @description Stable identifier: `not-steady`. */
             id: string;
             /**
-             * @description Where and how often it was given: `at 1, 2, 4 tiles, 24 times`; empty for what was said once of
-             *     the run.
+             * @description Place and number of the warnings: `at 1, 2, 4 tiles, 24 times`; empty for a single warning
+             *     of the run.
              */
             place: string;
             /**
-             * @description What it means, and of what else: `the shop's limit on order was not tested; likewise mail's
-             *     limit on send`.
+             * @description Meaning of the warnings, and their objects: `the shop's limit on order was not tested;
+             *     likewise mail's limit on send`.
              */
             text: string;
-            /** @description Measured values, each once; empty if there are none. */
+            /** @description Measured values, each once; empty without values. */
             found: string;
-            /** @description Limits that they are held against, each once; empty if there are none. */
+            /** @description Limits that the values are compared with, each once; empty without limits. */
             allowed: string;
-            /** @description What to try next, if anything helps. */
+            /** @description Advice on what to try next, if there is any. */
             hint: string | null;
         };
-        /** @description One number of one slice. */
+        /** @description One number beside one slice. */
         Gauge: {
-            /** @description What was measured. */
+            /** @description Name of the gauge. */
             name: components["schemas"]["GaugeName"];
-            /** @description Of which: `host`, or the name of the thing that its name is of ([`GaugeName::scope`]). */
+            /**
+             * @description Object that the gauge describes: `host`, or its name among the objects of
+             *     [`GaugeName::scope`].
+             */
             scope: string;
             /**
              * Format: double
-             * @description The value, in the unit of its name.
+             * @description Value, in the unit of the gauge.
              */
             value: number;
         };
-        /** @description What is measured. */
+        /** @description Name of a gauge. */
         GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "cpu.frequency" | "power.watts" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.memory_hits" | "tier.memory_held_bytes" | "tier.memory_taken_bytes" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
-        /** @description How the load generator itself fared: the measurement's alibi. */
+        /** @description State of the load generator during a step, as evidence that it was not the limit. */
         GeneratorHealth: {
             /**
              * Format: uint64
-             * @description 99th percentile of how late due work was handled, in nanoseconds; null if nothing
-             *     was due.
+             * @description 99th percentile of the lateness of due work, in nanoseconds; null if nothing was due.
              */
             lateness_p99_ns: number | null;
             /**
@@ -1183,14 +1194,17 @@ export interface components {
              * @default null
              */
             lateness_max_ns: number | null;
-            /** @description Busiest worker thread's CPU time as a share of the measured time, 0 to 1. */
+            /** @description CPU time of the busiest worker thread as a share of the measured time, 0 to 1. */
             worker_cpu_max: components["schemas"]["Figure"];
             /**
-             * @description User-mode CPU time of the whole process per finished I/O, in microseconds, over the
-             *     step with its warm-up.
+             * @description User-mode CPU time of the whole process per completed I/O, in microseconds, over the step
+             *     including its warm-up.
              */
             cpu_user_us_per_io: components["schemas"]["Figure"];
-            /** @description The same in the kernel, its helper threads for this process included. */
+            /**
+             * @description Kernel-mode CPU time of the process and its kernel helper threads per completed I/O, in
+             *     microseconds, over the step including its warm-up.
+             */
             cpu_system_us_per_io: components["schemas"]["Figure"];
             /**
              * Format: uint64
@@ -1199,209 +1213,213 @@ export interface components {
             queued: number;
             /** @description Mean number of I/Os in flight. */
             in_flight_mean: components["schemas"]["Figure"];
-            /** @description Whether the generator, not the storage, was the limit. */
+            /** @description True if the generator, not the storage, was the limit. */
             saturated: boolean;
-            /** @description What showed that it was saturated; absent if it was not. */
+            /** @description Evidence of the saturation; absent if it was not saturated. */
             reason?: string | null;
         };
         /**
-         * @description One line. Each list has one entry a point; none where there was no I/O. For latency `mean`,
-         *     `p50`, `p99` and `max` are of the point's merged histogram; for rates `mean` is of the whole
-         *     point, `min` and `max` are of the slices in it.
+         * @description A line. Each list has one entry per point; none where there was no I/O. For latency, `mean`,
+         *     `p50`, `p99` and `max` are those of the point's merged histogram. For rates, `mean` is that of
+         *     the whole point, `min` and `max` are those of its slices.
          */
         Group: {
-            /** @description Its value in the lens: `r`, `64k`, `shop`, `12` (a tile), `all`. */
+            /** @description Key in the lens: `r`, `64k`, `shop`, `12` (a tile), `all`. */
             key: string;
-            /** @description Its name for people. */
+            /** @description Name for people. */
             label: string;
-            /** @description I/Os in each point: a latency with few of them means little. */
+            /** @description Number of I/Os in each point: a latency of few I/Os means little. */
             count: number[];
-            /** @description Mean. */
+            /** @description Mean of each point. */
             mean: (number | null)[];
-            /** @description Least. */
+            /** @description Minimum of each point. */
             min: (number | null)[];
-            /** @description Most. */
+            /** @description Maximum of each point. */
             max: (number | null)[];
-            /** @description Median; empty for rates. */
+            /** @description Median of each point; empty for rates. */
             p50: (number | null)[];
-            /** @description 95th percentile; empty for rates. */
+            /** @description 95th percentile of each point; empty for rates. */
             p95: (number | null)[];
-            /** @description 99th percentile; empty for rates. */
+            /** @description 99th percentile of each point; empty for rates. */
             p99: (number | null)[];
-            /** @description Part of all waiting in the point, 0 to 1 (contribution to latency); empty for rates. */
+            /** @description Share of all waiting in the point, 0 to 1 (contribution to latency); empty for rates. */
             wait_share: (number | null)[];
         };
-        /** @description The answer of a run in parts, each said once: what is printed first and large. */
+        /** @description Answer of a run in parts, each said once: printed first and large. */
         Headline: {
-            /** @description `passed`, `failed`, `inconclusive` or `interrupted`. */
+            /** @description Verdict: `passed`, `failed`, `inconclusive` or `interrupted`. */
             verdict: string;
             /**
-             * @description What to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at full size
-             *     have room (64 GiB a tile, 200 GiB may be used), although ...`; none where nothing is known.
+             * @description Sentence to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at
+             *     full size have room (64 GiB a tile, 200 GiB may be used), although ...`; none where nothing
+             *     is known.
              */
             plan: string | null;
-            /** @description What was scaled down to get it: `quick estimate, disks 1/512`; none at full size. */
+            /** @description Scaling of the measurement: `quick estimate, disks 1/512`; none at full size. */
             estimate: string | null;
-            /** @description By speed: `26 to 29 tiles`, `at least 8 tiles`, `no tile`, `not known`. */
+            /** @description Number of tiles by speed: `26 to 29 tiles`, `at least 8 tiles`, `no tile`, `not known`. */
             speed: string;
-            /** @description What belongs to it: `27 most likely, 95 % interval; score 22.40`. */
+            /** @description Note on the number of tiles: `27 most likely, 95 % interval; score 22.40`. */
             speed_note: string;
-            /** @description The same in the virtual machines that somebody has; none without an estate. */
+            /** @description Answer in existing virtual machines; none without an estate. */
             estate: string | null;
             /**
-             * @description What infrastructure operations cost the tiles: `Operations 62 % of the time; the tiles' actions
-             *     then took 1.23 times as long (1.10 to 1.40) as without.`; none where none ran.
+             * @description Effect of infrastructure operations on the tiles: `Operations 62 % of the time; the tiles'
+             *     actions then took 1.23 times as long (1.10 to 1.40) as without.`; none without operations.
              */
             operations: string | null;
-            /** @description What breaks, or what ended the search, as a sentence. */
+            /** @description Limit that breaks, or another end of the search, as a sentence. */
             breaks: string;
-            /** @description Where it is proven: a page's path and query below the run, `map?step=5`. */
+            /** @description Link to the proof: a page's path and query below the run, `map?step=5`. */
             link: string | null;
-            /** @description Why it breaks, as a sentence. */
+            /** @description Cause of the break, as a sentence. */
             why: string | null;
-            /** @description What weakens the answer, the heaviest first. */
+            /** @description Doubts about the answer, most important first. */
             doubts: components["schemas"]["Doubt"][];
         };
-        /** @description `heatmap`: I/Os by time and service time. */
+        /** @description View `heatmap`: I/Os by time and service time. */
         HeatMap: {
-            /** @description A sentence about it. */
+            /** @description Summary in one sentence. */
             sentence: string;
             /** @description Begin of each column, nanoseconds on the run's axis. */
             at_ns: number[];
-            /** @description Length of each column. */
+            /** @description Length of each column, nanoseconds. */
             width_ns: number[];
             /**
-             * @description Edges of the rows, nanoseconds, ascending, logarithmic: one more than there are rows. A
-             *     row holds what is longer than its lower and at most its upper edge; the first and the
-             *     last also hold what lies beyond.
+             * @description Boundaries of the rows, nanoseconds, ascending, logarithmic: one more than rows. A row holds
+             *     values above its lower and up to its upper boundary; the first and the last row also hold
+             *     all values beyond.
              */
             edges_ns: number[];
-            /** @description Columns: pairs of row and I/Os, one after the other, rows without I/O left out. */
+            /**
+             * @description Cells by column: pairs of row and number of I/Os in a flat list; rows without I/O are left
+             *     out.
+             */
             columns: number[][];
-            /** @description Longest in each column. */
+            /** @description Longest service time of each column, nanoseconds. */
             max_ns: (number | null)[];
-            /** @description 99th percentile of each column. */
+            /** @description 99th percentile of each column, nanoseconds. */
             p99_ns: (number | null)[];
             /**
              * Format: uint32
-             * @description Most I/Os of any cell.
+             * @description Largest number of I/Os of any cell.
              */
             most: number;
         };
-        /** @description A number that matters. */
+        /** @description A main number. */
         Hero: {
-            /** @description What it is. */
+            /** @description Name of the number. */
             label: string;
-            /** @description The number as it is printed, with its unit: `18,400 IOPS`, `0.9 ms`. */
+            /** @description Number as it is printed, with its unit: `18,400 IOPS`, `0.9 ms`. */
             text: string;
             /**
              * Format: double
-             * @description The number, unscaled.
+             * @description Value of the number, unscaled.
              */
             value: number | null;
             /** @description Unit of `value`: `ns`, `io_per_s`, `call_per_s`, `bytes_per_s`, `tiles`, `share`. */
             unit: string;
-            /** @description Over which time, and what it is held against. */
+            /** @description Time that the number is for, and the value that it is compared with. */
             note: string;
             /**
              * Format: uint64
-             * @description Samples behind it.
+             * @description Number of samples.
              */
             samples: number | null;
-            /** @description Its course over the lens's time, at most 60 points. */
+            /** @description Course over the lens's time, at most 60 points. */
             spark: (number | null)[];
-            /** @description Where it is proven: a page's path and query below the run, `latency?s=p99`. */
+            /** @description Link to the proof: a page's path and query below the run, `latency?s=p99`. */
             link: string;
         };
-        /** @description What a host's processors did. */
+        /** @description Processors of a host. */
         HostFacts: {
-            /** @description `host-1`, `host-2`, ... */
+            /** @description Name of the host: `host-1`, `host-2`, ... */
             name: string;
             /**
              * Format: double
-             * @description Share of all its cores that was used, 0 to 1, at whatever frequency they ran.
+             * @description Used share of all cores, 0 to 1, at whatever frequency they ran.
              */
             used: number;
             /**
              * Format: double
-             * @description The same in cycles, as a share of those at the nominal frequency, as vCenter counts usage: more
-             *     than `used` with turbo. Null where cores have one frequency, and it is the same.
+             * @description Used cycles as a share of those at the nominal frequency, as vCenter counts usage; with
+             *     turbo, this is more than `used`. Null where cores have one frequency, and the two are equal.
              */
             cycles?: number | null;
             /**
              * Format: double
-             * @description Share of all its cores that virtual machines may use.
+             * @description Share of all cores that virtual machines may use.
              * @default 1
              */
             capacity: number;
             /**
              * Format: double
-             * @description Largest of a second.
+             * @description Largest value of a second.
              */
             used_max_1s: number;
             /**
              * Format: double
-             * @description Largest of sums over 20 seconds.
+             * @description Largest value over 20 seconds.
              */
             used_max_20s: number;
             /**
              * Format: double
-             * @description Ready time per second of run, in seconds, of all its virtual machines.
+             * @description Ready time per second of run, in seconds, of all virtual machines of the host.
              */
             ready: number;
             /**
              * Format: double
-             * @description Largest of a second.
+             * @description Largest value of a second.
              */
             ready_max_1s: number;
             /**
              * Format: double
-             * @description Largest of sums over 20 seconds, per second.
+             * @description Largest ready time over 20 seconds, per second.
              */
             ready_max_20s: number;
         };
-        /** @description What one of several hosts does. */
+        /** @description Rates of one of several hosts. */
         HostRate: {
-            /** @description Its name. */
+            /** @description Name of the host. */
             host: string;
             /**
              * Format: double
-             * @description I/Os that ended well, a second.
+             * @description Successful I/Os per second.
              */
             operations_per_s: number;
             /**
              * Format: double
-             * @description Bytes a second.
+             * @description Throughput, in bytes per second.
              */
             bytes_per_s: number;
         };
-        /** @description One host's part of a step. */
+        /** @description Part of one host in a step. */
         HostStep: {
-            /** @description Its name. */
+            /** @description Name of the host. */
             host: string;
             /**
-             * @description The tiles that were placed on it when the step began, from 0; `events` of the step say which went
-             *     elsewhere.
+             * @description Tiles that were placed on the host when the step began, from 0; `events` of the step has
+             *     later moves.
              */
             tiles: number[];
             /**
              * Format: uint64
-             * @description How long after the common moment its load began, by its own clock.
+             * @description Delay of the host's load behind the common start, by its own clock, in nanoseconds.
              */
             began_late_ns: number;
             /**
              * Format: uint64
-             * @description By how much that moment may be wrong there.
+             * @description Uncertainty of the common start on that host, in nanoseconds.
              */
             clock_uncertainty_ns: number;
             /**
              * Format: uint64
-             * @description Slices that were lost on the way and asked for again.
+             * @description Number of slices that were lost on the way and fetched again.
              */
             slices_fetched: number;
             /**
              * Format: uint64
-             * @description The longest time for which its slices were waited for after those of the others.
+             * @description Longest wait for a slice of this host after those of the others had arrived, in nanoseconds.
              */
             slice_late_max_ns: number;
             /**
@@ -1411,14 +1429,14 @@ export interface components {
             operations_per_s: number;
             /**
              * Format: double
-             * @description Bytes per second.
+             * @description Throughput, in bytes per second.
              */
             bytes_per_s: number;
-            /** @description How long its I/Os and calls took against those of the other hosts. */
+            /** @description Times of the host's I/Os and calls, compared with those of the other hosts. */
             against_others: components["schemas"]["AgainstOthers"];
-            /** @description Each limit held against the samples of its `tiles` together, wherever they ran. */
+            /** @description Each limit against the samples of the host's `tiles` together, wherever they ran. */
             limits: components["schemas"]["PooledLimit"][];
-            /** @description How its generator fared. */
+            /** @description State of the host's load generator. */
             generator: components["schemas"]["GeneratorHealth"];
         };
         /** @description Count of tiles that passed before an overload and failed after it: the storage had not recovered. */
@@ -1451,16 +1469,16 @@ export interface components {
              * @description Share of such intervals that cover the true value: 0.95 for 95 %.
              */
             confidence: number;
-            /** @description How it was computed, for example `bootstrap of 60 slices, 2000 resamples, seed 7`. */
+            /** @description Method of computation, for example `bootstrap of 60 slices, 2000 resamples, seed 7`. */
             method: string;
         };
         /** @description All I/O of one direction in the measured time. */
         IoTotal: {
-            /** @description Which way. */
+            /** @description Direction of the I/O. */
             direction: components["schemas"]["Direction"];
             /**
              * Format: uint64
-             * @description I/Os that succeeded.
+             * @description Number of successful I/Os.
              */
             count: number;
             /**
@@ -1470,7 +1488,7 @@ export interface components {
             errors: number;
             /**
              * Format: uint64
-             * @description Bytes moved by those that succeeded.
+             * @description Bytes moved by successful I/Os.
              */
             bytes: number;
             /**
@@ -1480,12 +1498,12 @@ export interface components {
             operations_per_s: number;
             /**
              * Format: double
-             * @description Bytes per second.
+             * @description Throughput, in bytes per second.
              */
             bytes_per_s: number;
-            /** @description Submitted to done. */
+            /** @description Service time: from submission to completion. */
             service: components["schemas"]["Latency"];
-            /** @description Intended start to done. */
+            /** @description Response time: from the intended start to completion. */
             response: components["schemas"]["Latency"];
         };
         /** @description Where more cache begins to bring less (Satopää and others 2011). */
@@ -1518,15 +1536,15 @@ export interface components {
              */
             miss_ratio_least: number;
         };
-        /** @description What somebody called a run and noted of it; it means nothing to what was measured. */
+        /** @description Name, tags and note that a user gave a run. They do not affect the measurement. */
         Labels: {
-            /** @description A name beside the id; several runs may have the same. */
+            /** @description Name beside the identifier; several runs may have the same name. */
             name?: string | null;
             /** @description Values by key: `branch` is `main`. */
             tags?: {
                 [key: string]: string;
             };
-            /** @description A sentence for people. */
+            /** @description Note for people. */
             note?: string | null;
         };
         /**
@@ -1537,7 +1555,7 @@ export interface components {
         Latency: {
             /**
              * Format: uint64
-             * @description How many samples there were.
+             * @description Number of samples.
              */
             samples: number;
             /**
@@ -1547,7 +1565,7 @@ export interface components {
             mean_ns: number | null;
             /**
              * Format: uint64
-             * @description Median, in nanoseconds.
+             * @description Median of the samples, in nanoseconds.
              */
             p50_ns: number | null;
             /**
@@ -1567,29 +1585,29 @@ export interface components {
             p999_ns: number | null;
             /**
              * Format: uint64
-             * @description Maximum, in nanoseconds.
+             * @description Largest sample, in nanoseconds.
              */
             max_ns: number | null;
-            /** @description Why the numbers are null; absent if they are not. */
+            /** @description Reason why the numbers are null; absent if they are not. */
             reason?: string | null;
         };
-        /** @description `matrix`: where time goes: classes of sizes by service time. */
+        /** @description View `matrix`: I/Os by size class and service time. */
         LatencyMatrix: {
-            /** @description A sentence: the first class whose 99th percentile breaks the limit, or that none does. */
+            /** @description Summary: the first class whose 99th percentile breaks the limit, or that none does. */
             sentence: string;
             /**
-             * @description Upper edges of the rows but the last: up to 20 us, 23 about logarithmic rows to 10 s, and
-             *     above; 24 edges.
+             * @description Upper boundaries of all rows but the last: 20 us, then 23 nearly logarithmic ones to 10 s;
+             *     24 in total.
              */
             edges_ns: number[];
             /**
              * Format: uint64
-             * @description What p99 is held against.
+             * @description Limit for the 99th percentiles, in nanoseconds.
              */
             limit_ns: number;
-            /** @description Where that comes from. */
+            /** @description Source of the limit, in words. */
             limit_source: string;
-            /** @description Reads, then writes. */
+            /** @description Panels of reads, then of writes. */
             panels: components["schemas"]["MatrixPanel"][];
         };
         /** @description Steps that a simulation left out because of its time limit. */
@@ -1607,40 +1625,40 @@ export interface components {
              */
             steps_asked: number | null;
         };
-        /** @description A limit and what was measured. */
+        /** @description A limit and its measured value. */
         LimitHeld: {
-            /** @description `order p95`. */
+            /** @description Name of the limit: `order p95`. */
             name: string;
             /**
              * Format: uint64
-             * @description Measured, nanoseconds.
+             * @description Measured value, in nanoseconds.
              */
             measured_ns: number | null;
             /**
              * Format: uint64
-             * @description Allowed, nanoseconds.
+             * @description Limit, in nanoseconds.
              */
             limit_ns: number;
             /**
              * Format: double
-             * @description Measured by allowed.
+             * @description Measured value divided by the limit.
              */
             ratio: number | null;
             /**
              * Format: uint64
-             * @description Samples.
+             * @description Number of samples.
              */
             samples: number;
-            /** @description `passed`, `failed` or `inconclusive`. */
+            /** @description Verdict: `passed`, `failed` or `inconclusive`. */
             verdict: string;
         };
-        /** @description What a limit is on. */
+        /** @description Kind of object that a limit applies to. */
         LimitOn: "action" | "io" | "call";
-        /** @description A limit and what was measured against it. */
+        /** @description A limit, and the value measured against it. */
         LimitResult: {
-            /** @description Whether `name` is an action (response time) or a kind of I/O (service time). */
+            /** @description Kind of `name`: an action (response time) or a kind of I/O or call (service time). */
             on: components["schemas"]["LimitOn"];
-            /** @description The action or kind of I/O. */
+            /** @description Name of the action, or of the kind of I/O or call. */
             name: string;
             /** @description `mean`, `max` or a percentile: `p95`, `p99.9`. */
             statistic: components["schemas"]["Statistic"];
@@ -1651,92 +1669,92 @@ export interface components {
             limit_ns: number;
             /**
              * Format: uint64
-             * @description What was measured, in nanoseconds; null if there were too few samples.
+             * @description Measured value, in nanoseconds; null if there were too few samples.
              */
             measured_ns: number | null;
             /**
              * Format: uint64
-             * @description Lower end of its interval, in nanoseconds; null if it has none.
+             * @description Lower end of the confidence interval, in nanoseconds; null without an interval.
              */
             interval_low_ns: number | null;
             /**
              * Format: uint64
-             * @description Upper end of its interval, in nanoseconds; null if it has none.
+             * @description Upper end of the confidence interval, in nanoseconds; null without an interval.
              */
             interval_high_ns: number | null;
             /**
              * Format: double
-             * @description Share of such intervals that cover the true value: 0.95 for 95 %; null without one.
+             * @description Share of such intervals that contain the true value: 0.95 for 95 %; null without one.
              */
             confidence: number | null;
             /**
              * Format: uint64
-             * @description Samples the measurement stands on.
+             * @description Number of samples.
              */
             samples: number;
             /**
              * Format: uint64
-             * @description How many of them had not finished when the window ended, and had been waited for longer
-             *     than the limit: each is a lower bound.
+             * @description Number of samples that were unfinished at the end of the window and older than the limit;
+             *     each is a lower bound.
              */
             unfinished?: number;
             /**
              * Format: double
-             * @description How probable it is that the limit was broken, from how blocks of the window differ;
-             *     null if the samples do not say.
+             * @description Probability that the limit was broken, from the differences between blocks of the window;
+             *     null if the samples do not suffice.
              */
             chance_of_break?: number | null;
-            /** @description Whether it held. */
+            /** @description Verdict on the limit. */
             verdict: components["schemas"]["Verdict"];
             /** @description Room left, as a share of the limit: `(limit - measured) / limit`; negative if broken. */
             margin: components["schemas"]["Figure"];
-            /** @description Why the verdict is what it is, if that is not plain from the numbers. */
+            /** @description Reason of the verdict, if it is not plain from the numbers. */
             reason?: string | null;
         };
-        /** @description A limit while it is measured. */
+        /** @description A limit during its measurement. */
         LiveLimit: {
-            /** @description `shop order p95`. */
+            /** @description Name of the limit, such as `shop order p95`. */
             name: string;
             /**
              * Format: uint64
-             * @description Measured so far, nanoseconds; none without samples.
+             * @description Value measured so far, nanoseconds; none without samples.
              */
             measured_ns: number | null;
             /**
              * Format: uint64
-             * @description Allowed, nanoseconds.
+             * @description Limit, in nanoseconds.
              */
             limit_ns: number;
             /**
              * Format: double
-             * @description Measured as a share of what is allowed: above 1 it is broken so far.
+             * @description Measured value divided by the limit: above 1 it is broken so far.
              */
             share: number | null;
         };
-        /** @description What a run does. */
+        /** @description Activity of a run. */
         LivePhase: "preparing" | "warm-up" | "measured" | "judging" | "ended";
         /**
-         * @description How a run goes; also what `GET /api/v1/runs/{id}/live` sends about once a second
-         *     (server-sent events named `state`; the last one is named `end`).
+         * @description Live state of a run. `GET /api/v1/runs/{id}/live` sends it about once a second (server-sent
+         *     events named `state`; the last one is named `end`).
          */
         LiveState: {
             /**
              * Format: uint64
-             * @description Grows with every change: views are asked for again when it does.
+             * @description Number that rises with every change, so that views are requested again.
              */
             version: number;
-            /** @description What it does. */
+            /** @description Current activity. */
             phase: components["schemas"]["LivePhase"];
             /**
-             * @description What is known of the answer so far: `Held so far: 8 tiles. Trying 12, about 2 min left.`
+             * @description Answer so far: `Held so far: 8 tiles. Trying 12, about 2 min left.`
              * @default
              */
             headline: string;
-            /** @description One sentence: what runs, how far it is, what users feel. */
+            /** @description Summary in one sentence: the load, its progress, and the users' latency. */
             sentence: string;
             /**
              * Format: uint32
-             * @description Tiles in the step.
+             * @description Number of tiles of the step.
              */
             tiles: number;
             /**
@@ -1746,11 +1764,11 @@ export interface components {
             elapsed_ns: number;
             /**
              * Format: uint64
-             * @description Time left of this part of the step at most, nanoseconds.
+             * @description Longest time left of this phase, nanoseconds.
              */
             left_ns: number | null;
             /**
-             * @description Time left of the whole run in words: `about 2 min left`; none where nobody can tell.
+             * @description Time left of the whole run in words: `about 2 min left`; none if it cannot be estimated.
              * @default null
              */
             run_left: string | null;
@@ -1761,18 +1779,18 @@ export interface components {
             prepared: number | null;
             /**
              * Format: double
-             * @description I/Os a second in the last second.
+             * @description I/Os per second in the last second.
              */
             operations_per_s: number;
             /**
              * Format: double
-             * @description Calls answered well in the last second; none where no calls are made, or before it is known.
+             * @description Successful calls in the last second; none without calls, or before it is known.
              * @default null
              */
             calls_per_s: number | null;
             /**
              * Format: double
-             * @description Bytes a second in the last second.
+             * @description Bytes per second in the last second.
              */
             bytes_per_s: number;
             /**
@@ -1782,36 +1800,36 @@ export interface components {
              */
             p99_ns: number | null;
             /**
-             * @description Limits of the running step, all tiles together, the one with the least room first.
+             * @description Limits of the running step over all tiles together, the one with the least room first.
              * @default []
              */
             limits: components["schemas"]["LiveLimit"][];
             /**
-             * @description Sentences that weaken what is seen: others whose work is in the way now, steps that were
-             *     disturbed, and why the last step decided nothing.
+             * @description Doubts about the numbers: current disturbances, disturbed steps, and the reason why the last
+             *     step decided nothing.
              * @default []
              */
             doubts: string[];
             /**
-             * @description What each of several hosts did in the last slice; none of one machine, nor where another process
-             *     runs it.
+             * @description Rates of each of several hosts in the last slice; empty for one host, and if another process
+             *     runs the run.
              * @default []
              */
             hosts: components["schemas"]["HostRate"][];
             /**
              * Format: uint64
-             * @description Slices that the live view did not get because it was behind; of a recording, batches of
+             * @description Number of slices that the live view missed because it was behind; in a recording, batches of
              *     I/Os.
              */
             lost_slices: number;
         };
         /** @description A cell of [`LoadMatrix`]. */
         LoadCell: {
-            /** @description `read` or `write`. */
+            /** @description Direction: `read` or `write`. */
             direction: string;
             /**
              * Format: uint8
-             * @description Class of sizes, 0 to 7.
+             * @description Size class, 0 to 7.
              */
             class: number;
             /**
@@ -1821,7 +1839,7 @@ export interface components {
             column: number;
             /**
              * Format: uint64
-             * @description I/Os.
+             * @description Number of I/Os.
              */
             count: number;
             /**
@@ -1829,122 +1847,125 @@ export interface components {
              * @description 99th percentile of the service time.
              */
             p99_ns: number;
-            /** @description Whether there are 30 I/Os or more. */
+            /** @description True if there are at least 30 I/Os. */
             is_enough: boolean;
         };
         /** @description A host that drove a part of the load. */
         LoadHost: {
-            /** @description Its name in this run. */
+            /** @description Name of the host in this run. */
             name: string;
-            /** @description How it was reached, as `--host` has it. */
+            /** @description Address of the host, as given with `--host`. */
             reached: string;
-            /** @description The kernel's name of it. */
+            /** @description Name of the host by its kernel. */
             hostname: string;
-            /** @description The program there; the same version as here. */
+            /** @description Version of the program on the host, equal to the version here. */
             version: string;
             /**
              * Format: int64
-             * @description How far its monotonic clock was ahead of the controller's when it joined, in nanoseconds; a clock
-             *     counts from its host's start, so the number itself means nothing.
+             * @description Lead of the host's monotonic clock over the controller's when it joined, in nanoseconds. A
+             *     clock counts from its host's start, so only changes of this number mean something.
              */
             clock_ahead_ns: number;
             /**
              * Format: uint64
-             * @description By how much that may be wrong: half of the quickest round trip.
+             * @description Uncertainty of the lead, in nanoseconds: half of the quickest round trip.
              */
             clock_uncertainty_ns: number;
             /**
              * Format: uint64
-             * @description The quickest round trip of a question and its answer.
+             * @description Quickest round trip of a question and its answer, in nanoseconds.
              */
             round_trip_ns: number;
-            /** @description The target as that host sees it, in one line. */
+            /** @description Description of the target as that host sees it, in one line. */
             target_summary: string;
-            /** @description Where its disks were. */
+            /** @description Path of the host's disks. */
             path: string;
         };
-        /** @description `breaks`: where it breaks: classes of sizes by load. */
+        /** @description View `breaks`: p99 by size class and load. */
         LoadMatrix: {
-            /** @description A sentence: the least load at which a class breaks the limit. */
+            /** @description Summary: the least load at which a class breaks the limit. */
             sentence: string;
-            /** @description What the columns are: `tiles` or `outstanding`. */
+            /** @description Kind of load of the columns: `tiles` or `outstanding`. */
             load: string;
             /** @description Names of the columns, least load first. */
             columns: string[];
             /**
              * Format: uint64
-             * @description What p99 is held against.
+             * @description Limit for the 99th percentiles, in nanoseconds.
              */
             limit_ns: number;
-            /** @description Where that comes from. */
+            /** @description Source of the limit, in words. */
             limit_source: string;
-            /** @description Filled cells. */
+            /** @description Cells that are not empty. */
             cells: components["schemas"]["LoadCell"][];
         };
-        /** @description One number of the machine over time. */
+        /** @description A gauge of the host over time. */
         MachineGauge: {
-            /** @description Its name in `gauges.parquet`: `cpu.others`. */
+            /** @description Name in `gauges.parquet`: `cpu.others`. */
             name: string;
-            /** @description What a person reads beside it. */
+            /** @description Title for people. */
             title: string;
-            /** @description `host`, or a device. */
+            /** @description Object of the gauge: `host`, or a device. */
             scope: string;
-            /** @description `share`, `bytes_per_s`, `watts` or `count`. */
+            /** @description Unit: `share`, `bytes_per_s`, `watts` or `count`. */
             unit: string;
-            /** @description Mean of each point; none where it was not read. */
+            /** @description Mean of each point; none where the gauge was not read. */
             mean: (number | null)[];
-            /** @description Most of each point. */
+            /** @description Maximum of each point; none where the gauge was not read. */
             max: (number | null)[];
         };
-        /** @description `machine`: what else the machine did while load was on, and when it was in the way. */
+        /**
+         * @description View `machine`: other work of the host during the load, and the times at which it disturbed the
+         *     load.
+         */
         MachinePage: {
-            /** @description A sentence about it. */
+            /** @description Summary in one sentence. */
             sentence: string;
             /** @description Begin of each point on the run's axis, nanoseconds. */
             at_ns: number[];
-            /** @description Length of each point. */
+            /** @description Length of each point, nanoseconds. */
             width_ns: number[];
-            /** @description What was not near zero all the time. */
+            /** @description Gauges that were not near zero all the time. */
             gauges: components["schemas"]["MachineGauge"][];
-            /** @description Titles of what was near zero all the time. */
+            /** @description Titles of the gauges that were near zero all the time. */
             idle: string[];
-            /** @description Steps in which others were in the way. */
+            /** @description Steps that were disturbed by others. */
             disturbed: components["schemas"]["DisturbedSpan"][];
         };
-        /** @description One workload of one tile; of a recorded trace one VM. */
+        /** @description A workload of a tile; in a recorded trace a VM. */
         MapItem: {
-            /** @description `tile-3/shop`, or the VM. */
+            /** @description Name: `tile-3/shop`, or the VM. */
             name: string;
             /**
              * Format: uint32
              * @description Tile, from 1; 0 for a recorded trace.
              */
             tile: number;
-            /** @description Workload. */
+            /** @description Name of the workload. */
             workload: string;
             /**
-             * @description Host it ran on, if the run has several (`host-1, host-3` where its VMs are on both); of what
-             *     was recorded, the machine, if it is known.
+             * @description Host of the workload, if the run has several (`host-1, host-3` if its VMs are on both); in a
+             *     recorded trace the recording host, if known.
              */
             host: string | null;
             /**
              * Format: uint64
-             * @description I/Os.
+             * @description Number of I/Os.
              */
             count: number;
             /**
              * Format: double
-             * @description I/Os a second.
+             * @description I/Os per second.
              */
             operations_per_s: number;
             /**
              * Format: double
-             * @description Bytes a second.
+             * @description Throughput, in bytes per second.
              */
             bytes_per_s: number;
             /**
              * Format: uint64
-             * @description Bytes.
+             * @description Number of bytes.
              */
             bytes: number;
             /**
@@ -1959,53 +1980,53 @@ export interface components {
             p50_ns: number | null;
             /**
              * Format: uint64
-             * @description 99th percentile.
+             * @description 99th percentile of the service time, nanoseconds.
              */
             p99_ns: number | null;
-            /** @description The limit it is nearest to, or furthest above, in the last step of the lens. */
+            /** @description Limit with the least room, or the most exceeded one, in the last step of the lens. */
             limit: components["schemas"]["LimitHeld"] | null;
-            /** @description Its course over the lens's time, at most 12 points. */
+            /** @description Course over the lens's time, at most 12 points. */
             trail: components["schemas"]["TrailPoint"][];
         };
-        /** @description `map`: who does how much, and how it fares. */
+        /** @description View `map`: amount of I/O and latency by workload and tile. */
         MapPage: {
-            /** @description A sentence: who does most, who is nearest to its limit. */
+            /** @description Summary: the workload with the most I/O, and the one nearest to its limit. */
             sentence: string;
-            /** @description Every workload of every tile in the lens, the most I/O first. */
+            /** @description Workloads of all tiles in the lens, the most I/O first. */
             items: components["schemas"]["MapItem"][];
         };
-        /** @description One direction of the matrix. */
+        /** @description Panel of one direction. */
         MatrixPanel: {
-            /** @description `read` or `write`. */
+            /** @description Direction: `read` or `write`. */
             direction: string;
-            /** @description By class (8), by row (25): I/Os. */
+            /** @description Number of I/Os by class (8) and row (25). */
             cells: number[][];
-            /** @description By class: 99th percentile. */
+            /** @description 99th percentile by class, nanoseconds. */
             p99_ns: (number | null)[];
-            /** @description By class: I/Os. */
+            /** @description Number of I/Os by class. */
             count: number[];
             /**
              * Format: uint8
-             * @description The first class whose p99 breaks the limit, 30 I/Os or more.
+             * @description First class whose p99 breaks the limit, with at least 30 I/Os.
              */
             first_break: number | null;
         };
-        /** @description What a meter showed in the measured time of a step. */
+        /** @description Energy that a meter measured in the measured time of a step. */
         MeterEnergy: {
-            /** @description Its name. */
+            /** @description Name of the meter. */
             meter: string;
-            /** @description Which part of the system it sees. */
+            /** @description Part of the system that the meter measures. */
             scope: components["schemas"]["MeterScope"];
-            /** @description Energy of exactly the measured time; absent where the samples do not carry it. */
+            /** @description Energy of exactly the measured time; absent if the samples do not suffice. */
             joules: components["schemas"]["Figure"];
-            /** @description The same by the time. */
+            /** @description Mean power of exactly the measured time; absent if the samples do not suffice. */
             mean_watts: components["schemas"]["Figure"];
             /**
              * Format: double
-             * @description The largest single sample; null without any.
+             * @description Largest single sample; null without samples.
              */
             most_watts: number | null;
-            /** @description How energy was made of samples; null if it was not. */
+            /** @description Method by which energy was computed; null without energy. */
             by: components["schemas"]["EnergyBy"] | null;
             /**
              * Format: uint64
@@ -2014,25 +2035,25 @@ export interface components {
             samples: number;
             /**
              * Format: uint64
-             * @description The longest time between two samples, in nanoseconds.
+             * @description Longest time between two samples, in nanoseconds.
              */
             gap_max_ns: number;
-            /** @description What went wrong with it meanwhile, each once. */
+            /** @description Faults of the meter in that time, each once. */
             faults?: string[];
         };
-        /** @description A meter that was read beside the run. */
+        /** @description Meter that was read beside the run. */
         MeterFacts: {
-            /** @description Its name in this run: the scope of its gauges. */
+            /** @description Name of the meter in this run: the scope of its gauges. */
             name: string;
-            /** @description As it was asked for; what is secret is not in it. */
+            /** @description Meter as it was asked for, without secrets. */
             asked: string;
-            /** @description Which part of the system it sees. */
+            /** @description Part of the system that the meter measures. */
             scope: components["schemas"]["MeterScope"];
-            /** @description The hosts that it is of; empty where there is only one. */
+            /** @description Hosts that the meter measures; empty where there is only one host. */
             of?: string[];
-            /** @description What it says that it is. */
+            /** @description Model of the meter, as it reports. */
             model: string;
-            /** @description How it comes by its numbers. */
+            /** @description Method by which the meter gets its numbers. */
             method: components["schemas"]["MeterMethod"];
             /**
              * Format: uint64
@@ -2041,39 +2062,39 @@ export interface components {
             period_ns: number;
             /**
              * Format: double
-             * @description The smallest step of its watts; null where nobody knows.
+             * @description Smallest step of the watts; null if unknown.
              */
             resolution_watts: number | null;
             /**
              * Format: double
-             * @description The smallest step of its counter, in joules; null if it has none.
+             * @description Smallest step of the counter, in joules; null without a counter.
              */
             counter_step_joules: number | null;
             /**
              * Format: double
-             * @description By which share of the reading it may be wrong, as it or its maker says; null if neither does.
+             * @description Uncertainty as a share of the reading, as the meter or its maker says; null if unknown.
              */
             uncertainty: number | null;
-            /** @description Mean watts before the first step, with nothing asked of the storage. */
+            /** @description Mean watts before the first step, without load on the storage. */
             idle_watts: components["schemas"]["Figure"];
-            /** @description What a reader should know of it. */
+            /** @description Notes about the meter for the reader. */
             notes?: string[];
         };
-        /** @description How a meter comes by its numbers. */
+        /** @description Method by which a meter gets its numbers. */
         MeterMethod: "measured" | "averaged" | "estimated" | "modelled";
-        /** @description Which part of the system under test a meter sees. */
+        /** @description Part of the system under test that a meter measures. */
         MeterScope: "host" | "storage" | "rack" | "processor";
-        /** @description How much work a workload did. */
+        /** @description Amount of work of a workload. */
         MetricResult: {
-            /** @description Work per time, in `unit`; absent if the workload is load only. */
+            /** @description Work per time, in `unit`; absent if the workload only makes load. */
             value: components["schemas"]["Figure"];
             /** @description Unit of `value` and `reference`: `orders/min`. */
             unit: string;
-            /** @description The value that counts as one tile's worth, in `unit`. */
+            /** @description Value of one tile's worth, in `unit`. */
             reference: components["schemas"]["Figure"];
-            /** @description Where the reference comes from. */
+            /** @description Origin of the reference. */
             reference_origin: components["schemas"]["ReferenceOrigin"];
-            /** @description `value / reference`: what enters the tile's geometric mean. */
+            /** @description `value / reference`: the number that enters the tile's geometric mean. */
             normalised: components["schemas"]["Figure"];
         };
         /** @description A point of a miss-ratio curve. */
@@ -2116,111 +2137,110 @@ export interface components {
             text: string;
         };
         /**
-         * @description What the parts of the modelled storage and hosts did in the measured time of a simulated
-         *     step. Real storage does not say; of a real step at most the host is known, by what the
-         *     system says of its processors.
+         * @description Parts of the modelled storage and hosts in the measured time of a simulated step. Of a real
+         *     step, at most the host is known, from the system's processor counters.
          */
         ModelFacts: {
-            /** @description Every part, in the order an I/O meets them; equal parts are one entry. */
+            /** @description All parts, in the order in which an I/O meets them; equal parts are one entry. */
             parts: components["schemas"]["PartFacts"][];
-            /** @description Every tier, and memory that answers reads. */
+            /** @description All tiers, and memory that answers reads. */
             tiers: components["schemas"]["TierFacts"][];
-            /** @description Every host. */
+            /** @description All hosts. */
             hosts: components["schemas"]["HostFacts"][];
             /**
-             * @description Every virtual machine with virtual CPUs of its own; those of the same name in several
-             *     tiles are one entry.
+             * @description All virtual machines with virtual CPUs of their own; those of the same name in several tiles
+             *     are one entry.
              */
             vms?: components["schemas"]["VmFacts"][];
-            /** @description Where each workload of each tile ran; absent where there are no hosts. */
+            /** @description Hosts of each workload of each tile; absent where there are no hosts. */
             places?: components["schemas"]["PlaceFacts"][];
             /**
              * Format: uint64
-             * @description Events the simulation handled, warm-up included.
+             * @description Events that the simulation handled, including the warm-up.
              */
             events: number;
             /** @description Bytes of different pages touched since the start, by tile. */
             touched_bytes: number[];
         };
-        /** @description `moment`: what happened at one time. */
+        /** @description View `moment`: the run at one time. */
         Moment: {
-            /** @description A sentence about it. */
+            /** @description Summary in one sentence. */
             sentence: string;
             /**
              * Format: uint64
-             * @description Its begin, nanoseconds on the run's axis.
+             * @description Begin on the run's axis, nanoseconds.
              */
             at_ns: number;
             /**
              * Format: uint64
-             * @description Its length.
+             * @description Length of the moment, nanoseconds.
              */
             width_ns: number;
-            /** @description By direction and class of sizes. */
+            /** @description I/O by direction and size class. */
             sizes: components["schemas"]["SizeRow"][];
-            /** @description At most ten, the longest waiting first. */
+            /** @description Workloads with the most waiting, most first, at most ten. */
             top: components["schemas"]["MapItem"][];
-            /** @description Edges of the buckets below, nanoseconds, one more than buckets. */
+            /** @description Boundaries of the buckets below, nanoseconds; one more than buckets. */
             edges_ns: number[];
-            /** @description I/Os by service time in this moment. */
+            /** @description Number of I/Os by service time in this moment. */
             counts: number[];
-            /** @description The same as shares of all I/Os of the moment, 0 to 1. */
+            /** @description Share of the moment's I/Os by service time, 0 to 1. */
             shares: number[];
-            /** @description I/Os by service time in the whole lens. */
+            /** @description Number of I/Os by service time in the whole lens. */
             counts_of_all: number[];
-            /** @description The same as shares of all I/Os in the lens, 0 to 1. */
+            /** @description Share of the lens's I/Os by service time, 0 to 1. */
             shares_of_all: number[];
-            /** @description What happened around it. */
+            /** @description Events around the moment. */
             events: components["schemas"]["MomentEvent"][];
             /**
              * Format: uint64
-             * @description The next spike before it: a local maximum of p99.
+             * @description Previous spike: a local maximum of p99 before the moment.
              */
             previous_spike_ns: number | null;
             /**
              * Format: uint64
-             * @description The next spike after it.
+             * @description Next spike: a local maximum of p99 after the moment.
              */
             next_spike_ns: number | null;
         };
-        /** @description Something that happened. */
+        /** @description Event of the run. */
         MomentEvent: {
             /**
              * Format: uint64
-             * @description When, nanoseconds on the run's axis.
+             * @description Time on the run's axis, nanoseconds.
              */
             at_ns: number;
-            /** @description What kind. */
+            /** @description Kind of the event. */
             kind: string;
-            /** @description In words. */
+            /** @description Event in words. */
             text: string;
         };
         /** @description Step that did not run. */
         NextStep: {
             /**
              * Format: uint32
-             * @description Count of tiles.
+             * @description Number of tiles.
              */
             tiles: number;
             /**
              * Format: uint32
-             * @description Repeat, from 1.
+             * @description Number of the repeat, from 1.
              */
             repeat: number;
         };
         /** @description Infrastructure operations that ran beside the tiles. */
         OperationsFacts: {
-            /** @description The group, as the plan names it. */
+            /** @description Name of the group in the plan. */
             name: string;
             /** @description SHA-256 of the resolved definitions, in hexadecimal. */
             sha256: string;
             /**
              * Format: uint64
-             * @description Bytes of their disks, after scaling; they are there once however many tiles run.
+             * @description Bytes of the operations' disks, after scaling. They exist once, however many tiles run.
              */
             disk_bytes: number;
         };
-        /** @description Where a plan value came from; an earlier one overrides a later one. */
+        /** @description Origin of a plan value; an earlier one overrides a later one. */
         Origin: "flag" | "env" | "plan" | "config" | "profile" | "default";
         /** @description Time limit that ended a search before an edge was found. */
         OutOfTime: {
@@ -2235,85 +2255,91 @@ export interface components {
              */
             left_out: components["schemas"]["LeftOut"] | null;
         };
-        /** @description `overview`: the answer, four numbers, what to look at next, and the block sizes. */
+        /** @description View `overview`: the answer, four numbers, findings, and the block sizes. */
         Overview: {
-            /** @description What ran, and whether users would feel it. */
+            /** @description Summary of the run, and its effect on users. */
             sentence: string;
-            /** @description What causes it. */
+            /** @description Cause of the limit or of the latency. */
             cause: string;
-            /** @description `passed`, `failed`, `inconclusive`, `interrupted`, `running` or `observed`. */
+            /** @description Verdict: `passed`, `failed`, `inconclusive`, `interrupted`, `running` or `observed`. */
             verdict: string;
-            /** @description Four numbers. */
+            /** @description Four main numbers. */
             heroes: components["schemas"]["Hero"][];
-            /** @description At most three. */
+            /** @description Findings, at most three. */
             findings: components["schemas"]["Finding"][];
-            /** @description By direction and class of sizes. */
+            /** @description I/O by direction and size class. */
             sizes: components["schemas"]["SizeRow"][];
-            /** @description Flushes, which have no size (class 0); shares of `sizes` and these add up to 1. */
+            /** @description Flushes, which have no size (class 0). Shares of `sizes` and these add up to 1. */
             flushes: components["schemas"]["SizeRow"] | null;
-            /** @description A sentence about the sizes. */
+            /** @description Summary of the sizes. */
             sizes_sentence: string;
         };
-        /** @description A part, or several equal ones together. */
+        /** @description A part, or several equal parts together. */
         PartFacts: {
-            /** @description Its name in the array's file, such as `pool lun1`, and what of it: `pool lun1 disks`. */
+            /**
+             * @description Name in the array's file, such as `pool lun1`, followed by the kind of part: `pool lun1
+             *     disks`.
+             */
             name: string;
-            /** @description What it is. */
+            /** @description Kind of the part. */
             kind: components["schemas"]["PartKind"];
             /**
              * Format: uint32
-             * @description How many equal parts this entry is the sum of.
+             * @description Number of equal parts in this entry.
              */
             count: number;
             /**
              * Format: double
-             * @description Mean share of the time that its servers were busy, 0 to 1.
+             * @description Mean share of time in which the part's servers were busy, 0 to 1.
              */
             utilisation: number;
             /**
              * Format: double
-             * @description The same for the busiest of them.
+             * @description Share of time in which the busiest of the equal parts was busy, 0 to 1.
              */
             utilisation_max: number;
             /**
              * Format: double
-             * @description I/Os per second of all of them together.
+             * @description I/Os per second of all of these parts together.
              */
             iops: number;
             /**
              * Format: double
-             * @description Bytes per second of all of them together.
+             * @description Bytes per second of all of these parts together.
              */
             bytes_per_s: number;
             /**
              * Format: double
-             * @description Mean number inside, waiting or served, of all of them together.
+             * @description Mean number of I/Os inside, waiting or served, of all of these parts together.
              */
             inside: number;
         };
-        /** @description What a part of a model is. */
+        /** @description Kind of a part of a model. */
         PartKind: "disk" | "tier-disk" | "link" | "queue" | "processor" | "write-memory";
-        /** @description A score by its power, in one of the field's categories. */
+        /** @description Score per kilowatt, in one of the field's categories. */
         PerKilowatt: {
-            /** @description Which. */
+            /** @description Category of the score. */
             category: components["schemas"]["PowerCategory"];
-            /** @description Mean watts of all that belongs to it, added up; absent where a part was not measured. */
+            /** @description Sum of the mean watts of all parts of the category; absent if a part was not measured. */
             mean_watts: components["schemas"]["Figure"];
-            /** @description The score by these watts in kilowatts: tiles' worth of work per kilowatt. */
+            /** @description Score divided by these watts in kilowatts: tiles' worth of work per kilowatt. */
             score_per_kilowatt: components["schemas"]["Figure"];
         };
-        /** @description One distribution. */
+        /** @description Distribution of one group. */
         PercentileCurve: {
-            /** @description As in [`super::Group::key`]. */
+            /** @description Key of the group, as in [`super::Group::key`]. */
             key: string;
-            /** @description Its name for people. */
+            /** @description Name for people. */
             label: string;
             /**
              * Format: uint64
-             * @description I/Os.
+             * @description Number of I/Os.
              */
             count: number;
-            /** @description From share 0 to the highest that at least ten I/Os lie above, ascending, and the longest. */
+            /**
+             * @description Points from share 0 up to the highest share with at least ten I/Os above it, ascending, then
+             *     the longest time.
+             */
             points: components["schemas"]["PercentilePoint"][];
         };
         /** @description A point of a distribution. */
@@ -2325,60 +2351,60 @@ export interface components {
             share: number;
             /**
              * Format: uint64
-             * @description Nanoseconds.
+             * @description Time in nanoseconds.
              */
             value_ns: number;
         };
-        /** @description `percentiles`: distributions by the breakdown. */
+        /** @description View `percentiles`: distributions by the breakdown. */
         Percentiles: {
-            /** @description A sentence about them. */
+            /** @description Summary in one sentence. */
             sentence: string;
-            /** @description `service` or `response`. */
+            /** @description Clock of the times: `service` or `response`. */
             clock: string;
-            /** @description One for each group. */
+            /** @description Distribution of each group. */
             curves: components["schemas"]["PercentileCurve"][];
         };
-        /** @description Part of a step that a slice of time belongs to. */
+        /** @description Phase of a step. */
         Phase: "warm-up" | "measured" | "ramp-down";
-        /** @description Where a workload of a tile ran, its copies together. */
+        /** @description Hosts of a workload of a tile, its copies together. */
         PlaceFacts: {
             /**
              * Format: uint32
-             * @description Tile, from 0.
+             * @description Number of the tile, from 0.
              */
             tile: number;
-            /** @description The workload's name. */
+            /** @description Name of the workload. */
             workload: string;
             /** @description Names of the hosts of its virtual machines, each once: `host-1`. */
             hosts: string[];
         };
-        /** @description One value of the resolved plan. */
+        /** @description A value of the resolved plan. */
         PlanValue: {
-            /** @description Its place in the plan: `measure.duration`. */
+            /** @description Key in the plan: `measure.duration`. */
             key: string;
             /** @description The value as the plan writes it. */
             value: unknown;
-            /** @description Where it came from. */
+            /** @description Origin of the value. */
             origin: components["schemas"]["Origin"];
         };
-        /** @description One copy of a recorded load as it is played. */
+        /** @description One copy of a replayed load. */
         PlayedTrace: {
-            /** @description The workload that plays it. */
+            /** @description Workload that replays the trace. */
             workload: string;
-            /** @description The trace's file or directory. */
+            /** @description Path of the trace's file or directory. */
             trace: string;
-            /** @description Its format. */
+            /** @description Format of the trace. */
             format: string;
-            /** @description The VM whose I/O is played; absent for everybody's. */
+            /** @description VM whose I/O is replayed; absent for the I/O of all VMs. */
             vm?: string | null;
             /** @description Devices of the trace, in the order of the workload's disks. */
             devices: string[];
             /**
-             * @description What an I/O waits for: `open` (its time), `closed` (the answer that its sender had last)
-             *     or `one-at-a-time` (the I/O before it).
+             * @description Condition for the start of an I/O: `open` (its time has come), `closed` (its sender's last
+             *     I/O was answered) or `one-at-a-time` (the I/O before was answered).
              */
             pace: string;
-            /** @description `1x`, `2x`, `max`. */
+            /** @description Speed of the replay: `1x`, `2x`, `max`. */
             speed: string;
             /**
              * Format: uint64
@@ -2387,17 +2413,17 @@ export interface components {
             ios: number;
             /**
              * Format: uint64
-             * @description Bytes that they read and write.
+             * @description Bytes that these I/Os read and write.
              */
             bytes: number;
             /**
              * Format: uint64
-             * @description From the first to the last I/O in the trace, in nanoseconds.
+             * @description Time from the first to the last I/O in the trace, in nanoseconds.
              */
             trace_span_ns: number;
             /**
              * Format: uint64
-             * @description Memory that holds it, for all copies together.
+             * @description Memory of the trace, for all copies together, in bytes.
              */
             memory_bytes: number;
             /**
@@ -2407,86 +2433,86 @@ export interface components {
             discards: number;
             /**
              * Format: uint64
-             * @description Reads and writes of no bytes, which are left out.
+             * @description Reads and writes of zero bytes, which are left out.
              */
             empty: number;
             /**
              * Format: uint64
-             * @description Unit in which the storage takes requests, in bytes.
+             * @description Alignment of requests of the storage, in bytes.
              */
             unit_bytes: number;
             /**
              * Format: uint64
-             * @description I/Os whose begin or end was rounded outwards to that unit.
+             * @description I/Os whose begin or end was rounded outwards to that alignment.
              */
             rounded: number;
             /**
              * Format: uint64
-             * @description I/Os that lay beyond the end of a smaller disk and were folded into it.
+             * @description I/Os beyond the end of a smaller disk, which were folded into it.
              */
             folded: number;
             /**
              * Format: uint64
-             * @description I/Os that were cut to the longest request there is.
+             * @description I/Os that were cut to the longest possible request.
              */
             cut: number;
         };
         /**
-         * @description An action over all tiles of a step together: percentiles do not average, so they are
-         *     taken from the samples of all tiles.
+         * @description An action over all tiles of a step together. Percentiles cannot be averaged, so they are taken
+         *     from the samples of all tiles.
          */
         PooledAction: {
-            /** @description The workload whose action it is. */
+            /** @description Workload that the action belongs to. */
             workload: string;
-            /** @description What was measured over all tiles. */
+            /** @description Results over all tiles. */
             result: components["schemas"]["ActionResult"];
         };
-        /** @description A limit over all tiles of a step together. */
+        /** @description Limit over all tiles of a step together. */
         PooledLimit: {
-            /** @description The workload whose limit it is. */
+            /** @description Workload that the limit belongs to. */
             workload: string;
             /**
              * Format: uint32
-             * @description The tile, from 0, in which the measured value was largest; null without samples.
+             * @description Tile, from 0, with the largest measured value; null without samples.
              */
             worst_tile: number | null;
-            /** @description The limit and what was measured over all tiles. */
+            /** @description Limit, and the value measured over all tiles. */
             result: components["schemas"]["LimitResult"];
         };
-        /** @description The three ways in which the field publishes a score. */
+        /** @description Category in which the field publishes a score. */
         PowerCategory: "performance-only" | "server-power" | "server-and-storage-power";
-        /** @description What the machine was allowed to do about its power, before and after; it was only read. */
+        /** @description Power policies of the host before and after the run. They are only read. */
         PowerPolicies: {
-            /** @description Before the first step. */
+            /** @description Policies before the first step. */
             before: components["schemas"]["PowerPolicy"][];
-            /** @description After the last one; empty while it runs. */
+            /** @description Policies after the last step; empty while the run lasts. */
             after?: components["schemas"]["PowerPolicy"][];
         };
-        /** @description One setting of it. */
+        /** @description One power policy. */
         PowerPolicy: {
-            /** @description What is set: `governor`, `turbo`. */
+            /** @description Name of the policy: `governor`, `turbo`. */
             name: string;
-            /** @description To what, with how many processors each where they differ. */
+            /** @description Value of the policy. Where processors differ, each value has the number of processors. */
             value: string;
         };
-        /** @description What filling the disks took. First writes and rewrites differ on thin storage. */
+        /** @description Filling of the disks. First writes and rewrites differ on thin storage. */
         Prefill: {
             /**
              * Format: uint64
              * @description Bytes that were written once.
              */
             bytes: number;
-            /** @description Writing them the first time; null if they were there before. */
+            /** @description First write of the disks; null if they were written before. */
             first_write: components["schemas"]["RateFacts"] | null;
-            /** @description Writing a part of them again; null if that was not measured. */
+            /** @description Second write of a part of them; null if it was not measured. */
             rewrite: components["schemas"]["RateFacts"] | null;
             /**
              * Format: uint64
-             * @description Bytes of disks that were used as an earlier run left them filled.
+             * @description Bytes of disks that an earlier run had left filled.
              * @default 0
              */
             prepared_before_bytes: number;
-            /** @description Why `first_write` is null, where there is more to say: `prepared before`. */
+            /** @description Reason why `first_write` is null, if there is one to give: `prepared before`. */
             first_write_absent?: string | null;
         };
         /** @description Why there is no answer. */
@@ -2503,7 +2529,7 @@ export interface components {
              */
             status: number;
         };
-        /** @description A transfer. */
+        /** @description Amount and speed of a transfer. */
         RateFacts: {
             /**
              * Format: uint64
@@ -2512,7 +2538,7 @@ export interface components {
             bytes: number;
             /**
              * Format: uint64
-             * @description How long it took, in nanoseconds.
+             * @description Duration, in nanoseconds.
              */
             duration_ns: number;
             /**
@@ -2520,10 +2546,10 @@ export interface components {
              * @description Mean speed, in bytes per second.
              */
             bytes_per_s: number;
-            /** @description Latency of its I/Os, if it was recorded. */
+            /** @description Latency of the I/Os, if it was recorded. */
             service?: components["schemas"]["Latency"] | null;
         };
-        /** @description Where a reference value comes from. */
+        /** @description Origin of a reference value. */
         ReferenceOrigin: "declared" | "ideal-storage" | "none";
         /** @description Something that cannot be said. */
         Remark: {
@@ -2532,52 +2558,52 @@ export interface components {
             /** @description Why not. */
             why: string;
         };
-        /** @description How recorded loads were played in a step. */
+        /** @description Replay of recorded loads in a step. */
         ReplayFacts: {
-            /** @description Each recorded load of the tile. */
+            /** @description Recorded loads of the tile. */
             traces: components["schemas"]["PlayedTrace"][];
             /**
              * Format: uint32
-             * @description How many copies of them were played: one in each tile.
+             * @description Number of copies that were replayed: one in each tile.
              */
             copies: number;
             /**
              * Format: uint32
-             * @description Copies that were played to the last answer.
+             * @description Copies that were replayed to the last answer.
              */
             ended: number;
             /**
              * Format: uint64
-             * @description From the start to the last answer of the copy that took longest, in nanoseconds; null if
-             *     none came to its end.
+             * @description Time from the start to the last answer of the slowest copy, in nanoseconds; null if no copy
+             *     came to its end.
              */
             elapsed_ns: number | null;
             /**
              * Format: uint64
-             * @description I/Os handed to the storage, all copies.
+             * @description I/Os submitted, all copies.
              */
             submitted: number;
             /**
-             * @description By how much I/Os were handed to the storage after they were due, whoever was the cause;
-             *     without samples in a simulation, which is never late.
+             * @description Delay of submissions behind their due times, whatever the cause; without samples in a
+             *     simulation, which is never late.
              */
             submission_error: components["schemas"]["Latency"];
             /**
              * Format: uint64
-             * @description I/Os that were handed over more than 1 ms after they were due.
+             * @description I/Os that were submitted more than 1 ms after they were due.
              */
             late_1ms: number;
         };
         /** @description Steps with disks of another size than those of the run's own steps. */
         Resized: {
             /**
-             * @description Whether they are the search that came first: the run's own steps confirm its edge with larger disks. If not,
-             *     they are the larger disks, with which nothing was decided.
+             * @description True if these steps are the search that came first, and the run's own steps confirm its edge
+             *     with larger disks. False if these steps had the larger disks, and decided nothing.
              */
             is_search: boolean;
             /**
              * Format: double
-             * @description Disk sizes were multiplied by this.
+             * @description Factor of disk sizes in these steps.
              */
             footprint: number;
             /**
@@ -2592,83 +2618,86 @@ export interface components {
             held: number;
             /**
              * Format: uint32
-             * @description Least tiles above them that did not.
+             * @description Least tiles above `held` that failed.
              */
             failed: number;
-            /** @description Steps in the order they ran. No step of the run has the number of one of them. */
+            /**
+             * @description Steps in the order in which they ran. Their numbers differ from those of the run's own
+             *     steps.
+             */
             steps: components["schemas"]["Step"][];
         };
-        /** @description Kinds of what can be at its limit. */
+        /** @description Kind of a resource that can be at its limit. */
         Resource: "disk" | "tier" | "link" | "controller" | "queue" | "host-cpu" | "vm-cpu" | "device" | "flush" | "generator" | "capacity" | "none-seen";
-        /** @description One run: what was asked, what happened, what it means. The document behind `run.json`. */
+        /** @description One run: its question, its course and its results. The document behind `run.json`. */
         Run: {
             /** @description Name and version of this format: `tilemark.run/1.0`. Minor versions only add fields. */
             schema: string;
-            /** @description The run's id, which is also its directory's name. */
+            /** @description Identifier of the run, which is also the name of its directory. */
             id: string;
-            /** @description What somebody called it and noted of it; absent if nobody did. */
+            /** @description Name, tags and note that a user gave the run; absent without any. */
             labels?: components["schemas"]["Labels"];
-            /** @description When the run started (RFC 3339, UTC). */
+            /** @description Start of the run (RFC 3339, UTC). */
             started: string;
-            /** @description When the run ended (RFC 3339, UTC); null while it runs. */
+            /** @description End of the run (RFC 3339, UTC); null while it runs. */
             ended: string | null;
-            /** @description The program that measured. */
+            /** @description Version of the program that measured. */
             tool: components["schemas"]["ToolFacts"];
             /**
              * Format: uint64
-             * @description The seed every random stream of the run derives from.
+             * @description Seed of every random stream of the run.
              */
             seed: number;
             /** @description Name and version of the random generator, so that a seed keeps its meaning. */
             random_generator: string;
             /** @description `quick`, `standard` or `full`. */
             profile: string;
-            /** @description What was measured. */
+            /** @description Target that was measured. */
             target: components["schemas"]["TargetFacts"];
-            /** @description What it was measured with. */
+            /** @description Tile that was run. */
             tile: components["schemas"]["TileFacts"];
-            /** @description How the tile was scaled. */
+            /** @description Scaling of the tile. */
             scale: components["schemas"]["ScaleFacts"];
-            /** @description How load was made. */
+            /** @description Settings of the load generator. */
             engine: components["schemas"]["EngineFacts"];
-            /** @description The hosts that drove the load; empty if it was the one that wrote this. */
+            /** @description Hosts that drove the load; empty if only the host that wrote this file did. */
             hosts?: components["schemas"]["LoadHost"][];
-            /** @description The meters of watts that were read beside it; empty without any. */
+            /** @description Power meters that were read during the run; empty without any. */
             meters?: components["schemas"]["MeterFacts"][];
-            /** @description Power policies of this machine, where they were asked for. */
+            /** @description Power policies of this host, if they were asked for. */
             power_policies?: components["schemas"]["PowerPolicies"] | null;
             /** @description SHA-256 of `plan.toml`, in hexadecimal. */
             plan_sha256: string;
-            /** @description Every value of the resolved plan, and where it came from. */
+            /** @description Every value of the resolved plan, with its origin. */
             plan: components["schemas"]["PlanValue"][];
-            /** @description What filling the disks took; null if they were filled before. */
+            /** @description Filling of the disks; null if they were filled before. */
             prefill: components["schemas"]["Prefill"] | null;
-            /** @description Every step that was run, in the order it was run. */
+            /** @description All steps, in the order in which they ran. */
             steps: components["schemas"]["Step"][];
-            /** @description Steps with disks of another size; nothing where all disks had one size. */
+            /** @description Steps with disks of another size; absent where all disks had one size. */
             resized?: components["schemas"]["Resized"] | null;
-            /** @description What it all means. */
+            /** @description Answer of the run. */
             answer: components["schemas"]["Answer"];
-            /** @description What was expected of it, and what came of that; empty if nothing was, or it has not ended. */
+            /** @description Expectations and their results; empty without expectations, and before the run has ended. */
             expectations?: components["schemas"]["Expected"][];
-            /** @description What a reader should know before trusting the numbers. */
+            /** @description Warnings about the trustworthiness of the numbers. */
             warnings: components["schemas"]["Warning"][];
         };
-        /** @description Where a run's numbers come from. */
+        /** @description Source of a run's numbers. */
         RunKind: "measured" | "simulated" | "replayed" | "recorded" | "sample";
-        /** @description `GET /api/v1/runs`: what is stored, newest first. */
+        /** @description Answer of `GET /api/v1/runs`: stored runs, newest first. */
         RunList: {
-            /** @description The directory that was looked at. */
+            /** @description Directory that was listed. */
             base: string;
-            /** @description Its runs, and a sample run if there is none. */
+            /** @description Stored runs, or a sample run if there is none. */
             runs: components["schemas"]["RunRow"][];
         };
-        /** @description `GET /api/v1/runs/{id}`: what does not depend on the lens. */
+        /** @description Answer of `GET /api/v1/runs/{id}`: everything that does not depend on the lens. */
         RunPage: {
-            /** @description Its line in the list. */
+            /** @description Row in the list of runs. */
             row: components["schemas"]["RunRow"];
             /**
-             * @description The answer in parts; none while the run goes on, and of what was only observed.
+             * @description Answer in parts; none while the run is going, and for an observation.
              * @default null
              */
             headline: components["schemas"]["Headline"] | null;
@@ -2678,83 +2707,86 @@ export interface components {
              */
             warnings: components["schemas"]["FoldedWarning"][];
             /**
-             * @description How it was measured; empty without `run.json`.
+             * @description Facts about the measurement; empty without `run.json`.
              * @default []
              */
             facts: components["schemas"]["Fact"][];
-            /** @description `run.json`; none if it could not be read yet. */
+            /** @description Content of `run.json`; none if it could not be read yet. */
             run: components["schemas"]["Run"] | null;
-            /** @description `env.json`. */
+            /** @description Content of `env.json`. */
             environment: unknown;
-            /** @description `preflight.json`. */
+            /** @description Content of `preflight.json`. */
             preflight: unknown;
-            /** @description `plan.toml`, as text. */
+            /** @description Text of `plan.toml`. */
             plan: string | null;
-            /** @description `SHA256SUMS`, as text; none while the run goes on. */
+            /** @description Text of `SHA256SUMS`; none while the run is going. */
             checksums: string | null;
-            /** @description What can be chosen in the lens. */
+            /** @description Choices for the lens. */
             dimensions: components["schemas"]["Dimensions"];
-            /** @description The steps on the run's axis, in the order in which they ran. */
+            /** @description Steps on the run's axis, in the order in which they ran. */
             steps: components["schemas"]["StepSpan"][];
             /**
              * Format: uint64
-             * @description The end of the axis, nanoseconds.
+             * @description End of the run's axis, nanoseconds.
              */
             end_ns: number;
             /**
              * Format: uint64
-             * @description The finest step of time that can be asked for, nanoseconds.
+             * @description Finest resolution of time, nanoseconds.
              */
             slice_ns: number;
-            /** @description How it goes, while it runs. */
+            /** @description Live state, while the run is going. */
             live: components["schemas"]["LiveState"] | null;
         };
-        /** @description One line of the list of runs. */
+        /** @description A row in the list of runs. */
         RunRow: {
-            /** @description Its id, as in paths. */
+            /** @description Identifier of the run, as in paths. */
             id: string;
-            /** @description Where its numbers come from. */
+            /** @description Source of the run's numbers. */
             kind: components["schemas"]["RunKind"];
-            /** @description How far it is. */
+            /** @description State of the run. */
             state: components["schemas"]["RunState"];
-            /** @description `complete`, `ended-early`, `interrupted` or `inconclusive`; none while it runs. */
+            /**
+             * @description Status: `complete`, `ended-early`, `interrupted` or `inconclusive`; none while the run is
+             *     going.
+             */
             status: string | null;
-            /** @description When it began, RFC 3339, UTC. */
+            /** @description Start of the run, RFC 3339, UTC. */
             started: string;
             /**
              * Format: uint64
              * @description Time under load, nanoseconds.
              */
             duration_ns: number;
-            /** @description What ran: the tile's name, or the trace's. */
+            /** @description Name of the tile or of the trace. */
             tile: string;
-            /** @description On what, one line. */
+            /** @description Description of the target in one line. */
             target: string;
-            /** @description The answer, one sentence. */
+            /** @description Answer in one sentence. */
             sentence: string;
             /**
              * Format: uint32
-             * @description Tiles held, if the run asked.
+             * @description Tiles held, if the run searched for them.
              */
             tiles_held: number | null;
             /**
-             * @description The same with its interval: `26 to 29 tiles`, `at least 8 tiles`.
+             * @description Tiles held, with the interval: `26 to 29 tiles`, `at least 8 tiles`.
              * @default null
              */
             tiles: string | null;
             /**
-             * @description The profile: `quick`, `standard`, `full`; none of what was only observed.
+             * @description Profile: `quick`, `standard`, `full`; none for an observation.
              * @default null
              */
             profile: string | null;
             /**
-             * @description What was scaled down: `disks 1/512`; none at full size.
+             * @description Scaling: `disks 1/512`; none at full size.
              * @default null
              */
             scale: string | null;
             /**
              * Format: uint32
-             * @description Steps in which other work was in the way.
+             * @description Number of steps that other work disturbed.
              * @default 0
              */
             disturbed_steps: number;
@@ -2765,58 +2797,58 @@ export interface components {
             score: number | null;
             /**
              * Format: uint64
-             * @description Bytes of the directory.
+             * @description Size of the directory, in bytes.
              */
             size_bytes: number;
-            /** @description I/Os a second over the run, at most 60 points, each the mean of its part. */
+            /** @description I/Os per second over the run, at most 60 points, each the mean of its part. */
             spark: number[];
-            /** @description Why it cannot be read, if so. */
+            /** @description Reason why the run cannot be read, if so. */
             error: string | null;
         };
-        /** @description How far a run is. */
+        /** @description State of a run. */
         RunState: "complete" | "running" | "abandoned";
-        /** @description How the tile was scaled. */
+        /** @description Scaling of the tile. */
         ScaleFacts: {
             /**
              * Format: double
-             * @description Disk sizes were multiplied by this; 1 is full size.
+             * @description Factor of disk sizes; 1 is full size.
              */
             footprint: number;
             /**
              * Format: double
-             * @description Schedule times (bursts, phases, drift) were multiplied by this; 1 is real time.
+             * @description Factor of schedule times (bursts, phases, drift); 1 is real time.
              */
             time: number;
         };
-        /** @description A step's score: tiles' worth of work. */
+        /** @description Score of a step: tiles' worth of work. */
         Score: {
-            /** @description How the parts make the total, in a sentence. */
+            /** @description Definition of the total, in a sentence. */
             definition: string;
-            /** @description Each tile's part. */
+            /** @description Score of each tile. */
             tiles: components["schemas"]["TileScore"][];
             /** @description Sum of the tiles' geometric means. */
             applications: components["schemas"]["Figure"];
             /**
-             * @description Geometric mean of what each infrastructure operation was done, against its reference; absent
-             *     where none ran.
+             * @description Geometric mean of the work of each infrastructure operation, divided by its reference;
+             *     absent where none ran.
              */
             infrastructure: components["schemas"]["Figure"];
-            /** @description The score: 0.8 x `applications` + 0.2 x `infrastructure`; absent without the second. */
+            /** @description The score: 0.8 x `applications` + 0.2 x `infrastructure`; absent without the latter. */
             total: components["schemas"]["Figure"];
-            /** @description The interval of `total`, or of `applications` where there is no total; null if it has none. */
+            /** @description Interval of `total`, or of `applications` where there is no total; null without one. */
             interval: components["schemas"]["Interval"] | null;
         };
         /**
-         * @description `series`: a measure over time by a breakdown, decimated to the points asked for. `actions`
-         *     and `calls`: the same of actions and of calls to endpoints; `iops` are of those then, in
-         *     `actions_per_s` and `call_per_s`, and the time of an action is its response time.
+         * @description View `series`: a measure over time by a breakdown, decimated to the requested number of points.
+         *     Views `actions` and `calls`: the same for actions and for calls to endpoints; then `iops` counts
+         *     these, in `actions_per_s` and `call_per_s`, and the time of an action is its response time.
          */
         Series: {
-            /** @description A sentence about it. */
+            /** @description Summary in one sentence. */
             sentence: string;
-            /** @description `iops`, `bytes` (a second) or `latency`. */
+            /** @description Measure: `iops`, `bytes` (per second) or `latency`. */
             measure: string;
-            /** @description `io_per_s`, `actions_per_s`, `call_per_s`, `bytes_per_s` or `ns`. */
+            /** @description Unit: `io_per_s`, `actions_per_s`, `call_per_s`, `bytes_per_s` or `ns`. */
             unit: string;
             /** @description Begin of each point on the run's axis, nanoseconds. */
             at_ns: number[];
@@ -2824,89 +2856,93 @@ export interface components {
             width_ns: number[];
             /** @description Lines, in the breakdown's order. */
             groups: components["schemas"]["Group"][];
-            /** @description I/Os of all lines in each point. */
+            /** @description Number of I/Os of all lines in each point. */
             count: number[];
-            /** @description The same a second of time under load. */
+            /** @description I/Os of all lines per second of time under load. */
             operations_per_s: number[];
             /**
              * Format: uint64
-             * @description What latencies are held against, if there is a limit on I/O.
+             * @description Limit for latencies, if there is a limit on I/O.
              */
             limit_ns: number | null;
             /**
              * Format: uint32
-             * @description Groups that were left out because there are too many, the least first.
+             * @description Number of groups that were left out because there are too many, those with the least I/O
+             *     first.
              */
             left_out: number;
         };
-        /** @description A tier that was served on the machine that drove the load, before the datastore. */
+        /** @description A tier that was served on the load-driving host, in front of the datastore. */
         ServedTier: {
-            /** @description Where it lay, as given. */
+            /** @description Storage of the cache, as it was given. */
             datastore: string;
-            /** @description One line a person recognises. */
+            /** @description Description in one line. */
             summary: string;
-            /** @description When a write was answered: `through` when the datastore had it, `back` when the tier's log had it. */
+            /**
+             * @description Mode of the tier: with `through`, a write is answered when the datastore has it; with
+             *     `back`, when the tier's log has it.
+             */
             mode: string;
             /**
              * Format: uint64
-             * @description Room for pages and logs together.
+             * @description Room for pages and logs together, in bytes.
              */
             size_bytes: number;
             /**
              * Format: uint64
-             * @description Bytes of a page.
+             * @description Size of a page, in bytes.
              */
             page_bytes: number;
             /**
              * Format: uint8
-             * @description Of the room, percent for logs.
+             * @description Share of the room for logs, in percent.
              */
             log_percent: number;
-            /** @description Which page left. */
+            /** @description Eviction policy of pages. */
             policy: string;
             /**
              * Format: uint8
-             * @description The access that brought a page in.
+             * @description Number of the access at which a page is admitted.
              */
             admission: number;
         };
-        /** @description One class of sizes in one direction. */
+        /** @description I/O of one size class and direction. */
         SizeRow: {
-            /** @description `read` or `write`; `flush` in [`Overview::flushes`]. */
+            /** @description Direction: `read` or `write`; `flush` in [`Overview::flushes`]. */
             direction: string;
             /**
              * Format: uint8
-             * @description Position of the class, 0 to 7, smallest first.
+             * @description Position of the size class, 0 to 7, smallest first.
              */
             class: number;
             /**
              * Format: uint64
-             * @description I/Os.
+             * @description Number of I/Os.
              */
             count: number;
             /**
              * Format: uint64
-             * @description Bytes.
+             * @description Number of bytes.
              */
             bytes: number;
             /**
              * Format: double
-             * @description Of all I/Os in the lens, 0 to 1.
+             * @description Share of all I/Os in the lens, 0 to 1.
              */
             share_of_count: number;
             /**
              * Format: double
-             * @description Of all bytes in the lens.
+             * @description Share of all bytes in the lens, 0 to 1.
              */
             share_of_bytes: number;
             /**
              * Format: uint64
-             * @description All service times added, nanoseconds.
+             * @description Sum of all service times, nanoseconds.
              */
             wait_ns: number;
             /**
              * Format: double
-             * @description Of all waiting in the lens: what made it slow.
+             * @description Share of all waiting in the lens, 0 to 1: the part in the slowness.
              */
             share_of_wait: number;
             /**
@@ -2916,39 +2952,39 @@ export interface components {
             p50_ns: number | null;
             /**
              * Format: uint64
-             * @description 95th percentile.
+             * @description 95th percentile of the service time, nanoseconds.
              */
             p95_ns: number | null;
             /**
              * Format: uint64
-             * @description 99th percentile.
+             * @description 99th percentile of the service time, nanoseconds.
              */
             p99_ns: number | null;
             /**
              * Format: uint64
-             * @description Longest.
+             * @description Longest service time, nanoseconds.
              */
             max_ns: number | null;
         };
-        /** @description What a limit is held against. In files and on screens `p95`, `p99.9`, `mean` or `max`. */
+        /** @description Statistic that a limit applies to. In files and on screens `p95`, `p99.9`, `mean` or `max`. */
         Statistic: string;
-        /** @description How far the question was answered. */
+        /** @description Degree to which the question was answered. */
         Status: "complete" | "interrupted" | "inconclusive";
-        /** @description Whether the measured time was steady. */
+        /** @description Steadiness of the measured time. */
         Steady: {
-            /** @description The rule it was held against. */
+            /** @description Rule for steadiness. */
             rule: string;
-            /** @description Whether it was met; null if there was too little to hold against it. */
+            /** @description True if the rule was met; null if there was too little data. */
             reached: boolean | null;
-            /** @description What the rule saw. */
+            /** @description Numbers of the rule, in words. */
             detail: string;
         };
         /** @description One repeat of one step of the ladder. */
         Step: {
             /**
              * Format: uint32
-             * @description Step of the ladder, from 1, in the order the ladder visited tile counts; with
-             *     `repeat` the key into the series.
+             * @description Step of the ladder, from 1, in the order in which the ladder visited tile counts. Together
+             *     with `repeat`, it is the key into the series.
              */
             step: number;
             /**
@@ -2958,7 +2994,7 @@ export interface components {
             repeat: number;
             /**
              * Format: uint32
-             * @description Place among everything that was run, from 1.
+             * @description Position among all steps that ran, from 1.
              */
             order: number;
             /**
@@ -2971,151 +3007,151 @@ export interface components {
              * @description Virtual machines in those tiles.
              */
             vms: number;
-            /** @description When its load started (RFC 3339, UTC): time 0 of its rows in the series. */
+            /** @description Start of the step's load (RFC 3339, UTC): time 0 of its rows in the series. */
             started: string;
-            /** @description Whether every limit held. */
+            /** @description Verdict over all limits. */
             verdict: components["schemas"]["Verdict"];
-            /** @description Why, in a sentence. */
+            /** @description Reason of the verdict, in a sentence. */
             reason: string;
-            /** @description Why, for programs; absent in runs of earlier versions. */
+            /** @description Reason of the verdict, for programs; absent in runs of earlier versions. */
             cause?: components["schemas"]["Cause"] | null;
-            /** @description Whose work was in the way, whatever the verdict. */
+            /** @description Work of others that disturbed the step, whatever the verdict. */
             disturbances?: components["schemas"]["Disturbance"][];
-            /** @description What was at its limit; absent in runs of earlier versions. */
+            /** @description Resource at its limit; absent in runs of earlier versions. */
             bottleneck?: components["schemas"]["Bottleneck"] | null;
-            /** @description What the action whose limit broke waited for, largest share first; empty if none broke. */
+            /** @description Causes of waiting of the action whose limit broke, largest share first; empty if none broke. */
             waits?: components["schemas"]["Wait"][];
             /**
-             * @description What gauges of the machine, of devices, of a model and of meters came to over the measured
-             *     time; empty where nobody looked. Runs of earlier versions have those of the machine alone.
+             * @description Gauges of the host, of devices, of a model and of meters over the measured time; empty if
+             *     none were read. Runs of earlier versions have only those of the host.
              */
             gauges?: components["schemas"]["Gauge"][];
-            /** @description How it warmed up. */
+            /** @description Warm-up of the step. */
             warm_up: components["schemas"]["WarmUp"];
-            /** @description Whether the measured time was steady; absent in runs of earlier versions. */
+            /** @description Steadiness of the measured time; absent in runs of earlier versions. */
             steady?: components["schemas"]["Steady"] | null;
             /**
              * Format: uint64
              * @description Measured time, in nanoseconds.
              */
             measured_ns: number;
-            /** @description What each workload reached. */
+            /** @description Results of each workload. */
             workloads: components["schemas"]["WorkloadResult"][];
             /**
-             * @description Each limit held against the samples of all tiles together, which is what decides the
-             *     step; the limits of `workloads` are those of one tile alone.
+             * @description Each limit against the samples of all tiles together, which decides the step. The limits in
+             *     `workloads` are those of one tile alone.
              * @default []
              */
             limits: components["schemas"]["PooledLimit"][];
-            /** @description Each action over all tiles together; those of `workloads` are one tile's alone. */
+            /** @description Each action over all tiles together. The actions in `workloads` are those of one tile alone. */
             actions?: components["schemas"]["PooledAction"][];
-            /** @description All I/O of the measured time by direction. */
+            /** @description I/O of the measured time by direction. */
             io: components["schemas"]["IoTotal"][];
-            /** @description All calls of the measured time by workload and kind; absent without any. */
+            /** @description Calls of the measured time by workload and kind; absent without calls. */
             calls?: components["schemas"]["CallTotal"][];
             /** @description Work of the measured time per second. */
             throughput: components["schemas"]["Throughput"];
-            /** @description The step's score; null if none could be computed. */
+            /** @description Score of the step; null if none could be computed. */
             score: components["schemas"]["Score"] | null;
             /** @description Watts of the measured time; absent without a meter. */
             power?: components["schemas"]["StepPower"] | null;
-            /** @description How the load generator fared; a saturated one makes the step inconclusive. */
+            /** @description State of the load generator; a saturated generator makes the step inconclusive. */
             generator: components["schemas"]["GeneratorHealth"];
-            /** @description What each host's part came to, where several drove it. */
+            /** @description Part of each host, if several drove the load. */
             hosts?: components["schemas"]["HostStep"][];
-            /** @description What infrastructure operations cost the tiles, where any ran. */
+            /** @description Effect of infrastructure operations on the tiles, if any ran. */
             under_operations?: components["schemas"]["UnderOperations"] | null;
-            /** @description What happened to hosts, in the order in which it was begun; absent if nothing did. */
+            /** @description Events of hosts, in the order of their begin; absent without events. */
             events?: components["schemas"]["StepEvent"][];
             /** @description Checks of the measurement against itself. */
             checks: components["schemas"]["Check"][];
-            /** @description What a reader should know before trusting this step. */
+            /** @description Warnings about the trustworthiness of this step. */
             warnings: components["schemas"]["Warning"][];
-            /** @description What the modelled parts did; absent on real storage, or the host alone. */
+            /** @description State of the modelled parts; on real storage absent, or only the host. */
             model?: components["schemas"]["ModelFacts"] | null;
-            /** @description What was played of recorded loads, and how punctually; absent without any. */
+            /** @description Replay of recorded loads, with its punctuality; absent without one. */
             replay?: components["schemas"]["ReplayFacts"] | null;
         };
         /**
-         * @description Something that happened to hosts while a step ran. Times are nanoseconds from the start of the step,
-         *     where its rows in the series have 0, by the controller's clock unless they say otherwise.
+         * @description Event of a host while a step ran. Times are in nanoseconds from the start of the step, as in the
+         *     series, by the controller's clock unless noted otherwise.
          */
         StepEvent: {
-            /** @description What. */
+            /** @description Kind of the event. */
             kind: components["schemas"]["StepEventKind"];
-            /** @description To which host; absent where tiles were moved to be spread evenly. */
+            /** @description Host of the event; absent where tiles were moved to spread them evenly. */
             host?: string | null;
             /**
              * Format: uint64
-             * @description When the plan wanted it, from the beginning of the measured time; absent if nobody planned it.
+             * @description Planned time, from the beginning of the measured time; absent for unplanned events.
              */
             planned_ns?: number | null;
             /**
              * Format: uint64
-             * @description When it was begun: the order left, or the last sign of life of a host that was lost arrived.
+             * @description Begin of the event: the order was sent, or the last sign of life of a lost host arrived.
              */
             began_ns: number;
             /**
              * Format: uint64
-             * @description When it was over: the last tile went on, or the host did; absent if it never was.
+             * @description End of the event: the last tile, or the host, continued; absent if that never happened.
              */
             ended_ns?: number | null;
             /**
              * Format: uint64
-             * @description When it was noticed that a host was lost.
+             * @description Time at which the loss of a host was noticed.
              */
             noticed_ns?: number | null;
             /**
              * Format: uint64
-             * @description From the last sign of life until that was noticed.
+             * @description Time from the last sign of life to the notice of the loss.
              */
             detection_ns?: number | null;
-            /** @description What became of each tile. */
+            /** @description Fate of each tile. */
             tiles: components["schemas"]["TileMove"][];
-            /** @description What the tiles of other hosts felt; absent where there were none. */
+            /** @description Effect on the tiles of other hosts; absent without such tiles. */
             survivors?: components["schemas"]["Survivors"] | null;
-            /** @description What a reader should know; absent if there is nothing. */
+            /** @description Note for the reader; absent if there is none. */
             note?: string | null;
         };
-        /** @description What happened to a host. */
+        /** @description Kind of a host event. */
         StepEventKind: "lose-host" | "stop-host" | "rebalance" | "drain" | "host-lost";
-        /** @description Watts of a step's measured time. */
+        /** @description Power in the measured time of a step. */
         StepPower: {
-            /** @description Each meter's part. */
+            /** @description Energy by meter. */
             meters: components["schemas"]["MeterEnergy"][];
-            /** @description The step's score by its power. */
+            /** @description Score of the step per kilowatt. */
             per_kilowatt: components["schemas"]["PerKilowatt"][];
         };
-        /** @description One part of one step on the run's axis. */
+        /** @description A phase of a step on the run's axis. */
         StepSpan: {
             /**
              * Format: uint32
-             * @description Step of the ladder, from 1.
+             * @description Number of the step in the ladder, from 1.
              */
             step: number;
             /**
              * Format: uint32
-             * @description Repeat, from 1.
+             * @description Number of the repeat, from 1.
              */
             repeat: number;
             /**
              * Format: uint32
-             * @description Tiles in it.
+             * @description Number of tiles of the step.
              */
             tiles: number;
-            /** @description Which part. */
+            /** @description Phase of the step. */
             phase: components["schemas"]["Phase"];
             /**
              * Format: uint64
-             * @description Its begin on the axis, nanoseconds.
+             * @description Begin on the run's axis, nanoseconds.
              */
             from_ns: number;
             /**
              * Format: uint64
-             * @description Its end.
+             * @description End on the run's axis, nanoseconds.
              */
             to_ns: number;
-            /** @description What the step came to; none while it runs. */
+            /** @description Verdict of the step; none while it runs. */
             verdict: components["schemas"]["Verdict"] | null;
         };
         /** @description Result above the tiles held. */
@@ -3150,77 +3186,77 @@ export interface components {
              */
             tiles: number;
         };
-        /** @description One claim. */
+        /** @description A claim of the study. */
         StudyClaim: {
-            /** @description Its name: `A5-one`. */
+            /** @description Identifier of the claim: `A5-one`. */
             id: string;
-            /** @description `predicted`, `calibrated`, `input` or `arithmetic`: only what is predicted counts. */
+            /** @description Kind: `predicted`, `calibrated`, `input` or `arithmetic`; only predicted claims count. */
             kind: string;
-            /** @description What was published. */
+            /** @description Published value, as text. */
             published: string;
-            /** @description What ours came to, with its interval. */
+            /** @description Our value, with its interval. */
             ours: string;
-            /** @description How far it may be off. */
+            /** @description Allowed difference between the two. */
             tolerance: string;
-            /** @description `met`, `not-met` or `not-measured`. */
+            /** @description Outcome: `met`, `not-met` or `not-measured`. */
             outcome: string;
             /** @description The outcome in words: `yes, by the mean`. */
             outcome_text: string;
             /**
-             * @description Whether it is met by the mean alone: the interval reaches beyond the tolerance.
+             * @description True if only the mean meets the claim: the interval reaches beyond the tolerance.
              * @default false
              */
             is_by_mean: boolean;
             /**
-             * @description Why it is not met or not measured, as far as the study says it; none if it is met.
+             * @description Reason why the claim is not met or not measured, if the study has one; none if it is met.
              * @default null
              */
             why: string | null;
-            /** @description What is said. */
+            /** @description Statement of the source. */
             text: string;
         };
-        /** @description `GET /api/v1/studies`: published claims that were held against the models. */
+        /** @description Answer of `GET /api/v1/studies`: published claims, compared with the models. */
         StudyList: {
-            /** @description Own results first, the newest first; then all shipped studies, by name. */
+            /** @description Results of this host first, newest first; then all shipped studies, by name. */
             studies: components["schemas"]["StudyRow"][];
         };
         /**
-         * @description `GET /api/v1/studies/{name}`: a study's claims, published and ours side by side. All cells are
-         *     texts with their units, as `tilemark study run` prints them.
+         * @description Answer of `GET /api/v1/studies/{name}`: a study's claims, with published and our values. All
+         *     cells are texts with their units, as `tilemark study run` prints them.
          */
         StudyPage: {
-            /** @description Its line in the list. */
+            /** @description Row in the list of studies. */
             row: components["schemas"]["StudyRow"];
             /** @description The program, seed and definitions that made the result, and the command. */
             made_by: string;
-            /** @description What is reproduced, where ours differs, what was fitted: paragraphs. */
+            /** @description Reproduced work, differences of ours, and fitted values: paragraphs. */
             notes: string[];
-            /** @description How to read the claims. */
+            /** @description Guide to reading the claims. */
             claims_note: string;
-            /** @description How many claims of each kind are met: what counts first, then the kinds as they come. */
+            /** @description Number of met claims of each kind: the kind that counts first, then in order of appearance. */
             tallies: components["schemas"]["StudyTally"][];
             /** @description Every claim, in the study's order. */
             claims: components["schemas"]["StudyClaim"][];
-            /** @description What else was found: tables of figures, sources. */
+            /** @description More findings: tables of figures, sources. */
             sections: components["schemas"]["StudySection"][];
         };
-        /** @description One line of the list of studies. */
+        /** @description A row in the list of studies. */
         StudyRow: {
-            /** @description Its name, as in paths; of an own result its id. */
+            /** @description Name, as in paths; for a result of this host its identifier. */
             name: string;
             /**
-             * @description Whether it is a result of this machine's own, not a shipped page.
+             * @description True for a result of this host, false for a shipped page.
              * @default false
              */
             is_own: boolean;
             /**
-             * @description When an own result was made, RFC 3339, UTC; none of a shipped page.
+             * @description Time at which a result of this host was made, RFC 3339, UTC; none for a shipped page.
              * @default null
              */
             made: string | null;
-            /** @description What it is about. */
+            /** @description Title of the study. */
             title: string;
-            /** @description How many claims came out, by kind, in one sentence. */
+            /** @description Number of met claims, by kind, in one sentence. */
             sentence: string;
             /**
              * Format: uint32
@@ -3230,9 +3266,9 @@ export interface components {
         };
         /** @description A section below the claims. */
         StudySection: {
-            /** @description Its heading. */
+            /** @description Heading of the section. */
             title: string;
-            /** @description Its paragraphs. */
+            /** @description Paragraphs of the section. */
             paragraphs: string[];
             /** @description Headings of the table's columns; empty without a table. */
             columns: string[];
@@ -3241,71 +3277,73 @@ export interface components {
         };
         /** @description Claims of one kind. */
         StudyTally: {
-            /** @description `predicted`, `calibrated`, `input` or `arithmetic`. */
+            /** @description Kind: `predicted`, `calibrated`, `input` or `arithmetic`. */
             kind: string;
             /**
              * Format: uint32
-             * @description Number of them.
+             * @description Number of claims.
              */
             claims: number;
             /**
              * Format: uint32
-             * @description Of these, those with an outcome.
+             * @description Number of claims with an outcome.
              */
             measured: number;
             /**
              * Format: uint32
-             * @description Of these, those that are met.
+             * @description Number of claims that are met.
              */
             met: number;
         };
-        /** @description Response times of the tiles that nothing happened to, during an event against before, kind by kind. */
+        /** @description Response times of the unaffected tiles during an event, compared with before, kind by kind. */
         Survivors: {
-            /** @description The tiles, from 0. */
+            /** @description Unaffected tiles, from 0. */
             tiles: number[];
             /**
              * Format: uint64
-             * @description Their I/Os and calls in the measured time before, without the times of other events.
+             * @description Number of their I/Os and calls in the measured time before, without the times of other
+             *     events.
              */
             samples_before: number;
             /**
              * Format: uint64
-             * @description The same during it: of every slice that it touched, and of five slices at least.
+             * @description Number of their I/Os and calls during the event: in every slice that it touched, and in at
+             *     least five slices.
              */
             samples_during: number;
             /**
-             * @description Mean response time during it over what the same I/Os and calls would have taken with the means from
-             *     before; 1 is as before.
+             * @description Mean response time during the event, divided by the mean of the same mix of I/Os and calls
+             *     before; 1 is unchanged.
              */
             times: components["schemas"]["Figure"];
-            /** @description The lower end of its interval, from slices drawn again; absent with too few. */
+            /** @description Lower end of the interval, by resampling slices; absent with too few slices. */
             low: components["schemas"]["Figure"];
-            /** @description The upper end. */
+            /** @description Upper end of the interval, by resampling slices; absent with too few slices. */
             high: components["schemas"]["Figure"];
         };
-        /** @description What was measured. */
+        /** @description Target that was measured. */
         TargetFacts: {
-            /** @description As given: `dir:/mnt/array`. */
+            /** @description Datastore as it was given: `dir:/mnt/array`. */
             datastore: string;
             /** @description `directory`, `file`, `block-device`, or [`SIMULATED`]. */
             kind: string;
-            /** @description One line a person recognises: `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`. */
+            /** @description Description in one line: `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`. */
             summary: string;
             /**
              * Format: uint64
-             * @description Bytes the run was allowed to use there.
+             * @description Bytes that the run was allowed to use.
              */
             capacity_bytes: number | null;
             /**
              * Format: uint64
-             * @description Bytes of virtual disks it created there.
+             * @description Bytes of virtual disks that the run created.
              */
             provisioned_bytes: number | null;
-            /** @description SHA-256 of `array.toml`, the model, in hexadecimal; absent on real storage. */
+            /** @description SHA-256 of `array.toml`, the model, in hexadecimal; absent for real storage. */
             array_sha256?: string | null;
-            /** @description The second datastore; `provisioned_bytes` of the first counts what is there too. */
+            /** @description Second datastore. `provisioned_bytes` of the first includes the disks on it. */
             second?: components["schemas"]["TargetFacts"] | null;
-            /** @description The tier of this machine that its disks were reached through. */
+            /** @description Tier of this host through which the disks were reached. */
             tier?: components["schemas"]["ServedTier"] | null;
         };
         /** @description Work of the measured time per second, all tiles together. */
@@ -3326,13 +3364,13 @@ export interface components {
              */
             actions_per_s: number;
         };
-        /** @description What a tier did. Requests and bytes of the measured time. */
+        /** @description State of a tier: requests and bytes of the measured time. */
         TierFacts: {
-            /** @description Its name. */
+            /** @description Name of the tier. */
             name: string;
             /**
              * Format: uint64
-             * @description Room for data.
+             * @description Room for data, in bytes.
              */
             capacity_bytes: number;
             /**
@@ -3342,52 +3380,52 @@ export interface components {
             resident_bytes: number;
             /**
              * Format: uint64
-             * @description Bytes that only the tier had at the end.
+             * @description Bytes at the end that only the tier had.
              */
             dirty_bytes: number;
             /**
              * Format: uint64
-             * @description Largest backlog seen at the end of a second.
+             * @description Largest `dirty_bytes` at the end of a second.
              */
             dirty_bytes_max: number;
             /**
              * Format: uint64
-             * @description Read requests.
+             * @description Number of read requests.
              */
             reads: number;
             /**
              * Format: uint64
-             * @description Of those, all of whose pages were resident.
+             * @description Read requests whose pages were all resident.
              */
             read_hits: number;
             /**
              * Format: uint64
-             * @description Bytes read.
+             * @description Bytes of read requests.
              */
             read_bytes: number;
             /**
              * Format: uint64
-             * @description Of those, from resident pages.
+             * @description Bytes read from resident pages.
              */
             read_hit_bytes: number;
             /**
              * Format: uint64
-             * @description Write requests.
+             * @description Number of write requests.
              */
             writes: number;
             /**
              * Format: uint64
-             * @description Of those, all of whose pages were resident.
+             * @description Write requests whose pages were all resident.
              */
             write_hits: number;
             /**
              * Format: uint64
-             * @description Bytes written.
+             * @description Bytes of write requests.
              */
             write_bytes: number;
             /**
              * Format: uint64
-             * @description Of those, to resident pages.
+             * @description Bytes written to resident pages.
              */
             write_hit_bytes: number;
             /**
@@ -3402,40 +3440,40 @@ export interface components {
             remote_hits: number;
             /**
              * Format: uint64
-             * @description Read hits that memory above the pages served; only of a served tier.
+             * @description Read hits in the memory above the pages; only for a served tier.
              * @default 0
              */
             memory_hits: number;
             /**
              * Format: uint64
-             * @description Bytes of blocks in that memory at the end.
+             * @description Bytes of blocks in that memory at the end, uncompressed.
              * @default 0
              */
             memory_held_bytes: number;
             /**
              * Format: uint64
-             * @description Bytes that these took there.
+             * @description Memory that these blocks took, in bytes.
              * @default 0
              */
             memory_taken_bytes: number;
             /**
              * Format: uint64
-             * @description Population by reads: bytes of pages that came in from the storage.
+             * @description Bytes of pages that reads brought in from the storage.
              */
             filled_bytes: number;
             /**
              * Format: uint64
-             * @description Population by writes: bytes of pages that a write brought in whole.
+             * @description Bytes of pages that writes brought in whole.
              */
             placed_bytes: number;
             /**
              * Format: uint64
-             * @description Bytes of pages that left to make room.
+             * @description Bytes of pages that were evicted.
              */
             evicted_bytes: number;
             /**
              * Format: uint64
-             * @description Bytes that reached the storage late.
+             * @description Bytes that were destaged to the storage.
              */
             destaged_bytes: number;
             /**
@@ -3449,66 +3487,66 @@ export interface components {
              */
             acceleration_rate: number | null;
         };
-        /** @description A number that matters, with its proof. */
+        /** @description A main number, with its proof. */
         TierHero: {
-            /** @description What it is. */
+            /** @description Name of the number. */
             label: string;
-            /** @description The number as it is printed, with its unit; or why there is none. */
+            /** @description Number as it is printed, with its unit; or the reason why there is none. */
             text: string;
             /**
              * Format: double
-             * @description The number, unscaled.
+             * @description Value of the number, unscaled.
              */
             value: number | null;
-            /** @description Its unit. */
+            /** @description Unit of the number. */
             unit: string;
             /**
              * Format: uint64
-             * @description Samples behind it.
+             * @description Number of samples.
              */
             samples: number | null;
-            /** @description Over which time, and what it is held against. */
+            /** @description Time that the number is for, and the value that it is compared with. */
             note: string;
-            /** @description Its course, at most 60 points. */
+            /** @description Course, at most 60 points. */
             spark: (number | null)[];
         };
-        /** @description `tier`: what acceleration tiers did. */
+        /** @description View `tier`: activity of acceleration tiers. */
         TierPage: {
-            /** @description What it did in one sentence, or why there is nothing to see. */
+            /** @description Summary of the tiers, or the reason why there is nothing to show. */
             sentence: string;
-            /** @description Whether a tier took part. */
+            /** @description True if a tier took part. */
             is_present: boolean;
-            /** @description Whether tiers are modelled. */
+            /** @description True if the tiers are modelled. */
             is_modelled: boolean;
             /**
              * @description Four numbers: reads served, bytes kept off the backing store, writes accelerated, latency
              *     saved.
              */
             heroes: components["schemas"]["TierHero"][];
-            /** @description Over time, each tier. */
+            /** @description Course of each tier over time. */
             tiers: components["schemas"]["TierSeries"][];
             /** @description Sums of each step. */
             steps: components["schemas"]["TierSteps"][];
         };
-        /** @description What a tier did, a second of time under load. Each list has one entry a point. */
+        /** @description Rates of a tier, per second of time under load. Each list has one entry per point. */
         TierRates: {
-            /** @description Reads of pages. */
+            /** @description Number of page reads. */
             reads_per_s: number[];
-            /** @description Served by the tier of the own host, out of its pages or log. */
+            /** @description Reads served by the tier of the own host, from its pages or log. */
             own_hits_per_s: number[];
-            /** @description Served by memory above them. */
+            /** @description Reads served by memory above the pages. */
             memory_hits_per_s: number[];
-            /** @description Served by another host's share. */
+            /** @description Reads served by another host's part of the tier. */
             remote_hits_per_s: number[];
-            /** @description Not served by the tier. */
+            /** @description Reads that the tier did not serve. */
             misses_per_s: number[];
-            /** @description Writes of pages. */
+            /** @description Number of page writes. */
             writes_per_s: number[];
-            /** @description Bytes that came in because of a read. */
+            /** @description Bytes that reads brought in. */
             filled_bytes_per_s: number[];
-            /** @description Bytes that came in because of a write. */
+            /** @description Bytes that writes brought in. */
             placed_bytes_per_s: number[];
-            /** @description Bytes evicted. */
+            /** @description Bytes of pages that were evicted. */
             evicted_bytes_per_s: number[];
             /** @description Bytes written to the backing store. */
             destaged_bytes_per_s: number[];
@@ -3552,44 +3590,47 @@ export interface components {
              */
             sampled_share: number;
         };
-        /** @description One tier over time. Each list has one entry a point. */
+        /** @description A tier over time. Each list has one entry per point. */
         TierSeries: {
-            /** @description Its name. */
+            /** @description Name of the tier. */
             name: string;
             /**
              * Format: uint64
-             * @description Its capacity, bytes.
+             * @description Capacity of the tier, bytes.
              */
             capacity_bytes: number;
-            /** @description What it does with writes, if known. */
+            /** @description Handling of writes, if known. */
             policy: components["schemas"]["WritePolicy"] | null;
             /** @description Begin of each point, nanoseconds on the run's axis. */
             at_ns: number[];
-            /** @description Length of each point. */
+            /** @description Length of each point, nanoseconds. */
             width_ns: number[];
-            /** @description Reads of pages. */
+            /** @description Number of page reads. */
             reads: number[];
-            /** @description Served by the tier. */
+            /** @description Number of reads that the tier served. */
             read_hits: number[];
-            /** @description Served by the tier, as a share of reads, 0 to 1; none without reads. */
+            /** @description Share of the reads that the tier served, 0 to 1; none without reads. */
             read_hit_share: (number | null)[];
-            /** @description Of these, by another host's share. */
+            /** @description Number of served reads that another host's part of the tier served. */
             remote_hits: number[];
-            /** @description Of those of the own host, by memory above the pages. */
+            /** @description Number of reads served by the own host that memory above the pages served. */
             memory_hits: number[];
-            /** @description Writes of pages. */
+            /** @description Number of page writes. */
             writes: number[];
-            /** @description Answered by the tier before the backing store has them. */
+            /** @description Number of writes that the tier answered before the backing store had them. */
             writes_absorbed: number[];
-            /** @description The same as a share of writes, 0 to 1; none without writes. */
+            /**
+             * @description Share of the writes that the tier answered before the backing store had them, 0 to 1; none
+             *     without writes.
+             */
             writes_absorbed_share: (number | null)[];
-            /** @description The same numbers a second. */
+            /** @description Rates of these numbers per second. */
             rates: components["schemas"]["TierRates"];
-            /** @description Bytes that came in because of a read. */
+            /** @description Bytes that reads brought in. */
             filled_bytes: number[];
-            /** @description Bytes that came in because of a write. */
+            /** @description Bytes that writes brought in. */
             placed_bytes: number[];
-            /** @description Bytes evicted. */
+            /** @description Bytes of pages that were evicted. */
             evicted_bytes: number[];
             /** @description Bytes written to the backing store. */
             destaged_bytes: number[];
@@ -3597,40 +3638,46 @@ export interface components {
             resident_bytes: number[];
             /** @description Bytes of blocks in memory at the end of the point. */
             memory_held_bytes: number[];
-            /** @description Bytes that these take there, compressed or not. */
+            /** @description Memory that these blocks take, compressed or not, in bytes. */
             memory_taken_bytes: number[];
-            /** @description What memory holds at the end, and in how much, in a sentence; empty where there is none. */
+            /** @description Content of the memory at the end, and its size, in a sentence; empty without memory. */
             memory_sentence: string;
-            /** @description How much it holds at the end, and what was evicted, in a sentence. */
+            /** @description Content at the end, and evictions, in a sentence. */
             held_sentence: string;
-            /** @description Of these, not yet on the backing store. */
+            /** @description Held bytes at the end of the point that are not yet on the backing store. */
             dirty_bytes: number[];
-            /** @description How much waited at most to be written to the backing store, in a sentence. */
+            /** @description Largest amount that waited to be written to the backing store, in a sentence. */
             dirty_sentence: string;
             /**
-             * @description Whether what is written to the backing store follows what is written to the tier within
-             *     5 % in all, so that there is no gap between the two to see.
+             * @description True if the bytes written to the backing store and to the tier differ by at most 5 % in
+             *     total, so that there is no visible gap between the two.
              */
             is_destaged_at_once: boolean;
-            /** @description What the application sees: reads, 99th percentile, nanoseconds. */
+            /** @description 99th percentile of the application's reads, nanoseconds. */
             observed_read_p99_ns: (number | null)[];
-            /** @description What the application sees: writes. */
+            /** @description 99th percentile of the application's writes, nanoseconds. */
             observed_write_p99_ns: (number | null)[];
-            /** @description What the backing store answers, reads; empty if the run does not have it. */
+            /**
+             * @description 99th percentile of the backing store's reads, nanoseconds; empty if the run does not have
+             *     it.
+             */
             backing_read_p99_ns: (number | null)[];
-            /** @description What the backing store answers, writes; empty if the run does not have it. */
+            /**
+             * @description 99th percentile of the backing store's writes, nanoseconds; empty if the run does not have
+             *     it.
+             */
             backing_write_p99_ns: (number | null)[];
         };
-        /** @description Shares of what a tier did in one step, 0 to 1. */
+        /** @description Shares of a tier's requests in one step, 0 to 1. */
         TierShares: {
             /**
              * Format: double
-             * @description Reads served by the tier, of reads; none without reads.
+             * @description Share of the reads that the tier served; none without reads.
              */
             read_hit: number | null;
             /**
              * Format: double
-             * @description Writes that it alone answered, of writes; none without writes.
+             * @description Share of the writes that the tier alone answered; none without writes.
              */
             writes_absorbed: number | null;
         };
@@ -3638,31 +3685,31 @@ export interface components {
         TierSteps: {
             /**
              * Format: uint32
-             * @description Step of the ladder, from 1.
+             * @description Number of the step in the ladder, from 1.
              */
             step: number;
             /**
              * Format: uint32
-             * @description Repeat, from 1.
+             * @description Number of the repeat, from 1.
              */
             repeat: number;
             /**
              * Format: uint32
-             * @description Tiles in it.
+             * @description Number of tiles of the step.
              */
             tiles: number;
-            /** @description Each tier. */
+            /** @description Facts about each tier. */
             tiers: components["schemas"]["TierFacts"][];
             /** @description Shares of each tier, in the same order. */
             shares: components["schemas"]["TierShares"][];
         };
-        /** @description `curve`: what more tiles bring, and what breaks. */
+        /** @description View `curve`: work by number of tiles, and the limit that breaks. */
         TileCurve: {
-            /** @description Where it breaks, and why. */
+            /** @description Edge and its cause, in a sentence. */
             sentence: string;
             /**
              * Format: uint32
-             * @description Tiles held.
+             * @description Number of held tiles.
              */
             tiles_held: number | null;
             /**
@@ -3674,23 +3721,23 @@ export interface components {
             broken: string | null;
             /** @description Names of limits: `shop order p95`. */
             limits: string[];
-            /** @description By tiles, then repeat. */
+            /** @description Points by tiles, then repeat. */
             points: components["schemas"]["CurvePoint"][];
         };
-        /** @description The tile the datastore was filled with. */
+        /** @description Tile that the datastore was filled with. */
         TileFacts: {
-            /** @description Its name. */
+            /** @description Name of the tile. */
             name: string;
-            /** @description SHA-256 of its resolved definition, in hexadecimal: equal hashes are equal loads. */
+            /** @description SHA-256 of the resolved definition, in hexadecimal: equal hashes are equal loads. */
             sha256: string;
             /**
              * Format: uint32
-             * @description Virtual machines in one tile.
+             * @description Number of virtual machines in one tile.
              */
             vms: number;
             /**
              * Format: uint32
-             * @description Workloads in one tile, several copies counted each.
+             * @description Number of workloads in one tile, each copy counted.
              */
             workloads: number;
             /**
@@ -3700,49 +3747,49 @@ export interface components {
             disk_bytes: number;
             /** @description Infrastructure operations that ran beside the tiles; absent if none did. */
             operations?: components["schemas"]["OperationsFacts"] | null;
-            /** @description The services that its workloads call, by name; empty if they call none. */
+            /** @description Names of the services that the workloads call; empty without calls. */
             endpoints?: string[];
-            /** @description The virtual machines that somebody has, of which the tile is a part; absent of other tiles. */
+            /** @description Existing virtual machines of which the tile is a part; absent for other tiles. */
             estate?: components["schemas"]["EstateFacts"] | null;
         };
-        /** @description A tile that another host drives from then on, or that stood still. */
+        /** @description A tile that another host drives since the event, or that was stopped for a time. */
         TileMove: {
-            /**
-             * Format: uint32
-             * @description Which, from 0.
-             */
-            tile: number;
-            /** @description Who drove it. */
-            from: string;
-            /** @description Who drives it; absent if nobody does. */
-            to?: string | null;
-            /**
-             * Format: uint64
-             * @description Since when it stood still: by the clock of `from`, or the last sign of its life.
-             */
-            stood_ns: number;
-            /**
-             * Format: uint64
-             * @description When it went on, by the clock of `to`; absent if it never did.
-             */
-            goes_on_ns?: number | null;
-            /**
-             * Format: uint64
-             * @description How long it stood still: the switch-over of a move, the outage of a loss. It is as sure as the two
-             *     hosts' clocks are (`clock_uncertainty_ns` of both).
-             */
-            outage_ns?: number | null;
-            /** @description Whether its users began anew, because what they were was lost. */
-            begins_anew: boolean;
-        };
-        /** @description One tile's part of the score. */
-        TileScore: {
             /**
              * Format: uint32
              * @description Tile, from 0.
              */
             tile: number;
-            /** @description Geometric mean of its workloads' normalised metrics; 1 is one tile's worth. */
+            /** @description Host that drove the tile before. */
+            from: string;
+            /** @description Host that drives the tile after; absent if none does. */
+            to?: string | null;
+            /**
+             * Format: uint64
+             * @description Time at which the tile stopped: by the clock of `from`, or the last sign of life.
+             */
+            stood_ns: number;
+            /**
+             * Format: uint64
+             * @description Time at which the tile continued, by the clock of `to`; absent if it never did.
+             */
+            goes_on_ns?: number | null;
+            /**
+             * Format: uint64
+             * @description Duration of the stop: the switch-over of a move, or the outage of a loss. It is as exact as
+             *     the clocks of the two hosts (`clock_uncertainty_ns` of both).
+             */
+            outage_ns?: number | null;
+            /** @description True if the users started anew, because their state was lost. */
+            begins_anew: boolean;
+        };
+        /** @description Score of one tile. */
+        TileScore: {
+            /**
+             * Format: uint32
+             * @description Number of the tile, from 0.
+             */
+            tile: number;
+            /** @description Geometric mean of the normalised metrics of its workloads; 1 is one tile's worth. */
             geometric_mean: components["schemas"]["Figure"];
         };
         /** @description Confidence interval of the most tiles that hold. */
@@ -3769,14 +3816,14 @@ export interface components {
              */
             confidence: number;
         };
-        /** @description The program that measured. */
+        /** @description Program that measured. */
         ToolFacts: {
-            /** @description Its version. */
+            /** @description Version of the program. */
             version: string;
-            /** @description The source commit it was built from; null if unknown. */
+            /** @description Source commit that it was built from; null if unknown. */
             commit: string | null;
         };
-        /** @description Where an item was at some time. */
+        /** @description Position of an item at a time. */
         TrailPoint: {
             /**
              * Format: uint64
@@ -3785,22 +3832,22 @@ export interface components {
             at_ns: number;
             /**
              * Format: double
-             * @description I/Os a second.
+             * @description I/Os per second.
              */
             operations_per_s: number;
             /**
              * Format: double
-             * @description Bytes a second.
+             * @description Throughput, in bytes per second.
              */
             bytes_per_s: number;
             /**
              * Format: uint64
-             * @description Median service time.
+             * @description Median service time, nanoseconds.
              */
             p50_ns: number | null;
             /**
              * Format: uint64
-             * @description 99th percentile.
+             * @description 99th percentile of the service time, nanoseconds.
              */
             p99_ns: number | null;
         };
@@ -3814,84 +3861,84 @@ export interface components {
              * @description Share of the measured time, slice by slice, in which an operation did I/O.
              */
             share_of_time: number;
-            /** @description Response times of the tiles' actions in that time, against the rest of the time. */
+            /** @description Response times of the tiles' actions in that time, compared with the rest of the time. */
             against_rest: components["schemas"]["AgainstOthers"];
         };
-        /** @description What a step, or a limit in it, came to. */
+        /** @description Result of a step, or of a limit in it. */
         Verdict: "passed" | "failed" | "inconclusive" | "interrupted";
         /**
-         * @description What the virtual CPUs of a virtual machine did; of several of the same name, their means,
-         *     and the largest of any of them.
+         * @description Virtual CPUs of a virtual machine. For several of the same name, means, and the largest of any
+         *     of them.
          */
         VmFacts: {
-            /** @description Workload and virtual machine: `shop/shop-db`. */
+            /** @description Names of workload and virtual machine: `shop/shop-db`. */
             name: string;
             /**
              * Format: uint32
-             * @description How many of that name.
+             * @description Number of virtual machines of that name.
              */
             count: number;
             /**
              * Format: double
-             * @description Share of all its virtual CPUs that was used.
+             * @description Used share of all virtual CPUs.
              */
             used: number;
             /**
              * Format: double
-             * @description Largest of a second.
+             * @description Largest value of a second.
              */
             used_max_1s: number;
             /**
              * Format: double
-             * @description Largest of sums over 20 seconds.
+             * @description Largest value over 20 seconds.
              */
             used_max_20s: number;
             /**
              * Format: double
-             * @description Ready time per second of run, in seconds, all its virtual CPUs together.
+             * @description Ready time per second of run, in seconds, all virtual CPUs together.
              */
             ready: number;
             /**
              * Format: double
-             * @description Largest of a second.
+             * @description Largest value of a second.
              */
             ready_max_1s: number;
             /**
              * Format: double
-             * @description Largest of sums over 20 seconds, per second.
+             * @description Largest ready time over 20 seconds, per second.
              */
             ready_max_20s: number;
         };
-        /** @description What a broken action's own dialogue waited for. */
+        /** @description A cause of waiting in the dialogue of the action that broke. */
         Wait: {
-            /** @description What it waited for. */
+            /** @description Cause of the waiting. */
             what: components["schemas"]["Waited"];
             /**
              * Format: double
-             * @description Its share of the action's mean response time, 0 to 1.
+             * @description Share of the action's mean response time, 0 to 1.
              */
             share: number;
         };
-        /** @description What an action can wait for. */
+        /** @description Cause of waiting of an action. */
         Waited: {
             /** @constant */
             on: "reads";
-            /** @description The disk's name in the workload. */
+            /** @description Name of the disk in the workload. */
             disk: string;
         } | {
             /** @constant */
             on: "writes";
-            /** @description The disk's name in the workload. */
+            /** @description Name of the disk in the workload. */
             disk: string;
         } | {
             /** @constant */
             on: "flushes";
-            /** @description The disk's name in the workload. */
+            /** @description Name of the disk in the workload. */
             disk: string;
         } | {
             /** @constant */
             on: "calls";
-            /** @description The endpoint's name in the workload. */
+            /** @description Name of the endpoint in the workload. */
             endpoint: string;
         } | {
             /** @constant */
@@ -3906,31 +3953,31 @@ export interface components {
             /** @constant */
             on: "unexplained";
         };
-        /** @description How a step warmed up. */
+        /** @description Warm-up of a step. */
         WarmUp: {
-            /** @description The rule that decided when it was warm. */
+            /** @description Rule that decided when the step was warm. */
             rule: string;
-            /** @description Whether the rule was met before its cap on time. */
+            /** @description True if the rule was met before its time limit. */
             reached: boolean;
             /**
              * Format: uint64
-             * @description How long it took, in nanoseconds.
+             * @description Duration of the warm-up, in nanoseconds.
              */
             duration_ns: number;
-            /** @description What the rule saw. */
+            /** @description Numbers of the rule, in words. */
             detail: string;
         };
-        /** @description Something a reader should know before trusting the numbers. */
+        /** @description Warning about the trustworthiness of the numbers. */
         Warning: {
             /** @description Stable identifier: `not-steady`. */
             id: string;
-            /** @description What it means, in a sentence. */
+            /** @description Meaning of the warning, in a sentence. */
             text: string;
-            /** @description The measured value with its unit, if there is one. */
+            /** @description Measured value with its unit, if there is one. */
             value: string | null;
-            /** @description The limit it is held against, with its unit, if there is one. */
+            /** @description Limit that the value is compared with, with its unit, if there is one. */
             limit: string | null;
-            /** @description What to try next, if anything helps. */
+            /** @description Advice on what to try next, if there is any. */
             hint: string | null;
         };
         /** @description Different bytes touched, in pages of 4 KiB. */
@@ -3963,28 +4010,28 @@ export interface components {
              */
             sampled_share: number;
         };
-        /** @description What one workload of one tile, or of the infrastructure operations, reached in one step. */
+        /** @description Results of one workload of one tile, or of the infrastructure operations, in one step. */
         WorkloadResult: {
             /**
              * Format: uint32
              * @description Tile, from 0; null for infrastructure operations, which belong to no tile.
              */
             tile: number | null;
-            /** @description The workload's name. */
+            /** @description Name of the workload. */
             workload: string;
             /**
              * Format: uint32
-             * @description Which of several of this workload in the tile, from 0.
+             * @description Number among the copies of this workload in the tile, from 0.
              */
             copy: number;
-            /** @description How much work it did. */
+            /** @description Amount of work. */
             metric: components["schemas"]["MetricResult"];
-            /** @description Its actions, in the workload's order. */
+            /** @description Results of the actions, in the workload's order. */
             actions: components["schemas"]["ActionResult"][];
-            /** @description Its limits, in the workload's order. */
+            /** @description Results of the limits, in the workload's order. */
             limits: components["schemas"]["LimitResult"][];
         };
-        /** @description What a tier does with writes. */
+        /** @description Handling of writes by a tier. */
         WritePolicy: "write-back" | "write-through" | "read-only";
     };
     responses: never;

@@ -4,16 +4,16 @@ use std::path::Path;
 use super::probe::Probe;
 use super::types::{BlockDevice, QueueSettings};
 
-/// The device with this number, and everything it is a part of or consists of.
+/// Device with this number, with the devices that it is a part of or consists of.
 pub(super) fn tree(probe: &Probe, number: &str) -> Vec<BlockDevice> {
     let link = probe.link_name(format!("/sys/dev/block/{number}"));
     link.as_deref().and_then(name_of).map_or_else(Vec::new, |name| tree_of(probe, name))
 }
 
-/// The same for a path such as `/dev/sda1`.
+/// Device with a path such as `/dev/sda1`, with the devices that it is a part of or consists of.
 pub(super) fn tree_of_path(probe: &Probe, source: &str) -> Vec<BlockDevice> {
     let Some(relative) = source.strip_prefix("/dev/") else { return Vec::new() };
-    // A mapper name is a link to the kernel's.
+    // A path below `/dev/mapper` is a symbolic link to the kernel's name of the device.
     let resolved = probe.link_name(source);
     let name = resolved.as_deref().and_then(name_of).unwrap_or(relative).to_owned();
     tree_of(probe, &name)
@@ -49,7 +49,7 @@ fn device(probe: &Probe, name: &str) -> BlockDevice {
     BlockDevice {
         name: name.to_owned(),
         consists_of: probe.names(format!("{base}/slaves")),
-        // The kernel counts in sectors of 512 bytes, whatever the device's own.
+        // sysfs counts sectors of 512 bytes, whatever sector size the device has.
         size_bytes: number("size").map(|sectors| sectors * 512),
         vendor: value("device/vendor").filter(|vendor| !vendor.starts_with("0x")),
         model: value("device/model"),
@@ -87,7 +87,7 @@ fn queue(probe: &Probe, base: &str) -> QueueSettings {
     }
 }
 
-/// `none [mq-deadline] kyber` means `mq-deadline`.
+/// Scheduler in use: `none [mq-deadline] kyber` means `mq-deadline`.
 fn chosen(text: &str) -> String {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map_or(text, |(name, _)| name).to_owned()

@@ -22,8 +22,8 @@ fn distribution(probe: &Probe) -> Option<String> {
     Some(line.trim_matches('"').to_owned())
 }
 
-/// Hints, all that were found: container marker files, the hypervisor bit of the processor,
-/// the maker the firmware names.
+/// Signs of a VM or container: marker files of containers, the hypervisor bit of the processor, and
+/// the maker that the firmware names.
 fn virtualisation(probe: &Probe) -> Option<String> {
     let mut hints = Vec::new();
     if probe.exists("/.dockerenv") {
@@ -102,7 +102,7 @@ pub(super) fn memory(probe: &Probe) -> Memory {
     }
 }
 
-/// The tightest limit on the way from our group to the root (control groups version 2).
+/// Tightest limits between our control group and the root (control groups version 2).
 pub(super) fn cgroup(probe: &Probe) -> Cgroup {
     let list = probe.text("/proc/self/cgroup").unwrap_or_default();
     let Some(path) = list.lines().find_map(|line| line.strip_prefix("0::")) else {
@@ -121,7 +121,8 @@ pub(super) fn cgroup(probe: &Probe) -> Cgroup {
     Cgroup { path: Some(path.to_owned()), cpu_ns_per_s: cpu, memory_bytes: memory }
 }
 
-/// `cpu.max` is a quota and a period, both in microseconds; the quota may be `max`.
+/// Processor time per second, from `cpu.max`: a quota and a period, both in microseconds; the quota
+/// may be `max`.
 fn cpu_ns_per_s(text: &str) -> Option<u64> {
     let (quota, period) = text.split_once(' ')?;
     let (quota, period): (u128, u128) = (quota.parse().ok()?, period.trim().parse().ok()?);
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quota_of_one_and_a_half_processors_is_one_and_a_half_seconds_per_second() {
+    fn cpu_quota_of_1_5_processors_is_1_5_s_per_second() {
         assert_eq!(cpu_ns_per_s("150000 100000"), Some(1_500_000_000));
         assert_eq!(cpu_ns_per_s("max 100000"), None);
         assert_eq!(cpu_ns_per_s("1 0"), None);

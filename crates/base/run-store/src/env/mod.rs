@@ -1,5 +1,5 @@
-//! `env.json`: the machine a run was made on. Everything is read from `/proc`, `/sys` and
-//! `/etc`; what cannot be read is null, never a guess.
+//! `env.json`: the host of a run. Everything is read from `/proc`, `/sys` and `/etc`; a value that
+//! cannot be read is null, never a guess.
 
 mod block;
 mod host;
@@ -20,13 +20,13 @@ use crate::run::ToolFacts;
 /// Name and version of `env.json`.
 pub const SCHEMA: &str = "tilemark.env/1.0";
 
-/// The environment as it is now. `target` is the datastore's path, or the device itself.
+/// Reads the environment as it is now. `target` is the datastore's path, or the device itself.
 pub fn capture(target: &Path, tool: ToolFacts) -> Environment {
     capture_below(Path::new("/"), target, tool)
 }
 
-/// The same with another root for `/proc`, `/sys` and `/etc`, for trees that are not this
-/// machine's. `target` is looked at as it is.
+/// Reads the environment of a host whose `/proc`, `/sys` and `/etc` are below `root`, for tests and
+/// copies of other hosts. `target` is a path of this host.
 pub fn capture_below(root: &Path, target: &Path, tool: ToolFacts) -> Environment {
     let probe = Probe::new(root);
     Environment {

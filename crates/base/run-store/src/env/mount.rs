@@ -25,15 +25,16 @@ pub(super) fn storage(probe: &Probe, target: &Path) -> Storage {
     if devices.is_empty()
         && let Some(file_system) = &file_system
     {
-        // Btrfs and overlays have numbers of their own; the mount names the device.
+        // Btrfs and overlay file systems have device numbers of their own, so the device is taken
+        // from the mount's source.
         devices = block::tree_of_path(probe, &file_system.source);
     }
     Storage { path, file_system, devices }
 }
 
-/// The mount that holds a path (proc(5), `/proc/pid/mountinfo`): of those with the path's
-/// device number the one mounted nearest above it. Btrfs subvolumes have numbers no mount
-/// shows, so without any such the nearest mount stands in.
+/// Mount that holds a path (proc(5), `/proc/pid/mountinfo`): of the mounts with the path's device
+/// number, the nearest above the path. Numbers of Btrfs subvolumes are in no mount, so without such
+/// a mount the nearest one of any number is taken.
 fn find(mounts: &str, number: &str, target: &Path) -> Option<FileSystem> {
     let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
     let is_number = |(major, minor): (u32, u32)| format!("{major}:{minor}") == number;
@@ -64,7 +65,7 @@ mod tests {
 ";
 
     #[test]
-    fn the_mount_nearest_to_the_path_is_found_with_both_kinds_of_options() {
+    fn nearest_mount_is_found_with_both_kinds_of_options() {
         let mount = find(MOUNTS, "8:1", Path::new("/with space/x")).expect("found");
         assert_eq!(mount.mount_point, "/with space");
         let mount = find(MOUNTS, "8:1", Path::new("/other")).expect("found");

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Reads small files below a root.
+/// Reader of small files below a root directory.
 pub(super) struct Probe {
     root: PathBuf,
 }
@@ -16,19 +16,19 @@ impl Probe {
         self.root.join(absolute.strip_prefix("/").unwrap_or(absolute))
     }
 
-    /// The whole file.
+    /// Content of a file; `None` if it cannot be read.
     pub(super) fn text(&self, absolute: impl AsRef<Path>) -> Option<String> {
         fs::read_to_string(self.path(absolute)).ok()
     }
 
-    /// A file of one value.
+    /// Content of a file with one value, trimmed; `None` if it is empty.
     pub(super) fn value(&self, absolute: impl AsRef<Path>) -> Option<String> {
         let text = self.text(absolute)?;
         let value = text.trim();
         (!value.is_empty()).then(|| value.to_owned())
     }
 
-    /// A file of one whole number.
+    /// Number in a file with one whole number.
     pub(super) fn number(&self, absolute: impl AsRef<Path>) -> Option<u64> {
         self.value(absolute)?.parse().ok()
     }
@@ -46,7 +46,7 @@ impl Probe {
         names
     }
 
-    /// The last part of where a link leads, followed to its end.
+    /// Last component of the target of a symbolic link, followed to the end.
     pub(super) fn link_name(&self, absolute: impl AsRef<Path>) -> Option<PathBuf> {
         fs::canonicalize(self.path(absolute)).ok()
     }

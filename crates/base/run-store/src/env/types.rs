@@ -3,39 +3,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::ToolFacts;
 
-/// The machine a run was made on. Null is unknown.
+/// Host of a run. Null means unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// Name and version of this format: `tilemark.env/1.0`.
     pub schema: String,
-    /// The program that measured.
+    /// Version of the program that measured.
     pub tool: ToolFacts,
-    /// Operating system.
+    /// Facts about the operating system.
     pub system: System,
-    /// Processors.
+    /// Facts about the processors.
     pub cpu: Cpu,
-    /// Main memory.
+    /// Facts about the main memory.
     pub memory: Memory,
-    /// Limits of the control group the run was in.
+    /// Limits of the control group of the run.
     pub cgroup: Cgroup,
     /// Load averages over 1, 5 and 15 minutes at the start.
     pub load_average: Option<[f64; 3]>,
-    /// What was measured.
+    /// Storage that was measured.
     pub storage: Storage,
 }
 
-/// Operating system.
+/// Facts about the operating system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct System {
-    /// Kernel release: `6.12.9`.
+    /// Release of the kernel: `6.12.9`.
     pub kernel: Option<String>,
-    /// Kernel build, with compiler and date.
+    /// Build of the kernel, with compiler and date.
     pub kernel_version: Option<String>,
     /// Distribution: `Debian GNU/Linux 13`.
     pub distribution: Option<String>,
-    /// Instruction set: `x86_64`.
+    /// Instruction set of the processors: `x86_64`.
     pub architecture: String,
-    /// Host name.
+    /// Name of the host.
     pub hostname: Option<String>,
     /// Clock source of the kernel: `tsc`.
     pub clock_source: Option<String>,
@@ -44,92 +44,92 @@ pub struct System {
     pub virtualisation: Option<String>,
 }
 
-/// Processors.
+/// Facts about the processors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
-    /// Model name of the first.
+    /// Model name of the first processor.
     pub model: Option<String>,
-    /// Processors the scheduler sees.
+    /// Number of processors of the scheduler.
     pub logical: Option<u32>,
-    /// Cores, hardware threads of one counted once.
+    /// Number of cores; hardware threads of a core count once.
     pub cores: Option<u32>,
-    /// Sockets.
+    /// Number of sockets.
     pub sockets: Option<u32>,
-    /// Frequency governors in use, each once; empty where the kernel does not scale.
+    /// Frequency governors in use, each once; empty where the kernel does not scale frequencies.
     pub governors: Vec<String>,
-    /// Highest frequency of any, in hertz.
+    /// Highest frequency of any processor, in hertz.
     pub frequency_max_hz: Option<u64>,
 }
 
-/// Main memory.
+/// Facts about the main memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
-    /// All of it, in bytes.
+    /// Size of the main memory, in bytes.
     pub total_bytes: Option<u64>,
-    /// What the kernel could give away at the start, in bytes.
+    /// Memory that the kernel could give away at the start, in bytes.
     pub available_bytes: Option<u64>,
     /// Swap space, in bytes.
     pub swap_bytes: Option<u64>,
 }
 
-/// Limits of the control group the run was in; null is no limit, or unknown.
+/// Limits of the control group of the run; null means no limit, or unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cgroup {
-    /// Its path.
+    /// Path of the control group.
     pub path: Option<String>,
-    /// Processor time it may use per second of real time, in nanoseconds.
+    /// Processor time that the group may use per second of real time, in nanoseconds.
     pub cpu_ns_per_s: Option<u64>,
-    /// Memory it may use, in bytes.
+    /// Memory that the group may use, in bytes.
     pub memory_bytes: Option<u64>,
 }
 
-/// What was measured, as the kernel sees it.
+/// Storage that was measured, as the kernel sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Storage {
-    /// The path as given.
+    /// Path as it was given.
     pub path: String,
-    /// The file system that holds it; null for a bare device.
+    /// File system that holds the path; null for a bare device.
     pub file_system: Option<FileSystem>,
-    /// The block devices below it: the file system's own first, then what those consist
-    /// of. Empty for file systems without one (tmpfs, network).
+    /// Block devices below the path: the file system's own first, then the devices that it consists
+    /// of. Empty for file systems without a device (tmpfs, network).
     pub devices: Vec<BlockDevice>,
 }
 
 /// A mounted file system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSystem {
-    /// Type: `ext4`.
+    /// Type of the file system: `ext4`.
     pub kind: String,
-    /// Where it is mounted.
+    /// Mount point of the file system.
     pub mount_point: String,
-    /// What is mounted: `/dev/sda1`.
+    /// Mounted device: `/dev/sda1`.
     pub source: String,
     /// Options of the mount and of the file system, in the kernel's order.
     pub options: String,
 }
 
-/// A block device.
+/// Facts about a block device.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockDevice {
-    /// Kernel name: `nvme0n1`.
+    /// Kernel name of the device: `nvme0n1`.
     pub name: String,
-    /// The device it is a part of, if it is a partition.
+    /// Name of the whole device, if this is a partition.
     pub partition_of: Option<String>,
-    /// The devices it consists of (RAID, LVM, device mapper), by name.
+    /// Names of the devices that it consists of (RAID, LVM, device mapper).
     pub consists_of: Vec<String>,
-    /// Size, in bytes.
+    /// Size of the device, in bytes.
     pub size_bytes: Option<u64>,
-    /// Maker; null where the kernel does not know.
+    /// Maker of the device; null where the kernel does not know.
     pub vendor: Option<String>,
-    /// Model.
+    /// Model of the device.
     pub model: Option<String>,
-    /// Firmware revision.
+    /// Revision of the firmware.
     pub firmware: Option<String>,
     /// Temperature at the start, in thousandths of a degree Celsius.
     pub temperature_millicelsius: Option<i64>,
-    /// Whether it says that it rotates.
+    /// True if the device says that it has rotating disks.
     pub rotational: Option<bool>,
-    /// Its request queue; null for a partition, which has none of its own.
+    /// Settings of the request queue; null for a partition, which has no queue.
     pub queue: Option<QueueSettings>,
 }
 
@@ -138,20 +138,20 @@ pub struct BlockDevice {
 pub struct QueueSettings {
     /// I/O scheduler in use: `none`, `mq-deadline`.
     pub scheduler: Option<String>,
-    /// Requests the queue holds.
+    /// Most requests in the queue.
     pub requests: Option<u64>,
-    /// Largest request the kernel makes, in bytes.
+    /// Largest request of the kernel, in bytes.
     pub request_bytes_max: Option<u64>,
-    /// Read-ahead, in bytes.
+    /// Read-ahead of the device, in bytes.
     pub read_ahead_bytes: Option<u64>,
-    /// Smallest block it addresses, in bytes.
+    /// Smallest block that the device addresses, in bytes.
     pub logical_block_bytes: Option<u64>,
-    /// Smallest block it writes without reading first, in bytes.
+    /// Smallest block that the device writes without reading first, in bytes.
     pub physical_block_bytes: Option<u64>,
-    /// Whether the device holds writes back: `write back` or `write through`.
+    /// Write cache of the device: `write back` or `write through`.
     pub write_cache: Option<String>,
-    /// Latency target of the kernel's writeback throttling, in nanoseconds; 0 is off.
+    /// Latency target of the kernel's writeback throttling, in nanoseconds; 0 means off.
     pub writeback_throttle_ns: Option<u64>,
-    /// Discard granularity, in bytes; 0 is no discard.
+    /// Discard granularity, in bytes; 0 means no discard.
     pub discard_bytes: Option<u64>,
 }

@@ -1,5 +1,5 @@
-//! The series of I/O, of calls and of gauges as RFC 4180 text: CRLF ends, a field is quoted where it
-//! must be. Null is an empty field.
+//! Series of I/O, of calls and of gauges as RFC 4180 text: lines end with CRLF, and fields are
+//! quoted where needed. Null is an empty field.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -29,7 +29,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The series of calls, one row per slice, instance and kind, with a column for each way to fail.
+/// Writes the series of calls, one row per slice, instance and kind, with a column for each class
+/// of errors.
 pub(super) fn write_calls(
     rows: impl Iterator<Item = Result<CallRecord, SeriesError>>,
     to: &mut dyn Write,
@@ -52,7 +53,7 @@ pub(super) fn write_calls(
     Ok(())
 }
 
-/// The series of gauges, one row per slice, gauge and scope.
+/// Writes the series of gauges, one row per slice, gauge and scope.
 pub(super) fn write_gauges(
     rows: impl Iterator<Item = Result<GaugeRecord, SeriesError>>,
     to: &mut dyn Write,
@@ -95,7 +96,7 @@ fn write_slice(
     write!(to, ",{},{}", start.0, width.0)
 }
 
-/// The last columns of a row, and its end.
+/// Writes the last columns of a row, which are latencies, and the end of the row.
 fn write_latencies(histograms: [&Compact; 2], to: &mut dyn Write) -> std::io::Result<()> {
     for histogram in histograms {
         match Summary::of(histogram) {

@@ -3,7 +3,7 @@ use std::io;
 use crate::rundir::RunDirError;
 use crate::series::SeriesError;
 
-/// Why a run cannot be exported.
+/// Error of exporting a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -13,29 +13,29 @@ pub enum ExportError {
     /// The run cannot be read.
     #[error(transparent)]
     Run(#[from] RunDirError),
-    /// Its series cannot be read.
+    /// The series of the run cannot be read.
     #[error(transparent)]
     Series(#[from] SeriesError),
     /// A killed run has no single series file.
     #[error("run {id} was not finished, so it has parts and no series.parquet")]
     NotFinished {
-        /// Which run.
+        /// Identifier of the run.
         id: String,
     },
-    /// There is nothing to write.
+    /// The run has no series of this kind.
     #[error("run {id} has no {what}")]
     NoSeries {
-        /// Which run.
+        /// Identifier of the run.
         id: String,
-        /// What is missing.
+        /// Name of the missing series.
         what: &'static str,
     },
-    /// The name is not that of a format.
+    /// No format has this name.
     #[error("\"{text}\" is not an export format; there are {known}")]
     UnknownFormat {
-        /// What was asked for.
+        /// Name that was given.
         text: String,
-        /// What there is.
+        /// Names of all formats.
         known: String,
     },
 }

@@ -6,18 +6,18 @@ use super::{ExportError, csv, hlog, openmetrics};
 use crate::rundir::{RunDirError, StoredRun, files};
 use crate::series::{Record, Rows};
 
-/// A format a run can be exported to.
+/// Format of an exported run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// `run.json` as it is.
+    /// `run.json` as stored.
     Json,
-    /// `series.parquet` without its histograms, as RFC 4180 text.
+    /// `series.parquet` without the histograms, as RFC 4180 text.
     Csv,
-    /// `calls.parquet` without its histograms, as RFC 4180 text.
+    /// `calls.parquet` without the histograms, as RFC 4180 text.
     CallsCsv,
     /// `gauges.parquet` as RFC 4180 text.
     GaugesCsv,
-    /// `series.parquet` as it is.
+    /// `series.parquet` as stored.
     Parquet,
     /// HdrHistogram log 1.3: one line per slice, VM, direction and kind of latency.
     Hlog,
@@ -26,7 +26,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats.
+    /// All formats, in the order of their names in help.
     pub const ALL: [Self; 7] = [
         Self::Json,
         Self::Csv,
@@ -37,7 +37,7 @@ impl Format {
         Self::OpenMetrics,
     ];
 
-    /// The name on the command line.
+    /// Name of the format on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -81,7 +81,7 @@ pub fn export(run: &StoredRun, format: Format, to: &mut dyn Write) -> Result<(),
     Ok(to.flush()?)
 }
 
-/// The rows, of which there must be one at least.
+/// Checks that there is at least one row.
 fn some<R: Record>(
     run: &StoredRun,
     what: &'static str,

@@ -1,6 +1,6 @@
-//! HdrHistogram log, format 1.3, as its `HistogramLogWriter` writes and its
-//! `HistogramLogReader` reads: one line per slice and tag, histograms in V2 encoding,
-//! compressed (zlib) and in base64. Kinds of I/O and size classes are merged.
+//! HdrHistogram log, format 1.3, as its `HistogramLogWriter` writes and its `HistogramLogReader`
+//! reads it: one line per slice and tag, histograms in V2 encoding, compressed with zlib and in
+//! base64. Kinds of I/O and size classes are merged.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -17,7 +17,7 @@ use crate::hdr_v2;
 use crate::rundir::StoredRun;
 use crate::series::{IoRecord, StepKey};
 
-/// Cookie of a compressed V2 histogram.
+/// Magic number of a compressed V2 histogram.
 const COMPRESSED: u32 = 0x1c84_9314;
 
 pub(super) fn write(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportError> {
@@ -52,7 +52,7 @@ fn header(clock: &Clock, to: &mut dyn Write) -> std::io::Result<()> {
     )
 }
 
-/// Tags look like `tile-2/shop/db:read:service`.
+/// Adds a row to the histograms of its tags, which look like `tile-2/shop/db:read:service`.
 fn add(tags: &mut BTreeMap<String, Histogram>, row: &IoRecord) {
     let vm: String = row
         .vm
@@ -87,7 +87,7 @@ fn flush(
     Ok(())
 }
 
-/// Seconds with milliseconds, as the log's own writer prints them.
+/// Seconds with milliseconds, as HdrHistogram's own log writer prints them.
 fn decimal(time: Nanos) -> String {
     format!("{}.{:03}", time.0 / 1_000_000_000, time.0 / 1_000_000 % 1000)
 }
@@ -103,13 +103,13 @@ fn compressed(histogram: &Compact) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// When slices were, from the start of the run.
+/// Times of slices, from the start of the run.
 struct Clock {
     start: jiff::Timestamp,
     /// Start of each step and repeat, from `run.json`.
     steps: HashMap<(u32, u32), Nanos>,
-    /// End of the last slice: where a step begins that `run.json` does not know, because
-    /// the run was killed in it.
+    /// End of the last slice. A step that a kill interrupted is not in `run.json`, so it begins
+    /// here.
     end: Nanos,
 }
 

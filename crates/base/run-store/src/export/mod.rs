@@ -1,4 +1,4 @@
-//! A stored run in the formats of others. Everything is computed from the run's files.
+//! Exports a stored run to formats of other programs. Everything is computed from the run's files.
 
 mod csv;
 mod error;

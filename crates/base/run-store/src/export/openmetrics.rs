@@ -1,7 +1,7 @@
 //! OpenMetrics 1.0 text: totals of the measured time of every step and VM, and the answer.
 //!
-//! Latency buckets are made from histograms of 0.8 % precision: a latency that shares its
-//! histogram bucket with a boundary counts above the boundary.
+//! Latency buckets are made from histograms of 0.8 % precision: a latency in the same histogram
+//! bucket as a boundary counts above the boundary.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -19,7 +19,7 @@ use crate::rundir::StoredRun;
 use crate::series::{ActionRecord, CallRecord, GaugeRecord, IoRecord, StepKey};
 use crate::slice::tile_label;
 
-/// Upper edges of latency buckets: 1, 2 and 5 in every decade from 10 us to 10 s.
+/// Upper boundaries of latency buckets: 1, 2 and 5 in every decade from 10 us to 10 s.
 const EDGES_NS: [u64; 19] = [
     10_000,
     20_000,
@@ -44,7 +44,7 @@ const EDGES_NS: [u64; 19] = [
 
 #[derive(Default)]
 struct Buckets {
-    /// Latencies up to each edge and above the one before; the last are above all.
+    /// Number of latencies in each bucket. The last bucket has those above all boundaries.
     counts: [u64; EDGES_NS.len() + 1],
     sum_ns: u128,
 }
@@ -137,8 +137,8 @@ pub(super) fn write(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportErr
     Ok(to.write_all(END.as_bytes())?)
 }
 
-/// What the machine, the device and a model did in the measured time of each step: sums are
-/// counters.
+/// Writes the gauges of the host, the devices and models in the measured time of each step; sums
+/// are counters.
 fn write_gauges(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportError> {
     let mut steps: BTreeMap<StepKey, Gauges> = BTreeMap::new();
     for row in run.gauges()? {
@@ -173,7 +173,7 @@ fn write_gauges(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportError> 
     Ok(())
 }
 
-/// Labels of a row of the measured time; nothing of any other.
+/// Labels of a row of the measured time; `None` for rows of other phases.
 fn measured(key: StepKey, own: &[(&str, &dyn Display)]) -> Option<String> {
     let StepKey { step, tiles, repeat, phase } = key;
     let of_step = || labels(&[("step", &step), ("tiles", &tiles), ("repeat", &repeat)]);
@@ -210,7 +210,8 @@ fn add_action(totals: &mut ByLabels, row: &ActionRecord) {
     totals.took(&row.service, &row.response);
 }
 
-/// Calls have no VM and no direction; those that failed have a reason instead of a latency.
+/// Adds a row of calls. Calls have no VM and no direction; failed calls have a reason instead of a
+/// latency.
 fn add_calls((answered, failed): (&mut ByLabels, &mut ByLabels), row: &CallRecord) {
     let own: [(&str, &dyn Display); 4] = [
         ("tile", &tile_label(row.tile)),

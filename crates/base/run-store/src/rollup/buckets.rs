@@ -1,27 +1,27 @@
-//! Rows by bucket of time: added to the last bucket, and merged two buckets into one.
+//! Rows in time buckets: adding to the last bucket, and merging two buckets into one.
 
 use std::cmp::Ordering;
 
 /// A row of one bucket of one span.
 pub(super) trait Bucketed {
-    /// What tells rows of one bucket apart.
+    /// Key of a row within a bucket.
     type Key: Ord;
 
     fn key(&self) -> Self::Key;
 
-    /// Span and bucket.
+    /// Span and bucket of the row.
     fn place(&self) -> (u32, u32);
 
     fn set_bucket(&mut self, bucket: u32);
 
-    /// Adds a row of the same key that comes after this one in time.
+    /// Adds a row of the same key that is later in time.
     fn absorb(&mut self, later: Self);
 
-    /// It is merged with time in which its key has no row.
+    /// Merges the row with time in which the key has no row.
     fn absorb_nothing(&mut self) {}
 }
 
-/// Adds rows of one bucket, the last or a new one. They are ascending by key.
+/// Adds rows, ascending by key, of one bucket: the last bucket or a new one.
 pub(super) fn add<R: Bucketed>(rows: &mut Vec<R>, fresh: Vec<R>) {
     let Some(place) = fresh.first().map(Bucketed::place) else { return };
     let begin = rows.partition_point(|row| row.place() < place);
@@ -53,7 +53,7 @@ pub(super) fn halve<R: Bucketed>(rows: &mut Vec<R>) {
     *rows = merged;
 }
 
-/// Rows of two stretches of time as those of one. A stretch without any row is no time.
+/// Merges the rows of two buckets. An empty bucket counts as no time.
 fn join<R: Bucketed>(earlier: Vec<R>, later: Vec<R>) -> Vec<R> {
     if earlier.is_empty() || later.is_empty() {
         return if earlier.is_empty() { later } else { earlier };

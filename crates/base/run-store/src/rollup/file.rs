@@ -26,14 +26,14 @@ use crate::slice::{Direction, SizeClass};
 
 const VERSION_KEY: &str = "tilemark.rollup";
 const HEAD_KEY: &str = "tilemark.rollup.head";
-/// The version in which tiers had columns of their own, and the machine's gauges none.
+/// Version of files in which tiers had columns of their own, and which had no gauges of the host.
 const WITHOUT_GAUGES: &str = "1";
-/// Rows of one batch in memory at a time, and of a row group.
+/// Rows per batch in memory, and per row group.
 const BATCH_ROWS: usize = 4096;
 const GROUP_ROWS: usize = 65_536;
 
 impl Rollup {
-    /// Writes `rollup.parquet` into a run directory: whole or not at all.
+    /// Writes `rollup.parquet` into a run directory, atomically.
     pub fn write(&self, directory: &Path) -> Result<(), SeriesError> {
         let path = directory.join(files::ROLLUP);
         let mut name = path.clone().into_os_string();
@@ -58,7 +58,7 @@ impl Rollup {
             .map_err(SeriesError::io("writing", &temporary))
     }
 
-    /// Reads `rollup.parquet` of a run directory.
+    /// Reads `rollup.parquet` from a run directory.
     pub fn read(directory: &Path) -> Result<Self, SeriesError> {
         let path = directory.join(files::ROLLUP);
         let content = |reason| SeriesError::Content { path: path.clone(), reason };
@@ -111,7 +111,7 @@ fn properties(head: &str) -> WriterProperties {
             note("tilemark.histogram", "HdrHistogram V2, 2 significant digits, 1 ns to 1 h"),
         ]));
     let histograms = LATENCIES.map(|name| ColumnPath::from(format!("{name}_histogram")));
-    // No two are alike.
+    // Values are all different, so a dictionary would only take room.
     let plain = |properties: parquet::file::properties::WriterPropertiesBuilder, column| {
         properties.set_column_dictionary_enabled(column, false)
     };
@@ -174,7 +174,7 @@ fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<
     typed.ok_or_else(|| format!("column \"{name}\" has the type {}", column.data_type()).into())
 }
 
-/// A column that files of version 1 or of version 2 alone have.
+/// Column that only some versions have.
 fn if_there<'a, T: Array + 'static>(
     batch: &'a RecordBatch,
     name: &str,
@@ -182,7 +182,7 @@ fn if_there<'a, T: Array + 'static>(
     batch.column_by_name(name).map(|_| column(batch, name)).transpose()
 }
 
-/// The counters of tiers in files of version 1: each column is the gauge of its name.
+/// Counters of tiers in files of version 1. Each column has the name of its gauge.
 fn tier_columns(batch: &RecordBatch) -> Result<Vec<(GaugeName, &UInt64Array)>, Malformed> {
     let of_tiers = GaugeName::ALL.iter().filter(|name| name.scope() == ScopeKind::Tier);
     let found = of_tiers.map(|gauge| {
@@ -211,7 +211,7 @@ fn put(rollup: &mut Rollup, batch: &RecordBatch) -> Result<(), Malformed> {
         LATENCIES.iter().map(|name| Latencies::of(batch, name)).collect::<Result<_, _>>()?;
     for row in 0..batch.num_rows() {
         let name = tables.value(row);
-        // A later minor version may have further tables.
+        // A later minor version may have more tables.
         let Some(table) = Table::ALL.into_iter().find(|table| table.name() == name) else {
             continue;
         };
@@ -225,7 +225,7 @@ fn put(rollup: &mut Rollup, batch: &RecordBatch) -> Result<(), Malformed> {
                 let name = GaugeName::ALL.iter().find(|name| name.name() == names.value(row))?;
                 Some(GaugeOf { name: *name, scope: scopes.value(row).to_owned() })
             });
-            // A later version may have further gauges.
+            // A later version may have more gauges.
             if known.is_none() {
                 continue;
             }

@@ -8,12 +8,12 @@ use super::slot::Sums;
 use super::{NARROW_BUCKETS, NARROW_ROWS, WIDE_BUCKETS, WIDE_ROWS};
 use crate::series::StepKey;
 
-/// A run by buckets of time on its axis.
+/// A run in time buckets on its axis.
 ///
-/// Buckets begin as short as a slice and become twice as long whenever there are too many: two
-/// neighbours of one span are merged, and nothing but time resolution is lost. A slice belongs
-/// to the bucket in which it begins. No bucket reaches from one span into another, so a run
-/// with more spans than buckets has one for each.
+/// Buckets begin as long as a slice. When there are too many, neighbours of one span are merged in
+/// pairs, which only loses time resolution. A slice belongs to the bucket in which it begins. No
+/// bucket contains time of two spans, so a run with more spans than buckets has one bucket per
+/// span.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rollup {
     pub(super) spans: Vec<Span>,
@@ -30,12 +30,12 @@ pub struct Rollup {
     pub(super) tier_names: Vec<TierName>,
     pub(super) behind: Vec<BehindRow>,
     pub(super) names: Names,
-    /// Of a part of a run: where it lies on the axis, whose spans are known.
+    /// Window on the run's axis, if this is a part of a run whose spans are known.
     pub(super) window: Option<(Nanos, Nanos)>,
 }
 
 impl Rollup {
-    /// An empty one.
+    /// Makes an empty rollup.
     pub fn new() -> Self {
         Self::default()
     }
@@ -58,7 +58,8 @@ impl Rollup {
         add(&mut self.wide.rows, sums.wide_rows((span, in_wide)));
         add(&mut self.actions, sums.action_rows((span, in_wide)));
         add(&mut self.calls, sums.call_rows((span, in_wide)));
-        // The rate of a slice that was cut short is chance, and so no least and no most.
+        // The rate of a slice that was cut short is mostly noise, so it counts neither as least nor
+        // as most.
         let is_cut_short = self.is_cut_short(width);
         add(&mut self.slices, vec![sums.slice_row((span, in_wide), width)]);
         if !is_cut_short {
@@ -68,7 +69,7 @@ impl Rollup {
         self.fit();
     }
 
-    /// The span that a slice belongs to, and where in it the slice begins.
+    /// Span of a slice, and offset of the slice in it. A new span is added if needed.
     fn advance(&mut self, key: StepKey, start: Nanos, width: Nanos) -> (u32, Nanos) {
         if self.window.is_some() {
             return self.known(key, start);
@@ -96,7 +97,8 @@ impl Rollup {
         (u32::try_from(number).expect("fewer spans than 2^32"), begin.saturating_sub(span.from))
     }
 
-    /// The same where all spans are known; time that is in none of them is in the last one.
+    /// Span of a slice among the known ones, and offset in it. Time outside of all spans counts to
+    /// the last span.
     pub(super) fn known(&self, key: StepKey, start: Nanos) -> (u32, Nanos) {
         let is_own =
             |span: &Span| (span.step, span.repeat, span.phase) == (key.step, key.repeat, key.phase);
@@ -110,7 +112,7 @@ impl Rollup {
         (u32::try_from(number).expect("fewer spans than 2^32"), offset)
     }
 
-    /// Makes buckets longer until there are few enough.
+    /// Merges buckets until they are few enough.
     fn fit(&mut self) {
         while self.is_over(&self.wide, (WIDE_BUCKETS, WIDE_ROWS)) {
             self.halve_wide();
@@ -147,17 +149,17 @@ impl Rollup {
         &self.spans
     }
 
-    /// The end of the axis.
+    /// End of the run's axis.
     pub fn end(&self) -> Nanos {
         self.spans.last().map_or(Nanos::ZERO, |span| span.to)
     }
 
-    /// Workloads, all tiles and copies together, in at most [`super::WIDE_BUCKETS`] buckets.
+    /// I/O by workload, all tiles and copies together, in at most [`super::WIDE_BUCKETS`] buckets.
     pub fn wide(&self) -> &Level {
         &self.wide
     }
 
-    /// Workloads of each tile, in at most [`super::NARROW_BUCKETS`] buckets.
+    /// I/O by workload and tile, in at most [`super::NARROW_BUCKETS`] buckets.
     pub fn narrow(&self) -> &Level {
         &self.narrow
     }
@@ -192,7 +194,7 @@ impl Rollup {
         &self.rates
     }
 
-    /// Whether a slice of this length ended early: it is shorter than half of the first ones. Our
+    /// True if a slice of this length ended early: it is shorter than half of the first ones. Our
     /// choice.
     pub fn is_cut_short(&self, width: Nanos) -> bool {
         let usual = self.slices.first().map(|first| first.time.0 / u64::from(first.slices.max(1)));
@@ -207,7 +209,7 @@ impl Rollup {
         (from, level.width.min(span.to.saturating_sub(from)))
     }
 
-    /// Positions of a workload in the entities of both levels; it is added if it is new.
+    /// Positions of a workload in the entities of both levels; adds a new workload.
     pub(super) fn entity(&mut self, tile: Option<u32>, workload: &str, copy: u32) -> (u32, u32) {
         let Self { names, wide, narrow, .. } = self;
         names.entity(&mut wide.entities, &mut narrow.entities, (tile, workload, copy))
@@ -229,7 +231,7 @@ impl Level {
     }
 }
 
-/// The bucket of an offset in a span; never before the last one, should time go backwards.
+/// Bucket of an offset in a span. If time goes backwards, it is the last bucket.
 fn bucket(offset: Nanos, level: &Level, last: Option<&impl Bucketed>, span: u32) -> u32 {
     let bucket = u32::try_from(offset.0 / level.width.0).unwrap_or(u32::MAX);
     let last = last.map(Bucketed::place).filter(|(of, _)| *of == span);

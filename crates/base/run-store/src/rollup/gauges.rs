@@ -1,4 +1,4 @@
-//! Gauges by bucket of the wide level, and what tiers did, which is gauges too.
+//! Gauges by bucket of the wide level. Counters of tiers are gauges, too.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::gauge::{Folded, Gauge, GaugeName, Readings, ScopeKind};
 use crate::series::GaugeRecord;
 
 impl Rollup {
-    /// Adds what was read beside the slice that was added last, which was so long. Before any
-    /// slice there is nothing to add to.
+    /// Adds readings of the last added slice, which had this width. Readings before the first slice
+    /// are dropped.
     pub fn readings(&mut self, width: Nanos, readings: &Readings) {
         let Some((span, bucket)) = self.slices.last().map(Bucketed::place) else { return };
         let mut rows = BTreeMap::new();
@@ -34,7 +34,7 @@ impl Rollup {
         add(&mut self.behind, rows.into_values().collect());
     }
 
-    /// Adds gauges of a series to a rollup that was written without them.
+    /// Adds gauges of a series to a rollup that was written without gauges.
     pub(super) fn add_stored(&mut self, records: Vec<GaugeRecord>) {
         let mut rows: BTreeMap<((u32, u32), u32), GaugeRow> = BTreeMap::new();
         for GaugeRecord { key, start, width, gauge } in records {
@@ -50,7 +50,7 @@ impl Rollup {
         self.gauges.sort_by_key(|row| (row.place(), row.gauge));
     }
 
-    /// Adds a counter that a file of version 1 has of a tier.
+    /// Adds a tier's counter from a file of version 1.
     pub(super) fn put_counter(
         &mut self,
         place: (u32, u32),
@@ -101,7 +101,7 @@ impl Rollup {
         u32::try_from(found).ok()
     }
 
-    /// Gauges and what they are of, by [`GaugeRow::gauge`].
+    /// Gauges with their scopes, by [`GaugeRow::gauge`].
     pub fn gauge_names(&self) -> &[GaugeOf] {
         &self.gauge_names
     }
@@ -111,7 +111,7 @@ impl Rollup {
         &self.gauges
     }
 
-    /// What each gauge was when it was last read: sums by the second.
+    /// Last value of each gauge; sums as rates per second.
     pub fn levels(&self) -> Vec<Gauge> {
         let mut last: Vec<Option<Folded>> = vec![None; self.gauge_names.len()];
         for row in &self.gauges {
@@ -129,8 +129,8 @@ impl Rollup {
         &self.tier_names
     }
 
-    /// Tiers by bucket of the wide level, ascending by span, bucket and tier: their gauges and
-    /// the latencies behind them put together.
+    /// Tiers by bucket of the wide level, ascending by span, bucket and tier, with their gauges and
+    /// the latencies behind them.
     pub fn tiers(&self) -> Vec<TierRow> {
         let of_tier = |own: &GaugeOf| {
             (own.name.scope() == ScopeKind::Tier).then(|| self.tier_position(&own.scope)).flatten()
@@ -151,7 +151,7 @@ impl Rollup {
     }
 }
 
-/// Of a gauge of whole numbers.
+/// Value of a gauge that is a whole number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is whole")]
 const fn whole(value: f64) -> u64 {
     value as u64

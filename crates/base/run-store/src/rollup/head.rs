@@ -7,7 +7,7 @@ use super::intern::Names;
 use super::rows::{ActionName, CallName, Entity, Level, Span, TierName};
 use crate::run::Phase;
 
-/// What rows refer to by position, as JSON in the file's notes.
+/// Lists that rows refer to by position, stored as JSON in the file's metadata.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Head {
     wide_width_ns: u64,
@@ -16,13 +16,13 @@ pub(super) struct Head {
     wide_entities: Vec<Entity>,
     narrow_entities: Vec<Entity>,
     actions: Vec<ActionName>,
-    /// Files before 2.1 have none.
+    /// Missing in files before 2.1.
     #[serde(default)]
     calls: Vec<CallName>,
     tiers: Vec<TierName>,
 }
 
-/// More buckets than any rollup of ours has: several times [`super::WIDE_BUCKETS`].
+/// Most buckets of a file that are accepted: several times [`super::WIDE_BUCKETS`].
 const BUCKETS_MAX: u128 = 1 << 16;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -63,14 +63,14 @@ impl Head {
         serde_json::to_string(self).expect("names and numbers are JSON")
     }
 
-    /// A rollup without any row.
+    /// Parses the metadata into a rollup without rows.
     pub(super) fn parse(text: &str) -> Result<Rollup, Malformed> {
         let head: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let has_no_width = head.wide_width_ns == 0 || head.narrow_width_ns == 0;
         if has_no_width && !head.spans.is_empty() {
             return Err("its buckets have no width".into());
         }
-        // A view takes memory for each of them.
+        // Views allocate memory for each bucket, so a file must not claim too many.
         for width in [head.wide_width_ns, head.narrow_width_ns] {
             let buckets = |span: &SpanHead| {
                 u128::from(span.to_ns.saturating_sub(span.from_ns).div_ceil(width.max(1)))

@@ -2,20 +2,20 @@ use std::collections::BTreeMap;
 
 use super::rows::{ActionName, CallName, Entity};
 
-/// Positions of names that were seen.
+/// Positions of the names seen so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
     wide: BTreeMap<String, u32>,
-    /// By workload, tile and copy.
+    /// Position by workload, tile and copy.
     narrow: BTreeMap<String, BTreeMap<(Option<u32>, u32), u32>>,
     actions: Pairs,
     calls: Pairs,
 }
 
-/// Positions by workload and what it names.
+/// Positions by workload and name.
 type Pairs = BTreeMap<String, BTreeMap<String, u32>>;
 
-/// They say nothing that the lists of names do not.
+/// Always equal: the lists of names have the same information.
 impl PartialEq for Names {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -23,7 +23,7 @@ impl PartialEq for Names {
 }
 
 impl Names {
-    /// Those of lists that were read.
+    /// Restores the positions from lists that were read.
     pub(super) fn of(
         (wide, narrow): (&[Entity], &[Entity]),
         (actions, calls): (&[ActionName], &[CallName]),
@@ -31,7 +31,7 @@ impl Names {
         let mut names = Self::default();
         let (mut wide_again, mut narrow_again) = Default::default();
         let (mut actions_again, mut calls_again) = Default::default();
-        // Both lists grew in this order, so that they come out as they went in.
+        // Both lists grew in this order, so adding in the same order restores the same positions.
         for own in wide {
             names.wide_only(&mut wide_again, &own.workload);
         }
@@ -90,7 +90,7 @@ impl Names {
     }
 }
 
-/// The position of a pair in a list; it is added if it is new.
+/// Position of a pair in a list; adds a new pair.
 fn position<T>(
     known: &mut Pairs,
     names: &mut Vec<T>,

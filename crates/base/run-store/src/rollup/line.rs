@@ -1,4 +1,4 @@
-//! Rows of every table as lines of one file, and back.
+//! Converts rows of every table to lines of one file, and back.
 
 use stats::Compact;
 use units::Nanos;
@@ -11,7 +11,7 @@ use super::rows::{
 use crate::gauge::Folded;
 use crate::slice::{Direction, SizeClass};
 
-/// What a line is a row of.
+/// Table that a line belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Table {
     Wide,
@@ -75,17 +75,17 @@ pub(super) const REALS: [&str; 8] = [
     "value_max",
 ];
 
-/// Latencies: each has columns for its sum, its saturation and its histogram.
+/// Latencies. Each has columns for its sum, its saturation and its histogram.
 pub(super) const LATENCIES: [&str; 5] =
     ["service", "response", "lateness", "backing_read", "backing_write"];
 
-/// A line of the file; what its table has no use for is absent.
+/// A line of the file. Fields that its table does not use are absent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub table: Table,
     pub span: u32,
     pub bucket: u32,
-    /// Entity, action, kind of call or tier; a gauge is named in each of its rows.
+    /// Entity, action, kind of call or tier. A row of gauges has the name of its gauge instead.
     pub who: Option<u32>,
     pub direction: Option<Direction>,
     pub class: Option<SizeClass>,
@@ -196,7 +196,7 @@ impl Line {
 }
 
 impl Rollup {
-    /// All tables, one after the other.
+    /// Lines of all tables, one table after the other.
     pub(super) fn lines(&self) -> impl Iterator<Item = Line> + '_ {
         let wide = self.wide.rows.iter().map(|row| Line::io(Table::Wide, row));
         wide.chain(self.narrow.rows.iter().map(|row| Line::io(Table::Narrow, row)))
@@ -208,7 +208,7 @@ impl Rollup {
             .chain(self.gauges.iter().map(|row| Line::gauge(row, &self.gauge_names)))
     }
 
-    /// Puts a line into its table, or says what is wrong with it.
+    /// Adds a line to its table; the error describes an invalid line.
     pub(super) fn put(&mut self, mut line: Line) -> Result<(), Malformed> {
         let (span, bucket) = (line.span, line.bucket);
         if span as usize >= self.spans.len() {

@@ -1,11 +1,11 @@
-//! How rows of every table merge.
+//! Merging of rows, for every table.
 
 use super::buckets::Bucketed;
 use super::rows::{ActionRow, CallRow, Group, IoRow, RateRow, SliceRow};
 use super::rows::{BehindRow, GaugeRow};
 use crate::slice::{Direction, SizeClass};
 
-/// The place of a row, which is kept alike in all.
+/// Implements span and bucket of a row, the same way for all tables.
 macro_rules! placed {
     () => {
         fn place(&self) -> (u32, u32) {

@@ -1,6 +1,5 @@
-//! A run at the resolution of looking at it: histograms by bucket of time that stay mergeable,
-//! few enough to hold in memory however long the run was. `docs/formats/rollup.md` lists what
-//! is stored of it.
+//! A run at the resolution of its charts: mergeable histograms in time buckets, few enough to be
+//! kept in memory however long the run was. `docs/formats/rollup.md` lists the stored fields.
 
 mod buckets;
 mod file;
@@ -21,24 +20,23 @@ pub use rows::{
     RateRow, SliceRow, Span, TierName, TierRow,
 };
 
-/// Most buckets over a run in which workloads are told apart, unless the run has more spans.
+/// Most buckets of the wide level, unless the run has more spans.
 pub const WIDE_BUCKETS: usize = 2048;
 
-/// Most buckets over a run in which the workloads of every tile are told apart, unless the run
-/// has more spans.
+/// Most buckets of the narrow level, unless the run has more spans.
 pub const NARROW_BUCKETS: usize = 128;
 
-/// Most rows of the wide level, unless one bucket a span has more: a recorded trace can have
-/// thousands of VMs.
+/// Most rows of the wide level, unless one bucket per span already has more: a recorded trace can
+/// have thousands of VMs.
 pub const WIDE_ROWS: usize = 200_000;
 
-/// Most rows of the narrow level, unless one bucket a span has more: 100 tiles of eight
-/// workloads would fill some hundred megabytes with 128 buckets.
+/// Most rows of the narrow level, unless one bucket per span already has more: 100 tiles of eight
+/// workloads would take some hundred megabytes with 128 buckets.
 pub const NARROW_ROWS: usize = 100_000;
 
-/// Most workloads whose least and largest rates are kept: the first ones.
+/// Most workloads with least and largest rates: the first ones.
 pub const RATE_ENTITIES: u32 = 64;
 
-/// Version of `rollup.parquet`, stored in it under the key `tilemark.rollup`. A minor version
-/// only adds columns and tables. Files of version 1 are read too.
+/// Version of `rollup.parquet`, stored in it under the key `tilemark.rollup`. A minor version only
+/// adds columns and tables. Files of version 1 can be read, too.
 pub const ROLLUP_VERSION: &str = "2.1";

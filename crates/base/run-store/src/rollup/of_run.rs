@@ -11,11 +11,12 @@ use crate::series::{IoRecord, SeriesError, Slices, StepKey, Stretch, count_betwe
 use crate::slice::{Direction, GeneratorRow, SizeClass, Slice, Topology};
 
 impl Rollup {
-    /// Adds a slice: the same that [`crate::series::Writer::append`] stores, in the same order.
-    /// Rows that name what the topology does not have are left out; the writer refuses them.
+    /// Adds a slice, in the same order as [`crate::series::Writer::append`] stores slices. Rows
+    /// that name something that the topology does not have are left out; the writer refuses them.
     pub fn slice(&mut self, key: StepKey, topology: &Topology, slice: &Slice) {
         let mut sums = Sums::default();
-        // Workloads have their numbers from the first slice on, whether they do I/O or not.
+        // All workloads get their numbers at the first slice, even those without I/O, so that
+        // numbers do not depend on timing.
         let instances = topology.instances.iter();
         let entities: Vec<(u32, u32)> =
             instances.map(|own| self.entity(own.tile, &own.workload, own.copy)).collect();
@@ -52,8 +53,8 @@ impl Rollup {
         self.add(key, slice.start, slice.width, sums);
     }
 
-    /// A stored run's: read where it was written, else folded from its series, also from the
-    /// parts that a killed run left. How long what is behind a tier took is in no series.
+    /// Rollup of a stored run: read from its file, else computed from the series, also from the
+    /// parts of a killed run. Latencies behind tiers are in no series.
     pub fn of_run(run: &StoredRun) -> Result<Self, SeriesError> {
         if run.path().join(files::ROLLUP).exists() {
             return Self::read(run.path());
@@ -61,12 +62,12 @@ impl Rollup {
         Self::of_series(run)
     }
 
-    /// Folds a run's series.
+    /// Computes the rollup from a run's series.
     pub fn of_series(run: &StoredRun) -> Result<Self, SeriesError> {
         Self::new().folding(Slices::of(run.path())?)
     }
 
-    /// Slices of a time on the run's axis, as the series place them.
+    /// Stretches of the series that lie between two times of the run's axis.
     pub fn stretches(&self, from: Nanos, to: Nanos) -> Vec<Stretch> {
         let overlapping = self.spans.iter().filter(|span| span.from < to && from < span.to);
         let stretch = |span: &Span| Stretch {
@@ -78,8 +79,9 @@ impl Rollup {
         overlapping.map(stretch).collect()
     }
 
-    /// A time on the axis of this run in finer buckets, from its series: the same spans, and
-    /// rows of that time alone, without the latencies behind tiers. Nothing if the buckets would not be finer, or if it takes more than `rows_max` rows of the series.
+    /// Part of this run between two times in finer buckets, from the series: the same spans, but
+    /// only rows of that time, without latencies behind tiers. `None` if the buckets would not be
+    /// finer, or if more than `rows_max` rows of the series would have to be read.
     pub fn zoomed(
         &self,
         run: &StoredRun,
@@ -130,26 +132,26 @@ impl Rollup {
     }
 }
 
-/// I/O of one sender, direction and class that was observed in one slice.
+/// Observed I/O of one sender, direction and size class in one slice.
 #[derive(Debug, Clone, Copy)]
 pub struct ObservedRow<'a> {
-    /// Who sent it: the VM.
+    /// Name of the sending VM.
     pub name: &'a str,
-    /// Which way.
+    /// Direction of the I/O.
     pub direction: Direction,
-    /// How large.
+    /// Size class of the I/O.
     pub class: SizeClass,
     /// Bytes moved by I/Os that succeeded.
     pub bytes: u64,
     /// I/Os that failed; they are not in the histogram.
     pub errors: u64,
-    /// From issue to end.
+    /// Service times: from submission to completion.
     pub service: &'a Compact,
 }
 
 impl Rollup {
     /// Adds a slice of observed I/O: one step without tiles, all of it measured. Slices come in
-    /// order, also those without any row.
+    /// order, also empty ones.
     pub fn observed<'a>(
         &mut self,
         start: Nanos,

@@ -1,4 +1,4 @@
-//! The sums of one slice, before they are added to buckets.
+//! Sums of one slice, before they are added to buckets.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::RATE_ENTITIES;
 use super::rows::{ActionRow, CallRow, Group, IoRow, RateRow, SliceRow};
 use crate::slice::{Direction, GeneratorRow, SizeClass};
 
-/// What a bucket holds of one kind of I/O.
+/// Counters and histograms of one kind of I/O.
 #[derive(Debug, Clone, Default)]
 struct Cell {
     bytes: u64,
@@ -29,7 +29,7 @@ impl Cell {
 
 /// I/O of one slice, entity, direction and class.
 pub(super) struct Io<'a> {
-    /// In both levels.
+    /// Position of the entity in both levels.
     pub entity: (u32, u32),
     pub direction: Direction,
     pub class: SizeClass,
@@ -41,16 +41,16 @@ pub(super) struct Io<'a> {
 
 type Cells = BTreeMap<(u32, Direction, SizeClass), Cell>;
 
-/// Everything of one slice.
+/// All sums of one slice.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     wide: Cells,
     narrow: Cells,
-    /// Errors, dropped and response times by action.
+    /// Errors, dropped starts and response times by action.
     actions: BTreeMap<u32, (u64, u64, Compact)>,
     /// Bytes, errors and service times by kind of call.
     calls: BTreeMap<u32, (u64, u64, Compact)>,
-    /// I/Os and bytes.
+    /// Number of I/Os, and bytes, by group.
     totals: BTreeMap<Group, (u64, u64)>,
     generator: Option<GeneratorRow>,
 }
@@ -137,7 +137,8 @@ impl Sums {
         }
     }
 
-    /// That of everybody is there even if nobody did anything, so that every slice counts.
+    /// Rates by group. The group of all I/O is always there, so that an idle slice counts with rate
+    /// 0.
     pub(super) fn rate_rows(&self, (span, bucket): (u32, u32), width: Nanos) -> Vec<RateRow> {
         let idle = (!self.totals.contains_key(&Group::All)).then_some((Group::All, (0, 0)));
         let totals = self.totals.iter().map(|(group, sums)| (*group, *sums));

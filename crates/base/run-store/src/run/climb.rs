@@ -116,9 +116,9 @@ pub struct LeftOut {
 /// Step that did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NextStep {
-    /// Count of tiles.
+    /// Number of tiles.
     pub tiles: u32,
-    /// Repeat, from 1.
+    /// Number of the repeat, from 1.
     pub repeat: u32,
 }
 

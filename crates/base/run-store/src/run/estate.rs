@@ -1,4 +1,4 @@
-//! An answer in the words of those who have the virtual machines.
+//! The answer in terms of existing virtual machines.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,23 +7,23 @@ use units::print::{number, percent, whole};
 
 use super::Answer;
 
-/// The virtual machines that somebody has, of which a tile is a part.
+/// Existing virtual machines of which a tile is a part.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EstateFacts {
-    /// How many there are.
+    /// Number of the virtual machines.
     pub vms: u32,
-    /// So many tiles are all of them.
+    /// Number of tiles that equals all of them.
     pub tiles: f64,
-    /// What they hold, in bytes.
+    /// Bytes that they hold.
     pub capacity_bytes: u64,
-    /// The share of them whose load was measured, 0 to 1; of the others it is assumed.
+    /// Share of them with measured load, 0 to 1; the load of the others is assumed.
     pub measured: f64,
 }
 
 impl EstateFacts {
-    /// An answer in its virtual machines, as a sentence; none where nothing was decided.
+    /// Answer in virtual machines of the estate, as a sentence; `None` where nothing was decided.
     pub(super) fn told(&self, answer: &Answer, carries: &str) -> Option<String> {
-        // Room is told by the sentence to plan with.
+        // If there is room to tell about, the sentence to plan with tells it.
         let by = if answer.capacity.is_some() { ", by speed" } else { "" };
         let mut text = format!("Of the estate{by}: {carries} {}", self.carried(answer)?);
         if self.measured < 1.0 {
@@ -45,8 +45,8 @@ impl EstateFacts {
         Some(self.machines(low, high) + &first)
     }
 
-    /// What so many tiles are of it, from `low` to `high` (none: nobody knows how many more):
-    /// `all 143 VMs and 1.3 to 1.5 times their load`, `91 to 104 of 143 VMs`.
+    /// Text for `low` to `high` tiles (`None`: open) in virtual machines of the estate: `all 143
+    /// VMs and 1.3 to 1.5 times their load`, `91 to 104 of 143 VMs`.
     pub fn machines(&self, low: u32, high: Option<u32>) -> String {
         let all = whole(self.vms.into());
         if f64::from(low) >= self.tiles {
@@ -89,12 +89,12 @@ impl EstateFacts {
         }
     }
 
-    /// Whole machines in so many tiles; never more than there are.
+    /// Whole virtual machines in so many tiles; at most all of them.
     pub(super) fn vms_in(&self, tiles: u32) -> u32 {
         self.vms_of(f64::from(tiles) / self.tiles)
     }
 
-    /// Whole machines whose disks so many bytes hold; never more than there are.
+    /// Whole virtual machines whose disks fit into so many bytes; at most all of them.
     pub(super) fn vms_within(&self, bytes: Bytes) -> u32 {
         if bytes.get() >= self.capacity_bytes {
             return self.vms;

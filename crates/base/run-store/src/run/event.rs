@@ -4,57 +4,57 @@ use units::Nanos;
 
 use super::Figure;
 
-/// Something that happened to hosts while a step ran. Times are nanoseconds from the start of the step,
-/// where its rows in the series have 0, by the controller's clock unless they say otherwise.
+/// Event of a host while a step ran. Times are in nanoseconds from the start of the step, as in the
+/// series, by the controller's clock unless noted otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepEvent {
-    /// What.
+    /// Kind of the event.
     pub kind: StepEventKind,
-    /// To which host; absent where tiles were moved to be spread evenly.
+    /// Host of the event; absent where tiles were moved to spread them evenly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// When the plan wanted it, from the beginning of the measured time; absent if nobody planned it.
+    /// Planned time, from the beginning of the measured time; absent for unplanned events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned_ns: Option<u64>,
-    /// When it was begun: the order left, or the last sign of life of a host that was lost arrived.
+    /// Begin of the event: the order was sent, or the last sign of life of a lost host arrived.
     pub began_ns: u64,
-    /// When it was over: the last tile went on, or the host did; absent if it never was.
+    /// End of the event: the last tile, or the host, continued; absent if that never happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ns: Option<u64>,
-    /// When it was noticed that a host was lost.
+    /// Time at which the loss of a host was noticed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noticed_ns: Option<u64>,
-    /// From the last sign of life until that was noticed.
+    /// Time from the last sign of life to the notice of the loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detection_ns: Option<u64>,
-    /// What became of each tile.
+    /// Fate of each tile.
     pub tiles: Vec<TileMove>,
-    /// What the tiles of other hosts felt; absent where there were none.
+    /// Effect on the tiles of other hosts; absent without such tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survivors: Option<Survivors>,
-    /// What a reader should know; absent if there is nothing.
+    /// Note for the reader; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// What happened to a host.
+/// Kind of a host event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepEventKind {
-    /// It was lost as the plan wanted.
+    /// The host was lost, as planned.
     LoseHost,
-    /// It stood still as the plan wanted.
+    /// The host was stopped for a time, as planned.
     StopHost,
-    /// Tiles moved as the plan wanted.
+    /// Tiles moved, as planned.
     Rebalance,
-    /// All its tiles moved as the plan wanted.
+    /// All tiles of the host moved away, as planned.
     Drain,
-    /// It was lost, and nobody had planned it.
+    /// The host was lost without a plan.
     HostLost,
 }
 
 impl StepEventKind {
-    /// As a document writes it.
+    /// Name of the kind in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LoseHost => "lose-host",
@@ -66,49 +66,52 @@ impl StepEventKind {
     }
 }
 
-/// A tile that another host drives from then on, or that stood still.
+/// A tile that another host drives since the event, or that was stopped for a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TileMove {
-    /// Which, from 0.
+    /// Tile, from 0.
     pub tile: u32,
-    /// Who drove it.
+    /// Host that drove the tile before.
     pub from: String,
-    /// Who drives it; absent if nobody does.
+    /// Host that drives the tile after; absent if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// Since when it stood still: by the clock of `from`, or the last sign of its life.
+    /// Time at which the tile stopped: by the clock of `from`, or the last sign of life.
     pub stood_ns: u64,
-    /// When it went on, by the clock of `to`; absent if it never did.
+    /// Time at which the tile continued, by the clock of `to`; absent if it never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goes_on_ns: Option<u64>,
-    /// How long it stood still: the switch-over of a move, the outage of a loss. It is as sure as the two
-    /// hosts' clocks are (`clock_uncertainty_ns` of both).
+    /// Duration of the stop: the switch-over of a move, or the outage of a loss. It is as exact as
+    /// the clocks of the two hosts (`clock_uncertainty_ns` of both).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outage_ns: Option<u64>,
-    /// Whether its users began anew, because what they were was lost.
+    /// True if the users started anew, because their state was lost.
     pub begins_anew: bool,
 }
 
-/// Response times of the tiles that nothing happened to, during an event against before, kind by kind.
+/// Response times of the unaffected tiles during an event, compared with before, kind by kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Survivors {
-    /// The tiles, from 0.
+    /// Unaffected tiles, from 0.
     pub tiles: Vec<u32>,
-    /// Their I/Os and calls in the measured time before, without the times of other events.
+    /// Number of their I/Os and calls in the measured time before, without the times of other
+    /// events.
     pub samples_before: u64,
-    /// The same during it: of every slice that it touched, and of five slices at least.
+    /// Number of their I/Os and calls during the event: in every slice that it touched, and in at
+    /// least five slices.
     pub samples_during: u64,
-    /// Mean response time during it over what the same I/Os and calls would have taken with the means from
-    /// before; 1 is as before.
+    /// Mean response time during the event, divided by the mean of the same mix of I/Os and calls
+    /// before; 1 is unchanged.
     pub times: Figure,
-    /// The lower end of its interval, from slices drawn again; absent with too few.
+    /// Lower end of the interval, by resampling slices; absent with too few slices.
     pub low: Figure,
-    /// The upper end.
+    /// Upper end of the interval, by resampling slices; absent with too few slices.
     pub high: Figure,
 }
 
 impl StepEvent {
-    /// In words: what happened, and below it what became of each tile and what the others felt.
+    /// Text of the event: a line for the event, and lines for each tile and for the effect on
+    /// others.
     pub fn told(&self) -> Vec<String> {
         let host = self.host.as_ref().map_or_else(String::new, |host| format!(" {host}"));
         let mut first = format!("{}{host} after {}", self.kind.name(), Nanos(self.began_ns));
@@ -125,7 +128,7 @@ impl StepEvent {
     }
 }
 
-/// `tile 2: b to a, stood still for 31 ms`.
+/// Text of a tile's move: `tile 2: b to a, stood still for 31 ms`.
 fn moved(own: &TileMove) -> String {
     let TileMove { tile, from, to, outage_ns, begins_anew, .. } = own;
     let tile = tile + 1;
@@ -140,7 +143,7 @@ fn moved(own: &TileMove) -> String {
     }
 }
 
-/// How the response times of the other tiles compare with those before.
+/// Text of the response times of the other tiles, compared with before.
 fn felt(own: &Survivors) -> String {
     let count = own.tiles.len();
     let others =
@@ -161,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_says_what_became_of_each_tile_and_what_the_others_felt() {
+    fn event_tells_fate_of_each_tile_and_effect_on_others() {
         let tile = |tile, to: Option<&str>, begins_anew| TileMove {
             tile,
             from: "b".to_owned(),

@@ -3,30 +3,30 @@ use serde::{Deserialize, Serialize};
 
 use super::Verdict;
 
-/// Something that was expected of a run, and what came of it.
+/// An expectation of a run, and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Expected {
-    /// As the plan has it: `tiles >= 8`.
+    /// Expectation as in the plan: `tiles >= 8`.
     pub text: String,
-    /// `passed`: it was met; `failed`: it was missed; `inconclusive`: the run does not say.
+    /// Result: `passed` if met, `failed` if missed, `inconclusive` if the run does not decide it.
     pub verdict: Verdict,
-    /// What was found, in a sentence.
+    /// Result in a sentence.
     pub reason: String,
     /// Unit of the numbers: `tiles`, `tiles' worth` or `ns`.
     pub unit: String,
-    /// What was found; null if nothing was.
+    /// Measured value; null without one.
     pub found: Option<f64>,
-    /// Lower end of its interval; null if it has none.
+    /// Lower end of the interval; null without one.
     pub low: Option<f64>,
-    /// Upper end of its interval; null if it has none, or is open.
+    /// Upper end of the interval; null without one, or if it is open.
     pub high: Option<f64>,
-    /// Tiles of the step it was held against; null if it was the answer as a whole.
+    /// Tiles of the step that was compared; null if it was the answer as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<u32>,
 }
 
 impl Expected {
-    /// `met`, `missed` or `not decided`.
+    /// Result in words: `met`, `missed` or `not decided`.
     pub const fn outcome(&self) -> &'static str {
         match self.verdict {
             Verdict::Passed => "met",

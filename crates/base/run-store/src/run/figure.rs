@@ -1,18 +1,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A number that may be absent, and then says why. Never NaN, never infinite.
+/// A number, or the reason why there is none. Never NaN, never infinite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
-    /// The number, in the unit the field's name or description gives; null if there is none.
+    /// Number in the unit that the field's name or description gives; null if there is none.
     pub value: Option<f64>,
-    /// Why there is no number; absent if there is one.
+    /// Reason why there is no number; absent if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl Figure {
-    /// A number. One that is not finite becomes an absent figure that says so.
+    /// Makes a figure of a number. A number that is not finite becomes an absent figure with that
+    /// reason.
     pub fn of(value: f64) -> Self {
         if value.is_finite() {
             Self { value: Some(value), reason: None }
@@ -21,7 +22,7 @@ impl Figure {
         }
     }
 
-    /// No number, and why.
+    /// Makes an absent figure with a reason.
     pub fn absent(reason: impl Into<String>) -> Self {
         Self { value: None, reason: Some(reason.into()) }
     }
@@ -42,12 +43,12 @@ pub struct Interval {
     pub high: f64,
     /// Share of such intervals that cover the true value: 0.95 for 95 %.
     pub confidence: f64,
-    /// How it was computed, for example `bootstrap of 60 slices, 2000 resamples, seed 7`.
+    /// Method of computation, for example `bootstrap of 60 slices, 2000 resamples, seed 7`.
     pub method: String,
 }
 
 impl Interval {
-    /// An interval, if both ends are finite.
+    /// Makes an interval, if both ends are finite.
     pub fn new(low: f64, high: f64, confidence: f64, method: impl Into<String>) -> Option<Self> {
         (low.is_finite() && high.is_finite()).then(|| Self {
             low,

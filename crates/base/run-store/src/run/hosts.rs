@@ -6,66 +6,66 @@ use super::{Figure, GeneratorHealth, PooledLimit};
 /// A host that drove a part of the load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadHost {
-    /// Its name in this run.
+    /// Name of the host in this run.
     pub name: String,
-    /// How it was reached, as `--host` has it.
+    /// Address of the host, as given with `--host`.
     pub reached: String,
-    /// The kernel's name of it.
+    /// Name of the host by its kernel.
     pub hostname: String,
-    /// The program there; the same version as here.
+    /// Version of the program on the host, equal to the version here.
     pub version: String,
-    /// How far its monotonic clock was ahead of the controller's when it joined, in nanoseconds; a clock
-    /// counts from its host's start, so the number itself means nothing.
+    /// Lead of the host's monotonic clock over the controller's when it joined, in nanoseconds. A
+    /// clock counts from its host's start, so only changes of this number mean something.
     pub clock_ahead_ns: i64,
-    /// By how much that may be wrong: half of the quickest round trip.
+    /// Uncertainty of the lead, in nanoseconds: half of the quickest round trip.
     pub clock_uncertainty_ns: u64,
-    /// The quickest round trip of a question and its answer.
+    /// Quickest round trip of a question and its answer, in nanoseconds.
     pub round_trip_ns: u64,
-    /// The target as that host sees it, in one line.
+    /// Description of the target as that host sees it, in one line.
     pub target_summary: String,
-    /// Where its disks were.
+    /// Path of the host's disks.
     pub path: String,
 }
 
-/// One host's part of a step.
+/// Part of one host in a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostStep {
-    /// Its name.
+    /// Name of the host.
     pub host: String,
-    /// The tiles that were placed on it when the step began, from 0; `events` of the step say which went
-    /// elsewhere.
+    /// Tiles that were placed on the host when the step began, from 0; `events` of the step has
+    /// later moves.
     pub tiles: Vec<u32>,
-    /// How long after the common moment its load began, by its own clock.
+    /// Delay of the host's load behind the common start, by its own clock, in nanoseconds.
     pub began_late_ns: u64,
-    /// By how much that moment may be wrong there.
+    /// Uncertainty of the common start on that host, in nanoseconds.
     pub clock_uncertainty_ns: u64,
-    /// Slices that were lost on the way and asked for again.
+    /// Number of slices that were lost on the way and fetched again.
     pub slices_fetched: u64,
-    /// The longest time for which its slices were waited for after those of the others.
+    /// Longest wait for a slice of this host after those of the others had arrived, in nanoseconds.
     pub slice_late_max_ns: u64,
     /// Successful I/Os and calls per second.
     pub operations_per_s: f64,
-    /// Bytes per second.
+    /// Throughput, in bytes per second.
     pub bytes_per_s: f64,
-    /// How long its I/Os and calls took against those of the other hosts.
+    /// Times of the host's I/Os and calls, compared with those of the other hosts.
     pub against_others: AgainstOthers,
-    /// Each limit held against the samples of its `tiles` together, wherever they ran.
+    /// Each limit against the samples of the host's `tiles` together, wherever they ran.
     pub limits: Vec<PooledLimit>,
-    /// How its generator fared.
+    /// State of the host's load generator.
     pub generator: GeneratorHealth,
 }
 
-/// The time that what one part did took, against the same of all other parts: kind by kind of the tile, so
-/// that parts with other shares of small and large ones compare. A part is a host, with its I/Os
-/// and calls; or the time in which infrastructure operations ran, with the tiles' actions.
+/// Time per I/O and call of one part, compared with all other parts, kind by kind of the tile, so
+/// that parts with other shares of small and large I/Os compare. A part is a host with its I/Os and
+/// calls, or the time in which infrastructure operations ran with the tiles' actions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgainstOthers {
-    /// What it did of kinds that others did, too.
+    /// Number of the part's samples of kinds that others did, too.
     pub samples: u64,
-    /// Mean time over what the same would have taken with the others' means; 1 is equal.
+    /// Mean time, divided by the mean of the same mix with the others' times; 1 is equal.
     pub times: Figure,
-    /// The lower end of its interval, from blocks of slices; absent with too few.
+    /// Lower end of the interval, from blocks of slices; absent with too few.
     pub low: Figure,
-    /// The upper end.
+    /// Upper end of the interval, from blocks of slices; absent with too few.
     pub high: Figure,
 }

@@ -4,37 +4,37 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use untrusted::Malformed;
 
-/// What somebody called a run and noted of it; it means nothing to what was measured.
+/// Name, tags and note that a user gave a run. They do not affect the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Labels {
-    /// A name beside the id; several runs may have the same.
+    /// Name beside the identifier; several runs may have the same name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Values by key: `branch` is `main`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, String>,
-    /// A sentence for people.
+    /// Note for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl Labels {
-    /// Whether nobody said anything.
+    /// True without name, tags and note.
     pub fn is_empty(&self) -> bool {
         self.name.is_none() && self.tags.is_empty() && self.note.is_none()
     }
 
-    /// Whether it has all of these tags.
+    /// True if all of these tags are present.
     pub fn has(&self, wanted: &[(String, String)]) -> bool {
         wanted.iter().all(|(key, value)| self.tags.get(key) == Some(value))
     }
 }
 
-/// A tag: `KEY=VALUE`.
+/// Parses a tag, `KEY=VALUE`.
 ///
 /// # Errors
 ///
-/// What a tag is, if it is none.
+/// The text is no tag; the error describes the allowed form.
 pub fn tag(text: &str) -> Result<(String, String), Malformed> {
     let is_key = |key: &str| {
         let rest = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);

@@ -9,11 +9,11 @@ use crate::quantile::Summary;
 /// were no samples.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// How many samples there were.
+    /// Number of samples.
     pub samples: u64,
     /// Exact mean, in nanoseconds, rounded down.
     pub mean_ns: Option<u64>,
-    /// Median, in nanoseconds.
+    /// Median of the samples, in nanoseconds.
     pub p50_ns: Option<u64>,
     /// 95th percentile, in nanoseconds.
     pub p95_ns: Option<u64>,
@@ -21,9 +21,9 @@ pub struct Latency {
     pub p99_ns: Option<u64>,
     /// 99.9th percentile, in nanoseconds.
     pub p999_ns: Option<u64>,
-    /// Maximum, in nanoseconds.
+    /// Largest sample, in nanoseconds.
     pub max_ns: Option<u64>,
-    /// Why the numbers are null; absent if they are not.
+    /// Reason why the numbers are null; absent if they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

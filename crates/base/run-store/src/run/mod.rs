@@ -1,4 +1,4 @@
-//! `run.json`: what a run found, in one small, stable, versioned document.
+//! `run.json`: the results of a run, in one small, stable, versioned document.
 
 mod answer;
 mod call;

@@ -1,4 +1,4 @@
-//! How many virtual machines to plan with: speed and room in one sentence.
+//! Number of virtual machines to plan with: speed and room in one sentence.
 
 use units::Bytes;
 use units::print::{count, whole};
@@ -6,9 +6,9 @@ use units::print::{count, whole};
 use super::{Capacity, Edge, EstateFacts, Run, Status};
 
 impl Run {
-    /// One sentence to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles
-    /// at full size have room (64 GiB a tile, 200 GiB may be used), although at least 104 VMs are
-    /// fast enough with smaller disks.` Of speed the lower end of the interval counts. None where
+    /// Sentence to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at
+    /// full size have room (64 GiB a tile, 200 GiB may be used), although at least 104 VMs are fast
+    /// enough with smaller disks.` For speed, the lower end of the interval counts. `None` where
     /// neither is known.
     pub fn plan_text(&self) -> Option<String> {
         let room = self.answer.capacity.map(|room| Room::of(self, room));
@@ -46,7 +46,7 @@ impl Run {
         Some(why + ".")
     }
 
-    /// The fewest tiles that hold by all steps; none where the run decided nothing.
+    /// Fewest tiles that hold by all steps; `None` where the run decided nothing.
     fn lowest_held(&self) -> Option<u32> {
         let answer = &self.answer;
         let is_wrong = answer.is_of_wrong_model(self.target.is_simulated());
@@ -54,7 +54,7 @@ impl Run {
         low.filter(|_| !is_wrong)
     }
 
-    /// What is said of a run whose search did not end.
+    /// Addition for a run whose search did not end.
     fn open(&self) -> &'static str {
         match self.answer.status {
             Status::Complete => "",
@@ -68,7 +68,7 @@ impl Run {
             .map_or_else(|| tiles.saturating_mul(self.tile.vms), |own| own.vms_in(tiles))
     }
 
-    /// `Plan with 24 VMs`, `Plan with 91 of your 143 VMs`.
+    /// Text such as `Plan with 24 VMs`, `Plan with 91 of your 143 VMs`.
     fn plan_with(&self, vms: u32) -> String {
         let many = match self.tile.estate {
             Some(own) if vms == own.vms => format!("all of your {}", count(vms.into(), "VM")),
@@ -80,7 +80,7 @@ impl Run {
         format!("Plan with {many}{model}")
     }
 
-    /// What `--space-max` allowed, if that and not the datastore was what could be used.
+    /// Limit of `--space-max`, if that limited the room, and not the datastore.
     fn space_cap(&self) -> Option<Bytes> {
         let setting = self.plan.iter().find(|value| value.key == "engine.space-max")?;
         let cap: Bytes = serde_json::from_value(setting.value.clone()).ok()?;
@@ -88,17 +88,17 @@ impl Run {
     }
 }
 
-/// `none`, `91`.
+/// Number as text; `none` for 0.
 fn some_or_none(number: u32) -> String {
     if number == 0 { "none".to_owned() } else { whole(number.into()) }
 }
 
-/// The form of a verb for up to one, or for many.
+/// Form of a verb for at most one, or for many.
 fn verb(number: u32, [one, many]: [&str; 2]) -> &str {
     if number <= 1 { one } else { many }
 }
 
-/// What is fast enough.
+/// Virtual machines by speed.
 struct Speed<'a> {
     run: &'a Run,
     low: u32,
@@ -133,8 +133,7 @@ impl Speed<'_> {
         }
     }
 
-    /// The end of the sentence where nothing is known of room for disks of full size but what
-    /// was tried.
+    /// End of the sentence where room for disks of full size is unknown.
     fn alone(&self, cap: Option<Bytes>) -> String {
         let run = self.run;
         if self.has_smaller_disks() {
@@ -171,11 +170,11 @@ impl Speed<'_> {
     }
 }
 
-/// What has room with disks of full size.
+/// Virtual machines by room for disks of full size.
 struct Room {
     vms: u32,
     text: String,
-    /// Bytes that so many virtual machines need.
+    /// Bytes that a number of virtual machines needs.
     each: (u32, Bytes),
     unit: &'static str,
 }
@@ -214,14 +213,15 @@ impl Room {
         }
     }
 
-    /// Bytes of so many virtual machines at full size.
+    /// Bytes that so many virtual machines need at full size.
     fn needed(&self, vms: u32) -> Bytes {
         let (of, bytes) = self.each;
         let all = u128::from(bytes.get()) * u128::from(vms) / u128::from(of.max(1));
         Bytes::new(u64::try_from(all).unwrap_or(u64::MAX))
     }
 
-    /// Why nothing is said about the datastore's own room.
+    /// Text for a run whose room was limited by `--space-max`, so that the datastore's own room is
+    /// unknown.
     fn held_to(&self, cap: Bytes) -> String {
         let (_, each) = self.each;
         format!(
@@ -237,7 +237,7 @@ mod tests {
     use super::super::{ClimbFacts, ModelError, Origin, PlanValue, TilesInterval};
     use super::*;
 
-    /// A finished run of 8 VMs a tile that holds from `low` to `high` tiles.
+    /// A finished run of 8 VMs per tile that holds from `low` to `high` tiles.
     fn run(low: u32, high: Option<u32>) -> Run {
         let golden = include_str!("../../tests/golden/run-1.0.json");
         let mut run = super::super::parse(golden).expect("a run");
@@ -253,7 +253,7 @@ mod tests {
         run
     }
 
-    /// The same with disks of a 512th, and so many bytes for those of full size.
+    /// Scales the run's disks to 1/512, with room of `bytes` for disks of full size.
     fn with_room(mut run: Run, bytes: u64) -> Run {
         let tile_bytes = 64 << 30;
         let tiles = u32::try_from(bytes / tile_bytes).expect("few");

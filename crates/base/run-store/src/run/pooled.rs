@@ -3,19 +3,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{LimitResult, limit_name};
 
-/// A limit over all tiles of a step together.
+/// Limit over all tiles of a step together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PooledLimit {
-    /// The workload whose limit it is.
+    /// Workload that the limit belongs to.
     pub workload: String,
-    /// The tile, from 0, in which the measured value was largest; null without samples.
+    /// Tile, from 0, with the largest measured value; null without samples.
     pub worst_tile: Option<u32>,
-    /// The limit and what was measured over all tiles.
+    /// Limit, and the value measured over all tiles.
     pub result: LimitResult,
 }
 
 impl PooledLimit {
-    /// `shop order p95`.
+    /// Name of the limit, such as `shop order p95`.
     pub fn name(&self) -> String {
         limit_name(&self.workload, self.result.on, &self.result.name, self.result.statistic)
     }

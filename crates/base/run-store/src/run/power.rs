@@ -14,7 +14,7 @@ macro_rules! words {
         }
 
         impl $type {
-            /// Its name in files.
+            /// Name in files.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
@@ -23,13 +23,13 @@ macro_rules! words {
 }
 
 words! {
-    /// Which part of the system under test a meter sees.
+    /// Part of the system under test that a meter measures.
     MeterScope {
-        /// A server.
+        /// A single server.
         Host "host",
-        /// The storage, where it has a supply of its own.
+        /// The storage, if it has a supply of its own.
         Storage "storage",
-        /// Servers and storage together; also a server whose disks are inside it.
+        /// Servers and storage together; also a server with internal disks.
         Rack "rack",
         /// Processors and their memory alone.
         Processor "processor",
@@ -37,139 +37,139 @@ words! {
 }
 
 words! {
-    /// How a meter comes by its numbers.
+    /// Method by which a meter gets its numbers.
     MeterMethod {
-        /// It measures voltage and current.
+        /// The meter measures voltage and current.
         Measured "measured",
-        /// It measures, and tells a mean over a time that it chose.
+        /// The meter measures, and reports a mean over a time of its choice.
         Averaged "averaged",
-        /// It computes them from something else.
+        /// The meter computes the numbers from other data.
         Estimated "estimated",
-        /// There is none: watts follow from a model of what was simulated.
+        /// There is no meter: watts follow from a model of the simulated parts.
         Modelled "modelled",
     }
 }
 
 words! {
-    /// How energy was made of samples.
+    /// Method by which energy was computed from samples.
     EnergyBy {
-        /// The difference of the meter's own counter.
+        /// Difference of the meter's own counter.
         Counter "counter",
-        /// Watts between two samples on a straight line.
+        /// Linear interpolation of watts between two samples.
         Trapezoid "trapezoid",
-        /// Watts of a model, added up over every change.
+        /// Watts of a model, integrated over every change.
         Integral "integral",
     }
 }
 
 words! {
-    /// The three ways in which the field publishes a score.
+    /// Category in which the field publishes a score.
     PowerCategory {
-        /// The score alone.
+        /// Score without power.
         PerformanceOnly "performance-only",
-        /// By the power of the servers.
+        /// Score by the power of the servers.
         Server "server-power",
-        /// By the power of servers and storage.
+        /// Score by the power of servers and storage.
         ServerAndStorage "server-and-storage-power",
     }
 }
 
-/// A meter that was read beside the run.
+/// Meter that was read beside the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeterFacts {
-    /// Its name in this run: the scope of its gauges.
+    /// Name of the meter in this run: the scope of its gauges.
     pub name: String,
-    /// As it was asked for; what is secret is not in it.
+    /// Meter as it was asked for, without secrets.
     pub asked: String,
-    /// Which part of the system it sees.
+    /// Part of the system that the meter measures.
     pub scope: MeterScope,
-    /// The hosts that it is of; empty where there is only one.
+    /// Hosts that the meter measures; empty where there is only one host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of: Vec<String>,
-    /// What it says that it is.
+    /// Model of the meter, as it reports.
     pub model: String,
-    /// How it comes by its numbers.
+    /// Method by which the meter gets its numbers.
     pub method: MeterMethod,
     /// Time between two samples, in nanoseconds.
     pub period_ns: u64,
-    /// The smallest step of its watts; null where nobody knows.
+    /// Smallest step of the watts; null if unknown.
     pub resolution_watts: Option<f64>,
-    /// The smallest step of its counter, in joules; null if it has none.
+    /// Smallest step of the counter, in joules; null without a counter.
     pub counter_step_joules: Option<f64>,
-    /// By which share of the reading it may be wrong, as it or its maker says; null if neither does.
+    /// Uncertainty as a share of the reading, as the meter or its maker says; null if unknown.
     pub uncertainty: Option<f64>,
-    /// Mean watts before the first step, with nothing asked of the storage.
+    /// Mean watts before the first step, without load on the storage.
     pub idle_watts: Figure,
-    /// What a reader should know of it.
+    /// Notes about the meter for the reader.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// Watts of a step's measured time.
+/// Power in the measured time of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepPower {
-    /// Each meter's part.
+    /// Energy by meter.
     pub meters: Vec<MeterEnergy>,
-    /// The step's score by its power.
+    /// Score of the step per kilowatt.
     pub per_kilowatt: Vec<PerKilowatt>,
 }
 
-/// What a meter showed in the measured time of a step.
+/// Energy that a meter measured in the measured time of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeterEnergy {
-    /// Its name.
+    /// Name of the meter.
     pub meter: String,
-    /// Which part of the system it sees.
+    /// Part of the system that the meter measures.
     pub scope: MeterScope,
-    /// Energy of exactly the measured time; absent where the samples do not carry it.
+    /// Energy of exactly the measured time; absent if the samples do not suffice.
     pub joules: Figure,
-    /// The same by the time.
+    /// Mean power of exactly the measured time; absent if the samples do not suffice.
     pub mean_watts: Figure,
-    /// The largest single sample; null without any.
+    /// Largest single sample; null without samples.
     pub most_watts: Option<f64>,
-    /// How energy was made of samples; null if it was not.
+    /// Method by which energy was computed; null without energy.
     pub by: Option<EnergyBy>,
     /// Samples in the measured time.
     pub samples: u64,
-    /// The longest time between two samples, in nanoseconds.
+    /// Longest time between two samples, in nanoseconds.
     pub gap_max_ns: u64,
-    /// What went wrong with it meanwhile, each once.
+    /// Faults of the meter in that time, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
 }
 
-/// A score by its power, in one of the field's categories.
+/// Score per kilowatt, in one of the field's categories.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PerKilowatt {
-    /// Which.
+    /// Category of the score.
     pub category: PowerCategory,
-    /// Mean watts of all that belongs to it, added up; absent where a part was not measured.
+    /// Sum of the mean watts of all parts of the category; absent if a part was not measured.
     pub mean_watts: Figure,
-    /// The score by these watts in kilowatts: tiles' worth of work per kilowatt.
+    /// Score divided by these watts in kilowatts: tiles' worth of work per kilowatt.
     pub score_per_kilowatt: Figure,
 }
 
-/// What the machine was allowed to do about its power, before and after; it was only read.
+/// Power policies of the host before and after the run. They are only read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PowerPolicies {
-    /// Before the first step.
+    /// Policies before the first step.
     pub before: Vec<PowerPolicy>,
-    /// After the last one; empty while it runs.
+    /// Policies after the last step; empty while the run lasts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<PowerPolicy>,
 }
 
-/// One setting of it.
+/// One power policy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct PowerPolicy {
-    /// What is set: `governor`, `turbo`.
+    /// Name of the policy: `governor`, `turbo`.
     pub name: String,
-    /// To what, with how many processors each where they differ.
+    /// Value of the policy. Where processors differ, each value has the number of processors.
     pub value: String,
 }
 
 impl PowerCategory {
-    /// What belongs to it, in words.
+    /// Parts of the category, in words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::PerformanceOnly => "performance only",
@@ -180,7 +180,8 @@ impl PowerCategory {
 }
 
 impl PerKilowatt {
-    /// `412.0 W, 24.31 tiles' worth of work per kilowatt`, or why not.
+    /// Text such as `412.0 W, 24.31 tiles' worth of work per kilowatt`, or the reason why there is
+    /// none.
     pub fn text(&self) -> String {
         let why = |figure: &Figure| figure.reason.clone().unwrap_or_default();
         match (self.mean_watts.value, self.score_per_kilowatt.value) {
@@ -192,7 +193,7 @@ impl PerKilowatt {
         }
     }
 
-    /// The most complete category that has a number.
+    /// Most complete category that has a number.
     pub fn best(all: &[Self]) -> Option<&Self> {
         all.iter().rev().find(|own| own.score_per_kilowatt.value.is_some())
     }

@@ -7,41 +7,40 @@ pub const SCHEMA: &str = "tilemark.run/1.0";
 const NAME: &str = "tilemark.run";
 const MAJOR: u32 = 1;
 
-/// Why a text is not a run this version reads.
+/// Reason why a text is not a run that this version reads.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// It is not JSON, or a field is missing or of the wrong type.
+    /// The text is not JSON, or a field is missing or of the wrong type.
     #[error("reading run.json: {0}")]
     Json(#[from] serde_json::Error),
-    /// It does not say what it is.
+    /// The document does not name its schema.
     #[error("run.json has the schema \"{found}\", which is not a \"tilemark.run/1.x\"")]
     NotARun {
-        /// What it says.
+        /// Schema that the document names.
         found: String,
     },
-    /// A count in it cannot be true.
+    /// A number is too large to be true.
     #[error("run.json says {found} {what} of step {step}, and at most {most} can be")]
     Count {
-        /// Of what.
+        /// Name of the counted things.
         what: &'static str,
         /// The step, from 1.
         step: u32,
-        /// How many it says.
+        /// Number in the document.
         found: u32,
-        /// How many there may be.
+        /// Largest accepted number.
         most: u32,
     },
-    /// It is of another major version.
+    /// The document is of another major version.
     #[error("run.json is of version {found}, and this tool reads 1.x")]
     OtherVersion {
-        /// The version it says.
+        /// Version in the document.
         found: String,
     },
 }
 
-/// Reads a `run.json` of any minor version of the known major one; unknown fields are
-/// ignored.
+/// Parses a `run.json` of any minor version of the known major one; unknown fields are ignored.
 pub fn parse(text: &str) -> Result<Run, ReadError> {
     let value: serde_json::Value = serde_json::from_str(text)?;
     let schema = value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
@@ -59,11 +58,11 @@ pub fn parse(text: &str) -> Result<Run, ReadError> {
     Ok(run)
 }
 
-/// Tiles that a step may have without a result for each.
+/// Most tiles of a step that has no result for each of them.
 const TILES_MAX: u32 = 10_000;
 
-/// Memory is asked for by the tile: a number alone, in a file from elsewhere, must not ask for
-/// more than what the file has results for.
+/// Checks numbers by which memory is allocated: a number alone, in an untrusted file, must not
+/// allocate more than the results in the file justify.
 fn check_counts(run: &Run) -> Result<(), ReadError> {
     for own in &run.steps {
         let (step, results) = (own.step, u32::try_from(own.workloads.len()).unwrap_or(u32::MAX));
@@ -81,7 +80,7 @@ fn check_counts(run: &Run) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// The JSON Schema of `run.json`, as a JSON value.
+/// JSON Schema of `run.json`, as a JSON value.
 pub fn json_schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Run);
     schema.insert("title".to_owned(), SCHEMA.into());

@@ -2,23 +2,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::print::percent;
 
-/// What was at its limit, or came nearest to it.
+/// Resource that was at its limit, or came nearest to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bottleneck {
-    /// What it is; `none-seen` where nothing that can be seen was at its limit.
+    /// Kind of the resource; `none-seen` if no visible resource was at its limit.
     pub kind: Resource,
-    /// Which one: `pool lun1 disks`, `host-3`, `sda`. With `none-seen` what came nearest; empty
-    /// where nothing could be looked at.
+    /// Name of the resource: `pool lun1 disks`, `host-3`, `sda`. With `none-seen`, the one that
+    /// came nearest; empty if none could be observed.
     pub name: String,
-    /// Share of it that was used, 0 to 1; null where it has none.
+    /// Used share of the resource, 0 to 1; null without one.
     pub utilisation: Option<f64>,
-    /// What was seen, in words.
+    /// Finding in words.
     pub text: String,
-    /// Where that was read, and what it was held against.
+    /// Source of the numbers, and the threshold that they were compared with.
     pub source: String,
 }
 
-/// Kinds of what can be at its limit.
+/// Kind of a resource that can be at its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resource {
@@ -34,67 +34,67 @@ pub enum Resource {
     Queue,
     /// Processors of a host.
     HostCpu,
-    /// Virtual processors of one machine.
+    /// Virtual processors of one virtual machine.
     VmCpu,
     /// The device under test.
     Device,
     /// Flushes of the device under test.
     Flush,
-    /// The load generator.
+    /// The load generator itself.
     Generator,
-    /// Room for disks.
+    /// Room for virtual disks.
     Capacity,
-    /// None of what can be seen.
+    /// No visible resource was at its limit.
     NoneSeen,
 }
 
 impl Resource {
-    /// Whether it was found to be something.
+    /// True if a resource was found at its limit.
     pub fn is_seen(self) -> bool {
         self != Self::NoneSeen
     }
 }
 
-/// What a broken action's own dialogue waited for.
+/// A cause of waiting in the dialogue of the action that broke.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wait {
-    /// What it waited for.
+    /// Cause of the waiting.
     pub what: Waited,
-    /// Its share of the action's mean response time, 0 to 1.
+    /// Share of the action's mean response time, 0 to 1.
     pub share: f64,
 }
 
-/// What an action can wait for.
+/// Cause of waiting of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "on")]
 pub enum Waited {
     /// Reads of a disk.
     Reads {
-        /// The disk's name in the workload.
+        /// Name of the disk in the workload.
         disk: String,
     },
     /// Writes of a disk, appends included.
     Writes {
-        /// The disk's name in the workload.
+        /// Name of the disk in the workload.
         disk: String,
     },
     /// Flushes of a disk.
     Flushes {
-        /// The disk's name in the workload.
+        /// Name of the disk in the workload.
         disk: String,
     },
     /// Calls to an endpoint.
     Calls {
-        /// The endpoint's name in the workload.
+        /// Name of the endpoint in the workload.
         endpoint: String,
     },
-    /// A processor: its work, and on a modelled host the wait for one.
+    /// A processor: work on it, and on a modelled host the wait for it.
     Processor,
     /// A pause that is part of the dialogue.
     Pause,
-    /// Its turn: from its intended start to its first step.
+    /// Wait for its turn: from the intended start to the first step.
     Queue,
-    /// What the means of its steps do not explain.
+    /// Time that the means of the steps do not explain.
     Unexplained,
 }
 
@@ -113,11 +113,11 @@ impl std::fmt::Display for Waited {
     }
 }
 
-/// Shares below this are not worth a word.
+/// Least share that is mentioned.
 const TOLD_MIN: f64 = 0.1;
 
-/// `on average 71 % went to reads of disk db, 20 % to a processor`: the largest two of an action's
-/// time; nothing where no share is known.
+/// Text such as `on average 71 % went to reads of disk db, 20 % to a processor`: the largest two
+/// shares of an action's time; `None` if no share is known.
 pub fn told_waits(waits: &[Wait]) -> Option<String> {
     let worth = waits.iter().filter(|wait| wait.share >= TOLD_MIN).take(2);
     let parts: Vec<String> =

@@ -1,5 +1,5 @@
-//! The answer in one sentence, and how far the run got. Both are made of data alone: the run that
-//! is stored has them for readers without this program, and nothing reads them back.
+//! The answer in one sentence, and the progress of the run. Both are made from data alone. They are
+//! stored for readers without this program; this program does not read them.
 
 use units::print::count;
 use units::{Bytes, Nanos};
@@ -12,7 +12,7 @@ use super::{
 impl Run {
     /// Answer in one sentence that a person can quote, with the score.
     ///
-    /// Runs of earlier versions have no data to make it of; theirs is quoted as it was stored.
+    /// Runs of earlier versions do not have the data; for these, the stored sentence is returned.
     pub fn sentence(&self) -> String {
         self.sentence_with(self.answer.score.value)
     }
@@ -41,7 +41,7 @@ impl Run {
         ))
     }
 
-    /// How far the run got: `5 runs of 3 tile counts, 2 passed; interrupted`.
+    /// Progress of the run: `5 runs of 3 tile counts, 2 passed; interrupted`.
     pub fn progress(&self) -> String {
         let Some(climb) = &self.answer.climb else { return self.answer.progress.clone() };
         let runs = count(self.steps.len() as u64, "run");
@@ -72,8 +72,8 @@ impl Run {
 }
 
 impl ClimbFacts {
-    /// `the time of 2m ended before run 2 of 2 tiles: 3 of 6 steps were run`; none if time did not
-    /// end an open search.
+    /// Text such as `the time of 2m ended before run 2 of 2 tiles: 3 of 6 steps were run`; `None`
+    /// if time did not end an open search.
     pub fn out_of_time_text(&self) -> Option<String> {
         let OutOfTime { time_ns, left_out } = self.out_of_time.as_ref()?;
         let what = match left_out {
@@ -220,8 +220,8 @@ impl Sentence<'_> {
         format!("{subject} holds {interval}{tail}{}{}", self.out_of_time(), self.hysteresis())
     }
 
-    /// `27 tiles (216 VMs)`, `26 to 29 tiles (95 %), 27 most likely`, `at least ...`. An interval
-    /// names no VMs: those to plan with are `Run::plan_text`'s.
+    /// Text such as `27 tiles (216 VMs)`, `26 to 29 tiles (95 %), 27 most likely`, `at least ...`.
+    /// An interval has no number of VMs: the VMs to plan with are in `Run::plan_text`.
     fn interval(&self, held: u32) -> String {
         let tiles = self.tiles(held);
         let interval = match &self.climb.model_error {
@@ -257,7 +257,7 @@ impl Sentence<'_> {
         self.climb.out_of_time_text().map_or_else(String::new, |text| format!("; {text}"))
     }
 
-    /// Why no more tiles were tried than held.
+    /// Reason why no more tiles than the held ones were tried.
     fn cap(&self) -> String {
         let run = self.run;
         match (&self.climb.ended, run.answer.edge, self.climb.users_max) {
@@ -279,7 +279,7 @@ impl Sentence<'_> {
         let fits = self.run.answer.tiles_max.unwrap_or(0);
         let next = fits.saturating_add(1);
         let what = if target.is_simulated() && load * u64::from(next) <= capacity {
-            // All pools together would hold the tile, but not the one in which it would lie.
+            // All pools together have room for the tile, but its own pool does not.
             format!("the array has no room for tile {next}")
         } else {
             format!("{capacity} hold {fits} of {load} each")
@@ -287,13 +287,13 @@ impl Sentence<'_> {
         format!("; capacity, not speed, was the limit: {what}")
     }
 
-    /// `6 tiles (48 VMs)`.
+    /// Text such as `6 tiles (48 VMs)`.
     fn tiles(&self, tiles: u32) -> String {
         let vms = tiles.saturating_mul(self.run.tile.vms);
         format!("{} ({})", count(tiles.into(), "tile"), count(vms.into(), "VM"))
     }
 
-    /// Why the step with this many tiles did not pass.
+    /// Reason why the step with this number of tiles did not pass.
     fn reason(&self, tiles: u32) -> String {
         let steps = self.run.steps.iter().filter(|step| step.tiles == tiles);
         let with = |verdict| steps.clone().find(|step| step.verdict == verdict);

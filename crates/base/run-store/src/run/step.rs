@@ -14,112 +14,112 @@ use units::Nanos;
 /// One repeat of one step of the ladder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// Step of the ladder, from 1, in the order the ladder visited tile counts; with
-    /// `repeat` the key into the series.
+    /// Step of the ladder, from 1, in the order in which the ladder visited tile counts. Together
+    /// with `repeat`, it is the key into the series.
     pub step: u32,
     /// Repeat of the step, from 1.
     pub repeat: u32,
-    /// Place among everything that was run, from 1.
+    /// Position among all steps that ran, from 1.
     pub order: u32,
     /// Tiles that ran at the same time.
     pub tiles: u32,
     /// Virtual machines in those tiles.
     pub vms: u32,
-    /// When its load started (RFC 3339, UTC): time 0 of its rows in the series.
+    /// Start of the step's load (RFC 3339, UTC): time 0 of its rows in the series.
     #[schemars(with = "String")]
     pub started: Timestamp,
-    /// Whether every limit held.
+    /// Verdict over all limits.
     pub verdict: Verdict,
-    /// Why, in a sentence.
+    /// Reason of the verdict, in a sentence.
     pub reason: String,
-    /// Why, for programs; absent in runs of earlier versions.
+    /// Reason of the verdict, for programs; absent in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// Whose work was in the way, whatever the verdict.
+    /// Work of others that disturbed the step, whatever the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbances: Vec<Disturbance>,
-    /// What was at its limit; absent in runs of earlier versions.
+    /// Resource at its limit; absent in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<Bottleneck>,
-    /// What the action whose limit broke waited for, largest share first; empty if none broke.
+    /// Causes of waiting of the action whose limit broke, largest share first; empty if none broke.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
-    /// What gauges of the machine, of devices, of a model and of meters came to over the measured
-    /// time; empty where nobody looked. Runs of earlier versions have those of the machine alone.
+    /// Gauges of the host, of devices, of a model and of meters over the measured time; empty if
+    /// none were read. Runs of earlier versions have only those of the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gauges: Vec<Gauge>,
-    /// How it warmed up.
+    /// Warm-up of the step.
     pub warm_up: WarmUp,
-    /// Whether the measured time was steady; absent in runs of earlier versions.
+    /// Steadiness of the measured time; absent in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<Steady>,
     /// Measured time, in nanoseconds.
     pub measured_ns: u64,
-    /// What each workload reached.
+    /// Results of each workload.
     pub workloads: Vec<WorkloadResult>,
-    /// Each limit held against the samples of all tiles together, which is what decides the
-    /// step; the limits of `workloads` are those of one tile alone.
+    /// Each limit against the samples of all tiles together, which decides the step. The limits in
+    /// `workloads` are those of one tile alone.
     #[serde(default)]
     pub limits: Vec<PooledLimit>,
-    /// Each action over all tiles together; those of `workloads` are one tile's alone.
+    /// Each action over all tiles together. The actions in `workloads` are those of one tile alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<PooledAction>,
-    /// All I/O of the measured time by direction.
+    /// I/O of the measured time by direction.
     pub io: Vec<IoTotal>,
-    /// All calls of the measured time by workload and kind; absent without any.
+    /// Calls of the measured time by workload and kind; absent without calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallTotal>,
     /// Work of the measured time per second.
     pub throughput: Throughput,
-    /// The step's score; null if none could be computed.
+    /// Score of the step; null if none could be computed.
     pub score: Option<Score>,
     /// Watts of the measured time; absent without a meter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<StepPower>,
-    /// How the load generator fared; a saturated one makes the step inconclusive.
+    /// State of the load generator; a saturated generator makes the step inconclusive.
     pub generator: GeneratorHealth,
-    /// What each host's part came to, where several drove it.
+    /// Part of each host, if several drove the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostStep>,
-    /// What infrastructure operations cost the tiles, where any ran.
+    /// Effect of infrastructure operations on the tiles, if any ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_operations: Option<UnderOperations>,
-    /// What happened to hosts, in the order in which it was begun; absent if nothing did.
+    /// Events of hosts, in the order of their begin; absent without events.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<StepEvent>,
     /// Checks of the measurement against itself.
     pub checks: Vec<Check>,
-    /// What a reader should know before trusting this step.
+    /// Warnings about the trustworthiness of this step.
     pub warnings: Vec<Warning>,
-    /// What the modelled parts did; absent on real storage, or the host alone.
+    /// State of the modelled parts; on real storage absent, or only the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFacts>,
-    /// What was played of recorded loads, and how punctually; absent without any.
+    /// Replay of recorded loads, with its punctuality; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayFacts>,
 }
 
-/// An action over all tiles of a step together: percentiles do not average, so they are
-/// taken from the samples of all tiles.
+/// An action over all tiles of a step together. Percentiles cannot be averaged, so they are taken
+/// from the samples of all tiles.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PooledAction {
-    /// The workload whose action it is.
+    /// Workload that the action belongs to.
     pub workload: String,
-    /// What was measured over all tiles.
+    /// Results over all tiles.
     pub result: ActionResult,
 }
 
-/// Part of a step that a slice of time belongs to.
+/// Phase of a step.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Before the numbers count.
+    /// Before the measured time.
     WarmUp,
-    /// The numbers count.
+    /// The measured time.
     Measured,
-    /// After the numbers counted, while load ends.
+    /// After the measured time, while the load ends.
     RampDown,
 }
 
@@ -137,48 +137,48 @@ impl Phase {
     }
 }
 
-/// How a step warmed up.
+/// Warm-up of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUp {
-    /// The rule that decided when it was warm.
+    /// Rule that decided when the step was warm.
     pub rule: String,
-    /// Whether the rule was met before its cap on time.
+    /// True if the rule was met before its time limit.
     pub reached: bool,
-    /// How long it took, in nanoseconds.
+    /// Duration of the warm-up, in nanoseconds.
     pub duration_ns: u64,
-    /// What the rule saw.
+    /// Numbers of the rule, in words.
     pub detail: String,
 }
 
-/// Whether the measured time was steady.
+/// Steadiness of the measured time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Steady {
-    /// The rule it was held against.
+    /// Rule for steadiness.
     pub rule: String,
-    /// Whether it was met; null if there was too little to hold against it.
+    /// True if the rule was met; null if there was too little data.
     pub reached: Option<bool>,
-    /// What the rule saw.
+    /// Numbers of the rule, in words.
     pub detail: String,
 }
 
 /// All I/O of one direction in the measured time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoTotal {
-    /// Which way.
+    /// Direction of the I/O.
     pub direction: Direction,
-    /// I/Os that succeeded.
+    /// Number of successful I/Os.
     pub count: u64,
     /// I/Os that failed; they are not in the latencies.
     pub errors: u64,
-    /// Bytes moved by those that succeeded.
+    /// Bytes moved by successful I/Os.
     pub bytes: u64,
     /// Successful I/Os per second.
     pub operations_per_s: f64,
-    /// Bytes per second.
+    /// Throughput, in bytes per second.
     pub bytes_per_s: f64,
-    /// Submitted to done.
+    /// Service time: from submission to completion.
     pub service: Latency,
-    /// Intended start to done.
+    /// Response time: from the intended start to completion.
     pub response: Latency,
 }
 
@@ -199,30 +199,30 @@ pub struct Throughput {
 pub struct UnderOperations {
     /// Share of the measured time, slice by slice, in which an operation did I/O.
     pub share_of_time: f64,
-    /// Response times of the tiles' actions in that time, against the rest of the time.
+    /// Response times of the tiles' actions in that time, compared with the rest of the time.
     pub against_rest: AgainstOthers,
 }
 
-/// A step's score: tiles' worth of work.
+/// Score of a step: tiles' worth of work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
-    /// How the parts make the total, in a sentence.
+    /// Definition of the total, in a sentence.
     pub definition: String,
-    /// Each tile's part.
+    /// Score of each tile.
     pub tiles: Vec<TileScore>,
     /// Sum of the tiles' geometric means.
     pub applications: Figure,
-    /// Geometric mean of what each infrastructure operation was done, against its reference; absent
-    /// where none ran.
+    /// Geometric mean of the work of each infrastructure operation, divided by its reference;
+    /// absent where none ran.
     pub infrastructure: Figure,
-    /// The score: 0.8 x `applications` + 0.2 x `infrastructure`; absent without the second.
+    /// The score: 0.8 x `applications` + 0.2 x `infrastructure`; absent without the latter.
     pub total: Figure,
-    /// The interval of `total`, or of `applications` where there is no total; null if it has none.
+    /// Interval of `total`, or of `applications` where there is no total; null without one.
     pub interval: Option<Interval>,
 }
 
 impl Score {
-    /// What the step is worth: the total, or the applications' part where no operations ran.
+    /// Value of the step: the total, or `applications` where no operations ran.
     pub const fn value(&self) -> Option<f64> {
         match self.total.value {
             Some(total) => Some(total),
@@ -231,16 +231,16 @@ impl Score {
     }
 }
 
-/// One tile's part of the score.
+/// Score of one tile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TileScore {
-    /// Tile, from 0.
+    /// Number of the tile, from 0.
     pub tile: u32,
-    /// Geometric mean of its workloads' normalised metrics; 1 is one tile's worth.
+    /// Geometric mean of the normalised metrics of its workloads; 1 is one tile's worth.
     pub geometric_mean: Figure,
 }
 
-/// What the identifier of a warning of a failed check begins with; the check's own follows.
+/// Prefix of the identifier of a failed check's warning; the identifier of the check follows.
 pub const CHECK_WARNING: &str = "check-";
 
 /// A check of the measurement against itself.
@@ -248,28 +248,28 @@ pub const CHECK_WARNING: &str = "check-";
 pub struct Check {
     /// Stable identifier: `littles-law`, `submitted-is-completed`.
     pub id: String,
-    /// What should have been found, in `unit`.
+    /// Expected value, in `unit`.
     pub expected: Figure,
-    /// What was found, in `unit`.
+    /// Measured value, in `unit`.
     pub found: Figure,
     /// Unit of both: `I/Os`.
     pub unit: String,
     /// Largest difference that passes, as a share of `expected`; 0 for exact checks.
     pub tolerance: f64,
-    /// Whether it passed.
+    /// True if the check passed.
     pub passed: bool,
 }
 
-/// Work of others that was in the way of a measurement.
+/// Work of others that disturbed a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disturbance {
-    /// What showed it.
+    /// Gauge that showed the disturbance.
     pub gauge: GaugeName,
-    /// Who did most of it: the name of a process, or a word.
+    /// Source of most of it: the name of a process, or a word.
     pub by: String,
-    /// How much it was: a share between 0 and 1, or a number of events.
+    /// Amount of the disturbance: a share between 0 and 1, or a number of events.
     pub value: f64,
-    /// How much is allowed.
+    /// Largest amount that is allowed.
     pub limit: f64,
 }
 
@@ -314,11 +314,11 @@ impl std::fmt::Display for Disturbance {
     }
 }
 
-/// Why a step's verdict is what it is.
+/// Reason of a step's verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Every limit held.
+    /// All limits held.
     LimitsHeld,
     /// A limit was broken.
     LimitBroken,
@@ -330,20 +330,20 @@ pub enum Cause {
     CallsFailed,
     /// The samples do not decide.
     Undecided,
-    /// Rates or service times still drifted.
+    /// Rates or service times still drifted in the measured time.
     NotSteady,
     /// The load generator was the limit, or did not run.
     Generator,
-    /// Somebody else's work was in the way.
+    /// Work of others disturbed the measurement.
     Disturbed,
     /// The step's own figures contradict each other.
     Inconsistent,
-    /// It was ended early.
+    /// The step was ended early.
     Unfinished,
 }
 
 impl Step {
-    /// Its gauges, whatever its length: sums by the second.
+    /// Gauges of the step, independent of its length: sums as rates per second.
     pub fn levels(&self) -> impl Iterator<Item = Gauge> {
         let level = |own: &Gauge| own.name.level(own.value, Nanos(self.measured_ns));
         self.gauges.iter().map(move |own| Gauge { value: level(own), ..own.clone() })

@@ -2,84 +2,84 @@ use crate::gauge::{BehindTier, Folded, Gauge, GaugeName, Merging, Readings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a tier did. Requests and bytes of the measured time.
+/// State of a tier: requests and bytes of the measured time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TierFacts {
-    /// Its name.
+    /// Name of the tier.
     pub name: String,
-    /// Room for data.
+    /// Room for data, in bytes.
     pub capacity_bytes: u64,
-    /// What it did, and what it held at the end.
+    /// Counters of the measured time, and levels at its end.
     #[serde(flatten)]
     pub counts: TierCounts,
-    /// How long the storage behind it took to answer what the tier sent there; only in the
-    /// rollup, and empty where it is not known.
+    /// Service times of the storage behind the tier, for the I/O that the tier sent there. Only in
+    /// the rollup; empty if unknown.
     #[serde(skip)]
     pub behind: BehindTier,
     /// Share of all requests that the tier alone answered, 0 to 1; null without requests.
     pub acceleration_rate: Option<f64>,
 }
 
-/// Counters of a tier over some time, and what it held at the end of it.
+/// Counters of a tier over some time, and levels at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TierCounts {
     /// Bytes of resident pages at the end.
     pub resident_bytes: u64,
-    /// Bytes that only the tier had at the end.
+    /// Bytes at the end that only the tier had.
     pub dirty_bytes: u64,
-    /// Largest backlog seen at the end of a second.
+    /// Largest `dirty_bytes` at the end of a second.
     pub dirty_bytes_max: u64,
-    /// Read requests.
+    /// Number of read requests.
     pub reads: u64,
-    /// Of those, all of whose pages were resident.
+    /// Read requests whose pages were all resident.
     pub read_hits: u64,
-    /// Bytes read.
+    /// Bytes of read requests.
     pub read_bytes: u64,
-    /// Of those, from resident pages.
+    /// Bytes read from resident pages.
     pub read_hit_bytes: u64,
-    /// Write requests.
+    /// Number of write requests.
     pub writes: u64,
-    /// Of those, all of whose pages were resident.
+    /// Write requests whose pages were all resident.
     pub write_hits: u64,
-    /// Bytes written.
+    /// Bytes of write requests.
     pub write_bytes: u64,
-    /// Of those, to resident pages.
+    /// Bytes written to resident pages.
     pub write_hit_bytes: u64,
     /// Writes that the tier alone answered.
     pub writes_absorbed: u64,
     /// Read hits served by another host's tier.
     pub remote_hits: u64,
-    /// Read hits that memory above the pages served; only of a served tier.
+    /// Read hits in the memory above the pages; only for a served tier.
     #[serde(default)]
     pub memory_hits: u64,
-    /// Bytes of blocks in that memory at the end.
+    /// Bytes of blocks in that memory at the end, uncompressed.
     #[serde(default)]
     pub memory_held_bytes: u64,
-    /// Bytes that these took there.
+    /// Memory that these blocks took, in bytes.
     #[serde(default)]
     pub memory_taken_bytes: u64,
-    /// Population by reads: bytes of pages that came in from the storage.
+    /// Bytes of pages that reads brought in from the storage.
     pub filled_bytes: u64,
-    /// Population by writes: bytes of pages that a write brought in whole.
+    /// Bytes of pages that writes brought in whole.
     pub placed_bytes: u64,
-    /// Bytes of pages that left to make room.
+    /// Bytes of pages that were evicted.
     pub evicted_bytes: u64,
-    /// Bytes that reached the storage late.
+    /// Bytes that were destaged to the storage.
     pub destaged_bytes: u64,
     /// All bytes written to the tier.
     pub tier_written_bytes: u64,
 }
 
-/// Which gauge each counter is; what is left out of it, [`TierCounts::dirty_bytes_max`], is the
-/// most that the gauge of `dirty_bytes` was.
+/// Pairs each counter with its gauge. [`TierCounts::dirty_bytes_max`] has none: it is the maximum
+/// of the gauge of `dirty_bytes`.
 macro_rules! gauges {
     ($($counter:ident $gauge:ident;)+) => {
-        /// The counters and the names of their gauges.
+        /// Counters with the names of their gauges.
         fn values(&self) -> impl Iterator<Item = (GaugeName, u64)> {
             [$((GaugeName::$gauge, self.$counter)),+].into_iter()
         }
 
-        /// The counter that a gauge is.
+        /// Counter of a gauge; `None` for other gauges.
         const fn counter(&mut self, gauge: GaugeName) -> Option<&mut u64> {
             match gauge {
                 $(GaugeName::$gauge => Some(&mut self.$counter),)+
@@ -113,7 +113,7 @@ impl TierCounts {
         dirty_bytes TierDirty;
     }
 
-    /// Puts what a gauge came to into its counter; other gauges are left alone.
+    /// Stores the value of a gauge in its counter; other gauges are ignored.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -128,8 +128,8 @@ impl TierCounts {
         }
     }
 
-    /// Both one after the other: what happened is added up, what is held is that of the later,
-    /// and of the largest backlog the larger.
+    /// Merges two consecutive times: counters are added, levels are those of the later, and of the
+    /// maxima the larger is taken.
     #[must_use]
     pub fn and_then(self, later: Self) -> Self {
         let mut both = later;
@@ -144,7 +144,7 @@ impl TierCounts {
 }
 
 impl Readings {
-    /// What tiers did in a slice, and hold at its end.
+    /// Makes gauges of the tiers' counters in a slice, and of their levels at its end.
     #[expect(clippy::cast_precision_loss, reason = "bytes of a slice are far below 2^53")]
     pub fn of_tiers(tiers: Vec<TierFacts>) -> Self {
         let mut all = Self::default();
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_counter_is_the_gauge_of_its_name_and_comes_back_from_it() {
+    fn every_counter_converts_to_its_gauge_and_back() {
         let document = serde_json::to_value(TierCounts::default()).expect("it is plain");
         let document = document.as_object().expect("it is an object");
         let names = document.keys().filter(|name| *name != "dirty_bytes_max");

@@ -1,22 +1,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a step, or a limit in it, came to.
+/// Result of a step, or of a limit in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Every limit held.
+    /// All limits held.
     Passed,
-    /// A limit broke.
+    /// At least one limit broke.
     Failed,
-    /// The measurement does not support either.
+    /// The measurement supports neither.
     Inconclusive,
-    /// It was stopped before it was finished.
+    /// The step was stopped before its end.
     Interrupted,
 }
 
 impl Verdict {
-    /// The word in `run.json`.
+    /// Name in `run.json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Passed => "passed",

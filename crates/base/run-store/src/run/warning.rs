@@ -1,17 +1,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Warnings on which something is decided; all others are only told.
+/// Warnings that the program acts on. All others are only shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
-    /// All that was written was read back and is right.
+    /// Everything that was written was read back and is correct.
     Verified,
     /// Disks are smaller than the tile says.
     ScaledFootprint,
 }
 
 impl Known {
-    /// Its identifier.
+    /// Identifier of the warning.
     pub const fn id(self) -> &'static str {
         match self {
             Self::Verified => "verified",
@@ -21,23 +21,23 @@ impl Known {
 }
 
 impl Warning {
-    /// Whether it is this one.
+    /// True if this is the given warning.
     pub fn is(&self, known: Known) -> bool {
         self.id == known.id()
     }
 }
 
-/// Something a reader should know before trusting the numbers.
+/// Warning about the trustworthiness of the numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     /// Stable identifier: `not-steady`.
     pub id: String,
-    /// What it means, in a sentence.
+    /// Meaning of the warning, in a sentence.
     pub text: String,
-    /// The measured value with its unit, if there is one.
+    /// Measured value with its unit, if there is one.
     pub value: Option<String>,
-    /// The limit it is held against, with its unit, if there is one.
+    /// Limit that the value is compared with, with its unit, if there is one.
     pub limit: Option<String>,
-    /// What to try next, if anything helps.
+    /// Advice on what to try next, if there is any.
     pub hint: Option<String>,
 }

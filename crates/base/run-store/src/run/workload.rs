@@ -4,43 +4,43 @@ use untrusted::Malformed;
 
 use super::{Figure, Latency, Verdict};
 
-/// What one workload of one tile, or of the infrastructure operations, reached in one step.
+/// Results of one workload of one tile, or of the infrastructure operations, in one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadResult {
     /// Tile, from 0; null for infrastructure operations, which belong to no tile.
     pub tile: Option<u32>,
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// Which of several of this workload in the tile, from 0.
+    /// Number among the copies of this workload in the tile, from 0.
     pub copy: u32,
-    /// How much work it did.
+    /// Amount of work.
     pub metric: MetricResult,
-    /// Its actions, in the workload's order.
+    /// Results of the actions, in the workload's order.
     pub actions: Vec<ActionResult>,
-    /// Its limits, in the workload's order.
+    /// Results of the limits, in the workload's order.
     pub limits: Vec<LimitResult>,
 }
 
-/// How much work a workload did.
+/// Amount of work of a workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricResult {
-    /// Work per time, in `unit`; absent if the workload is load only.
+    /// Work per time, in `unit`; absent if the workload only makes load.
     pub value: Figure,
     /// Unit of `value` and `reference`: `orders/min`.
     pub unit: String,
-    /// The value that counts as one tile's worth, in `unit`.
+    /// Value of one tile's worth, in `unit`.
     pub reference: Figure,
-    /// Where the reference comes from.
+    /// Origin of the reference.
     pub reference_origin: ReferenceOrigin,
-    /// `value / reference`: what enters the tile's geometric mean.
+    /// `value / reference`: the number that enters the tile's geometric mean.
     pub normalised: Figure,
 }
 
-/// Where a reference value comes from.
+/// Origin of a reference value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReferenceOrigin {
-    /// The workload's definition gives it.
+    /// The definition of the workload gives it.
     Declared,
     /// The workload was run in virtual time against storage that answers at once.
     IdealStorage,
@@ -48,75 +48,75 @@ pub enum ReferenceOrigin {
     None,
 }
 
-/// What became of one action.
+/// Results of one action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionResult {
-    /// The action's name.
+    /// Name of the action.
     pub action: String,
-    /// How many finished well.
+    /// Number of successful actions.
     pub count: u64,
-    /// How many had a failed I/O; they are not in the latencies.
+    /// Number of actions with a failed I/O; they are not in the latencies.
     pub errors: u64,
     /// Intended starts that were given up because the backlog was full.
     pub dropped: u64,
-    /// First step to last answer.
+    /// Service time: from the first step to the last answer.
     pub service: Latency,
-    /// Intended start to last answer.
+    /// Response time: from the intended start to the last answer.
     pub response: Latency,
 }
 
-/// A limit and what was measured against it.
+/// A limit, and the value measured against it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitResult {
-    /// Whether `name` is an action (response time) or a kind of I/O (service time).
+    /// Kind of `name`: an action (response time) or a kind of I/O or call (service time).
     pub on: LimitOn,
-    /// The action or kind of I/O.
+    /// Name of the action, or of the kind of I/O or call.
     pub name: String,
     /// `mean`, `max` or a percentile: `p95`, `p99.9`.
     pub statistic: Statistic,
     /// The limit, in nanoseconds.
     pub limit_ns: u64,
-    /// What was measured, in nanoseconds; null if there were too few samples.
+    /// Measured value, in nanoseconds; null if there were too few samples.
     pub measured_ns: Option<u64>,
-    /// Lower end of its interval, in nanoseconds; null if it has none.
+    /// Lower end of the confidence interval, in nanoseconds; null without an interval.
     pub interval_low_ns: Option<u64>,
-    /// Upper end of its interval, in nanoseconds; null if it has none.
+    /// Upper end of the confidence interval, in nanoseconds; null without an interval.
     pub interval_high_ns: Option<u64>,
-    /// Share of such intervals that cover the true value: 0.95 for 95 %; null without one.
+    /// Share of such intervals that contain the true value: 0.95 for 95 %; null without one.
     pub confidence: Option<f64>,
-    /// Samples the measurement stands on.
+    /// Number of samples.
     pub samples: u64,
-    /// How many of them had not finished when the window ended, and had been waited for longer
-    /// than the limit: each is a lower bound.
+    /// Number of samples that were unfinished at the end of the window and older than the limit;
+    /// each is a lower bound.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished: u64,
-    /// How probable it is that the limit was broken, from how blocks of the window differ;
-    /// null if the samples do not say.
+    /// Probability that the limit was broken, from the differences between blocks of the window;
+    /// null if the samples do not suffice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance_of_break: Option<f64>,
-    /// Whether it held.
+    /// Verdict on the limit.
     pub verdict: Verdict,
     /// Room left, as a share of the limit: `(limit - measured) / limit`; negative if broken.
     pub margin: Figure,
-    /// Why the verdict is what it is, if that is not plain from the numbers.
+    /// Reason of the verdict, if it is not plain from the numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl LimitResult {
-    /// Whether the verdict of a step hangs on it. A maximum is reported and decides nothing:
-    /// it is one sample of thousands, and grows with the time measured.
+    /// True if the verdict of a step depends on this limit. A maximum is reported but decides
+    /// nothing: it is one sample of thousands, and grows with the measured time.
     pub fn decides(&self) -> bool {
         self.statistic != Statistic::Max
     }
 
-    /// Room left, as a share of the limit: negative if it was exceeded, infinite if nothing was
-    /// measured.
+    /// Room left, as a share of the limit: negative if the limit was exceeded, infinite if nothing
+    /// was measured.
     pub fn room(&self) -> f64 {
         self.margin.value.unwrap_or(f64::INFINITY)
     }
 
-    /// Whether it was broken and decides.
+    /// True if the limit was broken and decides.
     pub fn is_broken(&self) -> bool {
         self.decides() && self.verdict == Verdict::Failed
     }
@@ -126,16 +126,16 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What a limit is held against. In files and on screens `p95`, `p99.9`, `mean` or `max`.
+/// Statistic that a limit applies to. In files and on screens `p95`, `p99.9`, `mean` or `max`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 #[schemars(with = "String")]
 pub enum Statistic {
     /// A percentile, in per cent, above 0 and below 100.
     Percentile(f64),
-    /// The mean.
+    /// Arithmetic mean of the samples.
     Mean,
-    /// The maximum.
+    /// Maximum of the samples.
     Max,
 }
 
@@ -173,7 +173,7 @@ impl TryFrom<String> for Statistic {
     }
 }
 
-/// Name of a limit wherever it is named: `shop order p95`, `shop read I/O p99`.
+/// Name of a limit: `shop order p95`, `shop read I/O p99`.
 pub fn limit_name(workload: &str, on: LimitOn, name: &str, statistic: Statistic) -> String {
     let what = match on {
         LimitOn::Action => "",
@@ -183,7 +183,7 @@ pub fn limit_name(workload: &str, on: LimitOn, name: &str, statistic: Statistic)
     format!("{workload} {name}{what} {statistic}")
 }
 
-/// What a limit is on.
+/// Kind of object that a limit applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {

@@ -3,9 +3,9 @@ use std::path::{Path, PathBuf};
 use super::RunDirError;
 use crate::device_number::{device_of, major_minor};
 
-/// Where runs are stored if nobody says otherwise: `$XDG_DATA_HOME/tilemark/runs`, or
-/// `~/.local/share/tilemark/runs` (XDG Base Directory Specification 0.8; relative paths in
-/// the variables are ignored, as it demands).
+/// Default directory of runs: `$XDG_DATA_HOME/tilemark/runs`, or `~/.local/share/tilemark/runs`
+/// (XDG Base Directory Specification 0.8; as it demands, relative paths in the variable are
+/// ignored).
 pub fn default_base() -> Result<PathBuf, RunDirError> {
     base_from(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))
 }
@@ -22,17 +22,17 @@ fn base_from(
         .ok_or(RunDirError::NoBase)
 }
 
-/// Whether results may be written to the device under test.
+/// Permission to write results to the device under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SameDevice {
-    /// They may not: their writes would be part of what is measured.
+    /// Refused: the writes would be part of the measurement.
     Refused,
-    /// The user accepts that.
+    /// Accepted by the user.
     Allowed,
 }
 
-/// Refuses a base directory on the device under test, unless that is allowed. `target` is
-/// the target's device number: `st_dev` of a directory or file, `st_rdev` of a device.
+/// Refuses a base directory on the device under test, unless that is allowed. `target` is the
+/// target's device number: `st_dev` of a directory or file, `st_rdev` of a device.
 pub fn refuse_device_under_test(
     base: &Path,
     target: u64,
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_on_the_device_under_test_is_refused_even_before_it_exists() {
+    fn base_on_device_under_test_is_refused_before_it_exists() {
         let dir = tempfile::tempdir().expect("a directory");
         let device = device_of(dir.path()).expect("its device");
         let base = dir.path().join("not/yet/made");

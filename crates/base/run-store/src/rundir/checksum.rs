@@ -8,32 +8,32 @@ use sha2::{Digest, Sha256};
 use super::RunDirError;
 use crate::files;
 
-/// What is wrong with a file of a stored run.
+/// Problem of a file of a stored run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChecksumProblem {
-    /// Its content is not what was written.
+    /// The content differs from what was written.
     Changed {
-        /// The file.
+        /// Name of the file.
         name: String,
     },
-    /// It is gone.
+    /// The file is missing.
     Missing {
-        /// The file.
+        /// Name of the file.
         name: String,
     },
-    /// It was not there when the run was finished.
+    /// The file was not there when the run was finished.
     Added {
-        /// The file.
+        /// Name of the file.
         name: String,
     },
-    /// `SHA256SUMS` itself has a line that cannot be read.
+    /// A line of `SHA256SUMS` itself cannot be read.
     Unreadable {
-        /// Its number, from 1.
+        /// Number of the line, from 1.
         line: usize,
     },
 }
 
-/// SHA-256 of some bytes, in hexadecimal.
+/// SHA-256 of bytes, in hexadecimal.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
@@ -56,7 +56,7 @@ fn of_file(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Names of the files that are summed: all but the sums and the lock, sorted.
+/// Sorted names of the files with checksums: all but `SHA256SUMS` and the lock.
 fn names(directory: &Path) -> Result<Vec<String>, RunDirError> {
     let mut names = Vec::new();
     let listing = || RunDirError::io("listing", directory);
@@ -72,7 +72,7 @@ fn names(directory: &Path) -> Result<Vec<String>, RunDirError> {
     Ok(names)
 }
 
-/// The content of `SHA256SUMS`. Every file is flushed to its device first.
+/// Content of `SHA256SUMS`. Every file is flushed to its device first.
 pub(super) fn of_directory(directory: &Path) -> Result<String, RunDirError> {
     let mut sums = String::new();
     for name in names(directory)? {
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_sum_is_sha256_of_fips_180() {
-        // FIPS 180-4 example: SHA-256("abc").
+        // FIPS 180-4, example SHA-256("abc").
         assert_eq!(
             sha256_hex(b"abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

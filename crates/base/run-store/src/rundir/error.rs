@@ -1,107 +1,107 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a run directory cannot be written or read.
+/// Error of writing or reading a run directory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunDirError {
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("{attempt} {}: {source}", path.display())]
     Io {
-        /// What was attempted: `writing`.
+        /// Attempted operation: `writing`.
         attempt: &'static str,
-        /// On what.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What it said.
+        /// Error of the system or library.
         source: io::Error,
     },
-    /// A file does not hold what it should.
+    /// A file has invalid content.
     #[error("reading {}: {reason}", path.display())]
     Content {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the problem.
         reason: String,
     },
     /// An earlier write failed, so the directory must not look complete.
     #[error("run directory {} stays partial because an earlier write to it failed", path.display())]
     Broken {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// The series was not finished, so the directory must not look complete.
     #[error("run directory {} stays partial because its series was not finished", path.display())]
     SeriesOpen {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
-    /// Results would be written to what is measured.
+    /// Results would be written to the device under test.
     #[error("runs would be stored in {}, on the device under test ({device})", base.display())]
     OnDeviceUnderTest {
-        /// Where runs are stored.
+        /// Directory of the runs.
         base: PathBuf,
-        /// Its device number, `major:minor`.
+        /// Device number of the directory, `major:minor`.
         device: String,
     },
-    /// There is no home to store runs under.
+    /// The user has no home directory for runs.
     #[error("there is no directory for runs: neither XDG_DATA_HOME nor HOME is an absolute path")]
     NoBase,
-    /// No run has this name, id or part of an id.
+    /// No run has this name, identifier or part of an identifier.
     #[error("no run in {} has the name \"{name}\", or an id with it", base.display())]
     NotFound {
-        /// Where it was looked for.
+        /// Directory of the runs that was searched.
         base: PathBuf,
-        /// What was looked for.
+        /// Name, identifier or path that was given.
         name: String,
     },
     /// The latest run was asked for, and none has ended.
     #[error("no run in {} has ended", base.display())]
     NothingEnded {
-        /// Where it was looked for.
+        /// Directory of the runs that was searched.
         base: PathBuf,
     },
-    /// A run before the newest was asked for, and not so many have ended.
+    /// An earlier run was asked for than those that have ended.
     #[error("{ended} of the runs in {} have ended, and latest~{back} needs {}", base.display(), back + 1)]
     FewerEnded {
-        /// Where it was looked for.
+        /// Directory of the runs that was searched.
         base: PathBuf,
-        /// Runs that have ended.
+        /// Number of runs that have ended.
         ended: usize,
-        /// Runs between the newest and the one that was asked for.
+        /// Number of runs between the newest and the one that was asked for.
         back: usize,
     },
-    /// Several runs have this name or part of an id.
+    /// Several runs have this name or part of an identifier.
     #[error("\"{name}\" fits {} runs: {}", found.len(), found.join(", "))]
     Ambiguous {
-        /// What was looked for.
+        /// Name, identifier or path that was given.
         name: String,
-        /// Ids of the runs that it fits, oldest first.
+        /// Identifiers of the matching runs, oldest first.
         found: Vec<String>,
     },
-    /// The run is being written by a live process.
+    /// A live process is writing the run.
     #[error("run {id} is still running")]
     Running {
-        /// Which run.
+        /// Identifier of the run.
         id: String,
     },
-    /// Somebody keeps it.
+    /// A user marked the run to be kept.
     #[error("run {id} is kept")]
     Kept {
-        /// Which run.
+        /// Identifier of the run.
         id: String,
     },
-    /// The directory holds something we did not put there.
+    /// The directory contains a file that no run writes.
     #[error("{} holds \"{name}\", which no run writes", path.display())]
     Foreign {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// What is in it.
+        /// Name of the foreign file.
         name: String,
     },
 }
 
 impl RunDirError {
-    /// What to try next, if anything helps.
+    /// Advice on what to try next, if there is any.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
@@ -126,7 +126,7 @@ impl RunDirError {
         })
     }
 
-    /// Adds what was attempted on which path to an error of the operating system.
+    /// Converts an error of the operating system, with the attempted operation and the path.
     pub(crate) fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { attempt, path: untrusted::named(path), source }
     }

@@ -10,47 +10,47 @@ use units::Nanos;
 
 use super::RunDirError;
 
-/// Something that happened during a run: one line of `events.jsonl`.
+/// Event of a run: one line of `events.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
-    /// When, in nanoseconds from the start of the run on a clock that never steps.
+    /// Time of the event, in nanoseconds from the start of the run by a monotonic clock.
     pub at_ns: u64,
-    /// What.
+    /// Kind of the event.
     pub kind: EventKind,
-    /// Further fields, by kind.
+    /// More fields, by kind.
     #[serde(flatten)]
     pub fields: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What happened.
+/// Kind of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventKind {
-    /// The run began.
+    /// Start of the run.
     RunStart,
-    /// The run ended.
+    /// End of the run.
     RunEnd,
-    /// Disks were filled.
+    /// Filling of the disks.
     Prefill,
-    /// Disks were made anew, larger.
+    /// Disks were made again, larger.
     LargerDisks,
-    /// A step began.
+    /// Start of a step.
     StepStart,
-    /// A step was judged.
+    /// Verdict of a step.
     StepEnd,
-    /// What was written was read back and is right.
+    /// All written blocks were read back and are correct.
     Verified,
-    /// Some of it is wrong.
+    /// Some blocks are wrong.
     WrongBlocks,
-    /// What ended the run.
+    /// Error that ended the run.
     Error,
-    /// Any other, of a version that knows more.
+    /// Any other event, of a later version.
     #[serde(untagged)]
     Other(String),
 }
 
 impl EventKind {
-    /// Its name in `events.jsonl`.
+    /// Name of the kind in `events.jsonl`.
     pub fn name(&self) -> &str {
         match self {
             Self::RunStart => "run-start",
@@ -114,11 +114,11 @@ fn line(at: Nanos, kind: EventKind, fields: &impl Serialize) -> serde_json::Resu
     Ok(serde_json::to_string(&event)? + "\n")
 }
 
-/// A week of an event a second is less.
+/// Most bytes that are read: more than a week with an event per second.
 const EVENTS_MAX: u64 = 256 << 20;
 
-/// Reads all events. A last line without its end is what a killed writer leaves, and is
-/// skipped; any other unreadable line is an error.
+/// Reads all events. An unfinished last line, as a killed writer leaves, is skipped; any other
+/// unreadable line is an error.
 pub(super) fn read(path: &Path) -> Result<Vec<Event>, RunDirError> {
     let bytes = untrusted::read(path, EVENTS_MAX).map_err(RunDirError::io("reading", path))?;
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

@@ -4,22 +4,23 @@ use std::io::{self, Read};
 
 use jiff::Timestamp;
 
-/// A run's id: `20261121T184207Z-datacenter-k3f9qa`. Sorting ids sorts runs by start: the first
-/// half of the six letters is when in its second.
+/// Identifier of a run: `20261121T184207Z-datacenter-k3f9qa`. Sorting identifiers sorts runs by
+/// start: the first half of the six letters is the time within the second.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RunId(String);
 
 const LETTERS: usize = 6;
-/// Letters of the time within the second: 32^3 parts of 31 us, less than two starts of a program
-/// are apart. As many random ones tell runs of several machines apart.
+/// Letters for the time within the second: 32^3 parts of 31 us, which is shorter than the time
+/// between two starts of a program. The other letters are random, and distinguish runs of several
+/// hosts.
 const TIME_LETTERS: usize = 3;
-/// 32 letters and digits that are hard to mistake for each other, as they are sorted.
+/// Alphabet of 32 letters and digits that are hard to mistake for each other, in sort order.
 const ALPHABET: &[u8; 32] = b"023456789abcdefghjkmnpqrstuvwxyz";
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 impl RunId {
-    /// A new id for a run of this tile that starts now. Random letters come from the
-    /// operating system, not from the run's seed, so that equal plans get different ids.
+    /// Makes an identifier for a run of this tile that starts now. Random letters come from the
+    /// operating system, not from the run's seed, so that equal plans get different identifiers.
     pub fn new(tile: &str, now: Timestamp) -> io::Result<Self> {
         let mut random = [0; LETTERS - TIME_LETTERS];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut random)?;
@@ -29,11 +30,11 @@ impl RunId {
         Ok(Self::from_parts(tile, now, letters))
     }
 
-    /// The id of what has none of its own, such as a recorded trace: it follows from a name and
-    /// from when it began, to the nanosecond (since 1970), so that it is always the same.
+    /// Identifier of something without its own, such as a recorded trace. It depends only on the
+    /// name and the begin in nanoseconds (since 1970), so it is always the same.
     pub fn following(name: &str, began_unix_ns: i64) -> Self {
         let began = Timestamp::from_nanosecond(began_unix_ns.into()).unwrap_or_default();
-        // 32^6 is just more than the nanoseconds of a second.
+        // 32^6 is slightly more than the nanoseconds of a second.
         Self::from_parts(name, began, letters_of(subsecond_ns(began)))
     }
 
@@ -48,7 +49,7 @@ impl RunId {
         Self(format!("{time}-{safe}-{}", String::from_iter(letters)))
     }
 
-    /// Reads an id; none if the text is not one.
+    /// Parses an identifier; `None` if the text is none.
     pub fn parse(text: &str) -> Option<Self> {
         let (time, rest) = text.split_at_checked(16)?;
         let is_time = time.bytes().enumerate().all(|(at, byte)| match at {
@@ -64,20 +65,21 @@ impl RunId {
             .then(|| Self(text.to_owned()))
     }
 
-    /// When the run started, to the second.
+    /// Start of the run, to the second.
     pub fn started(&self) -> Timestamp {
         let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", &self.0[..16]);
         let time = time.ok().and_then(|time| time.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok());
         time.map_or(Timestamp::UNIX_EPOCH, |time| time.timestamp())
     }
 
-    /// The second it started in, then when in it; the tile, which lies between, says nothing of time.
+    /// Sort key: the second of the start, then the time within it. The tile's name lies between the
+    /// two in the text and must not affect the order.
     fn order(&self) -> (&str, &str, &str) {
         let letters = self.0.rsplit_once('-').map_or("", |(_, letters)| letters);
         (&self.0[..16], letters, &self.0)
     }
 
-    /// The id as text: the name of the run's directory.
+    /// Identifier as text: the name of the run's directory.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -95,12 +97,12 @@ impl PartialOrd for RunId {
     }
 }
 
-/// Nanoseconds since the second began.
+/// Nanoseconds within the second.
 fn subsecond_ns(time: Timestamp) -> u64 {
     u64::try_from(time.subsec_nanosecond()).unwrap_or(0)
 }
 
-/// A number below 32^6 as places in the alphabet, the most significant first.
+/// Digits of a number below 32^6 in base 32, the most significant first.
 fn letters_of(number: u64) -> [u8; LETTERS] {
     std::array::from_fn(|at| {
         let shift = 5 * (LETTERS - 1 - at);
@@ -134,7 +136,7 @@ mod tests {
         assert!(ids.len() > 1, "{ids:?}");
     }
 
-    /// `latest` and `previous` swapped when two runs began in one second.
+    /// Regression: `latest` and `previous` were swapped when two runs began in one second.
     #[test]
     fn ids_of_one_second_sort_by_their_begin_whatever_the_tile_is() {
         let second: Timestamp = "2026-11-21T18:42:07Z".parse().expect("a time");
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_follows_from_a_time_is_always_the_same_and_tells_nanoseconds_apart() {
+    fn id_from_a_time_is_stable_and_differs_by_nanosecond() {
         let began = 1_795_286_527_000_000_000;
         let id = RunId::following("record-a", began + 999_999_999);
         assert_eq!(id, RunId::following("record-a", began + 999_999_999));

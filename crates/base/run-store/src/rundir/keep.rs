@@ -4,24 +4,25 @@ use std::path::PathBuf;
 
 use super::{RunDirError, StoredRun};
 
-/// What the name of the mark ends in that keeps a run from being removed.
+/// Suffix of the mark that keeps a run from being removed.
 const KEPT: &str = ".kept";
 
-/// The mark, an empty file beside the run's directory: nothing in a finished run ever changes.
+/// Path of the mark: an empty file beside the run's directory, because nothing in a finished run
+/// ever changes.
 fn mark(run: &StoredRun) -> PathBuf {
     run.path().with_file_name(format!("{}{KEPT}", run.id()))
 }
 
-/// Whether a run is kept.
+/// True if the run has the mark.
 pub fn is_kept(run: &StoredRun) -> bool {
     mark(run).exists()
 }
 
-/// Keeps a run from being removed, or no longer.
+/// Sets or removes the mark that keeps a run from being removed.
 ///
 /// # Errors
 ///
-/// When the mark cannot be made or removed.
+/// The mark cannot be made or removed.
 pub fn keep(run: &StoredRun, kept: bool) -> Result<(), RunDirError> {
     let path = mark(run);
     if kept {

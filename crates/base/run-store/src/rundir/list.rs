@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::{RunDirError, State, StoredRun};
 
-/// All runs in a base directory, oldest first, partial ones included; of several that say they
-/// are one run, that whose directory is named so. A base that does not exist holds no runs.
+/// All runs in a base directory, oldest first, including partial ones. If several directories have
+/// the same run, the one with the run's name is taken. A missing base directory holds no runs.
 pub fn list(base: &Path) -> Result<Vec<StoredRun>, RunDirError> {
     let entries = match fs::read_dir(base) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -23,16 +23,16 @@ pub fn list(base: &Path) -> Result<Vec<StoredRun>, RunDirError> {
     Ok(runs)
 }
 
-/// Names the newest run that has ended.
+/// Name of the newest run that has ended.
 pub const LATEST: &str = "latest";
-/// Names the run before the newest: the same as `latest~1`.
+/// Name of the run before the newest, equal to `latest~1`.
 pub const PREVIOUS: &str = "previous";
 
-/// The run with this path, id, name or unambiguous part of an id; `latest` is the newest of those
-/// that have ended, `latest~1` or `previous` the one before it.
+/// Opens the run with this path, identifier, name or unambiguous part of an identifier. `latest` is
+/// the newest run that has ended, `latest~1` or `previous` the one before it.
 ///
-/// Exact names win: a whole id or directory name, then the name of a run (`--name`), then the
-/// start of an id, then any part of one.
+/// Exact names win: a whole identifier or directory name, then the name of a run (`--name`), then
+/// the start of an identifier, then any part of one.
 pub fn open(base: &Path, name: &str) -> Result<StoredRun, RunDirError> {
     let as_path = Path::new(name);
     if as_path.is_dir()
@@ -62,7 +62,7 @@ pub fn open(base: &Path, name: &str) -> Result<StoredRun, RunDirError> {
         let fitting: Vec<&StoredRun> = found.iter().filter(|run| fits(run)).collect();
         match fitting.as_slice() {
             [] => {}
-            // Opened again, for `found` owns it.
+            // Opened again, because `found` owns the other one.
             [run] => return StoredRun::at(run.path()).ok_or_else(not_found),
             several => {
                 return Err(RunDirError::Ambiguous {
@@ -75,7 +75,7 @@ pub fn open(base: &Path, name: &str) -> Result<StoredRun, RunDirError> {
     Err(not_found())
 }
 
-/// Runs that have ended between the newest and the one meant: 1 of `previous` and `latest~1`.
+/// Number of ended runs between the newest and the named one: 1 for `previous` and `latest~1`.
 pub fn steps_back(name: &str) -> Option<usize> {
     match name {
         LATEST => Some(0),

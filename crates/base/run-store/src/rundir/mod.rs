@@ -1,4 +1,4 @@
-//! The run directory: one directory per run, `*.partial` until it is complete.
+//! The run directory: one directory per run, named `*.partial` until it is complete.
 
 mod base;
 mod checksum;

@@ -4,7 +4,8 @@ use std::path::Path;
 use super::{RunDirError, State, StoredRun};
 use crate::files;
 
-/// Deletes a run. Refuses a live one, one that is kept, and one that holds anything no run writes.
+/// Deletes a run. Refuses a live run, a run with the keep mark, and a directory with files that no
+/// run writes.
 pub fn remove(run: &StoredRun) -> Result<(), RunDirError> {
     let path = run.path();
     if run.state() == State::Running {
@@ -13,7 +14,7 @@ pub fn remove(run: &StoredRun) -> Result<(), RunDirError> {
     if super::is_kept(run) {
         return Err(RunDirError::Kept { id: run.id().to_string() });
     }
-    // Everything is looked at before anything is deleted.
+    // All files are checked before the first is deleted.
     let mut ours = Vec::new();
     collect(path, &mut ours)?;
     let parts = path.join(files::PARTS);

@@ -10,19 +10,19 @@ use crate::series::{
     self, ActionRecord, CallRecord, GaugeRecord, GeneratorRecord, IoRecord, SeriesError,
 };
 
-/// What became of a run.
+/// State of a stored run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It was finished and has its checksums.
+    /// The run was finished and has its checksums.
     Complete,
     /// A live process is writing it.
     Running,
-    /// Its process died before it was finished; what it had written can be read.
+    /// The process died before the run was finished; its files can be read.
     Abandoned,
 }
 
 impl State {
-    /// `complete`, `running` or `abandoned`.
+    /// Name of the state: `complete`, `running` or `abandoned`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -32,7 +32,7 @@ impl State {
     }
 }
 
-/// A run on disk. Its parts are read when they are asked for.
+/// A run on disk. Its files are read on demand.
 #[derive(Debug)]
 pub struct StoredRun {
     path: PathBuf,
@@ -41,8 +41,8 @@ pub struct StoredRun {
 }
 
 impl StoredRun {
-    /// The run in this directory; none if neither its name is a run's nor what it holds. A
-    /// directory that somebody named otherwise is the run that its `run.json` says.
+    /// Opens the run in a directory; `None` if neither the name nor the content is that of a run. A
+    /// directory with another name is the run of its `run.json`.
     pub fn at(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let named = RunId::parse(name.strip_suffix(files::PARTIAL).unwrap_or(name));
@@ -53,7 +53,7 @@ impl StoredRun {
         Some(Self { path: path.to_owned(), id, run: OnceLock::new() })
     }
 
-    /// Whether its directory has another name than it was given.
+    /// True if the directory has another name than the run gave it.
     pub(super) fn is_renamed(&self) -> bool {
         !self
             .path
@@ -61,17 +61,17 @@ impl StoredRun {
             .is_some_and(|name| name.as_encoded_bytes().starts_with(self.id.as_str().as_bytes()))
     }
 
-    /// Its id.
+    /// Identifier of the run.
     pub fn id(&self) -> &RunId {
         &self.id
     }
 
-    /// Its directory.
+    /// Path of the run's directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What became of it.
+    /// State of the run.
     pub fn state(&self) -> State {
         let is_partial = self
             .path
@@ -86,7 +86,7 @@ impl StoredRun {
         }
     }
 
-    /// `run.json`, read once.
+    /// Content of `run.json`, read once.
     pub fn run(&self) -> Result<&Run, RunDirError> {
         if let Some(run) = self.run.get() {
             return Ok(run);
@@ -99,58 +99,59 @@ impl StoredRun {
         Ok(self.run.get_or_init(|| run))
     }
 
-    /// `env.json`.
+    /// Content of `env.json`.
     pub fn environment(&self) -> Result<Environment, RunDirError> {
         self.json(files::ENV)
     }
 
-    /// `preflight.json`.
+    /// Content of `preflight.json`.
     pub fn preflight(&self) -> Result<serde_json::Value, RunDirError> {
         self.json(files::PREFLIGHT)
     }
 
-    /// `plan.toml`.
+    /// Content of `plan.toml`.
     pub fn plan(&self) -> Result<String, RunDirError> {
         self.text(files::PLAN)
     }
 
-    /// `events.jsonl`; a line that a killed run left unfinished is skipped.
+    /// Content of `events.jsonl`; an unfinished line of a killed run is skipped.
     pub fn events(&self) -> Result<Vec<Event>, RunDirError> {
         event::read(&self.path.join(files::EVENTS))
     }
 
-    /// Rows of `series.parquet`, or of the parts a killed run left.
+    /// Rows of `series.parquet`, or of the parts that a killed run left.
     pub fn series(&self) -> Result<series::Rows<IoRecord>, SeriesError> {
         series::read_run(&self.path)
     }
 
-    /// Rows of `actions.parquet`, or of the parts a killed run left.
+    /// Rows of `actions.parquet`, or of the parts that a killed run left.
     pub fn actions(&self) -> Result<series::Rows<ActionRecord>, SeriesError> {
         series::read_run(&self.path)
     }
 
-    /// Rows of `calls.parquet`, or of the parts a killed run left; none in a run without calls.
+    /// Rows of `calls.parquet`, or of the parts that a killed run left; none in a run without
+    /// calls.
     pub fn calls(&self) -> Result<series::Rows<CallRecord>, SeriesError> {
         series::read_run(&self.path)
     }
 
-    /// Rows of `generator.parquet`, or of the parts a killed run left.
+    /// Rows of `generator.parquet`, or of the parts that a killed run left.
     pub fn generator(&self) -> Result<series::Rows<GeneratorRecord>, SeriesError> {
         series::read_run(&self.path)
     }
 
-    /// Rows of `gauges.parquet`, or of the parts a killed run left; none in earlier versions.
+    /// Rows of `gauges.parquet`, or of the parts that a killed run left; none in runs of earlier
+    /// versions.
     pub fn gauges(&self) -> Result<series::Rows<GaugeRecord>, SeriesError> {
         series::read_run(&self.path)
     }
 
-    /// Compares every file with `SHA256SUMS`; empty if all is as it was written.
+    /// Compares every file with `SHA256SUMS`; empty if all files are unchanged.
     pub fn check(&self) -> Result<Vec<ChecksumProblem>, RunDirError> {
         checksum::check(&self.path)
     }
 
-    /// The lines of `SHA256SUMS`: as stored, or of a run that is not complete, of its files as
-    /// they are now.
+    /// Lines of `SHA256SUMS`: as stored, or for an incomplete run computed from its files.
     pub fn checksums(&self) -> Result<String, RunDirError> {
         match self.path.join(files::SUMS).exists() {
             true => self.text(files::SUMS),
@@ -158,7 +159,7 @@ impl StoredRun {
         }
     }
 
-    /// Bytes of all its files.
+    /// Size of all files, in bytes.
     pub fn size_bytes(&self) -> Result<u64, RunDirError> {
         size_of(&self.path).map_err(RunDirError::io("listing", &self.path))
     }

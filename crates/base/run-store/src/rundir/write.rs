@@ -11,15 +11,15 @@ use crate::files;
 use crate::run::Run;
 use crate::series::{SeriesError, Writer};
 
-/// A run directory that is being written. Dropping it leaves a `*.partial` directory that
-/// can be listed and read; only [`RunDir::finish`] gives it its final name.
+/// A run directory that is being written. Dropping it leaves a `*.partial` directory that can be
+/// listed and read; only [`RunDir::finish`] gives it the final name.
 #[derive(Debug)]
 pub struct RunDir {
     base: PathBuf,
-    /// Root may write it below a directory of somebody else.
+    /// Open directory: root may write below a directory that another user can rename.
     held: untrusted::Held,
     id: RunId,
-    /// Locked for as long as this process lives; the kernel lets go after kill -9.
+    /// Lock for as long as this process lives; the kernel releases it after a kill -9.
     _lock: File,
     broken: Arc<AtomicBool>,
 }
@@ -43,17 +43,17 @@ impl RunDir {
         })
     }
 
-    /// Where it is while the run lasts.
+    /// Path of the directory while the run lasts.
     pub fn path(&self) -> &Path {
         self.held.path()
     }
 
-    /// Where its files are written, whatever its name is by then.
+    /// Path through the open directory, valid after a rename, too.
     pub fn at(&self) -> &Path {
         self.held.at()
     }
 
-    /// The run's id.
+    /// Identifier of the run.
     pub fn id(&self) -> &RunId {
         &self.id
     }
@@ -67,13 +67,13 @@ impl RunDir {
         self.write_text(name, &text)
     }
 
-    /// Writes `run.json`; may be called after every step, and a reader sees the old or the
-    /// new document, never a part of one.
+    /// Writes `run.json`. It may be called after every step: a reader sees the old or the new
+    /// document, never a part of one.
     pub fn write_run(&self, run: &Run) -> Result<(), RunDirError> {
         self.write_json(files::RUN, run)
     }
 
-    /// Writes a file durably and at once: to a temporary name, flushed, renamed.
+    /// Writes a file durably and atomically: to a temporary name, flushed, renamed.
     pub fn write_text(&self, name: &str, text: &str) -> Result<(), RunDirError> {
         let path = self.at().join(name);
         replace(&path, text.as_bytes()).map_err(|error| {
@@ -82,8 +82,8 @@ impl RunDir {
         })
     }
 
-    /// Like [`RunDir::write_text`], for a file without which the run is complete: that it
-    /// cannot be written leaves nothing behind.
+    /// Writes a file without which the run is complete, like [`RunDir::write_text`]. A failure
+    /// leaves nothing behind.
     pub fn write_optional(&self, name: &str, text: &str) -> Result<(), RunDirError> {
         let path = self.at().join(name);
         replace(&path, text.as_bytes()).map_err(RunDirError::io("writing", &path))
@@ -94,13 +94,13 @@ impl RunDir {
         EventLog::open(&self.at().join(files::EVENTS), Arc::clone(&self.broken))
     }
 
-    /// Starts the series. Finish the writer before finishing the directory.
+    /// Starts the series. The writer must be finished before the directory.
     pub fn series(&self) -> Result<Writer, SeriesError> {
         Writer::create(self.at())
     }
 
-    /// Writes `SHA256SUMS` and gives the directory its final name, which it returns. After
-    /// any failed write, of this call or before, the directory stays partial.
+    /// Writes `SHA256SUMS`, gives the directory its final name, and returns that path. After any
+    /// failed write, in this call or before, the directory stays partial.
     pub fn finish(self) -> Result<PathBuf, RunDirError> {
         if self.broken.load(Ordering::Relaxed) {
             return Err(RunDirError::Broken { path: self.path().to_owned() });
@@ -126,7 +126,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = PathBuf::from(name);
     let written = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
-        // The first error is the one to report; a leftover is removed with the run.
+        // The first error is the one to report; a leftover file is removed with the run.
         let _ = fs::remove_file(&temporary);
     }
     written
@@ -138,7 +138,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes renames and new names in a directory durable.
+/// Flushes a directory, so that renames and new names in it are durable.
 pub(crate) fn sync_directory(path: &Path) -> Result<(), RunDirError> {
     File::open(path).and_then(|dir| dir.sync_all()).map_err(RunDirError::io("flushing", path))
 }

@@ -14,22 +14,22 @@ use untrusted::Malformed;
 
 use super::SeriesError;
 
-/// Rows of one batch in memory at a time.
+/// Rows per batch in memory.
 pub(super) const BATCH_ROWS: usize = 1024;
 
-/// Columns that place a row in time.
+/// Columns with the time of a row.
 const PLACE: [&str; 3] = ["step", "repeat", "start_ns"];
 
-/// Slices of one repeat of one step: those that begin from `from` on, and before `to`.
+/// Slices of one repeat of one step that begin in the range from `from` to before `to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
     /// Step of the ladder, from 1.
     pub step: u32,
     /// Repeat of the step, from 1.
     pub repeat: u32,
-    /// Since the start of the step's load, as `start_ns` of the series.
+    /// Begin of the range, from the start of the step's load, as `start_ns` of the series.
     pub from: Nanos,
-    /// The first that is too late.
+    /// End of the range, exclusive.
     pub to: Nanos,
 }
 
@@ -38,7 +38,7 @@ impl Stretch {
         self.step == step && self.repeat == repeat && self.from.0 <= start && start < self.to.0
     }
 
-    /// Whether rows whose columns lie between these bounds may belong to it.
+    /// True if rows with columns between these bounds may belong to the stretch.
     const fn may_hold(&self, bounds: &[(u64, u64); 3]) -> bool {
         let [step, repeat, start] = bounds;
         let (own_step, own_repeat) = (self.step as u64, self.repeat as u64);
@@ -51,8 +51,8 @@ impl Stretch {
     }
 }
 
-/// Reads the rows of some stretches: row groups without any are not looked at, and only the
-/// columns of [`PLACE`] are decoded for rows that belong to none.
+/// Reads the rows of some stretches. Row groups without such rows are skipped, and of other rows
+/// only the columns of [`PLACE`] are decoded.
 pub(super) fn open(
     path: &Path,
     stretches: &[Stretch],
@@ -72,7 +72,7 @@ pub(super) fn open(
         .map_err(SeriesError::parquet("reading", path))
 }
 
-/// How many rows of one file belong to some stretches.
+/// Number of rows of a file that belong to some stretches.
 pub(super) fn count(path: &Path, stretches: &[Stretch]) -> Result<u64, SeriesError> {
     let builder = builder(path, stretches)?;
     let mask = place_columns(&builder);
@@ -108,7 +108,7 @@ fn place_columns(builder: &ParquetRecordBatchReaderBuilder<File>) -> ProjectionM
     ProjectionMask::columns(builder.parquet_schema(), PLACE)
 }
 
-/// Least and largest of each of [`PLACE`]; nothing where they were not stored.
+/// Least and largest value of each column of [`PLACE`]; `None` if they were not stored.
 fn bounds(group: &RowGroupMetaData) -> Option<[(u64, u64); 3]> {
     let mut all = [(0, 0); 3];
     for (name, slot) in PLACE.iter().zip(&mut all) {

@@ -1,4 +1,4 @@
-//! Calls in a file of their own, which only runs with calls have.
+//! Calls, in a file of their own that only runs with calls have.
 
 use arrow_array::RecordBatch;
 use state_machine::CallError;
@@ -13,34 +13,34 @@ use super::source::{common, instances, lookup};
 use crate::files;
 use crate::slice::{Slice, Topology};
 
-/// One row of `calls.parquet`: calls of one instance and kind that finished in one slice of time.
+/// Row of `calls.parquet`: calls of one instance and kind that finished in one time slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRecord {
-    /// Which part of which step.
+    /// Step, repeat and phase of the slice.
     pub key: StepKey,
     /// Start of the slice, from the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
-    /// Tile, from 0; none for infrastructure operations.
+    /// Tile, from 0; `None` for infrastructure operations.
     pub tile: Option<u32>,
-    /// Workload.
+    /// Name of the workload.
     pub workload: String,
-    /// Which of several of this workload in the tile, from 0.
+    /// Number among the copies of this workload in the tile, from 0.
     pub copy: u32,
-    /// Kind of call, as the workload names it.
+    /// Kind of call, by the name in the workload.
     pub kind: String,
     /// Calls that failed, by position in `CallError::ALL`; they are not in the histograms.
     pub errors: [u64; CallError::ALL.len()],
-    /// Bytes of good answers.
+    /// Bytes of successful answers.
     pub bytes: Bytes,
-    /// Made to answered.
+    /// Service time: from the call to its answer.
     pub service: Compact,
-    /// Intended start to answered.
+    /// Response time: from the intended start to the answer.
     pub response: Compact,
 }
 
-/// The column of one class of errors.
+/// Name of the column of one class of errors.
 pub(crate) fn call_error_column(error: CallError) -> String {
     format!("errors_{}", error.name().replace('-', "_"))
 }

@@ -12,10 +12,10 @@ use untrusted::Malformed;
 use crate::hdr_v2;
 use crate::quantile::Summary;
 
-/// End of the names of columns that hold histograms.
+/// Suffix of the names of columns with histograms.
 pub(super) const HISTOGRAM: &str = "_histogram";
 
-/// One number of a summary.
+/// Getter of one number of a summary.
 type Part = fn(&Summary) -> Nanos;
 
 /// Columns of one batch, in file order.
@@ -72,7 +72,7 @@ impl Columns {
         self.push(name, Arc::new(builder.finish()), false);
     }
 
-    /// A latency: its summary, its exact sum, and the histogram itself.
+    /// Adds the columns of a latency: its summary, its exact sum, and the histogram itself.
     pub(super) fn latency(&mut self, prefix: &str, histograms: &[&Compact]) {
         let summaries: Vec<Option<Summary>> = histograms.iter().map(|h| Summary::of(h)).collect();
         let parts: [(&str, Part); 7] = [
@@ -101,8 +101,8 @@ impl Columns {
     }
 }
 
-/// The columns of one batch that was read, found by name so that later minor versions may
-/// add some.
+/// Columns of a batch that was read. They are found by name, so that later minor versions may add
+/// some.
 pub(super) struct Found<'a>(pub(super) &'a RecordBatch);
 
 impl Found<'_> {

@@ -4,58 +4,58 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 use untrusted::Malformed;
 
-/// Why a series cannot be written or read.
+/// Error of writing or reading a series.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SeriesError {
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("{attempt} {}: {source}", path.display())]
     Io {
-        /// What was attempted: `writing`.
+        /// Attempted operation: `writing`.
         attempt: &'static str,
-        /// On which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it said.
+        /// Error of the system or library.
         source: io::Error,
     },
-    /// The Parquet library refused.
+    /// The Parquet library returned an error.
     #[error("{attempt} {}: {source}", path.display())]
     Parquet {
-        /// What was attempted.
+        /// Attempted operation, as a verb in its `-ing` form.
         attempt: &'static str,
-        /// On which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it said.
+        /// Error of the system or library.
         source: ParquetError,
     },
-    /// A file does not hold what a series holds.
+    /// A file has content that no series has.
     #[error("reading {}: {reason}", path.display())]
     Content {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the problem.
         reason: Malformed,
     },
-    /// A slice names something its topology does not have.
+    /// A slice names something that its topology does not have.
     #[error("a slice has {what} {index}, and its step has {count} of them")]
     UnknownId {
-        /// What is numbered: `VM`, `action`.
+        /// Kind of the numbered object: `VM`, `action`.
         what: &'static str,
-        /// The number in the slice, from 0.
+        /// Number in the slice, from 0.
         index: usize,
-        /// How many there are.
+        /// Number of these objects in the topology.
         count: usize,
     },
     /// An earlier write failed.
     #[error("the series in {} is not written on, because an earlier write failed", path.display())]
     Broken {
-        /// The run directory.
+        /// Path of the run directory.
         path: PathBuf,
     },
 }
 
 impl SeriesError {
-    /// What to try next, if anything helps.
+    /// Advice on what to try next, if there is any.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
@@ -69,7 +69,8 @@ impl SeriesError {
         move |source| Self::Io { attempt, path: untrusted::named(path), source }
     }
 
-    /// Unwraps what the Parquet library wrapped, so that a full disk is seen as one.
+    /// Converts an error of the Parquet library. An error of the system inside is unwrapped, so
+    /// that a full disk is recognised.
     pub(crate) fn parquet(attempt: &'static str, path: &Path) -> impl FnOnce(ParquetError) -> Self {
         let path = untrusted::named(path);
         move |error| match error {

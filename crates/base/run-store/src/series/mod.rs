@@ -1,5 +1,5 @@
-//! The run's series: what finished in every slice of time, with mergeable histograms, as
-//! Parquet. `docs/formats/series.md` lists every column.
+//! Series of a run: all completions of every time slice, with mergeable histograms, as Parquet.
+//! `docs/formats/series.md` lists every column.
 
 mod between;
 mod calls;

@@ -1,5 +1,5 @@
-//! Parts of a series file: complete Parquet files of a few row groups each, so that a killed
-//! run loses the part it was writing and nothing else; joined byte by byte at the end.
+//! Parts of a series file: complete Parquet files of a few row groups each. A killed run loses only
+//! the part that it was writing. At the end, the parts are joined byte by byte.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -20,16 +20,17 @@ use super::column::HISTOGRAM;
 use super::{SERIES_VERSION, SeriesError};
 use crate::files;
 
-/// A part is closed when it has this many bytes.
+/// Size at which a part is closed, in bytes.
 const PART_BYTES_MAX: usize = 8 << 20;
-/// A row group goes to the file when it takes this much memory: a run of many machines has three
-/// under way beside its load.
+/// Memory of a row group, in bytes, at which it is written to the file. A run of many VMs has three
+/// row groups in memory beside its load.
 const GROUP_MEMORY_MAX: usize = 2 << 20;
-/// A page is compressed when it has this much: of thirty columns each has one that is not.
+/// Size of a page, in bytes, at which it is compressed. Each of about thirty columns has one
+/// uncompressed page in memory.
 const PAGE_BYTES: usize = 128 << 10;
 const ZSTD_LEVEL: i32 = 3;
 
-/// Writes one series file as parts, and joins them.
+/// Writer of one series file as parts that are joined at the end.
 pub(super) struct Parts {
     directory: PathBuf,
     /// Name of the finished file: `series.parquet`.
@@ -37,7 +38,7 @@ pub(super) struct Parts {
     schema: SchemaRef,
     open: Option<ArrowWriter<File>>,
     written: u32,
-    /// Whether a file without rows is left out.
+    /// True if a file without rows is left out.
     only_with_rows: bool,
 }
 
@@ -59,7 +60,7 @@ impl Parts {
         }
     }
 
-    /// The same, which leaves no file behind without rows.
+    /// Leaves out the file if it has no rows.
     pub(super) fn only_with_rows(self) -> Self {
         Self { only_with_rows: true, ..self }
     }
@@ -75,7 +76,7 @@ impl Parts {
         name.into()
     }
 
-    /// Adds rows to the part that is open, or opens one.
+    /// Adds rows to the open part; opens a part if needed.
     pub(super) fn append(&mut self, batch: &RecordBatch) -> Result<(), SeriesError> {
         if batch.num_rows() == 0 {
             return Ok(());
@@ -97,7 +98,7 @@ impl Parts {
         if bytes >= PART_BYTES_MAX { self.close() } else { Ok(()) }
     }
 
-    /// Completes the part that is open, if any: from here on it survives anything.
+    /// Completes the open part, if there is one: from then on it survives a kill.
     pub(super) fn close(&mut self) -> Result<(), SeriesError> {
         let Some(mut writer) = self.open.take() else { return Ok(()) };
         let path = self.part(self.written + 1);
@@ -171,7 +172,7 @@ fn begin<'a>(
     SerializedFileWriter::new(file, metadata.schema_descr().root_schema_ptr(), properties.into())
 }
 
-/// Copies row groups as they are; nothing is decoded.
+/// Copies row groups without decoding them.
 fn copy(
     writer: &mut SerializedFileWriter<&File>,
     part: &File,
@@ -214,7 +215,8 @@ fn properties(schema: &SchemaRef) -> WriterProperties {
         ]));
     for field in schema.fields() {
         if field.name().ends_with(HISTOGRAM) {
-            // No two are alike, and their order means nothing.
+            // Values are all different and in no order, so dictionaries and statistics would only
+            // take room.
             let column = ColumnPath::from(field.name().as_str());
             properties = properties
                 .set_column_dictionary_enabled(column.clone(), false)

@@ -8,31 +8,31 @@ use super::between::{self, BATCH_ROWS, Stretch};
 use super::{Record, SeriesError};
 use crate::files;
 
-/// Rows of a series, in the order they were written, read as they are asked for.
+/// Rows of a series, in the order in which they were written, read on demand.
 #[derive(Debug)]
 pub struct Rows<R> {
     files: VecDeque<PathBuf>,
-    /// Only these; all without.
+    /// Stretches to be read; `None` for all.
     stretches: Option<Vec<Stretch>>,
     open: Option<(PathBuf, ParquetRecordBatchReader)>,
     batch: std::vec::IntoIter<R>,
 }
 
-/// The rows of one series file.
+/// Reads the rows of one series file.
 pub fn read<R: Record>(path: &Path) -> Result<Rows<R>, SeriesError> {
     untrusted::open(path).map_err(SeriesError::io("opening", path))?;
     Ok(Rows::of([path.to_owned()]))
 }
 
-/// The rows of a run directory's series: its finished file or, where a run was killed, the
-/// parts that were complete. No file at all is no rows.
+/// Reads the rows of a run directory's series: its finished file, or the complete parts of a killed
+/// run. A missing file has no rows.
 pub fn read_run<R: Record>(directory: &Path) -> Result<Rows<R>, SeriesError> {
     Ok(Rows::of(files_of::<R>(directory)?))
 }
 
-/// The rows of a run directory's series in some stretches of time, in the order they were
-/// written; see [`crate::rollup::Rollup::stretches`] for those of a time on the run's axis.
-/// Row groups without any of them are not read.
+/// Reads the rows of a run directory's series in some stretches of time, in the order in which they
+/// were written; see [`crate::rollup::Rollup::stretches`] for a time on the run's axis. Row groups
+/// without such rows are not read.
 pub fn read_between<R: Record>(
     directory: &Path,
     stretches: &[Stretch],
@@ -41,7 +41,7 @@ pub fn read_between<R: Record>(
     Ok(Rows { stretches: Some(stretches.to_vec()), ..rows })
 }
 
-/// How many rows [`read_between`] gives, from three of their columns.
+/// Number of rows of [`read_between`], from three of their columns.
 pub fn count_between<R: Record>(
     directory: &Path,
     stretches: &[Stretch],
@@ -50,7 +50,7 @@ pub fn count_between<R: Record>(
     files.iter().map(|path| between::count(path, stretches)).sum()
 }
 
-/// The finished file, or the parts in their order.
+/// Path of the finished file, or of the parts in order.
 fn files_of<R: Record>(directory: &Path) -> Result<Vec<PathBuf>, SeriesError> {
     let finished = directory.join(R::FILE);
     if finished.exists() {
@@ -79,7 +79,7 @@ impl<R: Record> Rows<R> {
         Self { files, stretches: None, open: None, batch }
     }
 
-    /// Loads the next batch; false at the end.
+    /// Loads the next batch; returns false at the end.
     fn advance(&mut self) -> Result<bool, SeriesError> {
         loop {
             if let Some((path, reader)) = &mut self.open {
@@ -120,7 +120,7 @@ impl<R: Record> Iterator for Rows<R> {
                 Ok(true) => {}
                 Ok(false) => return None,
                 Err(error) => {
-                    // Nothing that follows could be trusted.
+                    // Rows after an error could not be trusted.
                     self.files.clear();
                     self.open = None;
                     return Some(Err(error));

@@ -9,7 +9,7 @@ use crate::gauge::{Gauge, GaugeName};
 use crate::run::Phase;
 use crate::slice::{Direction, GeneratorRow, SizeClass};
 
-/// Which part of which step a slice belongs to.
+/// Step, repeat and phase of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StepKey {
     /// Step of the ladder, from 1.
@@ -18,111 +18,111 @@ pub struct StepKey {
     pub tiles: u32,
     /// Repeat of the step, from 1.
     pub repeat: u32,
-    /// Part of the step.
+    /// Phase of the step.
     pub phase: Phase,
 }
 
-/// One row of `series.parquet`: I/O of one VM, direction, kind and size class that finished
-/// in one slice of time.
+/// Row of `series.parquet`: I/O of one VM, direction, kind and size class that finished in one time
+/// slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IoRecord {
-    /// Which part of which step.
+    /// Step, repeat and phase of the slice.
     pub key: StepKey,
     /// Start of the slice, from the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
-    /// Tile, from 0; none for infrastructure operations.
+    /// Tile, from 0; `None` for infrastructure operations.
     pub tile: Option<u32>,
-    /// Workload.
+    /// Name of the workload.
     pub workload: String,
-    /// Which of several of this workload in the tile, from 0.
+    /// Number among the copies of this workload in the tile, from 0.
     pub copy: u32,
-    /// The VM's printed name.
+    /// Printed name of the VM.
     pub vm: String,
-    /// Which way.
+    /// Direction of the I/O.
     pub direction: Direction,
-    /// Kind of I/O, as the workload names it.
+    /// Kind of I/O, by the name in the workload.
     pub kind: String,
-    /// How large.
+    /// Size class of the I/O.
     pub class: SizeClass,
     /// I/Os that failed; they are not in the histograms.
     pub errors: u64,
-    /// Bytes moved by those that succeeded.
+    /// Bytes moved by successful I/Os.
     pub bytes: Bytes,
-    /// Submitted to done.
+    /// Service time: from submission to completion.
     pub service: Compact,
-    /// Intended start to done.
+    /// Response time: from the intended start to completion.
     pub response: Compact,
 }
 
-/// One row of `actions.parquet`: actions of one instance and group that finished in one
-/// slice of time.
+/// Row of `actions.parquet`: actions of one instance and user group that finished in one time
+/// slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActionRecord {
-    /// Which part of which step.
+    /// Step, repeat and phase of the slice.
     pub key: StepKey,
     /// Start of the slice, from the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
-    /// Tile, from 0; none for infrastructure operations.
+    /// Tile, from 0; `None` for infrastructure operations.
     pub tile: Option<u32>,
-    /// Workload.
+    /// Name of the workload.
     pub workload: String,
-    /// Which of several of this workload in the tile, from 0.
+    /// Number among the copies of this workload in the tile, from 0.
     pub copy: u32,
-    /// Action.
+    /// Name of the action.
     pub action: String,
-    /// Group of users.
+    /// Name of the user group.
     pub group: String,
     /// Actions with a failed I/O; they are not in the histograms.
     pub errors: u64,
     /// Intended starts that were given up in this slice.
     pub dropped: u64,
-    /// First step to last answer.
+    /// Service time: from the first step to the last answer.
     pub service: Compact,
-    /// Intended start to last answer.
+    /// Response time: from the intended start to the last answer.
     pub response: Compact,
 }
 
-/// One row of `generator.parquet`: the load generator itself in one slice of time.
+/// Row of `generator.parquet`: the load generator in one time slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratorRecord {
-    /// Which part of which step.
+    /// Step, repeat and phase of the slice.
     pub key: StepKey,
     /// Start of the slice, from the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
-    /// How it fared.
+    /// State of the load generator.
     pub row: GeneratorRow,
 }
 
-/// One row of `open.parquet`: what one instance had not finished when a slice ended.
+/// Row of `open.parquet`: unfinished work of one instance at the end of a time slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenRecord {
-    /// Which part of which step.
+    /// Step, repeat and phase of the slice.
     pub key: StepKey,
     /// Start of the slice, from the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
-    /// Tile, from 0; none for infrastructure operations.
+    /// Tile, from 0; `None` for infrastructure operations.
     pub tile: Option<u32>,
-    /// Workload.
+    /// Name of the workload.
     pub workload: String,
-    /// Which of several of this workload in the tile, from 0.
+    /// Number among the copies of this workload in the tile, from 0.
     pub copy: u32,
-    /// The kind of I/O or call, or the action.
+    /// Name of the kind of I/O or call, or of the action.
     pub name: String,
-    /// What it is.
+    /// Kind of the unfinished work.
     pub on: OpenOn,
-    /// How long each had been waited for.
+    /// Age of each piece of work.
     pub ages: Compact,
 }
 
-/// What is unfinished.
+/// Kind of unfinished work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenOn {
     /// An action that has begun.
@@ -131,29 +131,29 @@ pub enum OpenOn {
     Start,
     /// An I/O of this direction.
     Io(Direction),
-    /// A call.
+    /// A call of an endpoint.
     Call,
 }
 
-/// One row of `gauges.parquet`: one number of one slice.
+/// Row of `gauges.parquet`: one gauge of one time slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GaugeRecord {
-    /// Which part of which step.
+    /// Step, repeat and phase of the slice.
     pub key: StepKey,
     /// Start of the slice, from the start of the step's load.
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
-    /// What was measured; gauges of later versions are left out.
+    /// Name, scope and value of the gauge; gauges of later versions are left out.
     pub gauge: Gauge,
 }
 
-/// A kind of row, and the file that holds it.
+/// A kind of row, with the file that holds it.
 pub trait Record: Sized {
-    /// The file in a run directory.
+    /// Name of the file in a run directory.
     const FILE: &'static str;
 
-    /// The rows of a batch, or what is wrong with it.
+    /// Converts a batch to rows; the error describes an invalid batch.
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, Malformed>;
 }
 
@@ -268,7 +268,8 @@ impl Record for ActionRecord {
     }
 }
 
-/// What stands in the column of directions for an action, one that has not begun, and a call.
+/// Values of the column of directions for an action, for an action that has not begun, and for a
+/// call.
 pub(super) const ACTION: &str = "action";
 pub(super) const START: &str = "start";
 pub(super) const CALL: &str = "call";
@@ -337,7 +338,7 @@ impl Record for GeneratorRecord {
         let (submitted, completed) = (found.u64("submitted")?, found.u64("completed")?);
         let (in_flight, queued) = (found.u64("in_flight")?, found.u64("queued")?);
         let in_flight_seconds = found.f64("in_flight_seconds")?;
-        // Earlier versions did not measure it.
+        // Earlier versions did not measure this column.
         let away = found.has("away_ns").then(|| found.u64("away_ns")).transpose()?;
         let latencies = found.latency("lateness")?.into_iter().zip(found.f64_lists("worker_cpu")?);
         let rows = latencies.enumerate().map(|(row, (lateness, worker_cpu))| Self {

@@ -10,10 +10,10 @@ use super::{
 use crate::gauge::Gauge;
 use crate::slice::GeneratorRow;
 
-/// One slice of a stored run: what the series have of it.
+/// One slice of a stored run, with its rows of all series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSlice {
-    /// Which part of which step.
+    /// Step, repeat and phase of the slice.
     pub key: StepKey,
     /// Start of the slice, from the start of the step's load.
     pub start: Nanos,
@@ -25,15 +25,15 @@ pub struct StoredSlice {
     pub calls: Vec<CallRecord>,
     /// Actions that finished in it.
     pub actions: Vec<ActionRecord>,
-    /// What had not finished when it ended.
+    /// Unfinished work at the end of the slice.
     pub open: Vec<OpenRecord>,
-    /// The generator's own state; nothing where a killed run lost it.
+    /// State of the generator; `None` where a killed run lost it.
     pub generator: Option<GeneratorRow>,
-    /// What the machine and the device did meanwhile.
+    /// Gauges of the host and the device.
     pub gauges: Vec<Gauge>,
 }
 
-/// The slices of a stored run, in the order in which they were measured.
+/// Slices of a stored run, in the order in which they were measured.
 #[derive(Debug)]
 pub struct Slices {
     io: Peekable<Rows<IoRecord>>,
@@ -44,11 +44,11 @@ pub struct Slices {
     gauges: Peekable<Rows<GaugeRecord>>,
 }
 
-/// Of which slice a row is.
+/// Key of the slice that a row belongs to.
 type Slot = (StepKey, Nanos, Nanos);
 
 impl Slices {
-    /// All slices of a run directory, also of the parts that a killed run left.
+    /// All slices of a run directory, including the parts of a killed run.
     pub fn of(directory: &Path) -> Result<Self, SeriesError> {
         Ok(Self {
             io: read_run(directory)?.peekable(),
@@ -60,7 +60,7 @@ impl Slices {
         })
     }
 
-    /// Those of some stretches.
+    /// Slices of some stretches.
     pub fn between(directory: &Path, stretches: &[Stretch]) -> Result<Self, SeriesError> {
         Ok(Self {
             io: read_between(directory, stretches)?.peekable(),
@@ -139,7 +139,7 @@ fn of_action(record: &ActionRecord) -> Slot {
     (record.key, record.start, record.width)
 }
 
-/// The slice that the next row belongs to; nothing at the end.
+/// Slice of the next row; `None` at the end.
 fn peek<R: Record>(
     rows: &mut Peekable<Rows<R>>,
     slot: fn(&R) -> Slot,
@@ -151,7 +151,7 @@ fn peek<R: Record>(
     }
 }
 
-/// The next row, if it belongs to this slice.
+/// Next row, if it belongs to this slice.
 fn next_of<R: Record>(
     rows: &mut Peekable<Rows<R>>,
     slot: fn(&R) -> Slot,
@@ -160,11 +160,12 @@ fn next_of<R: Record>(
     if peek(rows, slot)? == Some(of) { rows.next().transpose() } else { Ok(None) }
 }
 
-/// Rows of one kind in one slice: as ten thousand tiles of a hundred rows each would have. A few
-/// bytes of a compressed file say a billion times the same, and a slice is in memory at once.
+/// Most rows of one kind in one slice: as many as ten thousand tiles of a hundred rows each would
+/// have. A slice is in memory at once, and a few bytes of a compressed file can expand to a billion
+/// equal rows.
 const ROWS_MAX: usize = 1 << 20;
 
-/// All rows that belong to this slice.
+/// All rows of this slice.
 fn rows_of<R: Record>(
     rows: &mut Peekable<Rows<R>>,
     slot: fn(&R) -> Slot,

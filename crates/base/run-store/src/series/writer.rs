@@ -12,15 +12,16 @@ use crate::gauge::Gauge;
 use crate::run::Phase;
 use crate::slice::{Slice, Topology};
 
-/// A part spans at most this much time, so that a killed run loses no more.
+/// Longest time of a part, so that a killed run loses at most this much.
 const PART_SPAN_MAX: Nanos = Nanos::from_secs(60);
 
-/// Writes the series files of a run: I/O, calls if there are any, actions, what was unfinished, the generator, gauges.
+/// Writer of the series files of a run: I/O, calls (if there are any), actions, unfinished work,
+/// the generator, gauges.
 ///
-/// Memory is bounded: rows are encoded slice by slice, and every 60 s of load, every 8 MiB
-/// and at the end of every step and phase they become a complete file under `parts/`.
-/// [`Writer::finish`] joins the parts. A dropped writer completes the part it was writing; a
-/// killed one loses it. [`super::read_run`] reads either state.
+/// Memory is bounded: rows are encoded slice by slice. They become a complete file under `parts/`
+/// every 60 s of load, every 8 MiB, and at the end of every step and phase. [`Writer::finish`]
+/// joins the parts. A dropped writer completes its open part; a killed writer loses it.
+/// [`super::read_run`] reads both states.
 #[derive(Debug)]
 pub struct Writer {
     directory: PathBuf,
@@ -30,7 +31,7 @@ pub struct Writer {
     unfinished: Parts,
     generator: Parts,
     gauges: Parts,
-    /// What the open parts hold, and since when.
+    /// Step of the open parts, and the time since when they are open.
     open: Option<(StepKey, Nanos)>,
     is_broken: bool,
 }
@@ -61,7 +62,7 @@ impl Writer {
         })
     }
 
-    /// Adds a slice. After an error the series takes no more.
+    /// Adds a slice. After an error, all further calls fail.
     pub fn append(
         &mut self,
         key: StepKey,
@@ -93,7 +94,7 @@ impl Writer {
         })
     }
 
-    /// Joins all parts into the finished files and removes them.
+    /// Joins all parts into the finished files, and removes the parts.
     pub fn finish(mut self) -> Result<(), SeriesError> {
         self.guarded(|writer| {
             writer.all().into_iter().try_for_each(Parts::join)?;
@@ -134,7 +135,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if !self.is_broken {
-            // Best effort: nobody is left to tell, and complete parts are safe already.
+            // An error cannot be reported from `drop`, and complete parts are safe already.
             let _ = self.close_parts();
         }
     }

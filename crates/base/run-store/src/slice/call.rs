@@ -5,31 +5,31 @@ use units::Bytes;
 
 use super::InstanceId;
 
-/// Calls of one instance and kind that finished in one slice: there is no disk, no direction and
-/// no class of sizes.
+/// Calls of one instance and kind that finished in one slice. Calls have no disk, direction or size
+/// class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRow {
-    /// Whose.
+    /// Number of the instance.
     pub instance: InstanceId,
-    /// The kind, a position in the instance's list of kinds; it has one endpoint.
+    /// Position of the kind in the instance's list of kinds; a kind has one endpoint.
     pub kind: u16,
-    /// Bytes of good answers.
+    /// Bytes of successful answers.
     pub bytes: Bytes,
     /// Calls that failed, by position in `CallError::ALL`; they are not in the histograms.
     pub errors: [u64; CallError::ALL.len()],
-    /// Made to answered.
+    /// Service time: from the call to its answer.
     pub service: Compact,
-    /// Intended start to answered.
+    /// Response time: from the intended start to the answer.
     pub response: Compact,
 }
 
 impl CallRow {
-    /// Calls that failed, for whatever reason.
+    /// Number of failed calls, whatever the reason.
     pub fn failed(&self) -> u64 {
         self.errors.iter().sum()
     }
 
-    /// Adds another row's, as if both had been one.
+    /// Adds the numbers of another row.
     pub fn merge(&mut self, more: &Self) {
         self.bytes = Bytes::new(self.bytes.get() + more.bytes.get());
         self.errors.iter_mut().zip(more.errors).for_each(|(own, more)| *own += more);

@@ -3,21 +3,21 @@ use units::{Bytes, Nanos};
 use super::{ActionRow, CallRow, InstanceId, IoRow, Slice, VmId};
 
 impl Slice {
-    /// Where it ends, from the start of the step.
+    /// End of the slice, from the start of the step.
     pub fn end(&self) -> Nanos {
         self.start + self.width
     }
 
-    /// The same time as another driver saw it, and its own, as one slice: see [`Slice::merged`].
+    /// Merges the slice with another driver's slice of the same time: see [`Slice::merged`].
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         Self::merged([self, other]).unwrap_or_default()
     }
 
-    /// The same time as several drivers saw it as one slice: rows of the same VM, kind, direction and size
-    /// are one row, and calls likewise, and what the generators did adds up. An instance is driven by one
-    /// driver, so what is open is that of all. Rows are sorted once, however many drivers there are.
-    /// Nothing of none.
+    /// Merges several drivers' slices of the same time. Rows of the same VM, kind, direction and
+    /// size become one row, calls likewise, and the generators' numbers are added. An instance is
+    /// driven by one driver, so unfinished work is only collected. Rows are sorted once, however
+    /// many drivers there are. `None` without slices.
     pub fn merged(parts: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut parts = parts.into_iter();
         let mut whole = parts.next()?;
@@ -28,7 +28,7 @@ impl Slice {
         Some(whole)
     }
 
-    /// Another driver's slice, its rows behind its own.
+    /// Appends the rows of another driver's slice.
     fn append(&mut self, mut other: Self) {
         let (start, end) = (self.start.min(other.start), self.end().max(other.end()));
         (self.start, self.width) = (start, end.saturating_sub(start));
@@ -47,7 +47,7 @@ impl Slice {
         own.away = own.away.max(others.away);
     }
 
-    /// Rows of the same as one, in order.
+    /// Merges rows of the same key, and sorts them.
     fn fold_rows(&mut self) {
         let key = |row: &IoRow| (row.vm, row.kind, row.direction, row.class);
         self.io.sort_by_key(key);
@@ -84,8 +84,8 @@ impl Slice {
         });
     }
 
-    /// The same slice with other numbers: an instance or a machine that was `n` where the slice was
-    /// taken is what stands at `n` in these lists. Nothing if it names one that is not in them.
+    /// Renumbers instances and VMs: number `n` becomes the entry at `n` in these lists. `None` if a
+    /// number is not in them.
     #[must_use]
     pub fn renumbered(mut self, instances: &[InstanceId], vms: &[VmId]) -> Option<Self> {
         let instance = |own: InstanceId| instances.get(own.0 as usize).copied();
@@ -104,8 +104,8 @@ impl Slice {
         Some(self)
     }
 
-    /// This slice and the same driver's next one as one slice: what is open or in flight is as
-    /// it is at the end, and the share of each worker's processor is the mean over the time.
+    /// Merges the slice with the next one of the same driver. Work that is open or in flight is
+    /// that of the end; the CPU share of each worker is the mean over the time.
     #[must_use]
     pub fn followed_by(self, later: Self) -> Self {
         let (before, after) = (self.width.as_secs_f64(), later.width.as_secs_f64());
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn two_drivers_slices_keep_their_own_rows_and_add_up_those_of_one_vm() {
+    fn slices_of_two_drivers_add_up_rows_of_one_vm() {
         let both = slice(0, 1, &[5, 7]).merge(slice(0, 2, &[9]));
         assert_eq!((both.io.len(), both.actions.len(), both.open.len()), (2, 2, 2));
         assert_eq!((both.generator.submitted, both.generator.in_flight), (3, 3));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_after_two_slices_of_one_driver_is_what_is_open_at_their_end() {
+    fn open_work_after_two_slices_is_that_at_their_end() {
         let both = slice(0, 1, &[5]).followed_by(slice(1_000, 1, &[7]));
         assert_eq!((both.start, both.end()), (Nanos(0), Nanos(2_000)));
         assert_eq!(both.open, slice(1_000, 1, &[7]).open);

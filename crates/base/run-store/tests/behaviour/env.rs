@@ -15,10 +15,10 @@ fn write(root: &Path, path: &str, text: &str) {
     fs::write(path, text).expect("writes");
 }
 
-/// A machine with one partitioned disk that holds `target`.
+/// Makes the files of a host with one partitioned disk that holds `target`.
 fn machine(root: &Path, target: &Path) {
     let device = fs::metadata(target).expect("metadata").dev();
-    // The reading code must agree with the kernel on this form.
+    // This is the kernel's encoding; the code under test must agree with it.
     let number = format!("{}:{}", device >> 8 & 0xfff, device & 0xff);
     for (path, text) in [
         ("proc/sys/kernel/osrelease", "6.12.9\n"),

@@ -42,7 +42,7 @@ fn stored(base: &Path) -> StoredRun {
     StoredRun::at(&dir.finish().expect("finishes")).expect("a run")
 }
 
-/// Calls with one failure of each kind but the first.
+/// Calls with one failure of each class but the first.
 fn calls(slice: &Slice) -> Vec<CallRow> {
     let (service, response) = (slice.io[0].service.clone(), slice.io[0].response.clone());
     let errors = [0, 1, 2, 3, 4];
@@ -80,7 +80,7 @@ fn parquet_reads_back_to_the_same_rows() {
     assert_eq!(rows, collect(run.series().expect("opens")));
 }
 
-/// Splits RFC 4180 text, without leniency.
+/// Splits RFC 4180 text strictly.
 fn parse_csv(text: &str) -> Vec<Vec<String>> {
     let (mut records, mut record, mut field) = (Vec::new(), Vec::new(), String::new());
     let mut chars = text.chars().peekable();
@@ -130,7 +130,7 @@ fn csv_has_a_field_for_every_column_of_every_row() {
 }
 
 #[test]
-fn calls_are_a_table_of_their_own_with_a_column_for_each_way_to_fail() {
+fn calls_are_a_table_with_a_column_per_class_of_errors() {
     let base = tempfile::tempdir().expect("a directory");
     let run = stored(base.path());
     let mut records = parse_csv(&text(&run, Format::CallsCsv)).into_iter();
@@ -154,7 +154,7 @@ fn calls_are_a_table_of_their_own_with_a_column_for_each_way_to_fail() {
 }
 
 #[test]
-fn gauges_are_a_table_of_their_own_with_unit_and_what_each_is_of() {
+fn gauges_are_a_table_with_unit_and_scope() {
     let base = tempfile::tempdir().expect("a directory");
     let run = stored(base.path());
     let records = parse_csv(&text(&run, Format::GaugesCsv));
@@ -269,7 +269,7 @@ fn suffixes(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// The rules of OpenMetrics 1.0 that a scraper rejects text for.
+/// Parses OpenMetrics 1.0 text, and checks the rules that a scraper enforces.
 fn parse_openmetrics(text: &str) -> Vec<Sample> {
     let body = text.strip_suffix("# EOF\n").expect("the text ends with # EOF");
     assert!(!body.contains("# EOF"));

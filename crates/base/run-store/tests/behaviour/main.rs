@@ -1,4 +1,4 @@
-//! Behaviour of what a run leaves behind.
+//! Behaviour of stored runs.
 
 mod env;
 mod export;

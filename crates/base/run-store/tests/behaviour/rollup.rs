@@ -1,4 +1,4 @@
-//! The rollup against a plain model: every row of every slice, put into its bucket by hand.
+//! The rollup against a plain model that puts every row of every slice into its bucket.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use units::{Bytes, Nanos};
 
 use crate::sample;
 
-/// A part of a step: its key, and its slices with their I/O.
+/// A phase of a step: its key, and its slices with their I/O.
 #[derive(Debug, Clone)]
 struct Part {
     key: StepKey,
@@ -82,7 +82,7 @@ fn call_row() -> impl Strategy<Value = CallRow> {
     })
 }
 
-/// Steps of up to `most` slices a part, most slices idle so that buckets differ.
+/// Random steps of up to `most` slices per phase. Most slices are idle, so that buckets differ.
 fn run(most: usize) -> impl Strategy<Value = Vec<Part>> {
     let slice = prop_oneof![
         3 => Just((Vec::new(), Vec::new(), Vec::new())),
@@ -130,7 +130,7 @@ fn folded(parts: &[Part]) -> Rollup {
 
 type Cell = (u64, u64, Histogram);
 
-/// Cells of a level as a model sees them: by span, bucket, who, direction and class.
+/// Cells of a level by the model: by span, bucket, name, direction and class.
 fn model(
     parts: &[Part],
     width: Nanos,
@@ -180,7 +180,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn merged_buckets_hold_what_their_slices_hold_however_often_they_were_merged(
+    fn merged_buckets_equal_their_slices_after_any_merges(
         parts in prop_oneof![4 => run(150), 1 => run(900)]
     ) {
         let rollup = folded(&parts);
@@ -251,7 +251,7 @@ proptest! {
         rollup.write(dir.path()).expect("writes");
         let back = Rollup::read(dir.path()).expect("reads");
         prop_assert_eq!(&back, &rollup);
-        // It can be added to as if it had never been away.
+        // A rollup that was read can be added to like the original.
         let key = StepKey { step: 9, tiles: 2, repeat: 1, phase: Phase::Measured };
         let mut both = [rollup, back];
         for one in &mut both {
@@ -261,7 +261,7 @@ proptest! {
     }
 
     #[test]
-    fn totals_equal_those_of_the_series_and_an_older_run_folds_to_the_same(parts in run(60)) {
+    fn totals_equal_the_series_and_older_runs_fold_to_the_same(parts in run(60)) {
         let base = tempfile::tempdir().expect("a directory");
         let id = RunId::new("test", Timestamp::UNIX_EPOCH).expect("an id");
         let directory = RunDir::create(base.path(), &id).expect("creates");
@@ -326,7 +326,7 @@ fn tier(reads: u64, dirty_bytes: u64) -> TierFacts {
 }
 
 #[test]
-fn counters_of_a_tier_add_up_and_what_it_holds_is_that_of_the_end() {
+fn tier_counters_add_up_and_levels_are_those_of_the_end() {
     let mut rollup = Rollup::new();
     rollup.readings(Nanos::SECOND, &Readings::of_tiers(vec![tier(5, 5)]));
     let key = StepKey { step: 1, tiles: 2, repeat: 1, phase: Phase::Measured };
@@ -392,9 +392,10 @@ fn many_names_take_time_resolution_and_not_memory() {
     assert_eq!(count, 80 * 3000 * 2);
 }
 
-/// A simulated run of 0.1.0: tiers had columns of their own, and gauges were in the series alone.
+/// Regression for simulated runs of 0.1.0: tiers had columns of their own, and gauges were in the
+/// series alone.
 #[test]
-fn a_rollup_of_version_1_is_read_with_its_tiers_and_the_gauges_of_its_series() {
+fn rollup_of_version_1_is_read_with_tiers_and_gauges() {
     let dir = tempfile::tempdir().expect("a directory");
     let key = StepKey { step: 1, tiles: 1, repeat: 1, phase: Phase::Measured };
     let old = include_bytes!("../golden/rollup-1.0.parquet");
@@ -440,14 +441,14 @@ fn a_rollup_of_version_1_is_read_with_its_tiers_and_the_gauges_of_its_series() {
 }
 
 #[test]
-fn another_major_version_is_refused_and_a_file_without_notes_too() {
+fn other_major_version_and_file_without_metadata_are_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join(files::ROLLUP), "PAR1 but not really").expect("writes");
     let error = Rollup::read(dir.path()).expect_err("not Parquet");
     assert!(error.to_string().contains("rollup.parquet"), "{error}");
 }
 
-/// A stored run of two steps of many parts of its series.
+/// A stored run of two steps with many parts of its series.
 fn stored(seconds: u64) -> (tempfile::TempDir, StoredRun, Rollup) {
     let base = tempfile::tempdir().expect("a directory");
     let id = RunId::new("test", Timestamp::UNIX_EPOCH).expect("an id");
@@ -471,7 +472,7 @@ fn stored(seconds: u64) -> (tempfile::TempDir, StoredRun, Rollup) {
 #[test]
 fn only_the_rows_of_a_time_are_read() {
     let (_base, run, rollup) = stored(150);
-    // The last 5 s of step 1 and the first 7 s of step 2.
+    // The last 5 s of step 1, and the first 7 s of step 2.
     let stretches = rollup.stretches(Nanos::from_secs(145), Nanos::from_secs(157));
     let rows = read_between::<IoRecord>(run.path(), &stretches).expect("opens");
     let found: Vec<_> =

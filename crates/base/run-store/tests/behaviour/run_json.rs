@@ -8,7 +8,7 @@ fn file(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Compares with a stored file, or writes it when `TILEMARK_UPDATE` is set.
+/// Compares with a stored file, or writes the file when `TILEMARK_UPDATE` is set.
 fn assert_stored(path: &str, text: &str) {
     let path = file(path);
     if std::env::var_os("TILEMARK_UPDATE").is_some() {
@@ -29,9 +29,9 @@ fn the_stored_json_schema_is_that_of_the_types() {
     assert_stored("../../../docs/schemas/run-1.0.json", &(schema + "\n"));
 }
 
-/// A file of version 1.0. Until 1.0 is released it follows the types (`TILEMARK_UPDATE_GOLDEN`
-/// writes it); from then on it is never regenerated, because it stands for every result
-/// people have kept.
+/// A file of version 1.0. Until 1.0 is released, it follows the types (`TILEMARK_UPDATE_GOLDEN`
+/// writes it). After that it is never regenerated, because it stands for every result that users
+/// have kept.
 #[test]
 fn a_result_of_version_1_0_is_still_read() {
     if std::env::var_os("TILEMARK_UPDATE_GOLDEN").is_some() {

@@ -75,7 +75,7 @@ fn a_changed_missing_or_added_file_is_named() {
     assert!(!stored.path().exists());
 }
 
-/// What kill -9 leaves: no unwinding, no drop, a line written half.
+/// Imitates a kill -9: no unwinding, no drop, and a half-written line.
 #[test]
 fn a_killed_run_is_listed_as_abandoned_and_its_events_are_read() {
     let base = tempfile::tempdir().expect("a directory");
@@ -151,7 +151,7 @@ fn run_is_opened_by_its_place_name_or_part_of_its_id() {
 }
 
 #[test]
-fn a_run_in_a_renamed_directory_is_still_that_run_and_takes_no_others_place() {
+fn run_in_a_renamed_directory_keeps_its_identity() {
     let base = tempfile::tempdir().expect("a directory");
     let (kept, mine) = (finished(base.path(), 0), base.path().join("before the new disks"));
     std::fs::rename(kept.path(), &mine).expect("renames");
@@ -198,7 +198,7 @@ fn a_full_disk_under_events_leaves_the_run_partial() {
 
 const VICTIM_BASE: &str = "TILEMARK_TEST_VICTIM_BASE";
 
-/// The process that [`kill_9_in_the_middle_of_a_run_loses_only_the_open_part`] kills.
+/// Process that [`kill_9_in_the_middle_of_a_run_loses_only_the_open_part`] kills.
 #[test]
 #[ignore = "run by another test"]
 fn victim() {
@@ -229,7 +229,7 @@ fn kill_9_in_the_middle_of_a_run_loses_only_the_open_part() {
         .expect("starts");
     let lines = std::io::BufReader::new(child.stderr.take().expect("a pipe")).lines();
     let mut steps = lines.map_while(Result::ok).filter(|line| line.starts_with("step "));
-    // The pipe stays open: a victim that cannot print would die by itself.
+    // The pipe stays open: a victim that cannot print would end by itself.
     assert_eq!(steps.by_ref().take(5).count(), 5, "the victim got as far as step 5");
     assert_eq!(list(base.path()).expect("lists")[0].state(), State::Running);
     child.kill().expect("SIGKILL");
@@ -248,7 +248,7 @@ fn kill_9_in_the_middle_of_a_run_loses_only_the_open_part() {
 }
 
 #[test]
-fn what_lies_in_a_run_directory_from_elsewhere_is_read_only_where_it_is_a_plain_file() {
+fn only_plain_files_of_a_foreign_run_directory_are_read() {
     let base = tempfile::tempdir().expect("a directory");
     let stored = finished(base.path(), 0);
     let path = stored.path().to_owned();

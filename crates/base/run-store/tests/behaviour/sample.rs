@@ -1,4 +1,4 @@
-//! A small run to write and read.
+//! A small run for writing and reading.
 
 use stats::{Compact, Histogram};
 use tilemark_run_store::gauge::{Gauge, GaugeName};
@@ -44,7 +44,7 @@ pub fn topology() -> Topology {
     }
 }
 
-/// What was seen beside a slice.
+/// Gauges beside a slice.
 pub fn gauges() -> Vec<Gauge> {
     vec![
         Gauge::of_host(GaugeName::CpuOthers, 0.25),
@@ -52,7 +52,7 @@ pub fn gauges() -> Vec<Gauge> {
     ]
 }
 
-/// One slice of a second, with a row per VM and direction.
+/// A slice of one second, with a row per VM and direction.
 pub fn slice(second: u64) -> Slice {
     let io = (0..4).flat_map(|vm| {
         [(0, Direction::Read, 8192_u32), (1, Direction::Write, 512)].map(
@@ -239,7 +239,7 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
     }
 }
 
-/// Everything a run can say, once.
+/// A run with every field set once.
 pub fn run() -> Run {
     let (held, broken) = (limit(412_000_000, Verdict::Passed), limit(612_000_000, Verdict::Failed));
     Run {

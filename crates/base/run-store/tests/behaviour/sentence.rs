@@ -1,18 +1,18 @@
-//! The answer in words is made of data.
+//! The answer in words is made from data.
 
 use tilemark_run_store::run::{
     ClimbEnd, ClimbFacts, Edge, Figure, Hysteresis, LeftOut, NextStep, OutOfTime, Run, Status,
     Stop, TilesInterval, Verdict, parse,
 };
 
-/// A run of the first release: it has a sentence and no data to make it of.
+/// A run of the first release, which has a sentence and no data to make it from.
 const GOLDEN: &str = include_str!("../golden/run-1.0.json");
 
 fn old() -> Run {
     parse(GOLDEN).expect("a run of an earlier version")
 }
 
-/// The same as this version stores it: 1 tile held, 2 failed.
+/// The same run as this version stores it: 1 tile held, 2 failed.
 fn run() -> Run {
     let mut run = old();
     run.scale.footprint = 1.0;

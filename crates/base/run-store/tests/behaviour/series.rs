@@ -186,7 +186,7 @@ fn a_file_that_is_no_series_is_refused_with_its_name() {
     assert!(error.expect_err("refused").to_string().contains(files::SERIES));
 }
 
-/// `docs/formats/series.md` promises every column with its type and unit.
+/// `docs/formats/series.md` must list every column with type and unit.
 #[test]
 fn every_column_is_documented_in_its_order() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -210,7 +210,7 @@ fn every_column_is_documented_in_its_order() {
     }
 }
 
-/// Latencies that look like a device's: most near 200 us, a tail to 100 ms.
+/// Latencies like those of a device: most near 200 us, a tail to 100 ms.
 fn scattered(state: &mut u64, count: u32) -> stats::Compact {
     let mut histogram = stats::Histogram::new();
     for _ in 0..count {
@@ -224,7 +224,7 @@ fn scattered(state: &mut u64, count: u32) -> stats::Compact {
     histogram.compact()
 }
 
-/// Not a check but a measurement: `cargo test -- --ignored --nocapture cost_of`.
+/// A measurement, not a check: `cargo test -- --ignored --nocapture cost_of`.
 #[test]
 #[ignore = "a measurement"]
 fn cost_of_a_second_of_320_vms() {

@@ -2,25 +2,25 @@ use analyze::{AlignmentRow, BesideRow, KneeRow, MissRatioRow, Remark, TierRow, W
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `access`: which bytes of the storage are used, how much cache would hold them, and what lies
-/// across pages or beside large I/O. Of the whole trace, whatever the lens.
+/// View `access`: bytes of the storage in use, the cache size that would hold them, and I/Os across
+/// pages or beside large I/O. It covers the whole trace, whatever the lens.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AccessPage {
-    /// A sentence: what is touched, or why nobody knows.
+    /// Summary of the touched data, or the reason why it is unknown.
     pub sentence: String,
-    /// What matters in it, most important first.
+    /// Findings, most important first.
     pub findings: Vec<String>,
-    /// What these I/Os cannot answer, and why.
+    /// Questions that these I/Os cannot answer, with reasons.
     pub cannot_say: Vec<Remark>,
-    /// Different bytes over windows of time; everybody together first.
+    /// Different bytes over windows of time, with the sum of all senders first.
     pub working_set: Vec<WorkingSetRow>,
-    /// Miss ratios of an LRU cache over its size.
+    /// Miss ratios of an LRU cache, by its size.
     pub miss_ratio: Vec<MissRatioRow>,
-    /// Where more cache begins to bring less.
+    /// Cache sizes above which more cache brings less.
     pub knees: Vec<KneeRow>,
-    /// What an acceleration tier would serve.
+    /// Requests that an acceleration tier would serve, by its size.
     pub tiers: Vec<TierRow>,
-    /// Where I/Os begin within 4 KiB.
+    /// Offsets of I/Os within 4 KiB.
     pub alignment: Vec<AlignmentRow>,
     /// Small I/Os with and without a large one in flight on the device.
     pub beside_large: Vec<BesideRow>,

@@ -3,83 +3,84 @@ use serde::{Deserialize, Serialize};
 
 use super::PercentilePoint;
 
-/// `GET /api/v1/compare?a=ID&b=ID`: B against A.
+/// Answer of `GET /api/v1/compare?a=ID&b=ID`: B compared with A.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparePage {
-    /// The news in one sentence.
+    /// Result in one sentence.
     pub sentence: String,
-    /// `worse`, `better`, `same` or `inconclusive`.
+    /// Verdict: `worse`, `better`, `same` or `inconclusive`.
     pub verdict: String,
-    /// The baseline.
+    /// Run A, the baseline.
     pub a: CompareSide,
-    /// What is held against it.
+    /// Run B, which is compared with it.
     pub b: CompareSide,
-    /// Differences of machines, targets and programs.
+    /// Differences of hosts, targets and programs.
     pub environment: Vec<DifferenceRow>,
-    /// Differences of plans.
+    /// Differences of the plans.
     pub plan: Vec<DifferenceRow>,
-    /// `same`, `overlapping` or `different` random streams.
+    /// Relation of the random streams: `same`, `overlapping` or `different`.
     pub seeds: String,
-    /// What else a reader should know.
+    /// More notes for the reader.
     pub notes: Vec<String>,
-    /// Every figure that both have.
+    /// Figures that both runs have.
     pub metrics: Vec<CompareMetric>,
-    /// Each reason for a verdict once, with the number of figures that have it.
+    /// Reasons for verdicts, each once, with the number of figures that have it.
     pub reasons: Vec<CompareReason>,
-    /// Distributions of reads and writes of both, in the step with the most tiles both have.
+    /// Distributions of reads and writes of both runs, in the step with the most tiles that both
+    /// have.
     pub curves: Vec<CurveOfSide>,
     /// Edges of the rows of `difference`, nanoseconds.
     pub edges_ns: Vec<u64>,
-    /// By class of sizes (8), by row: share of I/Os in B less that in A.
+    /// Difference of the shares of I/Os, B minus A, by size class (8) and row.
     pub difference: Vec<Vec<f64>>,
 }
 
-/// One run of the two.
+/// A run of the comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompareSide {
-    /// Its id.
+    /// Identifier of the run.
     pub id: String,
-    /// Its answer.
+    /// Answer of the run.
     pub sentence: String,
-    /// The tiles whose distributions are shown.
+    /// Number of tiles of the shown distributions.
     pub tiles: u32,
 }
 
-/// A value that is not the same.
+/// A value that differs between the runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DifferenceRow {
-    /// What: `kernel.release`.
+    /// Name of the value: `kernel.release`.
     pub key: String,
-    /// In A.
+    /// Value in A.
     pub a: String,
-    /// In B.
+    /// Value in B.
     pub b: String,
 }
 
-/// A figure of both.
+/// A figure of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompareMetric {
-    /// Its name.
+    /// Name of the figure.
     pub name: String,
-    /// Its unit.
+    /// Unit of the figure.
     pub unit: String,
-    /// `higher` or `lower`.
+    /// Direction that is better: `higher` or `lower`.
     pub better: String,
-    /// Median of A.
+    /// Median value of A.
     pub a: Option<f64>,
-    /// Median of B.
+    /// Median value of B.
     pub b: Option<f64>,
-    /// B less A, by A.
+    /// Relative change: B minus A, divided by A.
     pub change: Option<f64>,
     /// Lower end of the change's interval.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the change's interval.
     pub high: Option<f64>,
-    /// Repeats of A and B.
+    /// Number of repeats of A and of B.
     pub samples: [u64; 2],
-    /// `worse`, `better`, `same` or `inconclusive`.
+    /// Verdict: `worse`, `better`, `same` or `inconclusive`.
     pub verdict: String,
-    /// Why, if it needs words.
+    /// Reason of the verdict, if the numbers do not show it.
     pub reason: Option<String>,
 }
 
@@ -88,19 +89,19 @@ pub struct CompareMetric {
 pub struct CompareReason {
     /// The reason in words.
     pub text: String,
-    /// Number of figures that have it.
+    /// Number of figures with this reason.
     pub figures: u64,
 }
 
 /// A distribution of one side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurveOfSide {
-    /// `a` or `b`.
+    /// Side of the comparison: `a` or `b`.
     pub side: String,
-    /// `read` or `write`.
+    /// Direction: `read` or `write`.
     pub direction: String,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
-    /// As in [`super::PercentileCurve::points`].
+    /// Points as in [`super::PercentileCurve::points`].
     pub points: Vec<PercentilePoint>,
 }

@@ -1,12 +1,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `curve`: what more tiles bring, and what breaks.
+/// View `curve`: work by number of tiles, and the limit that breaks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TileCurve {
-    /// Where it breaks, and why.
+    /// Edge and its cause, in a sentence.
     pub sentence: String,
-    /// Tiles held.
+    /// Number of held tiles.
     pub tiles_held: Option<u32>,
     /// The least number of tiles that failed.
     pub tiles_failed: Option<u32>,
@@ -14,56 +14,56 @@ pub struct TileCurve {
     pub broken: Option<String>,
     /// Names of limits: `shop order p95`.
     pub limits: Vec<String>,
-    /// By tiles, then repeat.
+    /// Points by tiles, then repeat.
     pub points: Vec<CurvePoint>,
 }
 
-/// One step.
+/// A step of the curve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePoint {
-    /// Step of the ladder, from 1.
+    /// Number of the step in the ladder, from 1.
     pub step: u32,
-    /// Repeat, from 1.
+    /// Number of the repeat, from 1.
     pub repeat: u32,
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
-    /// VMs.
+    /// Number of virtual machines.
     pub vms: u32,
-    /// `passed`, `failed`, `inconclusive` or `interrupted`.
+    /// Verdict: `passed`, `failed`, `inconclusive` or `interrupted`.
     pub verdict: String,
-    /// Why, in words.
+    /// Reason of the verdict, in words.
     pub reason: String,
-    /// I/Os a second.
+    /// I/Os per second.
     pub operations_per_s: f64,
-    /// Bytes a second.
+    /// Throughput, in bytes per second.
     pub bytes_per_s: f64,
-    /// Actions a second.
+    /// Actions per second.
     pub actions_per_s: f64,
-    /// Score.
+    /// Score of the step.
     pub score: Option<f64>,
-    /// What the same tiles score on ideal storage: their number.
+    /// Score of the same tiles on ideal storage: their number.
     pub ideal_score: f64,
-    /// In the order of [`TileCurve::limits`], all tiles together.
+    /// Limits over all tiles together, in the order of [`TileCurve::limits`].
     pub limits: Vec<Option<CurveLimit>>,
 }
 
-/// One limit in one step.
+/// A limit in a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurveLimit {
-    /// Allowed, nanoseconds.
+    /// Limit, in nanoseconds.
     pub limit_ns: u64,
-    /// Measured, all tiles together.
+    /// Measured value over all tiles together, in nanoseconds.
     pub measured_ns: Option<u64>,
-    /// Measured by allowed; none without a measured value.
+    /// Measured value divided by the limit; none without a measured value.
     pub ratio: Option<f64>,
-    /// Lower end of its interval.
+    /// Lower end of the confidence interval, nanoseconds.
     pub low_ns: Option<u64>,
-    /// Upper end.
+    /// Upper end of the confidence interval, nanoseconds.
     pub high_ns: Option<u64>,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// `passed`, `failed` or `inconclusive`.
+    /// Verdict: `passed`, `failed` or `inconclusive`.
     pub verdict: String,
-    /// The tile that is worst, from 1.
+    /// Number of the worst tile, from 1.
     pub worst_tile: Option<u32>,
 }

@@ -1,65 +1,67 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The answer of a run in parts, each said once: what is printed first and large.
+/// Answer of a run in parts, each said once: printed first and large.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Headline {
-    /// `passed`, `failed`, `inconclusive` or `interrupted`.
+    /// Verdict: `passed`, `failed`, `inconclusive` or `interrupted`.
     pub verdict: String,
-    /// What to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at full size
-    /// have room (64 GiB a tile, 200 GiB may be used), although ...`; none where nothing is known.
+    /// Sentence to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at
+    /// full size have room (64 GiB a tile, 200 GiB may be used), although ...`; none where nothing
+    /// is known.
     pub plan: Option<String>,
-    /// What was scaled down to get it: `quick estimate, disks 1/512`; none at full size.
+    /// Scaling of the measurement: `quick estimate, disks 1/512`; none at full size.
     pub estimate: Option<String>,
-    /// By speed: `26 to 29 tiles`, `at least 8 tiles`, `no tile`, `not known`.
+    /// Number of tiles by speed: `26 to 29 tiles`, `at least 8 tiles`, `no tile`, `not known`.
     pub speed: String,
-    /// What belongs to it: `27 most likely, 95 % interval; score 22.40`.
+    /// Note on the number of tiles: `27 most likely, 95 % interval; score 22.40`.
     pub speed_note: String,
-    /// The same in the virtual machines that somebody has; none without an estate.
+    /// Answer in existing virtual machines; none without an estate.
     pub estate: Option<String>,
-    /// What infrastructure operations cost the tiles: `Operations 62 % of the time; the tiles' actions
-    /// then took 1.23 times as long (1.10 to 1.40) as without.`; none where none ran.
+    /// Effect of infrastructure operations on the tiles: `Operations 62 % of the time; the tiles'
+    /// actions then took 1.23 times as long (1.10 to 1.40) as without.`; none without operations.
     pub operations: Option<String>,
-    /// What breaks, or what ended the search, as a sentence.
+    /// Limit that breaks, or another end of the search, as a sentence.
     pub breaks: String,
-    /// Where it is proven: a page's path and query below the run, `map?step=5`.
+    /// Link to the proof: a page's path and query below the run, `map?step=5`.
     pub link: Option<String>,
-    /// Why it breaks, as a sentence.
+    /// Cause of the break, as a sentence.
     pub why: Option<String>,
-    /// What weakens the answer, the heaviest first.
+    /// Doubts about the answer, most important first.
     pub doubts: Vec<Doubt>,
 }
 
 /// A reason to trust an answer less.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Doubt {
-    /// `disturbed`, `out-of-time`, `hysteresis`, `event`, `resized`, or the identifier of the warning.
+    /// Identifier: `disturbed`, `out-of-time`, `hysteresis`, `event`, `resized`, or that of the
+    /// warning.
     pub id: String,
-    /// In a sentence.
+    /// Doubt in a sentence.
     pub text: String,
 }
 
-/// Warnings of one code with one advice, as one.
+/// Warnings with the same code and advice, as one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoldedWarning {
     /// Stable identifier: `not-steady`.
     pub id: String,
-    /// Where and how often it was given: `at 1, 2, 4 tiles, 24 times`; empty for what was said once of
-    /// the run.
+    /// Place and number of the warnings: `at 1, 2, 4 tiles, 24 times`; empty for a single warning
+    /// of the run.
     pub place: String,
-    /// What it means, and of what else: `the shop's limit on order was not tested; likewise mail's
-    /// limit on send`.
+    /// Meaning of the warnings, and their objects: `the shop's limit on order was not tested;
+    /// likewise mail's limit on send`.
     pub text: String,
-    /// Measured values, each once; empty if there are none.
+    /// Measured values, each once; empty without values.
     pub found: String,
-    /// Limits that they are held against, each once; empty if there are none.
+    /// Limits that the values are compared with, each once; empty without limits.
     pub allowed: String,
-    /// What to try next, if anything helps.
+    /// Advice on what to try next, if there is any.
     pub hint: Option<String>,
 }
 
 impl FoldedWarning {
-    /// The sentence, with where it was given before it.
+    /// Text of the warning, after its place.
     pub fn placed_text(&self) -> String {
         match self.place.is_empty() {
             true => self.text.clone(),
@@ -68,11 +70,11 @@ impl FoldedWarning {
     }
 }
 
-/// A fact of how a run was measured.
+/// A fact about the measurement of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fact {
-    /// `Seed`.
+    /// Name of the fact: `Seed`.
     pub name: String,
-    /// `42 (xoshiro256++/1)`.
+    /// Value of the fact: `42 (xoshiro256++/1)`.
     pub value: String,
 }

@@ -1,50 +1,52 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `heatmap`: I/Os by time and service time.
+/// View `heatmap`: I/Os by time and service time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HeatMap {
-    /// A sentence about it.
+    /// Summary in one sentence.
     pub sentence: String,
     /// Begin of each column, nanoseconds on the run's axis.
     pub at_ns: Vec<u64>,
-    /// Length of each column.
+    /// Length of each column, nanoseconds.
     pub width_ns: Vec<u64>,
-    /// Edges of the rows, nanoseconds, ascending, logarithmic: one more than there are rows. A
-    /// row holds what is longer than its lower and at most its upper edge; the first and the
-    /// last also hold what lies beyond.
+    /// Boundaries of the rows, nanoseconds, ascending, logarithmic: one more than rows. A row holds
+    /// values above its lower and up to its upper boundary; the first and the last row also hold
+    /// all values beyond.
     pub edges_ns: Vec<u64>,
-    /// Columns: pairs of row and I/Os, one after the other, rows without I/O left out.
+    /// Cells by column: pairs of row and number of I/Os in a flat list; rows without I/O are left
+    /// out.
     pub columns: Vec<Vec<u32>>,
-    /// Longest in each column.
+    /// Longest service time of each column, nanoseconds.
     pub max_ns: Vec<Option<u64>>,
-    /// 99th percentile of each column.
+    /// 99th percentile of each column, nanoseconds.
     pub p99_ns: Vec<Option<u64>>,
-    /// Most I/Os of any cell.
+    /// Largest number of I/Os of any cell.
     pub most: u32,
 }
 
-/// `percentiles`: distributions by the breakdown.
+/// View `percentiles`: distributions by the breakdown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentiles {
-    /// A sentence about them.
+    /// Summary in one sentence.
     pub sentence: String,
-    /// `service` or `response`.
+    /// Clock of the times: `service` or `response`.
     pub clock: String,
-    /// One for each group.
+    /// Distribution of each group.
     pub curves: Vec<PercentileCurve>,
 }
 
-/// One distribution.
+/// Distribution of one group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PercentileCurve {
-    /// As in [`super::Group::key`].
+    /// Key of the group, as in [`super::Group::key`].
     pub key: String,
-    /// Its name for people.
+    /// Name for people.
     pub label: String,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
-    /// From share 0 to the highest that at least ten I/Os lie above, ascending, and the longest.
+    /// Points from share 0 up to the highest share with at least ten I/Os above it, ascending, then
+    /// the longest time.
     pub points: Vec<PercentilePoint>,
 }
 
@@ -53,71 +55,71 @@ pub struct PercentileCurve {
 pub struct PercentilePoint {
     /// Share of I/Os that took at most this long, 0 to 1.
     pub share: f64,
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     pub value_ns: u64,
 }
 
-/// `matrix`: where time goes: classes of sizes by service time.
+/// View `matrix`: I/Os by size class and service time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyMatrix {
-    /// A sentence: the first class whose 99th percentile breaks the limit, or that none does.
+    /// Summary: the first class whose 99th percentile breaks the limit, or that none does.
     pub sentence: String,
-    /// Upper edges of the rows but the last: up to 20 us, 23 about logarithmic rows to 10 s, and
-    /// above; 24 edges.
+    /// Upper boundaries of all rows but the last: 20 us, then 23 nearly logarithmic ones to 10 s;
+    /// 24 in total.
     pub edges_ns: Vec<u64>,
-    /// What p99 is held against.
+    /// Limit for the 99th percentiles, in nanoseconds.
     pub limit_ns: u64,
-    /// Where that comes from.
+    /// Source of the limit, in words.
     pub limit_source: String,
-    /// Reads, then writes.
+    /// Panels of reads, then of writes.
     pub panels: Vec<MatrixPanel>,
 }
 
-/// One direction of the matrix.
+/// Panel of one direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MatrixPanel {
-    /// `read` or `write`.
+    /// Direction: `read` or `write`.
     pub direction: String,
-    /// By class (8), by row (25): I/Os.
+    /// Number of I/Os by class (8) and row (25).
     pub cells: Vec<Vec<u64>>,
-    /// By class: 99th percentile.
+    /// 99th percentile by class, nanoseconds.
     pub p99_ns: Vec<Option<u64>>,
-    /// By class: I/Os.
+    /// Number of I/Os by class.
     pub count: Vec<u64>,
-    /// The first class whose p99 breaks the limit, 30 I/Os or more.
+    /// First class whose p99 breaks the limit, with at least 30 I/Os.
     pub first_break: Option<u8>,
 }
 
-/// `breaks`: where it breaks: classes of sizes by load.
+/// View `breaks`: p99 by size class and load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadMatrix {
-    /// A sentence: the least load at which a class breaks the limit.
+    /// Summary: the least load at which a class breaks the limit.
     pub sentence: String,
-    /// What the columns are: `tiles` or `outstanding`.
+    /// Kind of load of the columns: `tiles` or `outstanding`.
     pub load: String,
     /// Names of the columns, least load first.
     pub columns: Vec<String>,
-    /// What p99 is held against.
+    /// Limit for the 99th percentiles, in nanoseconds.
     pub limit_ns: u64,
-    /// Where that comes from.
+    /// Source of the limit, in words.
     pub limit_source: String,
-    /// Filled cells.
+    /// Cells that are not empty.
     pub cells: Vec<LoadCell>,
 }
 
 /// A cell of [`LoadMatrix`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadCell {
-    /// `read` or `write`.
+    /// Direction: `read` or `write`.
     pub direction: String,
-    /// Class of sizes, 0 to 7.
+    /// Size class, 0 to 7.
     pub class: u8,
     /// Position of the column.
     pub column: u32,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
     /// 99th percentile of the service time.
     pub p99_ns: u64,
-    /// Whether there are 30 I/Os or more.
+    /// True if there are at least 30 I/Os.
     pub is_enough: bool,
 }

@@ -1,51 +1,52 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `machine`: what else the machine did while load was on, and when it was in the way.
+/// View `machine`: other work of the host during the load, and the times at which it disturbed the
+/// load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachinePage {
-    /// A sentence about it.
+    /// Summary in one sentence.
     pub sentence: String,
     /// Begin of each point on the run's axis, nanoseconds.
     pub at_ns: Vec<u64>,
-    /// Length of each point.
+    /// Length of each point, nanoseconds.
     pub width_ns: Vec<u64>,
-    /// What was not near zero all the time.
+    /// Gauges that were not near zero all the time.
     pub gauges: Vec<MachineGauge>,
-    /// Titles of what was near zero all the time.
+    /// Titles of the gauges that were near zero all the time.
     pub idle: Vec<String>,
-    /// Steps in which others were in the way.
+    /// Steps that were disturbed by others.
     pub disturbed: Vec<DisturbedSpan>,
 }
 
-/// One number of the machine over time.
+/// A gauge of the host over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineGauge {
-    /// Its name in `gauges.parquet`: `cpu.others`.
+    /// Name in `gauges.parquet`: `cpu.others`.
     pub name: String,
-    /// What a person reads beside it.
+    /// Title for people.
     pub title: String,
-    /// `host`, or a device.
+    /// Object of the gauge: `host`, or a device.
     pub scope: String,
-    /// `share`, `bytes_per_s`, `watts` or `count`.
+    /// Unit: `share`, `bytes_per_s`, `watts` or `count`.
     pub unit: String,
-    /// Mean of each point; none where it was not read.
+    /// Mean of each point; none where the gauge was not read.
     pub mean: Vec<Option<f64>>,
-    /// Most of each point.
+    /// Maximum of each point; none where the gauge was not read.
     pub max: Vec<Option<f64>>,
 }
 
-/// A stretch of the run's axis in which somebody else's work was in the way.
+/// A time on the run's axis in which the work of others disturbed the load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DisturbedSpan {
-    /// Step of the ladder, from 1.
+    /// Number of the step in the ladder, from 1.
     pub step: u32,
-    /// Repeat, from 1.
+    /// Number of the repeat, from 1.
     pub repeat: u32,
-    /// Its begin on the axis, nanoseconds.
+    /// Begin on the run's axis, nanoseconds.
     pub from_ns: u64,
-    /// Its end.
+    /// End on the run's axis, nanoseconds.
     pub to_ns: u64,
-    /// Whose work, and how much.
+    /// Source and amount of the disturbance.
     pub text: String,
 }

@@ -1,75 +1,75 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `map`: who does how much, and how it fares.
+/// View `map`: amount of I/O and latency by workload and tile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MapPage {
-    /// A sentence: who does most, who is nearest to its limit.
+    /// Summary: the workload with the most I/O, and the one nearest to its limit.
     pub sentence: String,
-    /// Every workload of every tile in the lens, the most I/O first.
+    /// Workloads of all tiles in the lens, the most I/O first.
     pub items: Vec<MapItem>,
 }
 
-/// One workload of one tile; of a recorded trace one VM.
+/// A workload of a tile; in a recorded trace a VM.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MapItem {
-    /// `tile-3/shop`, or the VM.
+    /// Name: `tile-3/shop`, or the VM.
     pub name: String,
     /// Tile, from 1; 0 for a recorded trace.
     pub tile: u32,
-    /// Workload.
+    /// Name of the workload.
     pub workload: String,
-    /// Host it ran on, if the run has several (`host-1, host-3` where its VMs are on both); of what
-    /// was recorded, the machine, if it is known.
+    /// Host of the workload, if the run has several (`host-1, host-3` if its VMs are on both); in a
+    /// recorded trace the recording host, if known.
     pub host: Option<String>,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
-    /// I/Os a second.
+    /// I/Os per second.
     pub operations_per_s: f64,
-    /// Bytes a second.
+    /// Throughput, in bytes per second.
     pub bytes_per_s: f64,
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
     /// Share of reads by count, 0 to 1.
     pub read_share: Option<f64>,
     /// Median service time, nanoseconds.
     pub p50_ns: Option<u64>,
-    /// 99th percentile.
+    /// 99th percentile of the service time, nanoseconds.
     pub p99_ns: Option<u64>,
-    /// The limit it is nearest to, or furthest above, in the last step of the lens.
+    /// Limit with the least room, or the most exceeded one, in the last step of the lens.
     pub limit: Option<LimitHeld>,
-    /// Its course over the lens's time, at most 12 points.
+    /// Course over the lens's time, at most 12 points.
     pub trail: Vec<TrailPoint>,
 }
 
-/// A limit and what was measured.
+/// A limit and its measured value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitHeld {
-    /// `order p95`.
+    /// Name of the limit: `order p95`.
     pub name: String,
-    /// Measured, nanoseconds.
+    /// Measured value, in nanoseconds.
     pub measured_ns: Option<u64>,
-    /// Allowed, nanoseconds.
+    /// Limit, in nanoseconds.
     pub limit_ns: u64,
-    /// Measured by allowed.
+    /// Measured value divided by the limit.
     pub ratio: Option<f64>,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// `passed`, `failed` or `inconclusive`.
+    /// Verdict: `passed`, `failed` or `inconclusive`.
     pub verdict: String,
 }
 
-/// Where an item was at some time.
+/// Position of an item at a time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrailPoint {
     /// Begin, nanoseconds on the run's axis.
     pub at_ns: u64,
-    /// I/Os a second.
+    /// I/Os per second.
     pub operations_per_s: f64,
-    /// Bytes a second.
+    /// Throughput, in bytes per second.
     pub bytes_per_s: f64,
-    /// Median service time.
+    /// Median service time, nanoseconds.
     pub p50_ns: Option<u64>,
-    /// 99th percentile.
+    /// 99th percentile of the service time, nanoseconds.
     pub p99_ns: Option<u64>,
 }

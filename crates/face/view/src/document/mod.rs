@@ -1,4 +1,4 @@
-//! The answers, as they are written to JSON. Times on the run's axis are nanoseconds of time
+//! Documents of the answers, as written to JSON. Times on the run's axis are nanoseconds of time
 //! under load: the steps of the run one after the other, without the pauses between them.
 
 mod access;

@@ -3,44 +3,44 @@ use serde::{Deserialize, Serialize};
 
 use super::{MapItem, SizeRow};
 
-/// `moment`: what happened at one time.
+/// View `moment`: the run at one time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Moment {
-    /// A sentence about it.
+    /// Summary in one sentence.
     pub sentence: String,
-    /// Its begin, nanoseconds on the run's axis.
+    /// Begin on the run's axis, nanoseconds.
     pub at_ns: u64,
-    /// Its length.
+    /// Length of the moment, nanoseconds.
     pub width_ns: u64,
-    /// By direction and class of sizes.
+    /// I/O by direction and size class.
     pub sizes: Vec<SizeRow>,
-    /// At most ten, the longest waiting first.
+    /// Workloads with the most waiting, most first, at most ten.
     pub top: Vec<MapItem>,
-    /// Edges of the buckets below, nanoseconds, one more than buckets.
+    /// Boundaries of the buckets below, nanoseconds; one more than buckets.
     pub edges_ns: Vec<u64>,
-    /// I/Os by service time in this moment.
+    /// Number of I/Os by service time in this moment.
     pub counts: Vec<u64>,
-    /// The same as shares of all I/Os of the moment, 0 to 1.
+    /// Share of the moment's I/Os by service time, 0 to 1.
     pub shares: Vec<f64>,
-    /// I/Os by service time in the whole lens.
+    /// Number of I/Os by service time in the whole lens.
     pub counts_of_all: Vec<u64>,
-    /// The same as shares of all I/Os in the lens, 0 to 1.
+    /// Share of the lens's I/Os by service time, 0 to 1.
     pub shares_of_all: Vec<f64>,
-    /// What happened around it.
+    /// Events around the moment.
     pub events: Vec<MomentEvent>,
-    /// The next spike before it: a local maximum of p99.
+    /// Previous spike: a local maximum of p99 before the moment.
     pub previous_spike_ns: Option<u64>,
-    /// The next spike after it.
+    /// Next spike: a local maximum of p99 after the moment.
     pub next_spike_ns: Option<u64>,
 }
 
-/// Something that happened.
+/// Event of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MomentEvent {
-    /// When, nanoseconds on the run's axis.
+    /// Time on the run's axis, nanoseconds.
     pub at_ns: u64,
-    /// What kind.
+    /// Kind of the event.
     pub kind: String,
-    /// In words.
+    /// Event in words.
     pub text: String,
 }

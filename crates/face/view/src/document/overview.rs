@@ -1,88 +1,88 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `overview`: the answer, four numbers, what to look at next, and the block sizes.
+/// View `overview`: the answer, four numbers, findings, and the block sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Overview {
-    /// What ran, and whether users would feel it.
+    /// Summary of the run, and its effect on users.
     pub sentence: String,
-    /// What causes it.
+    /// Cause of the limit or of the latency.
     pub cause: String,
-    /// `passed`, `failed`, `inconclusive`, `interrupted`, `running` or `observed`.
+    /// Verdict: `passed`, `failed`, `inconclusive`, `interrupted`, `running` or `observed`.
     pub verdict: String,
-    /// Four numbers.
+    /// Four main numbers.
     pub heroes: Vec<Hero>,
-    /// At most three.
+    /// Findings, at most three.
     pub findings: Vec<Finding>,
-    /// By direction and class of sizes.
+    /// I/O by direction and size class.
     pub sizes: Vec<SizeRow>,
-    /// Flushes, which have no size (class 0); shares of `sizes` and these add up to 1.
+    /// Flushes, which have no size (class 0). Shares of `sizes` and these add up to 1.
     pub flushes: Option<SizeRow>,
-    /// A sentence about the sizes.
+    /// Summary of the sizes.
     pub sizes_sentence: String,
 }
 
-/// A number that matters.
+/// A main number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hero {
-    /// What it is.
+    /// Name of the number.
     pub label: String,
-    /// The number as it is printed, with its unit: `18,400 IOPS`, `0.9 ms`.
+    /// Number as it is printed, with its unit: `18,400 IOPS`, `0.9 ms`.
     pub text: String,
-    /// The number, unscaled.
+    /// Value of the number, unscaled.
     pub value: Option<f64>,
     /// Unit of `value`: `ns`, `io_per_s`, `call_per_s`, `bytes_per_s`, `tiles`, `share`.
     pub unit: String,
-    /// Over which time, and what it is held against.
+    /// Time that the number is for, and the value that it is compared with.
     pub note: String,
-    /// Samples behind it.
+    /// Number of samples.
     pub samples: Option<u64>,
-    /// Its course over the lens's time, at most 60 points.
+    /// Course over the lens's time, at most 60 points.
     pub spark: Vec<Option<f64>>,
-    /// Where it is proven: a page's path and query below the run, `latency?s=p99`.
+    /// Link to the proof: a page's path and query below the run, `latency?s=p99`.
     pub link: String,
 }
 
-/// Something to look at next.
+/// A finding to look at next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// What kind.
+    /// Kind of the finding.
     pub id: String,
-    /// The sentence, with its number, the limit it is held against and its samples.
+    /// Sentence with the number, the value that it is compared with, and the number of samples.
     pub text: String,
-    /// What findings are ordered by, 0 to 1.
+    /// Weight of the finding, by which they are sorted, 0 to 1.
     pub effect: f64,
-    /// I/Os or actions behind it.
+    /// Number of I/Os or actions of the finding.
     pub samples: u64,
-    /// Where it is proven, as in [`Hero::link`].
+    /// Link to the proof, as in [`Hero::link`].
     pub link: String,
 }
 
-/// One class of sizes in one direction.
+/// I/O of one size class and direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeRow {
-    /// `read` or `write`; `flush` in [`Overview::flushes`].
+    /// Direction: `read` or `write`; `flush` in [`Overview::flushes`].
     pub direction: String,
-    /// Position of the class, 0 to 7, smallest first.
+    /// Position of the size class, 0 to 7, smallest first.
     pub class: u8,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
-    /// Of all I/Os in the lens, 0 to 1.
+    /// Share of all I/Os in the lens, 0 to 1.
     pub share_of_count: f64,
-    /// Of all bytes in the lens.
+    /// Share of all bytes in the lens, 0 to 1.
     pub share_of_bytes: f64,
-    /// All service times added, nanoseconds.
+    /// Sum of all service times, nanoseconds.
     pub wait_ns: u64,
-    /// Of all waiting in the lens: what made it slow.
+    /// Share of all waiting in the lens, 0 to 1: the part in the slowness.
     pub share_of_wait: f64,
     /// Median service time, nanoseconds; none without I/O.
     pub p50_ns: Option<u64>,
-    /// 95th percentile.
+    /// 95th percentile of the service time, nanoseconds.
     pub p95_ns: Option<u64>,
-    /// 99th percentile.
+    /// 99th percentile of the service time, nanoseconds.
     pub p99_ns: Option<u64>,
-    /// Longest.
+    /// Longest service time, nanoseconds.
     pub max_ns: Option<u64>,
 }

@@ -5,261 +5,263 @@ use serde::{Deserialize, Serialize};
 
 use super::{Fact, FoldedWarning, Headline};
 
-/// `GET /api/v1/runs`: what is stored, newest first.
+/// Answer of `GET /api/v1/runs`: stored runs, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunList {
-    /// The directory that was looked at.
+    /// Directory that was listed.
     pub base: String,
-    /// Its runs, and a sample run if there is none.
+    /// Stored runs, or a sample run if there is none.
     pub runs: Vec<RunRow>,
 }
 
-/// Where a run's numbers come from.
+/// Source of a run's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunKind {
-    /// Real storage.
+    /// Real storage was measured.
     Measured,
     /// A model of storage.
     Simulated,
-    /// A played trace, on real storage or a model.
+    /// A replayed trace, on real storage or a model.
     Replayed,
-    /// Observed I/O of something else.
+    /// Observed I/O of other programs.
     Recorded,
-    /// The run that comes with the program, to look at.
+    /// Sample run that comes with the program.
     Sample,
 }
 
-/// How far a run is.
+/// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// Its directory is complete.
+    /// The run directory is complete.
     Complete,
-    /// It goes on.
+    /// The run is still going.
     Running,
-    /// Its writer died.
+    /// The process that wrote the run died.
     Abandoned,
 }
 
-/// One line of the list of runs.
+/// A row in the list of runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRow {
-    /// Its id, as in paths.
+    /// Identifier of the run, as in paths.
     pub id: String,
-    /// Where its numbers come from.
+    /// Source of the run's numbers.
     pub kind: RunKind,
-    /// How far it is.
+    /// State of the run.
     pub state: RunState,
-    /// `complete`, `ended-early`, `interrupted` or `inconclusive`; none while it runs.
+    /// Status: `complete`, `ended-early`, `interrupted` or `inconclusive`; none while the run is
+    /// going.
     pub status: Option<String>,
-    /// When it began, RFC 3339, UTC.
+    /// Start of the run, RFC 3339, UTC.
     pub started: String,
     /// Time under load, nanoseconds.
     pub duration_ns: u64,
-    /// What ran: the tile's name, or the trace's.
+    /// Name of the tile or of the trace.
     pub tile: String,
-    /// On what, one line.
+    /// Description of the target in one line.
     pub target: String,
-    /// The answer, one sentence.
+    /// Answer in one sentence.
     pub sentence: String,
-    /// Tiles held, if the run asked.
+    /// Tiles held, if the run searched for them.
     pub tiles_held: Option<u32>,
-    /// The same with its interval: `26 to 29 tiles`, `at least 8 tiles`.
+    /// Tiles held, with the interval: `26 to 29 tiles`, `at least 8 tiles`.
     #[serde(default)]
     pub tiles: Option<String>,
-    /// The profile: `quick`, `standard`, `full`; none of what was only observed.
+    /// Profile: `quick`, `standard`, `full`; none for an observation.
     #[serde(default)]
     pub profile: Option<String>,
-    /// What was scaled down: `disks 1/512`; none at full size.
+    /// Scaling: `disks 1/512`; none at full size.
     #[serde(default)]
     pub scale: Option<String>,
-    /// Steps in which other work was in the way.
+    /// Number of steps that other work disturbed.
     #[serde(default)]
     pub disturbed_steps: u32,
     /// The score, if there is one.
     pub score: Option<f64>,
-    /// Bytes of the directory.
+    /// Size of the directory, in bytes.
     pub size_bytes: u64,
-    /// I/Os a second over the run, at most 60 points, each the mean of its part.
+    /// I/Os per second over the run, at most 60 points, each the mean of its part.
     pub spark: Vec<f64>,
-    /// Why it cannot be read, if so.
+    /// Reason why the run cannot be read, if so.
     pub error: Option<String>,
 }
 
-/// `GET /api/v1/runs/{id}`: what does not depend on the lens.
+/// Answer of `GET /api/v1/runs/{id}`: everything that does not depend on the lens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunPage {
-    /// Its line in the list.
+    /// Row in the list of runs.
     pub row: RunRow,
-    /// The answer in parts; none while the run goes on, and of what was only observed.
+    /// Answer in parts; none while the run is going, and for an observation.
     #[serde(default)]
     pub headline: Option<Headline>,
     /// Warnings of the run and its steps, folded.
     #[serde(default)]
     pub warnings: Vec<FoldedWarning>,
-    /// How it was measured; empty without `run.json`.
+    /// Facts about the measurement; empty without `run.json`.
     #[serde(default)]
     pub facts: Vec<Fact>,
-    /// `run.json`; none if it could not be read yet.
+    /// Content of `run.json`; none if it could not be read yet.
     pub run: Option<Run>,
-    /// `env.json`.
+    /// Content of `env.json`.
     pub environment: Option<serde_json::Value>,
-    /// `preflight.json`.
+    /// Content of `preflight.json`.
     pub preflight: Option<serde_json::Value>,
-    /// `plan.toml`, as text.
+    /// Text of `plan.toml`.
     pub plan: Option<String>,
-    /// `SHA256SUMS`, as text; none while the run goes on.
+    /// Text of `SHA256SUMS`; none while the run is going.
     pub checksums: Option<String>,
-    /// What can be chosen in the lens.
+    /// Choices for the lens.
     pub dimensions: Dimensions,
-    /// The steps on the run's axis, in the order in which they ran.
+    /// Steps on the run's axis, in the order in which they ran.
     pub steps: Vec<StepSpan>,
-    /// The end of the axis, nanoseconds.
+    /// End of the run's axis, nanoseconds.
     pub end_ns: u64,
-    /// The finest step of time that can be asked for, nanoseconds.
+    /// Finest resolution of time, nanoseconds.
     pub slice_ns: u64,
-    /// How it goes, while it runs.
+    /// Live state, while the run is going.
     pub live: Option<LiveState>,
 }
 
-/// What can be chosen in the lens.
+/// Choices for the lens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Dimensions {
-    /// Names of workloads; of a recorded trace: the VMs.
+    /// Names of the workloads; in a recorded trace the VMs.
     pub workloads: Vec<String>,
     /// Most tiles that ran at the same time; tiles are numbered from 1.
     pub tiles: u32,
-    /// The hosts that drove the load; none where it was one machine.
+    /// Hosts that drove the load; empty for a single host.
     pub hosts: Vec<String>,
-    /// Labels of the eight classes of sizes, smallest first.
+    /// Labels of the eight size classes, smallest first.
     pub classes: Vec<String>,
-    /// Whether an acceleration tier took part.
+    /// True if an acceleration tier took part.
     pub has_tier: bool,
-    /// Whether endpoints were called.
+    /// True if endpoints were called.
     pub has_calls: bool,
-    /// Whether there are tiles and limits; a recorded trace has none.
+    /// True if there are tiles and limits; a recorded trace has none.
     pub has_ladder: bool,
-    /// Whether it is known when I/O was sent; without, there are no rates.
+    /// True if submission times are known; without them, there are no rates.
     pub has_times: bool,
-    /// Whether it is known how long I/O took.
+    /// True if latencies are known.
     pub has_latencies: bool,
-    /// Sentence that stands in place of the charts of times or latencies that are not known.
+    /// Sentence in place of charts of unknown times or latencies.
     pub lacks: Option<String>,
 }
 
-/// One part of one step on the run's axis.
+/// A phase of a step on the run's axis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepSpan {
-    /// Step of the ladder, from 1.
+    /// Number of the step in the ladder, from 1.
     pub step: u32,
-    /// Repeat, from 1.
+    /// Number of the repeat, from 1.
     pub repeat: u32,
-    /// Tiles in it.
+    /// Number of tiles of the step.
     pub tiles: u32,
-    /// Which part.
+    /// Phase of the step.
     pub phase: Phase,
-    /// Its begin on the axis, nanoseconds.
+    /// Begin on the run's axis, nanoseconds.
     pub from_ns: u64,
-    /// Its end.
+    /// End on the run's axis, nanoseconds.
     pub to_ns: u64,
-    /// What the step came to; none while it runs.
+    /// Verdict of the step; none while it runs.
     pub verdict: Option<Verdict>,
 }
 
-/// What a run does.
+/// Activity of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LivePhase {
-    /// It fills its disks, or has not begun.
+    /// The run fills its disks, or has not begun.
     Preparing,
-    /// Load is on, and does not count yet.
+    /// Load is on, but does not count yet.
     WarmUp,
     /// Load is on and counts.
     Measured,
-    /// What was measured is held against the limits.
+    /// The measurements are judged.
     Judging,
-    /// It goes on no more.
+    /// The run has ended.
     Ended,
 }
 
-/// How a run goes; also what `GET /api/v1/runs/{id}/live` sends about once a second
-/// (server-sent events named `state`; the last one is named `end`).
+/// Live state of a run. `GET /api/v1/runs/{id}/live` sends it about once a second (server-sent
+/// events named `state`; the last one is named `end`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LiveState {
-    /// Grows with every change: views are asked for again when it does.
+    /// Number that rises with every change, so that views are requested again.
     pub version: u64,
-    /// What it does.
+    /// Current activity.
     pub phase: LivePhase,
-    /// What is known of the answer so far: `Held so far: 8 tiles. Trying 12, about 2 min left.`
+    /// Answer so far: `Held so far: 8 tiles. Trying 12, about 2 min left.`
     #[serde(default)]
     pub headline: String,
-    /// One sentence: what runs, how far it is, what users feel.
+    /// Summary in one sentence: the load, its progress, and the users' latency.
     pub sentence: String,
-    /// Tiles in the step.
+    /// Number of tiles of the step.
     pub tiles: u32,
     /// Time under load so far, nanoseconds.
     pub elapsed_ns: u64,
-    /// Time left of this part of the step at most, nanoseconds.
+    /// Longest time left of this phase, nanoseconds.
     pub left_ns: Option<u64>,
-    /// Time left of the whole run in words: `about 2 min left`; none where nobody can tell.
+    /// Time left of the whole run in words: `about 2 min left`; none if it cannot be estimated.
     #[serde(default)]
     pub run_left: Option<String>,
     /// Share of the preparation that is done, 0 to 1.
     pub prepared: Option<f64>,
-    /// I/Os a second in the last second.
+    /// I/Os per second in the last second.
     pub operations_per_s: f64,
-    /// Calls answered well in the last second; none where no calls are made, or before it is known.
+    /// Successful calls in the last second; none without calls, or before it is known.
     #[serde(default)]
     pub calls_per_s: Option<f64>,
-    /// Bytes a second in the last second.
+    /// Bytes per second in the last second.
     pub bytes_per_s: f64,
     /// 99th percentile of the service time in the last second, of I/Os or, without any, of calls;
     /// nanoseconds.
     pub p99_ns: Option<u64>,
-    /// Limits of the running step, all tiles together, the one with the least room first.
+    /// Limits of the running step over all tiles together, the one with the least room first.
     #[serde(default)]
     pub limits: Vec<LiveLimit>,
-    /// Sentences that weaken what is seen: others whose work is in the way now, steps that were
-    /// disturbed, and why the last step decided nothing.
+    /// Doubts about the numbers: current disturbances, disturbed steps, and the reason why the last
+    /// step decided nothing.
     #[serde(default)]
     pub doubts: Vec<String>,
-    /// What each of several hosts did in the last slice; none of one machine, nor where another process
-    /// runs it.
+    /// Rates of each of several hosts in the last slice; empty for one host, and if another process
+    /// runs the run.
     #[serde(default)]
     pub hosts: Vec<HostRate>,
-    /// Slices that the live view did not get because it was behind; of a recording, batches of
+    /// Number of slices that the live view missed because it was behind; in a recording, batches of
     /// I/Os.
     pub lost_slices: u64,
 }
 
-/// A limit while it is measured.
+/// A limit during its measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LiveLimit {
-    /// `shop order p95`.
+    /// Name of the limit, such as `shop order p95`.
     pub name: String,
-    /// Measured so far, nanoseconds; none without samples.
+    /// Value measured so far, nanoseconds; none without samples.
     pub measured_ns: Option<u64>,
-    /// Allowed, nanoseconds.
+    /// Limit, in nanoseconds.
     pub limit_ns: u64,
-    /// Measured as a share of what is allowed: above 1 it is broken so far.
+    /// Measured value divided by the limit: above 1 it is broken so far.
     pub share: Option<f64>,
 }
 
-/// What one of several hosts does.
+/// Rates of one of several hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostRate {
-    /// Its name.
+    /// Name of the host.
     pub host: String,
-    /// I/Os that ended well, a second.
+    /// Successful I/Os per second.
     pub operations_per_s: f64,
-    /// Bytes a second.
+    /// Throughput, in bytes per second.
     pub bytes_per_s: f64,
 }
 
-/// `GET /api/v1/runs/{id}/events`: what happened, in the order in which it did.
+/// Answer of `GET /api/v1/runs/{id}/events`: events in the order of their times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventList {
-    /// Lines of `events.jsonl`; their times are of the run's clock, pauses between steps included.
+    /// Lines of `events.jsonl`; their times are by the run's clock, which includes pauses between
+    /// steps.
     pub events: Vec<Event>,
 }

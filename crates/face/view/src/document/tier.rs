@@ -2,20 +2,20 @@ use run_store::run::TierFacts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a tier does with writes.
+/// Handling of writes by a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WritePolicy {
-    /// It answers them itself.
+    /// The tier answers writes itself.
     WriteBack,
-    /// It keeps them, and the storage behind it answers.
+    /// The tier stores writes, and the storage behind it answers.
     WriteThrough,
-    /// They go past it.
+    /// Writes bypass the tier.
     ReadOnly,
 }
 
 impl WritePolicy {
-    /// `write-back`, `write-through` or `read-only`.
+    /// Name: `write-back`, `write-through` or `read-only`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::WriteBack => "write-back",
@@ -25,79 +25,80 @@ impl WritePolicy {
     }
 }
 
-/// `tier`: what acceleration tiers did.
+/// View `tier`: activity of acceleration tiers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierPage {
-    /// What it did in one sentence, or why there is nothing to see.
+    /// Summary of the tiers, or the reason why there is nothing to show.
     pub sentence: String,
-    /// Whether a tier took part.
+    /// True if a tier took part.
     pub is_present: bool,
-    /// Whether tiers are modelled.
+    /// True if the tiers are modelled.
     pub is_modelled: bool,
     /// Four numbers: reads served, bytes kept off the backing store, writes accelerated, latency
     /// saved.
     pub heroes: Vec<TierHero>,
-    /// Over time, each tier.
+    /// Course of each tier over time.
     pub tiers: Vec<TierSeries>,
     /// Sums of each step.
     pub steps: Vec<TierSteps>,
 }
 
-/// A number that matters, with its proof.
+/// A main number, with its proof.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierHero {
-    /// What it is.
+    /// Name of the number.
     pub label: String,
-    /// The number as it is printed, with its unit; or why there is none.
+    /// Number as it is printed, with its unit; or the reason why there is none.
     pub text: String,
-    /// The number, unscaled.
+    /// Value of the number, unscaled.
     pub value: Option<f64>,
-    /// Its unit.
+    /// Unit of the number.
     pub unit: String,
-    /// Samples behind it.
+    /// Number of samples.
     pub samples: Option<u64>,
-    /// Over which time, and what it is held against.
+    /// Time that the number is for, and the value that it is compared with.
     pub note: String,
-    /// Its course, at most 60 points.
+    /// Course, at most 60 points.
     pub spark: Vec<Option<f64>>,
 }
 
-/// One tier over time. Each list has one entry a point.
+/// A tier over time. Each list has one entry per point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierSeries {
-    /// Its name.
+    /// Name of the tier.
     pub name: String,
-    /// Its capacity, bytes.
+    /// Capacity of the tier, bytes.
     pub capacity_bytes: u64,
-    /// What it does with writes, if known.
+    /// Handling of writes, if known.
     pub policy: Option<WritePolicy>,
     /// Begin of each point, nanoseconds on the run's axis.
     pub at_ns: Vec<u64>,
-    /// Length of each point.
+    /// Length of each point, nanoseconds.
     pub width_ns: Vec<u64>,
-    /// Reads of pages.
+    /// Number of page reads.
     pub reads: Vec<u64>,
-    /// Served by the tier.
+    /// Number of reads that the tier served.
     pub read_hits: Vec<u64>,
-    /// Served by the tier, as a share of reads, 0 to 1; none without reads.
+    /// Share of the reads that the tier served, 0 to 1; none without reads.
     pub read_hit_share: Vec<Option<f64>>,
-    /// Of these, by another host's share.
+    /// Number of served reads that another host's part of the tier served.
     pub remote_hits: Vec<u64>,
-    /// Of those of the own host, by memory above the pages.
+    /// Number of reads served by the own host that memory above the pages served.
     pub memory_hits: Vec<u64>,
-    /// Writes of pages.
+    /// Number of page writes.
     pub writes: Vec<u64>,
-    /// Answered by the tier before the backing store has them.
+    /// Number of writes that the tier answered before the backing store had them.
     pub writes_absorbed: Vec<u64>,
-    /// The same as a share of writes, 0 to 1; none without writes.
+    /// Share of the writes that the tier answered before the backing store had them, 0 to 1; none
+    /// without writes.
     pub writes_absorbed_share: Vec<Option<f64>>,
-    /// The same numbers a second.
+    /// Rates of these numbers per second.
     pub rates: TierRates,
-    /// Bytes that came in because of a read.
+    /// Bytes that reads brought in.
     pub filled_bytes: Vec<u64>,
-    /// Bytes that came in because of a write.
+    /// Bytes that writes brought in.
     pub placed_bytes: Vec<u64>,
-    /// Bytes evicted.
+    /// Bytes of pages that were evicted.
     pub evicted_bytes: Vec<u64>,
     /// Bytes written to the backing store.
     pub destaged_bytes: Vec<u64>,
@@ -105,73 +106,75 @@ pub struct TierSeries {
     pub resident_bytes: Vec<u64>,
     /// Bytes of blocks in memory at the end of the point.
     pub memory_held_bytes: Vec<u64>,
-    /// Bytes that these take there, compressed or not.
+    /// Memory that these blocks take, compressed or not, in bytes.
     pub memory_taken_bytes: Vec<u64>,
-    /// What memory holds at the end, and in how much, in a sentence; empty where there is none.
+    /// Content of the memory at the end, and its size, in a sentence; empty without memory.
     pub memory_sentence: String,
-    /// How much it holds at the end, and what was evicted, in a sentence.
+    /// Content at the end, and evictions, in a sentence.
     pub held_sentence: String,
-    /// Of these, not yet on the backing store.
+    /// Held bytes at the end of the point that are not yet on the backing store.
     pub dirty_bytes: Vec<u64>,
-    /// How much waited at most to be written to the backing store, in a sentence.
+    /// Largest amount that waited to be written to the backing store, in a sentence.
     pub dirty_sentence: String,
-    /// Whether what is written to the backing store follows what is written to the tier within
-    /// 5 % in all, so that there is no gap between the two to see.
+    /// True if the bytes written to the backing store and to the tier differ by at most 5 % in
+    /// total, so that there is no visible gap between the two.
     pub is_destaged_at_once: bool,
-    /// What the application sees: reads, 99th percentile, nanoseconds.
+    /// 99th percentile of the application's reads, nanoseconds.
     pub observed_read_p99_ns: Vec<Option<u64>>,
-    /// What the application sees: writes.
+    /// 99th percentile of the application's writes, nanoseconds.
     pub observed_write_p99_ns: Vec<Option<u64>>,
-    /// What the backing store answers, reads; empty if the run does not have it.
+    /// 99th percentile of the backing store's reads, nanoseconds; empty if the run does not have
+    /// it.
     pub backing_read_p99_ns: Vec<Option<u64>>,
-    /// What the backing store answers, writes; empty if the run does not have it.
+    /// 99th percentile of the backing store's writes, nanoseconds; empty if the run does not have
+    /// it.
     pub backing_write_p99_ns: Vec<Option<u64>>,
 }
 
-/// What a tier did, a second of time under load. Each list has one entry a point.
+/// Rates of a tier, per second of time under load. Each list has one entry per point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierRates {
-    /// Reads of pages.
+    /// Number of page reads.
     pub reads_per_s: Vec<f64>,
-    /// Served by the tier of the own host, out of its pages or log.
+    /// Reads served by the tier of the own host, from its pages or log.
     pub own_hits_per_s: Vec<f64>,
-    /// Served by memory above them.
+    /// Reads served by memory above the pages.
     pub memory_hits_per_s: Vec<f64>,
-    /// Served by another host's share.
+    /// Reads served by another host's part of the tier.
     pub remote_hits_per_s: Vec<f64>,
-    /// Not served by the tier.
+    /// Reads that the tier did not serve.
     pub misses_per_s: Vec<f64>,
-    /// Writes of pages.
+    /// Number of page writes.
     pub writes_per_s: Vec<f64>,
-    /// Bytes that came in because of a read.
+    /// Bytes that reads brought in.
     pub filled_bytes_per_s: Vec<f64>,
-    /// Bytes that came in because of a write.
+    /// Bytes that writes brought in.
     pub placed_bytes_per_s: Vec<f64>,
-    /// Bytes evicted.
+    /// Bytes of pages that were evicted.
     pub evicted_bytes_per_s: Vec<f64>,
     /// Bytes written to the backing store.
     pub destaged_bytes_per_s: Vec<f64>,
 }
 
-/// Shares of what a tier did in one step, 0 to 1.
+/// Shares of a tier's requests in one step, 0 to 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierShares {
-    /// Reads served by the tier, of reads; none without reads.
+    /// Share of the reads that the tier served; none without reads.
     pub read_hit: Option<f64>,
-    /// Writes that it alone answered, of writes; none without writes.
+    /// Share of the writes that the tier alone answered; none without writes.
     pub writes_absorbed: Option<f64>,
 }
 
 /// Sums of one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierSteps {
-    /// Step of the ladder, from 1.
+    /// Number of the step in the ladder, from 1.
     pub step: u32,
-    /// Repeat, from 1.
+    /// Number of the repeat, from 1.
     pub repeat: u32,
-    /// Tiles in it.
+    /// Number of tiles of the step.
     pub tiles: u32,
-    /// Each tier.
+    /// Facts about each tier.
     pub tiers: Vec<TierFacts>,
     /// Shares of each tier, in the same order.
     pub shares: Vec<TierShares>,

@@ -1,11 +1,11 @@
-//! Figures as `github-action-benchmark` follows them: `[{name, unit, value, range, extra}]`, for
-//! its tools `customBiggerIsBetter` and `customSmallerIsBetter`, which are files of their own.
+//! Figures in the format of `github-action-benchmark`: `[{name, unit, value, range, extra}]`, in
+//! separate files for its tools `customBiggerIsBetter` and `customSmallerIsBetter`.
 
 use run_store::run::Run;
 use serde_json::{Value, json};
 use units::Nanos;
 
-/// What is better the more it is: tiles, score and work a second. For `customBiggerIsBetter`.
+/// Figures for `customBiggerIsBetter`: tiles, score and work per second.
 pub fn bench_json(run: &Run) -> Value {
     let (answer, mut all) = (&run.answer, Vec::new());
     if let Some(tiles) = answer.tiles_held {
@@ -32,7 +32,7 @@ pub fn bench_json(run: &Run) -> Value {
     Value::Array(all)
 }
 
-/// What is better the less it is: the times that limits are on. For `customSmallerIsBetter`.
+/// Figures for `customSmallerIsBetter`: times with a limit.
 pub fn bench_json_times(run: &Run) -> Value {
     let limits = super::limits(run).into_iter();
     let times = limits.filter_map(|own| {
@@ -57,7 +57,7 @@ fn figure(run: &Run, name: String, unit: &str, value: f64, range: Option<String>
     figure
 }
 
-/// The mean, and from where to where.
+/// Mean of values, and their range.
 fn mean(values: impl Iterator<Item = f64>) -> Option<(f64, Option<String>)> {
     let values: Vec<f64> = values.collect();
     #[expect(clippy::cast_precision_loss, reason = "a handful of repeats")]

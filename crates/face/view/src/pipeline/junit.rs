@@ -1,5 +1,5 @@
 //! JUnit XML as Jenkins, GitLab and GitHub's reporters read it: a case for the answer, each limit
-//! and each expectation. What is not decided is skipped: it neither passed nor failed.
+//! and each expectation. Undecided cases are skipped: they neither passed nor failed.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use units::Nanos;
 
 use crate::{Role, parts};
 
-/// What became of a case.
+/// Outcome of a case.
 enum Outcome {
     Passed,
     Failed(String),
@@ -16,14 +16,14 @@ enum Outcome {
     Error(String),
 }
 
-/// A case of the one suite.
+/// A test case of the suite.
 struct Case {
     class: String,
     name: String,
     outcome: Outcome,
 }
 
-/// A run as one suite.
+/// Converts a run to one suite.
 pub fn junit(run: &Run) -> String {
     let cases = cases(run);
     let count = |is: fn(&Outcome) -> bool| cases.iter().filter(|case| is(&case.outcome)).count();
@@ -128,7 +128,7 @@ fn write_case(text: &mut String, case: &Case) {
     let _ = writeln!(text, "{head}>\n      <{element} message=\"{why}\"/>\n    </testcase>");
 }
 
-/// Text as XML has it in attributes; what XML cannot have at all is left out.
+/// Escapes text for XML attributes; characters that XML cannot represent are left out.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! A summary as GitHub and GitLab draw it beside a job.
+//! Summary that GitHub and GitLab show beside a job.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use units::print::count;
 
 use crate::{Role, parts};
 
-/// A run in one page of Markdown.
+/// Converts a run to one page of Markdown.
 pub fn markdown(run: &Run) -> String {
     let mut text = format!("## Tilemark: {}\n\n", cell(&run.tile.name));
     answer(&mut text, run);
@@ -39,7 +39,7 @@ pub fn markdown(run: &Run) -> String {
     text
 }
 
-/// The sentences of the answer, then as a list how it was found. Expectations have a table.
+/// Writes the sentences of the answer, then its details as a list. Expectations have a table.
 fn answer(text: &mut String, run: &Run) {
     let parts = parts(run).into_iter().filter(|(role, _)| *role != Role::Expected);
     let (answers, found): (Vec<_>, Vec<_>) = parts.partition(|(role, _)| role.label().is_empty());
@@ -104,12 +104,12 @@ fn steps(text: &mut String, run: &Run) {
     text.push('\n');
 }
 
-/// Text between backticks, in which nothing but a cell's end means anything.
+/// Escapes text between backticks, where only the end of a table cell has a meaning.
 fn code(text: &str) -> String {
     cell(text).replace('\\', "").replace('`', "'").replace('|', "\\|")
 }
 
-/// Text that ends no cell and begins no markup of its own.
+/// Escapes text so that it ends no table cell and begins no markup.
 pub(super) fn cell(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -1,7 +1,6 @@
-//! A run as pipelines read it: JUnit XML, a summary in Markdown, figures to follow over time.
+//! A run for pipelines: JUnit XML, a summary in Markdown, and figures over time.
 //!
-//! What a step was held against is told of the step that the answer stands on: those above it
-//! were run to fail.
+//! Limits are reported for the step behind the answer: the steps above it were run to fail.
 
 mod figures;
 mod junit;
@@ -13,8 +12,8 @@ pub use figures::{bench_json, bench_json_times};
 pub use junit::junit;
 pub use markdown::markdown;
 
-/// The repeats of the step that the answer stands on: those with the tiles that were held, else
-/// with those of the last step.
+/// Repeats of the step behind the answer: those with the held number of tiles, else those of the
+/// last step.
 fn stands_on(run: &Run) -> Vec<&Step> {
     let is_held = |step: &&Step| Some(step.tiles) == run.answer.tiles_held;
     let Some(step) = run.steps.iter().rev().find(is_held).or(run.steps.last()) else {
@@ -26,7 +25,7 @@ fn stands_on(run: &Run) -> Vec<&Step> {
     if fit.is_empty() { all } else { fit }
 }
 
-/// A limit of a workload in the step in which it was held against the samples.
+/// A limit of a workload in the step whose samples it was judged by.
 #[derive(Clone, Copy)]
 struct LimitInStep<'a> {
     pooled: &'a PooledLimit,
@@ -34,8 +33,8 @@ struct LimitInStep<'a> {
 }
 
 impl<'a> LimitInStep<'a> {
-    /// Verdict on the limit. A limit broken in a step that decides nothing (other work was in the
-    /// way, the generator was the limit) decides nothing either.
+    /// Verdict on the limit. A limit that broke in a step without a decision (because of other
+    /// work, or of the generator) decides nothing either.
     fn verdict(self) -> Verdict {
         match (self.pooled.result.verdict, self.step.verdict) {
             (Verdict::Failed, open @ (Verdict::Inconclusive | Verdict::Interrupted)) => open,
@@ -43,7 +42,7 @@ impl<'a> LimitInStep<'a> {
         }
     }
 
-    /// Reason of the verdict, where there is more to say than the numbers.
+    /// Reason of the verdict, if the numbers do not show it.
     fn reason(self) -> Option<&'a str> {
         let result = &self.pooled.result;
         match result.verdict == self.verdict() {
@@ -53,7 +52,7 @@ impl<'a> LimitInStep<'a> {
     }
 }
 
-/// Each limit that decides, by workload, with the repeat in which it fared worst.
+/// Limits that decide, by workload, each in its worst repeat.
 fn limits(run: &Run) -> Vec<LimitInStep<'_>> {
     let mut worst: Vec<LimitInStep<'_>> = Vec::new();
     let all = stands_on(run).into_iter().flat_map(|step| {

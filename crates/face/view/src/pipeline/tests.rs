@@ -23,7 +23,7 @@ fn run() -> Run {
     run
 }
 
-/// The limit of the step that the answer stands on.
+/// Limit of the step behind the answer.
 fn limit(run: &mut Run) -> &mut LimitResult {
     let held = run.answer.tiles_held;
     let step = run.steps.iter_mut().rev().find(|step| Some(step.tiles) == held);
@@ -125,7 +125,8 @@ fn figures_are_of_one_direction_a_file() {
     assert!(times.as_array().expect("a list").iter().all(|one| one["unit"] == "ms"));
 }
 
-/// The step that the answer stands on was disturbed; its broken limit was a `failure` for pipelines.
+/// Regression: the step behind the answer was disturbed, and its broken limit was a `failure` for
+/// pipelines.
 #[test]
 fn limit_broken_beside_other_work_is_skipped_with_the_reason() {
     let mut run = run();

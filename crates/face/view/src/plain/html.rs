@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-/// Light and dark, on paper black on white; no colour carries meaning alone.
+/// Light and dark, and black on white on paper; no meaning is in the colour alone.
 const STYLE: &str = "\
 :root{color-scheme:light dark;--text:#1b1b1b;--soft:#595959;--line:#c8c8c8;--back:#fff;--head:#f2f2f2}\
 @media(prefers-color-scheme:dark){:root{--text:#ececec;--soft:#b0b0b0;--line:#4a4a4a;--back:#161616;\
@@ -18,21 +18,21 @@ pre{overflow-x:auto;border:1px solid var(--line);padding:.6rem;font-size:.8rem}\
 body{max-width:none;padding:0;font-size:10pt}pre{white-space:pre-wrap;word-break:break-all}\
 .scroll{overflow:visible}tr{break-inside:avoid}h2{break-after:avoid}thead{display:table-header-group}}";
 
-/// An HTML file as it is put together.
+/// An HTML file under construction.
 pub struct Page {
     text: String,
 }
 
 /// A cell of a table.
 pub enum Cell {
-    /// Words.
+    /// Text of a cell.
     Text(String),
     /// A number with its unit.
     Number(String),
 }
 
 impl Page {
-    /// The begin of a page with this title.
+    /// Begins a page with this title.
     pub fn new(title: &str) -> Self {
         let title = escape(title);
         let text = format!(
@@ -43,28 +43,28 @@ impl Page {
         Self { text }
     }
 
-    /// The heading of the page.
+    /// Adds the heading of the page.
     pub fn title(&mut self, text: &str) {
         self.line(format_args!("<h1>{}</h1>", escape(text)));
     }
 
-    /// The heading of a section.
+    /// Adds the heading of a section.
     pub fn heading(&mut self, text: &str) {
         self.line(format_args!("<h2>{}</h2>", escape(text)));
     }
 
-    /// A paragraph of HTML.
+    /// Adds a paragraph of HTML.
     pub fn paragraph(&mut self, html: &str) {
         self.line(format_args!("<p>{html}</p>"));
     }
 
-    /// Text as it is.
+    /// Adds preformatted text.
     pub fn block(&mut self, text: &str) {
-        // A line feed right after the tag would be swallowed.
+        // HTML drops a line feed right after the tag.
         self.line(format_args!("<pre>{}</pre>", escape(text.trim_end())));
     }
 
-    /// A table with what it shows above it; without rows, what it says then.
+    /// Adds a table with a caption; without rows, the caption says so.
     pub fn table(&mut self, caption: &str, head: &[&str], rows: Vec<Vec<Cell>>) {
         self.line(format_args!("<div class=\"scroll\"><table>"));
         self.line(format_args!("<caption>{}</caption>", escape(caption)));
@@ -78,7 +78,7 @@ impl Page {
         self.line(format_args!("</tbody></table></div>"));
     }
 
-    /// The whole file.
+    /// Ends the page and returns the file.
     pub fn finish(mut self) -> String {
         self.text += "</main>\n</body>\n</html>\n";
         self.text
@@ -106,7 +106,7 @@ impl Cell {
     }
 }
 
-/// Text that stands for itself in HTML, inside of elements and of quoted attributes.
+/// Escapes text for HTML elements and quoted attributes.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -116,7 +116,7 @@ pub fn escape(text: &str) -> String {
             '>' => escaped += "&gt;",
             '"' => escaped += "&quot;",
             '\'' => escaped += "&#39;",
-            // HTML has no place for other control characters.
+            // HTML does not allow other control characters.
             letter if letter.is_control() && !matches!(letter, '\n' | '\t') => {
                 escaped.push('\u{fffd}')
             }

@@ -1,6 +1,6 @@
-//! The report without scripts: every number of `run.json` that a reader needs, and what a third
-//! party must know, as one HTML file that needs nothing else. It is written where the page's own
-//! report was not built in.
+//! Report without scripts: every number of `run.json` that a reader needs, and all facts for a
+//! third party, in one HTML file without other files. It is written if the page's own report was
+//! not built in.
 
 mod html;
 mod sections;
@@ -11,11 +11,11 @@ use run_store::rundir::{RunDirError, StoredRun};
 
 use html::{Page, escape};
 
-/// The report of a stored run, from `run.json` and the files beside it.
+/// Makes the report of a stored run, from `run.json` and the files beside it.
 ///
 /// # Errors
 ///
-/// If `run.json` cannot be read. Other files that are not there are said to be absent.
+/// `run.json` cannot be read. Other missing files are reported as absent.
 pub fn report(stored: &StoredRun) -> Result<String, RunDirError> {
     let run = stored.run()?;
     let mut page = Page::new(&format!("Tilemark {}: {}", run.id, run.sentence()));
@@ -27,7 +27,7 @@ pub fn report(stored: &StoredRun) -> Result<String, RunDirError> {
     Ok(page.finish())
 }
 
-/// What makes the run repeatable and its files checkable.
+/// Adds everything that makes the run repeatable and its files verifiable.
 fn disclosure(page: &mut Page, run: &Run, stored: &StoredRun) {
     sections::facts(page, run);
     tables::of_run(page, run);

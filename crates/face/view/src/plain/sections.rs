@@ -43,7 +43,7 @@ pub fn answer(page: &mut Page, run: &Run) {
     }
 }
 
-/// What was expected; nothing where nothing was.
+/// Adds the expectations, if there are any.
 pub fn expectations(page: &mut Page, run: &Run) {
     if run.expectations.is_empty() {
         return;

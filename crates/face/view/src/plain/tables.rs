@@ -1,4 +1,4 @@
-//! Tables of the lists in `run.json`. A column is a head and a path of fields; the unit of a value
+//! Tables of the lists in `run.json`. A column has a head and a path of fields; the unit of a value
 //! follows from the name of its field.
 
 use run_store::run::{Run, Step};
@@ -9,11 +9,11 @@ use units::{Bytes, Nanos};
 
 use super::html::{Cell, Page};
 
-/// A table of a part of each step.
+/// A table with rows of each step.
 struct StepTable {
     title: &'static str,
     about: &'static str,
-    /// Rows of a step.
+    /// Gets the rows of a step.
     rows: fn(&Step) -> Vec<Value>,
     /// Head and path of each column, after those of the step.
     columns: &'static [(&'static str, &'static str)],
@@ -199,7 +199,7 @@ const STEP_TABLES: [StepTable; 11] = [
     },
 ];
 
-/// Every list of the run's steps; those without a row are left out.
+/// Adds tables of all lists of the run's steps; empty tables are left out.
 pub fn of_steps(page: &mut Page, run: &Run) {
     for StepTable { title, about, rows, columns } in &STEP_TABLES {
         let mut head = vec![("step, repeat", ""), ("tiles", "")];
@@ -216,7 +216,7 @@ pub fn of_steps(page: &mut Page, run: &Run) {
     }
 }
 
-/// Meters, and the values of the plan.
+/// Adds tables of the meters, and of the plan's values.
 pub fn of_run(page: &mut Page, run: &Run) {
     let mut table = |title, about, values: &[Value], columns: &[(&str, &str)]| {
         let row = |value| columns.iter().map(|(_, path)| cell(value, path)).collect();
@@ -263,7 +263,7 @@ fn cell(row: &Value, path: &str) -> Cell {
     }
 }
 
-/// A value as its field's name says it: `_ns` is a time, a share a percentage.
+/// Text of a value by the name of its field: `_ns` is a time, a share a percentage.
 fn text(name: &str, value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
@@ -272,7 +272,7 @@ fn text(name: &str, value: &Value) -> String {
         Value::Array(items) => {
             items.iter().map(|item| text(name, item)).collect::<Vec<_>>().join("; ")
         }
-        // A figure is a value, or why there is none.
+        // A figure is a value, or the reason why there is none.
         Value::Object(fields) => match (fields.get("value"), fields.get("reason")) {
             (Some(Value::Null) | None, Some(reason)) => text(name, reason),
             (Some(value), _) => text(name, value),

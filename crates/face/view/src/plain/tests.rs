@@ -10,7 +10,7 @@ fn nothing_a_name_holds_becomes_markup() {
     );
 }
 
-/// A run of the first release, kept for ever.
+/// A run of the first release, which never changes.
 const GOLDEN: &str = include_str!("../../../../base/run-store/tests/golden/run-1.0.json");
 
 fn report_of(text: &str) -> String {
@@ -22,7 +22,7 @@ fn report_of(text: &str) -> String {
     super::report(&StoredRun::at(&path).expect("a run")).expect("a report")
 }
 
-/// Every element is closed in the order in which it was opened.
+/// Checks that elements are closed in the reverse order of their opening.
 fn assert_balanced(html: &str) {
     let mut open = Vec::new();
     for tag in html.split('<').skip(1) {
@@ -91,7 +91,7 @@ fn hosts_are_listed_with_their_limits_where_several_drove() {
     let mut run: serde_json::Value = serde_json::from_str(GOLDEN).expect("JSON");
     let step = &mut run["steps"][0];
     let (limits, generator) = (step["limits"].clone(), step["generator"].clone());
-    // Tiles count from 0, and a number that the step has not is refused.
+    // Tiles count from 0, and a number that the step does not have is refused.
     step["tiles"] = serde_json::json!(4);
     step["hosts"] = serde_json::json!([{
         "host": "pve<2>", "tiles": [1, 3], "began_late_ns": 81_000, "clock_uncertainty_ns": 1,
@@ -109,7 +109,7 @@ fn hosts_are_listed_with_their_limits_where_several_drove() {
 }
 
 #[test]
-fn operations_are_listed_with_what_they_cost_the_tiles_where_any_ran() {
+fn operations_are_listed_with_their_effect_on_tiles() {
     assert!(!report_of(GOLDEN).contains("Cost of infrastructure operations"));
     let mut run: serde_json::Value = serde_json::from_str(GOLDEN).expect("JSON");
     let held = run["answer"]["tiles_held"].clone();

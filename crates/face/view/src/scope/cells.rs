@@ -5,11 +5,11 @@ use super::Scope;
 use crate::request::{Breakdown, Lens};
 use crate::source::Hosts;
 
-/// Most lines of a breakdown; the least are left out.
+/// Most lines of a breakdown; those with the least I/O are left out.
 const GROUPS_MAX: usize = 24;
 const DIRECTIONS: usize = 3;
 
-/// Which combinations of entity, direction and class are in a lens.
+/// Combinations of entity, direction and class in a lens.
 #[derive(Debug, Clone)]
 pub(crate) struct Cells {
     has: Vec<bool>,
@@ -28,12 +28,12 @@ fn cell_of(row: &IoRow) -> usize {
     cell(row.entity, row.direction, row.class)
 }
 
-/// Whether a level tells tiles apart: what belongs to none is infrastructure operations then.
+/// True if a level has tiles; entities without a tile are infrastructure operations then.
 fn tells_tiles(level: &Level) -> bool {
     level.entities.iter().any(|entity| entity.tile.is_some())
 }
 
-/// Every cell of a level: entity, direction, class.
+/// Cells of a level: entity, direction, class.
 fn all(level: &Level) -> impl Iterator<Item = (u32, Direction, SizeClass)> + '_ {
     (0_u32..).zip(&level.entities).flat_map(|(entity, _)| {
         Direction::ALL.into_iter().flat_map(move |direction| {
@@ -76,8 +76,8 @@ fn in_list(names: &[String], name: &str) -> bool {
     names.iter().any(|own| own == name)
 }
 
-/// Whether direction and class are in the lens. A flush has no size, so no filter of sizes
-/// lets it through.
+/// True if direction and class are in the lens. A flush has no size, so every filter of sizes
+/// excludes it.
 fn is_size(lens: &Lens, direction: Direction, class: SizeClass) -> bool {
     let bit = 1_u8 << class.index();
     let is_direction = match (lens.is_write, direction) {
@@ -95,21 +95,21 @@ fn is_size(lens: &Lens, direction: Direction, class: SizeClass) -> bool {
     is_direction && is_class && is_pair
 }
 
-/// Lines of a breakdown, and which line a row belongs to.
+/// Lines of a breakdown, and the line of each row.
 #[derive(Debug, Clone)]
 pub(crate) struct Grouping {
-    /// Key in the lens, and name for people.
+    /// Keys in the lens, with names for people.
     pub groups: Vec<(String, String)>,
-    /// Groups with I/O that were left out.
+    /// Number of groups with I/O that were left out.
     pub left_out: u32,
     of: Vec<Option<usize>>,
 }
 
-/// What sets a line apart, in the order of lines.
+/// Key of a line, in the order of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     All,
-    /// What belongs to no tile, beside tiles that are told apart.
+    /// Entities without a tile, if the level has tiles.
     Operations,
     Direction(Direction),
     Class(SizeClass),
@@ -146,7 +146,7 @@ impl Grouping {
         }
     }
 
-    /// The line of a row.
+    /// Line of a row.
     pub fn of(&self, row: &IoRow) -> Option<usize> {
         self.of.get(cell_of(row)).copied().flatten()
     }
@@ -180,7 +180,7 @@ fn kind_of(
     }
 }
 
-/// The key of a class in the lens: `64k`.
+/// Key of a class in the lens, such as `64k`.
 fn key_of_class(class: SizeClass) -> &'static str {
     crate::request::CLASSES[usize::from(class.index())]
 }

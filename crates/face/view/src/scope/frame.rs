@@ -4,24 +4,24 @@ use units::Nanos;
 use crate::request::Lens;
 use crate::source::Source;
 
-/// A rest of a span shorter than this part of a point is no point of its own. Our choice.
+/// Divisor of a point's length: a shorter rest of a span is no point of its own. Our choice.
 const REST_MIN: u64 = 2;
 
-/// The buckets of a lens, numbered flat over all spans.
+/// Buckets of a lens, numbered consecutively over all spans.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Frame {
-    /// By span: first bucket in the lens, one past the last, flat number of the first.
+    /// By span: first bucket in the lens, end (exclusive), consecutive number of the first.
     parts: Vec<(u32, u32, usize)>,
     /// Begin of each bucket on the run's axis.
     pub at: Vec<Nanos>,
-    /// Its length.
+    /// Length of each bucket.
     pub width: Vec<Nanos>,
-    /// Time in it that was under load: what counts are divided by.
+    /// Time under load in each bucket, the divisor of counts.
     pub load: Vec<Nanos>,
 }
 
 impl Frame {
-    /// The buckets of the wanted spans that touch the lens's time: a window is widened to whole
+    /// Buckets of the wanted spans that touch the lens's time: a window is widened to whole
     /// buckets.
     pub fn new(source: &Source, width: Nanos, wanted: &[bool], lens: &Lens) -> Self {
         let (from, to) = lens
@@ -48,8 +48,8 @@ impl Frame {
         frame
     }
 
-    /// The same with the time of the slices that began in each bucket. Each bucket is as long as
-    /// `each` buckets of the slices' rows.
+    /// Sets the time under load to that of the slices that began in each bucket. A bucket is as
+    /// long as `each` buckets of the slices' rows.
     pub fn timed(mut self, slices: &[SliceRow], each: u32) -> Self {
         let mut times = vec![Nanos::ZERO; self.len()];
         for row in slices {
@@ -65,39 +65,39 @@ impl Frame {
         self
     }
 
-    /// The same of what has an order and no times: nothing has a rate.
+    /// Removes the times of data that has an order and no times, so that nothing has a rate.
     pub fn untimed(mut self) -> Self {
         self.load.fill(Nanos::ZERO);
         self
     }
 
-    /// The flat number of a bucket of a span, if it is in the lens.
+    /// Consecutive number of a span's bucket, if it is in the lens.
     #[inline]
     pub fn flat(&self, span: u32, bucket: u32) -> Option<usize> {
         let (first, end, offset) = *self.parts.get(span as usize)?;
         (first..end).contains(&bucket).then(|| offset + (bucket - first) as usize)
     }
 
-    /// Spans with buckets in the lens: the span, its first bucket, one past the last, and the
-    /// flat number of the first.
+    /// Spans with buckets in the lens: the span, its first bucket, the end (exclusive), and the
+    /// consecutive number of the first.
     pub fn parts(&self) -> impl Iterator<Item = (u32, u32, u32, usize)> + '_ {
         let numbered = (0_u32..).zip(&self.parts).filter(|(_, (first, end, _))| first < end);
         numbered.map(|(span, (first, end, offset))| (span, *first, *end, *offset))
     }
 
-    /// The flat number of the first bucket of a span that has any in the lens.
+    /// Consecutive number of the first bucket of a span, if the span has buckets in the lens.
     pub fn first(&self, span: u32) -> Option<usize> {
         let (first, end, offset) = *self.parts.get(span as usize)?;
         (first < end).then_some(offset)
     }
 
-    /// The flat numbers of the buckets of a span.
+    /// Consecutive numbers of the buckets of a span.
     pub fn range(&self, span: u32) -> std::ops::Range<usize> {
         let (first, end, offset) = self.parts.get(span as usize).copied().unwrap_or_default();
         offset..offset + (end - first) as usize
     }
 
-    /// The bucket of a span in which a moment lies.
+    /// Bucket of a span that contains a time.
     pub fn holding(&self, span: u32, at: Nanos) -> Option<usize> {
         let range = self.range(span);
         let after = self.at[range.clone()].partition_point(|begin| *begin <= at);
@@ -105,25 +105,24 @@ impl Frame {
         (at < self.at[bucket].saturating_add(self.width[bucket])).then_some(bucket)
     }
 
-    /// How many buckets there are.
+    /// Number of buckets.
     pub fn len(&self) -> usize {
         self.at.len()
     }
 
-    /// All time in the lens that was under load.
+    /// Time under load in the lens.
     pub fn time(&self) -> Nanos {
         self.load.iter().fold(Nanos::ZERO, |sum, width| sum.saturating_add(*width))
     }
 
-    /// Time under load of neighbouring buckets.
+    /// Time under load of consecutive buckets.
     fn time_of(&self, buckets: std::ops::Range<usize>) -> Nanos {
         self.load[buckets].iter().fold(Nanos::ZERO, |sum, load| sum.saturating_add(*load))
     }
 
-    /// At most `most` points of as many neighbouring buckets each as needed; a point does not
-    /// reach from one span into another, so that more spans than `most` have a point each. The
-    /// rest of a span that is much shorter than a point belongs to the point before it: a rate
-    /// over a few milliseconds says nothing.
+    /// Merges consecutive buckets to at most `most` points. A point belongs to one span, so more
+    /// spans than `most` have a point each. The rest of a span that is much shorter than a point is
+    /// added to the point before it: a rate over a few milliseconds says nothing.
     pub fn points(&self, most: usize) -> Points {
         let lengths: Vec<usize> =
             self.parts.iter().map(|(first, end, _)| (end - first) as usize).collect();
@@ -150,16 +149,16 @@ impl Frame {
     }
 }
 
-/// Points over time, each some buckets.
+/// Points over time, each of some buckets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Points {
-    /// By flat bucket: its point.
+    /// Point of each bucket, by consecutive number.
     pub of: Vec<usize>,
     /// Begin of each point.
     pub at: Vec<Nanos>,
-    /// Its length.
+    /// Length of each point.
     pub width: Vec<Nanos>,
-    /// Its time under load.
+    /// Time under load of each point.
     pub load: Vec<Nanos>,
 }
 
@@ -182,12 +181,12 @@ impl Points {
         self.at.len()
     }
 
-    /// Begins, nanoseconds.
+    /// Begins of the points, nanoseconds.
     pub fn at_ns(&self) -> Vec<u64> {
         self.at.iter().map(|at| at.0).collect()
     }
 
-    /// Lengths, nanoseconds.
+    /// Lengths of the points, nanoseconds.
     pub fn width_ns(&self) -> Vec<u64> {
         self.width.iter().map(|width| width.0).collect()
     }

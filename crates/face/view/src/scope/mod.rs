@@ -1,4 +1,4 @@
-//! The part of a run that a lens shows: rows of a resolution, filtered, with their time.
+//! Part of a run that a lens shows: filtered rows of a resolution, with their times.
 
 mod cells;
 mod frame;
@@ -20,16 +20,16 @@ pub(crate) use sum::{Ended, Sum};
 use crate::request::{Breakdown, Lens};
 use crate::source::Source;
 
-/// Which phases count.
+/// Phases that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phases {
-    /// Measured ones, unless the lens says a time; all where nothing was measured.
+    /// Measured phases, unless the lens has a time; all if nothing was measured.
     Summary,
-    /// All.
+    /// All phases of steps.
     Course,
 }
 
-/// Which resolution is wanted.
+/// Wanted resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// Workloads, unless the lens or the breakdown needs tiles.
@@ -38,23 +38,22 @@ pub(crate) enum Detail {
     Tiles,
 }
 
-/// What a lens shows of a source.
+/// Data of a source in a lens.
 pub(crate) struct Scope<'a> {
     pub source: &'a Source,
     pub lens: &'a Lens,
-    /// The resolution.
+    /// Rows of the resolution.
     pub level: Cow<'a, Level>,
-    /// Its buckets in the lens.
+    /// Buckets in the lens.
     pub frame: Frame,
-    /// Which entities, directions and classes are in the lens.
+    /// Entities, directions and classes in the lens.
     pub cells: Cells,
-    /// Whether buckets are those of [`run_store::rollup::Rollup::wide`].
+    /// True if buckets are those of [`run_store::rollup::Rollup::wide`].
     pub is_wide: bool,
 }
 
 impl<'a> Scope<'a> {
-    /// The lens of a source. `steps`, if any, are pairs of step and repeat to which it is
-    /// narrowed.
+    /// Applies a lens to a source. `steps`, if given, restricts it to pairs of step and repeat.
     pub fn new(
         source: &'a Source,
         lens: &'a Lens,
@@ -76,7 +75,7 @@ impl<'a> Scope<'a> {
             level: Cow::Borrowed(level),
             frame: match level.width.0 / rollup.wide().width.0.max(1) {
                 _ if !source.has_times() => frame.untimed(),
-                // Buckets shorter than those whose slices are known have only their length.
+                // Buckets shorter than those with known slices have only their length.
                 0 => frame,
                 each => frame.timed(rollup.slices(), u32::try_from(each).unwrap_or(u32::MAX)),
             },
@@ -84,17 +83,17 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Measured time of workloads: what summaries count.
+    /// Measured time by workload, for summaries.
     pub fn summary(source: &'a Source, lens: &'a Lens) -> Self {
         Self::new(source, lens, Detail::Usual, Phases::Summary, None)
     }
 
-    /// All phases of workloads: what is drawn over time.
+    /// All phases by workload, for drawing over time.
     pub fn course(source: &'a Source, lens: &'a Lens) -> Self {
         Self::new(source, lens, Detail::Usual, Phases::Course, None)
     }
 
-    /// Its rows, ascending by time, with the flat number of their bucket.
+    /// Rows, ascending by time, with the consecutive number of their bucket.
     pub fn rows(&self) -> impl Iterator<Item = (usize, &IoRow)> + '_ {
         let rows = self.level.rows.as_slice();
         self.frame.parts().flat_map(move |(span, first, end, offset)| {
@@ -105,14 +104,14 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Everything in the lens together.
+    /// Sum of everything in the lens.
     pub fn sum(&self) -> Sum {
         let mut sum = Sum::default();
         self.rows().for_each(|(_, row)| sum.add(row));
         sum
     }
 
-    /// Everything in the lens by a grouping.
+    /// Sums of everything in the lens, by a grouping.
     pub fn sums(&self, grouping: &Grouping) -> Vec<Sum> {
         let mut sums: Vec<Sum> = grouping.groups.iter().map(|_| Sum::default()).collect();
         for (_, row) in self.rows() {
@@ -123,7 +122,7 @@ impl<'a> Scope<'a> {
         sums
     }
 
-    /// Reads and writes by class, and flushes: `[read classes, write classes, flush]`.
+    /// Sums of reads and writes by class, and of flushes: `[read classes, write classes, flush]`.
     pub fn by_size(&self) -> Vec<Sum> {
         let mut sums: Vec<Sum> = (0..analyze::SLOTS).map(|_| Sum::default()).collect();
         for (_, row) in self.rows() {
@@ -132,7 +131,7 @@ impl<'a> Scope<'a> {
         sums
     }
 
-    /// A grouping of this scope.
+    /// Makes a grouping of this scope.
     pub fn grouping(&self, breakdown: Breakdown) -> Grouping {
         Grouping::new(self, breakdown)
     }
@@ -144,25 +143,25 @@ impl<'a> Scope<'a> {
         Some(rollup.place(rollup.wide(), span, bucket))
     }
 
-    /// By flat bucket: whether it has nothing but a slice that was cut short, whose rate is no
-    /// least and no most.
+    /// True for each bucket that has only a slice that was cut short, whose rate counts neither as
+    /// least nor as most.
     pub fn short_buckets(&self) -> Vec<bool> {
         let rollup = self.source.rollup();
         self.frame.load.iter().map(|load| rollup.is_cut_short(*load)).collect()
     }
 
-    /// Time that the lens covers.
+    /// Time in the lens.
     pub fn time(&self) -> Nanos {
         self.frame.time()
     }
 }
 
-/// Where [`Scope::by_size`] puts a row.
+/// Position of a row in [`Scope::by_size`].
 pub(crate) fn size_slot(row: &IoRow) -> usize {
     analyze::slot(row.direction, row.class)
 }
 
-/// Which spans are in the lens, by position.
+/// True for each span that is in the lens.
 fn wanted(source: &Source, lens: &Lens, phases: Phases, steps: Option<&[(u32, u32)]>) -> Vec<bool> {
     let spans = source.rollup().spans();
     let in_lens: Vec<bool> = spans

@@ -4,15 +4,15 @@ use run_store::slice::{Direction, SizeClass};
 use super::{Points, Scope};
 use crate::request::{Breakdown, Lens, Measure};
 
-/// Least and most of a rate in each point, none where no slice is known.
+/// Least and largest rate in each point; `None` where no slice is known.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Range {
     pub least: Vec<Option<f64>>,
     pub most: Vec<Option<f64>>,
 }
 
-/// Least and most rates of the slices in each point, by the lines of a breakdown; none for
-/// lines whose slices are not known one by one.
+/// Least and largest rates of the slices in each point, by the lines of a breakdown; `None` for
+/// lines without rates of single slices.
 pub(crate) fn ranges(
     scope: &Scope<'_>,
     breakdown: Breakdown,
@@ -42,7 +42,7 @@ pub(crate) fn ranges(
         }
     }
     for (range, seen) in ranges.iter_mut().zip(seen) {
-        // A bucket in which a line has no rate had none of its I/O.
+        // A bucket in which a line has no rate had no I/O of the line.
         let idle = (0..seen.len()).filter(|bucket| !seen[*bucket] && !short[*bucket]);
         let idle = idle.map(|bucket| points.of[bucket]);
         if let Some(range) = range {
@@ -61,7 +61,7 @@ impl Range {
     }
 }
 
-/// The rates that a line's are, if those of its slices are kept.
+/// Group of stored rates that equals a line, if there is one.
 fn group_of(scope: &Scope<'_>, breakdown: Breakdown, key: &str) -> Option<Group> {
     let lens = scope.lens;
     if !scope.is_wide || has_size_filter(lens) {
@@ -93,7 +93,8 @@ fn has_size_filter(lens: &Lens) -> bool {
     lens.classes != 0 || lens.selection != (0, 0)
 }
 
-/// The class of a key. The smallest one's rates have flushes in them, and are not a line's.
+/// Class of a key. Stored rates of the smallest class include flushes, so they are not those of a
+/// line.
 fn class(key: &str) -> Option<SizeClass> {
     let position = crate::request::CLASSES.iter().position(|known| *known == key)?;
     SizeClass::from_index(u8::try_from(position).ok().filter(|position| *position > 0)?)

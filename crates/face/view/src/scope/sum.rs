@@ -3,10 +3,10 @@ use run_store::rollup::{ActionRow, CallRow, IoRow};
 use stats::{Compact, Histogram};
 use units::Nanos;
 
-/// I/Os, actions or calls that ended, whatever else is known of them.
+/// I/Os, actions or calls that ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended<'a> {
-    /// How long they took; of actions, from their intended start.
+    /// Durations; of actions, from their intended start.
     pub service: &'a Compact,
     pub bytes: u64,
     pub errors: u64,
@@ -30,7 +30,7 @@ impl<'a> From<&'a CallRow> for Ended<'a> {
     }
 }
 
-/// I/Os together.
+/// Sum of I/Os.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sum {
     pub histogram: Histogram,
@@ -61,23 +61,23 @@ impl Sum {
         self.histogram.count()
     }
 
-    /// All service times added, nanoseconds; stays at the end of 64 bits.
+    /// Sum of all service times, nanoseconds, at most 2^64 - 1.
     pub fn wait_ns(&self) -> u64 {
         self.part().wait_ns()
     }
 
-    /// Service times, if there are any: I/Os of a source without latencies have 0, and no I/O
-    /// truly takes none.
+    /// Service times, if there are any: I/Os of a source without latencies have 0, and no real I/O
+    /// takes zero time.
     pub fn times(&self) -> Option<&Histogram> {
         (self.histogram.sum_ns() > 0).then_some(&self.histogram)
     }
 
-    /// Their buckets; none where there are no times.
+    /// Buckets of the service times; empty without times.
     pub fn buckets(&self) -> Vec<(Nanos, u32)> {
         self.times().map_or_else(Vec::new, |times| times.compact().buckets().collect())
     }
 
-    /// A percentile in nanoseconds.
+    /// Percentile of the service times, in nanoseconds.
     pub fn percentile(&self, share: f64) -> Option<u64> {
         self.part().percentile(share)
     }
@@ -86,7 +86,7 @@ impl Sum {
         self.times()?.max().map(|value| value.0)
     }
 
-    /// What the analysis takes.
+    /// Input of the analysis.
     pub fn part(&self) -> Part<'_> {
         Part { count: self.count(), bytes: self.bytes, times: self.times() }
     }

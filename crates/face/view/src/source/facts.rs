@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use crate::document::WritePolicy;
 
-/// What lies beside `run.json`. A file that is missing or cannot be read is absent: the views
-/// do without it.
+/// Files beside `run.json`. A missing or unreadable file is absent, and views work without it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Files {
     pub environment: Option<Value>,
@@ -14,7 +13,7 @@ pub(crate) struct Files {
     pub plan: Option<String>,
     pub checksums: Option<String>,
     pub events: Vec<Event>,
-    /// Each tier of `array.toml` and its policy of writes.
+    /// Tiers of `array.toml` with their handling of writes.
     pub policies: Vec<(String, WritePolicy)>,
 }
 
@@ -35,7 +34,7 @@ impl Files {
     }
 }
 
-/// The policy of a tier that was served before a real datastore.
+/// Handling of writes by a tier that was served in front of a real datastore.
 fn served(stored: &StoredRun) -> Option<Vec<(String, WritePolicy)>> {
     let tier = stored.run().ok()?.target.tier.as_ref()?;
     let policy = match tier.mode.as_str() {
@@ -53,7 +52,7 @@ fn json(directory: &Path, name: &str) -> Option<Value> {
     serde_json::from_str(&text(directory, name)?).ok()
 }
 
-/// The tiers of a model with their `write` key.
+/// Tiers of a model with their `write` key.
 fn policies(array: &str) -> Vec<(String, WritePolicy)> {
     let Ok(table) = array.parse::<toml::Table>() else { return Vec::new() };
     let tiers = table.get("tier").and_then(toml::Value::as_array);

@@ -1,18 +1,18 @@
 use run_store::run::Run;
 
-/// The hosts that drove a run's tiles; none where it was one machine, and none where a tile went from one
-/// to another while it was measured: what is looked at by host goes by tiles.
+/// Hosts that drove a run's tiles; empty for a single host, and if a tile moved between hosts while
+/// it was measured: views by host are by tile.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     names: Vec<String>,
-    /// By tile, from 0.
+    /// Position of the host by tile, from 0.
     by_tile: Vec<Option<usize>>,
-    /// Whether there were several, and tiles went from one to another.
+    /// True if there were several hosts, and tiles moved between them.
     is_moved: bool,
 }
 
 impl Hosts {
-    /// As the steps of a run say.
+    /// Hosts in the steps of a run.
     pub(super) fn of(run: Option<&Run>) -> Self {
         let Some(run) = run else { return Self::default() };
         let moved = run.steps.iter().flat_map(|step| &step.events).flat_map(|event| &event.tiles);
@@ -34,22 +34,22 @@ impl Hosts {
         Self { names, by_tile, is_moved: false }
     }
 
-    /// Whether tiles went from one host to another, so that nothing is said by host.
+    /// True if tiles moved between hosts, so that there are no views by host.
     pub fn is_moved(&self) -> bool {
         self.is_moved
     }
 
-    /// In the order in which they were named.
+    /// Names in the order in which the hosts were given.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The position of the host that drove a tile, from 0.
+    /// Position of the host that drove a tile, from 0.
     pub fn position(&self, tile: u32) -> Option<usize> {
         *self.by_tile.get(tile as usize)?
     }
 
-    /// Its name.
+    /// Name of the host that drove a tile.
     pub fn of_tile(&self, tile: u32) -> Option<&str> {
         self.names.get(self.position(tile)?).map(String::as_str)
     }

@@ -1,4 +1,4 @@
-//! A run opened for looking at it.
+//! A run, opened for views.
 
 mod facts;
 mod hosts;
@@ -20,39 +20,39 @@ use facts::Files;
 pub(crate) use hosts::Hosts;
 use zoom::Zooms;
 
-/// A run that does not open.
+/// Error of opening a run.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Its `run.json` is missing or wrong.
+    /// `run.json` is missing or invalid.
     #[error(transparent)]
     Directory(#[from] RunDirError),
-    /// Its rollup is missing or wrong.
+    /// The rollup is missing or invalid.
     #[error(transparent)]
     Series(#[from] SeriesError),
 }
 
-/// What is known of a recorded trace beside its I/O.
+/// Facts about a recorded trace beside its I/O.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TraceFacts {
-    /// Its id, as in paths.
+    /// Identifier, as in paths.
     pub id: String,
-    /// Its file or directory, for people.
+    /// Name of the file or directory, for people.
     pub name: String,
-    /// Where it was recorded, one line.
+    /// Place of the recording, in one line.
     pub target: String,
-    /// The machine it was recorded on, if that is known.
+    /// Host of the recording, if known.
     pub host: Option<String>,
-    /// When it began, RFC 3339; empty if nobody knows.
+    /// Begin of the recording, RFC 3339; empty if unknown.
     pub started: String,
-    /// Bytes it takes.
+    /// Size of the files, in bytes.
     pub size_bytes: u64,
-    /// From its beginning to its last I/O, nanoseconds; 0 if that is not known.
+    /// Time from the beginning to the last I/O, nanoseconds; 0 if unknown.
     pub duration_ns: u64,
-    /// Whether its I/O has an order and no times: nothing is said of rates.
+    /// True if its I/O has an order and no times, so that there are no rates.
     pub is_order_only: bool,
 }
 
-/// A run in memory: everything that views are made of.
+/// A run in memory: all data of its views.
 #[derive(Debug, Clone)]
 pub struct Source {
     facts: Arc<Facts>,
@@ -63,7 +63,7 @@ pub struct Source {
     pub(crate) size_bytes: u64,
 }
 
-/// What does not change while it is looked at.
+/// Data that does not change while the run is open.
 #[derive(Debug, Default)]
 struct Facts {
     stored: Option<StoredRun>,
@@ -72,20 +72,20 @@ struct Facts {
     files: Files,
     zooms: Zooms,
     hosts: OnceLock<Hosts>,
-    /// The directory of a trace that is stored and complete.
+    /// Directory of a trace that is stored and complete.
     recorded: Option<PathBuf>,
     access: OnceLock<AccessPage>,
 }
 
 impl Source {
-    /// A stored run, also one whose writer died.
+    /// Opens a stored run, also one whose process died.
     pub fn open(stored: StoredRun) -> Result<Self, OpenError> {
         let run = stored.run()?.clone();
         let rollup = Arc::new(Rollup::of_run(&stored)?);
         Ok(Self::stored(stored, Some(run), rollup))
     }
 
-    /// A stored run whose rollup is at hand: the one a run has when it ends.
+    /// Opens a stored run with a given rollup: that of a run that just ended.
     pub fn stored(stored: StoredRun, run: Option<Run>, rollup: Arc<Rollup>) -> Self {
         let state = match stored.state() {
             State::Complete => RunState::Complete,
@@ -98,12 +98,12 @@ impl Source {
         Self { size_bytes, ..Self::of(facts, rollup, state) }
     }
 
-    /// A run in memory that lies in no directory.
+    /// Opens a run in memory that has no directory.
     pub fn in_memory(run: Run, rollup: Arc<Rollup>) -> Self {
         Self::of(Facts { run: Some(run), ..Facts::default() }, rollup, RunState::Complete)
     }
 
-    /// A run that goes on: what is known of it.
+    /// Opens a run that is still going, with the data so far.
     pub(crate) fn going_on(
         directory: Option<StoredRun>,
         run: Option<Run>,
@@ -114,14 +114,14 @@ impl Source {
         Self::of(facts, rollup, RunState::Running)
     }
 
-    /// A recorded trace that has ended.
+    /// Opens a recorded trace that has ended.
     pub(crate) fn of_facts(trace: TraceFacts, rollup: Arc<Rollup>) -> Self {
         let size_bytes = trace.size_bytes;
         let facts = Facts { trace: Some(trace), ..Facts::default() };
         Self { size_bytes, ..Self::of(facts, rollup, RunState::Complete) }
     }
 
-    /// The same with how it goes.
+    /// Sets the live state.
     #[must_use]
     pub(crate) fn with_live(self, state: LiveState) -> Self {
         Self { live: Some(state), state: RunState::Running, ..self }
@@ -132,27 +132,27 @@ impl Source {
         Self { facts, rollup, live: None, state, is_sample: false, size_bytes: 0 }
     }
 
-    /// The same as the run that comes with the program.
+    /// Marks the run as the sample that comes with the program.
     #[must_use]
     pub fn as_sample(mut self) -> Self {
         self.is_sample = true;
         self
     }
 
-    /// The same with the buckets of a time as short as the series and the work of reading it
-    /// allow; nothing if they are as short already, or the run is not stored or goes on.
+    /// Source with the buckets of a window, as short as the series and a limit on the work allow.
+    /// `None` if they are already as short, the run is not stored, or it is still going.
     pub(crate) fn zoomed(&self, window: (Nanos, Nanos)) -> Option<Self> {
         let stored = self.facts.stored.as_ref().filter(|_| !self.is_running())?;
         let rollup = self.facts.zooms.get(&self.rollup, stored, window)?;
         Some(Self { rollup, ..self.clone() })
     }
 
-    /// How it goes, while it runs.
+    /// Live state, while the run is going.
     pub fn live_state(&self) -> Option<&LiveState> {
         self.live.as_ref()
     }
 
-    /// Its id, as in paths; empty if it has none yet.
+    /// Identifier, as in paths; empty if there is none yet.
     pub fn id(&self) -> &str {
         let of_run = self.facts.run.as_ref().map(|run| run.id.as_str());
         let of_directory = || self.facts.stored.as_ref().map(|stored| stored.id().as_str());
@@ -160,22 +160,22 @@ impl Source {
         of_directory().or(of_run).or_else(of_trace).unwrap_or_default()
     }
 
-    /// `run.json`, if there is one.
+    /// Content of `run.json`, if there is one.
     pub fn run(&self) -> Option<&Run> {
         self.facts.run.as_ref()
     }
 
-    /// Where it is stored; nothing if it is in memory alone.
+    /// Directory of the run; `None` if it is in memory only.
     pub(crate) fn directory(&self) -> Option<&Path> {
         self.facts.stored.as_ref().map(StoredRun::path)
     }
 
-    /// Which bytes its I/O uses: made of where it was recorded, once it is asked for.
+    /// Answer of the view `access`; it is made from the recording at the first call.
     pub(crate) fn access_or(&self, make: impl FnOnce(Option<&Path>) -> AccessPage) -> &AccessPage {
         self.facts.access.get_or_init(|| make(self.facts.recorded.as_deref()))
     }
 
-    /// Its I/O at the resolution of looking.
+    /// Rollup of the run's I/O.
     pub fn rollup(&self) -> &Rollup {
         &self.rollup
     }
@@ -192,7 +192,7 @@ impl Source {
         self.facts.run.as_ref().map_or(&[], |run| &run.steps)
     }
 
-    /// Which host drove which tile.
+    /// Hosts of the tiles.
     pub(crate) fn hosts(&self) -> &Hosts {
         self.facts.hosts.get_or_init(|| Hosts::of(self.facts.run.as_ref()))
     }
@@ -207,29 +207,29 @@ impl Source {
         self.facts.run.as_ref().map_or(RunKind::Measured, kind_of)
     }
 
-    /// Whether it has an answer yet.
+    /// True while the run has no answer.
     pub(crate) fn is_running(&self) -> bool {
         self.live.is_some()
     }
 
-    /// Whether it is known when its I/O was sent.
+    /// True if submission times of I/Os are known.
     pub(crate) fn has_times(&self) -> bool {
         !self.trace_facts().is_some_and(|trace| trace.is_order_only)
     }
 
-    /// Whether it is known how long its I/O took; also where there is none yet.
+    /// True if latencies of I/Os are known; also without I/O.
     pub(crate) fn has_latencies(&self) -> bool {
         let rows = &self.rollup.wide().rows;
         rows.iter().all(|row| row.count() == 0) || rows.iter().any(|row| row.service.sum_ns > 0)
     }
 
-    /// Whether its I/O was only watched.
+    /// True if the I/O was only observed.
     pub(crate) fn is_observed(&self) -> bool {
         self.facts.trace.is_some()
     }
 }
 
-/// What a run that has this document is.
+/// Kind of a run by its document.
 pub(crate) fn kind_of(run: &Run) -> RunKind {
     if run.target.is_simulated() {
         RunKind::Simulated

@@ -6,7 +6,7 @@ use super::Source;
 use crate::document::{MomentEvent, StepSpan};
 
 impl Source {
-    /// Names of workloads, in the order in which they appeared.
+    /// Names of the workloads, in order of appearance.
     pub(crate) fn workloads(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for entity in &self.rollup.wide().entities {
@@ -23,13 +23,13 @@ impl Source {
             || of_model.flat_map(|model| &model.tiers).next().is_some()
     }
 
-    /// The finest step of time there is.
+    /// Finest resolution of time.
     pub(crate) fn slice(&self) -> Nanos {
         let of_run = self.facts.run.as_ref().map(|run| Nanos(run.engine.slice_ns));
         of_run.filter(|width| width.0 > 0).unwrap_or(self.rollup.wide().width)
     }
 
-    /// The parts of steps on the run's axis.
+    /// Phases of steps on the run's axis.
     pub(crate) fn step_spans(&self) -> Vec<StepSpan> {
         let spans = self.rollup.spans().iter();
         spans
@@ -50,9 +50,9 @@ impl Source {
         steps.find(|known| (known.step, known.repeat) == (step, repeat)).map(|known| known.verdict)
     }
 
-    /// What happened, on the run's axis, in order. Events know the time since the run's begin,
-    /// pauses between steps included; inside a step they are placed by its `step-start`, and
-    /// outside of one at the end of the step before.
+    /// Events on the run's axis, in order. Events have the time since the run's begin, including
+    /// pauses between steps. Events inside a step are placed by its `step-start`, others at the end
+    /// of the step before.
     pub(crate) fn moments(&self) -> Vec<MomentEvent> {
         let mut clock = Clock { from: Nanos::ZERO, to: Nanos::ZERO, started: None };
         let mut moments: Vec<MomentEvent> = Vec::new();
@@ -88,13 +88,13 @@ impl Source {
     }
 }
 
-/// Where the step that events belong to lies.
+/// Position of the events' step on the axis.
 struct Clock {
-    /// Its begin on the axis.
+    /// Begin of the step on the axis.
     from: Nanos,
-    /// Its end on the axis.
+    /// End of the step on the axis.
     to: Nanos,
-    /// Its begin in the time of events; none between steps.
+    /// Begin of the step in the time of events; `None` between steps.
     started: Option<u64>,
 }
 
@@ -109,7 +109,7 @@ impl Clock {
     }
 }
 
-/// An event as a sentence: its kind, and what it carries.
+/// Text of an event: its kind and its fields.
 fn words(event: &Event) -> String {
     let field = |key: &str| {
         let value = event.fields.get(key)?;

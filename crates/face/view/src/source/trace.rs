@@ -10,8 +10,8 @@ use crate::document::RunState;
 use crate::observed::observe;
 
 impl TraceFacts {
-    /// Of a trace that is stored here, or will be. Its id follows from its name and from when it
-    /// began, so that it is the same while it is recorded and afterwards.
+    /// Facts about a trace that is, or will be, stored here. Its identifier depends only on its
+    /// name and its begin, so it is the same during the recording and afterwards.
     pub fn new(path: &Path, info: &TraceInfo, host: Option<&str>) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".tmt").unwrap_or(&name).to_owned();
@@ -29,11 +29,11 @@ impl TraceFacts {
         }
     }
 
-    /// Of a stored trace; its I/O is not read.
+    /// Facts about a stored trace; its I/O is not read.
     ///
     /// # Errors
     ///
-    /// If it is none, or was not finished.
+    /// The path has no trace, or an unfinished one.
     pub fn of_stored(path: &Path) -> Result<(Self, u64), TraceError> {
         let stored = store::open(path)?;
         let facts = Self::new(path, stored.info(), stored.host());
@@ -44,11 +44,11 @@ impl TraceFacts {
 }
 
 impl Source {
-    /// A stored trace, all of it read.
+    /// Opens a stored trace and reads all of it.
     ///
     /// # Errors
     ///
-    /// If it is none, was not finished, or cannot be read.
+    /// The path has no trace, an unfinished one, or it cannot be read.
     pub fn open_trace(path: &Path) -> Result<Self, TraceError> {
         let columns = Columns::LATENCY
             | Columns::VM

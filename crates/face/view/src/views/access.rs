@@ -1,4 +1,4 @@
-//! Which bytes I/O uses, of the whole of what was recorded.
+//! Offsets of I/O over the whole recording.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::document::AccessPage;
 use crate::source::Source;
 use crate::words;
 
-/// Of all of a source, read once it is asked for.
+/// Answer for all of a source, made at the first call.
 pub(crate) fn access(source: &Source) -> &AccessPage {
     source.access_or(|recorded| match recorded {
         Some(path) => of_trace(path),
@@ -20,7 +20,7 @@ pub(crate) fn access(source: &Source) -> &AccessPage {
     })
 }
 
-/// What is said where no I/O has a place.
+/// Answer for I/O without offsets.
 fn unknown(is_observed: bool) -> AccessPage {
     let why = match is_observed {
         true => "Which bytes are used is said once the recording has ended.",
@@ -33,7 +33,7 @@ fn unknown(is_observed: bool) -> AccessPage {
     AccessPage { sentence: why.to_owned(), ..AccessPage::default() }
 }
 
-/// Of a stored trace, all of which is read.
+/// Answer for a stored trace, all of which is read.
 fn of_trace(path: &Path) -> AccessPage {
     match analysed(path) {
         Ok(analysis) => page(analysis),

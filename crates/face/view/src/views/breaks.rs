@@ -9,11 +9,11 @@ use crate::scope::{ENOUGH, Scope, Sum, size_slot};
 use crate::source::Source;
 use crate::words;
 
-/// Sizes that a column has: reads, then writes.
+/// Number of sizes of a column: reads, then writes.
 const SIZES: usize = 16;
 
-/// Where it breaks: classes of sizes by load. The load is the number of tiles if the lens has
-/// several, else the mean number of I/Os in flight in each bucket of time.
+/// p99 by size class and load. The load is the number of tiles if the lens has several, else the
+/// mean number of I/Os in flight in each bucket of time.
 pub(crate) fn breaks(source: &Source, lens: &Lens) -> LoadMatrix {
     let scope = Scope::summary(source, lens);
     let columns = Columns::of(&scope);
@@ -41,7 +41,7 @@ pub(crate) fn breaks(source: &Source, lens: &Lens) -> LoadMatrix {
     }
 }
 
-/// Which column each bucket of time belongs to.
+/// Column of each bucket of time.
 struct Columns {
     names: Vec<String>,
     of: Vec<Option<usize>>,
@@ -66,7 +66,7 @@ impl Columns {
         Self { of: of.collect(), names: known.into_iter().map(name).collect(), is_tiles }
     }
 
-    /// `3 tiles`, `8 to 15 outstanding I/Os`.
+    /// Text such as `3 tiles`, `8 to 15 outstanding I/Os`.
     fn words(&self, column: u32) -> String {
         let name = self.names.get(column as usize).map_or("", String::as_str);
         match (self.is_tiles, name) {
@@ -77,7 +77,7 @@ impl Columns {
     }
 }
 
-/// Tiles by flat bucket.
+/// Number of tiles, by bucket.
 fn tiles(scope: &Scope<'_>) -> Vec<Option<u32>> {
     let mut tiles = vec![None; scope.frame.len()];
     for (number, span) in (0_u32..).zip(scope.source.rollup().spans()) {
@@ -88,8 +88,8 @@ fn tiles(scope: &Scope<'_>) -> Vec<Option<u32>> {
     tiles
 }
 
-/// The class of `tilemark analyze` that holds the mean number of I/Os in flight, by flat bucket: its
-/// least number. An I/O counts itself, so that none is below one.
+/// Class of `tilemark analyze` with the mean number of I/Os in flight, by bucket: the least number
+/// of the class. An I/O counts itself, so no number is below one.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 fn depths(scope: &Scope<'_>) -> Vec<Option<u32>> {
     let mut seconds = vec![0.0_f64; scope.frame.len()];
@@ -109,12 +109,12 @@ fn depths(scope: &Scope<'_>) -> Vec<Option<u32>> {
     seconds.iter().enumerate().map(depth).collect()
 }
 
-/// The position of the class that holds so many.
+/// Position of the class with this number.
 fn class_of(outstanding: u32) -> usize {
     OUTSTANDING.partition_point(|from| *from <= outstanding.max(1)) - 1
 }
 
-/// `1`, `3-4`, `129 and more`, as `tilemark analyze` names them.
+/// Name of a class as in `tilemark analyze`: `1`, `3-4`, `129 and more`.
 fn depth_name(depth: u32) -> String {
     match OUTSTANDING.get(class_of(depth) + 1).map(|next| next - 1) {
         Some(to) if to == depth => depth.to_string(),
@@ -164,7 +164,7 @@ fn sentence(cells: &[LoadCell], columns: &Columns, limit: Nanos) -> String {
 mod tests {
     use super::*;
 
-    /// The page had 2-3, 4-7 and 8-15 where `tilemark analyze` has 3-4, 5-8 and 9-16.
+    /// Regression: the page had 2-3, 4-7 and 8-15 where `tilemark analyze` has 3-4, 5-8 and 9-16.
     #[test]
     fn classes_of_outstanding_are_those_of_analyze() {
         let names: Vec<String> =

@@ -4,7 +4,7 @@ use crate::document::{CurveLimit, CurvePoint, TileCurve};
 use crate::scope::ratio;
 use crate::source::Source;
 
-/// What more tiles bring, and what breaks: from `run.json` alone.
+/// View `curve`, from `run.json` alone.
 pub(crate) fn curve(source: &Source) -> TileCurve {
     let steps = source.steps();
     let names = names(steps);
@@ -41,13 +41,13 @@ fn sentence(source: &Source) -> String {
     gain.unwrap_or_else(|| format!("{} different numbers of tiles were run.", tried(&run.steps)))
 }
 
-/// How many different numbers of tiles were run.
+/// Number of different numbers of tiles that ran.
 fn tried(steps: &[Step]) -> u64 {
     let tiles: std::collections::BTreeSet<u32> = steps.iter().map(|step| step.tiles).collect();
     tiles.len() as u64
 }
 
-/// What the step that broke brought beside the one that held.
+/// Text comparing the work of the step that broke with that of the step that held.
 fn gain(source: &Source) -> Option<String> {
     let answer = &source.run()?.answer;
     let (held, broken) = (answer.tiles_held?, answer.first_broken.as_ref()?.tiles);
@@ -65,7 +65,7 @@ fn gain(source: &Source) -> Option<String> {
     })
 }
 
-/// Names of all limits, in the order in which steps have them.
+/// Names of all limits, in the order of the steps.
 fn names(steps: &[Step]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in steps.iter().flat_map(|step| step.limits.iter().map(PooledLimit::name)) {

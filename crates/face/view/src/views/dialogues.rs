@@ -1,4 +1,4 @@
-//! Actions, and calls to endpoints, over time: they have no direction, no size and no tile here.
+//! Views of actions and of calls to endpoints over time; they have no direction, size or tile here.
 
 use super::series::{What, drawn};
 use crate::document::Series;
@@ -6,13 +6,13 @@ use crate::request::{Breakdown, Lens};
 use crate::scope::{Ended, Scope};
 use crate::source::Source;
 
-/// Workload and name of a line.
+/// Workload of a line, and name of the action or call.
 type Name<'a> = (&'a str, &'a str);
 
-/// Span, bucket, position in the names, and what ended there.
+/// Span, bucket, position of the name, and the row's completions.
 type Row<'a> = (u32, u32, u32, Ended<'a>);
 
-/// Actions over time: their response times are what limits are about.
+/// Actions over time, with their response times, which limits apply to.
 pub(crate) fn actions(source: &Source, lens: &Lens) -> Series {
     let rollup = source.rollup();
     let names = rollup.action_names().iter();
@@ -32,7 +32,7 @@ pub(crate) fn calls(source: &Source, lens: &Lens) -> Series {
     lines(What::Calls, source, lens, &names, rows)
 }
 
-/// A line for each name in the lens that ever ended.
+/// Lines of the names in the lens that have completions.
 fn lines<'a>(
     what: What,
     source: &Source,

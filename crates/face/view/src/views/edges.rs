@@ -1,6 +1,6 @@
 use std::iter::once;
 
-/// Edges of logarithmic rows, ascending, one more than rows.
+/// Logarithmic boundaries of rows, ascending, one more than rows.
 #[expect(clippy::cast_precision_loss, reason = "edges of rows, to a nanosecond below 100 days")]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between two edges")]
 fn log_edges(from_ns: u64, to_ns: u64, rows: usize) -> Vec<u64> {
@@ -15,8 +15,8 @@ fn log_edges(from_ns: u64, to_ns: u64, rows: usize) -> Vec<u64> {
     edges
 }
 
-/// Edges that enclose these values, on 1, 2 or 5 times a power of ten, so that pictures of one
-/// run keep theirs.
+/// Boundaries around these values, at 1, 2 or 5 times a power of ten, so that charts of one run
+/// have the same ones.
 pub(crate) fn around(least_ns: u64, most_ns: u64, rows: usize) -> Vec<u64> {
     let marks = || (0..13_u32).flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)));
     let from = marks().rfind(|mark| *mark <= least_ns.max(1)).unwrap_or(1);
@@ -24,8 +24,8 @@ pub(crate) fn around(least_ns: u64, most_ns: u64, rows: usize) -> Vec<u64> {
     log_edges(from, to, rows)
 }
 
-/// The row of a value: longer than its lower and at most its upper edge; the first and the last
-/// also hold what lies beyond.
+/// Row of a value: above its lower and up to its upper boundary; the first and the last row also
+/// hold all values beyond.
 pub(crate) fn row_of(edges: &[u64], value_ns: u64) -> usize {
     let below = edges.partition_point(|edge| *edge < value_ns);
     below.saturating_sub(1).min(edges.len().saturating_sub(2))

@@ -1,5 +1,5 @@
-//! What to look at next: at most three sentences, each with its number, what it is held
-//! against, its samples, and where it is proven.
+//! Findings: at most three sentences, each with its number, the value that it is compared with, its
+//! samples, and a link to the proof.
 
 use analyze::Waits;
 use units::Nanos;
@@ -13,16 +13,16 @@ use crate::scope::{Detail, ENOUGH, Phases, Scope, Sum, ratio};
 use crate::source::Source;
 use crate::words;
 
-/// Most sentences.
+/// Most findings.
 const MOST: usize = 3;
-/// A moment is named when its p99 is this many times the median of all. Our choice.
+/// Least ratio of a moment's p99 to the median of all, for a finding. Our choice.
 const MOMENT_TIMES: f64 = 4.0;
-/// A tile is named when its p99 is this many times that of the median tile. Our choice.
+/// Least ratio of a tile's p99 to that of the median tile, for a finding. Our choice.
 const TILE_TIMES: f64 = 2.0;
-/// Time before and after a moment that its link shows.
+/// Time before and after a moment in its link.
 const AROUND: Nanos = Nanos::from_secs(15);
 
-/// The most important ones, by effect.
+/// Most important findings, by weight.
 pub(super) fn of(source: &Source, lens: &Lens, focus: &Focus<'_>, waits: &Waits) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(saturated(focus));
@@ -37,7 +37,7 @@ pub(super) fn of(source: &Source, lens: &Lens, focus: &Focus<'_>, waits: &Waits)
     found
 }
 
-/// A generator that was the limit makes all else worthless.
+/// Finding that the generator was the limit, which makes all others worthless.
 fn saturated(focus: &Focus<'_>) -> Option<Finding> {
     let steps = focus.steps();
     let step = steps.iter().find(|step| step.generator.saturated)?;
@@ -79,7 +79,7 @@ fn with(link: &str, step: Option<u32>) -> String {
 }
 
 fn contribution(focus: &Focus<'_>, waits: &Waits) -> Option<Finding> {
-    // Where something else than storage was the limit, I/Os are not what to look at next.
+    // If something else than storage was the limit, I/Os are not what to look at next.
     if focus.broken().is_some_and(words::is_beyond_storage) {
         return None;
     }
@@ -100,7 +100,7 @@ fn contribution(focus: &Focus<'_>, waits: &Waits) -> Option<Finding> {
     })
 }
 
-/// The bucket of time with the worst p99, if it stands out.
+/// Finding for the bucket of time with the worst p99, if it stands out.
 fn moment(scope: &Scope<'_>) -> Option<Finding> {
     let mut buckets: Vec<(u64, u64, u64)> = vec![(0, 0, 0); scope.frame.len()];
     let mut sum = Sum::default();
@@ -138,14 +138,14 @@ fn moment(scope: &Scope<'_>) -> Option<Finding> {
             Nanos(median),
             count(buckets[worst].1, "I/O")
         ),
-        // Waiting beyond its part of the I/Os, and something for standing out at all.
+        // Share of waiting, with a bonus for standing out at all.
         effect: 0.1 + ratio(buckets[worst].2, wait),
         samples: buckets[worst].1,
         link: moment_link(at, scope.frame.width[worst]),
     })
 }
 
-/// `latency?at=52.5&m=lat&t=37.5-68`.
+/// Link to a moment: `latency?at=52.5&m=lat&t=37.5-68`.
 fn moment_link(at: Nanos, width: Nanos) -> String {
     let lens = Lens {
         time: Some((
@@ -159,7 +159,7 @@ fn moment_link(at: Nanos, width: Nanos) -> String {
     text.replacen("moment?", "latency?", 1)
 }
 
-/// A tile that fares worse than the others, workload by workload.
+/// Finding for a tile that is slower than the others, workload by workload.
 fn tile(source: &Source, lens: &Lens, focus: &Focus<'_>) -> Option<Finding> {
     let step = focus.broken().or_else(|| focus.steps().last().copied());
     let narrowed = Lens { step: lens.step.or(step.map(|step| step.step)), ..lens.clone() };

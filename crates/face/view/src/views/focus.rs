@@ -1,5 +1,4 @@
-//! Which steps an answer is about when the lens does not say: the ones that held, and the one
-//! that broke.
+//! Steps behind an answer if the lens names none: those that held, and the one that broke.
 
 use run_store::run::{Step, Verdict};
 
@@ -8,11 +7,11 @@ use crate::scope::{Detail, Phases, Scope};
 use crate::source::Source;
 use crate::words;
 
-/// The steps of an answer.
+/// Steps behind an answer.
 pub(super) struct Focus<'a> {
     source: &'a Source,
     lens: &'a Lens,
-    /// Pairs of step and repeat; none for everything in the lens.
+    /// Pairs of step and repeat; `None` for everything in the lens.
     held: Option<Vec<(u32, u32)>>,
     broke: Option<Vec<(u32, u32)>>,
 }
@@ -38,23 +37,23 @@ impl<'a> Focus<'a> {
         focus
     }
 
-    /// The measured time that numbers are from.
+    /// Measured time of the numbers.
     pub fn held(&self) -> Scope<'a> {
         self.scope(self.held.as_deref())
     }
 
-    /// The measured time in which the cause is looked for.
+    /// Measured time in which the cause is searched.
     pub fn cause(&self) -> Scope<'a> {
         self.scope(self.broke.as_deref().or(self.held.as_deref()))
     }
 
-    /// The measured time of the step that broke, else of the one that held, else of all.
+    /// Measured time of the step that broke, else of the one that held, else of all.
     pub fn broken_or_held(&self, detail: Detail) -> Scope<'a> {
         let steps = self.broke.as_deref().or(self.held.as_deref());
         Scope::new(self.source, self.lens, detail, Phases::Summary, steps)
     }
 
-    /// `With 5 tiles, the step that broke`; nothing where the lens says what is shown.
+    /// Text such as `With 5 tiles, the step that broke`; `None` if the lens names a step.
     pub fn step_words(&self) -> Option<String> {
         let (pairs, what) = match (&self.broke, &self.held) {
             (Some(pairs), _) => (pairs, "the step that broke"),
@@ -69,7 +68,7 @@ impl<'a> Focus<'a> {
         Scope::new(self.source, self.lens, Detail::Usual, Phases::Summary, steps)
     }
 
-    /// The steps of `run.json` that numbers are from.
+    /// Steps of `run.json` behind the numbers.
     pub fn steps(&self) -> Vec<&'a Step> {
         let steps = self.source.steps().iter();
         steps
@@ -81,19 +80,20 @@ impl<'a> Focus<'a> {
             .collect()
     }
 
-    /// The step in which it broke, if it did.
+    /// Step that broke, if one did.
     pub fn broken(&self) -> Option<&'a Step> {
         let pair = self.broke.as_ref()?.first()?;
         self.source.steps().iter().find(|step| (step.step, step.repeat) == *pair)
     }
 
-    /// What was at its limit in that step, and what its broken action waited for; nothing where the run does not know.
+    /// Text of the resource at its limit in that step, and of the waits of the broken action;
+    /// `None` if the run does not know them.
     pub fn limited(&self) -> Option<String> {
         let broken = self.source.run()?.answer.first_broken.as_ref()?;
         words::limited(self.broken()?, broken)
     }
 
-    /// The time that numbers are from, in words: `4 tiles, measured time`.
+    /// Text of the numbers' time: `4 tiles, measured time`.
     pub fn time_words(&self, scope: &Scope<'_>) -> String {
         let time = scope.time();
         if self.lens.time.is_some() {

@@ -1,4 +1,5 @@
-//! The answer in parts: how many, how sure, what breaks, why, and what weakens it.
+//! Answer in parts: the number of tiles, its interval, the limit that breaks, its cause, and
+//! doubts.
 
 use run_store::run::{
     Answer, BrokenLimit, CHECK_WARNING, Edge, Hysteresis, Known, PerKilowatt, Run, Status, Step,
@@ -17,7 +18,7 @@ use crate::words;
 /// Warnings that weaken an answer; the others only describe it.
 const DOUBTS: [&str; 5] = ["clock-step", CHECK_WARNING, "not-steady", "limit-not-tested", "reused"];
 
-/// The answer of a run that has ended; nothing while it goes on, and of what was only observed.
+/// Answer of a run that has ended; `None` while it is going, and for an observation.
 pub(crate) fn headline(source: &Source) -> Option<Headline> {
     let run = source.run().filter(|_| !source.is_running())?;
     let lens = Lens::default();
@@ -67,7 +68,7 @@ fn speed_note(run: &Run) -> String {
     parts.join("; ")
 }
 
-/// What breaks, or why nothing did.
+/// Text of the limit that breaks, or the reason why none did.
 fn breaks(run: &Run) -> String {
     let answer = &run.answer;
     if let Some(broken) = &answer.first_broken {
@@ -107,8 +108,8 @@ fn broken_words(answer: &Answer, broken: &BrokenLimit) -> String {
     )
 }
 
-/// What the run found at its limit in the step that broke, and what the broken action waited for;
-/// else what most of the waiting in I/Os was.
+/// Text of the cause: the resource at its limit in the step that broke, and the waits of the broken
+/// action; else the I/O with most of the waiting.
 fn why(focus: &Focus<'_>) -> Option<String> {
     focus.broken()?;
     Some(focus.limited().unwrap_or_else(|| cause::sentence(&cause::waits(&focus.cause()))))
@@ -148,7 +149,7 @@ fn doubts(run: &Run) -> Vec<Doubt> {
     found
 }
 
-/// What happened to hosts in the last step in which something did.
+/// Doubts from events of hosts, for the last step that had some.
 fn events(run: &Run) -> Vec<Doubt> {
     let step = run.steps.iter().rev().find(|step| !step.events.is_empty());
     let all = step.into_iter().flat_map(|step| step.events.iter().map(move |event| (step, event)));
@@ -164,7 +165,8 @@ fn doubt(id: &str, text: String) -> Doubt {
     Doubt { id: id.to_owned(), text }
 }
 
-/// Whose work was in the way in how many steps, the worst of them, in a sentence.
+/// Text of the disturbances: their source, and the number of disturbed steps, with the worst of
+/// them.
 pub fn disturbed(steps: &[Step]) -> Option<String> {
     let own: Vec<&Step> = steps.iter().filter(|step| !step.disturbances.is_empty()).collect();
     let over = |step: &Step| {
@@ -184,7 +186,7 @@ pub fn disturbed(steps: &[Step]) -> Option<String> {
     ))
 }
 
-/// A count that passed, and failed after an overload: the storage had not recovered.
+/// Doubt about a count that passed, and failed after an overload: the storage had not recovered.
 fn hysteresis(found: Hysteresis) -> Doubt {
     let text = format!(
         "{} passed before the overload with {} and failed after it: this storage remembers.",
@@ -194,7 +196,7 @@ fn hysteresis(found: Hysteresis) -> Doubt {
     doubt("hysteresis", text)
 }
 
-/// Small disks are in caches that full ones would not be in.
+/// Doubt about small disks, which caches hold more of.
 fn scaled(run: &Run) -> Option<Doubt> {
     let warning = run.warnings.iter().find(|warning| warning.is(Known::ScaledFootprint))?;
     Some(doubt(&warning.id, format!("{}.", words::capital(&warning.text))))

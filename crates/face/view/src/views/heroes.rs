@@ -9,11 +9,11 @@ use crate::scope::{ENOUGH, Points, Scope, Sum, ratio};
 use crate::source::Source;
 use crate::words::{self, rate};
 
-/// Points of a hero's course.
+/// Number of points of a main number's course.
 const SPARK: usize = 60;
 
-/// Four numbers: how near users are to a limit where there is one, how much I/O there was, and how
-/// long it took. How many tiles hold is said by the headline.
+/// Four main numbers: distance of users to a limit if there is one, amount of I/O, and its latency.
+/// The headline has the number of held tiles.
 pub(super) fn of(source: &Source, focus: &Focus<'_>) -> Vec<Hero> {
     let scope = focus.held();
     let course = Course::of_calls(&scope).unwrap_or_else(|| Course::of(&scope));
@@ -38,7 +38,7 @@ pub(super) fn of(source: &Source, focus: &Focus<'_>) -> Vec<Hero> {
     heroes
 }
 
-/// What users are nearest to noticing.
+/// Main number of the limit that users are nearest to.
 fn limit(source: &Source, focus: &Focus<'_>) -> Option<Hero> {
     if source.is_running() {
         return None;
@@ -64,9 +64,9 @@ fn limit(source: &Source, focus: &Focus<'_>) -> Option<Hero> {
     })
 }
 
-/// Sums and their course over the lens's time.
+/// Sums, and their course over the lens's time.
 struct Course {
-    /// Whether it is of calls to endpoints, which are where reads are.
+    /// True if it is of calls to endpoints, which take the place of reads.
     is_calls: bool,
     reads: Sum,
     writes: Sum,
@@ -95,7 +95,7 @@ impl Course {
         Self::together(&points, [&reads, &writes, &others], scope.time())
     }
 
-    /// Of calls instead; nothing where there is I/O, or only some tiles are looked at.
+    /// Sums of calls; `None` if there is I/O, or if the lens has only some tiles.
     fn of_calls(scope: &Scope<'_>) -> Option<Self> {
         let points = scope.frame.points(SPARK);
         let none: Vec<Sum> = (0..points.len()).map(|_| Sum::default()).collect();
@@ -153,7 +153,7 @@ impl Course {
         counts.iter().zip(&self.load).map(|(count, load)| Some(rate(*count, *load))).collect()
     }
 
-    /// A rate over no time is not 0.
+    /// Text of a rate; a rate over no time is not 0.
     fn if_any(&self, rate: String) -> String {
         if self.time == Nanos::ZERO { "no load".to_owned() } else { rate }
     }
@@ -176,7 +176,7 @@ impl Course {
         }
     }
 
-    /// I/Os and bytes where there are no times to divide them by.
+    /// Main numbers of I/Os and bytes, if there are no times for rates.
     fn amounts(&self, note: &str) -> [Hero; 2] {
         let (ios, bytes) = (self.all.count(), self.all.bytes);
         let hero = |label: &str, text: String, number: u64, unit: &str| Hero {

@@ -4,8 +4,8 @@ use units::Nanos;
 
 use crate::source::Source;
 
-/// What 99th percentiles of I/O are held against, and where that comes from: the tightest limit
-/// on I/O that the run has, else the usual one.
+/// Limit for 99th percentiles of I/O, with its source: the tightest limit on I/O of the run, else
+/// the usual one.
 pub(super) fn of(source: &Source) -> (Nanos, String) {
     match tightest(source) {
         Some(limit) => {
@@ -15,8 +15,8 @@ pub(super) fn of(source: &Source) -> (Nanos, String) {
     }
 }
 
-/// By what the run itself is judged: limits on actions are longer than those on single I/Os, of
-/// which an action has many.
+/// Text of the run's own limits: limits on actions are longer than those on single I/Os, of which
+/// an action has many.
 fn judged_by(source: &Source) -> String {
     let limits = source.steps().iter().flat_map(|step| &step.limits);
     let tightest = limits.min_by_key(|limit| limit.result.limit_ns);
@@ -29,7 +29,7 @@ fn judged_by(source: &Source) -> String {
     })
 }
 
-/// The run's own limit on I/O, if it has one.
+/// Tightest limit on I/O of the run, if it has one.
 pub(super) fn own(source: &Source) -> Option<Nanos> {
     tightest(source).map(|limit| Nanos(limit.result.limit_ns))
 }

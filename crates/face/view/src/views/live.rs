@@ -9,7 +9,7 @@ use crate::source::{Source, TraceFacts};
 use crate::words;
 
 impl Source {
-    /// A run that goes on, as of now. If the state has no sentence it gets one.
+    /// Opens a run that is still going. A state without a sentence gets one.
     pub fn live(
         directory: Option<StoredRun>,
         run: Option<Run>,
@@ -19,7 +19,7 @@ impl Source {
         Self::going_on(directory, run, rollup).told(state)
     }
 
-    /// A recorded trace, live if there is a state.
+    /// Opens a recorded trace; it is live if there is a state.
     pub fn trace(trace: TraceFacts, rollup: Arc<Rollup>, live: Option<LiveState>) -> Self {
         let source = Self::of_facts(trace, rollup);
         match live {

@@ -1,4 +1,4 @@
-//! What else the machine did: gauges over time, and the steps in which others were in the way.
+//! View `machine`: gauges of the host over time, and disturbed steps.
 
 use run_store::gauge::{Folded, GaugeName, GaugeUnit, Place, ScopeKind};
 use run_store::rollup::{GaugeOf, Span};
@@ -10,8 +10,8 @@ use crate::scope::Scope;
 use crate::source::Source;
 use crate::words;
 
-/// At or below this a gauge is near zero, in its own unit: what is not drawn. Our choice, below
-/// what makes a step disturbed (`host::disturbance`).
+/// Value up to which a gauge counts as near zero and is not drawn, in its own unit. Our choice,
+/// below the value that makes a step disturbed (`host::disturbance`).
 const fn near_zero(name: GaugeName) -> f64 {
     match name {
         GaugeName::IoOthers => 1e6,
@@ -22,7 +22,7 @@ const fn near_zero(name: GaugeName) -> f64 {
     }
 }
 
-/// What the machine did in the lens's time.
+/// Gauges of the host in the lens's time.
 pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
     let scope = Scope::course(source, lens);
     let points = scope.frame.points(lens.points as usize);
@@ -33,7 +33,7 @@ pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
         let Some(bucket) = scope.frame.flat(row.span, row.bucket) else { continue };
         lines[row.gauge as usize].add(points.of[bucket], row.folded);
     }
-    // What the generator itself uses is told with each step, a tier in a view of its own.
+    // The generator's own use is reported with each step, and a tier has a view of its own.
     let is_drawn = |line: &Line| line.name.place() == Place::Drawn;
     lines.retain(|line| is_drawn(line) && line.by_point.iter().any(Option::is_some));
     lines.sort_by_key(|line| line.name);
@@ -51,10 +51,10 @@ pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
     }
 }
 
-/// One gauge of one scope, by point.
+/// A gauge of one scope, by point.
 struct Line {
     name: GaugeName,
-    /// For people; no two lines have the same.
+    /// Title for people, unique among the lines.
     title: String,
     scope: String,
     by_point: Vec<Option<Folded>>,
@@ -78,7 +78,7 @@ impl Line {
         self.by_point.iter().flatten().map(|own| own.most).fold(0.0, f64::max)
     }
 
-    /// What all points come to.
+    /// Value over all points.
     fn whole(&self) -> f64 {
         let all = self.by_point.iter().flatten().copied();
         let whole = all.reduce(|own, later| own.and_then(self.name.merging(), later));
@@ -125,7 +125,7 @@ fn name_scopes(lines: &mut [Line]) {
     }
 }
 
-/// Steps in the lens in which others were in the way, on the axis.
+/// Disturbed steps in the lens, on the axis.
 fn disturbed(source: &Source, scope: &Scope<'_>) -> Vec<DisturbedSpan> {
     let spans = source.rollup().spans();
     let ran: Vec<&Span> = scope.frame.parts().map(|(span, ..)| &spans[span as usize]).collect();
@@ -144,7 +144,7 @@ fn disturbed(source: &Source, scope: &Scope<'_>) -> Vec<DisturbedSpan> {
 
 fn sentence(busy: &[Line], none: bool, disturbed: &[DisturbedSpan]) -> String {
     let others = busy.iter().find(|line| line.name == GaugeName::CpuOthers);
-    // Of several of a kind the busiest: `hdd-pool of the model was busy`.
+    // Among gauges of one kind the busiest is named: `hdd-pool of the model was busy`.
     let first = busy.first().map(|line| line.name);
     let alike = busy.iter().filter(|line| Some(line.name) == first);
     let busiest = || alike.max_by(|a, b| a.whole().total_cmp(&b.whole()));

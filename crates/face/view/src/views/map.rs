@@ -11,11 +11,11 @@ use crate::scope::{Detail, ENOUGH, Points, Scope, Sum, ratio};
 use crate::source::Source;
 use crate::words::{self, rate};
 
-/// Points of an item's course.
+/// Number of points of an item's course.
 const TRAIL: usize = 12;
 
-/// Who does how much, and how it fares: in the step that broke, or the one that held, unless the
-/// lens says another or a time.
+/// View `map`: amount of I/O and latency by workload, in the step that broke or the one that held,
+/// unless the lens has a step or a time.
 pub(crate) fn map(source: &Source, lens: &Lens) -> MapPage {
     let focus = Focus::new(source, lens);
     let scope = focus.broken_or_held(Detail::Tiles);
@@ -32,7 +32,7 @@ pub(crate) fn map(source: &Source, lens: &Lens) -> MapPage {
     MapPage { sentence: place + &sentence(source, &items), items }
 }
 
-/// The ten with the most waiting, of a part of the run.
+/// Ten members with the most waiting, in a part of the run.
 pub(super) fn top(scope: &Scope<'_>, most: usize) -> Vec<MapItem> {
     let points = scope.frame.points(1);
     let mut members = Members::of(scope, &points);
@@ -73,7 +73,7 @@ impl Members {
         members
     }
 
-    /// Copies of a workload in a tile are one member.
+    /// Position of an entity's member; copies of a workload in a tile are one member.
     fn place(&mut self, entity: &Entity, points: &Points) -> usize {
         let is_same =
             |known: &Member| known.tile == entity.tile && known.workload == entity.workload;
@@ -115,8 +115,9 @@ impl Member {
         }
     }
 
-    /// Time of the spans in which it was there, pauses among it: a tile of the fifth step is not
-    /// slower for having been absent from four, and one that pauses is not faster for it.
+    /// Time of the spans in which the member existed, including its pauses: a tile of the fifth
+    /// step is not slower for having been absent from four, and one that pauses is not faster for
+    /// it.
     fn time(&self, scope: &Scope<'_>, points: &Points) -> Nanos {
         let spans = scope.frame.parts().map(|(span, ..)| scope.frame.range(span));
         let point = |bucket: usize| &self.trail[points.of[bucket]];
@@ -145,7 +146,7 @@ impl Member {
         found
     }
 
-    /// The limit it is nearest to, or furthest above.
+    /// Limit with the least room, or the most exceeded one.
     fn limit(&self, step: &Step) -> Option<LimitHeld> {
         let is_mine =
             |result: &&WorkloadResult| result.workload == self.workload && result.tile == self.tile;
@@ -166,8 +167,8 @@ fn held(limit: &LimitResult) -> LimitHeld {
     }
 }
 
-/// The host of a workload of a tile: the one that drove it, or that of a model with several; of what
-/// was recorded, the machine. A tile has its hosts in every step.
+/// Host of a workload of a tile: the driving host, or the modelled one; in a recorded trace the
+/// recording host. A tile has the same hosts in every step.
 fn host(source: &Source, tile: Option<u32>, workload: &str) -> Option<String> {
     let Some(tile) = tile else { return source.trace_facts()?.host.clone() };
     if let Some(host) = source.hosts().of_tile(tile) {
@@ -181,7 +182,7 @@ fn host(source: &Source, tile: Option<u32>, workload: &str) -> Option<String> {
     })
 }
 
-/// The step of `run.json` that ran last in the lens.
+/// Last step of `run.json` in the lens.
 fn last_step<'a>(scope: &Scope<'a>) -> Option<&'a Step> {
     let spans = scope.source.rollup().spans();
     let ran = scope.frame.parts().filter_map(|(span, ..)| spans.get(span as usize));

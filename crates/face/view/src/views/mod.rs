@@ -1,4 +1,4 @@
-//! The views, one file each: what [`crate::answer`] answers.
+//! Views, one file each, for [`crate::answer`].
 
 mod access;
 mod breaks;

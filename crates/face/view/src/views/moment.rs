@@ -11,18 +11,19 @@ use crate::scope::{Detail, ENOUGH, Phases, Scope, Sum, ratio};
 use crate::source::Source;
 use crate::words::{self, rate};
 
-/// Rows of the histograms.
+/// Number of rows of the histograms.
 const ROWS: usize = 48;
-/// Contributors that are listed.
+/// Number of listed contributors.
 const TOP: usize = 10;
-/// Events this far away from the moment, in lengths of it, still belong to it.
+/// Distance of events from the moment, in lengths of it, up to which they belong to it.
 const AROUND: u64 = 3;
-/// At least this far: a checkpoint is felt for a while. Our choice.
+/// Least distance of events that still belong to the moment: the effect of a checkpoint lasts. Our
+/// choice.
 const AROUND_MIN: Nanos = Nanos::from_secs(5);
-/// A local maximum of p99 counts as a spike from this many times the median. Our choice.
+/// Least ratio of a local maximum of p99 to the median, for a spike. Our choice.
 const SPIKE_TIMES: f64 = 1.5;
 
-/// What happened at one time.
+/// View `moment`: the run at one time.
 pub(crate) fn moment(source: &Source, lens: &Lens) -> Moment {
     let course = Scope::course(source, lens);
     let course_p99 = Course::of(&course);
@@ -64,8 +65,8 @@ pub(crate) fn moment(source: &Source, lens: &Lens) -> Moment {
     }
 }
 
-/// A bucket as closely as the series show it: the slice that was asked for, else the worst one
-/// in it, with its begin and length.
+/// Finest part of a bucket in the series: the requested slice, else the worst one in it, with its
+/// begin and length.
 fn closer(
     source: &Source,
     lens: &Lens,
@@ -85,7 +86,7 @@ fn closer(
     (Some(closer), place.0, place.1)
 }
 
-/// p99 and I/Os by bucket.
+/// p99 and number of I/Os, by bucket.
 struct Course {
     p99: Vec<Option<u64>>,
     count: Vec<u64>,
@@ -113,12 +114,12 @@ impl Course {
         sum.clear();
     }
 
-    /// p99 where there are I/Os enough.
+    /// p99 of a bucket, if it has enough I/Os.
     fn known(&self, bucket: usize) -> Option<u64> {
         self.p99.get(bucket).copied().flatten().filter(|_| self.count[bucket] >= ENOUGH)
     }
 
-    /// The bucket of a moment; without one, the worst.
+    /// Bucket of a time; without a time, the worst bucket.
     fn chosen(&self, scope: &Scope<'_>, at: Option<Nanos>) -> Option<usize> {
         if let Some(at) = at {
             let next = scope.frame.at.partition_point(|begin| *begin <= at);
@@ -152,7 +153,7 @@ impl Course {
     }
 }
 
-/// Which buckets are of measured time: they come before all others.
+/// True for each bucket of measured time; these have priority.
 fn measured(scope: &Scope<'_>) -> Vec<bool> {
     let mut measured = vec![false; scope.frame.len()];
     for (number, span) in (0_u32..).zip(scope.source.rollup().spans()) {
@@ -192,7 +193,7 @@ fn shares(counts: &[u64]) -> Vec<f64> {
     counts.iter().map(|count| ratio(*count, all)).collect()
 }
 
-/// What is told of the run around the moment, and where its parts begin.
+/// Events of the run around the moment, and begins of its phases.
 fn events(source: &Source, at: Nanos, width: Nanos) -> Vec<MomentEvent> {
     let reach = Nanos(width.0.saturating_mul(AROUND)).max(AROUND_MIN);
     let from = at.saturating_sub(reach);

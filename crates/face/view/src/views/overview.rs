@@ -9,7 +9,7 @@ use crate::scope::Scope;
 use crate::source::Source;
 use crate::words;
 
-/// The answer, four numbers, what to look at next, and the block sizes.
+/// View `overview`: the answer, four numbers, findings, and the block sizes.
 pub(crate) fn overview(source: &Source, lens: &Lens) -> Overview {
     let focus = Focus::new(source, lens);
     let causing = focus.cause();
@@ -27,9 +27,8 @@ pub(crate) fn overview(source: &Source, lens: &Lens) -> Overview {
     }
 }
 
-/// The cause, with the tiles it is about where that is not the run's answer: what the run found
-/// at its limit and what the broken action waited for, where the run knows; else what most of
-/// the waiting in I/Os was.
+/// Text of the cause, with its tiles if these are not the answer's: the resource at its limit and
+/// the waits of the broken action, if the run knows them; else the I/O with most of the waiting.
 fn cause_of(focus: &Focus<'_>, waits: &Waits) -> String {
     let said = focus.limited().unwrap_or_else(|| cause::sentence(waits));
     match focus.broken() {

@@ -10,19 +10,19 @@ use crate::document::{RunKind, RunList, RunRow, RunState};
 use crate::source::{Source, TraceFacts, kind_of};
 use crate::words;
 
-/// Points of a row's course.
+/// Number of points of a row's course.
 const SPARK: usize = 60;
-/// Rows of generator state that are read for it: enough for a week of seconds.
+/// Most rows of generator state that are read for it: enough for a week of seconds.
 const SPARK_ROWS_MAX: usize = 700_000;
 
-/// Everything stored in a directory, newest first.
+/// Rows of everything stored in a directory, newest first.
 pub fn list(base: &Path) -> Result<RunList, RunDirError> {
     let mut runs: Vec<RunRow> = rundir::list(base)?.iter().map(row_of).collect();
     runs.reverse();
     Ok(RunList { base: base.display().to_string(), runs })
 }
 
-/// The line of a stored run, without reading its rollup. One that cannot be read says why.
+/// Row of a stored run, without reading its rollup. An unreadable run has the reason in its row.
 pub fn row_of(stored: &StoredRun) -> RunRow {
     let state = match stored.state() {
         State::Complete => RunState::Complete,
@@ -41,7 +41,7 @@ pub fn row_of(stored: &StoredRun) -> RunRow {
 }
 
 impl Source {
-    /// Its line in the list of runs.
+    /// Row in the list of runs.
     pub fn row(&self) -> RunRow {
         let mut row = match (self.run(), self.trace_facts()) {
             (Some(run), _) => of_run(run, self.state),
@@ -64,7 +64,7 @@ impl Source {
 }
 
 impl TraceFacts {
-    /// The line in the list of a trace of so many I/Os that were not read yet.
+    /// Row of a trace with that many I/Os, which were not read yet.
     pub fn row(&self, records: u64) -> RunRow {
         let mut row = Source::trace(self.clone(), Arc::default(), None).row();
         row.state = RunState::Complete;
@@ -135,7 +135,7 @@ fn under_load(step: &Step) -> Nanos {
     Nanos(step.warm_up.duration_ns).saturating_add(Nanos(step.measured_ns))
 }
 
-/// Answered I/Os a second over the run, from the generator's own rows: they are few.
+/// Completed I/Os per second over the run, from the generator's rows, which are few.
 fn spark(stored: &StoredRun) -> Vec<f64> {
     let Ok(rows) = stored.generator() else { return Vec::new() };
     let slices: Vec<(u64, Nanos)> = rows

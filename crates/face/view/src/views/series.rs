@@ -9,10 +9,10 @@ use crate::source::Source;
 use crate::views::limit;
 use crate::words::{self, rate, whole_seconds};
 
-/// A latency stands out when it is this many times the median of its line. Our choice.
+/// Least ratio of a latency to the median of its line, to stand out. Our choice.
 const SPIKE_TIMES: f64 = 3.0;
 
-/// What is counted.
+/// Kind of counted events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
     Io,
@@ -46,10 +46,10 @@ impl What {
     }
 }
 
-/// A bucket, the line that it is part of, and what ended there.
+/// A bucket, the line of the row, and its completions.
 pub(super) type Row<'a> = (usize, Option<usize>, Ended<'a>);
 
-/// A measure over time by a breakdown.
+/// View `series`: a measure over time by a breakdown.
 pub(crate) fn series(source: &Source, lens: &Lens) -> Series {
     let scope = Scope::course(source, lens);
     let grouping = scope.grouping(lens.breakdown);
@@ -64,8 +64,8 @@ pub(crate) fn series(source: &Source, lens: &Lens) -> Series {
     }
 }
 
-/// Lines of rows, which ascend by bucket. `known` are the ranges of lines whose slices are known
-/// one by one.
+/// Lines of rows, which ascend by bucket. `known` are the ranges of lines with rates of single
+/// slices.
 pub(super) fn drawn<'a>(
     what: What,
     scope: &Scope<'_>,
@@ -150,7 +150,7 @@ fn latencies<'a>(
     groups
 }
 
-/// Ends a point: writes it into every line and begins the next.
+/// Ends a point: adds it to every line, and begins the next.
 fn close(groups: &mut [Group], sums: &mut [Sum], all_wait: &mut u64) {
     #[expect(clippy::cast_precision_loss, reason = "drawn, to a few digits")]
     let float = |value: Option<u64>| value.map(|value| value as f64);
@@ -170,7 +170,7 @@ fn close(groups: &mut [Group], sums: &mut [Sum], all_wait: &mut u64) {
     *all_wait = 0;
 }
 
-/// Counts and bytes by line and bucket.
+/// Counts and bytes, by line and bucket.
 struct Totals {
     count: Vec<u64>,
     bytes: Vec<u64>,
@@ -221,7 +221,7 @@ fn line(
     }
 }
 
-/// Least and most of the buckets in each point, where slices are not known one by one.
+/// Least and largest rate of the buckets in each point, where rates of single slices are unknown.
 fn of_buckets(wanted: &[u64], scope: &Scope<'_>, points: &Points) -> Range {
     let mut range = Range { least: vec![None; points.len()], most: vec![None; points.len()] };
     let short = scope.short_buckets();
@@ -235,7 +235,7 @@ fn of_buckets(wanted: &[u64], scope: &Scope<'_>, points: &Points) -> Range {
     range
 }
 
-/// The mean of everything drawn, and the line with the highest slice.
+/// Sentence about the mean of all lines, and the line with the highest slice.
 fn rate_sentence(what: What, scope: &Scope<'_>, groups: &[Group], points: &Points) -> String {
     let of_bytes = scope.lens.measure == Measure::Throughput;
     let text = |value: f64| match of_bytes {
@@ -264,7 +264,7 @@ fn rate_sentence(what: What, scope: &Scope<'_>, groups: &[Group], points: &Point
     format!("{} on average over {time}{}.", text(mean), peak.unwrap_or_default())
 }
 
-/// Whether a line's p99 rose, and when.
+/// Sentence about a rise of a line's p99, and its time.
 fn latency_sentence(what: What, groups: &[Group], points: &Points) -> String {
     if groups.iter().flat_map(|group| &group.max).all(Option::is_none) {
         return words::NO_LATENCIES.to_owned();

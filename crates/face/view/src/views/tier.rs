@@ -13,12 +13,13 @@ use crate::scope::{ENOUGH, Points, Scope, Sum, ratio};
 use crate::source::Source;
 use crate::words::{self, rate, whole_seconds};
 
-/// Points of a number's course.
+/// Number of points of a number's course.
 const SPARK: usize = 60;
-/// What is written behind within this share of what is written has no gap to see. Our choice.
+/// Largest relative difference between bytes written to the backing store and to the tier at which
+/// there is no visible gap. Our choice.
 const AT_ONCE: f64 = 0.05;
 
-/// What acceleration tiers did.
+/// View `tier`: activity of acceleration tiers.
 pub(crate) fn tier(source: &Source, lens: &Lens) -> TierPage {
     let scope = Scope::course(source, lens);
     let points = scope.frame.points(lens.points as usize);
@@ -27,7 +28,7 @@ pub(crate) fn tier(source: &Source, lens: &Lens) -> TierPage {
     let tiers: Vec<TierSeries> = (0_u32..)
         .zip(names)
         .map(|(tier, name)| {
-            // Whose I/O is only seen has a part of the tier each, by its name.
+            // Each observed disk has its own part of the tier, with the same name.
             let own = source.is_observed().then(|| Observed::of(&scope, &points, Some(&name.name)));
             series(source, &scope, &points, tier, own.as_ref().unwrap_or(&all))
         })
@@ -47,14 +48,14 @@ pub(crate) fn tier(source: &Source, lens: &Lens) -> TierPage {
     }
 }
 
-/// What the application sees, by point.
+/// Latencies of the application, by point.
 struct Observed {
     read_p99: Vec<Option<u64>>,
     write_p99: Vec<Option<u64>>,
 }
 
 impl Observed {
-    /// Of all I/O in the lens, or that of a workload alone.
+    /// Latencies of all I/O in the lens, or of one workload.
     fn of(scope: &Scope<'_>, points: &Points, only: Option<&str>) -> Self {
         let mut found = Self { read_p99: Vec::new(), write_p99: Vec::new() };
         let (mut reads, mut writes) = (Sum::default(), Sum::default());
@@ -160,7 +161,7 @@ fn rates(counts: &[TierCounts], points: &Points) -> TierRates {
     }
 }
 
-/// What memory holds at the end, and in how much.
+/// Sentence about the content of the memory at the end, and its size.
 fn memory_sentence(counts: &[TierCounts]) -> String {
     let Some(last) = last_known(counts).filter(|last| last.memory_taken_bytes > 0) else {
         return String::new();
@@ -171,9 +172,9 @@ fn memory_sentence(counts: &[TierCounts]) -> String {
     format!("At the end memory holds {held} in {taken}: {packed:.2} to 1.")
 }
 
-/// What it holds at the end, and what was evicted.
+/// Sentence about the content of the tier at the end, and evictions.
 fn held_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> String {
-    // A point in which nothing was read of the tier does not say that it is empty.
+    // A point without readings of the tier does not mean that the tier is empty.
     let Some(last) = last_known(counts) else {
         return "There is no course of what it held.".to_owned();
     };
@@ -191,13 +192,13 @@ fn held_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> Strin
     format!("At the end it holds {held} of {capacity} ({share}); {room}.")
 }
 
-/// The last point in which the tier was read.
+/// Last point with readings of the tier.
 fn last_known(counts: &[TierCounts]) -> Option<&TierCounts> {
     let is_known = |counts: &&TierCounts| **counts != TierCounts::default();
     counts.iter().rev().find(is_known).or(counts.last())
 }
 
-/// What was not yet behind the tier.
+/// Sentence about bytes that were not yet on the backing store.
 fn dirty_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> String {
     let most = counts.iter().map(|counts| counts.dirty_bytes).max().unwrap_or(0);
     if most == 0 {
@@ -213,14 +214,15 @@ fn dirty_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> Stri
     )
 }
 
-/// Whether what goes on to the backing store is within 5 % of what came in by writes.
+/// True if the bytes written to the backing store differ from those that writes brought in by less
+/// than 5 %.
 fn is_at_once(counts: &[TierCounts]) -> bool {
     let sum = |pick: fn(&TierCounts) -> u64| counts.iter().map(pick).sum::<u64>();
     let (placed, destaged) = (sum(|c| c.placed_bytes), sum(|c| c.destaged_bytes));
     placed > 0 && (ratio(destaged, placed) - 1.0).abs() < AT_ONCE
 }
 
-/// Empty if the run does not have any.
+/// 99th percentiles by point; empty if the run has no latencies.
 fn p99s(histograms: &[Histogram]) -> Vec<Option<u64>> {
     if histograms.iter().all(Histogram::is_empty) {
         return Vec::new();
@@ -229,12 +231,12 @@ fn p99s(histograms: &[Histogram]) -> Vec<Option<u64>> {
     histograms.iter().map(p99).collect()
 }
 
-/// Rows of a tier, or of all, in the lens.
+/// Rows of a tier, or of all tiers, in the lens.
 fn rows(scope: &Scope<'_>, tier: Option<u32>) -> impl Iterator<Item = TierRow> {
     let rows = scope.source.rollup().tiers().into_iter();
     let names = scope.source.rollup().tier_names();
     let chosen = scope.lens.workloads.as_slice();
-    // What is seen of a disk and its part of a tier have one name.
+    // An observed disk and its part of a tier have the same name.
     let is_all = chosen.is_empty() || !scope.source.is_observed();
     rows.filter(move |row| tier.is_none_or(|tier| row.tier == tier))
         .filter(move |row| is_all || chosen.contains(&names[row.tier as usize].name))
@@ -334,7 +336,7 @@ impl Totals {
         totals
     }
 
-    /// The counters; of a run that has no course of them, those of its steps together.
+    /// Counters; if the run has no course of them, the sums over its steps.
     fn or_steps(&self, steps: &[TierSteps], is_stacked: bool) -> Told {
         let mut told = Told { name: None, counts: self.counts, stacked: Vec::new() };
         let mut names = self.names.iter().cloned();
@@ -358,7 +360,7 @@ impl Totals {
     }
 }
 
-/// Reads served, bytes kept off the backing store, writes accelerated, latency saved.
+/// Main numbers: reads served, bytes kept off the backing store, writes accelerated, latency saved.
 fn heroes(source: &Source, lens: &Lens, totals: &Totals, told: &Told) -> Vec<TierHero> {
     let counts = &told.counts;
     let note = match (lens.time, lens.step) {
@@ -417,7 +419,8 @@ fn kept_off(counts: &TierCounts, totals: &Totals, note: &str) -> TierHero {
     }
 }
 
-/// Writes count only where the tier answers them before the backing store has them.
+/// Main number of accelerated writes, which count only if the tier answers them before the backing
+/// store has them.
 fn accelerated(source: &Source, counts: &TierCounts, totals: &Totals, note: &str) -> TierHero {
     let policies = &source.files().policies;
     let by_design = counts.writes_absorbed == 0
@@ -442,8 +445,9 @@ fn accelerated(source: &Source, counts: &TierCounts, totals: &Totals, note: &str
     }
 }
 
-/// The backing store's p99 of reads less the application's. What the tier answered never went
-/// to the backing store, so this is a comparison of two populations, and says so.
+/// Main number of saved latency: the backing store's p99 of reads minus the application's. Requests
+/// that the tier answered never reached the backing store, so this compares two populations, and
+/// the text says so.
 #[expect(clippy::cast_precision_loss, reason = "printed, to a few digits")]
 fn saved(totals: &Totals, note: &str) -> TierHero {
     let backing = totals.backing.percentile(Ratio::new(0.99));

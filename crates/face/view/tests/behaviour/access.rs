@@ -1,4 +1,5 @@
-//! Which bytes I/O uses: of a stored trace what the analysis says, of all else why it does not.
+//! View `access`: for a stored trace the results of the analysis, else the reason why there are
+//! none.
 
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use view::{Lens, Source};
 
 use crate::model;
 
-/// Reads of 4 KiB that begin one sector late, over 4 MiB, again and again.
+/// A trace of reads of 4 KiB that begin one sector late, over 4 MiB, again and again.
 fn trace(path: &Path) {
     let info = TraceInfo {
         format: "test",
@@ -36,7 +37,7 @@ fn trace(path: &Path) {
 }
 
 #[test]
-fn a_stored_trace_has_what_the_analysis_says_of_the_same_records() {
+fn stored_trace_has_the_results_of_the_analysis() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("late.tmt");
     trace(&path);

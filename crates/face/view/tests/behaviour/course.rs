@@ -1,4 +1,4 @@
-//! What is drawn over time: points, their percentiles and ranges, heat maps, moments.
+//! Views over time: points, their percentiles and ranges, heat maps, moments.
 
 use proptest::prelude::*;
 use run_store::slice::Direction;
@@ -7,7 +7,7 @@ use view::{Breakdown, Lens, Measure};
 
 use crate::model::{self, Plain, Row, SLICE};
 
-/// Whether a row belongs to a line of a breakdown by direction.
+/// True if a row belongs to a line of a breakdown by direction.
 fn is_of(row: &Row, key: &str) -> bool {
     match key {
         "r" => row.direction == Direction::Read,
@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn a_rate_is_what_finished_by_the_time_and_lies_between_its_slices(
+    fn rate_is_completions_per_time_and_between_its_slices(
         plain in model::plain(), lens in model::lens(), points in 1_u32..12,
     ) {
         let lens = Lens { points, ..lens };
@@ -147,7 +147,7 @@ proptest! {
                 let buckets = all.compact().buckets().collect::<Vec<_>>();
                 let inside = buckets.iter().filter(|(value, _)| low < value.0 && value.0 <= high);
                 let count: u32 = inside.map(|(_, count)| count).sum();
-                // The first row also holds what is not longer than its lower edge.
+                // The first row also holds values up to its lower boundary.
                 prop_assert!(count == cell[1] || (cell[0] == 0 && count < cell[1]));
             }
         }

@@ -1,4 +1,4 @@
-//! Actions, and calls to endpoints, over time.
+//! Views of actions and of calls to endpoints over time.
 
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ fn kinds_of_calls_are_lines_of_all_tiles_together() {
     assert!(found.sentence.starts_with("140 calls a second on average over 12 s"), "{found:?}");
     let shop = calls(&source, Lens { workloads: vec!["shop".to_owned()], ..Lens::default() });
     assert_eq!((shop.groups.len(), shop.count.iter().sum::<u64>()), (1, u64::from(SECONDS) * 40));
-    // What a lens says of tiles and sizes is not about calls.
+    // Tiles and sizes in a lens do not apply to calls.
     let narrow = Lens { tiles: vec![2], classes: 1, is_write: Some(true), ..Lens::default() };
     assert_eq!(calls(&source, narrow), found);
 }
@@ -94,7 +94,7 @@ fn the_numbers_of_a_run_that_only_called_are_of_its_calls() {
     assert_eq!((rate.value, rate.text.as_str()), (Some(140.0), "140 calls/s"));
 }
 
-/// What a lens without any of a run's I/O showed: the run's calls.
+/// Regression: a lens without any of a run's I/O showed the run's calls.
 #[test]
 fn the_numbers_of_a_run_with_io_stay_those_of_its_io() {
     let sample = Sample { steps: 1, slices: 12, ..Sample::LADDER };

@@ -1,4 +1,4 @@
-//! What is said where a run did not end with a broken limit, and of what weakens or outweighs it.
+//! Sentences for runs that did not end with a broken limit, and doubts about an answer.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use view::{Lens, Request, Source, TraceFacts, View, answer};
 
 use crate::model;
 
-/// Holds with 2 tiles, breaks with 3.
+/// A run that holds with 2 tiles and breaks with 3.
 const SMALL: Sample = Sample { steps: 3, slices: 60, slice: Nanos::SECOND, ..Sample::LADDER };
 
 fn source(run: Run) -> Source {
@@ -77,7 +77,7 @@ fn what_operations_cost_the_tiles_that_held_is_told_beside_them() {
         Some(UnderOperations { share_of_time, against_rest })
     };
     let said = headline(|run| {
-        // Two held; what three would have cost is not told.
+        // Two tiles held, so the cost with three is not reported.
         run.steps[1].under_operations = cost(0.5);
         run.steps[2].under_operations = cost(0.9);
     });
@@ -87,7 +87,7 @@ fn what_operations_cost_the_tiles_that_held_is_told_beside_them() {
 }
 
 #[test]
-fn a_limit_that_broke_without_a_measurement_is_not_told_as_measured() {
+fn broken_limit_without_measurement_is_not_shown_as_measured() {
     let said = row(|run| {
         run.answer.first_broken.as_mut().expect("broken").limit.measured_ns = None;
     });
@@ -96,7 +96,7 @@ fn a_limit_that_broke_without_a_measurement_is_not_told_as_measured() {
 }
 
 #[test]
-fn counts_that_did_not_run_are_left_open_between_held_and_broken() {
+fn counts_between_held_and_broken_that_did_not_run_are_open() {
     let broken =
         |tiles| move |run: &mut Run| run.answer.first_broken.as_mut().unwrap().tiles = tiles;
     let next = row(broken(3));
@@ -132,7 +132,7 @@ fn each_end_of_a_ladder_is_told_as_what_it_was() {
 }
 
 #[test]
-fn what_weakens_an_answer_stands_beside_it_and_what_describes_it_does_not() {
+fn only_warnings_that_weaken_an_answer_are_doubts() {
     let warned = |id: &str| {
         let text = "it was so".to_owned();
         let warning = Warning { id: id.to_owned(), text, value: None, limit: None, hint: None };
@@ -201,7 +201,7 @@ fn live() -> LiveState {
 }
 
 #[test]
-fn the_curve_says_what_breaking_brought_only_where_a_limit_broke() {
+fn curve_tells_the_gain_of_breaking_only_if_a_limit_broke() {
     let curve = |change: fn(&mut Run)| sentence(&source(changed(change)), View::Curve, &[]);
     assert_eq!(curve(|_| ()), "From 2 to 3 tiles throughput goes from 1,800 IOPS to 2,700 IOPS.");
     assert_eq!(
@@ -238,7 +238,7 @@ fn rollup(change: impl Fn(&Topology, &mut Slice)) -> Arc<Rollup> {
     Arc::new(rollup)
 }
 
-/// Half of a row's I/Os take so long.
+/// Makes half of a row's I/Os take this long.
 fn slow(row: &mut IoRow, time: Nanos) {
     let mut service = Histogram::new();
     service.merge_compact(&row.service);
@@ -271,7 +271,7 @@ fn a_generator_at_its_limit_is_told_before_all_else() {
 }
 
 #[test]
-fn one_tile_that_fares_worse_is_named_and_tiles_that_are_alike_are_not() {
+fn slower_tile_is_named_and_equal_tiles_are_not() {
     let last = |topology: &Topology, row: &IoRow| {
         let instance = topology.vms[row.vm.0 as usize].instance;
         topology.instances[instance.0 as usize].tile == Some(2)

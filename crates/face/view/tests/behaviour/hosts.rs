@@ -1,4 +1,4 @@
-//! Runs over hosts: a host is its tiles, in every view that knows tiles.
+//! Runs over several hosts: a host stands for its tiles, in every view with tiles.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn host(name: &str) -> LoadHost {
     }
 }
 
-/// What a view says, as JSON.
+/// Document of a view, as JSON.
 fn said(source: &Source, view: View, lens: &Lens) -> serde_json::Value {
     let document = answer(source, &Request { view, lens: lens.clone() });
     serde_json::to_value(document).expect("JSON")
@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// One step of two tiles, of which each does something else.
+/// One step of two tiles with different I/O.
 fn two_tiles() -> model::Plain {
     let rows = [(0, 0), (1, 1)].map(|(tile, workload)| model::Row {
         step: 1,
@@ -125,14 +125,14 @@ fn a_report_over_hosts_holds_the_answers_of_each_of_them() {
     let hosts: Vec<_> =
         map["items"].as_array().expect("items").iter().map(|i| &i["host"]).collect();
     assert!(hosts.contains(&&serde_json::json!("a")) && hosts.contains(&&serde_json::json!("b")));
-    // One machine has no breakdown by host.
+    // A run on a single host has no breakdown by host.
     let keys: Vec<String> = offline(&plain.source()).into_iter().map(|(key, _)| key).collect();
     assert!(!keys.iter().any(|key| key.contains("host")), "{keys:?}");
 }
 
-/// A tile that stood still stayed where it was; one that moved is of two hosts.
+/// A tile that stopped for a time stayed on its host; one that moved belongs to two hosts.
 #[test]
-fn a_run_whose_tiles_moved_is_not_told_by_host_and_a_request_for_it_says_why() {
+fn run_with_moved_tiles_refuses_views_by_host_with_a_reason() {
     let plain = two_tiles();
     let at_home = over_hosts(&plain);
     let lens = |hosts: &[&str], breakdown| Lens {

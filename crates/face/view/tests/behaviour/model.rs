@@ -1,5 +1,5 @@
-//! A plain model of a run: every row of every slice with its place on the axis. What a view
-//! says is counted here again, row by row.
+//! A plain model of a run: every row of every slice with its place on the axis. The results of
+//! views are computed here again, row by row.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use view::{Document, Lens, Request, Source, View, answer};
 pub const SLICE: u64 = 1_000_000_000;
 pub const WORKLOADS: [&str; 2] = ["shop", "mail"];
 
-/// One row of one slice.
+/// A row of a slice.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub step: u32,
     pub phase: Phase,
-    /// Begin of its slice on the axis.
+    /// Begin of the slice on the axis.
     pub at: u64,
-    /// From 1.
+    /// Number of the tile, from 1.
     pub tile: u32,
     pub workload: &'static str,
     pub direction: Direction,
@@ -74,14 +74,14 @@ impl Plain {
         Source::in_memory(run, Arc::new(self.rollup()))
     }
 
-    /// The same without an answer: nothing held and nothing broke, so that no step is preferred.
+    /// Source without an answer: no tiles held and no limit broke, so that no step is preferred.
     pub fn unjudged(&self) -> Source {
         let mut run = self.source().run().expect("a run").clone();
         (run.answer.tiles_held, run.answer.first_broken) = (None, None);
         Source::in_memory(run, Arc::new(self.rollup()))
     }
 
-    /// Rows of a lens, by its own words.
+    /// Rows in a lens, computed independently of the view.
     pub fn rows<'a>(
         &'a self,
         lens: &'a Lens,
@@ -159,7 +159,7 @@ pub fn p99(histogram: &Histogram) -> Option<u64> {
     histogram.percentile(Ratio::new(0.99)).map(|value| value.0)
 }
 
-/// A few steps of a few slices, with gaps.
+/// Random runs of a few steps and slices, with gaps.
 pub fn plain() -> impl Strategy<Value = Plain> {
     let cell = (0_u32..2, 0_usize..2, 0_usize..3, 0_u8..8, 1_u64..100_000);
     let latencies = proptest::collection::vec(1_000_u64..3_000_000_000, 1..8);
@@ -182,7 +182,7 @@ fn build(steps: &[(usize, Vec<Vec<Cell>>)]) -> Plain {
                     step,
                     phase,
                     at,
-                    // As many tiles as the step has.
+                    // Tiles up to the number of the step.
                     tile: tile % step + 1,
                     workload: WORKLOADS[*workload],
                     direction: Direction::ALL[*direction],
@@ -197,7 +197,7 @@ fn build(steps: &[(usize, Vec<Vec<Cell>>)]) -> Plain {
     plain
 }
 
-/// Some filters of a lens.
+/// Random filters of a lens.
 pub fn lens() -> impl Strategy<Value = Lens> {
     (
         proptest::option::of(1_u32..3),

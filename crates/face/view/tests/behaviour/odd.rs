@@ -1,4 +1,4 @@
-//! Runs with nothing, with one I/O, and that cannot be read.
+//! Unusual runs: without I/O, with a single I/O, and unreadable.
 
 use std::fs;
 use std::sync::Arc;

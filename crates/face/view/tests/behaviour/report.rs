@@ -1,4 +1,4 @@
-//! What a report carries.
+//! Contents of a report.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn parse(canonical: &str) -> Request {
 }
 
 #[test]
-fn the_answers_of_a_ten_tile_three_hour_ladder_fit_and_no_view_is_missing() {
+fn answers_of_a_ten_tile_three_hour_ladder_fit_completely() {
     let source = source(Sample::LADDER);
     let answers = offline(&source);
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
@@ -50,7 +50,7 @@ fn the_answers_of_a_ten_tile_three_hour_ladder_fit_and_no_view_is_missing() {
         assert!(value.get("sentence").is_some(), "{request}");
         assert!(!request.contains("points") && !request.contains("rows"));
     }
-    // Points are fewer, but not so few that a spike of a minute in three hours is lost.
+    // There are fewer points, but enough to show a spike of a minute in three hours.
     let series = &answers.iter().find(|(known, _)| known == "series").expect("there").1;
     assert!(series["at_ns"].as_array().expect("points").len() >= 90);
 }
@@ -62,12 +62,12 @@ fn the_answers_of_a_short_run_are_those_of_the_interface() {
         let asked = parse(&request);
         let document = answer(&source, &asked);
         let text = stored["sentence"].as_str().expect("a sentence");
-        // Coarser rows of the heat map do not change what it says.
+        // Coarser rows of the heat map do not change its sentence.
         assert_eq!(text, document.sentence(), "{request}");
     }
 }
 
-/// Not a test of the machine: run by hand in a release build, and by `make bench` as
+/// Not a test in continuous integration: run by hand in a release build, and by `make bench` as
 /// `api.slowest_view_ms`.
 #[test]
 #[ignore = "measures time; takes a minute"]

@@ -1,4 +1,4 @@
-//! What is said: every sentence of a ladder, live, of a recorded trace, and of two runs.
+//! Sentences of a ladder, of a live run, of a recorded trace, and of two runs.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn ladder() -> Source {
     Source::in_memory(SMALL.run(), Arc::new(SMALL.rollup()))
 }
 
-/// Every sentence of a source through a lens.
+/// All sentences of a source through a lens.
 fn said(source: &Source, query: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for view in View::ALL {
@@ -96,7 +96,7 @@ fn what_does_not_hold_one_tile_says_so() {
 }
 
 #[test]
-fn links_of_heroes_and_findings_lead_to_a_page_with_a_lens_that_parses() {
+fn links_of_main_numbers_and_findings_have_a_valid_lens() {
     let found = model::overview(&ladder(), &Lens::default());
     let heroes = found.heroes.iter().map(|hero| &hero.link);
     let links: Vec<&String> = heroes.chain(found.findings.iter().map(|f| &f.link)).collect();
@@ -112,7 +112,7 @@ fn links_of_heroes_and_findings_lead_to_a_page_with_a_lens_that_parses() {
     }
 }
 
-/// Two large classes of writes wait longest.
+/// A run in which two large classes of writes have the most waiting.
 fn large_writes(step: u32) -> Plain {
     let (small, large) = (vec![1_000_000; 90], vec![20_000_000; 20]);
     let row = |direction, class, workload, latencies: &Vec<u64>| Row {
@@ -138,7 +138,7 @@ fn large_writes(step: u32) -> Plain {
 }
 
 #[test]
-fn the_cause_is_the_part_with_the_most_waiting_beyond_its_number() {
+fn cause_is_the_part_with_most_waiting_beyond_its_share() {
     let plain = large_writes(1);
     let run = Sample { steps: 1, ..SMALL }.run();
     let source = Source::in_memory(run, Arc::new(plain.rollup()));
@@ -209,7 +209,7 @@ fn a_recorded_trace_is_observed_and_not_judged() {
 }
 
 #[test]
-fn a_trace_without_latencies_says_so_and_shows_no_time_that_nobody_took() {
+fn trace_without_latencies_says_so_and_shows_no_times() {
     let info = TraceInfo {
         format: "test",
         clock: Clock::Real { resolution: Nanos(1) },
@@ -292,7 +292,7 @@ fn stacked_tiers_are_not_added_up() {
 fn what_the_action_that_broke_waited_for_is_not_told_of_another() {
     let mut run = SMALL.run();
     let broken = run.answer.first_broken.as_mut().expect("a limit broke");
-    // A limit of one tile broke worst; over all tiles another one has the least room.
+    // A limit broke worst in one tile; over all tiles another limit has the least room.
     (broken.workload, broken.limit.name) = ("web".to_owned(), "add-event".to_owned());
     let tiles = broken.tiles;
     let step = run.steps.iter_mut().find(|step| step.tiles == tiles).expect("its step");
@@ -325,7 +325,8 @@ fn a_step_that_ran_out_of_processors_is_not_blamed_on_its_ios() {
         (model::overview(&source, &Lens::default()), why)
     };
     let (overview, why) = page(&run);
-    // Seen in the README's picture: "Reads cause 45 % of waiting time", of which none was theirs.
+    // Regression from the README's picture: "Reads cause 45 % of waiting time", although reads had
+    // none of it.
     assert!(why.starts_with("Processors of host-3 99 % busy. Of the time of"), "{why}");
     assert!(
         overview.cause.to_lowercase().contains("processors of host-3 99 % busy."),
@@ -347,10 +348,10 @@ fn a_step_that_ran_out_of_processors_is_not_blamed_on_its_ios() {
     assert!(unknown.cause.contains("rites of 64 KiB and above"), "{}", unknown.cause);
 }
 
-/// Seen on a page: the first number was the longest of 86,000 reads, four times its limit, of a step
+/// Regression: the first number was the longest of 86,000 reads, four times its limit, for a step
 /// that had passed, because a maximum decides nothing.
 #[test]
-fn a_maximum_beyond_its_limit_is_not_the_limit_with_the_least_room() {
+fn exceeded_maximum_is_not_the_limit_with_least_room() {
     let mut run = SMALL.run();
     for step in &mut run.steps {
         let mut longest = step.limits.first().expect("a limit").clone();
@@ -485,7 +486,7 @@ fn the_curve_has_every_step_and_names_the_limit_that_broke() {
 }
 
 #[test]
-fn two_runs_are_compared_by_what_bench_judges_and_by_their_distributions() {
+fn two_runs_are_compared_by_figures_and_distributions() {
     let (a, mut other) = (ladder(), SMALL.run());
     other.engine.workers = 2;
     other.seed = 2;
@@ -511,7 +512,7 @@ fn headline_of(run: Run) -> String {
 }
 
 #[test]
-fn the_headline_says_speed_and_capacity_and_what_weakens_them_each_once() {
+fn headline_has_speed_capacity_and_doubts_each_once() {
     let mut run = SMALL.run();
     run.profile = "quick".to_owned();
     run.scale.footprint = 1.0 / 512.0;
@@ -536,7 +537,7 @@ fn the_headline_says_speed_and_capacity_and_what_weakens_them_each_once() {
 }
 
 #[test]
-fn a_count_that_failed_after_an_overload_is_told_beside_the_answer() {
+fn count_that_failed_after_an_overload_is_a_doubt() {
     let mut run = SMALL.run();
     let hysteresis = Some(Hysteresis { tiles: 1, overload: 3 });
     run.answer.climb = Some(ClimbFacts { hysteresis, ..ClimbFacts::default() });
@@ -544,7 +545,7 @@ fn a_count_that_failed_after_an_overload_is_told_beside_the_answer() {
     assert!(told.contains("1 tile passed before the overload with 3 tiles"), "{told}");
 }
 
-/// Seen: the page said "Complete", and nothing of the steps that `--within` left out.
+/// Regression: the page said "Complete", and did not mention the steps that `--within` left out.
 #[test]
 fn simulation_ended_by_its_time_is_not_called_complete() {
     let mut run = SMALL.run();
@@ -578,7 +579,7 @@ fn edges_with_both_sizes_of_disks_are_shown() {
 }
 
 #[test]
-fn a_running_ladder_says_what_held_so_far_and_how_long_it_still_takes() {
+fn live_ladder_tells_held_tiles_and_time_left() {
     let mut run = SMALL.run();
     run.steps.truncate(2);
     let state =
@@ -637,7 +638,7 @@ fn what_the_machine_does_is_drawn_while_the_run_goes_on() {
     assert!(found.sentence.contains("50 % on average, 50 % at most"), "{}", found.sentence);
 }
 
-/// A stored run of two steps with gauges; in the second others were in the way.
+/// A stored run of two steps with gauges; the second step was disturbed.
 fn with_gauges(base: &std::path::Path) -> StoredRun {
     let sample = Sample { steps: 2, slices: 12, slice: Nanos::SECOND, ..Sample::LADDER };
     let mut run = sample.run();

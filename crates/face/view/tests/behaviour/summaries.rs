@@ -1,4 +1,4 @@
-//! What is counted over all measured time.
+//! Views over all measured time.
 
 use proptest::prelude::*;
 use run_store::slice::Direction;
@@ -58,7 +58,7 @@ proptest! {
             for point in &curve.points {
                 let wanted = all.percentile(units::Ratio::new(point.share));
                 prop_assert_eq!(Some(point.value_ns), wanted.map(|value| value.0));
-                // Ten lie above, or it is the longest.
+                // Ten I/Os lie above each point, except the longest.
                 prop_assert!(point.share == 1.0 || (1.0 - point.share) * curve.count as f64 > 9.9);
             }
             prop_assert_eq!(curve.points.last().map(|p| p.value_ns), all.max().map(|max| max.0));
@@ -68,7 +68,7 @@ proptest! {
     }
 
     #[test]
-    fn the_matrix_has_every_read_and_write_once_and_names_the_first_class_over_the_limit(
+    fn matrix_has_every_io_once_and_names_the_first_broken_class(
         plain in model::plain(),
     ) {
         let lens = Lens::default();

@@ -1,4 +1,4 @@
-//! A part of the time: buckets that touch it, and the series where they are too long.
+//! Windows of time: buckets that touch the window, and the series where buckets are too long.
 
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ fn a_window_counts_the_buckets_that_touch_it_in_all_phases() {
     assert_eq!(counted + flushes, part.groups[0].count.iter().sum::<u64>());
 }
 
-/// A run on disk that is too long for its rollup to have every slice: a read each second, of
-/// which every hundredth is slow.
+/// A stored run that is too long for its rollup to have every slice: a read each second, of which
+/// every hundredth is slow.
 fn long_run(base: &std::path::Path) -> StoredRun {
     let mut plain = Plain { rows: Vec::new(), slices: Vec::new() };
     for second in 0..2_100 {
@@ -65,7 +65,7 @@ fn long_run(base: &std::path::Path) -> StoredRun {
 }
 
 #[test]
-fn a_short_window_of_a_long_run_has_every_slice_and_the_same_ios() {
+fn short_window_of_a_long_run_has_every_slice_and_all_ios() {
     let base = tempfile::tempdir().expect("a directory");
     let source = Source::open(long_run(base.path())).expect("opens");
     let by = |lens: Lens| Lens { breakdown: Breakdown::None, measure: Measure::Latency, ..lens };
@@ -88,7 +88,7 @@ fn a_short_window_of_a_long_run_has_every_slice_and_the_same_ios() {
     assert_eq!(moment.counts_of_all.iter().sum::<u64>(), all);
 }
 
-/// A read each 100 ms for ten seconds, and a rest of 62 ms with as many as a second has.
+/// A run with a read each 100 ms for ten seconds, and a rest of 62 ms with as many as a second has.
 fn with_rest(pause: std::ops::Range<u64>) -> Source {
     let mut rollup = run_store::rollup::Rollup::new();
     let mut times = stats::Histogram::new();
@@ -115,7 +115,7 @@ fn with_rest(pause: std::ops::Range<u64>) -> Source {
     Source::trace(facts, Arc::new(rollup), None)
 }
 
-/// Of 62 ms at the end it was said "at most 5,755 IOPS".
+/// Regression: a rest of 62 ms at the end gave "at most 5,755 IOPS".
 #[test]
 fn rest_of_a_slice_is_no_highest_rate_and_no_point() {
     let source = with_rest(0..0);
@@ -131,7 +131,7 @@ fn rest_of_a_slice_is_no_highest_rate_and_no_point() {
     }
 }
 
-/// Shown were 3,070 IOPS of the only sender, beside 1,538 IOPS of all.
+/// Regression: 3,070 IOPS were shown for the only sender, beside 1,538 IOPS of all.
 #[test]
 fn rate_on_the_map_counts_pauses_as_the_overview_does() {
     let source = with_rest(2..8);

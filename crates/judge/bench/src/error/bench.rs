@@ -2,69 +2,69 @@ use units::{Bytes, Nanos};
 
 use super::{Failure, PlanError, ReferenceError, ReplayError};
 
-/// Why a run could not begin or had to end.
+/// Error that kept a run from beginning, or ended it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
-    /// The plan.
+    /// Error in the plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The tile cannot be built.
     #[error("building the tile \"{tile}\"")]
     Build {
-        /// The tile.
+        /// Name of the tile.
         tile: String,
-        /// Why.
+        /// Error that caused this one.
         #[source]
         source: workload::BuildError,
     },
-    /// A workload's reference.
+    /// Error in the reference of a workload.
     #[error(transparent)]
     Reference(#[from] ReferenceError),
-    /// A trace.
+    /// Error of a recorded trace.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// The datastore is not written as one.
+    /// The text of the datastore is malformed.
     #[error(transparent)]
     Target(datastore::TargetError),
-    /// The system gave no random letters for the run's id.
+    /// The system returned no random letters for the run's identifier.
     #[error("drawing a run id")]
     Random {
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: std::io::Error,
     },
     /// The target may not be used.
     #[error(transparent)]
     Refused(Box<datastore::Refusal>),
-    /// The datastore.
+    /// Error of the datastore.
     #[error(transparent)]
     Datastore(Box<datastore::DatastoreError>),
-    /// A service that is to be called.
+    /// A service that the load calls cannot be reached.
     #[error(transparent)]
     Unreachable(#[from] engine::client::ServiceError),
-    /// Real virtual machines.
+    /// Error of real virtual machines.
     #[error(transparent)]
     Machines(#[from] Box<vm::VmError>),
-    /// An operation on real virtual machines that could not begin.
+    /// An operation on real virtual machines could not begin.
     #[error(transparent)]
     Operation(#[from] Box<vm::Failure>),
-    /// A meter of watts.
+    /// Error of a power meter.
     #[error(transparent)]
     Meter(#[from] meter::MeterError),
-    /// The load generator.
+    /// Error of the load generator.
     #[error(transparent)]
     Engine(#[from] engine::EngineError),
-    /// Filling the disks.
+    /// Error of filling the disks.
     #[error(transparent)]
     Prefill(#[from] engine::prefill::PrefillError),
-    /// The run directory.
+    /// Error of the run directory.
     #[error(transparent)]
     RunDir(#[from] run_store::rundir::RunDirError),
-    /// The series.
+    /// Error of the stored series.
     #[error(transparent)]
     Series(#[from] run_store::series::SeriesError),
-    /// The first step does not fit.
+    /// The tiles of the first step do not fit into the datastore.
     #[error(
         "{tiles} tiles of {per_tile} need {needed}, and the datastore has room for {capacity}",
         needed = *.per_tile * u64::from(*.tiles)
@@ -77,84 +77,84 @@ pub enum BenchError {
         /// Bytes that may be used.
         capacity: Bytes,
     },
-    /// The first step does not fit the modelled array.
+    /// The tiles of the first step do not fit into the modelled array.
     #[error(
         "{tiles} tiles of {per_tile} need {needed}, and the array \"{array}\" holds {capacity}",
         needed = *.per_tile * u64::from(*.tiles)
     )]
     ArrayTooSmall {
-        /// The array's name.
+        /// Name of the array.
         array: String,
         /// Tiles of the first step.
         tiles: u32,
         /// Bytes of one tile.
         per_tile: Bytes,
-        /// Bytes that it holds with so many tiles.
+        /// Bytes that the array holds with that many tiles.
         capacity: Bytes,
     },
     /// The modelled array cannot be built, or cannot hold the tiles.
     #[error("the array \"{array}\" cannot carry this load")]
     Plant {
-        /// The array's name.
+        /// Name of the array.
         array: String,
-        /// Why.
+        /// Error that caused this one.
         #[source]
         source: sim::plant::PlantError,
     },
-    /// A modelled service that cannot be built.
+    /// A modelled service cannot be built.
     #[error("an endpoint's model cannot be built")]
     Service(#[source] sim::ParameterError),
-    /// Time stands still in a simulation.
+    /// Virtual time stands still in a simulation.
     #[error(
         "the {workload} of tile {tile} lets no time pass: {events} events at {at}, because its \
          users do not pause and the array \"{array}\" answers them at once"
     )]
     Runaway {
-        /// The array's name.
+        /// Name of the array.
         array: String,
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// Its tile, from 1.
+        /// Number of its tile, from 1.
         tile: u32,
-        /// When time stopped.
+        /// Virtual time at which the simulation stands still.
         at: Nanos,
-        /// Events at that instant.
+        /// Number of events at that time.
         events: u64,
     },
-    /// The simulation cannot go on.
+    /// The simulation cannot continue.
     #[error(transparent)]
     Simulation(#[from] sim::SimError),
-    /// No run left disks that fit.
+    /// No earlier run left disks that fit.
     #[error(
         "no {reuse} among the runs that have ended and left disks at {datastore} that fit {tiles} \
          tile(s) of this plan (looked at {looked_at})"
     )]
     NothingToReuse {
-        /// Which one of those that fit was asked for: `latest`, `latest~1`.
+        /// Selection that was asked for among the runs that fit: `latest`, `latest~1`.
         reuse: String,
-        /// The target.
+        /// Datastore that was searched.
         datastore: String,
         /// Tiles of the first step.
         tiles: u32,
-        /// Sub-directories of ours that were looked at.
+        /// Number of our sub-directories that were examined.
         looked_at: usize,
     },
-    /// A run left a disk of another size.
+    /// An earlier run left a disk of another size.
     #[error("disk \"{disk}\" of run {run_id} has {has}, and this plan asks for {asked}")]
     ReuseSize {
-        /// The run.
+        /// Identifier of the run.
         run_id: String,
-        /// The disk.
+        /// Name of the disk.
         disk: String,
-        /// Its size.
+        /// Size of the disk.
         has: Bytes,
-        /// What the plan asks for.
+        /// Size that the plan needs.
         asked: Bytes,
     },
-    /// Preparing needs to know how much.
+    /// A plan that searches cannot be prepared, because its number of tiles is unknown.
     #[error("preparing searches for nothing and needs the number of tiles")]
     PrepareSearch,
-    /// A directory has no disks before a run makes them.
+    /// A trace or tile only reads, and the directory has no disks yet.
     #[error("a directory holds nothing that could be read without writing it first")]
     NothingToRead,
     /// The storage failed I/Os.
@@ -162,87 +162,87 @@ pub enum BenchError {
     Storage {
         /// Tiles of the step.
         tiles: u32,
-        /// What failed, disk by disk; never empty.
+        /// Failed I/Os by disk; never empty.
         failures: Vec<Failure>,
     },
-    /// More users than there is memory for.
+    /// The users of the first step do not fit into memory.
     #[error("{tiles} tiles have {users} users, and at most {max} are kept in memory")]
     TooManyUsers {
         /// Tiles of the first step.
         tiles: u32,
-        /// Their users.
+        /// Number of their users.
         users: u64,
-        /// Most.
+        /// Largest number of users.
         max: u64,
     },
-    /// The tier before the datastore could not be had, or failed.
+    /// Error of the tier in front of the datastore.
     #[error("the tier: {0}")]
     Tier(tier_service::Refusal),
-    /// A tier serves whole files and devices.
+    /// A tier serves whole files and devices, and the disk is only a part of one.
     #[error("disk \"{disk}\" is a part of a file or device, and a tier serves whole ones")]
     TierParts {
-        /// Which.
+        /// Name of the disk.
         disk: String,
     },
-    /// Others drive the disks, or use them beside the load.
+    /// Other programs or hosts use the disks, which a tier does not allow.
     #[error("--through-tier is for disks that this machine alone drives, and {what}")]
     TierAlone {
-        /// What there is beside it.
+        /// Feature that uses the disks.
         what: &'static str,
     },
-    /// There is no place for the state of verification.
+    /// The directory for the state of verification cannot be made.
     #[error("making {} for the state of verification", .path.display())]
     StateDir {
-        /// Where it was to be.
+        /// Path of the directory.
         path: std::path::PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: std::io::Error,
     },
-    /// Blocks did not hold what was written to them.
+    /// Blocks do not hold what was written to them; one text per finding.
     #[error("{}", wrong_blocks(.0))]
     Mismatch(Vec<String>),
-    /// Everything written could not be read back.
+    /// The written blocks could not be read back.
     #[error(transparent)]
     Check(#[from] engine::verify::CheckError),
-    /// A host that drives a part of the load.
+    /// Error of a host that drives a part of the load.
     #[error("host {host}: {what}")]
     Host {
-        /// Its name.
+        /// Name of the host.
         host: String,
-        /// What is wrong, in words.
+        /// Description of the problem.
         what: String,
-        /// What to do about it, if that is known.
+        /// Advice, if there is any.
         hint: Option<&'static str>,
     },
     /// A host refuses the target.
     #[error("host {host} refuses: {what}")]
     HostRefused {
-        /// Its name.
+        /// Name of the host.
         host: String,
-        /// Why, in words.
+        /// Reason in words.
         what: String,
-        /// What to do about it.
+        /// Advice, if there is any.
         hint: Option<String>,
     },
-    /// Hosts cannot be reached, or do not fit together.
+    /// Hosts cannot be reached, or do not match each other.
     #[error("{0}")]
     Hosts(String),
-    /// What was asked for is not done over hosts, or not with these.
+    /// The request is not possible with these hosts, or with hosts at all.
     #[error("{what}")]
     HostsRefused {
-        /// What is refused, and why.
+        /// Refused feature, and the reason.
         what: String,
-        /// What to do about it.
+        /// Advice on what to do instead.
         hint: &'static str,
     },
-    /// The generator went silent.
+    /// The load generator reported nothing for this long.
     #[error("the load generator reported nothing for {0}")]
     Silent(Nanos),
-    /// Asked to stop.
+    /// A user asked to stop.
     #[error("interrupted")]
     Interrupted,
-    /// Asked to abort.
+    /// A user asked to abort.
     #[error("aborted")]
     Aborted,
 }
@@ -260,7 +260,7 @@ impl From<datastore::DatastoreError> for BenchError {
 }
 
 impl BenchError {
-    /// Whether a modelled array, or one of its pools, has no room for the tiles.
+    /// True if a modelled array, or one of its pools, has no room for the tiles.
     pub fn is_array_too_small(&self) -> bool {
         let pool = |source: &sim::plant::PlantError| {
             matches!(source, sim::plant::PlantError::TooSmall { .. })
@@ -272,7 +272,7 @@ impl BenchError {
         }
     }
 
-    /// What to do about it, if anything is known to help.
+    /// Advice on what to do, if there is any.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Target(error) => Some(error.hint()),
@@ -321,7 +321,7 @@ impl BenchError {
         }
     }
 
-    /// Whether somebody asked for this end.
+    /// True if a user asked for this end.
     pub const fn is_interruption(&self) -> bool {
         matches!(
             self,

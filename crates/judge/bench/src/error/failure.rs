@@ -1,22 +1,22 @@
 use serde::{Deserialize, Serialize};
 
-/// One disk's failed I/Os.
+/// Failed I/Os of one disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Which instance's the first failed I/O was, and of which of its kinds.
+    /// Instance of the first failed I/O, and the position of its kind in the instance.
     #[serde(default)]
     pub of: (u32, u16),
-    /// What the operation was about whose stage it was in: `deploy, copying`.
+    /// Operation and stage of the first failed I/O: `deploy, copying`.
     #[serde(default)]
     pub during: Option<String>,
     /// Name of the disk.
     pub disk: String,
-    /// Byte in the disk at which the first failed I/O began.
+    /// Offset in the disk of the first failed I/O, in bytes.
     pub offset: u64,
     /// `read`, `write` or `flush`.
     pub operation: String,
-    /// What the system said.
+    /// Error of the system.
     pub error: String,
-    /// How many failed.
+    /// Number of failed I/Os.
     pub count: u64,
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, part by part, and of all parts together.
+//! Errors, part by part, and the error of a whole run.
 
 mod absent;
 mod bench;

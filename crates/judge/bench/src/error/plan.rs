@@ -1,25 +1,25 @@
 use spec::LadderError;
 
-/// Why a plan cannot be carried out as written.
+/// Reason why a plan cannot be carried out as written.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Nobody said where.
+    /// The plan has no datastore.
     #[error("no datastore was given")]
     NoDatastore,
     /// The second datastore is the first.
     #[error("{second} is the first datastore too, so nothing can move between the two")]
     SecondIsFirst {
-        /// As given.
+        /// Datastore as given.
         second: String,
     },
-    /// Nothing would lie on the second datastore.
+    /// The plan has a second datastore, but no disk is placed on it.
     #[error(
         "a second datastore was given, and nothing of this run lies there: only operations move \
          disks to it, or have disks that are on = \"second\" (--operations)"
     )]
     SecondUnused,
-    /// Nobody said what.
+    /// The plan has no tile.
     #[error("no tile was given")]
     NoTile,
     /// The ladder is not a number or a range.
@@ -28,87 +28,87 @@ pub enum PlanError {
     /// A number is outside its range.
     #[error(transparent)]
     Range(#[from] spec::plan::OutOfRange),
-    /// Something was said to answer an endpoint that nobody calls.
+    /// The plan gives a service or model for an endpoint that no workload calls.
     #[error("no workload of the tile calls an endpoint \"{name}\"")]
     UnknownEndpoint {
-        /// The name as given.
+        /// Name as given.
         name: String,
-        /// The nearest name and all known ones.
+        /// Text with the nearest name and all known names.
         help: String,
     },
-    /// Nobody said what answers an endpoint.
+    /// A called endpoint has neither a service nor a model.
     #[error(
         "the workload \"{workload}\" calls the endpoint \"{name}\", and nothing says what answers"
     )]
     MissingEndpoint {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// The endpoint.
+        /// Name of the endpoint.
         name: String,
-        /// What would say it.
+        /// Advice on how to give one.
         help: String,
     },
-    /// An endpoint of machines that is no phase of an operation.
+    /// An endpoint of virtual machines is not a phase of an operation.
     #[error(
         "the workload \"{workload}\" calls the endpoint \"{name}\" of machines, which is no phase of an \
          operation, such as live-migration-copying"
     )]
     NoPhase {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// The endpoint.
+        /// Name of the endpoint.
         name: String,
     },
-    /// Blocks that machines write are followed by nobody here.
+    /// Verification cannot follow blocks that real virtual machines write.
     #[error(
         "verification cannot follow what real machines write to the disks of \"{workload}\"; their guests \
          check it themselves"
     )]
     MachinesVerified {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
     },
-    /// A model where a service has to be there, or the other way round.
+    /// The endpoint needs a service and got a model, or the other way round.
     #[error("the endpoint \"{name}\" is answered by {given}, and here that takes {takes}")]
     WrongEndpoint {
-        /// The endpoint.
+        /// Name of the endpoint.
         name: String,
-        /// What was given.
+        /// Value that was given.
         given: String,
         /// `an address` or `a model`.
         takes: &'static str,
-        /// What would do.
+        /// Advice on what to give.
         help: String,
     },
-    /// An address that no call can go to.
+    /// The address is not valid for calls.
     #[error("the endpoint \"{name}\": {why}")]
     Address {
-        /// The endpoint.
+        /// Name of the endpoint.
         name: String,
-        /// What is wrong with it.
+        /// Reason why it is invalid.
         why: engine::client::AddressError,
     },
-    /// Tiles cannot be placed as was said.
+    /// The placement of tiles is not possible.
     #[error("hosts.placement: {0}")]
     Placement(#[from] spec::PlacementError),
-    /// Something is to happen to hosts, and there are none.
+    /// The plan has events of hosts, but no hosts.
     #[error("{key}: there is no host for it to happen to")]
     NoHosts {
-        /// Its place in the plan.
+        /// Key in the plan.
         key: &'static str,
     },
-    /// Something is to happen to hosts that cannot.
+    /// The plan has an impossible event of a host.
     #[error("{0}")]
     Event(String),
-    /// What one host has in its page cache another would not see.
+    /// The page cache of one host is invisible to another, so moved tiles would lose their writes.
     #[error(
         "events and restart take engine.buffered = false: a tile that moves leaves its page cache behind"
     )]
     BufferedMoves,
-    /// Hosts are what no simulation has.
+    /// A simulation has no hosts, so it has no events of hosts.
     #[error("events and restart are of hosts that drive load, and a simulation has none")]
     SimulatedEvents,
-    /// Something is expected of what the tile does not have.
+    /// The plan expects something that the tile does not have.
     #[error(transparent)]
     Expect(#[from] spec::expect::ExpectationError),
     /// The plan cannot be written as TOML.

@@ -2,43 +2,43 @@ use sim::SimError;
 use units::Nanos;
 use workload::BuildError;
 
-/// Why a workload has no reference.
+/// Reason why a workload has no reference.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReferenceError {
-    /// On storage that answers at once time does not pass.
+    /// On storage that answers at once, the workload never lets virtual time pass.
     #[error(
         "workload \"{workload}\" has no pause of its own: on ideal storage it would do endlessly \
          much work, so it cannot be its own reference ({source})"
     )]
     Endless {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// What the simulator saw.
+        /// Error of the simulator.
         source: SimError,
     },
-    /// Nothing was done in a long time.
+    /// The workload finishes nothing in a long time.
     #[error(
         "workload \"{workload}\" finishes nothing its metric counts in {time} on ideal storage"
     )]
     Nothing {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// Virtual time that was tried.
+        /// Virtual time of the longest attempt.
         time: Nanos,
     },
     /// The workload cannot be built.
     #[error("building workload \"{workload}\" for its reference")]
     Build {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// Why.
+        /// Error that caused this one.
         source: BuildError,
     },
 }
 
 impl ReferenceError {
-    /// What to do about it.
+    /// Advice on what to do.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Endless { .. } | Self::Nothing { .. } => {

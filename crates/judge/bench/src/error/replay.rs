@@ -3,77 +3,77 @@ use std::path::PathBuf;
 use units::Bytes;
 use workload::replay::ScheduleError;
 
-/// Why a trace cannot be played.
+/// Reason why a trace cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// It cannot be read.
+    /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] trace::TraceError),
-    /// There is no such format.
+    /// No format has this name.
     #[error("{0}")]
     Format(String),
-    /// There is nothing to play in it.
+    /// The trace has no I/O to replay.
     #[error("{}: there is no read, write or flush to play", trace.display())]
     Nothing {
-        /// The trace.
+        /// Path of the trace.
         trace: PathBuf,
     },
-    /// It holds references in their order and no times.
+    /// The trace has references in order, but no times.
     #[error("{}: it says in what order I/Os came and not when", trace.display())]
     NoTimes {
-        /// The trace.
+        /// Path of the trace.
         trace: PathBuf,
     },
-    /// What waited for what is not known without the time of answers.
+    /// The trace has no completion times, so the dependencies between its I/Os are unknown.
     #[error(
         "{}: it does not say when I/Os ended ({format}), so what waited for what is not known",
         trace.display()
     )]
     NoLatency {
-        /// The trace.
+        /// Path of the trace.
         trace: PathBuf,
-        /// Its format.
+        /// Format of the trace.
         format: String,
     },
-    /// Nobody in it has this name.
+    /// The trace has no VM or device of this name.
     #[error("{}: no {what} is called \"{name}\"", trace.display())]
     Unknown {
-        /// The trace.
+        /// Path of the trace.
         trace: PathBuf,
-        /// VM or device.
+        /// Kind of the name: VM or device.
         what: &'static str,
-        /// The name.
+        /// Name that was asked for.
         name: String,
-        /// The names there are.
+        /// Names in the trace.
         known: Vec<String>,
     },
-    /// It does not fit into the memory set aside for it.
+    /// The trace does not fit into the memory for it.
     #[error(
         "{}: it has more than {max} I/Os to play, which take {} of memory",
         trace.display(),
         Bytes::new(*bytes)
     )]
     TooMany {
-        /// The trace.
+        /// Path of the trace.
         trace: PathBuf,
-        /// How many are allowed.
+        /// Largest number of I/Os.
         max: u64,
-        /// Memory that they take.
+        /// Bytes of memory for that many I/Os.
         bytes: u64,
     },
-    /// More devices than there may be disks.
+    /// The trace has more devices than there can be disks.
     #[error("{}: it has more than {max} devices", trace.display())]
     TooManyDevices {
-        /// The trace.
+        /// Path of the trace.
         trace: PathBuf,
-        /// How many are allowed.
+        /// Largest number of devices.
         max: usize,
     },
 }
 
 impl ReplayError {
-    /// What to do about it, if anything is known to help.
+    /// Advice on what to do, if there is any.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Trace(error) => error.hint().map(str::to_owned),

@@ -9,21 +9,20 @@ use crate::ladder::rung::{Judgement, Rung};
 /// Confidence of the interval of tiles held.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Where the steps put the edge: every step counts, in whatever order they ran, and one that
-/// passed or failed by luck is outvoted by its neighbours ([`EdgeModel`]).
+/// Edge of the storage by all steps. The order of the steps does not matter, and a step that passed
+/// or failed by luck is outvoted by its neighbours ([`EdgeModel`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edge {
-    /// The greatest tested count that passed and is more likely to hold than not; 0 if there is
-    /// none.
+    /// Greatest tested count that passed and is more likely to hold than not; 0 if there is none.
     pub held: u32,
-    /// The interval of the count that holds.
+    /// Interval of the count that holds.
     pub interval: EdgeEstimate,
-    /// What is above it; absent if nothing above was tested.
+    /// Result above the held count; `None` if nothing above was tested.
     pub stop: Option<Stop>,
 }
 
 impl Edge {
-    /// The edge of these steps, none of which has more tiles than `tiles_max`.
+    /// Edge of these steps, none of which has more tiles than `tiles_max`.
     pub fn of(rungs: &BTreeMap<u32, Rung>, gain_min: f64, tiles_max: u32) -> Self {
         let plateau = Plateau::of(rungs, gain_min).filter(Plateau::is_shown);
         let model = model(rungs, tiles_max);
@@ -58,7 +57,7 @@ impl Edge {
     }
 }
 
-/// The nearest step above that failed, else one about which nothing can be said.
+/// Nearest step above that failed, else one that said nothing.
 fn stop(rungs: &BTreeMap<u32, Rung>, held: u32, flat: Option<Stop>) -> Option<Stop> {
     let above = || rungs.range(held + 1..);
     let first = |wanted: Judgement| {
@@ -69,8 +68,8 @@ fn stop(rungs: &BTreeMap<u32, Rung>, held: u32, flat: Option<Stop>) -> Option<St
     nearest.or_else(|| first(Judgement::Inconclusive).map(|tiles| Stop::Inconclusive { tiles }))
 }
 
-/// The greatest count up to `last` of which this is true, if it is true of all below as well; 0
-/// if of none.
+/// Greatest count up to `last` for which `is_true` holds for it and for all below; 0 if there is
+/// none.
 fn greatest(last: u32, is_true: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (0, last);
     while low < high {
@@ -80,7 +79,7 @@ fn greatest(last: u32, is_true: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// What all steps say of their limits together.
+/// Edge model of all steps and their limits.
 pub(super) fn model(rungs: &BTreeMap<u32, Rung>, tiles_max: u32) -> EdgeModel {
     let trials = rungs.iter().flat_map(|(tiles, rung)| {
         let failed = rung.runs.iter().filter_map(|run| run.failed);

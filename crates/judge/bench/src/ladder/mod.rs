@@ -1,4 +1,4 @@
-//! The ladder: which step to run next, and what the steps run so far say.
+//! The ladder: chooses the next step, and evaluates the steps so far.
 
 mod edge;
 mod plateau;

@@ -1,12 +1,12 @@
-//! Where more tiles do no more work, although every limit is kept.
+//! Plateau of throughput: more tiles do no more work, although every limit is kept.
 //!
-//! A tile is worth adding as long as it adds a share of what a tile does by itself
-//! (`LadderOptions::gain_min`). Where that ends, the saturation curve through all steps that
-//! passed says (`stats::Saturation`), with what their scatter leaves open. It is believed
+//! A tile counts as long as it adds a share of the work of a single tile
+//! (`LadderOptions::gain_min`). The saturation curve through all passed steps (`stats::Saturation`)
+//! shows where that ends, with the uncertainty from their scatter. The plateau is accepted
 //! ([`SHOWN`]) once it surely lies below the greatest count.
 //!
-//! What was done beside somebody else's work bends no curve: it may be less than it could be. But
-//! where such a step did more than all others, they show no plateau.
+//! Work beside the load of others may be too low, so disturbed steps do not bend the curve. But if
+//! a disturbed step did more work than all others, the others show no plateau.
 
 use std::collections::BTreeMap;
 
@@ -15,35 +15,35 @@ use stats::{Saturation, Work};
 
 use crate::ladder::rung::{Judgement, Rung, StepResult};
 
-/// A plateau is believed when it begins below the greatest count with this chance; our choice.
-/// Beyond a true plateau every doubling makes it surer.
+/// Probability at which a plateau below the greatest count is accepted; our choice. Beyond a true
+/// plateau, every doubling of the tiles raises the probability.
 const SHOWN: f64 = 0.9;
 
-/// The scatter of steps that say nothing of it: one seed in virtual time, in which a step is what
-/// it is and only the curve is not quite the storage's.
+/// Scatter of steps that have no error of their own: with one seed in virtual time, a step is exact
+/// and only the curve differs a little from the storage.
 const CERTAIN: f64 = 0.005;
 
-/// Where the most tiles do at least this share of what as many single ones would, each of them
-/// still adds most of its own.
+/// Least share of linear scaling: above it, each tile still adds most of its own work.
 const LINEAR: f64 = 0.85;
 
-/// So many standard deviations more than the greatest work are no accident.
+/// Number of standard deviations by which work must exceed the greatest so far to be significant.
 const MORE: f64 = 2.0;
 
-/// No count runs more often for a plateau: what is left open then is the curve's shape.
+/// Most runs of one count for a plateau: after that, the remaining uncertainty is the shape of the
+/// curve.
 const RUNS_MAX: usize = 3;
 
-/// The work of the steps that passed, and the curve through it.
+/// Work of the passed steps, and the curve through it.
 #[derive(Debug, Clone)]
 pub(super) struct Plateau {
     curve: Saturation,
-    /// Tested counts.
+    /// Counts that were tested.
     counts: Vec<u32>,
 }
 
 impl Plateau {
-    /// Where the plateau of these steps probably begins; nothing if work still grows with the tiles,
-    /// or fewer than three counts did scored work, through which any curve goes.
+    /// Fits the plateau of these steps. `None` if work still grows with the tiles, or if fewer than
+    /// three counts did scored work: any curve fits through two.
     pub fn of(rungs: &BTreeMap<u32, Rung>, gain_min: f64) -> Option<Self> {
         let (beside, calm): (Vec<_>, Vec<_>) =
             passed(rungs).partition(|(_, rung)| rung.is_disturbed());
@@ -73,30 +73,30 @@ impl Plateau {
         Some(Self { curve: Saturation::of(&steps?, scatter, gain_min)?, counts })
     }
 
-    /// Whether there is one below the greatest count.
+    /// True if there is a plateau below the greatest count.
     pub fn is_shown(&self) -> bool {
         self.counts.last().is_some_and(|most| 1.0 - self.chance_of_adding(*most) >= SHOWN)
     }
 
-    /// Whether the steps leave open if so many tiles still add something.
+    /// True if the steps leave open whether that many tiles still add work.
     pub fn is_undecided(&self, tiles: u32) -> bool {
         let chance = self.chance_of_adding(tiles);
         1.0 - SHOWN < chance && chance < SHOWN
     }
 
-    /// The chance that so many tiles still add something.
+    /// Probability that that many tiles still add work.
     pub fn chance_of_adding(&self, tiles: u32) -> f64 {
         self.curve.chance_of_adding(tiles)
     }
 
-    /// The first tested count beyond those held that probably adds nothing.
+    /// First tested count above the held ones that probably adds no work.
     pub fn stop(&self, held: u32) -> Option<Stop> {
         let adds_nothing = |tiles: &u32| *tiles > held && self.chance_of_adding(*tiles) < 0.5;
         let tiles = self.counts.iter().copied().find(adds_nothing)?;
         Some(Stop::Flat { tiles, gain: self.curve.gain(tiles) })
     }
 
-    /// The count of these that says most of the curve and has not run too often for that.
+    /// Count among these that tells most about the curve and has not run too often.
     pub fn most_telling(
         &self,
         rungs: &BTreeMap<u32, Rung>,
@@ -109,7 +109,7 @@ impl Plateau {
     }
 }
 
-/// Whether a step of so many tiles and this much work adds to what fewer tiles did.
+/// True if a step of that many tiles and this much work adds to the work of fewer tiles.
 pub(super) fn adds(
     rungs: &BTreeMap<u32, Rung>,
     (tiles, work): (u32, Option<f64>),
@@ -127,8 +127,8 @@ fn passed(rungs: &BTreeMap<u32, Rung>) -> impl DoubleEndedIterator<Item = (&u32,
     rungs.iter().filter(|(_, rung)| rung.judgement() == Judgement::Passed)
 }
 
-/// What a tile does by itself, in tiles' worth, at the fewest tiles that passed. Users without
-/// pauses do many times what the reference does, and a share of that is nothing to them.
+/// Work of a single tile, in tiles' worth, at the fewest tiles that passed. Users without pauses do
+/// many times the work of the reference, so a share of the reference would be too little for them.
 fn own_work(rungs: &BTreeMap<u32, Rung>) -> Option<f64> {
     let (tiles, rung) = passed(rungs).next()?;
     Some(rung.throughput()? / f64::from(*tiles)).filter(|own| *own > 0.0)

@@ -2,42 +2,41 @@ use run_store::run::{Cause, Step, Verdict};
 use stats::REPEAT_CHANGE_MAX;
 use units::Nanos;
 
-/// What one step said about the storage.
+/// Result of one step about the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement {
-    /// Every limit was kept.
+    /// All limits were kept.
     Passed,
     /// At least one limit was broken.
     Failed,
-    /// The step says nothing about the storage: the generator was the limit, or there were
-    /// too few samples.
+    /// No result: the generator was the limit, or there were too few samples.
     Inconclusive,
 }
 
-/// What the ladder needs to know of one finished step.
+/// Result of a finished step for the ladder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepResult {
-    /// What it said.
+    /// Result of the step.
     pub judgement: Judgement,
-    /// How probable it is that a limit was broken, 0 to 1; absent where the step says nothing
-    /// about the storage.
+    /// Probability that a limit was broken, 0 to 1; `None` if the step says nothing about the
+    /// storage.
     pub failed: Option<f64>,
-    /// Whether the step decides nothing for a reason that may pass: it is tried again.
+    /// True if the reason for an inconclusive step may pass, so that the step is tried again.
     pub try_again: bool,
-    /// Whether somebody else's work was in the way: what was done may be less than it could be.
+    /// True if the work of others disturbed the step: its work may be too low.
     pub disturbed: bool,
-    /// Room left under the closest limit, as a share of it; absent if nothing was measured.
+    /// Room under the closest limit, as a share of the limit; `None` if nothing was measured.
     pub room: Option<f64>,
-    /// Work done, in tiles' worth; absent when the tile has no scored workload.
+    /// Work done, in tiles' worth; `None` if the tile has no scored workload.
     pub throughput: Option<f64>,
-    /// Standard deviation of what a repeat would have done; absent when it is certain.
+    /// Standard deviation of the work of a repeat; `None` if the work is exact.
     pub throughput_error: Option<f64>,
-    /// How long the step took, preparation included.
+    /// Duration of the step, with its preparation.
     pub took: Nanos,
 }
 
 impl StepResult {
-    /// What a judged step tells the ladder.
+    /// Result of a judged step.
     pub fn of(step: &Step, took: Nanos) -> Self {
         let judgement = match step.verdict {
             Verdict::Passed => Judgement::Passed,
@@ -49,7 +48,7 @@ impl StepResult {
         let failed = match judgement {
             Judgement::Passed => Some(0.0),
             Judgement::Failed => Some(1.0),
-            // At least as likely as the likeliest of its limits.
+            // Probability of the limit that most likely broke, as a lower bound for all limits.
             Judgement::Inconclusive if step.cause == Some(Cause::Undecided) => {
                 Some(chances.reduce(f64::max).unwrap_or(0.5))
             }
@@ -75,14 +74,15 @@ impl StepResult {
             disturbed: !step.disturbances.is_empty(),
             room,
             throughput: score.and_then(|score| score.applications.value),
-            // Its half is 1.96 deviations of a normal mean.
+            // Half of a 95 % interval is 1.96 standard deviations of a normal mean.
             throughput_error: interval
                 .map(|interval| (interval.high - interval.low) / (2.0 * 1.96)),
             took,
         }
     }
 
-    /// The same of a step in real time, whose repeats differ by more than its own slices do.
+    /// Raises the error to that of steps in real time, whose repeats differ more than the slices of
+    /// one step.
     #[must_use]
     pub(super) fn in_real_time(self) -> Self {
         let repeated = self.throughput.map(|work| work * REPEAT_CHANGE_MAX);
@@ -90,14 +90,13 @@ impl StepResult {
         Self { throughput_error: error, ..self }
     }
 
-    /// The same of a step that kept its limits, but did so little work beside somebody else's that
-    /// it says nothing.
+    /// Makes a passed step inconclusive that did too little work beside the work of others.
     #[must_use]
     pub fn silenced(self) -> Self {
         Self { judgement: Judgement::Inconclusive, failed: None, try_again: true, ..self }
     }
 
-    /// A step that only passed or failed, or says nothing.
+    /// Makes a result without probabilities.
     pub fn plain(judgement: Judgement, throughput: Option<f64>, took: Nanos) -> Self {
         let failed = match judgement {
             Judgement::Passed => Some(0.0),
@@ -117,22 +116,21 @@ impl StepResult {
     }
 }
 
-/// All runs of one tile count.
+/// All runs of one number of tiles.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rung {
-    /// In the order they ran.
+    /// Runs in the order in which they ran.
     pub runs: Vec<StepResult>,
 }
 
 impl Rung {
-    /// What most of its runs say that say anything; inconclusive if none does, or as many
-    /// speak for one as for the other.
+    /// Majority of the runs that have a result; inconclusive if none has, or at a tie.
     pub fn judgement(&self) -> Judgement {
         let said = || self.runs.iter().filter_map(|run| run.failed);
         let (failed, count) = said().fold((0.0, 0.0), |sum, failed| (sum.0 + failed, sum.1 + 1.0));
         let more = failed * 2.0 - count;
         let any = |wanted| self.runs.iter().any(|run| run.judgement == wanted);
-        // Samples that do not decide lean to one side, but decide nothing alone.
+        // Undecided samples lean to one side, but decide nothing alone.
         if more < 0.0 && any(Judgement::Passed) {
             Judgement::Passed
         } else if more > 0.0 && any(Judgement::Failed) {
@@ -142,31 +140,31 @@ impl Rung {
         }
     }
 
-    /// Whether none of its runs says anything about the storage.
+    /// True if no run has a result about the storage.
     pub fn said_nothing(&self) -> bool {
         self.runs.iter().all(|run| run.failed.is_none())
     }
 
-    /// Whether all of its runs were disturbed.
+    /// True if all runs were disturbed.
     pub fn is_disturbed(&self) -> bool {
         self.runs.iter().all(|run| run.disturbed)
     }
 
-    /// Mean work done over the runs, in tiles' worth; absent if a run has none. Runs that were
-    /// disturbed count where there are no others.
+    /// Mean work of the runs, in tiles' worth; `None` if a run has none. Disturbed runs count only
+    /// if there are no others.
     pub fn throughput(&self) -> Option<f64> {
         let sum: Option<f64> = self.counted().map(|run| run.throughput).sum();
         let count = self.counted().count();
         (count > 0).then_some(sum? / count as f64)
     }
 
-    /// Standard error of that mean if single runs scatter by this share of their work; absent if
-    /// there is none.
+    /// Standard error of the mean work if single runs scatter by this share of their work; `None`
+    /// without work.
     pub fn error(&self, scatter: f64) -> Option<f64> {
         Some(self.throughput()? * scatter / (self.counted().count() as f64).sqrt())
     }
 
-    /// The runs that count in the work done.
+    /// Runs that count for the work.
     pub(super) fn counted(&self) -> impl Iterator<Item = &StepResult> {
         let all = self.is_disturbed();
         self.runs.iter().filter(move |run| all || !run.disturbed)

@@ -6,24 +6,24 @@ use units::Nanos;
 use crate::ladder::plateau::{self, Plateau};
 use crate::ladder::{Edge, Judgement, Rung, StepResult};
 
-/// How the ladder is climbed.
+/// Way of climbing the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Climb {
-    /// Grow until a step fails, then whichever count tells most about the edge, again and again,
-    /// until its interval is narrow.
+    /// Grow until a step fails, then repeatedly run the count that tells most about the edge, until
+    /// its interval is narrow.
     Search,
-    /// Double until a step fails and halve the gap; no count runs twice, because it would say
-    /// the same again (one seed in virtual time).
+    /// Double until a step fails, then halve the gap. No count runs twice, because the result would
+    /// be the same (one seed in virtual time).
     Bisect,
-    /// Every count from `first` to `last`, until the edge is surely below the next one.
+    /// Run every count from `first` to `last`, until the edge surely lies below the next count.
     Range {
         /// First count, at least 1.
         first: u32,
         /// Last count, at least `first`.
         last: u32,
     },
-    /// Every count from `first` to `last`, whatever happens there: a curve beyond the edge,
-    /// where a step costs little.
+    /// Run every count from `first` to `last`, whatever the results: for a curve beyond the edge,
+    /// where steps are cheap.
     Every {
         /// First count, at least 1.
         first: u32,
@@ -42,96 +42,98 @@ impl Climb {
     }
 }
 
-/// The rules of a climb.
+/// Options of a climb.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LadderOptions {
-    /// How it is climbed.
+    /// Way of climbing.
     pub climb: Climb,
-    /// Runs of every count of a range, and of the count that is held, at least.
+    /// Least number of runs of each count of a range, and of the held count.
     pub repeats: u32,
-    /// A search goes on until the interval of tiles held is no wider than this share of them,
-    /// or one tile.
+    /// A search continues until the interval of held tiles is at most this share of them wide, or
+    /// one tile.
     pub precision: f64,
-    /// Whether steps take real time: repeats differ by more than a step's own slices do, and
-    /// storage may need time to recover, so that a count that passed before the first overload is
-    /// run again after it.
+    /// True if steps take real time. Then repeats differ more than the slices of one step. Storage
+    /// may need time to recover, so a count that passed before the first overload is run again
+    /// after it.
     pub in_real_time: bool,
     /// Tiles of the first step of a search, at least 1.
     pub first: u32,
-    /// No step has more tiles than this.
+    /// Most tiles of a step.
     pub tiles_max: u32,
-    /// A step that adds less work than this per added tile, as a share of what a tile does by
-    /// itself, adds nothing.
+    /// Least work per added tile, as a share of the work of a single tile. A step that adds less
+    /// adds nothing.
     pub gain_min: f64,
-    /// No step is begun that would probably end later than this after the start.
+    /// Time after the start by which every step must probably have ended; later steps are not
+    /// begun.
     pub budget: Option<Nanos>,
 }
 
 impl LadderOptions {
-    /// A tile that adds under 2 % of what a tile does by itself adds nothing. Below saturation a tile
-    /// adds 100 %, and repeated runs of a whole step differ by less than 3 % once warm
-    /// (the rule of the EMC study in `workloads` section 1.2), so 2 % of one tile is far
-    /// from the first and within what the second cannot tell from zero.
+    /// Default of `gain_min`: a tile that adds under 2 % of the work of a single tile adds nothing.
+    /// Below saturation a tile adds 100 %, and repeats of a warm step differ by less than 3 % (the
+    /// rule of the EMC study in `workloads` section 1.2). So 2 % of one tile is far from full gain,
+    /// and within what repeats cannot tell from zero.
     pub const GAIN_MIN: f64 = 0.02;
 }
 
-/// A closest limit with more room than this is far away: waiting in a queue that is used to a
-/// half doubles an answer (M/M/1), so a quarter of the limit leaves the storage far from full.
+/// Room under the closest limit above which the edge counts as far away. Waiting in a queue at half
+/// of its capacity doubles an answer (M/M/1), so a quarter of the limit leaves the storage far from
+/// full.
 const FAR: f64 = 0.75;
-/// No count of a search runs more often; more would tell of this minute, not of the storage.
+/// Most runs of one count in a search; more would tell about this minute, not about the storage.
 const RUNS_MAX: usize = 9;
-/// A step that was disturbed is tried so often again; three in a row are no accident.
+/// Most retries of a disturbed step; three disturbed runs in a row are no accident.
 const RETRIES: usize = 2;
-/// The next step takes about as long as so many before it did on average.
+/// Number of last steps whose mean time is the forecast for the next step.
 const ALIKE: usize = 3;
-/// So many counts may be disturbed whenever they are tried, and others are tried beside them.
+/// Most counts that may stay disturbed while other counts are tried beside them.
 const DISTURBED_MAX: usize = 2;
-/// Counts among which the most telling one is looked for.
+/// Most counts that are compared for the most telling one.
 const CANDIDATES_MAX: u32 = 40;
 
-/// What to run next.
+/// Next step to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Next {
     /// Tiles of the step.
     pub tiles: u32,
-    /// Which run of it, from 0.
+    /// Number of the run of this count, from 0.
     pub repeat: u32,
 }
 
-/// Runs one step; the real one drives an engine, tests use fakes.
+/// Runner of steps: the real one drives an engine, tests use fakes.
 pub trait StepRunner {
-    /// What ends a climb early.
+    /// Error that ends a climb early.
     type Error;
 
-    /// Runs `tiles` tiles for the `repeat`-th time (from 0) and judges them.
+    /// Runs `tiles` tiles for the `repeat`-th time (from 0), and judges them.
     fn run_step(&mut self, tiles: u32, repeat: u32) -> Result<StepResult, Self::Error>;
 
-    /// Hears what the ladder makes of the step that just ran.
+    /// Called with the ladder after each recorded step.
     ///
     /// # Errors
     ///
-    /// What ends the climb.
+    /// Error that ends the climb.
     fn ran(&mut self, _ladder: &Ladder) -> Result<(), Self::Error> {
         Ok(())
     }
 }
 
-/// The steps run so far and the rules for the next one. It assumes nothing about the
-/// storage: a step may fail below one that passes.
+/// Steps so far, and the rules for the next one. A ladder assumes nothing about the storage: a step
+/// may fail below one that passes.
 #[derive(Debug, Clone)]
 pub struct Ladder {
     options: LadderOptions,
     rungs: BTreeMap<u32, Rung>,
     /// Tile counts in the order they ran.
     order: Vec<u32>,
-    /// How long each step took, in that order.
+    /// Duration of each step, in the same order.
     took: Vec<Nanos>,
     spent: Nanos,
     out_of_time: bool,
 }
 
 impl Ladder {
-    /// A ladder nobody has climbed yet.
+    /// Makes a ladder without steps.
     pub fn new(options: LadderOptions) -> Self {
         Self {
             options,
@@ -148,11 +150,12 @@ impl Ladder {
         self.climb_until(runner, |_| false)
     }
 
-    /// Climbs until nothing is left to run, or until this is true after a step; a later climb goes on from there.
+    /// Climbs until nothing is left to run, or until `is_over` is true after a step. A later climb
+    /// continues from there.
     ///
     /// # Errors
     ///
-    /// What ends the climb.
+    /// Error that ends the climb.
     pub fn climb_until<R: StepRunner>(
         &mut self,
         runner: &mut R,
@@ -173,8 +176,8 @@ impl Ladder {
         Ok(())
     }
 
-    /// Count that is held and the next one above that broke a limit or added no work, if that is at most twice as
-    /// many.
+    /// Held count, and the next count above that broke a limit or added no work, if that is at most
+    /// twice as many.
     pub fn bracket(&self) -> Option<(u32, u32)> {
         let edge = self.edge();
         let Some(Stop::Limit { tiles } | Stop::Flat { tiles, .. }) = edge.stop else { return None };
@@ -182,30 +185,30 @@ impl Ladder {
         is_close.then_some((edge.held, tiles))
     }
 
-    /// Time that a step took on average, preparation included; nothing before the first.
+    /// Mean duration of a step, with its preparation; `None` before the first step.
     pub fn mean_step(&self) -> Option<Nanos> {
         let sum = self.took.iter().fold(Nanos::ZERO, |sum, took| sum.saturating_add(*took));
         sum.0.checked_div(self.took.len() as u64).map(Nanos)
     }
 
-    /// Time of all steps and of what was added by [`Ladder::spend`].
+    /// Time of all steps, and the time added by [`Ladder::spend`].
     pub fn spent(&self) -> Nanos {
         self.spent
     }
 
-    /// Whether a step says something about where the edge is.
+    /// True if the steps tell where the edge is.
     pub fn is_telling(&self) -> bool {
         let edge = self.edge();
         edge.held > 0 || matches!(edge.stop, Some(Stop::Limit { .. } | Stop::Flat { .. }))
     }
 
-    /// Adds time spent before or between steps (prefill) to what the budget counts.
+    /// Adds time before or between steps (prefill), which counts for the budget, too.
     pub fn spend(&mut self, time: Nanos) {
         self.spent = self.spent.saturating_add(time);
     }
 
-    /// Adds a finished step. One that was disturbed and passed with no more work than fewer tiles
-    /// did says nothing.
+    /// Records a finished step. A disturbed step that passed with no more work than fewer tiles is
+    /// recorded as inconclusive.
     pub fn record(&mut self, tiles: u32, result: StepResult) {
         let result = if self.options.in_real_time { result.in_real_time() } else { result };
         let is_weak = result.disturbed && result.judgement == Judgement::Passed;
@@ -217,7 +220,7 @@ impl Ladder {
         self.rungs.entry(tiles).or_default().runs.push(result);
     }
 
-    /// The step to run next, or nothing when the edge is known.
+    /// Next step to run; `None` once the edge is known.
     pub fn next_step(&self) -> Option<Next> {
         if let Some(next) = self.retry() {
             return Some(next);
@@ -230,16 +233,15 @@ impl Ladder {
         }
     }
 
-    /// The last step once more, if it said nothing for a reason that may pass.
+    /// Repeats the last step if it is inconclusive for a reason that may pass.
     fn retry(&self) -> Option<Next> {
         let rung = self.rungs.get(self.order.last()?)?;
-        // One that another run of the same count has decided has done its part.
+        // A count that another run has decided needs no retry.
         if rung.runs.iter().any(|run| run.judgement != Judgement::Inconclusive) {
             return None;
         }
-        // Who names counts and repeats gets those. A search that grows wants an answer of this very
-        // count; near a known edge samples that do not decide say what they can, and another count
-        // may say more.
+        // A range only repeats as the plan says. A growing search needs an answer for this very
+        // count. Near a known edge, another count may tell more than a retry of undecided samples.
         let is_open = || !matches!(self.edge().stop, Some(Stop::Limit { .. } | Stop::Flat { .. }));
         let searches = || self.options.climb == Climb::Search && is_open();
         let is_wanted = |run: &&StepResult| run.try_again && (run.failed.is_none() || searches());
@@ -247,42 +249,42 @@ impl Ladder {
         (1..=RETRIES).contains(&in_vain).then(|| self.again(*self.order.last().unwrap_or(&1)))
     }
 
-    /// The steps that ran, by tile count.
+    /// Steps that ran, by number of tiles.
     pub fn rungs(&self) -> &BTreeMap<u32, Rung> {
         &self.rungs
     }
 
-    /// The most tiles that it may try.
+    /// Most tiles of the climb.
     pub fn tiles_max(&self) -> u32 {
         self.options.tiles_max
     }
 
-    /// Where the steps so far put the edge.
+    /// Edge by the steps so far.
     pub fn edge(&self) -> Edge {
         Edge::of(&self.rungs, self.options.gain_min, self.options.tiles_max)
     }
 
-    /// The climb has ended for lack of time, whatever it counted itself.
+    /// Ends the climb for lack of time, regardless of its own budget.
     pub fn end_for_time(&mut self) {
         self.out_of_time = true;
     }
 
-    /// Whether the climb ended for lack of time.
+    /// True if the climb ended for lack of time.
     pub fn ran_out_of_time(&self) -> bool {
         self.out_of_time
     }
 
-    /// Whether the climb ended only because no more tiles were allowed or fitted.
+    /// True if the climb ended only because no more tiles were allowed or fitted.
     pub fn hit_the_cap(&self) -> bool {
         self.edge().stop.is_none() && self.rungs.contains_key(&self.options.tiles_max)
     }
 
-    /// Whether the interval of tiles held is as narrow as was asked for.
+    /// True if the interval of held tiles is as narrow as asked for.
     pub fn is_narrow(&self) -> bool {
         self.narrow(&self.edge())
     }
 
-    /// Tested counts above what is held that passed all the same.
+    /// Tested counts above the held one that passed.
     pub fn passed_above(&self) -> Vec<u32> {
         let edge = self.edge();
         let above = self.rungs.range(edge.held + 1..);
@@ -292,13 +294,13 @@ impl Ladder {
         }
     }
 
-    /// Tested counts below what is held that failed all the same.
+    /// Tested counts below the held one that failed.
     pub fn failed_below(&self) -> Vec<u32> {
         judged(self.rungs.range(..self.edge().held), Judgement::Failed)
     }
 
-    /// A count that passed before the first overload and failed when it was run again after it,
-    /// with the overload's count.
+    /// Count that passed before the first overload and failed in a run after it, with the count of
+    /// the overload.
     pub fn hysteresis(&self) -> Option<(u32, u32)> {
         let (overload, before) = self.first_overload()?;
         let runs = &self.rungs.get(&before)?.runs;
@@ -307,8 +309,8 @@ impl Ladder {
         (again.judgement == Judgement::Failed).then_some((before, self.order[overload]))
     }
 
-    /// Position in the order of the first step that failed, and the greatest count that had
-    /// passed before it.
+    /// Position of the first failed step in the order, and the greatest count that had passed
+    /// before it.
     fn first_overload(&self) -> Option<(usize, u32)> {
         let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
         let mut passed = None;
@@ -335,7 +337,7 @@ impl Ladder {
         let last = last.min(self.options.tiles_max);
         let high = self.edge().interval.high;
         let next = (first..=last).find_map(|tiles| self.lacks(tiles, self.options.repeats))?;
-        // Nothing is learned above a count that surely lies beyond the edge.
+        // A new count that surely lies beyond the edge teaches nothing.
         let is_new = !self.rungs.contains_key(&next.tiles);
         let is_beyond = high.is_some_and(|high| high.saturating_add(1) < next.tiles);
         (!(is_new && is_beyond && self.any_failed())).then_some(next)
@@ -394,13 +396,13 @@ impl Ladder {
         Plateau::of(&self.rungs, self.options.gain_min)
     }
 
-    /// The count to try next where an edge is known and not yet narrow.
+    /// Count to try next if an edge is known but not yet narrow.
     fn most_telling(&self, edge: &Edge, cap: u32) -> Option<u32> {
         let counts = self.worth_trying(edge, cap);
         if !matches!(edge.stop, Some(Stop::Flat { .. })) {
             return super::edge::model(&self.rungs, self.options.tiles_max).best(counts);
         }
-        // Still growing for all that is known: twice the most that was tried.
+        // The edge may still be above all tested counts: try twice the greatest one.
         let last = self.rungs.keys().next_back().map_or(1, |last| last.saturating_mul(2));
         if edge.interval.high.is_none() && last <= cap {
             return Some(last);
@@ -408,9 +410,9 @@ impl Ladder {
         self.plateau()?.most_telling(&self.rungs, counts)
     }
 
-    /// The most tiles worth trying: counts above `held` about which nothing can be said are a
-    /// ceiling. Where an edge is known, a few that were only disturbed are not; more say that the
-    /// machine is not fit.
+    /// Most tiles worth trying. Counts above `held` that said nothing are a ceiling. If an edge is
+    /// known, a few counts that were only disturbed are no ceiling; more of them mean that the host
+    /// is not fit for a measurement.
     fn ceiling(&self, held: u32, is_broken: bool) -> u32 {
         let silent = self.rungs.range(held + 1..).filter(|(_, rung)| rung.said_nothing());
         let (disturbed, lasting): (Vec<_>, Vec<_>) =
@@ -420,7 +422,8 @@ impl Ladder {
         counted.map(|(tiles, _)| *tiles - 1).min().unwrap_or(u32::MAX)
     }
 
-    /// Twice as many tiles as are held, four times where every limit is far away.
+    /// Next count of a growing search: twice the held tiles, or four times if every limit is far
+    /// away.
     fn grow(&self, edge: &Edge, cap: u32) -> Option<Next> {
         let held = self.rungs.get(&edge.held);
         let room = held.and_then(|rung| rung.runs.last()?.room).unwrap_or(0.0);
@@ -431,7 +434,7 @@ impl Ladder {
         if wanted <= cap || !is_ceiling && edge.held < cap {
             return self.lacks(wanted.min(cap), 1);
         }
-        // Between what is held and a ceiling, halving.
+        // Halve between the held count and a ceiling.
         if is_ceiling && edge.held < cap {
             return self.lacks(edge.held + (cap - edge.held).div_ceil(2), 1);
         }
@@ -442,14 +445,14 @@ impl Ladder {
         }
     }
 
-    /// The untested count that says most of whether the last possible one still adds work.
+    /// Untested count that tells most about whether the last possible one still adds work.
     fn undecided(&self, cap: u32) -> Option<u32> {
         let plateau = self.plateau().filter(|plateau| plateau.is_undecided(cap))?;
         let counts = (1..=cap).step_by((cap / CANDIDATES_MAX + 1) as usize);
         plateau.most_telling(&self.rungs, counts.filter(|tiles| !self.rungs.contains_key(tiles)))
     }
 
-    /// Counts between the ends of a wide interval that have not been run too often.
+    /// Counts between the ends of a wide interval that have not run too often.
     fn worth_trying(&self, edge: &Edge, cap: u32) -> Vec<u32> {
         let high = edge.interval.high.unwrap_or(cap).saturating_add(1).min(cap);
         let runs = |tiles: &u32| self.rungs.get(tiles).map_or(0, |rung| rung.runs.len());
@@ -470,7 +473,7 @@ impl Ladder {
         Next { tiles, repeat: u32::try_from(runs).unwrap_or(u32::MAX) }
     }
 
-    /// The next run of a count, unless it has had enough.
+    /// Next run of a count, unless it has enough runs.
     fn lacks(&self, tiles: u32, wanted: u32) -> Option<Next> {
         let runs = self.rungs.get(&tiles).map_or(&[][..], |rung| &rung.runs);
         let said = runs.iter().filter(|run| run.failed.is_some()).count();

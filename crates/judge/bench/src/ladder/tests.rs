@@ -35,7 +35,7 @@ fn counts(runs: &[Next]) -> Vec<u32> {
     runs.iter().map(|run| run.tiles).collect()
 }
 
-/// Steps of ten seconds that pass or fail with some work.
+/// Climbs with steps of ten seconds that pass or fail with some work.
 fn climb(
     options: LadderOptions,
     mut run: impl FnMut(u32, u32) -> (Judgement, f64),
@@ -65,7 +65,8 @@ fn distinct(runs: &[Next]) -> usize {
 }
 
 proptest! {
-    // A search fits a curve after every step: some hundred milliseconds each without optimising.
+    // A search fits a curve after every step: some hundred milliseconds each in an unoptimised
+    // build.
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
@@ -88,21 +89,21 @@ proptest! {
         }
     }
 
-    /// What 1fa88dc got wrong: the first unlucky step ended the walk, so what was held was
-    /// always too little.
+    /// Regression of 1fa88dc: the first unlucky step ended the search, so the held count was always
+    /// too low.
     #[test]
-    fn the_interval_holds_the_edge_of_storage_on_which_passing_is_partly_luck(
+    fn interval_contains_edge_where_passing_is_partly_luck(
         edge in 3_u32..=60, luck in proptest::collection::vec(0.0_f64..1.0, 200),
     ) {
         let mut draws = luck.iter().cycle();
         let (ladder, _) = climb(options(), |tiles, _| {
-            // From certain to hopeless over a fifth of the edge on either side.
+            // Passing goes from certain to hopeless within a fifth of the edge on either side.
             let fails = (f64::from(tiles) / (f64::from(edge) + 0.5)).ln() / 0.2;
             let chance = 0.5 + 0.5 * fails.clamp(-1.0, 1.0);
             (passes_if(*draws.next().expect("endless") >= chance), f64::from(tiles))
         });
         let found = ladder.edge().interval;
-        // The property is of one draw; what it holds is that no draw is far off.
+        // Checked for every draw: the interval is never far off.
         let far = 0.25 * f64::from(edge) + 1.5;
         prop_assert!(f64::from(found.low) <= f64::from(edge) + far, "{:?} of {}", found, edge);
         let high = found.high.map_or(f64::INFINITY, f64::from);
@@ -123,7 +124,7 @@ proptest! {
 }
 
 #[test]
-fn one_unlucky_step_far_below_the_edge_does_not_become_the_answer() {
+fn one_unlucky_step_far_below_the_edge_is_not_the_answer() {
     let mut unlucky = true;
     let (ladder, _) = climb(options(), |tiles, _| {
         let fails = tiles >= 30 || tiles == 8 && std::mem::take(&mut unlucky);
@@ -156,7 +157,7 @@ fn most_runs_of_a_count_decide_and_the_others_are_told() {
     assert_eq!(ladder.failed_below(), [0; 0]);
 }
 
-/// As many speak for one as for the other.
+/// One vote for each result is a tie.
 #[test]
 fn a_count_that_passed_and_failed_once_says_nothing() {
     let run = |judgement| StepResult::plain(judgement, Some(8.0), Nanos::SECOND);
@@ -167,7 +168,7 @@ fn a_count_that_passed_and_failed_once_says_nothing() {
 }
 
 #[test]
-fn disturbed_runs_count_in_the_work_done_only_where_there_are_no_others() {
+fn disturbed_runs_count_for_work_only_without_others() {
     let run = |disturbed, work| StepResult {
         disturbed,
         ..StepResult::plain(Judgement::Passed, Some(work), Nanos::SECOND)
@@ -178,7 +179,7 @@ fn disturbed_runs_count_in_the_work_done_only_where_there_are_no_others() {
     assert_eq!(all.throughput(), Some(6.0));
 }
 
-/// 0.1 tiles of work that ten tiles added beside others are 0.01 for each.
+/// 0.1 tiles' worth that ten tiles add beside others is 0.01 for each.
 #[test]
 fn what_disturbed_tiles_add_is_counted_for_each_of_them() {
     let run = |disturbed, work| StepResult {
@@ -207,9 +208,9 @@ fn only_a_count_that_failed_after_the_overload_shows_hysteresis() {
     assert_eq!(found(Judgement::Passed), None);
 }
 
-/// Who names counts and repeats gets those.
+/// A user who gives counts and repeats gets exactly these.
 #[test]
-fn samples_that_do_not_decide_are_tried_again_by_a_search_and_not_in_a_range() {
+fn undecided_samples_are_retried_by_a_search_not_in_a_range() {
     let range = Climb::Range { first: 1, last: 3 };
     let (_, runs) =
         climb_steps(LadderOptions { climb: range, repeats: 1, ..options() }, |tiles, _| {
@@ -226,7 +227,7 @@ fn samples_that_do_not_decide_are_tried_again_by_a_search_and_not_in_a_range() {
 }
 
 #[test]
-fn of_a_plateau_and_a_broken_limit_the_nearer_one_is_what_is_above() {
+fn nearer_one_of_plateau_and_broken_limit_is_the_stop() {
     let every =
         LadderOptions { climb: Climb::Every { first: 1, last: 40 }, repeats: 1, ..options() };
     let (ladder, _) = climb(every, |tiles, _| (passes_if(tiles <= 35), f64::from(tiles.min(20))));
@@ -235,8 +236,8 @@ fn of_a_plateau_and_a_broken_limit_the_nearer_one_is_what_is_above() {
     assert!(matches!(edge.stop, Some(Stop::Flat { tiles, .. }) if tiles <= 23), "{edge:?}");
 }
 
-/// The likeliest of the limits says how probable it is that one broke, the closest how much room
-/// there is, and a generator that only did not run for a time is tried again.
+/// The probability is that of the most likely broken limit, and the room that of the closest limit.
+/// A step whose generator was stopped for a time is tried again.
 #[test]
 fn a_step_tells_the_ladder_its_worst_limits() {
     let mut step = fixtures::step(4, 1.0);
@@ -259,7 +260,7 @@ fn a_step_tells_the_ladder_its_worst_limits() {
     assert!(!StepResult::of(&step, Nanos::SECOND).try_again, "it would be full again");
 }
 
-/// Seen on the way: an only step with too few samples was told as a tile that holds.
+/// Regression: a lone step with too few samples was reported as a held tile.
 #[test]
 fn samples_that_do_not_decide_never_make_a_count_held() {
     let (ladder, runs) = climb_steps(LadderOptions { repeats: 1, ..options() }, |_, _| {
@@ -282,10 +283,10 @@ fn a_disturbed_step_is_tried_twice_more_and_never_counts() {
     assert_eq!((ladder.edge().held, ladder.edge().interval.high), (3, None));
 }
 
-/// Seen on a real disk: 94 tiles were disturbed three times, and nothing above was tried again
-/// although 130 had failed.
+/// Regression from a real disk: 94 tiles were disturbed three times, and no count above was tried
+/// again although 130 had failed.
 #[test]
-fn a_count_that_is_always_disturbed_does_not_end_a_search_between_others() {
+fn always_disturbed_count_does_not_end_a_search() {
     let (ladder, runs) = climb_steps(LadderOptions { repeats: 1, ..options() }, |tiles, _| {
         if tiles == 12 {
             let plain = StepResult::plain(Judgement::Inconclusive, None, Nanos::SECOND);
@@ -299,7 +300,7 @@ fn a_count_that_is_always_disturbed_does_not_end_a_search_between_others() {
 }
 
 #[test]
-fn a_count_that_passed_is_looked_at_again_after_the_first_overload() {
+fn passed_count_is_run_again_after_the_first_overload() {
     let options = LadderOptions { in_real_time: true, repeats: 1, ..options() };
     let mut overloaded = false;
     let (ladder, runs) = climb(options, |tiles, _| {
@@ -322,8 +323,8 @@ fn falling_throughput_stops_the_climb_like_a_plateau() {
     assert!((5..=6).contains(&ladder.edge().held), "{:?}", ladder.edge());
 }
 
-/// Seen on 57cdf73 by reading: a count between two that passed that itself did not was "untested",
-/// and run for ever.
+/// Regression of 57cdf73: a count between two passed counts that itself did not pass was
+/// "untested", and ran forever.
 #[test]
 fn a_count_that_did_not_pass_is_not_taken_for_an_untested_knee() {
     let options = LadderOptions { repeats: 1, ..options() };
@@ -337,8 +338,9 @@ fn a_count_that_did_not_pass_is_not_taken_for_an_untested_knee() {
     assert!(runs.len() < 60, "{} runs, {:?}", runs.len(), ladder.edge());
 }
 
-/// Seen on a machine whose host took half of its processors away: "2 to 3 tiles (95 %); tile 4 adds
-/// -1057 % of a tile's work", of a tile without limits, where 13 did eight times as much.
+/// Regression from a host whose hypervisor took half of its processors away: "2 to 3 tiles (95 %);
+/// tile 4 adds -1057 % of a tile's work", for a tile without limits, where 13 tiles did eight times
+/// as much.
 #[test]
 fn less_work_beside_others_is_no_plateau_and_holds_nothing() {
     let (ladder, runs) = climb_steps(options(), |tiles, _| {
@@ -353,7 +355,7 @@ fn less_work_beside_others_is_no_plateau_and_holds_nothing() {
     assert!(runs.iter().all(|tiles| *tiles <= 4), "{runs:?}");
 }
 
-/// Work that somebody else's lessened grows ever more slowly, too, and every such step adds something.
+/// Work that is lessened by others also grows ever more slowly, but every such step adds something.
 #[test]
 fn a_curve_that_only_disturbed_steps_bend_is_no_plateau() {
     let step = |tiles: u32, work: f64, disturbed: bool| {
@@ -372,14 +374,14 @@ fn a_curve_that_only_disturbed_steps_bend_is_no_plateau() {
     let undisturbed = beside.map(|(tiles, work)| step(tiles, work, false));
     let flat = stop(&[&calm[..], &undisturbed].concat());
     assert!(matches!(flat, Some(Stop::Flat { .. })), "{flat:?}");
-    // Nor is there one below a step that did more although it was disturbed.
+    // A disturbed step that did more work than the others disproves their plateau.
     let full = [(8, 4.1), (16, 4.0), (32, 4.1)].map(|(tiles, work)| step(tiles, work, false));
     assert!(matches!(stop(&[&calm[..], &full].concat()), Some(Stop::Flat { .. })));
     assert_eq!(stop(&[&calm[..], &full, &[step(64, 8.0, true)]].concat()), None);
 }
 
-/// Seen: 16 tiles held, 15 were disturbed three times, and the search ended with "at least 16 tiles,
-/// the most this run was asked to try".
+/// Regression: 16 tiles held, 15 were disturbed three times, and the search ended with "at least 16
+/// tiles, the most this run was asked to try".
 #[test]
 fn a_disturbed_count_below_one_that_held_ends_no_search() {
     let mut ladder = Ladder::new(options());
@@ -400,12 +402,12 @@ fn noise_of_one_tile_near_the_edge_is_not_a_plateau() {
         let run = StepResult { throughput_error: Some((high - work) / 1.96), ..plain };
         (tiles, Rung { runs: vec![run] })
     };
-    // A real run: 55 tiles did more work than 56, well within the interval of six seconds.
+    // From a real run: 55 tiles did more work than 56, well within the interval of six seconds.
     let noisy =
         [result(55, 54.8, 57.9, true), result(56, 53.3, 56.5, true), result(57, 53.8, 57.0, false)];
     let edge = Edge::of(&noisy.into(), LadderOptions::GAIN_MIN, 64);
     assert_eq!((edge.held, edge.stop), (56, Some(Stop::Limit { tiles: 57 })));
-    // Another one, which ended a search: 94 and 95 tiles.
+    // From another real run, which ended its search: 94 and 95 tiles.
     let alike = [result(94, 94.01, 94.01, true), result(95, 93.73, 93.73, true)];
     let flat = |steps: &BTreeMap<u32, Rung>| {
         let edge = Edge::of(steps, LadderOptions::GAIN_MIN, 256);
@@ -417,7 +419,7 @@ fn noise_of_one_tile_near_the_edge_is_not_a_plateau() {
         (*tiles, Rung { runs })
     };
     assert!(!flat(&alike.iter().map(real).collect()));
-    // Twice the tiles and no more work is one, the surer the more tiles do it.
+    // Twice the tiles and no more work is a plateau; the more tiles show it, the surer it is.
     let mut flat = BTreeMap::from([result(8, 2.9, 3.4, true), result(16, 2.95, 3.5, true)]);
     let edge = |steps: &BTreeMap<u32, Rung>| Edge::of(steps, LadderOptions::GAIN_MIN, 64);
     assert_eq!(edge(&flat).stop, None);
@@ -425,8 +427,9 @@ fn noise_of_one_tile_near_the_edge_is_not_a_plateau() {
     assert!(matches!(edge(&flat).stop, Some(Stop::Flat { .. })), "{:?}", edge(&flat));
 }
 
-/// Seen of a disk that answered 74,000 to 81,000 I/Os a second from 10 tiles on, of users without
-/// pauses: 63 tiles' worth with one, so that 2 % of a tile's worth was noise, and "15 most likely".
+/// Regression from a disk that answered 74,000 to 81,000 I/Os a second from 10 tiles on, with users
+/// without pauses. One tile did 63 tiles' worth of work, so 2 % of a tile's worth was noise, and
+/// the answer was "15 most likely".
 #[test]
 fn what_a_tile_adds_is_held_against_what_it_does_by_itself() {
     let work = |tiles: u32| 95.0 * (1.0 - (-f64::from(tiles)).exp()) + 0.1 * f64::from(tiles);
@@ -436,8 +439,8 @@ fn what_a_tile_adds_is_held_against_what_it_does_by_itself() {
     assert!(matches!(edge.stop, Some(Stop::Flat { gain, .. }) if gain < 0.02), "{edge:?}");
 }
 
-/// Seen of the same disk: 5 tiles did less than 4, and "3 to 4 tiles (95 %)" was said although 8
-/// had done a fifth more.
+/// Regression from the same disk: 5 tiles did less than 4, and the answer was "3 to 4 tiles (95 %)"
+/// although 8 had done a fifth more.
 #[test]
 fn less_work_that_more_tiles_make_good_is_no_plateau() {
     let steps = |works: &[(u32, f64)]| -> BTreeMap<u32, Rung> {
@@ -456,9 +459,9 @@ fn less_work_that_more_tiles_make_good_is_no_plateau() {
     assert!(matches!(flat(&full), Some(Stop::Flat { tiles: 4..=8, .. })), "{:?}", flat(&full));
 }
 
-/// What the interval of a plateau did not hold: chance in the work of single steps. Users without
-/// pauses on a disk whose steps differ by 4 %, fourteen steps of a quick run; on storage that fills
-/// slowly, at once, as a queue does, or does less when it has too much to do.
+/// The interval of a plateau once ignored the scatter of single steps. Modelled here: users without
+/// pauses on a disk whose steps differ by 4 %, and fourteen steps of a quick run. The storage fills
+/// slowly, abruptly or as a queue does, or does less under overload.
 #[test]
 fn the_interval_of_a_plateau_holds_what_its_steps_scatter() {
     let curves: [(&str, Work); 4] = [
@@ -478,16 +481,16 @@ fn the_interval_of_a_plateau_holds_what_its_steps_scatter() {
         assert!(*holds >= 35, "of 40 hold: {said:?}");
         assert!(*wide < 1.0, "an interval as wide as the plateau says little: {said:?}");
     }
-    // Of 640, with three other seeds, 608 held.
+    // With three other seeds, 608 of 640 intervals contained the true value.
     let all: u32 = said.iter().map(|(_, holds, _)| holds).sum();
     assert!(all >= 148, "{all} of 160 hold: {said:?}");
 }
 
-/// Work by tiles.
+/// Work as a function of tiles.
 type Work = fn(f64) -> f64;
 
-/// How many of 40 searches hold where this work goes flat, and how wide their intervals are on
-/// average, as a share of it.
+/// Number of 40 searches whose interval contains the tile from which this work is flat, and the
+/// mean width of their intervals as a share of it.
 fn plateaus(work: Work, seed: u64) -> (u32, f64) {
     let own = work(1.0);
     let adds = |tiles: &u32| {
@@ -517,7 +520,7 @@ fn plateaus(work: Work, seed: u64) -> (u32, f64) {
 }
 
 #[test]
-fn a_saturated_generator_never_counts_as_held_or_as_a_broken_limit() {
+fn saturated_generator_is_neither_held_nor_broken_limit() {
     let (ladder, _) = climb(options(), |tiles, _| {
         (if tiles <= 5 { Judgement::Passed } else { Judgement::Inconclusive }, f64::from(tiles))
     });
@@ -543,13 +546,13 @@ fn a_range_goes_on_until_the_edge_is_surely_below() {
     }
     assert_eq!(per_step, BTreeMap::from([(2, 3), (3, 3), (4, 3)]));
     assert_eq!(ladder.edge().held, 3);
-    // One run each, and one of them unlucky: it does not end the range.
+    // One run each, one of them unlucky: the range goes on.
     let range = LadderOptions { repeats: 1, ..range };
     let (ladder, runs) =
         climb(range, |tiles, _| (passes_if(tiles < 9 && tiles != 4), f64::from(tiles)));
     assert!(runs.iter().any(|run| run.tiles > 9), "{runs:?}");
     assert!(ladder.edge().held >= 7, "{:?}", ladder.edge());
-    // A plateau alone ends none, and a count that says nothing is not asked three times.
+    // A plateau alone does not end a range, and a count without a result is not run three times.
     let range = LadderOptions { climb: Climb::Range { first: 1, last: 30 }, repeats: 1, ..range };
     let (_, runs) = climb(range, |tiles, _| (Judgement::Passed, f64::from(tiles.min(8))));
     assert_eq!(counts(&runs), (1..=30).collect::<Vec<u32>>());
@@ -570,7 +573,7 @@ fn a_tile_without_scored_work_is_not_flat() {
 }
 
 #[test]
-fn the_time_budget_ends_the_climb_before_the_step_that_would_break_it() {
+fn time_budget_ends_the_climb_before_the_step_beyond_it() {
     for budget in [40, 45] {
         let budget = Some(Nanos::from_secs(budget));
         let options = LadderOptions { budget, repeats: 1, ..options() };

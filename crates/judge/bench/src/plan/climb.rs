@@ -2,7 +2,7 @@ use spec::{LadderError, LadderSpec};
 
 use crate::ladder::Climb;
 
-/// What a ladder's text asks for; no text is a search.
+/// Way of climbing for the text of a ladder; without a text, a search.
 pub(crate) fn climb_of(text: Option<&str>) -> Result<Climb, LadderError> {
     Ok(match text.map(str::parse).transpose()? {
         None | Some(LadderSpec::Search { .. }) => Climb::Search,
@@ -11,7 +11,7 @@ pub(crate) fn climb_of(text: Option<&str>) -> Result<Climb, LadderError> {
     })
 }
 
-/// The text that [`climb_of`] reads back; nothing for a search.
+/// Text that [`climb_of`] parses back; `None` for a search.
 pub(crate) fn tiles_text(climb: Climb) -> Option<String> {
     match climb.range()? {
         (first, last) if first == last => Some(first.to_string()),

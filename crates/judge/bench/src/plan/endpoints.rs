@@ -8,19 +8,20 @@ use vm::Asked;
 
 use crate::plan::PlanError;
 
-/// For how long a machine writes to a snapshot before it is deleted; our choice, so that a quick run sees
-/// several.
+/// Time for which a VM writes to a snapshot before it is deleted; our choice, so that a quick run
+/// has several snapshots.
 pub const SNAPSHOT_KEPT: Duration = Duration::from_secs(2);
 
-/// Which phase of an operation an endpoint's name means; how many machines a storm has is not in it.
+/// Phase of an operation with the name of an endpoint. The number of VMs of a boot storm is not
+/// part of the name.
 pub fn asked(endpoint: &str) -> Option<Asked> {
     Asked::parse(endpoint, SNAPSHOT_KEPT, 1)
 }
 
-/// What answers, by the name of the endpoint.
+/// Services and models by name of the endpoint.
 pub type Answers = IndexMap<String, Answering>;
 
-/// Checks that nothing that answers is missing or not called.
+/// Checks that every called endpoint has a service or model, and that every given one is called.
 pub fn check(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
     let known: Vec<&str> = called(tile).map(|(_, own)| own.name.as_str()).collect();
     if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
@@ -44,7 +45,7 @@ pub fn check(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
     }
 }
 
-/// The models that a simulation's services are made of, in the order of the names.
+/// Models of a simulation's services, in the order of the names.
 pub fn models(given: &Answers) -> Result<Vec<ServiceModel>, PlanError> {
     let model = |(name, answering): (&String, &Answering)| match answering {
         Answering::Model(model) => Ok(*model),
@@ -53,7 +54,7 @@ pub fn models(given: &Answers) -> Result<Vec<ServiceModel>, PlanError> {
     given.iter().map(model).collect()
 }
 
-/// That a simulation has a model for each operation on real machines, too.
+/// Checks that a simulation has a model for each operation on real virtual machines, too.
 pub fn modelled(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
     match of_machines(tile).find(|(_, name)| !given.contains_key(*name)) {
         None => Ok(()),
@@ -64,13 +65,14 @@ pub fn modelled(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
     }
 }
 
-/// The names of workloads and of their endpoints that are phases of operations on real machines.
+/// Names of workloads and of their endpoints that are phases of operations on real virtual
+/// machines.
 pub fn of_machines(tile: &ResolvedTile) -> impl Iterator<Item = (&str, &str)> {
     let of_machines = called(tile).filter(|(_, own)| own.protocol == Protocol::Vm);
     of_machines.map(|(workload, own)| (workload.name.as_str(), own.name.as_str()))
 }
 
-/// Every address that a run's calls go to, by name: of what the workloads speak.
+/// Addresses of a run's calls, by name of the endpoint.
 pub fn addresses<'a>(
     given: &Answers,
     tile: &'a ResolvedTile,
@@ -97,7 +99,7 @@ fn wrong(name: &str, given: &Answering, takes: &'static str) -> PlanError {
     PlanError::WrongEndpoint { name: name.to_owned(), given, takes, help: help(name) }
 }
 
-/// Every endpoint of every workload.
+/// Endpoints of all workloads.
 fn called(tile: &ResolvedTile) -> impl Iterator<Item = (&Workload, &Endpoint)> {
     let workloads = tile.all().map(|(workload, _)| workload);
     workloads.flat_map(|own| own.endpoints.iter().map(move |endpoint| (own, endpoint)))

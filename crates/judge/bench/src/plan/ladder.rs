@@ -1,7 +1,7 @@
 use crate::ladder::{Climb, LadderOptions};
 use crate::plan::ResolvedPlan;
 
-/// How a ladder climbs by this plan; in virtual time every step begins anew.
+/// Options of a plan's ladder. In virtual time, every step begins anew.
 pub(crate) fn ladder_options(
     plan: &ResolvedPlan,
     tiles_max: u32,

@@ -5,32 +5,32 @@ use spec::plan::Plan;
 
 use crate::plan::PlanError;
 
-/// Settings and who gave them; absent ones are left to later layers.
+/// Settings of one origin; absent settings are left to later layers.
 ///
-/// A switch that is off is the default of the language, and the same as an absent one.
+/// A switch that is off equals an absent one, because off is the default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
-    /// Who gave them.
+    /// Origin of the settings.
     pub origin: Origin,
-    /// What they gave.
+    /// Settings as a plan.
     pub plan: Plan,
 }
 
 impl Layer {
-    /// The settings of a plan file.
+    /// Layer of a plan file.
     pub fn of_plan(plan: &Plan) -> Self {
         Self { origin: Origin::Plan, plan: plan.clone() }
     }
 }
 
-/// Origin of each setting that was given, by its key.
+/// Origin of each given setting, by key.
 pub type Origins = IndexMap<String, Origin>;
 
-/// Tables of a plan: each of their keys is a setting of its own.
+/// Tables of a plan whose keys are settings of their own.
 const TABLES: [&str; 6] = ["ladder", "measure", "scale", "engine", "endpoint", "hosts"];
 
-/// Settings of a plan by their keys, such as `ladder.repeats`, in the order of the plan. A setting
-/// that is shown though nobody gave it is null.
+/// Settings of a plan by key, such as `ladder.repeats`, in the order of the plan. A setting that is
+/// shown without being given is null.
 pub(super) fn settings_of(plan: &Plan) -> Result<Vec<(String, Value)>, PlanError> {
     let tables = serde_json::to_value(plan).map_err(unwritable)?;
     let Value::Object(tables) = tables else { return Ok(Vec::new()) };
@@ -47,7 +47,7 @@ pub(super) fn settings_of(plan: &Plan) -> Result<Vec<(String, Value)>, PlanError
     Ok(settings)
 }
 
-/// One plan of all layers: the first layer that gives a setting wins.
+/// Merges layers into one plan: the first layer that gives a setting wins.
 pub(super) fn merged(layers: &[Layer]) -> Result<(Plan, Origins), PlanError> {
     let (mut plan, mut origins) = (Map::new(), Origins::new());
     for layer in layers {

@@ -1,4 +1,4 @@
-//! Plans, resolved: every value known, and where it came from.
+//! Resolved plans: every value is known, with its origin.
 
 mod climb;
 pub(crate) mod endpoints;

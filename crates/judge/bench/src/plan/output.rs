@@ -7,7 +7,7 @@ use crate::plan::layer::settings_of;
 use crate::plan::{PlanError, ResolvedPlan};
 
 impl ResolvedPlan {
-    /// The plan with nothing left to a profile: running it again does the same.
+    /// Plan without gaps: running it again does the same.
     pub fn to_plan(&self) -> Plan {
         let mut plan = self.settings.clone();
         plan.datastore = Some(self.datastore.clone());
@@ -33,7 +33,7 @@ impl ResolvedPlan {
             .map_err(|error| PlanError::Unwritable(error.to_string()))
     }
 
-    /// Every value by its place in the plan, with its origin.
+    /// Values by key in the plan, with their origins.
     pub fn values(&self) -> Vec<PlanValue> {
         let settings = settings_of(&self.to_plan()).unwrap_or_default().into_iter();
         let shown = |(key, value): (String, Value)| {

@@ -2,17 +2,17 @@ use spec::ResolvedTile;
 use spec::workload::Workload;
 use units::Nanos;
 
-/// Each workload of a tile once, in the tile's order.
+/// Workloads of a tile, each once, in the tile's order.
 pub fn workloads_of(tile: &ResolvedTile) -> impl Iterator<Item = &Workload> {
     tile.workloads.iter().map(|(workload, _)| workload)
 }
 
-/// The measured time, rounded up so that it holds every burst period a whole number of
-/// times: half a burst more would be more load, not slower storage.
+/// Measured time, rounded up to a whole number of every burst period. Half a burst more would be
+/// more load, not slower storage.
 ///
-/// Periods longer than twice the time asked for are left out, because waiting for them
-/// would turn minutes into hours; several periods are met by their least common multiple
-/// if that is no longer than twice the time asked for, else by the longest alone.
+/// Periods longer than twice the asked time are left out, because they would turn minutes into
+/// hours. Several periods are met by their least common multiple if that is at most twice the asked
+/// time, else by the longest period alone.
 pub fn whole_periods<'a>(
     asked: Nanos,
     time_scale: f64,
@@ -25,8 +25,8 @@ pub fn whole_periods<'a>(
         .collect();
     periods.sort_unstable();
     periods.dedup();
-    // A longer time may bring a longer period into range, so until nothing changes: the
-    // result must round to itself, or a resolved plan would not run the same again.
+    // A longer time may bring a longer period into range, so this repeats until nothing changes.
+    // The result must round to itself, or a resolved plan would not run the same again.
     let mut time = asked;
     loop {
         let rounded = round_up(time, &periods);
@@ -46,7 +46,7 @@ fn round_up(asked: Nanos, periods: &[u64]) -> Nanos {
     Nanos(asked.0.div_ceil(unit).saturating_mul(unit))
 }
 
-/// The longest burst period at or below `most`, scaled; zero if there is none.
+/// Longest burst period up to `most`, scaled; zero if there is none.
 pub(crate) fn longest_period<'a>(
     most: Nanos,
     time_scale: f64,

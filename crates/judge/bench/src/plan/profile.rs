@@ -4,33 +4,33 @@ use units::Nanos;
 
 use crate::plan::Layer;
 
-/// What a profile fills in.
+/// Values of a profile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProfileValues {
-    /// Shortest warm-up.
+    /// Least duration of the warm-up.
     pub warm_up_min: Nanos,
-    /// Longest warm-up.
+    /// Longest duration of the warm-up.
     pub warm_up_max: Nanos,
-    /// Measured time, before rounding to whole burst periods.
+    /// Measured time, before it is rounded to whole burst periods.
     pub duration: Nanos,
-    /// Measured time may grow to this many times itself while a limit has too few samples.
+    /// Largest factor by which the measured time may grow while a limit has too few samples.
     pub lengthen_max: u32,
-    /// Width of one row of the series.
+    /// Width of a time slice.
     pub slice: Nanos,
-    /// Runs of a step around the edge.
+    /// Number of runs of a step around the edge.
     pub repeats: u32,
-    /// A search ends when the interval of tiles held is no wider than this share of them.
+    /// A search ends when the interval of held tiles is at most this share of them wide.
     pub precision: f64,
-    /// Disk sizes are multiplied by this.
+    /// Factor of disk sizes.
     pub footprint: f64,
-    /// Schedule times are multiplied by this.
+    /// Factor of schedule times.
     pub time: f64,
-    /// No step is begun that would end later than this; absent: no bound.
+    /// Time by which every step must have ended; absent: no limit.
     pub budget: Option<Nanos>,
 }
 
 impl ProfileValues {
-    /// The values that are settings of a plan.
+    /// Values that are settings of a plan.
     pub(super) fn layer(&self) -> Layer {
         let plan = Plan {
             ladder: Ladder { repeats: Some(self.repeats), ..Ladder::default() },
@@ -47,7 +47,7 @@ impl ProfileValues {
     }
 }
 
-/// The profile's values.
+/// Values of a profile on real storage.
 pub const fn profile_values(profile: Profile) -> ProfileValues {
     match profile {
         Profile::Quick => QUICK,
@@ -56,8 +56,8 @@ pub const fn profile_values(profile: Profile) -> ProfileValues {
     }
 }
 
-/// The profile's values in a simulation, where disks cost nothing to fill and time passes as
-/// fast as it can be computed. Everything here is our choice.
+/// Values of a profile in a simulation, where disks cost nothing to fill and time passes as fast as
+/// it can be computed. Everything here is our choice.
 pub const fn simulated_values(profile: Profile) -> ProfileValues {
     match profile {
         Profile::Quick => SIMULATED_QUICK,
@@ -66,9 +66,9 @@ pub const fn simulated_values(profile: Profile) -> ProfileValues {
     }
 }
 
-/// Seconds for a few tiles. Disks have their full size, so that a modelled cache holds the
-/// share of them that it would; a five-minute burst period at 2/25 takes 24 s, of which five
-/// are measured. Caches begin filled, so that the warm-up has only queues to fill.
+/// Seconds for a few tiles. Disks have full size, so that a modelled cache holds a realistic share
+/// of them. A five-minute burst period at 2/25 takes 24 s, of which five are measured. Caches begin
+/// filled, so the warm-up only fills queues.
 const SIMULATED_QUICK: ProfileValues = ProfileValues {
     warm_up_min: Nanos::from_secs(30),
     warm_up_max: Nanos::from_secs(120),
@@ -82,7 +82,7 @@ const SIMULATED_QUICK: ProfileValues = ProfileValues {
     budget: None,
 };
 
-/// The default: real time and full size; ten minutes hold two five-minute burst periods.
+/// The default: real time and full size. Ten minutes hold two five-minute burst periods.
 const SIMULATED_STANDARD: ProfileValues = ProfileValues {
     warm_up_min: Nanos::from_secs(60),
     warm_up_max: Nanos::from_secs(900),
@@ -96,7 +96,7 @@ const SIMULATED_STANDARD: ProfileValues = ProfileValues {
     budget: None,
 };
 
-/// What `run --full` does, in virtual time.
+/// Values of `run --full`, in virtual time.
 const SIMULATED_FULL: ProfileValues = FULL;
 
 /// An answer while one waits. Everything here is our choice:
@@ -118,10 +118,10 @@ const QUICK: ProfileValues = ProfileValues {
     budget: Some(Nanos::from_secs(300)),
 };
 
-/// The default. Three repeats are what the EMC and vSAN studies average (`workloads` 1.2);
-/// 120 s hold five five-minute burst periods at 2/25, which are the rounds of the rule of
-/// steadiness, and 10/(1-p) samples of a p99.9 from 84 I/Os per second on; 1/16 makes a
-/// data-centre tile 17 GB, above most controller caches.
+/// The default. Three repeats are what the EMC and vSAN studies average (`workloads` 1.2). 120 s
+/// hold five five-minute burst periods at 2/25, which are the rounds of the rule of steadiness, and
+/// 10/(1-p) samples of a p99.9 from 84 I/Os per second on. 1/16 makes a data-centre tile 17 GB,
+/// above most controller caches.
 const STANDARD: ProfileValues = ProfileValues {
     warm_up_min: Nanos::from_secs(30),
     warm_up_max: Nanos::from_secs(180),

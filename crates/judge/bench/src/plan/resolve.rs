@@ -14,88 +14,88 @@ use crate::plan::{
 };
 use crate::replay::Traces;
 
-/// How a plan or a command line names a modelled array: `array:NAME`, `array:FILE.toml`.
+/// Prefix of a modelled array in a plan or on the command line: `array:NAME`, `array:FILE.toml`.
 pub const ARRAY_PREFIX: &str = "array:";
 
-/// What resolution takes from the machine it runs on, so that it stays a plain function.
+/// Inputs that resolution takes from the host, so that it stays a pure function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Surroundings {
     /// 64 random bits, used if no seed was given.
     pub entropy: u64,
-    /// Cores the program may run on.
+    /// Number of cores that the program may use.
     pub cores: u32,
 }
 
 /// A plan with every value known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedPlan {
-    /// Every setting, as the first layer has it that gives it. Those that have a field of their own
-    /// here may have changed since.
+    /// Every setting, from the first layer that gives it. Settings that have their own field in
+    /// this struct may have changed since.
     pub settings: Plan,
-    /// Who gave each setting.
+    /// Origin of each setting.
     pub origins: Origins,
     /// `dir:PATH`, `file:PATH` or `block:PATH`; `array:NAME` in a simulation.
     pub datastore: String,
-    /// The tile's name or path, as given.
+    /// Name or path of the tile, as given.
     pub tile: String,
-    /// How long and how often.
+    /// Profile of the run.
     pub profile: Profile,
-    /// How the ladder is climbed.
+    /// Way of climbing the ladder.
     pub climb: Climb,
-    /// Runs of a step around the edge.
+    /// Number of runs of a step around the edge.
     pub repeats: u32,
-    /// Shortest warm-up.
+    /// Least duration of the warm-up.
     pub warm_up_min: Nanos,
-    /// Longest warm-up.
+    /// Longest duration of the warm-up.
     pub warm_up_max: Nanos,
-    /// Measured time: whole burst periods.
+    /// Measured time, in whole burst periods.
     pub duration: Nanos,
     /// Measured time as asked for.
     pub duration_asked: Nanos,
-    /// Width of one row of the series.
+    /// Width of a time slice.
     pub slice: Nanos,
-    /// Disk sizes are multiplied by this.
+    /// Factor of disk sizes.
     pub footprint: f64,
-    /// Schedule times are multiplied by this.
+    /// Factor of schedule times.
     pub time: f64,
-    /// Worker threads.
+    /// Number of worker threads.
     pub workers: u32,
-    /// On which of the hosts each tile runs.
+    /// Placement of tiles on hosts.
     pub placement: Placement,
-    /// What the run is called and what is noted of it; no part of the plan.
+    /// Name, tags and note of the run; they are no part of the plan.
     pub labels: Labels,
     /// Seed of every random stream.
     pub seed: u64,
-    /// The profile's values that a plan cannot change.
+    /// Values of the profile that a plan cannot change.
     pub method: ProfileValues,
     /// The tile and its workloads.
     pub tile_set: ResolvedTile,
-    /// The traces that its workloads play, once they are read.
+    /// Traces that the workloads replay, once they are read.
     pub traces: Traces,
 }
 
 impl ResolvedPlan {
-    /// The names of the hosts that drive the tiles: what stands before `=`.
+    /// Names of the hosts that drive the tiles: the text before `=`.
     pub fn host_names(&self) -> Vec<String> {
         let name =
             |text: &String| text.split_once('=').map_or(text.as_str(), |(name, _)| name).to_owned();
         self.settings.hosts.members.iter().map(name).collect()
     }
 
-    /// Who gave a setting, by its key in the plan.
+    /// Origin of a setting, by key in the plan.
     pub fn origin(&self, key: &str) -> Origin {
         self.origins.get(key).copied().unwrap_or(Origin::Default)
     }
 
-    /// Whether a tile may be driven by another host than it was placed on.
+    /// True if a tile may move to another host than it was placed on.
     pub fn may_move(&self) -> bool {
         let moves = |event: &PlannedEvent| event.kind != EventKind::StopHost;
         self.settings.restart.is_some() || self.settings.events.iter().any(moves)
     }
 }
 
-/// Fills every gap: the first layer that has a value wins, then the profile, then the
-/// default. `tile_set` is the loaded tile that the layers name.
+/// Resolves every setting: the first layer with a value wins, then the profile, then the default.
+/// `tile_set` is the loaded tile that the layers name.
 pub fn resolve(
     layers: &[Layer],
     tile_set: ResolvedTile,
@@ -112,8 +112,8 @@ pub fn resolve(
     Ok(plan)
 }
 
-/// Like [`resolve`], for a simulation: its profiles have other values, a range of tiles is
-/// run to its end, and what says how real load is made is left out.
+/// Like [`resolve`], for a simulation: its profiles have other values, a range of tiles runs to its
+/// end, and settings of the load generator are left out.
 pub fn resolve_simulated(
     layers: &[Layer],
     tile_set: ResolvedTile,
@@ -126,7 +126,7 @@ pub fn resolve_simulated(
         return Err(PlanError::SimulatedEvents);
     }
     if plan.slice > Nanos::SECOND {
-        // Figures of hosts and backlogs are of whole seconds.
+        // Gauges of hosts and backlogs are per whole second.
         let (value, allowed) = (plan.slice.to_string(), "at most 1 s in a simulation".to_owned());
         return Err(OutOfRange { key: "measure.slice", value, allowed }.into());
     }
@@ -148,7 +148,7 @@ fn resolve_with(
     tile_set: ResolvedTile,
     surroundings: Surroundings,
 ) -> Result<ResolvedPlan, PlanError> {
-    // Merging takes what is no number for an absent value, so factors are checked before.
+    // Merging takes a NaN for an absent value, so factors are checked before.
     let factors = layers.iter().flat_map(|layer| layer.plan.scale.out_of_range());
     let profile = layers.iter().find_map(|layer| layer.plan.profile).unwrap_or_default();
     let method = values(profile);
@@ -190,7 +190,7 @@ fn resolve_with(
     })
 }
 
-/// Settings that nobody gave and no profile has.
+/// Defaults of settings that neither a layer nor a profile has.
 fn default_layer(surroundings: Surroundings) -> Layer {
     let workers = Some(surroundings.cores.clamp(1, 8));
     let plan = Plan {
@@ -202,7 +202,7 @@ fn default_layer(surroundings: Surroundings) -> Layer {
     Layer { origin: Origin::Default, plan }
 }
 
-/// Events that can happen to these hosts, in this time.
+/// Checks that the events are possible with these hosts, in this time.
 fn events(plan: &ResolvedPlan) -> Result<(), PlanError> {
     let (hosts, settings) = (plan.host_names(), &plan.settings);
     let (events, restart) = (&settings.events, settings.restart);
@@ -218,7 +218,7 @@ fn events(plan: &ResolvedPlan) -> Result<(), PlanError> {
     }
 }
 
-/// A warm-up that nobody chose is long enough for the meters.
+/// Extends a default warm-up to the time that the meters need.
 fn with_time_for_meters(mut plan: ResolvedPlan) -> ResolvedPlan {
     let least = plan.settings.meters.iter().map(Meter::warm_up).max().unwrap_or(Nanos::ZERO);
     if plan.origin("measure.warm-up-max") == Origin::Profile {
@@ -230,8 +230,8 @@ fn with_time_for_meters(mut plan: ResolvedPlan) -> ResolvedPlan {
     plan
 }
 
-/// A drawn seed has 53 bits, so that it survives every JSON reader; given ones may have 63,
-/// the most TOML can write.
+/// A random seed has 53 bits, so that every JSON reader keeps it exactly. Given seeds may have 63
+/// bits, the most that TOML can hold.
 const fn drawn_seed(entropy: u64) -> u64 {
     entropy >> 11
 }

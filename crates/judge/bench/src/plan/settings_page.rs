@@ -1,4 +1,4 @@
-//! The reference page of settings is what the declarations say.
+//! Checks that the reference page of settings matches the declarations.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -27,7 +27,7 @@ This page is written from the declarations in `spec/src/plan.rs`: `TILEMARK_UPDA
 |---|---|---|---|---|---|---|
 ";
 
-/// A plan that gives every setting which is not shown where nobody gives it.
+/// A plan with every setting that is shown only where it is given.
 const GIVEN: &str = "
 datastore = \"/mnt/array\"
 tile = \"general\"
@@ -49,7 +49,7 @@ fn id_of(key: &str) -> String {
     key.rsplit('.').next().unwrap_or(key).replace('-', "_")
 }
 
-/// The profile's value of a setting, and that of a simulation where it differs.
+/// Value of a setting in the profile, and in a simulation if it differs there.
 fn default_of(key: &str, profile: Profile) -> String {
     let find = |plan: &Plan| {
         let settings = settings_of(plan).expect("plain data");

@@ -22,7 +22,7 @@ fn resolved(layers: &[Layer]) -> ResolvedPlan {
 }
 
 #[test]
-fn a_flag_beats_the_environment_beats_the_plan_beats_the_profile() {
+fn flag_beats_environment_beats_plan_beats_profile() {
     let flag = Plan { ladder: Ladder { repeats: Some(5), ..Ladder::default() }, ..Plan::default() };
     let env = Plan {
         ladder: Ladder { repeats: Some(4), ..Ladder::default() },
@@ -77,7 +77,7 @@ fn the_resolved_plan_resolves_to_itself() {
 }
 
 #[test]
-fn an_analyser_has_time_for_its_first_pass_unless_somebody_chose_another() {
+fn warm_up_fits_an_analyser_unless_it_was_chosen() {
     let meter = || vec!["ptdaemon:lab".parse().expect("a meter")];
     let quick = || Plan { profile: Some(Profile::Quick), meters: meter(), ..Plan::default() };
     let warm_up = |plan: Plan| {
@@ -142,7 +142,7 @@ fn a_value_out_of_range_is_named_with_what_is_allowed() {
     assert_eq!(error.to_string(), "scale.footprint is 0, and must be above 0 and at most 1");
 }
 
-/// JSON has no such number: merging layers would take it for an absent value.
+/// JSON has no NaN: merging layers would take it for an absent value.
 #[test]
 fn factor_that_is_no_number_is_refused() {
     for factor in [f64::NAN, f64::INFINITY] {
@@ -155,7 +155,7 @@ fn factor_that_is_no_number_is_refused() {
     }
 }
 
-/// An older switch would otherwise be switched off by a layer that does not name it.
+/// Otherwise a layer that does not name the switch would turn it off.
 #[test]
 fn switch_is_on_if_any_layer_has_it_on() {
     let on = EngineOptions { verify: true, ..EngineOptions::default() };

@@ -1,8 +1,8 @@
-//! Single steps on real storage, for those who decide themselves which: no run directory, no
-//! live view, under the safety rules of every run, and with the storage slowed down if asked.
+//! Single steps on real storage, for callers that choose their steps themselves: no run directory
+//! and no live view, but the safety rules of every run. The storage can be slowed down.
 //!
-//! Invariants: one step at a time, as each would disturb the other; disks are filled before
-//! the storage is slowed down; nothing of ours is left when a step ends.
+//! Invariants: one step at a time, because steps would disturb each other. Disks are filled before
+//! the storage is slowed down. Nothing of ours is left when a step ends.
 
 mod step;
 #[cfg(test)]

@@ -21,50 +21,50 @@ use crate::step::runner::{StepBench, place_now};
 use crate::step::sink::Nowhere;
 use bystanders::throttle::{Throttle, ThrottleRefusal};
 
-/// Where, and what is allowed there.
+/// Directory of a step, and permissions there.
 #[derive(Debug, Clone, Copy)]
 pub struct RealPlace<'a> {
-    /// The directory that the virtual disks are made in.
+    /// Directory in which the virtual disks are made.
     pub directory: &'a Path,
-    /// Whether it may be on a root, memory or overlay file system.
+    /// True if the directory may be on a root, memory or overlay file system.
     pub allow_root_fs: bool,
 }
 
-/// How a step is scaled, slowed down and measured.
+/// Scaling, slowing and measuring of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RealSettings {
-    /// Shortest warm-up.
+    /// Least duration of the warm-up.
     pub warm_up_min: Nanos,
-    /// Longest warm-up; what is not steady by then is marked.
+    /// Longest warm-up; a step that is not steady by then is marked.
     pub warm_up_max: Nanos,
-    /// Measured time, before rounding to whole burst periods.
+    /// Measured time, before it is rounded to whole burst periods.
     pub duration: Nanos,
-    /// Width of a slice, 100 ms or more. Figures of processors are of slices, so it should be
-    /// 1 s where they are wanted.
+    /// Width of a slice, at least 100 ms. Figures of processors are per slice, so 1 s is best if
+    /// they are wanted.
     pub slice: Nanos,
-    /// Disk sizes are multiplied by this, above 0 and at most 1.
+    /// Factor of disk sizes, above 0 and at most 1.
     pub footprint: f64,
-    /// Schedule times are multiplied by this, above 0.
+    /// Factor of schedule times, above 0.
     pub time: f64,
-    /// Threads that make the load, each of which burns CPU steps like a virtual CPU; at
-    /// least 1.
+    /// Number of threads that make the load, at least 1. Each executes CPU steps like a virtual
+    /// CPU.
     pub workers: u32,
-    /// Whether I/O goes through the page cache.
+    /// True if I/O goes through the page cache.
     pub buffered: bool,
-    /// How slow the storage is made while the load runs.
+    /// Limits by which the storage is slowed down during the load.
     pub limits: Limits,
     /// Seed of every random stream.
     pub seed: u64,
 }
 
-/// Why there is no step.
+/// Error of a single step.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RealError {
     /// The storage cannot be slowed down here.
     #[error("the storage cannot be slowed down here: {}", .0.reason())]
     Throttle(ThrottleRefusal),
-    /// All else.
+    /// Any other error.
     #[error(transparent)]
     Bench(#[from] BenchError),
 }
@@ -75,13 +75,13 @@ impl From<ThrottleRefusal> for RealError {
     }
 }
 
-/// Measures `tiles` tiles on new virtual disks in a directory, which are gone afterwards.
-/// `repeat` is counted from 0. [`Step::model`] has what this machine's processors did.
+/// Measures `tiles` tiles on new virtual disks in a directory, and removes the disks. `repeat`
+/// counts from 0. [`Step::model`] has the figures of this host's processors.
 ///
 /// # Errors
 ///
-/// When the directory is refused, too small or fails, when it cannot be slowed down, or when
-/// `control` asks to stop.
+/// The directory is refused, too small or fails; the storage cannot be slowed down; or `control`
+/// asks to stop.
 pub fn step(
     tile: &ResolvedTile,
     (tiles, repeat): (u32, u32),
@@ -93,7 +93,7 @@ pub fn step(
     let references = References::of(&plan).map_err(BenchError::from)?;
     let fleet = fleet(&plan, StepOrder::whole(&plan, tiles, round(tiles, repeat)))?;
     let disks: Vec<DiskNeed> = fleet.disks().cloned().collect();
-    // Nothing is verified, so there is no state to keep anywhere.
+    // Nothing is verified, so no directory for state is needed.
     let state_dir = PathBuf::new();
     let mut rig = RealRig::new(open(&plan, &disks, place)?, &plan, false, state_dir)?;
     fill(&mut rig, &disks, control, &mut NoObserver)?;
@@ -172,7 +172,7 @@ fn plan(
     };
     let layers = [Layer { origin: Origin::Plan, plan: values }];
     let mut plan = resolve(&layers, tile.clone(), Surroundings { entropy: 0, cores: 1 })?;
-    // Configurations are compared with one another, so each is measured equally long.
+    // Configurations are compared with each other, so each is measured equally long.
     plan.method.lengthen_max = 1;
     Ok(plan)
 }

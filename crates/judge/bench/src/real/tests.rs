@@ -9,7 +9,7 @@ use crate::BenchError;
 use crate::progress::Control;
 use fixtures::{tile_of, workload};
 
-/// One reader that computes 20 ms after every 20 reads: 50 s of reads in a second of CPU.
+/// One reader that computes for 20 ms after every 20 reads: 50 reads per second of CPU time.
 const JOB: &str = r#"
 name = "job"
 title = "Job"
@@ -53,7 +53,7 @@ struct Place(tempfile::TempDir);
 
 impl Place {
     fn new() -> Self {
-        // Not in memory, as /tmp may be.
+        // Not in `/tmp`, which may be in memory.
         let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../target/tmp");
         std::fs::create_dir_all(&beside).expect("a directory");
         Self(tempfile::tempdir_in(beside).expect("a directory"))
@@ -68,7 +68,7 @@ impl Place {
     }
 }
 
-/// What is refused here is no failure of ours.
+/// True if the host refuses the test, which is no failure.
 fn skipped(error: &RealError) -> bool {
     let skipped =
         matches!(error, RealError::Throttle(_) | RealError::Bench(BenchError::Refused(_)));
@@ -92,11 +92,11 @@ fn a_slowed_step_does_less_uses_less_cpu_and_leaves_nothing() {
         Err(error) if skipped(&error) => return,
         Err(error) => panic!("{error}"),
     };
-    // The group of the step before is gone or taken again, and holds nothing back.
+    // The control group of the earlier step is gone, or is reused without its limits.
     let again = place.measure(limits).expect("as the one before");
     assert!(again.throughput.operations_per_s < 60.0);
     let rate = |step: &run_store::run::Step| step.throughput.operations_per_s;
-    // A share of what 30 a second allow may come from what was saved up before.
+    // Part of the limit of 30 reads a second may come from tokens saved before.
     assert!(rate(&slow) < 60.0, "{} reads/s under a limit of 30", rate(&slow));
     assert!(rate(&fast) > 2.0 * rate(&slow), "{} and {} reads/s", rate(&fast), rate(&slow));
     let used = |step: &run_store::run::Step| {

@@ -4,7 +4,7 @@ use crate::plan::ResolvedPlan;
 use crate::progress::{Observer, Progress};
 use bystanders::HostWatch;
 
-/// Looks at this machine's processors with every slice of a step.
+/// Reader of this host's processor counters with every slice of a step.
 #[derive(Debug, Default)]
 pub struct Watcher {
     watch: HostWatch,
@@ -23,9 +23,8 @@ impl Observer for Watcher {
 }
 
 impl Watcher {
-    /// What the processors did in the measured time: this machine as a host, and this process
-    /// as a virtual machine with a virtual CPU for each worker. Nothing if the system does not
-    /// say.
+    /// Figures of the processors in the measured time: this host as a host, and this process as a
+    /// VM with one virtual CPU per worker. `None` if the system has no counters.
     pub fn facts(&self, plan: &ResolvedPlan) -> Option<ModelFacts> {
         (!self.is_blind && !self.watch.seconds().is_empty()).then(|| ModelFacts {
             hosts: vec![self.watch.host("this machine")],
@@ -35,7 +34,7 @@ impl Watcher {
     }
 }
 
-/// The virtual machine that this process is, if the tile has only one.
+/// Name of the virtual machine for this process, if the tile has only one.
 fn name(plan: &ResolvedPlan) -> String {
     let workloads = plan.tile_set.workloads.iter();
     let vms = workloads.flat_map(|(workload, count)| {

@@ -5,29 +5,29 @@ use serde_json::Value;
 /// Name and version of the document.
 pub const SCHEMA: &str = "tilemark.verify-report/1.0";
 
-/// Largest difference between two ways to the same number, as a share of it: what JSON and the
-/// order of a sum may cost.
+/// Largest relative difference between two computations of the same number, from JSON and the order
+/// of a sum.
 const TOLERANCE: f64 = 1e-9;
 
-/// What became of judging a stored run again.
+/// Result of judging a stored run again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recheck {
-    /// `tilemark.verify-report/1.0`.
+    /// Name and version of this format: `tilemark.verify-report/1.0`.
     pub schema: String,
-    /// The run's id.
+    /// Identifier of the run.
     pub run: String,
     /// `agrees` if nothing differs and every step could be judged again; `differs` if anything
-    /// does; `not-rechecked` otherwise.
+    /// does; else `not-rechecked`.
     pub result: Agreement,
-    /// Its files against `SHA256SUMS`.
+    /// Files of the run against `SHA256SUMS`.
     pub files: Vec<Item>,
-    /// Its plan and tile against their hashes.
+    /// Plan and tile against their hashes.
     pub definitions: Vec<Item>,
-    /// Every repeat of every step.
+    /// Repeats of all steps.
     pub steps: Vec<StepRecheck>,
-    /// What follows from all steps together.
+    /// Results of all steps together.
     pub answer: Vec<Item>,
-    /// What could not be computed again.
+    /// Parts that could not be computed again.
     pub not_rechecked: Vec<NotRechecked>,
 }
 
@@ -36,45 +36,45 @@ pub struct Recheck {
 pub struct StepRecheck {
     /// Step of the ladder, from 1.
     pub step: u32,
-    /// Repeat, from 1.
+    /// Number of the repeat, from 1.
     pub repeat: u32,
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
-    /// What was compared.
+    /// Comparisons of this step.
     pub items: Vec<Item>,
 }
 
-/// Something stored, and the same computed again.
+/// A stored value, and the value computed again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
-    /// What: `verdict`, `limit shop order p95`, `score`.
+    /// Name of the value: `verdict`, `limit shop order p95`, `score`.
     pub what: String,
-    /// Whether they are the same.
+    /// Result of the comparison.
     pub result: Agreement,
-    /// As it is stored; as in `run.json`, times in nanoseconds.
+    /// Stored value, as in `run.json`; times in nanoseconds.
     pub stored: Value,
-    /// As it was computed from the raw series.
+    /// Value computed from the raw series.
     pub computed: Value,
-    /// Whether it is the verdict or the score of a step, or one of its limits: what a reader
-    /// looks for. Not in the file.
+    /// True for the verdict or the score of a step, or one of its limits, which a reader looks for.
+    /// Not in the file.
     #[serde(skip)]
     pub decides: bool,
 }
 
-/// What a comparison came to.
+/// Result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agreement {
-    /// Both are the same.
+    /// Both values are equal.
     Agrees,
-    /// They are not.
+    /// The values are different.
     Differs,
-    /// It could not be computed again.
+    /// The value could not be computed again.
     NotRechecked,
 }
 
 impl Agreement {
-    /// `agrees`, `differs` or `not re-checked`.
+    /// Name of the result: `agrees`, `differs` or `not re-checked`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
@@ -88,17 +88,17 @@ impl Agreement {
     }
 }
 
-/// Something that no file lets us compute again.
+/// Part of the result that no file suffices to compute again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotRechecked {
-    /// What.
+    /// Name of the part.
     pub what: String,
-    /// Why not.
+    /// Reason why it cannot be computed.
     pub why: String,
 }
 
 impl NotRechecked {
-    /// This, because of that.
+    /// Makes an entry for a part with a reason.
     pub fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { what: what.into(), why: why.into() }
     }
@@ -117,12 +117,12 @@ impl Item {
         Self { what: what.into(), result, stored, computed, decides: false }
     }
 
-    /// The same, as one of those that decide.
+    /// Marks the item as one that decides.
     pub fn deciding(self) -> Self {
         Self { decides: true, ..self }
     }
 
-    /// Whether the two are not the same.
+    /// True if the two values differ.
     pub fn differs(&self) -> bool {
         self.result == Agreement::Differs
     }
@@ -131,7 +131,7 @@ impl Item {
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) if one != other => {
-            // Whole numbers are exact; only what was divided may differ in its last digits.
+            // Whole numbers are exact; only quotients may differ in their last digits.
             let is_whole = one.is_u64() && other.is_u64();
             match (one.as_f64(), other.as_f64()) {
                 (Some(one), Some(other)) if !is_whole => {
@@ -153,7 +153,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
 }
 
 impl Recheck {
-    /// Everything that was compared.
+    /// All comparisons of the document.
     pub fn items(&self) -> impl Iterator<Item = &Item> {
         let steps = self.steps.iter().flat_map(|step| &step.items);
         self.files.iter().chain(&self.definitions).chain(steps).chain(&self.answer)

@@ -1,7 +1,7 @@
-//! A stored run judged again from its raw series, offline: the same verdict and score code,
+//! Judges a stored run again from its raw series, offline: the same code for verdicts and scores,
 //! fed from the files instead of from a load.
 //!
-//! What no series has cannot be judged again; it is listed, with why.
+//! Results that are in no series cannot be judged again. They are listed, with reasons.
 
 mod document;
 mod run;

@@ -20,28 +20,27 @@ use crate::step::checks::repeats_within_3_percent;
 use crate::step::course::slices_per_block;
 use crate::verdict::Judged;
 
-/// Why a stored run cannot be judged again at all.
+/// Error of judging a stored run again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecheckError {
-    /// Its directory.
+    /// Error of the run directory.
     #[error(transparent)]
     RunDir(#[from] RunDirError),
-    /// Its series.
+    /// Error of the stored series.
     #[error(transparent)]
     Series(#[from] SeriesError),
-    /// Its tile.
+    /// Error of the tile's definition.
     #[error(transparent)]
     Tile(Box<spec::SpecError>),
 }
 
-/// Judges a stored run again from its series. `tile` is where the tile's definition is, if not
-/// where the run's plan says.
+/// Judges a stored run again from its series. `tile` is the path of the tile's definition, if it is
+/// not where the run's plan says.
 ///
 /// # Errors
 ///
-/// If `run.json` or the series cannot be read. What is wrong with what they say is in the
-/// document.
+/// `run.json` or the series cannot be read. Differences in their content are in the document.
 pub fn recheck(stored: &StoredRun, tile: Option<&str>) -> Result<Recheck, RecheckError> {
     let run = stored.run()?;
     let mut recheck = Recheck {
@@ -75,7 +74,7 @@ pub fn recheck(stored: &StoredRun, tile: Option<&str>) -> Result<Recheck, Rechec
     Ok(recheck)
 }
 
-/// Files that are not as they were written; a file for each.
+/// Files that changed since the run was written, an item each.
 fn sums(stored: &StoredRun) -> Result<Vec<Item>, RunDirError> {
     if !stored.path().join(files::SUMS).exists() {
         let what = files::SUMS.to_owned();
@@ -106,12 +105,12 @@ fn sums(stored: &StoredRun) -> Result<Vec<Item>, RunDirError> {
     Ok(problems.into_iter().map(item).collect())
 }
 
-/// Workloads of all tiles of a step. A tile from elsewhere says how many it has of each; a hundred
-/// thousand times the ten of a shipped tile would not fit a machine's memory.
+/// Most workloads of all tiles of a step. A foreign tile gives its own number of copies, and a
+/// hundred thousand times the ten workloads of a shipped tile would not fit into memory.
 const MEMBERS_MAX: u64 = 1 << 20;
 
-/// The plan of a run, and whether it and the tile are those that the run names. Without the
-/// tile that was run nothing can be judged; then this says why.
+/// Plan of a run, with checks that it and the tile are those that the run names. Without the tile
+/// that was run, nothing can be judged; the error says so.
 fn definitions(
     stored: &StoredRun,
     run: &Run,
@@ -176,7 +175,7 @@ fn definitions(
     Ok(resolved)
 }
 
-/// Every step judged again, what was judged, and how many rows belong to nobody.
+/// A step judged again, its judgement, and the number of rows of unknown workloads.
 type Again = (Step, Judged, u64);
 
 fn steps(
@@ -227,7 +226,7 @@ fn steps(
     Ok(all)
 }
 
-/// One tile's worth of each workload: computed again, or where that is not possible, as stored.
+/// Reference of each workload: computed again, or as stored if that is not possible.
 fn references(run: &Run, plan: &ResolvedPlan, recheck: &mut Recheck) -> References {
     References::of(plan).unwrap_or_else(|error| {
         recheck.not_rechecked.push(NotRechecked::new(
@@ -279,7 +278,7 @@ fn compare(
     for (stored, again) in stored.workloads.iter().zip(&again.workloads) {
         let mut item = Item::compare(workload_name(stored), stored, again);
         if !item.differs() {
-            // A hundred tiles of what is the same twice would bury the rest.
+            // Values that are equal are left out: a hundred tiles of them would bury the rest.
             (item.stored, item.computed) = (Value::Null, Value::Null);
         }
         items.push(item);
@@ -312,7 +311,7 @@ fn workload_name(own: &run_store::run::WorkloadResult) -> String {
     }
 }
 
-/// What the steps come to together: the same rules walk the ladder again.
+/// Compares the answer: the same rules walk the ladder again.
 fn answer(run: &Run, plan: &ResolvedPlan, again: &[Again], recheck: &mut Recheck) {
     let most = run.steps.iter().map(|step| step.tiles).max().unwrap_or(0);
     let tiles_max = run.answer.tiles_max.unwrap_or(most);
@@ -350,7 +349,7 @@ fn answer(run: &Run, plan: &ResolvedPlan, again: &[Again], recheck: &mut Recheck
     }
 }
 
-/// What is in `run.json` and comes from elsewhere.
+/// Parts of `run.json` that do not come from the series.
 fn beyond_the_series(run: &Run) -> Vec<NotRechecked> {
     let mut all = vec![
         NotRechecked::new(

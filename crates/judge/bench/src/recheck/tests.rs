@@ -37,7 +37,7 @@ fn differing(found: &Recheck) -> Vec<&str> {
     found.items().filter(|item| item.differs()).map(|item| item.what.as_str()).collect()
 }
 
-/// Changes `run.json`, and the checksums with it, as a forger would.
+/// Changes `run.json` and its checksum, as a forger would.
 fn forge(directory: &Path, change: impl FnOnce(&mut Value)) {
     let path = directory.join(files::RUN);
     let text = fs::read_to_string(&path).expect("reads");
@@ -60,7 +60,7 @@ fn a_run_as_it_was_stored_agrees_and_a_forged_one_is_found() {
     assert!(found.steps.len() > 2 && found.steps.iter().all(|step| step.items.len() > 10));
     assert!(!found.not_rechecked.is_empty());
 
-    // A failed step is made to hold, with a measured value to fit.
+    // Make a failed step pass, with a matching measured value.
     forge(&directory, |run| {
         let steps = run["steps"].as_array_mut().expect("steps");
         let failed = steps.iter_mut().find(|step| step["verdict"] == "failed");
@@ -122,7 +122,8 @@ fn equal_options_make_equal_runs_and_an_empty_one_is_a_run_too() {
     assert_ne!(judged(&run.directory).result, Agreement::Differs);
 }
 
-/// Seen at e6eaf978: 4,294,967,295 tiles in `run.json` asked for 6 GiB at once, and aborted.
+/// Regression of e6eaf978: 4,294,967,295 tiles in `run.json` allocated 6 GiB at once, and the
+/// program aborted.
 #[test]
 fn counts_without_their_results_are_refused_before_memory() {
     let (_base, directory) = made(1);

@@ -7,40 +7,40 @@ use workload::replay::Waits;
 
 use crate::replay::Recording;
 
-/// What is asked of a trace beside [`Replay`].
+/// Settings of a replay, beside [`Replay`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Asked {
-    /// Disks are no larger than this; larger offsets are folded into them.
+    /// Largest size of a disk; larger offsets are folded into it.
     pub size_max: Option<Bytes>,
-    /// Limits on the kinds `read`, `write` and `flush`.
+    /// Limits for the kinds `read`, `write` and `flush`.
     pub limits: Vec<Limit>,
-    /// How the contents of writes compress.
+    /// Compressibility of written data.
     pub data: DataPattern,
-    /// Width of a slice, if someone said so.
+    /// Width of a slice, if it was given.
     pub slice: Option<Nanos>,
 }
 
-/// A tile made around a trace, and how it is measured.
+/// A tile made from a trace, and the time of its measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
-    /// The tile: one virtual machine with a disk for each device of the trace.
+    /// Tile of one virtual machine with a disk for each device of the trace.
     pub tile: ResolvedTile,
-    /// A replay ends with its trace, and after this time at the latest.
+    /// Longest time of the replay, which otherwise ends with its trace.
     pub duration: Nanos,
     /// Width of a slice.
     pub slice: Nanos,
 }
 
-/// A trace that waits for answers has no end of its own: a storage may be as slow as it likes.
+/// Longest replay of a trace that waits for answers, whose end depends on the speed of the storage.
 const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
 
-/// How long the last answers of a trace are waited for that follows the clock.
+/// Time for the last answers of a trace that follows the clock.
 const LAST_ANSWERS: Nanos = Nanos::from_secs(10);
 
-/// A shorter replay is shown in tenths of a second.
+/// Length below which a replay is shown in tenths of a second.
 const SHORT: Nanos = Nanos::from_secs(30);
 
-/// The tile that plays a trace, every disk as small as holds all that the trace touches.
+/// Makes the tile that replays a trace. Every disk is as small as the range that the trace touches.
 pub fn definition(replay: Replay, recording: &Recording, asked: Asked) -> Definition {
     let schedule = &recording.schedule;
     let span = match (schedule.waits(), replay.speed) {
@@ -70,7 +70,8 @@ fn workload_of(replay: Replay, recording: &Recording, asked: Asked) -> Workload 
     let disks = recording.devices.iter().zip(recording.schedule.ends()).enumerate();
     let disk = |(place, (device, end)): (usize, (&String, &u64))| Disk {
         name: format!("disk-{}", place + 1),
-        // What no device can have is folded, as is what a disk is too small for.
+        // Offsets beyond the largest possible device are folded, and so are those beyond the end of
+        // a smaller disk.
         size: Bytes::new((*end).min(most.get())).max(Bytes::MIB).round_up(Bytes::MIB),
         role: Role::Data,
         on: On::First,
@@ -93,8 +94,8 @@ fn workload_of(replay: Replay, recording: &Recording, asked: Asked) -> Workload 
     }
 }
 
-/// One tile's worth is the rate at which the trace was recorded, times the speed; without
-/// times, one I/O per millisecond, our choice.
+/// Metric of a replay. One tile's worth is the rate at which the trace was recorded, times the
+/// speed; without times, one I/O per millisecond, our choice.
 fn metric(replay: &Replay, recording: &Recording) -> Metric {
     let span = recording.schedule.trace_span();
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -111,7 +112,7 @@ fn metric(replay: &Replay, recording: &Recording) -> Metric {
         of: None,
         per: Nanos::SECOND,
         divide_by: 1.0,
-        // Three digits are plenty for a yardstick that people read.
+        // Three decimals are enough for a value that people read.
         reference: Some((rate * 1000.0).round().max(1.0) / 1000.0),
     }
 }

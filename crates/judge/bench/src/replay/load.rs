@@ -10,33 +10,33 @@ use workload::replay::{Observed, Schedule, ScheduleBuilder, ScheduleOptions, Wai
 use crate::replay::ReplayError;
 use crate::replay::select::Selection;
 
-/// Most I/Os of a trace that are held: 2 GiB of memory. Our choice: a day at 800 I/Os a second,
-/// on any machine that is fit to make load.
+/// Most I/Os of a trace: 2 GiB of memory. Our choice: a day at 800 I/Os a second, on any host that
+/// is fit to make load.
 pub const RECORDS_MAX: u64 = 1 << 26;
 
-/// Disks that a replay may have; requests name them in 16 bits.
+/// Most disks of a replay; requests number them with 16 bits.
 const DEVICES_MAX: usize = u16::MAX as usize;
 
-/// Coarser times say nothing about queues: a second holds whole bursts.
+/// Coarsest useful resolution of times: one second would contain whole bursts.
 const COARSE: Nanos = Nanos::from_millis(100);
 
-/// A trace, read.
+/// A trace in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
-    /// What is played.
+    /// Schedule of the trace's I/Os.
     pub schedule: Arc<Schedule>,
-    /// Its format's name.
+    /// Name of the trace's format.
     pub format: String,
-    /// Whether one I/O is played after the other, because nothing more is known.
+    /// True if one I/O is replayed after the other, because nothing more is known.
     pub one_at_a_time: bool,
     /// Names of the devices, by disk.
     pub devices: Vec<String>,
-    /// What a reader of a result should know of the trace.
+    /// Warnings about the trace.
     pub warnings: Vec<Warning>,
 }
 
 impl Recording {
-    /// `open`, `closed` or `one-at-a-time`.
+    /// Pace of the replay: `open`, `closed` or `one-at-a-time`.
     pub fn pace(&self) -> &'static str {
         match self.schedule.waits() {
             Waits::ForTheClock => "open",
@@ -46,10 +46,10 @@ impl Recording {
     }
 }
 
-/// Reads the trace that a workload names; its path is used as it is.
+/// Reads the trace of a workload; its path is used as it is.
 ///
 /// # Errors
-/// When the trace cannot be read or lacks what is asked for.
+/// The trace cannot be read, or lacks what is asked for.
 pub fn load(replay: &Replay, max_bad: u64) -> Result<Recording, ReplayError> {
     let path = Path::new(&replay.trace);
     let format = replay.format.as_deref().map(str::parse).transpose();
@@ -58,7 +58,7 @@ pub fn load(replay: &Replay, max_bad: u64) -> Result<Recording, ReplayError> {
     read(source.as_mut(), path, replay)
 }
 
-/// Takes what is to be played out of a source.
+/// Reads the selected I/Os from a source.
 pub(super) fn read(
     source: &mut dyn Source,
     path: &Path,
@@ -96,7 +96,7 @@ pub(super) fn read(
     })
 }
 
-/// How I/Os are to follow each other, as far as the trace says.
+/// Order of the I/Os, as far as the trace has it.
 fn options(
     info: &TraceInfo,
     path: &Path,
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_become_disks_in_the_order_they_are_met_or_as_they_are_named() {
+    fn devices_become_disks_in_order_of_appearance_or_as_named() {
         let all = recording(info(), &replay()).expect("a recording");
         assert_eq!((all.schedule.len(), all.schedule.counts().discards), (3, 1));
         assert_eq!(all.devices, ["sdb", "sda"]);

@@ -1,4 +1,4 @@
-//! Recorded loads: reading the trace that a workload names, and making a tile of a trace.
+//! Recorded loads: reads the trace that a workload names, and makes a tile of a trace.
 //!
 //! A trace is read once, before anything is written anywhere, into a [`workload::replay::Schedule`]
 //! that all tiles, steps and repeats share.

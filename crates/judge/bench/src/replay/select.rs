@@ -5,20 +5,20 @@ use trace::{IoRecord, TraceInfo};
 
 use crate::replay::ReplayError;
 
-/// Which records of a trace are played, and on which disk.
+/// Selection of a trace's records, with the disk of each.
 pub struct Selection<'a> {
     vm: Option<&'a str>,
     named: Option<&'a [String]>,
-    /// By the trace's VM: whether it is played, once it was met.
+    /// By VM of the trace: true if it is replayed; `None` before its first record.
     vms: Vec<Option<bool>>,
-    /// By the trace's device: its disk, or none, once it was met.
+    /// By device of the trace: its disk if it has one; outer `None` before its first record.
     disks: Vec<Option<Option<u16>>>,
-    /// Devices by disk.
+    /// Names of the devices, by disk.
     devices: Vec<String>,
 }
 
 impl<'a> Selection<'a> {
-    /// What a workload asks for.
+    /// Selection for a workload.
     pub fn new(replay: &'a Replay) -> Self {
         let named = replay.devices.as_deref();
         Self {
@@ -30,7 +30,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// The disk on which a record is played, if it is.
+    /// Disk on which a record is replayed; `None` if it is left out.
     pub fn disk(&mut self, record: &IoRecord, info: &TraceInfo) -> Option<u16> {
         let vm = usize::from(record.vm.0);
         let is_wanted = match self.vms.get(vm).copied().flatten() {
@@ -71,7 +71,7 @@ impl<'a> Selection<'a> {
         disk
     }
 
-    /// Names that were asked for and never met.
+    /// Refuses names that were asked for but are not in the trace.
     pub fn check(&self, path: &Path, info: &TraceInfo) -> Result<(), ReplayError> {
         let unknown = |what, name: &str, known: Vec<String>| {
             let (trace, name) = (path.to_owned(), name.to_owned());
@@ -87,7 +87,7 @@ impl<'a> Selection<'a> {
         missing.map_or(Ok(()), |name| unknown("device", name, known()))
     }
 
-    /// Devices of the trace, by disk.
+    /// Names of the trace's devices, by disk.
     pub fn devices(&self) -> &[String] {
         &self.devices
     }

@@ -6,15 +6,15 @@ use workload::replay::Schedule;
 
 use crate::replay::{Recording, ReplayError, load};
 
-/// The traces of a tile's workloads, by position; none where a workload plays none.
+/// Traces of a tile's workloads, by position; `None` for a workload without a trace.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Traces(Vec<Option<Arc<Recording>>>);
 
 impl Traces {
-    /// Reads every trace that a tile names.
+    /// Reads every trace of a tile.
     ///
     /// # Errors
-    /// When one cannot be read or played.
+    /// A trace cannot be read or replayed.
     pub fn of(tile: &ResolvedTile) -> Result<Self, ReplayError> {
         let read = |workload: &spec::workload::Workload| {
             let replay = workload.replay.as_ref();
@@ -28,28 +28,28 @@ impl Traces {
             .map(Self)
     }
 
-    /// The one trace of a tile of one workload.
+    /// The trace of a tile of one workload.
     pub fn one(recording: Recording) -> Self {
         Self(vec![Some(Arc::new(recording))])
     }
 
-    /// What the workload at a position plays.
+    /// Trace of the workload at a position.
     pub fn recording(&self, position: usize) -> Option<&Recording> {
         self.0.get(position)?.as_deref()
     }
 
-    /// Its schedule.
+    /// Schedule of the workload at a position.
     pub fn schedule(&self, position: usize) -> Option<&Arc<Schedule>> {
         Some(&self.recording(position)?.schedule)
     }
 
-    /// All of them, with their positions.
+    /// All traces, with the positions of their workloads.
     pub fn all(&self) -> impl Iterator<Item = (usize, &Recording)> {
         let all = self.0.iter().enumerate();
         all.filter_map(|(position, one)| Some((position, one.as_deref()?)))
     }
 
-    /// The tile with what its traces hold in place of where they are: what tells loads apart.
+    /// Tile with the contents of its traces in place of their paths: the identity of the load.
     pub fn identify(&self, tile: &ResolvedTile) -> ResolvedTile {
         let mut tile = tile.clone();
         for (position, (workload, _)) in tile.workloads.iter_mut().enumerate() {

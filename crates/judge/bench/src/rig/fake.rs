@@ -1,4 +1,4 @@
-//! A rig in virtual time: the same machines on a modelled device, with faults on request.
+//! A rig in virtual time: the real state machines on a modelled device, with faults on request.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ use crate::rig::{
     Clocks, Drives, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig,
 };
 
-/// One server with a fixed service time and a queue: the plainest disk that saturates.
+/// Model of one server with a fixed service time and a queue: the simplest disk that saturates.
 struct OneServer {
     service: Nanos,
     free_at: Nanos,
@@ -39,9 +39,9 @@ impl Device for OneServer {
 
 type OnSlice = Box<dyn FnMut(u64, &mut Slice)>;
 
-/// The world outside of the storage.
+/// State of everything outside of the storage.
 pub struct World {
-    /// Changes every slice before it is handed out; sees how many were before it.
+    /// Changes each slice before it is handed out. The argument is the number of slices before it.
     pub on_slice: OnSlice,
     handed_out: u64,
     now: Nanos,
@@ -49,38 +49,38 @@ pub struct World {
 
 /// A rig on one modelled server.
 pub struct FakeRig {
-    /// Of every I/O.
+    /// Service time of every I/O.
     pub service: Nanos,
-    /// For disks.
+    /// Room for disks, in bytes.
     pub capacity: Bytes,
-    /// I/Os of a step from this one (from 1) fail.
+    /// Number of the first I/O of a step that fails (from 1); all later ones fail, too.
     pub fails_from: u64,
-    /// The first write of more disks than this fails.
+    /// Number of disks above which the first write fails.
     pub disks_max: usize,
-    /// The wall clock jumps by this with every load that starts.
+    /// Jump of the wall clock at each start of a load.
     pub clock_jump_ns: i128,
     /// Width of a slice.
     pub slice: Nanos,
-    /// Steps are simulated for this long.
+    /// Virtual time for which steps are simulated.
     pub horizon: Nanos,
-    /// Speed at which disks are written for the first time; 0 tells none.
+    /// Speed of the first write of disks; 0 if unknown.
     pub fill_bytes_per_s: f64,
-    /// Whether disks can be made anew during a run.
+    /// True if disks can be made again during a run.
     pub can_renew: bool,
-    /// The first write of disks fails once they were made anew.
+    /// True if the first write of disks fails once they were made again.
     pub fails_after_renewal: bool,
-    /// What was prepared, in order.
+    /// Names of prepared disks, in order.
     pub prepared: Vec<String>,
-    /// Whether steps are taken for ones in real time.
+    /// True if steps count as steps in real time.
     pub in_real_time: bool,
-    /// What a meter shows in each slice, if there is one.
+    /// Reading of a meter in each slice, if there is a meter.
     pub metered: Option<Gauge>,
-    /// The world.
+    /// State outside of the storage.
     pub world: Rc<RefCell<World>>,
     pub(crate) loads: i128,
 }
 
-/// Shows the same again and again.
+/// A meter with a constant reading.
 struct Meter(Gauge);
 
 impl GaugeSource for Meter {
@@ -90,7 +90,7 @@ impl GaugeSource for Meter {
 }
 
 impl FakeRig {
-    /// A healthy rig.
+    /// Makes a rig without faults.
     pub fn new(service: Nanos, slice: Nanos, horizon: Nanos) -> Self {
         let world = World { on_slice: Box::new(|_, _| {}), handed_out: 0, now: Nanos::ZERO };
         Self {

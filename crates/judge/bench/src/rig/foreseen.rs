@@ -6,34 +6,34 @@ use units::Nanos;
 
 use crate::rig::LoadOutcome;
 
-/// All that the load of one step in virtual time says, in the order in which the step asks: a step that is
-/// told it comes to the same, to the bit, as one that drives the load. Data, so that it may be made on another
-/// thread or host.
+/// All messages of the load of one step in virtual time, in the order in which the step asks for
+/// them. A step that gets them has the same result, to the bit, as one that drives the load. They
+/// are data, so they can be made on another thread or host.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Foreseen {
-    /// Slices, to the last that was under way.
+    /// Slices, up to the last I/O that was under way.
     pub slices: Vec<ForeseenSlice>,
-    /// What modelled parts did since the mark.
+    /// Facts about modelled parts since the mark.
     pub model: Option<ModelFacts>,
-    /// What modelled supplies gave since the mark.
+    /// Energy of modelled supplies since the mark.
     pub energy: Vec<MeterEnergy>,
-    /// What it came to.
+    /// Outcome of the load.
     pub outcome: LoadOutcome,
 }
 
-/// A slice of it.
+/// One slice of the load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForeseenSlice {
-    /// What was done.
+    /// The slice itself.
     pub slice: Slice,
-    /// What was read beside it.
+    /// Readings beside the slice.
     pub readings: Readings,
-    /// The load's time when it was complete.
+    /// Time of the load at which the slice was complete.
     pub at: Nanos,
 }
 
-/// Who knows what steps come to before they are run.
+/// Source of loads of steps that were computed before the steps run.
 pub trait Foresight: std::fmt::Debug {
-    /// What the load of so many tiles comes to in this round; nothing if that has to be found out.
+    /// Load of a step of that many tiles in this round; `None` if the step must drive it.
     fn of(&self, tiles: u32, round: u64) -> Option<Foreseen>;
 }

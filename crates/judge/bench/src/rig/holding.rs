@@ -8,22 +8,22 @@ use datastore::{Datastore, DiskList, DiskRequest, HeldDir, OwnDir, Removed, Virt
 
 use crate::error::BenchError;
 
-/// A datastore and where verification keeps its state, if there is any.
+/// A datastore, and the state of its verification if it is verified.
 #[derive(Debug)]
 pub(super) struct Holding {
     pub store: Datastore,
     state: Option<State>,
 }
 
-/// Where verification keeps its state.
+/// Place of the state of verification.
 #[derive(Debug)]
 struct State {
     dir: OwnDir,
-    /// Unless it is beside the disks.
+    /// Set if the state is not beside the disks.
     outside: Option<Outside>,
 }
 
-/// State in a directory of its own.
+/// State of verification in a directory of its own.
 #[derive(Debug)]
 struct Outside {
     base: HeldDir,
@@ -47,13 +47,13 @@ impl State {
 }
 
 impl Holding {
-    /// One whose blocks nobody follows.
+    /// Holds a datastore without verification.
     pub const fn plain(store: Datastore) -> Self {
         Self { store, state: None }
     }
 
-    /// One whose blocks are followed. State is kept beside the disks; where only disks fit (a
-    /// file, a device), in `state_dir`, which is made and removed.
+    /// Holds a datastore with verification. The state is beside the disks. Where only disks fit (a
+    /// file, a device), it is in `state_dir`, which is made and removed.
     pub fn verified(store: Datastore, state_dir: PathBuf) -> Result<Self, BenchError> {
         let state = match store.state_dir() {
             Some(beside) => State { dir: beside.clone(), outside: None },
@@ -68,7 +68,7 @@ impl Holding {
         Ok(Self { store, state: Some(state) })
     }
 
-    /// Where verification keeps its state, if there is any.
+    /// Directory of the state of verification, if there is one.
     pub fn state_dir(&self) -> Option<&OwnDir> {
         self.state.as_ref().map(|state| &state.dir)
     }
@@ -78,7 +78,7 @@ impl Holding {
         let provisioned = self.store.provision(requests)?;
         let outside = self.state.as_mut().and_then(|state| state.outside.as_mut());
         if let Some(outside) = outside {
-            // After kill -9 the verification finds them by this.
+            // After kill -9, verification finds the disks by this list.
             for disk in &self.store.disks()[outside.listed..] {
                 outside.disks.add(disk).map_err(|source| BenchError::StateDir {
                     path: outside.base.path().to_owned(),
@@ -90,14 +90,14 @@ impl Holding {
         Ok(provisioned)
     }
 
-    /// Where the disks are, and the state if that is elsewhere.
+    /// Paths of the disks, and of the state if it is elsewhere.
     pub fn evidence(&self) -> impl Iterator<Item = PathBuf> {
         let outside = self.state.as_ref().filter(|state| state.outside.is_some());
         let state = outside.map(|state| state.dir.path().to_owned());
         std::iter::once(self.store.path().to_owned()).chain(state)
     }
 
-    /// Removes state that is kept elsewhere than beside the disks.
+    /// Removes state that is not beside the disks.
     pub fn remove_state(&mut self, removed: &mut Removed) {
         forget(self.state.take(), removed);
     }

@@ -1,10 +1,10 @@
 use run_store::run::StepEvent;
 
-/// Something that happened to hosts of a load, as whoever drives it knows it.
+/// Event of a load's hosts, as the driver of the load knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostEvent {
-    /// What, but for what the others felt.
+    /// The event, without its effect on others.
     pub event: StepEvent,
-    /// The tiles that it happened to: those that moved, and all of the host.
+    /// Affected tiles: those that moved, and all tiles of the host.
     pub affected: Vec<u32>,
 }

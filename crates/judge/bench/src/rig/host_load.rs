@@ -2,17 +2,17 @@ use units::Nanos;
 
 use crate::window::GeneratorTotals;
 
-/// What only a load that is driven elsewhere knows of one host's part.
+/// Facts about one host's part that only a load with several hosts has.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HostLoad {
-    /// Its generator in the measured time.
+    /// Totals of its generator in the measured time.
     pub generator: GeneratorTotals,
-    /// How long after the common moment it began.
+    /// Delay of its begin behind the common start.
     pub began_late: Nanos,
-    /// By how much that moment may be wrong there.
+    /// Uncertainty of the common start on that host.
     pub clock_uncertainty: Nanos,
-    /// Slices that were lost on the way and asked for again.
+    /// Number of slices that were lost on the way and fetched again.
     pub slices_fetched: u64,
-    /// The longest wait for its slices after those of the others.
+    /// Longest wait for a slice of this host after those of the others had arrived.
     pub slice_late_max: Nanos,
 }

@@ -1,5 +1,6 @@
 //! Real virtual machines beside the tiles: one set for each workload whose endpoints are phases of
-//! operations, on the disks of that workload, from the first step that needs it to the end of the run.
+//! operations, on the disks of that workload, from the first step that needs it to the end of the
+//! run.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,28 +22,29 @@ use crate::fleet::FleetInstance;
 use crate::plan::ResolvedPlan;
 use crate::plan::endpoints::{self, SNAPSHOT_KEPT, asked};
 
-/// The disk that machines are deployed from, by its name in its workload.
+/// Name in its workload of the disk that virtual machines are deployed from.
 const TEMPLATE: &str = "template";
-/// Longest phase; our choice. What hangs is ended earlier by limits of its own (`vm::qemu::Limits`).
+/// Longest phase; our choice. Phases that hang are ended earlier by other limits
+/// (`vm::qemu::Limits`).
 const PHASE_MAX: Nanos = Nanos::from_secs(3600);
 
-/// The sets of a run.
+/// Sets of virtual machines of a run.
 #[derive(Debug, Default)]
 pub struct Machines {
     run_id: String,
-    /// Machines of the user's, by the workload that takes each.
+    /// Virtual machines of the user, by the workload that uses each.
     named: BTreeMap<String, NamedMachine>,
     sets: BTreeMap<String, Arc<MachineSet>>,
 }
 
-/// The machines of one workload.
+/// Virtual machines of one workload.
 #[derive(Debug)]
 pub struct MachineSet {
     workload: String,
     service: vm::Service,
     operations: Vec<Operation>,
     storm: u32,
-    /// The machine is the user's.
+    /// True if the virtual machine is the user's.
     is_named: bool,
 }
 
@@ -52,11 +54,12 @@ impl Here for MachineSet {
     }
 }
 
-/// Sees whether what the plan's operations take is there at all: program, image, version; each named machine.
+/// Checks that everything the plan's operations need is there: program, image, version, and each
+/// named virtual machine.
 ///
 /// # Errors
 ///
-/// When it is not.
+/// Something is missing or unfit.
 pub fn check(plan: &ResolvedPlan) -> Result<(), BenchError> {
     check_named(plan).map_err(Box::new)?;
     let takers = takers(plan);
@@ -70,8 +73,8 @@ pub fn check(plan: &ResolvedPlan) -> Result<(), BenchError> {
     Ok(qemu::check(&qemu::Options::default(), &operations).map_err(Box::new)?)
 }
 
-/// Workloads whose operations are for a machine of the user's: they have phases of operations, and no disk of the
-/// datastore.
+/// Workloads whose operations are for a virtual machine of the user: they have phases of
+/// operations, and no disk of the datastore.
 fn takers(plan: &ResolvedPlan) -> Vec<&Workload> {
     let workloads = plan.tile_set.all().map(|(workload, _)| workload);
     let is_taker = |own: &&Workload| {
@@ -81,7 +84,8 @@ fn takers(plan: &ResolvedPlan) -> Vec<&Workload> {
     workloads.filter(is_taker).collect()
 }
 
-/// That each of these workloads has a machine, each machine a workload, and each machine is there and fit.
+/// Checks that each of these workloads has a virtual machine, that each virtual machine has a
+/// workload, and that each virtual machine exists and is fit.
 fn check_named(plan: &ResolvedPlan) -> Result<(), VmError> {
     let (takers, named) = (takers(plan), &plan.settings.machines);
     if let Some(workload) = takers.get(named.len()) {
@@ -112,7 +116,7 @@ fn open(machine: &NamedMachine, run_id: &str) -> Result<Box<dyn VmOperations>, V
     named::open(machine, run_id, &ledger::usual_state()?, Limits::default())
 }
 
-/// The operations that endpoints are phases of, each once.
+/// Operations that the endpoints are phases of, each once.
 fn operations_of<'a>(endpoints: impl Iterator<Item = &'a str>, storm: u32) -> Vec<Operation> {
     let mut operations = Vec::new();
     for Asked { operation, .. } in
@@ -126,24 +130,25 @@ fn operations_of<'a>(endpoints: impl Iterator<Item = &'a str>, storm: u32) -> Ve
 }
 
 impl Machines {
-    /// None yet; what they leave behind is known by the run's id.
+    /// Makes an empty set for a run; leftovers are found by the run's identifier.
     pub fn of_run(run_id: String, plan: &ResolvedPlan) -> Self {
         let takers = takers(plan).into_iter().map(|own| own.name.clone());
         let named = takers.zip(plan.settings.machines.iter().cloned()).collect();
         Self { run_id, named, sets: BTreeMap::new() }
     }
 
-    /// The set of an instance, made if it is not there. Its machines run, as its operations need them.
+    /// Set of an instance; makes it if needed. Its virtual machines run if its operations need
+    /// that.
     ///
     /// # Errors
     ///
-    /// When they cannot.
+    /// The virtual machines cannot be made or started.
     pub fn of_instance(
         &mut self,
         instance: &FleetInstance,
         disks: &[VirtualDisk],
     ) -> Result<Arc<MachineSet>, BenchError> {
-        // A named machine is one, however many copies of its workload there are.
+        // A named virtual machine is one, however many copies of its workload there are.
         let of_named = || format!("named {}", instance.workload);
         let key = disks.first().map_or_else(of_named, |disk| disk.name.clone());
         let set = match self.sets.get(&key) {
@@ -183,7 +188,7 @@ impl Machines {
 }
 
 impl Drop for Machines {
-    /// They end with the run, whoever still holds a connection to them.
+    /// Virtual machines end with the run, even if connections to them are still open.
     fn drop(&mut self) {
         self.sets.values().for_each(|set| set.service.end());
     }
@@ -202,20 +207,20 @@ impl MachineSet {
         Ok(Self { workload, service, operations, storm, is_named })
     }
 
-    /// What answers one of its endpoints.
+    /// Service for one of the endpoints.
     pub fn answering(self: &Arc<Self>, endpoint: &str) -> Service {
         Service::here(endpoint, PHASE_MAX, Arc::clone(self) as Arc<dyn Here>)
     }
 
-    /// What was carried out in a step, in words: each failure, and a line on all that succeeded.
+    /// Report on the operations of a step, in words: each failure, and one line for all successes.
     pub fn told(&self) -> Vec<Warning> {
-        // Waits until what was under way is given up.
+        // Waits until outstanding operations are given up.
         let _ = self.service.prepare(&[]);
         let (mut good, mut told) = (Vec::new(), Vec::new());
         for one in self.service.take_told() {
             match one {
                 Ok(report) => good.push(report),
-                // The step ended while it was under way.
+                // The step ended while the operation was under way.
                 Err(Failure { reason, .. }) if matches!(*reason, VmError::Stopped) => {}
                 Err(failure) => told.push(warning("operation-failed", failure.to_string())),
             }
@@ -240,7 +245,7 @@ fn line(operation: Operation, good: &[Report], is_named: bool) -> Option<String>
     });
     let checked = match (operation, own().next_back()) {
         (Operation::Destroy, _) | (_, None) => String::new(),
-        // Of a machine of the user's no more is known than what runs it says.
+        // Of a virtual machine of the user, only the answers of its platform are known.
         (_, Some(last)) if is_named => format!(", after the last: {}", last.checked),
         _ => ", each with its heartbeat and checksums found right".to_owned(),
     };
@@ -256,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_names_neither_tokens_nor_connections_that_may_run_a_program() {
+    fn plan_has_no_tokens_and_no_connection_that_runs_a_program() {
         let refused = |text: &str| {
             let machine = text.parse().expect("a machine");
             refuse_foreign(&machine).err().map(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! What carries the load out: the engine on a datastore, or a simulation on a modelled array.
+//! Drivers of load: the engine on a datastore, or a simulation on a modelled array.
 
 #[cfg(test)]
 pub mod fake;
@@ -47,40 +47,40 @@ use crate::progress::{Control, Request};
 use crate::tile_load::TileLoad;
 use bystanders::HostWatch;
 
-/// The two clocks whose difference shows a clock step.
+/// Two clocks whose difference shows a step of the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clocks {
-    /// A clock that never steps, in nanoseconds from any start.
+    /// Monotonic clock, in nanoseconds from any start.
     pub monotonic_ns: i128,
     /// The wall clock, in nanoseconds since 1970.
     pub realtime_ns: i128,
 }
 
-/// How far a prefill is.
+/// Progress of a prefill.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrefillSoFar {
     /// Bytes written so far.
     pub done: Bytes,
-    /// Bytes to write.
+    /// Bytes to write in total.
     pub total: Bytes,
-    /// Speed over the last moment.
+    /// Current speed, in bytes per second.
     pub bytes_per_s: f64,
 }
 
-/// Provides disks and drives load on them.
+/// Provider of disks that drives load on them.
 pub trait Rig {
     /// A load under way.
     type Load: Load;
 
-    /// The time now.
+    /// Current time by both clocks.
     fn clocks(&self) -> Clocks;
 
-    /// The time of day, as results name it.
+    /// Time of day, as results have it.
     fn wall(&self) -> Timestamp {
         Timestamp::now()
     }
 
-    /// Bytes that disks may take altogether.
+    /// Bytes that all disks together may take.
     fn capacity(&self) -> Bytes;
 
     /// Most tiles of this load whose disks fit.
@@ -88,56 +88,56 @@ pub trait Rig {
         load.fits(self.capacity(), None)
     }
 
-    /// Makes the disks that do not exist yet and writes each once. What the prefill came to,
-    /// or nothing if no disk was new. `progress` returns false to end it early.
+    /// Makes missing disks and writes each once. Returns the figures of the prefill; `None` if no
+    /// disk was new. `progress` returns false to end the prefill early.
     fn prepare(
         &mut self,
         disks: &[DiskNeed],
         progress: &mut dyn FnMut(PrefillSoFar) -> bool,
     ) -> Result<Option<Prefilled>, BenchError>;
 
-    /// Removes all disks during a run, so that [`Rig::prepare`] makes new ones of other sizes. Whether it can: if not,
-    /// nothing changed.
+    /// Removes all disks during a run, so that [`Rig::prepare`] makes new ones of other sizes.
+    /// Returns false, without a change, if the rig cannot do that.
     ///
     /// # Errors
     ///
-    /// When they could not be removed, or what held them could not be claimed again.
+    /// The disks could not be removed, or their datastore could not be claimed again.
     fn renew_disks(&mut self) -> Result<bool, BenchError> {
         Ok(false)
     }
 
-    /// Reads back everything that was written and verified. What was found, in words, if
-    /// there is verification; blocks that are wrong are an error.
+    /// Reads everything back that was written and verified. Returns the findings in words, if there
+    /// is verification; wrong blocks are an error.
     fn check_written(&mut self) -> Result<Option<String>, BenchError> {
         Ok(None)
     }
 
-    /// Looks at the machine on which the load is made; nothing where that is none.
+    /// Watch on the host that makes the load; `None` if no host does.
     fn watch(&self) -> Option<HostWatch> {
         None
     }
 
-    /// What else is read beside every slice of a step.
+    /// More gauges that are read with every slice of a step.
     fn meters(&self) -> Vec<Box<dyn GaugeSource>> {
         Vec::new()
     }
 
-    /// Meters of watts, which go on from step to step; none where nobody asked for any.
+    /// Power meters, which run from step to step; `None` without meters.
     fn power(&self) -> Option<Arc<Panel>> {
         None
     }
 
-    /// What is to be said of modelled supplies; none where nothing is modelled.
+    /// Facts about modelled supplies; empty without a model.
     fn supplies(&self) -> Vec<MeterFacts> {
         Vec::new()
     }
 
-    /// Whether time passes while nothing is asked of the storage, so that it can rest.
+    /// True if time passes without load, so that storage can rest.
     fn can_rest(&self) -> bool {
         false
     }
 
-    /// Lets storage and machine rest without load, until somebody wants to stop.
+    /// Lets storage and host rest without load, until the time is over or a user asks to stop.
     fn rest(&self, time: Nanos, control: &Control) {
         if !self.can_rest() {
             return;
@@ -149,110 +149,111 @@ pub trait Rig {
         }
     }
 
-    /// Starts the load that an order means, on disks that are prepared. Nothing but data is
-    /// handed over, so that it may as well be done elsewhere.
+    /// Starts the load of an order, on prepared disks. Only data is passed, so that it can also be
+    /// driven on other hosts.
     fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<Self::Load, BenchError>;
 }
 
-/// A rig that drives machines which are here, of a load that no plan describes.
+/// A rig that drives given state machines, without a plan.
 pub trait Drives: Rig {
-    /// Starts it, on disks that are prepared.
+    /// Starts the load on prepared disks.
     fn drive(&mut self, load: Vec<Driven>) -> Result<Self::Load, BenchError>;
 }
 
-/// What came next from a load.
+/// Next message of a load.
 #[derive(Debug)]
 pub enum Received {
-    /// A slice.
+    /// A slice was completed.
     Slice(Slice),
-    /// Nothing in the time given.
+    /// The time is over without a message.
     Nothing,
     /// The load has ended; there are no more slices.
     Ended,
-    /// The load cannot go on; there are no more slices.
+    /// The load cannot continue; there are no more slices.
     Failed(BenchError),
 }
 
-/// A load under way. What its storage says of itself are its gauges: real storage says nothing.
+/// A load under way. Its gauges are what its storage reports about itself; real storage reports
+/// nothing.
 pub trait Load: GaugeSource {
-    /// The next slice, waiting for it at most this long.
+    /// Waits for the next slice, at most this long.
     fn next(&mut self, wait: Duration) -> Received;
 
-    /// The measured time begins now. Real storage is not told.
+    /// Marks the begin of the measured time. Real storage does not need the mark.
     fn mark(&mut self) {}
 
-    /// What modelled parts did since the mark; nothing on real storage, which does not say.
+    /// Facts about modelled parts since the mark; `None` for real storage.
     fn model(&mut self) -> Option<ModelFacts> {
         None
     }
 
-    /// What modelled supplies gave since the mark; nothing on real storage, which has meters.
+    /// Energy of modelled supplies since the mark; empty for real storage, which has meters.
     fn energy(&mut self) -> Vec<MeterEnergy> {
         Vec::new()
     }
 
-    /// What each host that drives a part did since the mark, in the plan's order; none where it is
-    /// all driven here.
+    /// Facts about each host's part since the mark, in the plan's order; empty if only this host
+    /// drives.
     fn hosts(&mut self) -> Vec<HostLoad> {
         Vec::new()
     }
 
-    /// What happened to hosts so far, in the order in which it was begun.
+    /// Events of hosts so far, in the order of their begin.
     fn events(&mut self) -> Vec<HostEvent> {
         Vec::new()
     }
 
-    /// The position of the host that drives each tile at the end of the slice that was handed out last;
-    /// nothing while each is where it was placed.
+    /// Position of the driving host of each tile, at the end of the slice that was handed out last;
+    /// `None` while no tile has moved.
     fn driven_by(&mut self) -> Option<Vec<usize>> {
         None
     }
 
-    /// When it began, by this machine's steady clock: time 0 of its slices. Nothing in virtual time.
+    /// Begin of the load by this host's monotonic clock: time 0 of its slices. `None` in virtual
+    /// time.
     fn began(&self) -> Option<Nanos> {
         None
     }
 
-    /// The unit in which the storage takes requests.
+    /// Alignment of the storage's requests, in bytes.
     fn unit(&self) -> Bytes {
         Bytes::new(512)
     }
 
-    /// Asks it to end: no new I/O, answers for those in flight.
+    /// Stops new I/O, and lets I/Os in flight end.
     fn stop(&mut self);
 
-    /// Waits for the end.
+    /// Waits for the end of the load.
     fn finish(self) -> Result<LoadOutcome, BenchError>;
 
-    /// Leaves it to itself, whatever it still does: the program is about to end.
+    /// Leaves the load as it is, because the program is about to end.
     fn abandon(self);
 }
 
-/// What a load came to.
+/// Outcome of a load.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LoadOutcome {
-    /// I/Os handed to the storage.
+    /// Number of I/Os submitted.
     pub submitted: u64,
-    /// I/Os answered, failed ones included.
+    /// Number of I/Os completed, including failed ones.
     pub completed: u64,
-    /// Failed I/Os, disk by disk.
+    /// Failed I/Os, by disk.
     pub failures: Vec<Failure>,
     /// Blocks that did not hold what was written to them, in words.
     pub mismatches: Vec<String>,
-    /// I/Os each worker could have in flight.
+    /// Most I/Os in flight per worker.
     pub depth: u32,
-    /// What a reader should know.
+    /// Warnings for the user.
     pub warnings: Vec<Warning>,
-    /// What moved the data.
+    /// I/O backend, as results name it.
     pub backend: String,
-    /// From the first event to the last answer.
+    /// Time from the first event to the last answer.
     pub elapsed: Nanos,
-    /// CPU time of the whole process meanwhile, in user mode and in the kernel, in seconds;
-    /// nothing where no process was driven.
+    /// CPU time of the whole process meanwhile, in user mode and in the kernel, in seconds; `None`
+    /// if no process was driven.
     pub cpu_s: Option<(f64, f64)>,
-    /// By how much I/Os were handed to the storage after they were due; empty where time is
-    /// virtual.
+    /// Delay of submissions behind their due times; empty in virtual time.
     pub handed_over_late: Compact,
-    /// Whose work was in the way where it was driven, if that is not here.
+    /// Disturbances on the driving hosts, if this host does not drive.
     pub disturbances: Vec<Disturbance>,
 }

@@ -3,24 +3,24 @@ use run_store::run::{Latency, Prefill, RateFacts};
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-/// What filling disks came to, with whole histograms, so that several fills add up to one:
-/// percentiles of the parts do not.
+/// Figures of a prefill, with whole histograms, so that several prefills can be added: percentiles
+/// of parts cannot.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Prefilled {
     /// Bytes that were written for the first time.
     pub bytes: u64,
-    /// Speed of that, if it is known; nothing written is no speed.
+    /// Speed of the first write; no bytes mean that it is unknown.
     pub first_write: RateStats,
-    /// Speed of writing some of it again.
+    /// Speed of the second write of a part.
     pub rewrite: RateStats,
     /// Bytes of disks that were filled before.
     pub prepared_before_bytes: u64,
-    /// Why there is no first write.
+    /// Reason why there is no first write.
     pub first_write_absent: Option<String>,
 }
 
 impl Prefilled {
-    /// Adds a later fill. The speed of rewriting stays that of the first that has one.
+    /// Adds a later prefill. The speed of rewriting stays that of the first prefill that has one.
     pub fn add(&mut self, more: Self) {
         self.bytes += more.bytes;
         self.first_write.add(&more.first_write);
@@ -31,7 +31,7 @@ impl Prefilled {
         self.first_write_absent = self.first_write_absent.take().or(more.first_write_absent);
     }
 
-    /// As a run keeps it.
+    /// Converts the figures to their form in `run.json`.
     pub fn document(&self) -> Prefill {
         let first_write = facts(&self.first_write);
         let absent = self.first_write_absent.clone().filter(|_| first_write.is_none());
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latency_of_two_fills_is_that_of_all_their_writes_not_of_the_larger_one() {
+    fn latency_of_two_prefills_is_that_of_all_their_writes() {
         let mut both = filled(60, Nanos::from_millis(1));
         both.add(filled(40, Nanos::from_millis(9)));
         let found = both.document().first_write.expect("written");

@@ -26,52 +26,51 @@ use crate::rig::{Clocks, Drives, Machines, PrefillSoFar, Prefilled, RealLoad, Ri
 use crate::tile_load::TileLoad;
 use bystanders::{HostWatch, Watched};
 
-/// Bounds of the I/Os each worker can have in flight. Within them it is as many as the step
-/// has users, shared out over the workers: what waits for a slot of ours is a queue that the
-/// storage did not make. Our choice: no array takes more than a few thousand from a host.
+/// Bounds of the I/Os in flight per worker. Within them it is the number of the step's users,
+/// divided by the workers: a wait for one of our own slots is a queue that the storage did not
+/// make. Our choice: no array takes more than a few thousand I/Os from a host.
 const DEPTH_MIN: u32 = 256;
 const DEPTH_MAX: u32 = 8192;
 
-/// Most buffer memory per worker; taken only as it is needed. 8192 I/Os of 64 KiB.
+/// Most buffer memory per worker: 8192 I/Os of 64 KiB. It is allocated only when needed.
 const BUFFERS_MAX: Bytes = Bytes::new(512 << 20);
 
-/// The engine on a datastore. Dropping it removes what the datastore made, unless it is to
-/// be kept.
+/// The engine on a datastore. Dropping it removes what the datastore made, unless it is to be kept.
 #[derive(Debug)]
 pub struct RealRig {
     first: Option<Holding>,
-    /// Between it and the first, disks move.
+    /// Second datastore, between which and the first disks move.
     second: Option<Holding>,
-    /// Whether both lie on one file system or device.
+    /// True if both datastores are on one file system or device.
     shares: bool,
-    /// The names of the disks on it.
+    /// Names of the disks on the second datastore.
     on_second: Arc<BTreeSet<String>>,
     keep: bool,
     filled: Vec<String>,
     is_rewrite_known: bool,
     seed: u64,
-    /// Of the stamps: as on the disks, where an earlier run stamped them.
+    /// Seed of the stamps: that of the disks, if an earlier run stamped them.
     stamp_seed: u64,
     options: engine::Options,
-    /// What answers endpoints, by name.
+    /// Services of the endpoints, by name.
     services: Services,
-    /// What carries infrastructure operations out on real machines.
+    /// Real virtual machines for infrastructure operations.
     machines: Machines,
     power: Option<Arc<Panel>>,
-    /// The tier that disks of the first datastore are reached through.
+    /// Tier through which disks of the first datastore are reached.
     through: Option<Through>,
-    /// Disks of tiles that may come, by the name of an instance's first.
+    /// Disks of tiles that may move here, by the name of an instance's first disk.
     lent: BTreeMap<String, Lent>,
-    /// How the first datastore is claimed again.
+    /// Data for claiming the first datastore again.
     reopen: Option<Reopen>,
 }
 
-/// Target of a datastore and what it was opened with, to open it again.
+/// Target of a datastore and the options of its opening, for opening it again.
 #[derive(Debug, Clone)]
 pub struct Reopen {
-    /// The target.
+    /// Target of the datastore.
     pub target: Target,
-    /// Bytes that its first step needs.
+    /// Bytes that the first step needs.
     pub needed: Bytes,
     /// Options of the first opening.
     pub options: datastore::Options,
@@ -80,24 +79,25 @@ pub struct Reopen {
 /// An open second datastore.
 #[derive(Debug)]
 pub struct SecondStore {
-    /// The datastore.
+    /// The datastore itself.
     pub store: Datastore,
-    /// Whether it lies on the file system or device of the first, whose room it takes.
+    /// True if it is on the file system or device of the first, whose room it takes.
     pub shares: bool,
 }
 
-/// Services that are there, by the names of the endpoints that they answer.
+/// Connected services, by name of the endpoint.
 pub type Services = BTreeMap<String, Arc<Service>>;
 
-/// How long a service may take to accept the connection that shows that it is there. Our choice:
-/// two repeats of a lost first packet (RFC 6298: 1 s, then 2 s) and time to answer.
+/// Longest time for a service to accept the connection that proves its presence. Our choice: two
+/// repeats of a lost first packet (RFC 6298: 1 s, then 2 s) and time to answer.
 const REACH_MAX: Duration = Duration::from_secs(5);
 
-/// Resolves the names in a plan's addresses, and sees that somebody accepts a connection at each.
+/// Resolves the names in a plan's addresses, and checks that a service accepts a connection at
+/// each.
 ///
 /// # Errors
 ///
-/// When an address means nothing, or nobody is there.
+/// An address is malformed, or no service listens there.
 pub fn reach(plan: &ResolvedPlan) -> Result<Services, BenchError> {
     let reached = endpoints::addresses(&plan.settings.endpoints, &plan.tile_set)?
         .into_iter()
@@ -105,7 +105,7 @@ pub fn reach(plan: &ResolvedPlan) -> Result<Services, BenchError> {
     reached.collect()
 }
 
-/// The clocks of this machine.
+/// Clocks of this host.
 pub fn clocks() -> Clocks {
     let read = |clock| {
         let now = clock_gettime(clock);
@@ -115,10 +115,10 @@ pub fn clocks() -> Clocks {
 }
 
 impl RealRig {
-    /// A rig on an open datastore.
+    /// Makes a rig on an open datastore.
     ///
-    /// Verification keeps its state beside the disks; where only disks fit (a file, a
-    /// device), in `state_dir`, which is made and removed.
+    /// The state of verification is beside the disks. Where only disks fit (a file, a device), it
+    /// is in `state_dir`, which is made and removed.
     pub fn new(
         datastore: Datastore,
         plan: &ResolvedPlan,
@@ -161,12 +161,12 @@ impl RealRig {
         })
     }
 
-    /// Disks that are meant for a second datastore lie on this one. It is verified as the first is,
-    /// removed with it, and kept with it.
+    /// Adds a second datastore for the disks that belong there. It is verified, removed and kept
+    /// together with the first.
     ///
     /// # Errors
     ///
-    /// When state of its verification cannot be kept in `state_dir`; nothing of ours is left then.
+    /// The state of its verification cannot be kept in `state_dir`; then nothing of ours is left.
     pub fn with_second(
         mut self,
         second: Option<SecondStore>,
@@ -182,42 +182,42 @@ impl RealRig {
         Ok(self)
     }
 
-    /// Calls go to these.
+    /// Sets the services for calls.
     #[must_use]
     pub fn with_services(mut self, services: Services) -> Self {
         self.services = services;
         self
     }
 
-    /// Machines that are started are this run's.
+    /// Sets the virtual machines of the run.
     #[must_use]
     pub fn with_machines(mut self, machines: Machines) -> Self {
         self.machines = machines;
         self
     }
 
-    /// These meters are read beside every step.
+    /// Sets the power meters that are read with every step.
     #[must_use]
     pub fn with_power(mut self, power: Option<Arc<Panel>>) -> Self {
         self.power = power;
         self
     }
 
-    /// Disks of the first datastore are reached through this tier.
+    /// Sets the tier through which disks of the first datastore are reached.
     #[must_use]
     pub fn with_tier(mut self, through: Option<Through>) -> Self {
         self.through = through;
         self
     }
 
-    /// The first datastore may be cleared and claimed again during the run.
+    /// Allows to clear the first datastore and claim it again during the run.
     #[must_use]
     pub fn with_reopen(mut self, reopen: Reopen) -> Self {
         self.reopen = Some(reopen);
         self
     }
 
-    /// A rig for single loads on an open datastore: one worker, no verification. Dropping or
+    /// Makes a rig for single loads on an open datastore: one worker, no verification. Dropping or
     /// removing it removes what the datastore made.
     pub fn over(datastore: Datastore, seed: u64, slice: Nanos) -> Self {
         let options = engine::Options {
@@ -246,25 +246,25 @@ impl RealRig {
         }
     }
 
-    /// The next load begins at this moment of the monotonic clock, not as soon as it is set up.
+    /// Sets the begin of the next load by the monotonic clock, instead of as soon as it is set up.
     pub const fn begin_at(&mut self, at: Nanos) {
         self.options.begin_at = Some(at);
     }
 
-    /// Whether the disks stay in place when the rig is given up.
+    /// True if the disks stay when the rig is dropped.
     pub const fn set_keep(&mut self, keep: bool) {
         self.keep = keep;
     }
 
-    /// Gives later loads slices of this width.
+    /// Sets the width of slices for later loads.
     pub const fn set_slice(&mut self, slice: Nanos) {
         self.options.slice = slice;
     }
 
-    /// Leaves the disks in place, whatever was to become of them, and where they are.
+    /// Leaves the disks in place, whatever the options said.
     pub fn keep(mut self) {
         self.keep = true;
-        // What stays is a few megabytes among the runs, where `runs` shows it.
+        // The state that stays is a few megabytes in the directory of runs, where `runs` shows it.
         let mut removed = Removed::default();
         self.holdings_mut().for_each(|own| own.remove_state(&mut removed));
     }
@@ -277,7 +277,7 @@ impl RealRig {
         self.first.iter_mut().chain(&mut self.second)
     }
 
-    /// How this moment's writes are followed, if they are.
+    /// Setup of the verification of writes from now on, if there is verification.
     fn verification(&self) -> Option<Setup> {
         let state_dir = self.first.as_ref()?.state_dir()?.clone();
         let now = u64::try_from(self.clocks().realtime_ns).unwrap_or(0);
@@ -289,7 +289,7 @@ impl RealRig {
         Some(Setup { state_dir, seed: self.stamp_seed, epoch_unix_ns: now, elsewhere })
     }
 
-    /// The datastore.
+    /// First datastore of the rig.
     pub fn datastore(&self) -> &Datastore {
         &self.first.as_ref().expect("it is taken only when the rig is given up").store
     }
@@ -299,25 +299,25 @@ impl RealRig {
         self.second.as_ref().map(|own| &own.store)
     }
 
-    /// The datastore that holds a disk.
+    /// Datastore that holds a disk.
     fn holder_of(&self, disk: &str) -> &Datastore {
         self.second().filter(|_| self.on_second.contains(disk)).unwrap_or(self.datastore())
     }
 
-    /// Leaves disks and state in place when the rig is given up: they are evidence. Where the
-    /// disks are, and the state if that is elsewhere.
+    /// Keeps disks and state as evidence when the rig is dropped. Returns the paths of the disks,
+    /// and of the state if it is elsewhere.
     pub fn keep_evidence(&mut self) -> Vec<PathBuf> {
         self.keep = true;
         self.holdings().flat_map(Holding::evidence).collect()
     }
 
-    /// Removes what was made, unless it is to be kept.
+    /// Removes everything that was made, unless it is to be kept.
     pub fn clear(mut self) -> Removed {
         self.give_up()
     }
 
-    /// As [`RealRig::clear`]; the first thing that could not be removed is the error. Paths
-    /// that stayed.
+    /// Like [`RealRig::clear`]; the first failed removal is the error. Returns the paths that
+    /// stayed.
     pub fn remove(self) -> Result<Vec<PathBuf>, BenchError> {
         let mut removed = self.clear();
         match removed.failed.is_empty() {
@@ -327,10 +327,10 @@ impl RealRig {
     }
 
     fn give_up(&mut self) -> Removed {
-        // They use the disks.
+        // Virtual machines use the disks, so they end first.
         self.machines = Machines::default();
         let mut removed = Removed::default();
-        // Nothing that a disk lacks is in it between loads.
+        // Between loads the tier is closed, and the datastore has all writes.
         if let Some(through) = self.through.take() {
             removed.and(through.into_store().clear());
         }
@@ -350,7 +350,7 @@ impl RealRig {
         }
     }
 
-    /// Finds among new-found disks those that an earlier run filled. Their bytes.
+    /// Finds disks that an earlier run filled among found ones. Returns their bytes.
     fn recognise<'a>(
         &mut self,
         disks: impl Iterator<Item = (&'a VirtualDisk, &'a DiskNeed)>,
@@ -367,7 +367,7 @@ impl RealRig {
         bytes
     }
 
-    /// Remembers disks that are filled and synced, in the datastore too.
+    /// Notes filled and synced disks, in the datastore, too.
     fn record(&mut self, filled: &[String], plans: &[prefill::Plan]) -> Result<(), BenchError> {
         for plan in plans.iter().filter(|plan| filled.contains(&plan.disk.name)) {
             let fill = Fill {
@@ -394,19 +394,20 @@ impl RealRig {
         };
         let mut second = of(&mut self.second, second)?.into_iter();
         let mut first = of(&mut self.first, first)?.into_iter();
-        // As they were asked for.
+        // In the order in which they were asked for.
         let next = |disk: &DiskNeed| if disk.on.is_first() { first.next() } else { second.next() };
         Ok(disks.iter().filter_map(next).collect())
     }
 }
 
 impl RealRig {
-    /// That its datastores can do what operations ask of whole disks: tried, before any load.
+    /// Checks that the datastores support what operations do to whole disks, by trying it before
+    /// any load.
     ///
     /// # Errors
     ///
-    /// [`datastore::DatastoreError::NoReflink`] where disks are to share blocks and cannot, or are
-    /// to be given back and are no files.
+    /// [`datastore::DatastoreError::NoReflink`] if disks must share blocks and cannot, or must be
+    /// deleted and are no files.
     pub fn check_operations(&self, plan: &ResolvedPlan) -> Result<(), BenchError> {
         for disk in whole_disks(&plan.tile_set) {
             let second = self.second().filter(|_| !disk.on.is_first());
@@ -424,7 +425,8 @@ impl RealRig {
 
 impl Drop for RealRig {
     fn drop(&mut self) {
-        // A panic or an early return: nobody is left to tell, and `cleanup` finds the rest.
+        // A panic or an early return: an error cannot be reported here, and `cleanup` finds the
+        // rest.
         let _ = self.give_up();
     }
 }
@@ -491,7 +493,7 @@ impl Rig for RealRig {
                 ..Prefilled::default()
             }));
         }
-        // The rewrite figure is a fact about the storage, taken once.
+        // The speed of rewriting is a property of the storage, measured once.
         let rewrite_max = if self.is_rewrite_known { Bytes::ZERO } else { REWRITE_MAX };
         let verify = self.verification();
         let options = prefill::Options { rewrite_max, verify, ..prefill::Options::default() };
@@ -508,7 +510,7 @@ impl Rig for RealRig {
         })?;
         self.is_rewrite_known = true;
         self.record(&report.filled, &plans)?;
-        // What is there may have been written before it was left, in part or as a whole.
+        // An adopted disk may have been written in part or as a whole before.
         let is_first = !report.filled.iter().any(|disk| self.holder_of(disk).is_adopted(disk));
         Ok(Some(Prefilled {
             bytes: report.first_write.bytes.get(),
@@ -529,7 +531,7 @@ impl Rig for RealRig {
         if !removed.failed.is_empty() {
             return Err(removed.failed.remove(0).into());
         }
-        // Checked as at the start: what changed meanwhile is refused.
+        // The datastore is examined as at the start, so changes since then are refused.
         self.first = Some(Holding::plain(Datastore::open(&target, needed, &options)?));
         Ok(true)
     }
@@ -549,12 +551,11 @@ impl Rig for RealRig {
 }
 
 impl RealRig {
-    /// Reads back what was written to disks that another part of the run made, as
-    /// [`Rig::check_written`].
+    /// Reads back disks that another part of the run made, like [`Rig::check_written`].
     ///
     /// # Errors
     ///
-    /// When they are not seen here, cannot be read, or blocks are wrong.
+    /// The disks are not visible here, cannot be read, or have wrong blocks.
     pub fn check_lent(
         &self,
         run_id: &str,
@@ -580,7 +581,7 @@ impl RealRig {
             0 => {}
             more => wrong.push(format!("and {more} more blocks")),
         }
-        // What an earlier run left and this one did not use is not gone.
+        // Disks of an earlier run that this run did not use are still there.
         let gone = report.missing.iter().filter(|disk| !store.has_disk(disk));
         wrong.extend(gone.map(|disk| format!("disk \"{disk}\" is gone")));
         if !wrong.is_empty() {
@@ -598,12 +599,12 @@ impl Drives for RealRig {
 }
 
 impl RealRig {
-    /// Drives a load of which some tiles are driven elsewhere until they move here: each by the run of
-    /// whoever made its disks ([`Datastore::lent`]).
+    /// Drives a load of which some tiles are on other hosts until they move here. Each of these
+    /// tiles has the identifier of the run that made its disks ([`Datastore::lent`]).
     ///
     /// # Errors
     ///
-    /// As [`Drives::drive`], and when disks that others made are not seen here.
+    /// Like [`Drives::drive`]; also, disks that others made are not visible here.
     pub fn drive_with(
         &mut self,
         load: Vec<Driven>,
@@ -648,7 +649,8 @@ impl RealRig {
         through.serve(first).map(Some)
     }
 
-    /// What answers the endpoints of an instance, in their order: services somewhere, or machines here.
+    /// Services of an instance's endpoints, in their order: network services, or virtual machines
+    /// here.
     fn answering(
         &mut self,
         instance: &FleetInstance,
@@ -668,19 +670,19 @@ impl RealRig {
 }
 
 impl RealRig {
-    /// Opens the disks of tiles that may come ([`RealRig::drive_with`]), so that the next load begins in
-    /// time however many they are. They are closed with it.
+    /// Opens the disks of tiles that may move here ([`RealRig::drive_with`]), so that the next load
+    /// begins in time however many they are. They are closed with the load.
     ///
     /// # Errors
     ///
-    /// When disks that others made are not seen here.
+    /// Disks that others made are not visible here.
     pub fn open_guests(
         &mut self,
         plan: &ResolvedPlan,
         load: &[Driven],
         guests: &BTreeMap<u32, String>,
     ) -> Result<(), BenchError> {
-        // One that comes back to where it was at first may have to begin anew there.
+        // A tile that moves back may have to start anew there.
         self.options.begins_anew = plan.may_move();
         self.lent.clear();
         for Driven { instance, .. } in load {
@@ -710,12 +712,12 @@ fn requests<'a>(disks: impl IntoIterator<Item = &'a DiskNeed>) -> Vec<DiskReques
     disks.into_iter().map(request).collect()
 }
 
-/// Why there is no speed of the first write.
+/// Reason for a missing speed of the first write.
 const PREPARED_BEFORE: &str = "prepared before";
 
-/// The seed of stamps on disks that were taken over. Where they are followed, it goes on with
-/// that of the earlier run. Where they are not, what is known of them is given up. Where nothing
-/// is known, stamps of an earlier run with the same seed must not pass for ours.
+/// Seed of the stamps on adopted disks. With verification, the seed of the earlier run is kept.
+/// Without it, the knowledge about these disks is dropped. If nothing is known, stamps of an
+/// earlier run with the same seed must not pass for ours.
 fn stamp_seed(state_dir: Option<&OwnDir>, plan: &ResolvedPlan) -> Result<u64, BenchError> {
     let seed = plan.seed;
     let Some(state_dir) = state_dir else { return Ok(seed) };
@@ -732,7 +734,8 @@ fn stamp_seed(state_dir: Option<&OwnDir>, plan: &ResolvedPlan) -> Result<u64, Be
     }))
 }
 
-/// At most so much is written again for the rewrite figure: seconds on an ordinary disk.
+/// Most bytes that are written again to measure the speed of rewriting: seconds on an ordinary
+/// disk.
 const REWRITE_MAX: Bytes = Bytes::new(128 << 20);
 
 fn percent(ratio: Ratio) -> u8 {
@@ -741,7 +744,7 @@ fn percent(ratio: Ratio) -> u8 {
     percent
 }
 
-/// Speed over at least half a second; until then, since the beginning.
+/// Speed over at least half a second; before that, since the beginning.
 struct Speed {
     since_ns: i128,
     bytes: Bytes,

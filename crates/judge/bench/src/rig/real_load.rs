@@ -18,21 +18,21 @@ pub struct RealLoad {
     pub(super) running: Running,
     pub(super) depth: u32,
     pub(super) unit: Bytes,
-    /// The workers' clock is set when all is ready, microseconds before they are told to go.
+    /// The clock of the workers is set when all is ready, microseconds before they start.
     pub(super) began: Nanos,
-    /// What carries operations out on real machines.
+    /// Real virtual machines for infrastructure operations.
     pub(super) machines: Vec<Arc<MachineSet>>,
-    /// What its disks are served through.
+    /// Tier through which the disks are served.
     pub(super) tier: Option<ServedLoad>,
 }
 
 impl RealLoad {
-    /// Tells it what to do with its instances.
+    /// Sender of orders to the instances.
     pub fn orders(&self) -> Orders {
         self.running.orders()
     }
 
-    /// How long after the moment it was to begin at it began.
+    /// Delay of the begin behind the ordered time.
     pub const fn began_late(&self) -> Nanos {
         self.running.began_late()
     }
@@ -93,7 +93,7 @@ impl Load for RealLoad {
     }
 
     fn abandon(self) {
-        // Its drop would wait for requests that may never be answered.
+        // Dropping would wait for requests that may never be answered.
         std::mem::forget(self.running);
     }
 }

@@ -23,40 +23,40 @@ use crate::rig::{
 };
 use crate::tile_load::TileLoad;
 
-/// What moves the data of a simulation, as results name it.
+/// Backend of a simulation, as results name it.
 pub const VIRTUAL_TIME: &str = "virtual time";
 
-/// Most tiles that are tried on an array with a pool of its own for every tile, which has room
-/// for any number of them. Our choice: 65,536 virtual machines are the most a model numbers,
-/// and no published result is near a thousand tiles.
+/// Most tiles on an array with a pool of its own for every tile, which has room for any number of
+/// them. Our choice: a model numbers at most 65,536 virtual machines, and no published result is
+/// near a thousand tiles.
 const TILES_MAX: u32 = 1000;
 
-/// A modelled array in virtual time. Its disks are there as soon as they are named, and its
-/// clock moves only while a load is driven.
+/// A modelled array in virtual time. Its disks exist as soon as they are named, and its clock moves
+/// only while a load is driven.
 #[derive(Debug)]
 pub struct SimRig<'a> {
     array: &'a Array,
     plan: &'a ResolvedPlan,
     now: Rc<Cell<Nanos>>,
-    /// What tiers and memories held when they were last warmed, and for how many tiles: the
-    /// repeats of a step begin with the same.
+    /// State of tiers and memories after the last warming, and its number of tiles. The repeats of
+    /// a step begin with the same state.
     warmed: Option<(u32, TierState)>,
-    /// The same, shared with other rigs.
+    /// State of warmed tiers that other rigs share.
     shared: Option<SharedState>,
-    /// Who may know what a step comes to.
+    /// Source of loads that are already known.
     foresight: Option<&'a dyn Foresight>,
-    /// What loads say is written down here.
+    /// Recorder of the messages of loads.
     told: Option<Rc<RefCell<Foreseen>>>,
-    /// Ends the filling of tiers early.
+    /// Control that ends the filling of tiles early.
     control: Option<&'a Control>,
 }
 
-/// The round in which machines fill tiers before time begins: none that is measured, so that
-/// a tier knows what is popular, but no sequence by heart.
+/// Round in which state machines fill tiers before time begins. No step measures this round, so a
+/// tier learns which pages are popular, but not the sequence of a measured step.
 const WARMING: u64 = u64::MAX;
 
 impl<'a> SimRig<'a> {
-    /// A rig at time 0. The plan's seed is that of everything the model itself draws, too.
+    /// Makes a rig at time 0. The plan's seed is also that of all random numbers of the model.
     pub fn new(array: &'a Array, plan: &'a ResolvedPlan) -> Self {
         Self {
             array,
@@ -70,45 +70,45 @@ impl<'a> SimRig<'a> {
         }
     }
 
-    /// The same, which stops filling tiers when the run is asked to stop: that takes minutes on large arrays.
+    /// Stops filling tiers when the run is asked to stop: filling takes minutes on large arrays.
     pub(crate) fn obeying(self, control: &'a Control) -> Self {
         Self { control: Some(control), ..self }
     }
 
-    /// The same, which begins with this state of warmed tiers: it makes it if nobody has, and
-    /// goes without if it does not fit. For one number of tiles only.
+    /// Begins with a shared state of warmed tiers. The rig makes the state if it is missing, and
+    /// ignores it if it does not fit. For one number of tiles only.
     pub(crate) fn sharing(self, state: SharedState) -> Self {
         Self { shared: Some(state), ..self }
     }
 
-    /// The same, which drives no load whose course is known.
+    /// Uses known loads instead of driving them.
     pub(crate) fn foreseen_by(self, foresight: &'a dyn Foresight) -> Self {
         Self { foresight: Some(foresight), ..self }
     }
 
-    /// The same, which writes down what its load says.
+    /// Records the messages of the load.
     pub(crate) fn telling(self, told: Rc<RefCell<Foreseen>>) -> Self {
         Self { told: Some(told), ..self }
     }
 
-    /// Bytes of disks that the array holds when there are so many tiles.
+    /// Bytes of disks that the array holds with that many tiles.
     pub fn capacity_with(&self, tiles: u32) -> Bytes {
         Plant::capacity(self.array, tiles)
     }
 
-    /// Whether every disk of so many tiles finds room in the pool in which it would lie.
+    /// Checks that every disk of that many tiles has room in its pool.
     ///
     /// # Errors
     ///
     /// [`BenchError::ArrayTooSmall`] if all pools together are too small, else
-    /// [`BenchError::Plant`] with the pool that is.
+    /// [`BenchError::Plant`] with the pool that is too small.
     pub fn has_room(&self, tiles: u32, per_tile: Bytes) -> Result<(), BenchError> {
         let capacity = self.capacity_with(tiles);
         let array = self.array.name.clone();
         if per_tile * u64::from(tiles) > capacity {
             return Err(BenchError::ArrayTooSmall { array, tiles, per_tile, capacity });
         }
-        // Pools that every tile has for itself are all alike.
+        // If every tile has pools of its own, all of these are alike, and one tile is enough.
         let is_alone = self.array.pools.iter().all(|pool| pool.per_tile);
         let has_pools = !self.array.pools.is_empty();
         let counted = if is_alone && has_pools { tiles.min(1) } else { tiles };
@@ -120,7 +120,7 @@ impl<'a> SimRig<'a> {
         };
         let one = plants(of_tile);
         let of = |tile| one.iter().map(move |first| PlantInstance { tile, ..first.clone() });
-        // Operations are there once.
+        // Infrastructure operations exist once.
         let instances = (0..counted).flat_map(of).chain(plants(beside));
         let instances: Vec<PlantInstance> = instances.collect();
         Plant::has_room(self.array, &instances)
@@ -136,8 +136,8 @@ impl<'a> SimRig<'a> {
             .map_err(|source| BenchError::Plant { array: self.array.name.clone(), source })
     }
 
-    /// Three accesses for each page that a tile has, between 50,000 and what [`Warm`] says:
-    /// its default is that for 250 GiB in pages of 64 KiB.
+    /// Number of warming accesses: three for each page of a tile, between 50,000 and the value of
+    /// [`Warm`], whose default is that for 250 GiB in pages of 64 KiB.
     fn warming(&self, tile: Bytes) -> Warm {
         let memory = self.array.controller.as_ref().and_then(|own| own.read_memory.as_ref());
         let pages = self.array.tiers.iter().map(|tier| tier.page);
@@ -167,7 +167,7 @@ impl<'a> SimRig<'a> {
         {
             return;
         }
-        // Two of them need not be held at once.
+        // The old state is dropped first, to never hold two of them.
         self.warmed = None;
         self.run_warming(plant, instances);
         if self.plan.repeats > 1 {
@@ -200,7 +200,7 @@ fn machine(one: Driven) -> SimInstance<InstanceMachine> {
     SimInstance { machine: one.machine, shape: one.instance.shape }
 }
 
-/// A pool of a modelled array in the place of a second datastore.
+/// Prefix of a pool of the modelled array that stands for a second datastore.
 const POOL_PREFIX: &str = "pool:";
 
 fn plant_instance(plan: &ResolvedPlan, instance: &FleetInstance) -> PlantInstance {
@@ -215,7 +215,7 @@ fn plant_instance(plan: &ResolvedPlan, instance: &FleetInstance) -> PlantInstanc
         pool: second.clone().filter(|_| !disk.on.is_first()),
     };
     PlantInstance {
-        // What belongs to no tile lies where the first tile's would, if each has a pool.
+        // Disks without a tile are in the pool of the first tile, if each tile has a pool.
         tile: instance.member.tile.unwrap_or(0),
         vcpus: instance.vcpus.clone(),
         vms: instance.vms.clone(),
@@ -235,13 +235,13 @@ impl Rig for SimRig<'_> {
         self.capacity_with(1)
     }
 
-    /// The most tiles whose disks fit, counted with the pools that so many tiles have: in all
-    /// pools together, and each disk in the pool in which it would lie.
+    /// Most tiles whose disks fit, with the pools that exist for that number: in all pools
+    /// together, and each disk in its pool.
     fn tiles_that_fit(&self, load: &TileLoad) -> u32 {
         let (per_tile, beside) = (load.bytes, load.beside);
         let fits = |tiles: u32| per_tile * u64::from(tiles) + beside <= self.capacity_with(tiles);
         let most = (1..=TILES_MAX).take_while(|tiles| fits(*tiles)).last().unwrap_or(0);
-        // What an array that names nothing known has no room for is told when it is built.
+        // An array with an unknown name in it is refused when it is built, not here.
         let is_full = |tiles: u32| {
             let room = self.has_room(tiles, per_tile);
             matches!(room, Err(BenchError::Plant { source: PlantError::TooSmall { .. }, .. }))
@@ -281,14 +281,14 @@ impl Rig for SimRig<'_> {
         let mut plant = self.plant(&instances)?;
         let name = |one: &Driven| (one.instance.workload.clone(), one.instance.member.tile);
         let names = instances.iter().map(name).collect();
-        // Users and tiers are far apart in memory and seldom met twice in a row.
+        // State of users and tiers is far apart in memory, so huge pages save TLB misses.
         engine::heap::in_huge_pages();
         self.warm(&mut plant, &instances);
         if !self.goes_on() {
             return Err(BenchError::Interrupted);
         }
         engine::heap::in_huge_pages();
-        // What warming did is nobody's.
+        // Counters of warming are dropped.
         drop(plant.tiers());
         let services = services(plan, &instances)?;
         let instances = instances.into_iter().map(machine).collect();
@@ -307,7 +307,7 @@ impl Rig for SimRig<'_> {
     }
 }
 
-/// The modelled services that a plan names, and who calls which.
+/// Modelled services of a plan, with the instances that call each.
 fn services(plan: &ResolvedPlan, instances: &[Driven]) -> Result<Services, BenchError> {
     let models = endpoints::models(&plan.settings.endpoints)?;
     let parameters = models.into_iter().map(|model| {
@@ -324,17 +324,17 @@ fn services(plan: &ResolvedPlan, instances: &[Driven]) -> Result<Services, Bench
 /// A load in virtual time.
 #[derive(Debug)]
 pub enum SimLoad {
-    /// It is driven: time passes while the next slice is waited for.
+    /// A driven load: time passes while the next slice is waited for.
     Driven(Box<Driving>),
-    /// It was driven before, and says now what it said then.
+    /// A load that was driven before, and repeats its messages.
     Told(Box<Told>),
 }
 
-/// What a load says that was driven before.
+/// Recorded messages of a load.
 #[derive(Debug)]
 pub struct Told {
     slices: vec::IntoIter<ForeseenSlice>,
-    /// Beside the slice that was handed out last.
+    /// Readings beside the slice that was handed out last.
     readings: Readings,
     model: Option<ModelFacts>,
     energy: Vec<MeterEnergy>,
@@ -358,14 +358,14 @@ impl Told {
 #[derive(Debug)]
 pub struct Driving {
     simulation: Simulation<InstanceMachine, Plant>,
-    /// On the rig's clock, which goes on from load to load.
+    /// Begin by the rig's clock, which continues from load to load.
     begun: Nanos,
     now: Rc<Cell<Nanos>>,
     told: Option<Rc<RefCell<Foreseen>>>,
     /// Workload and tile of each instance.
     names: Vec<(String, Option<u32>)>,
     array: String,
-    /// Whole seconds that the model has been told of.
+    /// Whole seconds that were reported to the model.
     seconds: u64,
     is_over: bool,
 }

@@ -1,14 +1,15 @@
-//! A tier on this machine that the disks of a run are reached through.
+//! A tier on this host through which the disks of a run are reached.
 //!
-//! What it does: makes a set in a datastore of its own on fast storage, held to the rules of every
-//! datastore, and serves the disks of a load through it, over NBD on a socket of this machine, as a
-//! virtual machine would have them. Between loads the set is closed in order, so that it stays warm
-//! while the ladder is climbed; disks are filled without it, so that it begins empty.
+//! What it does: makes a set in a datastore of its own on fast storage, under the rules of every
+//! datastore, and serves the disks of a load through it, over NBD on a local socket, as a virtual
+//! machine would reach them. Between loads the set is closed in order, so that it stays warm while
+//! the ladder is climbed. Disks are filled without the tier, so that the tier begins empty.
 //!
-//! What it refuses: disks that are parts of a file or device, for a served disk is a whole one.
+//! What it refuses: disks that are parts of a file or device, because a tier serves whole files and
+//! devices.
 //!
-//! Invariants: when a load has ended, all that it wrote is on its datastore; set and sidecars are
-//! files of the datastore they lie on, so that `cleanup` finds them after a kill.
+//! Invariants: after a load has ended, all of its writes are on its datastore. Set and sidecars are
+//! files of the datastore that they are on, so that `cleanup` finds them after a kill.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,53 +33,54 @@ use units::Bytes;
 
 use crate::error::BenchError;
 
-/// A served disk's sidecar: two copies, and how its file was left.
+/// Size of a served disk's sidecar: two copies, and the marks of its file.
 const SIDECAR: Bytes = Bytes::new(12 << 10);
-/// The most disks of a set.
+/// Most disks of a set.
 const DISKS_MAX: u64 = 63;
-/// Chunks of small sets; the other one is of large ones ([`tier::Plan::new`]).
+/// Size of chunks of small sets, in bytes; [`tier::Plan::new`] has the size for large sets.
 const CHUNK_SMALL: u32 = 2 << 20;
 const SET_SMALL: Bytes = Bytes::new(8 << 30);
-/// How long what waits in the log may take to reach the datastore.
+/// Longest time for writes in the log to reach the datastore.
 const DRAIN_MAX: Duration = Duration::from_secs(600);
-/// How long the server may take to say how it is doing.
+/// Longest time for the server to answer a status command.
 const STATUS_MAX: Duration = Duration::from_secs(5);
-/// How old a directory is that a killed run left.
+/// Age from which a directory of a vanished process counts as left by a killed run.
 const LEFT: Duration = Duration::from_secs(60);
-/// The name of the tier among others.
+/// Name of the tier in results.
 const NAME: &str = "tier";
 
-/// A tier that was asked for: `TARGET,size=SIZE[,mode=back][,policy=lru][,admission=1][,page=64KiB][,log=10]`.
+/// Settings of a tier:
+/// `TARGET,size=SIZE[,mode=back][,policy=lru][,admission=1][,page=64KiB][,log=10]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierSpec {
     /// A directory on fast storage.
     pub target: String,
-    /// Room for pages and logs together.
+    /// Room for pages and logs together, in bytes.
     pub size: Bytes,
-    /// Bytes of a page.
+    /// Size of a page, in bytes.
     pub page: Bytes,
-    /// Of the room, percent for logs.
+    /// Share of the room for logs, in percent.
     pub log_percent: u8,
-    /// Whether writes are answered by the log, not by the datastore.
+    /// True if writes are answered from the log, not from the datastore.
     pub is_back: bool,
-    /// Which page leaves.
+    /// Eviction policy of pages.
     pub policy: PolicyKind,
-    /// The access that brings a page in.
+    /// Number of the access at which a page is admitted.
     pub admission: u8,
 }
 
-/// Why a text means no tier.
+/// Reason why a text is not a tier's settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TierSpecError {
-    /// No size.
+    /// The size is missing.
     #[error("a tier is DIRECTORY,size=SIZE, and then mode=back, policy=, admission=, page=, log=")]
     NoSize,
-    /// No such key, or no such value.
+    /// The key is unknown, or its value is invalid.
     #[error("\"{key}\" is nothing that a tier is told, or \"{value}\" is not what it can be")]
     Key {
-        /// As given.
+        /// Key as given.
         key: String,
-        /// As given.
+        /// Value as given.
         value: String,
     },
 }
@@ -129,7 +131,7 @@ impl TierSpec {
         Some(())
     }
 
-    /// What it takes of its datastore.
+    /// Bytes that the tier needs on its datastore.
     pub fn needed(&self) -> Bytes {
         self.size + SIDECAR * DISKS_MAX
     }
@@ -159,11 +161,11 @@ impl fmt::Display for TierSpec {
 #[derive(Debug)]
 pub struct Through {
     spec: TierSpec,
-    /// Where set and sidecars lie.
+    /// Datastore of the set and the sidecars.
     store: Datastore,
     set: PathBuf,
-    /// Disks that were served so far, by the order in which they came: their names there, and where
-    /// the sidecar of each is.
+    /// Disks served so far, in the order of their first serving: path of each, and path of its
+    /// sidecar.
     known: Vec<(String, PathBuf)>,
 }
 
@@ -172,7 +174,8 @@ impl Through {
     ///
     /// # Errors
     ///
-    /// When it does not fit there, or cannot be divided so; nothing of ours is left then.
+    /// The set does not fit on its datastore, or its size cannot be divided; then nothing of ours
+    /// is left.
     pub fn make(spec: TierSpec, mut store: Datastore) -> Result<Self, BenchError> {
         let made = file(&mut store, "tier", spec.size)
             .and_then(|set| Ok((tier_service::make_in(&set, spec.plan())?, set)));
@@ -185,21 +188,21 @@ impl Through {
         }
     }
 
-    /// The datastore it lies on.
+    /// Datastore that the set is on.
     pub fn store(&self) -> &Datastore {
         &self.store
     }
 
-    /// Gives the datastore back, to be removed.
+    /// Gives the datastore back, for removal.
     pub fn into_store(self) -> Datastore {
         self.store
     }
 
-    /// Serves these disks until the load over them ends.
+    /// Serves these disks until the load on them ends.
     ///
     /// # Errors
     ///
-    /// When one is no whole file, there are too many, or the set is not opened.
+    /// A disk is no whole file, there are too many disks, or the set cannot be opened.
     pub fn serve<'a>(
         &mut self,
         disks: impl Iterator<Item = &'a VirtualDisk>,
@@ -238,7 +241,7 @@ impl Through {
         Ok(served)
     }
 
-    /// How a disk is opened: under the name and with the sidecar that it had before.
+    /// Settings for opening a disk, with the same name and sidecar as before.
     fn opening(&mut self, disk: &VirtualDisk) -> Result<Opening, BenchError> {
         if disk.base != 0 {
             return Err(BenchError::TierParts { disk: disk.name.clone() });
@@ -272,7 +275,7 @@ fn file(store: &mut Datastore, name: &str, size: Bytes) -> Result<PathBuf, Bench
     path_of(disk)
 }
 
-/// Where an open disk's file is.
+/// Path of an open disk's file.
 fn path_of(disk: &VirtualDisk) -> Result<PathBuf, BenchError> {
     let link = Path::new("/proc/self/fd").join(disk.file.as_raw_fd().to_string());
     std::fs::read_link(link).map_err(|error| kernel("find a disk's file", error))
@@ -288,7 +291,7 @@ impl From<SetError> for BenchError {
     }
 }
 
-/// A directory of this user's for one socket, which goes with it.
+/// A directory of this user for one socket, removed on drop.
 #[derive(Debug)]
 struct SocketDir(PathBuf);
 
@@ -305,8 +308,9 @@ impl SocketDir {
         Ok(Self(path))
     }
 
-    /// Takes away what runs left that were killed: empty directories whose processes are gone. One of a process
-    /// that cannot be seen from here (a container's) has had time to put its socket there.
+    /// Removes directories that killed runs left: empty ones whose processes are gone. A process in
+    /// a container may be invisible here, so a directory must also be old enough for its process to
+    /// have made the socket.
     fn clear_up(all: &Path) {
         for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -316,7 +320,7 @@ impl SocketDir {
             let age =
                 entry.metadata().and_then(|found| found.modified()).map(|then| then.elapsed());
             if is_gone && matches!(age, Ok(Ok(age)) if age > LEFT) {
-                // Not empty, or another user's: it stays.
+                // A directory that is not empty, or belongs to another user, stays.
                 let _ = std::fs::remove_dir(entry.path());
             }
         }
@@ -325,12 +329,12 @@ impl SocketDir {
 
 impl Drop for SocketDir {
     fn drop(&mut self) {
-        // The server has removed its socket; whatever else is there stays.
+        // The server has removed its socket; any other file keeps the directory.
         let _ = std::fs::remove_dir(&self.0);
     }
 }
 
-/// Disks that are served, while a load is driven over them.
+/// Served disks, while a load is driven on them.
 #[derive(Debug)]
 pub struct ServedLoad {
     running: Arc<block_server::Running>,
@@ -338,14 +342,14 @@ pub struct ServedLoad {
     times: Times,
     names: Vec<String>,
     is_back: bool,
-    /// What was said when it was last asked.
+    /// Last report, for differences.
     before: Option<Report>,
     way: Served,
     _directory: SocketDir,
 }
 
 impl ServedLoad {
-    /// How the engine reaches them.
+    /// Connection of the engine to the disks.
     pub fn way(&self) -> Served {
         self.way.clone()
     }
@@ -354,7 +358,7 @@ impl ServedLoad {
         self.control.ask(Command::Status, &self.running, STATUS_MAX).ok().flatten()
     }
 
-    /// What happened since it was last asked.
+    /// Readings since the last call.
     pub fn readings(&mut self) -> Readings {
         let (Some(now), before) = (self.report(), self.before.take()) else {
             return Readings::default();
@@ -368,11 +372,11 @@ impl ServedLoad {
         readings
     }
 
-    /// Puts what waits in the log on the datastore, and closes the set in order.
+    /// Writes the log to the datastore, and closes the set in order.
     ///
     /// # Errors
     ///
-    /// When the datastore does not take it, or the set cannot be left in order.
+    /// The datastore refuses writes, or the set cannot be closed in order.
     pub fn end(self) -> Result<(), BenchError> {
         for disk in self.names.iter().filter(|_| self.is_back) {
             let drain = Command::Drain { disk: disk.clone() };
@@ -404,7 +408,7 @@ mod tests {
     #[test]
     fn what_killed_runs_left_is_taken_away_and_nothing_else() {
         let all = tempfile::tempdir().expect("a directory");
-        // No process has a number beyond 2^22.
+        // Process numbers end at 2^22.
         let gone = ["tilemark-tier-99999999-0", "tilemark-tier-99999999-1"];
         let own = format!("tilemark-tier-{}-0", std::process::id());
         let others = [own.as_str(), "tilemark-tier-demo", "tilemark-tier-x-0", "other"];

@@ -3,20 +3,20 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use sim::plant::TierState;
 use spec::array::Array;
 
-/// States that are kept at most: those under way, and one to be picked up once more. A state of
-/// a large cache is hundreds of megabytes.
+/// Most states that are kept: those in use, and one for another use. A state of a large cache takes
+/// hundreds of megabytes.
 const KEPT: usize = 3;
 
-/// What tiers held when they were warmed, for steps that begin with the same: the repeats of a
-/// step, and steps on arrays that differ in what warming does not see. From several threads at
-/// once; who comes while a state is being made waits for it.
+/// States of warmed tiers for steps that begin alike: repeats of a step, and steps on arrays whose
+/// differences do not affect warming. Threads share it; a thread that needs a state which another
+/// is making waits for it.
 #[derive(Debug, Default)]
 pub struct Warmed(Mutex<Vec<(WarmKey, SharedState)>>);
 
-/// A state, or a place for it.
+/// A state, or the place for one.
 pub type SharedState = Arc<OnceLock<TierState>>;
 
-/// All that a warmed state depends on, beside the tile and its scale.
+/// Everything that a warmed state depends on, beside the tile and its scale.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WarmKey {
     array: Array,
@@ -26,19 +26,19 @@ pub struct WarmKey {
 }
 
 impl WarmKey {
-    /// For so many tiles on an array with the machines of a seed. `stage` tells tiles and their
-    /// scales apart.
+    /// Key for a number of tiles on an array with a seed. `stage` distinguishes tiles and their
+    /// scales.
     pub fn new(array: &Array, tiles: u32, seed: u64, stage: usize) -> Self {
         Self { array: as_warming_sees(array), tiles, seed, stage }
     }
 }
 
 impl Warmed {
-    /// The place of the state that a key stands for; the oldest ones are forgotten.
+    /// Place of the state of a key. The oldest states are dropped.
     pub fn state(&self, key: WarmKey) -> SharedState {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = kept.iter().position(|(known, _)| *known == key) {
-            // To the end: what was asked for last is forgotten last.
+            // Moved to the end: the states used last are dropped last.
             let found = kept.remove(at);
             let state = Arc::clone(&found.1);
             kept.push(found);
@@ -53,9 +53,9 @@ impl Warmed {
     }
 }
 
-/// The array without what cannot change a warmed state: warming has no time, so queues, links
-/// and the disks behind pools and tiers do not matter. Where hosts' own disks are the storage,
-/// their sizes are those of caches and buffers, and everything does.
+/// Array without the parts that do not affect warming. Warming has no time, so queues, links and
+/// the disks behind pools and tiers do not matter. If hosts' own disks are the storage, their sizes
+/// are those of caches and buffers, and everything matters.
 fn as_warming_sees(array: &Array) -> Array {
     let mut array = array.clone();
     for text in [&mut array.name, &mut array.title, &mut array.source] {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn other_disks_behind_the_pools_share_a_state_and_another_tier_does_not() {
+    fn arrays_with_other_disks_share_a_state_with_other_tiers_not() {
         let own = array("vnx5500");
         let mut fewer = own.clone();
         fewer.pools[0].count -= 1;

@@ -13,20 +13,20 @@ use crate::progress::{Control, Request};
 use crate::rig::{Foreseen, Foresight, Warmed};
 use crate::simulate::Stage;
 
-/// Who simulates steps before a run comes to them.
+/// Simulator of steps before the run reaches them.
 pub trait Foresee: Sync {
-    /// Steps that are simulated at the same time.
+    /// Number of steps that are simulated at the same time.
     fn threads(&self) -> NonZeroUsize;
 
-    /// What the load of a step says, for this repeat (from 0); nothing if it could not be had: then the run
-    /// simulates the step itself, and hears why.
+    /// Load of a step for this repeat (from 0); `None` if it could not be computed. Then the run
+    /// simulates the step itself, and gets the error.
     fn foresee(&self, tiles: u32, repeat: u32) -> Option<Foreseen>;
 
-    /// Ends what goes on: nobody wants it any more.
+    /// Stops all work, because its results are not needed any more.
     fn end(&self);
 }
 
-/// Threads of this process. They share warmed tiers.
+/// Simulator on threads of this process, which share warmed tiers.
 #[derive(Debug)]
 pub struct Here {
     stage: Stage,
@@ -37,11 +37,11 @@ pub struct Here {
 }
 
 impl Here {
-    /// So many threads, for a plan on an array.
+    /// Makes a simulator with that many threads, for a plan on an array.
     ///
     /// # Errors
     ///
-    /// When a workload has no reference.
+    /// A workload has no reference.
     pub fn new(
         plan: &ResolvedPlan,
         array: Array,
@@ -51,11 +51,11 @@ impl Here {
         Ok(Self { stage, array, threads, warmed: Warmed::default(), control: Control::default() })
     }
 
-    /// What a step comes to.
+    /// Computes the load of a step.
     ///
     /// # Errors
     ///
-    /// As [`Stage::step`].
+    /// Errors of [`Stage::step`].
     pub fn step(&self, tiles: u32, repeat: u32) -> Result<Foreseen, BenchError> {
         self.stage.foresee(&self.array, (tiles, repeat), &self.control, &self.warmed)
     }
@@ -75,12 +75,12 @@ impl Foresee for Here {
     }
 }
 
-/// The steps of a range, each handed out once, and what they came to.
+/// Steps of a range, each started once, with their loads.
 #[derive(Debug)]
 pub(super) struct Ahead<'a> {
-    /// Tiles and repeat, in the order in which a run comes to them.
+    /// Tiles and repeat, in the order in which the run reaches them.
     points: Vec<(u32, u32)>,
-    /// So many are begun or known and not yet wanted, at most: each is megabytes.
+    /// Most steps that are started or known before the run needs them: each takes megabytes.
     most: usize,
     state: Mutex<State>,
     has_changed: Condvar,
@@ -89,20 +89,20 @@ pub(super) struct Ahead<'a> {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The next one to be begun.
+    /// Position of the next step to start.
     next: usize,
-    /// The one that the run has come to.
+    /// Position of the step that the run has reached.
     wanted: usize,
-    /// What is known and not yet wanted; nothing of one that could not be had.
+    /// Known loads that the run has not reached; `None` for one that could not be computed.
     known: BTreeMap<usize, Option<Foreseen>>,
     is_over: bool,
 }
 
-/// How often somebody who waits looks whether he is still wanted.
+/// Interval at which a waiting thread checks whether the run has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl<'a> Ahead<'a> {
-    /// The steps of a plan with a range; a search has none that are known before.
+    /// Steps of a plan with a range; `None` for a search, whose steps are not known before.
     pub fn of(plan: &ResolvedPlan, threads: NonZeroUsize, control: &'a Control) -> Option<Self> {
         let (Climb::Range { first, last } | Climb::Every { first, last }) = plan.climb else {
             return None;
@@ -123,7 +123,7 @@ impl<'a> Ahead<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works through the steps, beside others who do.
+    /// Computes steps until none is left; several threads may do so.
     pub fn work(&self, by: &dyn Foresee) {
         while let Some(mut begun) = self.begin() {
             let (tiles, repeat) = self.points[begun.at];
@@ -147,14 +147,14 @@ impl<'a> Ahead<'a> {
         }
     }
 
-    /// Nothing more is begun.
+    /// Stops starting steps.
     fn end(&self) {
         self.state().is_over = true;
         self.has_changed.notify_all();
     }
 }
 
-/// Ends both when the run is over, however it ends.
+/// Stops both when the run is over, however it ends.
 pub(super) struct Ending<'s>(pub &'s Ahead<'s>, pub &'s dyn Foresee);
 
 impl Drop for Ending<'_> {
@@ -177,7 +177,7 @@ impl Foresight for Ahead<'_> {
             if let Some(foreseen) = state.known.remove(&at) {
                 return foreseen;
             }
-            // One that nobody has begun is ours: a step that is run again, say.
+            // A step that no thread has started is run here, for example a repeated step.
             if at >= state.next {
                 state.next = at + 1;
                 return None;
@@ -191,7 +191,7 @@ impl Foresight for Ahead<'_> {
     }
 }
 
-/// A step that somebody works on; whatever becomes of him, it is known then.
+/// A step that a thread computes. Dropping it marks the step as known, also after a panic.
 struct Begun<'s, 'a> {
     all: &'s Ahead<'a>,
     at: usize,

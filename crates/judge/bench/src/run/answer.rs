@@ -10,7 +10,7 @@ use crate::run::{End, USERS_MAX};
 use crate::score::{weighted_total, work_interval};
 use crate::verdict::worst_broken;
 
-/// What the steps so far say. The sentences are written when the whole document is there:
+/// Answer by the steps so far. The sentences are written once the whole document is there:
 /// `Run::write_sentences`.
 pub fn answer(
     plan: &ResolvedPlan,
@@ -42,13 +42,13 @@ pub fn answer(
     }
 }
 
-/// Tiles held, if that is known: none at all only if one tile was tried and did not hold.
+/// Tiles held, if known: 0 only if one tile was tried and did not hold.
 pub(crate) fn held_of(edge: &ladder::Edge) -> Option<u32> {
     let none_hold = matches!(edge.stop, Some(Stop::Limit { tiles: 1 }));
     (edge.held > 0 || none_hold).then_some(edge.held)
 }
 
-/// Where the count that holds lies, if something above or at what is held was tried and decided.
+/// Interval of the held tiles, if a count at or above them was decided.
 pub(crate) fn interval_of(edge: &ladder::Edge) -> Option<TilesInterval> {
     held_of(edge).filter(|_| is_decided(edge))?;
     let ladder::Edge { interval, .. } = edge;
@@ -64,15 +64,15 @@ fn is_decided(edge: &ladder::Edge) -> bool {
     matches!(edge.stop, Some(Stop::Limit { .. } | Stop::Flat { .. }))
 }
 
-/// The mean over the repeats of the held step; its interval from runs x tiles, or from the
-/// slices of the one run there is.
+/// Mean score over the repeats of the held step. Its interval is from runs x tiles, or from the
+/// slices of a single run.
 pub(crate) fn score(plan: &ResolvedPlan, held: u32, steps: &[Step]) -> (Figure, Option<Interval>) {
     let runs: Vec<&Step> =
         steps.iter().filter(|step| step.tiles == held && step.verdict == Verdict::Passed).collect();
     if runs.is_empty() {
         return (Figure::absent("no step held"), None);
     }
-    // Of repeats of which one has no total, only the parts of applications compare.
+    // If a repeat has no total, only the applications' parts can be compared.
     let totals: Option<Vec<f64>> =
         runs.iter().map(|step| step.score.as_ref()?.total.value).collect();
     let is_total = totals.is_some();
@@ -93,8 +93,8 @@ pub(crate) fn score(plan: &ResolvedPlan, held: u32, steps: &[Step]) -> (Figure, 
     (Figure::of(mean), of_all.or_else(of_one))
 }
 
-/// The interval of scores from that of their applications' parts: where operations ran, these count
-/// with their mean, as each repeat has one value of them.
+/// Interval of scores, from that of the applications' parts. Operations count with their mean,
+/// because each repeat has a single value of them.
 fn weighted(applications: Interval, runs: &[&Step]) -> Option<Interval> {
     let parts = runs.iter().filter_map(|step| step.score.as_ref()?.infrastructure.value);
     let parts: Vec<f64> = parts.collect();
@@ -122,13 +122,13 @@ impl Found<'_> {
         }
         match edge.stop {
             Some(Stop::Inconclusive { .. }) => Status::Inconclusive,
-            // An interval is an answer, however wide; without one there is none.
+            // An interval is an answer, however wide; without one there is no answer.
             None if self.is_open() => Status::Inconclusive,
             _ => Status::Complete,
         }
     }
 
-    /// Whether time ran out before the edge was found.
+    /// True if time ran out before the edge was found.
     fn is_open(&self) -> bool {
         let edge = self.ladder.edge();
         self.ladder.ran_out_of_time()
@@ -150,17 +150,17 @@ impl Found<'_> {
         }
     }
 
-    /// Whether the cap is the datastore's, not the plan's.
+    /// True if the datastore limits the number of tiles, not the plan.
     fn is_capacity(&self) -> bool {
         self.asked() > self.facts.fits && !self.is_memory()
     }
 
-    /// Whether the cap is the generator's.
+    /// True if the generator's memory limits the number of tiles.
     fn is_memory(&self) -> bool {
         self.facts.load.kept_in_memory() < self.asked().min(self.facts.fits)
     }
 
-    /// The most tiles the plan asks for.
+    /// Most tiles that the plan asks for.
     fn asked(&self) -> u32 {
         let last = self.plan.climb.range().map(|(_, last)| last);
         last.or(self.plan.settings.ladder.tiles_max).unwrap_or(u32::MAX)
@@ -175,8 +175,8 @@ impl Found<'_> {
         broken_limit(step)
     }
 
-    /// What was at its limit: room, if that ended the search; else what was in the step that
-    /// broke, or in the one that held.
+    /// Resource at its limit: room, if that ended the search; else that of the step that broke, or
+    /// of the one that held.
     fn bottleneck(&self) -> Option<Bottleneck> {
         if self.edge() == Edge::CapacityReached {
             return Some(Bottleneck {
@@ -194,7 +194,7 @@ impl Found<'_> {
         broken.or_else(|| steps.next_back())?.bottleneck.clone()
     }
 
-    /// How the climb went, by which `run_store` words the answer.
+    /// Course of the climb, from which `run_store` makes the words of the answer.
     fn climb(&self) -> ClimbFacts {
         let ladder = self.ladder;
         let rungs = ladder.rungs();
@@ -232,7 +232,7 @@ impl Found<'_> {
         Some(OutOfTime { time_ns: budget.0, left_out: None })
     }
 
-    /// What would have been run next, and how much of a range was.
+    /// Step that would have run next, and the progress in a range.
     fn left_out(&self) -> LeftOut {
         let next = self.ladder.next_step();
         let range = self.plan.climb.range();
@@ -253,12 +253,12 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// `1 tile`, `2 tiles`.
+/// Text such as `1 tile`, `2 tiles`.
 pub(crate) fn count(number: u32, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The limit of a failed step that broke worst.
+/// Broken limit of a failed step, the one that broke worst.
 pub fn broken_limit(step: &Step) -> Option<BrokenLimit> {
     let of_all = step.limits.iter();
     let of_all = of_all.map(|pooled| ((pooled.worst_tile, &pooled.workload, 0), &pooled.result));

@@ -22,7 +22,7 @@ use crate::step::checks::repeats_within_3_percent;
 use crate::step::report::StepPlace;
 use crate::step::runner::{StepBench, complete, step_at_most};
 
-/// Runs the ladder's steps on a rig and stores what comes of them.
+/// Runs the ladder's steps on a rig, and stores their results.
 pub struct Climber<'a, R> {
     plan: &'a ResolvedPlan,
     facts: RunFacts<'a>,
@@ -34,22 +34,22 @@ pub struct Climber<'a, R> {
     events: EventLog,
     begun_ns: i128,
     steps: Vec<Step>,
-    /// Number of each tile count, in the order they were visited.
+    /// Number of each tile count, in the order of visits.
     numbers: BTreeMap<u32, u32>,
-    /// How long storage and machine rest before the next step.
+    /// Time for storage and host to rest before the next step.
     rest_due: Nanos,
     prefill: Option<Prefilled>,
     backend: String,
     provisioned: Bytes,
     depth: u32,
-    /// Search that ended, with its plan, when disks were made larger.
+    /// Search with its plan, set once disks were made larger.
     search: Option<Search<'a>>,
-    /// What reading back has found.
+    /// Findings of reading back.
     verified: Option<String>,
     power: RunPower,
 }
 
-/// Search for the edge, as it was when disks were made larger.
+/// State of the search when disks were made larger.
 struct Search<'a> {
     plan: &'a ResolvedPlan,
     facts: RunFacts<'a>,
@@ -60,7 +60,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Steps of one of both sizes, beside the run's own.
+    /// Steps with disks of the other size, beside the run's own.
     fn beside(
         &self,
         is_search: bool,
@@ -75,7 +75,7 @@ impl Search<'_> {
 }
 
 impl<'a, R: Rig> Climber<'a, R> {
-    /// A climber at the foot of the ladder.
+    /// Makes a climber before its first step.
     pub fn new(
         plan: &'a ResolvedPlan,
         facts: RunFacts<'a>,
@@ -120,8 +120,8 @@ impl<'a, R: Rig> Climber<'a, R> {
         Ok(())
     }
 
-    /// What ended the climb, or what reading everything back found. Wrong blocks that were seen
-    /// on the way are a reason to look at all of them.
+    /// Result after reading everything back: the end of the climb, or wrong blocks. Wrong blocks
+    /// during the climb are a reason to check all blocks.
     pub fn verified(&mut self, climbed: Result<(), BenchError>) -> Result<(), BenchError> {
         let checked = match climbed {
             Ok(()) => self.check_written(),
@@ -145,22 +145,22 @@ impl<'a, R: Rig> Climber<'a, R> {
         checked
     }
 
-    /// Why disks cannot be made larger, as far as the plan says.
+    /// Reason in the plan why disks cannot be made larger.
     pub fn obstacle(&self) -> Option<Reason> {
         self.facts.kept_small
     }
 
-    /// Notes why disks keep their size.
+    /// Notes the reason why disks keep their size.
     pub fn keep_size(&mut self, reason: Reason) {
         self.facts.kept_small = Some(reason);
     }
 
-    /// Bytes a second at which disks were written for the first time; 0 if unknown.
+    /// Speed of the first write of disks, in bytes per second; 0 if unknown.
     pub fn fill_bytes_per_s(&self) -> f64 {
         self.prefill.as_ref().map_or(0.0, |done| done.first_write.bytes_per_second())
     }
 
-    /// Time of a run of this length that is left.
+    /// Time left of a run of this length.
     pub fn time_left(&self, budget: Nanos) -> Nanos {
         budget.saturating_sub(self.now())
     }
@@ -170,25 +170,27 @@ impl<'a, R: Rig> Climber<'a, R> {
         self.rig.tiles_that_fit(load)
     }
 
-    /// Whether storage rests between steps.
+    /// True if storage rests between steps.
     pub fn can_rest(&self) -> bool {
         self.rig.can_rest()
     }
 
-    /// Removes all disks, so that the next step makes new ones. Whether the rig can.
+    /// Removes all disks, so that the next step makes new ones. Returns false if the rig cannot do
+    /// that.
     ///
     /// # Errors
     ///
-    /// When they could not be removed, or the storage could not be claimed again.
+    /// The disks could not be removed, or the storage could not be claimed again.
     pub fn renew_disks(&mut self) -> Result<bool, BenchError> {
         self.rig.renew_disks()
     }
 
-    /// Goes on with larger disks; the search so far is the run's answer until a step with them says something.
+    /// Continues with larger disks. The search remains the run's answer until a step with larger
+    /// disks has a result.
     ///
     /// # Errors
     ///
-    /// When the plan cannot be written down.
+    /// The plan cannot be written down.
     pub fn confirm(
         &mut self,
         larger: &'a Larger,
@@ -212,8 +214,8 @@ impl<'a, R: Rig> Climber<'a, R> {
         Ok(())
     }
 
-    /// Writes the last documents; what is left is to finish the directory. The result is
-    /// there even if it could not be written.
+    /// Writes the last documents; the directory must still be finished. The run is returned even if
+    /// it could not be written.
     pub fn finish(self, ladder: &Ladder, end: &End) -> (Run, Result<(), BenchError>) {
         let mut run = self.document(ladder, end);
         let plan = self.unconfirmed(ladder).map(|search| search.plan);
@@ -242,7 +244,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         Ok(self.directory.write_run(run)?)
     }
 
-    /// The search, while steps with larger disks say nothing yet.
+    /// Search, as long as steps with larger disks have no result.
     fn unconfirmed(&self, ladder: &Ladder) -> Option<&Search<'a>> {
         self.search.as_ref().filter(|_| !ladder.is_telling())
     }
@@ -287,7 +289,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         Ok(self.events.append(now, kind, fields)?)
     }
 
-    /// Makes and fills what the step needs and no step before it had.
+    /// Makes and fills the disks that no earlier step needed.
     fn prepare(&mut self, tiles: u32, disks: &[DiskNeed]) -> Result<(), BenchError> {
         let done = fill(self.rig, disks, self.control, self.observer)?;
         self.provisioned = self.provisioned.max(self.facts.load.bytes * u64::from(tiles));
@@ -393,7 +395,7 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
         Ok(StepResult { took: self.now().saturating_sub(begun), ..result })
     }
 
-    /// What is known so far is stored, for whoever looks meanwhile and should the program be killed.
+    /// Stores the results so far, for readers meanwhile and in case of a kill.
     fn ran(&mut self, ladder: &Ladder) -> Result<(), BenchError> {
         let run = self.document(ladder, &End::NotYet);
         Ok(self.directory.write_run(&run)?)
@@ -401,9 +403,9 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
 }
 
 impl<R: Rig> Climber<'_, R> {
-    /// How long storage and machine rest after a step: as long as a step measures after an
-    /// overload (a limit passed twice over, or no answers) and before a disturbed step is tried
-    /// again; not at all after others.
+    /// Time for storage and host to rest after a step: the measured time of a step after an
+    /// overload (twice the limit, or no answers) and before a disturbed step is tried again; none
+    /// after others.
     fn rest_after(&self, step: &Step, result: &StepResult) -> Nanos {
         let is_overload = match step.cause {
             Some(Cause::LimitBroken) => result.room.is_some_and(|room| room < -1.0),
@@ -415,11 +417,11 @@ impl<R: Rig> Climber<'_, R> {
     }
 }
 
-/// Makes and fills disks, and tells how far it is.
+/// Makes and fills disks, and reports the progress.
 ///
 /// # Errors
 ///
-/// When the rig has no room, filling fails, or `control` asks to stop.
+/// The rig has no room, filling fails, or `control` asks to stop.
 pub fn fill<R: Rig>(
     rig: &mut R,
     disks: &[DiskNeed],

@@ -1,4 +1,4 @@
-//! A quick search goes on with larger disks as soon as the edge is roughly known.
+//! Larger disks in a quick search, once the edge is roughly known.
 //!
 //! Small disks let a search reach the edge in minutes, but caches on the way hold more of them than of real ones. So
 //! the search stops when twice the tiles that hold are too many, disks are made anew, as large as room and time allow,
@@ -18,14 +18,15 @@ use crate::run::larger::{Larger, Reason};
 use crate::run::{RunOptions, is_open};
 use crate::tile_load::TileLoad;
 
-/// Filling larger disks may take this share of the time that is left: the steps after it need the other half. Our
-/// choice.
+/// Divisor of the remaining time: filling larger disks may take one half, because the steps after
+/// it need the other half. Our choice.
 const FILL_SHARE: u64 = 2;
-/// Steps for which there has to be time behind the fill: one at each end of the edge. Our choice.
+/// Number of steps that must fit into the time after the fill: one at each end of the edge. Our
+/// choice.
 const STEPS_LEAST: u64 = 2;
 
-/// What keeps this run from growing its disks from the beginning, if anything does; `None` of a run whose disks have
-/// the size that somebody asked for.
+/// Reason that keeps a run from growing its disks from the beginning, if there is one; `None` also
+/// for a run whose disk size was asked for.
 pub fn obstacle(plan: &ResolvedPlan, options: &RunOptions) -> Option<Reason> {
     let found = [
         (plan.settings.engine.verify, Reason::Verified),
@@ -38,24 +39,25 @@ pub fn obstacle(plan: &ResolvedPlan, options: &RunOptions) -> Option<Reason> {
     found.into_iter().find(|(is_so, _)| *is_so).map(|(_, reason)| reason)
 }
 
-/// What was seen until now, by which the size is chosen.
+/// Observations so far, by which the size is chosen.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen {
     /// Least tiles that did not hold.
     pub failed: u32,
-    /// Time until the run has to end.
+    /// Time until the run must end.
     pub left: Nanos,
-    /// Mean time of a step of the search.
+    /// Mean duration of a step of the search.
     pub step: Nanos,
-    /// Bytes a second of the first writing of disks.
+    /// Speed of the first write of disks, in bytes per second.
     pub fill_bytes_per_s: f64,
 }
 
-/// Doubles the disks as long as those of `seen.failed` tiles fit and can be filled in half of the time left.
+/// Doubles the disks as long as those of `seen.failed` tiles fit, and can be filled in half of the
+/// remaining time.
 ///
 /// # Errors
 ///
-/// When a tile cannot be built at such a scale.
+/// A tile cannot be built at such a scale.
 pub fn larger(
     plan: &ResolvedPlan,
     seen: Seen,
@@ -95,8 +97,8 @@ fn is_slow(bytes: Bytes, per_s: f64, seconds: f64) -> bool {
     bytes / per_s > seconds
 }
 
-/// Climbs the ladder; a quick search that may grow its disks does so on the way. The ladder is that of the larger
-/// disks then.
+/// Climbs the ladder. A quick search that may grow its disks does so on the way; then the ladder is
+/// that of the larger disks.
 pub fn climb<'a, R: Rig>(
     climber: &mut Climber<'a, R>,
     ladder: &mut Ladder,

@@ -10,7 +10,7 @@ use crate::run::larger::Reason;
 use crate::run::tests::{half_a_millisecond, plan, rig, run_fake};
 use crate::tile_load::TileLoad;
 
-/// A quick search whose disks have the size of the profile.
+/// A quick search with the disk size of the profile.
 fn search() -> ResolvedPlan {
     let mut plan = plan(Plan::default());
     plan.footprint = 1.0 / 64.0;
@@ -67,7 +67,7 @@ fn disks_grow_as_far_as_the_count_that_failed_fits() {
     let plan = search();
     let mut rig = growing(&plan);
     let seen = run(&plan, &mut rig).resized.expect("a search").failed;
-    // Room for as many tiles of a quarter of the size, and not of half of it.
+    // Room for that many tiles of a quarter of the size, but not of half of it.
     let capacity = Bytes::MIB * (16 * u64::from(seen) + 1);
     let run = run(&plan, &mut FakeRig { capacity, ..growing(&plan) });
     assert_eq!(run.scale.footprint, 0.25);
@@ -109,7 +109,7 @@ fn answer_is_that_of_the_search_while_larger_disks_say_nothing() {
     let mut rig = growing(&plan);
     let whole = run(&plan, &mut rig);
     let searched = whole.resized.expect("a search");
-    // Filling of the larger disks fails, so no step with them begins.
+    // Filling the larger disks fails, so no step with them begins.
     let smaller = searched.steps.iter().map(|step| step.tiles).max().unwrap_or(0);
     let mut rig = FakeRig { fails_after_renewal: true, ..growing(&plan) };
     let run = run(&plan, &mut rig);
@@ -127,7 +127,7 @@ fn seen(left: Nanos, fill_bytes_per_s: f64) -> Seen {
     Seen { failed: 4, left, step: Nanos::from_secs(10), fill_bytes_per_s }
 }
 
-/// Share of full size that is chosen.
+/// Chosen share of full size.
 fn chosen(seen: Seen, fits: u32) -> Result<f64, Reason> {
     let larger = larger(&search(), seen, |_: &TileLoad| fits).expect("it can be built");
     larger.map(|larger| larger.plan.footprint)
@@ -135,7 +135,7 @@ fn chosen(seen: Seen, fits: u32) -> Result<f64, Reason> {
 
 #[test]
 fn half_of_the_time_left_is_for_filling() {
-    // Four tiles of full size have 256 MiB: 50 s at 5.12 MiB/s.
+    // Four tiles of full size are 256 MiB: 50 s at 5.12 MiB/s.
     let speed = 5.12 * 1024.0 * 1024.0;
     assert_eq!(chosen(seen(Nanos::from_secs(101), speed), 4), Ok(1.0));
     assert_eq!(chosen(seen(Nanos::from_secs(99), speed), 4), Ok(0.5));

@@ -20,46 +20,47 @@ use crate::run::larger::{Larger, Reason};
 use crate::run::{End, Reporter, TileLoad};
 use crate::score::References;
 
-/// What is known of a run before its first step.
+/// Facts about a run before its first step.
 #[derive(Debug, Clone)]
 pub struct RunFacts<'a> {
-    /// The run's id.
+    /// Identifier of the run.
     pub id: String,
-    /// What counts as one tile's worth.
+    /// Reference values of one tile's worth.
     pub references: &'a References,
-    /// One tile's load.
+    /// Load of one tile.
     pub load: TileLoad,
-    /// Tiles that fit the datastore.
+    /// Number of tiles that fit into the datastore.
     pub fits: u32,
     /// Bytes of one tile's disks at full size, if they are smaller now.
     pub full_bytes: Option<Bytes>,
-    /// The target.
+    /// Target of the run.
     pub target: TargetFacts,
-    /// When it started.
+    /// Start of the run.
     pub started: Timestamp,
     tool: ToolFacts,
     plan_sha256: String,
     warnings: Vec<Warning>,
-    /// What is seen of caches on the way to real storage.
+    /// Known caches in front of real storage.
     pub caches: Option<String>,
-    /// How far the array is off, if it was fitted to storage.
+    /// Error of the array's model, if the array was fitted to storage.
     pub calibration: Option<Calibrated>,
-    /// The hosts that drive, if that is not this one.
+    /// Driving hosts, if others than this one drive.
     pub hosts: Vec<LoadHost>,
-    /// Whether the machine's power policies are read before and after.
+    /// True if the host's power policies are read before and after.
     pub power_policies: bool,
-    /// What makes the report.
+    /// Maker of the report.
     pub reporter: Option<Arc<dyn Reporter>>,
-    /// Why a quick search does not make its disks larger.
+    /// Reason why a quick search does not make its disks larger.
     pub kept_small: Option<Reason>,
-    /// Bytes of a tile's disks in the search that these disks confirm, with the tiles that held and failed there.
+    /// Bytes of a tile's disks in the search that these disks confirm, with the tiles that held and
+    /// failed there.
     pub search: Option<(Bytes, u32, u32)>,
-    /// Real time that a simulation may take, if that is bounded.
+    /// Limit of a simulation's real time, if there is one.
     pub within: Option<Nanos>,
 }
 
 impl<'a> RunFacts<'a> {
-    /// The facts of a run that starts now.
+    /// Facts about a run that starts now.
     pub fn new(
         plan: &ResolvedPlan,
         references: &'a References,
@@ -90,18 +91,18 @@ impl<'a> RunFacts<'a> {
         })
     }
 
-    /// Goes on with disks of another size: what one tile needs now, and how many fit.
+    /// Changes to disks of another size: bytes per tile, and number of tiles that fit.
     ///
     /// # Errors
     ///
-    /// When the plan cannot be written down.
+    /// The plan cannot be written down.
     pub fn resize(&mut self, larger: &Larger) -> Result<(), BenchError> {
         self.plan_sha256 = sha256_hex(larger.plan.to_toml()?.as_bytes());
         (self.load, self.fits) = (larger.load, larger.fits);
         Ok(())
     }
 
-    /// Room for tiles of full size; nothing where disks have it, or nobody knows the room.
+    /// Room in tiles of full size; `None` if disks have full size, or the room is unknown.
     pub fn room(&self) -> Option<Capacity> {
         let (tile, bytes) = (self.full_bytes?.get(), self.target.capacity_bytes?);
         let tiles = bytes.checked_div(tile)?;
@@ -109,7 +110,7 @@ impl<'a> RunFacts<'a> {
         Some(Capacity { tiles, tile_bytes: tile, bytes })
     }
 
-    /// Notes what a reader should know.
+    /// Adds warnings.
     pub fn note(&mut self, warnings: impl IntoIterator<Item = Warning>) {
         self.warnings.extend(warnings);
     }
@@ -128,8 +129,8 @@ impl<'a> RunFacts<'a> {
         });
     }
 
-    /// The document, but for what is known only at its end: what moved the data, how deep,
-    /// and how much was provisioned.
+    /// Document of the run, without facts that are known only at its end: backend, depth and
+    /// provisioned bytes.
     pub fn run(
         &self,
         plan: &ResolvedPlan,
@@ -176,7 +177,7 @@ impl<'a> RunFacts<'a> {
         }
     }
 
-    /// A footprint below full size is said in every result: caches hold more of it.
+    /// Warning about disks below full size, which every result has: caches hold more of them.
     fn scaled(&self, plan: &ResolvedPlan) -> Option<Warning> {
         let footprint = plan.footprint;
         let caches = self.caches.as_ref().map_or_else(String::new, |seen| format!(" ({seen})"));
@@ -237,7 +238,7 @@ impl<'a> RunFacts<'a> {
     }
 }
 
-/// The answer of a model with the model's own error in it.
+/// Adds the error of the model to an answer of a model.
 fn widened(mut answer: Answer, known: &Calibrated) -> Answer {
     let searched = answer.tiles_interval;
     let widening = answer.tiles_held.zip(known.factors());
@@ -283,20 +284,20 @@ pub fn times(tiles: u32, factor: f64, round: fn(f64) -> f64) -> u32 {
     tiles
 }
 
-/// What tells tiles apart: equal hashes are equal loads. What runs beside them has a hash of its
-/// own ([`operations_sha256`]).
+/// Hash of a tile without the operations beside it: equal hashes are equal loads. Operations have a
+/// hash of their own ([`operations_sha256`]).
 pub fn tile_sha256(tile: &ResolvedTile) -> String {
     let alone = ResolvedTile { operations: Vec::new(), ..tile.clone() };
     sha256_hex(&serde_json::to_vec(&alone).unwrap_or_default())
 }
 
-/// What tells infrastructure operations apart.
+/// Hash of the infrastructure operations.
 pub fn operations_sha256(tile: &ResolvedTile) -> String {
     sha256_hex(&serde_json::to_vec(&tile.operations).unwrap_or_default())
 }
 
-/// Why what is measured is memory, if it is: direct I/O is refused, or the file system has
-/// nothing but memory, whatever it says.
+/// Reason why memory is measured instead of storage, if so: direct I/O is refused, or the file
+/// system is one in memory.
 pub fn page_cache(found: &Preflight) -> Option<String> {
     let memory = found.file_system.as_ref().map(|facts| facts.fs_type.as_str());
     let memory = memory.filter(|kind| ["tmpfs", "ramfs"].contains(kind));
@@ -304,7 +305,8 @@ pub fn page_cache(found: &Preflight) -> Option<String> {
     found.direct_refused().map(str::to_owned).or_else(|| memory.map(words))
 }
 
-/// What is seen of caches on the way: a size of disks that misses them cannot be chosen without.
+/// Known caches, in words; the size of disks that misses them cannot be chosen without knowing
+/// them.
 pub fn caches(plan: &ResolvedPlan, preflight: &Preflight) -> String {
     let is_cached = plan.settings.engine.buffered || page_cache(preflight).is_some();
     let page_cache =
@@ -323,7 +325,7 @@ pub(crate) const fn profile_name(profile: Profile) -> &'static str {
     }
 }
 
-/// What is known of a real target when it has been examined.
+/// Facts about a real target after its examination.
 pub fn target_facts(plan: &ResolvedPlan, target: &Target, preflight: &Preflight) -> TargetFacts {
     TargetFacts {
         datastore: plan.datastore.clone(),
@@ -337,7 +339,7 @@ pub fn target_facts(plan: &ResolvedPlan, target: &Target, preflight: &Preflight)
     }
 }
 
-/// What the examination of a target warned of.
+/// Warnings of the examination of a target.
 pub fn warnings(preflight: &Preflight) -> impl Iterator<Item = Warning> + '_ {
     preflight.warnings.iter().map(|warning| Warning {
         id: warning.id.clone(),
@@ -348,12 +350,12 @@ pub fn warnings(preflight: &Preflight) -> impl Iterator<Item = Warning> + '_ {
     })
 }
 
-/// What kind of target it is, as one word.
+/// Kind of the target, as one word.
 fn kind(target: &Target) -> String {
     target.facts().noun.replace(' ', "-")
 }
 
-/// `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`.
+/// Text such as `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`.
 pub fn summary(preflight: &Preflight) -> String {
     let device = preflight.device.as_ref().map(|device| {
         let size = units::Bytes::new(device.size_bytes);
@@ -397,7 +399,8 @@ mod tests {
         run
     }
 
-    /// Predicted 19, measured 6, 7 and 12, and no word of doubt.
+    /// Regression: the model predicted 19, measurements were 6, 7 and 12, and the answer showed no
+    /// doubt.
     #[test]
     fn a_calibrated_array_answers_with_its_error() {
         let run = answered(600, true);
@@ -412,7 +415,7 @@ mod tests {
         );
         assert!(found.sentence.contains("through the page cache"), "{found:?}");
         assert_eq!(found.status, Status::Complete);
-        // The page cut the model's error off together with the score that stood before it.
+        // Regression: the page cut off the model's error together with the score before it.
         let beside = run.sentence_without_score();
         assert!(beside.contains("; with the error of the model 13 to 20 tiles"), "{beside}");
         assert!(!beside.contains("score"), "{beside}");

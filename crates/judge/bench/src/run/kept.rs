@@ -8,7 +8,7 @@ use run_store::slice::{Slice, Topology};
 use crate::error::BenchError;
 use crate::step::sink::Sink;
 
-/// The slices of a run as they are stored: every one in the series, and folded in the rollup.
+/// Slices of a run as they are stored: all in the series, and merged in the rollup.
 #[derive(Debug)]
 pub struct Kept {
     series: Writer,
@@ -16,12 +16,12 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Nothing yet.
+    /// Makes an empty store.
     pub fn new(series: Writer) -> Self {
         Self { series, rollup: Rollup::new() }
     }
 
-    /// Completes the series and writes the rollup into the run's directory.
+    /// Completes the series, and writes the rollup into the run's directory.
     pub fn finish(self, directory: &Path) -> Result<(), BenchError> {
         self.series.finish()?;
         Ok(self.rollup.write(directory)?)

@@ -1,11 +1,11 @@
-//! Larger disks of a quick search, and why there are none.
+//! Larger disks of a quick search, and reasons against them.
 
 use std::fmt;
 
 use crate::plan::ResolvedPlan;
 use crate::tile_load::TileLoad;
 
-/// Why disks keep the size of the search.
+/// Reason why disks keep the size of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// Blocks are verified against a state that belongs to the disks.
@@ -53,11 +53,11 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A plan with larger disks, and what its ladder may do.
+/// A plan with larger disks, and limits of its ladder.
 #[derive(Debug, Clone)]
 pub struct Larger {
     pub plan: ResolvedPlan,
     pub load: TileLoad,
-    /// Tiles of such disks that fit.
+    /// Number of tiles with such disks that fit.
     pub fits: u32,
 }

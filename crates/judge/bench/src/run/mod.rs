@@ -1,4 +1,4 @@
-//! A whole run: preflight, disks, ladder, answer, run directory, and nothing left behind.
+//! A whole run: preflight, disks, ladder, answer, run directory, and cleanup.
 
 mod ahead;
 mod answer;
@@ -64,68 +64,68 @@ use crate::step::runner::step_at_most;
 pub use crate::tile_load::TileLoad;
 pub(super) use crate::tile_load::USERS_MAX;
 
-/// What a run is allowed, and where it leaves its results.
+/// Permissions of a run, and the place of its results.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// The run directory is made in here.
+    /// Directory in which the run directory is made.
     pub base: PathBuf,
-    /// Whether `base` may be on the device under test.
+    /// Permission for `base` to be on the device under test.
     pub same_device: SameDevice,
     /// Identity of the block device whose content may be lost.
     pub destroy_data: Option<String>,
-    /// The same of the second datastore.
+    /// Identity of the block device of the second datastore whose content may be lost.
     pub second_destroy_data: Option<String>,
     /// An existing file that is not ours may be overwritten.
     pub overwrite_file: bool,
     /// A directory on a memory, overlay or root file system may be used.
     pub allow_root_fs: bool,
-    /// The disks stay after the run.
+    /// True if the disks stay after the run.
     pub keep: bool,
     /// The disks that an earlier run left in the directory are used instead of new ones.
     pub reuse: Option<Reuse>,
     /// The disks are reached through a tier on this machine.
     pub through: Option<TierSpec>,
-    /// The program.
+    /// Version of this program.
     pub tool: ToolFacts,
-    /// The power policies of this machine are read before and after, and never changed.
+    /// True if the power policies of this host are read before and after. They are never changed.
     pub power_policies: bool,
-    /// What makes the report for people, if one is wanted.
+    /// Maker of the report for people, if one is wanted.
     pub reporter: Option<Arc<dyn Reporter>>,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Debug)]
 pub enum End {
     /// The ladder was climbed as far as the plan says.
     Complete,
-    /// Someone asked it to stop; what was measured until then is stored.
+    /// A user asked to stop; measurements until then are stored.
     Interrupted,
-    /// Something ended it; what was measured until then is stored.
+    /// An error ended the run; measurements until then are stored.
     Failed(BenchError),
-    /// It has not: what was measured until now is stored meanwhile, and no [`FinishedRun`] has it.
+    /// The run has not ended; measurements until now are stored meanwhile. No [`FinishedRun`] has
+    /// this state.
     NotYet,
 }
 
 /// A run that is over and stored.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// Its directory; its name ends in `.partial` if it could not be completed.
+    /// Run directory; its name ends in `.partial` if it could not be completed.
     pub directory: PathBuf,
-    /// What it found.
+    /// Results of the run.
     pub run: Run,
-    /// How it ended.
+    /// End of the run.
     pub end: End,
-    /// What was kept because blocks on it are wrong: the disks, and the state of their
-    /// verification where that is elsewhere.
+    /// Paths that were kept because blocks are wrong: the disks, and the state of their
+    /// verification if it is elsewhere.
     pub evidence: Vec<PathBuf>,
-    /// What is still on the target.
+    /// Rig that still holds what is on the target.
     rig: Option<RealRig>,
 }
 
 impl FinishedRun {
-    /// Removes from the target what was made there, unless it is to be kept; dropping does the
-    /// same in silence. The result is stored by then, and told, if the caller did: nothing that
-    /// goes wrong here can take it back.
+    /// Removes from the target what was made there, unless it is to be kept; dropping does the same
+    /// silently. The result is already stored, so an error here cannot affect it.
     pub fn clear(&mut self) -> Removed {
         self.rig.take().map(RealRig::clear).unwrap_or_default()
     }
@@ -135,10 +135,10 @@ impl FinishedRun {
 ///
 /// # Errors
 ///
-/// When it cannot begin: the plan does not fit, the target is refused, the run directory
-/// cannot be made. Once the ladder is begun, whatever ends it is in the [`FinishedRun`].
-/// Either way nothing of ours is left on the target once the [`FinishedRun`] is cleared or
-/// dropped, unless `keep` is set, wrong blocks were found, or it cannot be removed.
+/// The run cannot begin: the plan does not fit, the target is refused, or the run directory cannot
+/// be made. Once the ladder has begun, the [`FinishedRun`] has any error. In both cases nothing of
+/// ours is left on the target once the [`FinishedRun`] is cleared or dropped, unless `keep` is set,
+/// wrong blocks were found, or it cannot be removed.
 pub fn run(
     plan: &ResolvedPlan,
     options: &RunOptions,
@@ -152,13 +152,13 @@ pub fn run(
     let target: Target = plan.datastore.parse().map_err(BenchError::Target)?;
     let store_options = datastore_options(plan, options, id.as_str());
     let plan = &*with_room(plan, &target, &store_options)?;
-    // A load without a reference is refused before anything is touched.
+    // A load without a reference is refused before anything is changed.
     References::of(plan)?;
     let load = TileLoad::of(plan)?;
     let needed = load.needed_first(first_step(plan));
     let second = Second::of(plan, options, (&target, &load, first_step(plan)), id.as_str())?;
     let before = Before::of(plan, options, &target, id.as_str())?;
-    // A target that is not there is the first thing to say; where results go comes after it.
+    // A missing target is reported first, before problems of the place for results.
     datastore::preflight(&target, needed, &store_options)?;
     second.as_ref().map_or(Ok(()), Second::preflight)?;
     before.as_ref().map_or(Ok(()), Before::preflight)?;
@@ -171,7 +171,7 @@ pub fn run(
     }
     let store = Datastore::open(&target, needed, &store_options)?;
     let (store, other) = second::open(second.as_ref(), store)?;
-    // Whatever fails from here on, a datastore that is dropped is cleared.
+    // From here on, dropping the datastore clears it after any error.
     let through = before.as_ref().map(Before::open).transpose()?;
     let preflight = store.preflight().clone();
     let mut site = Site {
@@ -191,7 +191,7 @@ pub fn run(
     }
     let state = options.base.join(format!("{}.verify", site.id));
     let second_state = options.base.join(format!("{}.verify-second", site.id));
-    // Until it is known that operations can run there, only what an earlier run left is to stay.
+    // Until operations are known to be possible, only the disks of an earlier run are kept.
     let mut rig = RealRig::new(store, plan, options.reuse.is_some(), state)?
         .with_second(other, second_state)?
         .with_services(services)
@@ -211,30 +211,30 @@ pub fn run(
     Ok(finished)
 }
 
-/// What is known of a run's target and of whoever drives it, before its first step.
+/// Facts about a run's target and drivers before its first step.
 #[derive(Debug, Clone)]
 pub struct Site {
-    /// The run's id.
+    /// Identifier of the run.
     pub id: RunId,
-    /// The target.
+    /// Target of the run.
     pub target: TargetFacts,
-    /// What its examination warned of.
+    /// Warnings of the target's examination.
     pub warnings: Vec<Warning>,
-    /// What is seen of caches on the way.
+    /// Known caches in front of the target.
     pub caches: String,
-    /// The examination, for `preflight.json`.
+    /// Result of the examination, for `preflight.json`.
     pub preflight: serde_json::Value,
-    /// The machine, for `env.json`.
+    /// Facts about the host, for `env.json`.
     pub environment: serde_json::Value,
-    /// The hosts that drive, if that is not this one.
+    /// Driving hosts, if others than this one drive.
     pub hosts: Vec<LoadHost>,
 }
 
-/// Runs a plan on a rig that somebody opened for it; its traces are read.
+/// Runs a plan on an open rig; the plan's traces are read.
 ///
 /// # Errors
 ///
-/// When it cannot begin. Once the ladder is begun, whatever ends it is in the [`FinishedRun`].
+/// The run cannot begin. Once the ladder has begun, the [`FinishedRun`] has any error.
 pub fn run_over<R: Rig>(
     plan: &ResolvedPlan,
     site: Site,
@@ -254,7 +254,7 @@ pub fn run_over<R: Rig>(
     facts.note(site.warnings);
     facts.caches = Some(site.caches);
     facts.hosts = site.hosts;
-    // Those of a machine that drives nothing would say nothing.
+    // Power policies of a host that drives nothing would mean nothing.
     facts.power_policies = options.power_policies && facts.hosts.is_empty();
     if let Some(reuse) = &options.reuse {
         facts.note_reuse(&reuse.to_string());
@@ -268,15 +268,15 @@ fn json_of<T: serde::Serialize>(document: &T) -> serde_json::Value {
     serde_json::to_value(document).unwrap_or_default()
 }
 
-/// A quick search wants room for at least so many tiles, so that it ends at a limit that breaks
-/// and not at a full datastore: several times what a disk of today holds.
+/// Least number of tiles that must fit in a quick search, so that it ends at a broken limit and not
+/// at a full datastore: several times what a disk of today carries.
 const QUICK_TILES: u64 = 256;
-/// Disks are not made smaller than this share of their size; our choice. A data-centre tile has
-/// 64 MiB then, eight a machine, of which caches on the way hold even more: the result says so.
+/// Least share of full size for disks; our choice. A data-centre tile then has 64 MiB, eight per
+/// VM. Caches hold even more of them, and the result says so.
 const FOOTPRINT_MIN: f64 = 1.0 / 4096.0;
 
-/// The plan with disks small enough that a quick search has room, where nobody chose their size.
-/// A target that is refused changes nothing: it is refused with the sizes of the profile.
+/// Plan with disks that are small enough for a quick search, if their size was not chosen. For a
+/// refused target it is unchanged: the refusal shows the sizes of the profile.
 pub(crate) fn with_room<'a>(
     plan: &'a ResolvedPlan,
     target: &Target,
@@ -300,12 +300,12 @@ fn fit(plan: &mut Cow<'_, ResolvedPlan>, capacity: u64) -> Result<(), BenchError
     Ok(())
 }
 
-/// The plan as it is run where so many bytes may be used: with disks small enough that a quick search has
-/// room, where nobody chose their size.
+/// Plan as it runs with that much room: disks are small enough for a quick search, if their size
+/// was not chosen.
 ///
 /// # Errors
 ///
-/// When its tile cannot be built at such a scale.
+/// The tile cannot be built at such a scale.
 pub fn fitted(plan: &ResolvedPlan, capacity: Bytes) -> Result<Cow<'_, ResolvedPlan>, BenchError> {
     let mut fitted = Cow::Borrowed(plan);
     if is_open(plan) {
@@ -314,14 +314,14 @@ pub fn fitted(plan: &ResolvedPlan, capacity: Bytes) -> Result<Cow<'_, ResolvedPl
     Ok(fitted)
 }
 
-/// Whether a quick search may choose the size of disks.
+/// True if a quick search may choose the size of disks.
 fn is_open(plan: &ResolvedPlan) -> bool {
     plan.profile == Profile::Quick
         && plan.origin("scale.footprint") == Origin::Profile
         && plan.climb == Climb::Search
 }
 
-/// Tiles of the first step.
+/// Number of tiles of the first step.
 pub(crate) fn first_step(plan: &ResolvedPlan) -> u32 {
     plan.climb.range().map_or(1, |(first, _)| first)
 }
@@ -343,7 +343,7 @@ pub(crate) fn datastore_options(
     }
 }
 
-/// Climbs the ladder on a rig and stores what comes of it.
+/// Climbs the ladder on a rig, and stores the results.
 fn run_on<R: Rig>(
     plan: &ResolvedPlan,
     mut facts: RunFacts<'_>,
@@ -394,7 +394,7 @@ fn run_on<R: Rig>(
             observer.event(&Progress::Finished { directory: directory.clone() });
             (directory, end)
         }
-        // What was measured is not lost because it could not be stored: the caller has it.
+        // Measurements that could not be stored are still returned to the caller.
         Err(error) => match end {
             End::Failed(first) => (partial, End::Failed(first)),
             _ => (partial, End::Failed(error)),
@@ -440,7 +440,7 @@ fn overview(
     }
 }
 
-/// How much the whole run is.
+/// Length of the whole run.
 fn whole(plan: &ResolvedPlan) -> Whole {
     let repeats = plan.repeats;
     match (plan.climb.range(), plan.method.budget) {
@@ -452,12 +452,12 @@ fn whole(plan: &ResolvedPlan) -> Whole {
     }
 }
 
-/// How long one step takes at most, all repeats.
+/// Longest duration of a step with all repeats.
 pub(crate) fn step_time(plan: &ResolvedPlan) -> Nanos {
     Nanos(step_at_most(plan).0.saturating_mul(u64::from(plan.repeats)))
 }
 
-/// What the ladder does, in words.
+/// Plan of the ladder, in words.
 pub(crate) fn ladder_words(plan: &ResolvedPlan) -> String {
     match plan.climb {
         Climb::Search | Climb::Bisect => format!(

@@ -1,4 +1,4 @@
-//! Watts of a run: its meters, its idle watts, and its answer by kilowatt.
+//! Power of a run: its meters, its idle power, and its answer per kilowatt.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,19 +15,18 @@ use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Request};
 
-/// How long storage and machine are looked at with nothing to do, at most; a step that is shorter is
-/// looked at as long as it. Our choice: as long as MLCommons power-dev waits before it begins
-/// (`ANALYZER_SLEEP_SECONDS`).
+/// Longest measurement of idle power; at most the duration of a step. Our choice: as long as
+/// MLCommons power-dev waits before it begins (`ANALYZER_SLEEP_SECONDS`).
 const IDLE: Nanos = Nanos::from_secs(10);
 
-/// At least so many samples are idle watts.
+/// Least number of samples of idle power.
 const IDLE_PERIODS: u64 = 4;
 
-/// Opens the meters of a plan; nothing without any.
+/// Opens the meters of a plan; `None` without meters.
 ///
 /// # Errors
 ///
-/// When one is not there, or is of a host that does not take part.
+/// A meter is missing, or belongs to a host that does not take part.
 pub fn meters(plan: &ResolvedPlan) -> Result<Option<Arc<Panel>>, BenchError> {
     let specs = &plan.settings.meters;
     if specs.is_empty() {
@@ -48,7 +47,7 @@ fn refuse_foreign(specs: &[Meter]) -> Result<(), MeterError> {
     }
 }
 
-/// What is known of a run's power.
+/// State of a run's power measurement.
 #[derive(Debug, Default)]
 pub(super) struct RunPower {
     idle: Option<Span>,
@@ -56,20 +55,20 @@ pub(super) struct RunPower {
 }
 
 impl RunPower {
-    /// Before the first step; what the machine is allowed to do is read only if somebody wants it.
+    /// State before the first step; power policies are read only if wanted.
     pub fn begin(policies: bool) -> Self {
         let read = || PowerPolicies { before: bystanders::power_policies(), after: Vec::new() };
         Self { idle: None, policies: policies.then(read) }
     }
 
-    /// After the last step: reads policies again. What changed.
+    /// Reads the policies again after the last step, and notes changes in the run.
     pub fn end(&self, run: &mut Run) {
         let Some(policies) = &mut run.power_policies else { return };
         policies.after = bystanders::power_policies();
         run.warnings.extend(changed(policies));
     }
 
-    /// Looks at the idle machine, once.
+    /// Measures the idle power once.
     pub fn idle(&mut self, panel: &Panel, step: Nanos, control: &Control, rest: &dyn Fn(Nanos)) {
         if self.idle.is_some() {
             return;
@@ -82,7 +81,8 @@ impl RunPower {
         self.idle = Some(Span { from, to });
     }
 
-    /// Adds meters, or modelled supplies where there are none, and the answer by kilowatt to a document.
+    /// Adds meters (or modelled supplies where there are none) and the answer per kilowatt to a
+    /// document.
     pub fn tell(&self, panel: Option<&Panel>, supplies: Vec<MeterFacts>, run: &mut Run) {
         run.power_policies.clone_from(&self.policies);
         run.meters = match panel {
@@ -102,7 +102,8 @@ impl RunPower {
     }
 }
 
-/// A machine that was allowed something else in between did not do the same all the time.
+/// Warning if the power policies changed, because then the host did not behave the same all the
+/// time.
 fn changed(policies: &PowerPolicies) -> Option<Warning> {
     let value = |all: &[PowerPolicy], name: &str| {
         let own = all.iter().find(|own| own.name == name);
@@ -124,7 +125,7 @@ fn changed(policies: &PowerPolicies) -> Option<Warning> {
     })
 }
 
-/// Ends meters; what could not be put back.
+/// Closes the meters. Returns warnings for settings that could not be restored.
 pub(super) fn close(panel: Option<&Panel>) -> Vec<Warning> {
     let told = panel.map(Panel::close).unwrap_or_default();
     let warning = |text| Warning {
@@ -137,7 +138,7 @@ pub(super) fn close(panel: Option<&Panel>) -> Vec<Warning> {
     told.into_iter().map(warning).collect()
 }
 
-/// The answer's score by the mean watts of the repeats that held, category by category.
+/// Score of the answer per mean watts of the held repeats, by category.
 fn held_tiles(score: Option<f64>, steps: &[&Step]) -> Vec<PerKilowatt> {
     let powers: Vec<&[PerKilowatt]> = steps
         .iter()

@@ -15,18 +15,19 @@ use crate::run::climber::fill;
 use crate::run::second::{self, Second};
 use crate::run::{RunOptions, TileLoad, datastore_options, reuse};
 
-/// Disks that are filled and stay.
+/// Disks that were filled and stay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
-    /// What a later run names to use them.
+    /// Identifier by which a later run uses them.
     pub run_id: String,
-    /// The sub-directory, the file or the device that holds them; over several hosts that of the first.
+    /// Path of the sub-directory, file or device that holds them; with several hosts that of the
+    /// first.
     pub path: PathBuf,
-    /// One line about the target a person recognises.
+    /// Description of the target in one line.
     pub target_summary: String,
-    /// The hosts that made them and where, if that was not this one alone.
+    /// Hosts that made them, with the paths, if not only this host did.
     pub hosts: Vec<LoadHost>,
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
     /// Virtual machines of all tiles.
     pub vms: u32,
@@ -34,25 +35,25 @@ pub struct Prepared {
     pub disks: usize,
     /// Bytes of all disks.
     pub bytes: Bytes,
-    /// What filling them took; nothing if the tile has no disk.
+    /// Figures of filling them; `None` if the tile has no disk.
     pub prefill: Option<Prefill>,
-    /// Whether a later run can use them as they are. Only a directory remembers its disks;
-    /// elsewhere they are filled again, over what is written now.
+    /// True if a later run can use them as they are. Only a directory remembers its disks;
+    /// elsewhere they are filled again.
     pub can_be_reused: bool,
-    /// What is allowed but worth knowing.
+    /// Warnings for the user.
     pub warnings: Vec<Warning>,
 }
 
-/// Creates and fills the disks of as many tiles as the plan's last step has, and keeps them.
+/// Makes and fills the disks of as many tiles as the plan's last step has, and keeps them.
 ///
-/// With [`RunOptions::reuse`] it adds what is missing to what an earlier run left.
-/// [`RunOptions::keep`] makes no difference.
+/// With [`RunOptions::reuse`], adds missing disks to those of an earlier run. [`RunOptions::keep`]
+/// makes no difference.
 ///
 /// # Errors
 ///
-/// When the plan searches, does not fit or the target is refused, and when filling fails or is
-/// interrupted. Then nothing is left on the target, unless it was added to what an earlier run
-/// left: all of that stays, and a disk that is not full is filled when it is used.
+/// The plan searches, does not fit or the target is refused; or filling fails or is interrupted.
+/// Then nothing is left on the target, unless disks were added to those of an earlier run: all of
+/// these stay, and a disk that is not full is filled when it is used.
 pub fn prepare(
     plan: &ResolvedPlan,
     options: &RunOptions,
@@ -91,7 +92,7 @@ pub fn prepare(
         warnings: Vec::new(),
     };
     let state = options.base.join(format!("{id}.verify"));
-    // Until all is filled, only what an earlier run left is to stay.
+    // Until all disks are filled, only those of an earlier run are kept.
     let second_state = options.base.join(format!("{id}.verify-second"));
     let mut rig = RealRig::new(store, plan, options.reuse.is_some(), state)?
         .with_second(other, second_state)?;

@@ -11,52 +11,52 @@ use crate::run::{
 };
 use crate::step::runner::step_at_most;
 
-/// What a run would do. Nothing was written to find out.
+/// Preview of a run, made without writing anything.
 #[derive(Debug)]
 pub struct Preview {
-    /// What was checked about the target.
+    /// Result of examining the target.
     pub preflight: Preflight,
     /// Every rule that refuses the target, the first one first; empty if it may be used.
     pub refusals: Vec<Refusal>,
-    /// What was checked about the second datastore, and what refuses it.
+    /// Result of examining the second datastore, with its refusals.
     pub second: Option<Examination>,
-    /// One line about the target a person recognises.
+    /// Description of the target in one line.
     pub target_summary: String,
-    /// What the plan does there.
+    /// Outline of the plan on this target.
     pub outline: Outline,
 }
 
-/// What a plan does where there is so much room.
+/// Outline of a plan on a target with known room.
 #[derive(Debug)]
 pub struct Outline {
     /// Bytes of disks in one tile, after scaling.
     pub bytes_per_tile: Bytes,
     /// VMs in one tile.
     pub vms_per_tile: u32,
-    /// Most tiles the ladder can reach; nothing if not even its first step fits.
+    /// Most tiles that the ladder can reach; `None` if not even its first step fits.
     pub tiles_max: Option<u32>,
-    /// Bytes written if the ladder reaches its top, and every byte of every disk is filled.
+    /// Bytes written if the ladder reaches its top and every byte of every disk is filled.
     pub bytes_at_most: Bytes,
-    /// What the ladder does, in words.
+    /// Plan of the ladder, in words.
     pub ladder: String,
-    /// How long one run of a step takes at least and at most.
+    /// Least and longest duration of one run of a step.
     pub step_time: (Nanos, Nanos),
-    /// How long all runs of one step take at most.
+    /// Longest duration of all runs of one step.
     pub step_at_most: Nanos,
-    /// The ladder begins no step that would end later than this; nothing: no bound.
+    /// Time by which every step must have ended; `None` for no limit.
     pub budget: Option<Nanos>,
-    /// The resolved plan, as it would be stored.
+    /// Resolved plan, as it would be stored.
     pub plan: String,
 }
 
 impl Preview {
-    /// What refuses the first datastore, then what refuses the second.
+    /// Refusals of the first datastore, then those of the second.
     pub fn all_refusals(&self) -> impl Iterator<Item = &Refusal> {
         self.refusals.iter().chain(self.second.iter().flat_map(|own| &own.refusals))
     }
 }
 
-/// What a run of this plan would write where, and how long it would take. Reads only.
+/// Preview of a run of this plan: what it would write where, and its duration. Reads only.
 pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview, BenchError> {
     let plan = &*with_traces(plan)?;
     let options = &reuse::resolved(plan, options)?;
@@ -81,7 +81,7 @@ pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview
     })
 }
 
-/// What a plan does where disks of so many tiles fit into so much room.
+/// Outline of a plan on a target with room for that many tiles and bytes.
 pub fn outline(
     plan: &ResolvedPlan,
     load: &TileLoad,

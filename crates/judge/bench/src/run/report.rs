@@ -9,19 +9,19 @@ use run_store::rundir::{RunDir, files};
 use crate::error::BenchError;
 use crate::progress::{Observer, Progress};
 
-/// Makes the report for people. It is asked when all other files of a run are in its
-/// directory, before the checksums, for every run that is stored, also for an interrupted one.
+/// Maker of the report for people. It is called for every stored run, also for an interrupted one,
+/// when all other files are in the directory, before the checksums.
 pub trait Reporter: Debug + Send + Sync {
-    /// The report as one HTML file.
+    /// Makes the report as one HTML file.
     ///
     /// # Errors
     ///
-    /// Anything; the run is complete without it.
+    /// Any error; the run is complete without the report.
     fn report(&self, directory: &Path) -> Result<String, Box<dyn Error>>;
 }
 
-/// Adds the report to a directory whose other files are complete. A report that cannot be made
-/// or written is a warning of the run, which is worth more than its report.
+/// Adds the report to a directory whose other files are complete. If the report cannot be made or
+/// written, the run gets a warning: the run is worth more than its report.
 pub fn add(
     reporter: &dyn Reporter,
     directory: &RunDir,

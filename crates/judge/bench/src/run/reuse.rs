@@ -12,12 +12,12 @@ use crate::fleet::{StepOrder, fleet};
 use crate::plan::ResolvedPlan;
 use crate::run::{RunOptions, first_step};
 
-/// Whose disks are used again.
+/// Selection of the run whose disks are used again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reuse {
-    /// Of the runs that have ended and left disks that fit: the newest, or so many before it.
+    /// Among the ended runs with fitting disks, the newest, or one so many before it.
     Back(usize),
-    /// Of the run with this id or unambiguous part of an id.
+    /// Run with this identifier or unambiguous part of one.
     Run(String),
 }
 
@@ -42,29 +42,29 @@ impl fmt::Display for Reuse {
 /// A run that left disks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
-    /// By which name it is asked for: of several hosts, without the host.
+    /// Identifier by which it is asked for: with several hosts, without the host.
     pub run_id: String,
-    /// When it was made.
+    /// Time at which it was made.
     pub created: Timestamp,
-    /// Bytes that its disks hold here.
+    /// Bytes of its disks here.
     pub held: u64,
 }
 
-/// The part of a run that one place holds: all of it, or that of one host.
+/// Part of a run in one place: the whole run, or the part of one host.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {
-    /// What its run ids end with here.
+    /// Suffix of run identifiers in this place.
     pub suffix: &'a str,
-    /// Its tiles (from 0) of those that are certain to be visited; nothing for all.
+    /// Tiles (from 0) of this place among those that are certain to be visited; `None` for all.
     pub tiles: Option<&'a [u32]>,
 }
 
 impl Reuse {
-    /// The id of the run that is meant, of those that left disks; nothing where none is.
+    /// Identifier of the selected run among those that left disks; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// When several have what was named in their ids.
+    /// Several identifiers contain the given text.
     pub fn chosen(&self, mut left: Vec<&Kept>) -> Result<Option<String>, BenchError> {
         let found = match self {
             Self::Back(back) => {
@@ -87,15 +87,15 @@ impl Reuse {
     }
 }
 
-/// Runs that have ended and left disks here that fit; of one that is named, those with that in
-/// their id, or the one with that id. Reads only.
+/// Ended runs that left fitting disks here. For a given text, only the run with that identifier, or
+/// those whose identifier contains it. Reads only.
 ///
-/// Whether such a run may be taken over is for the datastore to say, and so is everything about
-/// targets that are no directories: they remember no disks.
+/// The datastore decides whether such a run may be taken over. It also answers for targets that are
+/// no directories, which remember no disks.
 ///
 /// # Errors
 ///
-/// When the target cannot be read, or the run that is named has disks of other sizes.
+/// The target cannot be read, or the selected run has disks of other sizes.
 pub fn kept(plan: &ResolvedPlan, reuse: &Reuse, part: Part<'_>) -> Result<Vec<Kept>, BenchError> {
     let target: Target = plan.datastore.parse().map_err(BenchError::Target)?;
     let wanted = wanted(plan, part)?;
@@ -116,7 +116,7 @@ pub fn kept(plan: &ResolvedPlan, reuse: &Reuse, part: Part<'_>) -> Result<Vec<Ke
             if found.iter().any(|(_, own)| own.run_id == *named) {
                 found.retain(|(_, own)| own.run_id == *named);
             }
-            // Which of several is meant is asked first: a misfit of another is none of this one's.
+            // Ambiguity is reported first: a misfit of another run does not matter here.
             if let [(only, _)] = found.as_slice() {
                 other_size(only, &wanted).map_or(Ok(()), Err)?;
             }
@@ -125,10 +125,11 @@ pub fn kept(plan: &ResolvedPlan, reuse: &Reuse, part: Part<'_>) -> Result<Vec<Ke
     Ok(found.into_iter().map(|(_, own)| own).collect())
 }
 
-/// The options with the id of a run instead of "the latest" or a part of an id. Reads only.
+/// Options with the identifier of a run in place of `latest` or a part of an identifier. Reads
+/// only.
 ///
-/// Whether that run may be taken over is for the datastore to say, and so is everything about
-/// targets that are no directories: they remember no disks.
+/// The datastore decides whether that run may be taken over. It also answers for targets that are
+/// no directories, which remember no disks.
 pub(super) fn resolved(
     plan: &ResolvedPlan,
     options: &RunOptions,
@@ -148,14 +149,14 @@ pub(super) fn resolved(
     Ok(RunOptions { reuse: Some(Reuse::Run(run_id)), ..options.clone() })
 }
 
-/// That no run left disks that fit, or too few runs did.
+/// Error for a selection without a run that left fitting disks.
 pub fn nothing(plan: &ResolvedPlan, reuse: &Reuse, looked_at: usize) -> BenchError {
     let (datastore, tiles) = (plan.datastore.clone(), first_step(plan));
     let reuse = reuse.to_string();
     BenchError::NothingToReuse { reuse, datastore, tiles, looked_at }
 }
 
-/// The disks of its first tile, and of all tiles that are certain to be visited.
+/// Disks of the first tile, and of all tiles that are certain to be visited.
 struct Wanted {
     first_tile: Vec<DiskRequest>,
     all: Vec<DiskRequest>,
@@ -176,7 +177,7 @@ fn wanted(plan: &ResolvedPlan, part: Part<'_>) -> Result<Wanted, BenchError> {
     };
     let disks = |tiles| -> Result<Vec<DiskRequest>, BenchError> {
         let all = fleet(plan, StepOrder::whole(plan, tiles, 0))?;
-        // Those of the second datastore are looked for there when it is taken over.
+        // Disks of the second datastore are checked there when it is taken over.
         let own = all.disks().filter(|disk| disk.on.is_first() && is_own(disk.tile));
         Ok(own.map(|disk| DiskRequest { name: disk.name.clone(), size: disk.size }).collect())
     };
@@ -185,7 +186,7 @@ fn wanted(plan: &ResolvedPlan, part: Part<'_>) -> Result<Wanted, BenchError> {
 }
 
 fn has_ended(kept: &KeptRun) -> bool {
-    // One of this process is told from one in use by its lock, when it is taken over.
+    // The lock tells at the take-over whether a run of this process is still in use.
     matches!(kept.owned.state, OwnerState::Dead | OwnerState::This)
 }
 

@@ -10,16 +10,16 @@ use crate::run::{FinishedRun, Reporter, TileLoad, run_on};
 use crate::sample::{SampleOptions, SampleRig, plan_of};
 use crate::score::References;
 
-/// When every sample starts: equal options give equal files.
+/// Start of every sample: equal options give equal files.
 const STARTED: &str = "20261122T080000Z";
 
-/// Makes up a run and stores it, see [`crate::sample`]. Equal options give the same files, byte
-/// by byte. What it says of its target names it for what it is.
+/// Makes up a run and stores it, see [`crate::sample`]. Equal options give the same files, byte by
+/// byte. The description of its target says that it is made up.
 ///
 /// # Errors
 ///
-/// When the tile or an option makes no sense, or the directory cannot be made, for example
-/// because it is there already.
+/// The tile or an option is invalid, or the directory cannot be made, for example because it
+/// exists.
 pub fn sample(
     options: &SampleOptions,
     reporter: Option<Arc<dyn Reporter>>,

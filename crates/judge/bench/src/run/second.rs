@@ -1,6 +1,6 @@
-//! The second datastore of a run: disks that are meant for it lie there, and disks of running
-//! machines move between the two. It is held to the rules of the first, each for itself: its own
-//! marker, examination, room and removal, under the same run id.
+//! Second datastore of a run, with the disks that belong there; disks of running VMs move between
+//! the two. The rules of the first apply to it separately: it has its own marker, examination, room
+//! and removal, under the same run identifier.
 
 use datastore::{Datastore, Examination, Target};
 use run_store::run::{SIMULATED, TargetFacts, ToolFacts, Warning};
@@ -14,18 +14,18 @@ use crate::rig::SecondStore;
 use crate::run::document::{caches, summary, target_facts, warnings};
 use crate::run::{RunOptions, Site, TileLoad, datastore_options, json_of};
 
-/// A second datastore that is known and not yet opened.
+/// A second datastore before it is opened.
 #[derive(Debug)]
 pub(super) struct Second {
     pub target: Target,
     options: datastore::Options,
     needed: Bytes,
-    /// What the first takes of the same file system.
+    /// Bytes that the first datastore takes of the same file system.
     beside: Bytes,
 }
 
 impl Second {
-    /// That of a plan, for so many tiles; none if it has no other.
+    /// Second datastore of a plan, for that many tiles; `None` if the plan has none.
     pub fn of(
         plan: &ResolvedPlan,
         options: &RunOptions,
@@ -47,30 +47,30 @@ impl Second {
         Ok(Some(Self { target, options, needed: load.needed_second(tiles), beside }))
     }
 
-    /// Whether both lie on one file system or device.
+    /// True if both are on one file system or device.
     pub fn shares(&self) -> bool {
         self.beside > Bytes::ZERO
     }
 
-    /// Every rule, with what the first takes of the same room. Reads only.
+    /// Examines every rule, with the bytes that the first takes of the same room. Reads only.
     pub fn examine(&self) -> Examination {
         datastore::examine(&self.target, self.needed + self.beside, &self.options)
     }
 
-    /// As [`Second::examine`], and the first broken rule is the error.
+    /// Like [`Second::examine`]; the first broken rule is the error.
     pub fn preflight(&self) -> Result<(), BenchError> {
         self.examine().into_result()?;
         Ok(())
     }
 
-    /// Opens it.
+    /// Opens the second datastore.
     fn open(&self) -> Result<SecondStore, BenchError> {
         let store = Datastore::open(&self.target, self.needed, &self.options)?;
         Ok(SecondStore { store, shares: self.shares() })
     }
 }
 
-/// Opens it beside the first, of which nothing is left if it cannot be opened.
+/// Opens the second datastore beside the first. If that fails, nothing of the first is left.
 pub(super) fn open(
     second: Option<&Second>,
     first: Datastore,
@@ -84,7 +84,7 @@ pub(super) fn open(
     }
 }
 
-/// Adds what is known of it to what is known of the first.
+/// Adds facts about the second datastore to those of the first.
 pub(super) fn describe(
     site: &mut Site,
     plan: &ResolvedPlan,
@@ -122,7 +122,7 @@ pub(super) fn describe(
     }
 }
 
-/// What is known of the pool that stands for it in a simulation.
+/// Facts about the pool that stands for it in a simulation.
 pub(super) fn modelled(plan: &ResolvedPlan, array: &Array) -> Option<TargetFacts> {
     let datastore = plan.settings.second.clone()?;
     Some(TargetFacts {
@@ -137,7 +137,7 @@ pub(super) fn modelled(plan: &ResolvedPlan, array: &Array) -> Option<TargetFacts
     })
 }
 
-/// Refuses a second datastore on which nothing would lie.
+/// Refuses a second datastore without disks.
 pub(super) fn is_used(plan: &ResolvedPlan, load: &TileLoad) -> Result<(), PlanError> {
     match plan.settings.second.is_some() && load.needed_second(1) == Bytes::ZERO {
         true => Err(PlanError::SecondUnused),
@@ -145,7 +145,7 @@ pub(super) fn is_used(plan: &ResolvedPlan, load: &TileLoad) -> Result<(), PlanEr
     }
 }
 
-/// One line about both.
+/// Description of both datastores in one line.
 pub(super) fn both(first: &Datastore, second: Option<&SecondStore>) -> String {
     let first = summary(first.preflight());
     second.map_or_else(
@@ -154,7 +154,7 @@ pub(super) fn both(first: &Datastore, second: Option<&SecondStore>) -> String {
     )
 }
 
-/// Whether both are one directory, file or device, whatever they are called.
+/// True if both are the same directory, file or device, whatever their paths.
 fn is_same(first: &Target, second: &Target) -> bool {
     let identity = |target: &Target| {
         let found = rustix::fs::stat(target.facts().is_path.then(|| target.path())?).ok()?;
@@ -165,7 +165,7 @@ fn is_same(first: &Target, second: &Target) -> bool {
         || identity(first).is_some_and(|one| identity(second) == Some(one))
 }
 
-/// The device a target is on, if it can be told before it is opened.
+/// Device of a target, if it can be known before the target is opened.
 pub(super) fn device_of(target: &Target) -> Option<u64> {
     let path = target.facts().is_path.then(|| target.path())?;
     match rustix::fs::stat(path) {

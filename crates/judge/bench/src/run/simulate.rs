@@ -16,23 +16,23 @@ use crate::run::document::RunFacts;
 use crate::run::{FinishedRun, Reporter, TileLoad, first_step, run_on, second};
 use crate::score::References;
 
-/// Where a simulation leaves its results.
+/// Options of a simulation.
 #[derive(Debug, Clone)]
 pub struct SimulateOptions {
-    /// The run directory is made in here.
+    /// Directory in which the run directory is made.
     pub base: PathBuf,
-    /// What was changed in the array, as a person wrote it; the result says so.
+    /// Changes of the array as a user wrote them; the result shows them.
     pub changes: Vec<String>,
-    /// The program.
+    /// Version of this program.
     pub tool: ToolFacts,
-    /// What makes the report for people, if one is wanted.
+    /// Maker of the report for people, if one is wanted.
     pub reporter: Option<Arc<dyn Reporter>>,
-    /// Real time it may take; who gives the control ends it by [`Control::end_for_time`].
+    /// Limit of the real time; the owner of the control ends the run by [`Control::end_for_time`].
     pub within: Option<Nanos>,
 }
 
 impl SimulateOptions {
-    /// `simulated: 20 disks, with tier.fast.size=92GiB`.
+    /// Text such as `simulated: 20 disks, with tier.fast.size=92GiB`.
     fn summary(&self, array: &Array) -> String {
         let changes = match self.changes.as_slice() {
             [] => String::new(),
@@ -42,13 +42,13 @@ impl SimulateOptions {
     }
 }
 
-/// Runs a plan on a modelled array in virtual time, with the same run directory as a real run;
-/// `plan.toml` in it names the `array.toml` beside it, so that it runs again as it is.
+/// Runs a plan on a modelled array in virtual time, with the same run directory as a real run. The
+/// stored `plan.toml` names the stored `array.toml`, so it can be run again as it is.
 ///
 /// # Errors
 ///
-/// When it cannot begin: the tiles do not fit the array, the run directory cannot be made.
-/// Once the ladder is begun, whatever ends it is in the [`FinishedRun`].
+/// The simulation cannot begin: the tiles do not fit the array, or the run directory cannot be
+/// made. Once the ladder has begun, the [`FinishedRun`] has any error.
 pub fn simulate(
     plan: &ResolvedPlan,
     array: &Array,
@@ -59,13 +59,13 @@ pub fn simulate(
     on(plan, array, options, None, control, observer)
 }
 
-/// The same where steps of a range are simulated ahead, by others: with the same result, to the bit. What
-/// they simulate beyond the last step of the run is lost; a search has no steps that are known before, and is
-/// simulated as ever.
+/// Runs a plan like [`simulate`], with steps of a range simulated ahead by `by`; the result is the
+/// same, to the bit. Steps beyond the last one of the run are wasted. A search has no steps that
+/// are known before, so it is simulated as usual.
 ///
 /// # Errors
 ///
-/// As [`simulate`].
+/// Errors of [`simulate`].
 pub fn simulate_ahead(
     plan: &ResolvedPlan,
     array: &Array,
@@ -141,7 +141,7 @@ fn holds_first_step(
     rig.has_room(tiles, load.bytes)
 }
 
-/// The plan that runs again from within the run directory.
+/// Plan that can be run again from within the run directory.
 fn stored_plan(plan: &ResolvedPlan) -> ResolvedPlan {
     let mut stored = plan.clone();
     stored.datastore = format!("{ARRAY_PREFIX}{}", files::ARRAY);

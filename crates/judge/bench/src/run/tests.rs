@@ -112,7 +112,7 @@ pub(super) fn rig(plan: &ResolvedPlan, service: Nanos) -> FakeRig {
     FakeRig::new(service, plan.slice, Nanos::from_secs(40))
 }
 
-/// A server of 0.5 ms does 2,000 reads a second; a tile asks for nearly 500.
+/// Service time of a server that does 2,000 reads a second; a tile asks for nearly 500.
 pub(super) fn half_a_millisecond() -> Nanos {
     Nanos::from_micros(500)
 }
@@ -152,8 +152,8 @@ fn a_server_for_four_tiles_holds_four_and_says_why_not_five() {
     assert!(rows > run.steps.len() * 20, "{rows} rows");
 }
 
-/// Seen: four tiles held, and three judged again, of steps that agreed one by one. The scatter of
-/// steps in real time was left out when they were put together again.
+/// Regression: four tiles held, and three after judging again, although the steps agreed one by
+/// one. The scatter of steps in real time was left out when they were put together again.
 #[test]
 fn a_plateau_in_real_time_is_judged_again_as_the_run_judged_it() {
     let relaxed = Plan {
@@ -210,9 +210,9 @@ fn capacity_not_speed_is_said_when_the_datastore_is_full() {
     assert!(answer.sentence.contains("capacity, not speed, was the limit"), "{}", answer.sentence);
 }
 
-/// Without it, a search of tiles of a million users takes all of a machine's memory.
+/// Without this limit, a search with tiles of a million users takes all memory of the host.
 #[test]
-fn a_search_ends_at_the_most_tiles_whose_users_are_kept_in_memory() {
+fn search_ends_at_most_tiles_whose_users_fit_into_memory() {
     let plan = plan(Plan::default());
     let load = TileLoad::of(&plan).expect("a tile");
     assert_eq!((load.users, load.kept_in_memory()), (50, 83_886));
@@ -226,9 +226,9 @@ fn a_search_ends_at_the_most_tiles_whose_users_are_kept_in_memory() {
     assert!(answer.sentence.contains("users are kept in memory"), "{}", answer.sentence);
 }
 
-/// `plan` shows, and `run` makes, disks of the same size: both ask here.
+/// `plan` shows, and `run` makes, disks of the same size: both use this function.
 #[test]
-fn a_quick_search_makes_its_disks_smaller_only_where_nobody_chose_their_size() {
+fn quick_search_shrinks_disks_only_of_default_size() {
     let place = tempfile::tempdir().expect("a directory");
     let target = Target::new(&Directory, place.path().to_owned());
     let options = datastore::Options {
@@ -247,7 +247,7 @@ fn a_quick_search_makes_its_disks_smaller_only_where_nobody_chose_their_size() {
     plan.origins.insert("scale.footprint".to_owned(), Origin::Profile);
     let footprint =
         |plan: &ResolvedPlan| with_room(plan, &target, &options).expect("a plan").footprint;
-    // A tile of 64 MiB, 256 of which have room in 4,000 MiB at an eighth of that.
+    // A tile has 64 MiB; 256 tiles fit into 4,000 MiB at an eighth of that.
     assert_eq!(footprint(&plan), 1.0 / 8.0);
     plan.origins.insert("scale.footprint".to_owned(), Origin::Flag);
     assert_eq!(footprint(&plan), 1.0, "who names a footprint gets it");
@@ -272,7 +272,7 @@ fn an_interrupted_run_keeps_what_it_measured_and_says_so() {
     let mut rig = rig(&plan, half_a_millisecond());
     let control = Rc::new(Control::default());
     let asked = Rc::clone(&control);
-    // A step has 4 slices of warm-up and 16 measured: in the middle of the second one.
+    // A step has 4 slices of warm-up and 16 measured ones, so this is in the second step.
     rig.world.borrow_mut().on_slice = Box::new(move |count, _| {
         if count == 30 {
             asked.interrupt();
@@ -323,7 +323,7 @@ fn a_failed_io_ends_the_run_and_names_disk_offset_and_error() {
 }
 
 #[test]
-fn a_full_disk_during_the_prefill_ends_the_run_with_what_was_held() {
+fn full_disk_during_prefill_ends_the_run_with_its_result() {
     let plan = plan(Plan::default());
     let mut rig = rig(&plan, Nanos::from_micros(10));
     rig.disks_max = 2;
@@ -331,7 +331,7 @@ fn a_full_disk_during_the_prefill_ends_the_run_with_what_was_held() {
     let End::Failed(error) = &ran.finished.end else { panic!("{:?}", ran.finished.end) };
     assert!(error.to_string().contains("\"tile-3/shop/db\""), "{error}");
     assert!(error.hint().expect("a hint").contains("free space") || error.hint().is_some());
-    // From one tile the search goes on with four: every limit was far away.
+    // After one tile the search goes on with four, because every limit was far away.
     assert_eq!(ran.finished.run.answer.tiles_held, Some(1));
 }
 
@@ -349,14 +349,14 @@ fn a_saturated_generator_is_inconclusive_in_the_whole_answer() {
     assert_eq!(answer.score.value, None);
 }
 
-/// A pause of the generator lengthens what users wait: the step says nothing, and is run again.
+/// A pause of the generator lengthens the users' waits: the step has no result, and is run again.
 #[test]
 fn a_step_in_which_the_generator_did_not_run_is_run_again() {
     let plan = plan(tiles("1"));
     let mut rig = rig(&plan, Nanos::from_micros(10));
     let (mut paused, slow) = (false, Nanos::from_millis(900));
     rig.world.borrow_mut().on_slice = Box::new(move |count, slice| {
-        // In the measured time of the first step alone, which is done by then.
+        // Only in the measured time of the first step, which is over by then.
         if (10..20).contains(&count) || (paused && count < 20) {
             paused = true;
             slice.generator.lateness.merge(&Compact::from_iter([(slow, 1)]));
@@ -378,7 +378,7 @@ fn a_step_in_which_the_generator_did_not_run_is_run_again() {
 }
 
 #[test]
-fn a_clock_that_is_set_during_a_step_is_a_warning_and_nothing_else() {
+fn clock_set_during_a_step_is_only_a_warning() {
     let plan = plan(tiles("1"));
     let mut rig = rig(&plan, Nanos::from_micros(10));
     rig.clock_jump_ns = 3_600_000_000_000;
@@ -388,7 +388,7 @@ fn a_clock_that_is_set_during_a_step_is_a_warning_and_nothing_else() {
     assert!(step.warnings.iter().any(|warning| warning.id == "clock-step"), "{:?}", step.warnings);
 }
 
-/// Seen on ea41adf: whoever was not the host's watch was in the series and in no step.
+/// Regression of ea41adf: gauges of other sources than the host's watch were in no step.
 #[test]
 fn what_a_meter_shows_is_in_the_step() {
     let plan = plan(tiles("1"));
@@ -439,7 +439,7 @@ fn a_simulated_run_is_stored_like_any_other_and_says_what_it_is() {
     assert_eq!(rollup.slices(), again.slices());
     assert_eq!(rollup.wide().rows, again.wide().rows);
     assert_eq!(rollup.gauges(), again.gauges());
-    // What the tiers did in the measured slices is what the step says of them.
+    // The step must report the tiers of the measured slices.
     let tiers = rollup.tiers();
     for step in &stored.run().expect("run.json").steps {
         let facts = step.model.as_ref().expect("modelled");
@@ -466,7 +466,7 @@ fn a_simulated_run_is_stored_like_any_other_and_says_what_it_is() {
 }
 
 #[test]
-fn a_simulated_run_of_the_same_seed_measures_the_same_and_so_does_a_stage() {
+fn simulated_run_and_stage_of_one_seed_measure_the_same() {
     let plan = simulated_plan("2");
     let base = tempfile::tempdir().expect("a directory");
     let steps = || {
@@ -493,7 +493,7 @@ fn a_simulated_run_of_the_same_seed_measures_the_same_and_so_does_a_stage() {
     assert_eq!(alone.model, first[0].model);
 }
 
-/// Every series of a run, and its events, which have their times.
+/// All series and events of a run; the events have their times.
 fn series_of(run: &FinishedRun) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(&run.directory).expect("a directory") {
@@ -511,7 +511,7 @@ fn series_of(run: &FinishedRun) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Counts what it is asked, and knows nothing every third time.
+/// Counts its calls, and has no load every third time.
 struct Forgetful(Here, AtomicU32);
 
 impl Foresee for Forgetful {
@@ -557,7 +557,7 @@ fn steps_that_are_simulated_ahead_make_the_same_run_to_the_bit() {
 }
 
 #[test]
-fn a_plan_that_does_not_fit_the_simulated_array_says_so_before_anything_runs() {
+fn plan_too_large_for_the_array_is_refused_before_any_step() {
     let plan = simulated_plan("80000");
     let base = tempfile::tempdir().expect("a directory");
     let options = options(base.path(), None);
@@ -619,7 +619,7 @@ fn run_reported(
     simulate(plan, &disks(), &options, &Control::default(), &mut NoObserver).expect("a run")
 }
 
-/// To fill the tiers of a large array takes minutes, and a simulation for 15 s once took 23.
+/// Regression: filling the tiers of a large array made a simulation limited to 15 s take 23 s.
 #[test]
 fn time_that_ends_while_tiers_are_filled_ends_the_simulation() {
     let base = tempfile::tempdir().expect("a directory");
@@ -635,7 +635,7 @@ fn time_that_ends_while_tiers_are_filled_ends_the_simulation() {
     assert!(run.answer.sentence.contains(left_out), "{}", run.answer.sentence);
 }
 
-/// Ends a simulation for time after so many of the events that are counted.
+/// Ends a simulation for lack of time after a number of counted events.
 struct Ends<'a> {
     after: u32,
     counted: fn(&Progress<'_>) -> bool,
@@ -671,7 +671,7 @@ fn simulation_within_a_time_says_what_it_left_out() {
     assert!(plan.ends_with("more was not decided."), "{plan}");
 }
 
-/// What a report finds in the directory when it is asked for.
+/// Lists the directory at the time of the report.
 #[derive(Debug)]
 struct Lists;
 
@@ -688,7 +688,7 @@ impl Reporter for Lists {
 }
 
 #[test]
-fn a_report_is_made_from_the_finished_files_and_is_in_the_checksums() {
+fn report_is_made_from_finished_files_and_is_in_checksums() {
     let base = tempfile::tempdir().expect("a directory");
     let run = run_reported(&simulated_plan("1"), base.path(), Some(Arc::new(Lists)));
     let report = std::fs::read_to_string(run.directory.join(files::REPORT)).expect("a report");
@@ -703,7 +703,7 @@ fn a_report_is_made_from_the_finished_files_and_is_in_the_checksums() {
     assert!(sums.contains("  report.html"));
 }
 
-/// Two ways in which a report does not come about.
+/// A report that fails in one of two ways.
 #[derive(Debug)]
 struct Breaks(bool);
 
@@ -773,7 +773,7 @@ fn an_observer_hears_of_every_step_and_of_the_end() {
     assert_eq!(heard, ["planned", "prefill", "begin", "tick", "end", "finished"]);
 }
 
-/// What a machine wants first, and on which disk.
+/// First effects of a state machine, and its first disk.
 fn first_effects(driven: &mut Driven) -> String {
     let mut effects = Effects::default();
     driven.machine.handle(Nanos::ZERO, Event::Start, &mut effects);

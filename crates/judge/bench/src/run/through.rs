@@ -1,5 +1,5 @@
-//! The tier that a run's disks are reached through: its datastore is held to the rules of every other,
-//! with its own marker, examination, room and removal, under the same run id.
+//! Tier through which a run's disks are reached. Its datastore has the rules of every other: its
+//! own marker, examination, room and removal, under the same run identifier.
 
 use datastore::{Datastore, Target};
 use run_store::run::{ServedTier, Warning};
@@ -11,18 +11,18 @@ use crate::run::document::summary;
 use crate::run::second::device_of;
 use crate::run::{RunOptions, Site, datastore_options, json_of};
 
-/// A tier that is known and not yet made.
+/// A tier before it is made.
 #[derive(Debug)]
 pub(super) struct Before<'a> {
     spec: &'a TierSpec,
     target: Target,
     options: datastore::Options,
-    /// Whether it lies on the file system or device of the datastore.
+    /// True if it is on the file system or device of the datastore.
     shares: bool,
 }
 
 impl<'a> Before<'a> {
-    /// That of a run; none if nobody asked for one.
+    /// Tier of a run; `None` if none was asked for.
     pub fn of(
         plan: &ResolvedPlan,
         options: &'a RunOptions,
@@ -41,19 +41,19 @@ impl<'a> Before<'a> {
         Ok(Some(Self { spec, target, options, shares }))
     }
 
-    /// Every rule. Reads only.
+    /// Checks every rule. Reads only.
     pub fn preflight(&self) -> Result<(), BenchError> {
         datastore::preflight(&self.target, self.spec.needed(), &self.options)?;
         Ok(())
     }
 
-    /// Makes it.
+    /// Makes the tier.
     pub fn open(&self) -> Result<Through, BenchError> {
         let store = Datastore::open(&self.target, self.spec.needed(), &self.options)?;
         Through::make(self.spec.clone(), store)
     }
 
-    /// Says of a run that it was there.
+    /// Adds the tier to the facts about the run.
     pub fn describe(&self, site: &mut Site, through: &Through) {
         let spec = self.spec;
         let preflight = through.store().preflight();

@@ -1,6 +1,6 @@
-//! Runs made by rule, to be looked at: for tests of pages and reports, and for measuring how
-//! fast they are. Nothing is measured or simulated; slices are made up, and everything after
-//! that (series, verdicts, score, answer) is what a real run goes through.
+//! Runs that are made up by rules, for tests of pages and reports and for measuring their speed.
+//! Nothing is measured or simulated: slices are made up, and everything after that (series,
+//! verdicts, score, answer) is the code of a real run.
 
 mod latency;
 mod rig;
@@ -17,22 +17,22 @@ use crate::ladder::{Judgement, Ladder, LadderOptions, StepResult, StepRunner};
 use crate::plan::{Layer, Origin, ResolvedPlan, Surroundings, resolve};
 use spec::plan::{EngineOptions, Measure, Plan, Profile};
 
-/// What is made.
+/// Options of a made-up run.
 #[derive(Debug, Clone)]
 pub struct SampleOptions {
-    /// The run directory is made in here.
+    /// Directory in which the run directory is made.
     pub base: PathBuf,
-    /// A shipped tile's name or a path.
+    /// Name of a shipped tile, or a path.
     pub tile: String,
     /// Most tiles; four fifths of them hold.
     pub tiles: u32,
-    /// Time under load, about: all steps together.
+    /// Approximate time under load of all steps together.
     pub time: Nanos,
-    /// Width of one row of the series.
+    /// Width of a time slice.
     pub slice: Nanos,
-    /// What everything made up derives from.
+    /// Seed of everything that is made up.
     pub seed: u64,
-    /// Whether nobody does anything.
+    /// True if there is no load at all.
     pub is_empty: bool,
 }
 
@@ -41,11 +41,11 @@ pub(crate) fn edge_of(tiles: u32) -> u32 {
     (tiles * 4 / 5).max(1)
 }
 
-/// A plan whose search takes about as long as asked.
+/// Plan whose search takes about as long as asked.
 pub(crate) fn plan_of(options: &SampleOptions) -> Result<ResolvedPlan, BenchError> {
     let tile = spec::resolve_tile(&options.tile, std::path::Path::new(""))
         .map_err(|error| crate::plan::PlanError::Unwritable(error.to_string()))?;
-    // A file that is not there: nobody can run it by mistake.
+    // A file that does not exist, so that the plan cannot be run by mistake.
     let values = |time: Nanos| Plan {
         datastore: Some(format!("{}sample.toml", crate::plan::ARRAY_PREFIX)),
         tile: Some(options.tile.clone()),
@@ -75,7 +75,7 @@ pub(crate) fn plan_of(options: &SampleOptions) -> Result<ResolvedPlan, BenchErro
     Ok(resolved(Nanos(options.time.0 / u64::from(steps.max(1))))?)
 }
 
-/// How many steps a search for the edge of a sample runs.
+/// Number of steps of a search for the edge of a sample.
 fn steps_of(options: &LadderOptions) -> u32 {
     struct Known(u32, u32);
     impl StepRunner for Known {

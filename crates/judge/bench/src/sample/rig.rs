@@ -17,10 +17,10 @@ use crate::sample::latency::{Latencies, P95, chance, idle, slowdown};
 use crate::sample::template::templates;
 use crate::sample::{SampleOptions, edge_of};
 
-/// What the tier of a sample is called.
+/// Name of the tier of a sample.
 const TIER: &str = "flash";
 
-/// Makes slices up.
+/// Rig that makes up slices.
 #[derive(Debug)]
 pub struct SampleRig<'a> {
     plan: &'a ResolvedPlan,
@@ -32,7 +32,7 @@ pub struct SampleRig<'a> {
 }
 
 impl<'a> SampleRig<'a> {
-    /// A rig at time 0, which is `begun` on the wall clock.
+    /// Makes a rig at time 0, with its begin on the wall clock.
     pub fn new(
         plan: &'a ResolvedPlan,
         options: &SampleOptions,
@@ -98,7 +98,7 @@ impl<'a> Rig for SampleRig<'a> {
             templates: Rc::clone(&self.templates),
             width: self.plan.slice,
             seed: self.seed ^ u64::from(tiles) << 32,
-            // Beyond the edge no more is done than at it.
+            // Beyond the edge, no more work is done than at the edge.
             served: (1.0 / load).min(1.0),
             slowdown: slowdown(load),
             latencies: Latencies::new(),
@@ -113,8 +113,8 @@ impl<'a> Rig for SampleRig<'a> {
     }
 }
 
-/// Medians of actions and kinds of I/O that have a limit: below it as far as tiles are below
-/// the edge, and above it beyond.
+/// Medians of actions and kinds of I/O that have a limit: below the limit as far as the tiles are
+/// below the edge, and above it beyond the edge.
 fn bounds(plan: &ResolvedPlan, load: f64) -> Vec<Vec<(String, Nanos)>> {
     let reached = if load < 1.0 { 0.15 + 0.7 * load * load } else { 1.3 };
     let workloads = plan.tile_set.workloads.iter();
@@ -140,7 +140,7 @@ struct Driven {
 /// A load that only seems to run.
 #[derive(Debug)]
 pub struct SampleLoad {
-    /// By workload.
+    /// Medians by workload.
     bounds: Vec<Vec<(String, Nanos)>>,
     instances: Vec<Driven>,
     templates: Rc<Vec<Vec<Slice>>>,
@@ -149,15 +149,15 @@ pub struct SampleLoad {
     served: f64,
     slowdown: f64,
     latencies: Latencies,
-    /// Slices so far.
+    /// Number of slices so far.
     done: u64,
     now: Rc<Cell<Nanos>>,
     begun: Nanos,
     is_over: bool,
     finished: u64,
-    /// Since the mark.
+    /// Counters of the tier since the mark.
     tier: TierFacts,
-    /// Since it was last asked.
+    /// Counters of the tier since the last call.
     told: TierFacts,
 }
 
@@ -169,7 +169,7 @@ impl SampleLoad {
         for number in 0..self.instances.len() {
             let Driven { member, first_vm } = self.instances[number];
             let own = &templates[member.workload];
-            // Bursts of different tiles do not come at the same time.
+            // Bursts of different tiles come at different times.
             let place = (self.done + u64::from(member.tile.unwrap_or(0)) * 7) % own.len() as u64;
             let template = &own[usize::try_from(place).unwrap_or(0)];
             let id = u64::try_from(number).unwrap_or(0);
@@ -234,8 +234,8 @@ impl SampleLoad {
             return None;
         }
         let bounds = &self.bounds[member.workload];
-        // Actions come in the order of the workload, and so do limits; those without one are
-        // not looked at closely.
+        // Actions are in the order of the workload, and so are limits; actions without a limit need
+        // no exact median.
         let bound = bounds.get(usize::from(row.action)).or(bounds.first());
         let median = bound.map_or(Nanos::from_millis(8), |(_, median)| *median);
         let wobble = 0.95 + 0.1 * chance([self.seed, self.done, id, 1 << 40]);
@@ -273,7 +273,7 @@ impl SampleLoad {
         }
     }
 
-    /// A tier that learns: it holds more and more of what is read.
+    /// Fills a tier that learns: it holds more and more of what is read.
     fn fill(&mut self, slice: &Slice) {
         let minutes = Nanos(self.width.0 * self.done).as_secs_f64() / 60.0;
         let share = 0.45 + 0.45 * (1.0 - (-minutes / 3.0).exp());

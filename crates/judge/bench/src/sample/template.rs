@@ -7,12 +7,11 @@ use crate::error::BenchError;
 use crate::fleet::shape;
 use crate::plan::ResolvedPlan;
 
-/// How long a workload is watched: twice the burst period of the shipped tiles at 1/5 of the
-/// time.
+/// Virtual time for which a workload is observed: twice the burst period of the shipped tiles at
+/// 1/5 of the time.
 const WATCHED: Nanos = Nanos::from_secs(120);
 
-/// Slices of each workload of one tile on storage that answers at once, by position: who does
-/// how much of what.
+/// Slices of each workload of one tile on storage that answers at once, by position.
 pub fn templates(plan: &ResolvedPlan) -> Result<Vec<Vec<Slice>>, BenchError> {
     (0..plan.tile_set.workloads.len()).map(|position| template(plan, position)).collect()
 }
@@ -39,7 +38,7 @@ fn template(plan: &ResolvedPlan, position: usize) -> Result<Vec<Slice>, BenchErr
         sim::Options { until: WATCHED.max(Nanos(slice.0 * 2)), slice, ..sim::Options::default() };
     let mut slices = Vec::new();
     sim::run(&mut instances, &mut Instant, &options, &mut |slice| slices.push(slice))?;
-    // Users do not all begin at once in the first slice; the last one may be cut short.
+    // In the first slice not all users have begun, and the last one may be cut short.
     slices.retain(|own: &Slice| own.start > Nanos::ZERO && own.width == slice);
     if slices.is_empty() {
         slices.push(Slice { width: slice, ..Slice::default() });

@@ -6,21 +6,21 @@ use stats::geometric_mean;
 /// the published explanation of the tile benchmark's score (Dell Info Hub, "Workload
 /// performance results"; `workloads` section 1.1).
 pub const APPLICATIONS_WEIGHT: f64 = 0.8;
-/// See [`APPLICATIONS_WEIGHT`].
+/// Share of infrastructure operations in the total, see [`APPLICATIONS_WEIGHT`].
 pub const INFRASTRUCTURE_WEIGHT: f64 = 0.2;
 
-/// What one scored workload of one tile did, normalised: 1 is one tile's worth; or what one kind
-/// of infrastructure operation did, of which 1 is its reference.
+/// Normalised work of one scored workload of one tile, where 1 is one tile's worth; or of one kind
+/// of infrastructure operation, where 1 is its reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TileWork {
     /// Tile, from 0; none for infrastructure operations.
     pub tile: Option<u32>,
-    /// Its metric divided by its reference.
+    /// Metric divided by its reference.
     pub normalised: f64,
 }
 
-/// Each tile's geometric mean over its scored workloads. A workload that did nothing makes
-/// its tile worth nothing.
+/// Geometric mean of each tile over its scored workloads. A workload without any work makes its
+/// tile worth nothing.
 pub fn tile_means(work: &[TileWork]) -> BTreeMap<u32, f64> {
     let mut tiles: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for part in work {
@@ -32,30 +32,29 @@ pub fn tile_means(work: &[TileWork]) -> BTreeMap<u32, f64> {
     tiles.into_iter().map(|(tile, values)| (tile, mean(values))).collect()
 }
 
-/// The application part of the score: the sum of the tiles' means. Nothing without a scored
-/// workload.
+/// Applications' part of the score: the sum of the tiles' means. `None` without a scored workload.
 pub fn applications_score(work: &[TileWork]) -> Option<f64> {
     let tiles = tile_means(work);
     (!tiles.is_empty()).then(|| tiles.values().sum())
 }
 
-/// The infrastructure part: the geometric mean over kinds of operations of how often one was done
-/// against its reference. They are one group however many tiles there are, so nothing is summed
-/// (`workloads` section 1.1). Nothing without operations.
+/// Infrastructure part of the score: the geometric mean over kinds of operations of their rate
+/// divided by the reference. They are one group however many tiles there are, so nothing is summed
+/// (`workloads` section 1.1). `None` without operations.
 pub fn infrastructure_score(work: &[TileWork]) -> Option<f64> {
     let own: Vec<f64> =
         work.iter().filter(|part| part.tile.is_none()).map(|part| part.normalised).collect();
     (!own.is_empty()).then(|| geometric_mean(&own).unwrap_or(0.0))
 }
 
-/// What a step is worth: the weighted total where operations ran, else the applications' part.
+/// Value of a step: the weighted total if operations ran, else the applications' part.
 pub fn score(work: &[TileWork]) -> Option<f64> {
     let applications = applications_score(work)?;
     Some(weighted_total(applications, infrastructure_score(work)).unwrap_or(applications))
 }
 
-/// The weighted total. Without infrastructure operations there is none: giving their share
-/// to the applications would make scores with and without them look alike.
+/// Weighted total; `None` without infrastructure operations. Giving their share to the applications
+/// would make scores with and without them look alike.
 pub fn weighted_total(applications: f64, infrastructure: Option<f64>) -> Option<f64> {
     infrastructure.map(|infrastructure| {
         APPLICATIONS_WEIGHT * applications + INFRASTRUCTURE_WEIGHT * infrastructure

@@ -7,8 +7,8 @@ use workload::moving::KINDS;
 use crate::fleet::Member;
 use crate::score::SliceWork;
 
-/// What a metric counts in these rows of one instance: actions, I/Os or bytes that finished
-/// well. Only those the metric names, if it names some.
+/// Count of a metric in these rows of one instance: successful actions, I/Os or bytes; only those
+/// that the metric names, if it names some.
 pub fn metric_count<'a>(
     metric: &Metric,
     names: &InstanceEntry,
@@ -20,7 +20,7 @@ pub fn metric_count<'a>(
     actions + io
 }
 
-/// What every instance's metric counts in a slice, by instance id.
+/// Count of every instance's metric in a slice, by number of the instance.
 pub fn slice_work(
     tile: &ResolvedTile,
     members: &[Member],
@@ -40,7 +40,7 @@ pub fn slice_work(
     work
 }
 
-/// A count over a time, in the metric's unit.
+/// Count divided by a time, in the metric's unit.
 pub fn metric_rate(metric: &Metric, count: f64, duration: Nanos) -> f64 {
     count / (duration.as_secs_f64() / metric.per.as_secs_f64()) / metric.divide_by
 }
@@ -65,7 +65,7 @@ fn is_named(metric: &Metric, names: &[String], id: u16) -> bool {
     let Some(name) = names.get(usize::from(id)) else { return metric.of.is_none() };
     match &metric.of {
         Some(of) => of.contains(name),
-        // What a move of its disk does is no work of the machine's.
+        // I/O of moving the disk is no work of the VM.
         None => KINDS.iter().all(|(own, _)| own != name),
     }
 }

@@ -1,4 +1,4 @@
-//! The score: tiles' worth of work.
+//! The score: work in tiles' worth.
 
 mod aggregate;
 mod confidence;

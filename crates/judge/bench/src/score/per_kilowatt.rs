@@ -1,9 +1,8 @@
-//! A score by the power of what did the work, in the three categories in which the field publishes
-//! (VMmark: performance only, performance with server power, performance with server and storage
-//! power).
+//! Score per kilowatt, in the three categories in which the field publishes (VMmark: performance
+//! only, performance with server power, performance with server and storage power).
 //!
-//! A category exists only where every part of it was measured: nothing is assumed of a server without
-//! a meter, and a meter of processors is never one of a server.
+//! A category exists only if every part of it was measured. Nothing is assumed of a server without
+//! a meter, and a meter of processors never stands for a server.
 
 use run_store::run::{Figure, MeterScope, PerKilowatt, PowerCategory};
 
@@ -12,17 +11,18 @@ use crate::error::Absent;
 /// A meter of a step.
 #[derive(Debug, Clone, Copy)]
 pub struct Metered<'a> {
-    /// Its name.
+    /// Name of the meter.
     pub name: &'a str,
-    /// Which part of the system it sees.
+    /// Part of the system that the meter measures.
     pub scope: MeterScope,
-    /// The hosts that it is of, by name; none where there is only one.
+    /// Names of the hosts that it measures; empty if there is only one host.
     pub of: &'a [String],
-    /// Its mean watts of the time.
+    /// Mean watts of the time.
     pub watts: &'a Figure,
 }
 
-/// A score in each category. `hosts` are those that drive the tiles; none is this machine alone.
+/// Score in each category. `hosts` are the hosts that drive the tiles; empty if only this host
+/// does.
 pub fn per_kilowatt(
     score: Option<f64>,
     meters: &[Metered<'_>],
@@ -67,7 +67,7 @@ fn servers(meters: &[Metered<'_>], hosts: &[String]) -> Result<f64, Absent> {
     sum(own())
 }
 
-/// A rack has all of it; else servers and storage are added up.
+/// Watts of all parts: a rack has all of them, else servers and storage are added.
 fn all(meters: &[Metered<'_>], servers: Result<f64, Absent>) -> Result<f64, Absent> {
     if of_scope(meters, MeterScope::Rack).next().is_some() {
         return sum(of_scope(meters, MeterScope::Rack));

@@ -10,30 +10,30 @@ use crate::fleet::{Member, entry, shape};
 use crate::plan::{ResolvedPlan, whole_periods};
 use crate::score::{metric_count, metric_rate};
 
-/// Seed of the reference: a constant, so that one tile's worth of work is the same number in
-/// every run of a definition.
+/// Seed of references. It is constant, so that one tile's worth of work is the same number in every
+/// run of a definition.
 const SEED: u64 = 0x7469_6c65;
 
-/// Enough finished units of work: the relative error of a Poisson count is 1 % at 10,000.
+/// Least number of finished units of work: the relative error of a Poisson count is 1 % at 10,000.
 const COUNT_MIN: f64 = 10_000.0;
 
-/// First and longest time tried, before rounding to whole burst periods.
+/// Shortest and longest time of the computation, before it is rounded to whole burst periods.
 const TIME_FIRST: Nanos = Nanos::from_secs(60);
 const TIME_MAX: Nanos = Nanos::from_secs(3840);
 
-/// Events after which no longer time is tried.
+/// Number of events after which no longer time is tried.
 const EVENTS_MAX: u64 = 5_000_000;
 
-/// What counts as one tile's worth of a workload.
+/// Work of a workload that counts as one tile's worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reference {
-    /// The value, in the metric's unit; nothing if the workload is not scored.
+    /// Value in the metric's unit; `None` if the workload is not scored.
     pub value: Option<f64>,
-    /// Where it comes from.
+    /// Origin of the value.
     pub origin: ReferenceOrigin,
 }
 
-/// The references of a tile's workloads and of operations, by position in `ResolvedTile::all`.
+/// References of a tile's workloads and of operations, by position in `ResolvedTile::all`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct References(pub Vec<Reference>);
 
@@ -59,8 +59,8 @@ fn reference(
     Ok(Reference { value, origin: ReferenceOrigin::IdealStorage })
 }
 
-/// What the workload reaches against storage that answers at once, in virtual time: the
-/// second half of ever longer runs, until it is long enough to be precise.
+/// Rate of the workload on storage that answers at once, in virtual time: from the second half of
+/// ever longer runs, until it is precise enough.
 fn ideal_rate(
     position: usize,
     workload: &Workload,
@@ -83,14 +83,14 @@ fn ideal_rate(
 }
 
 struct IdealRun {
-    /// What the metric counts.
+    /// Count of the metric.
     count: f64,
-    /// Actions or I/Os behind it.
+    /// Number of actions or I/Os behind the count.
     units: f64,
     events: u64,
 }
 
-/// Runs for twice `span` and counts the second half: the first one warms up the users.
+/// Runs for twice `span`, and counts the second half: the first half warms up the users.
 fn ideal_run(
     position: usize,
     workload: &Workload,
@@ -160,7 +160,7 @@ action = [{ name = "order", steps = [{ read = { disk = "db", size = "8k" } }] }]
 
     /// One user who thinks for a second after every order, on storage that answers at once.
     #[test]
-    fn a_reference_counts_what_is_done_in_the_second_half_of_the_time() {
+    fn reference_counts_work_of_the_second_half_of_the_time() {
         let values = Plan {
             datastore: Some("array:nvme-local".to_owned()),
             tile: Some("clerk".to_owned()),

@@ -9,8 +9,8 @@ fn work(tile: u32, normalised: f64) -> TileWork {
     TileWork { tile: Some(tile), normalised }
 }
 
-/// Table 10 of the published explanation (`workloads` section 1.1): applications and
-/// infrastructure scores of three servers, and the first one's printed total.
+/// Table 10 of the published explanation (`workloads` section 1.1): applications' and
+/// infrastructure scores of three servers, and the printed total of the first.
 #[test]
 fn the_published_totals_are_reproduced() {
     for (applications, infrastructure, total) in
@@ -77,8 +77,8 @@ fn samples(count: u32) -> Compact {
     histogram.compact()
 }
 
-/// Five orders and seven visits; eleven reads of 100 bytes in all and thirteen appends of 200, and
-/// failures of each.
+/// Counts five orders and seven visits; eleven reads of 100 bytes in all and thirteen appends of
+/// 200; and failures of each.
 fn counted(count: Counted, of: Option<&str>) -> f64 {
     let names = InstanceEntry {
         tile: Some(0),
@@ -122,7 +122,7 @@ fn counted(count: Counted, of: Option<&str>) -> f64 {
 }
 
 #[test]
-fn a_metric_counts_what_it_names_that_ended_well_and_nothing_else() {
+fn metric_counts_only_the_successful_work_that_it_names() {
     assert_eq!(counted(Counted::Actions, None), 12.0);
     assert_eq!(counted(Counted::Actions, Some("visit")), 7.0);
     assert_eq!(counted(Counted::Actions, Some("read")), 0.0);

@@ -1,5 +1,5 @@
-//! Single steps on modelled arrays, for those who decide themselves which: no run directory,
-//! no live view, and safe to call from several threads at once.
+//! Single steps on modelled arrays, for callers that choose their steps themselves: no run
+//! directory, no live view, and safe to call from several threads at once.
 
 mod settings;
 mod stage;

@@ -7,28 +7,28 @@ use crate::plan::{
     Layer, PlanError, ResolvedPlan, Surroundings, resolve_simulated, simulated_values,
 };
 
-/// How a step is scaled, warmed up and measured.
+/// Scaling, warm-up and measuring of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// Shortest warm-up, after the tiers were filled without timing.
     pub warm_up_min: Nanos,
-    /// Longest warm-up; what is not steady by then is marked.
+    /// Longest warm-up; a step that is not steady by then is marked.
     pub warm_up_max: Nanos,
-    /// Measured time, before rounding to whole burst periods.
+    /// Measured time, before it is rounded to whole burst periods.
     pub duration: Nanos,
-    /// Measured time may grow to this many times itself while a limit has too few samples,
-    /// at least 1.
+    /// Largest factor by which the measured time may grow while a limit has too few samples, at
+    /// least 1.
     pub lengthen_max: u32,
     /// Width of a slice, 100 ms to 1 s.
     pub slice: Nanos,
-    /// Disk sizes are multiplied by this, above 0 and at most 1.
+    /// Factor of disk sizes, above 0 and at most 1.
     pub footprint: f64,
-    /// Schedule times are multiplied by this, above 0.
+    /// Factor of schedule times, above 0.
     pub time: f64,
 }
 
 impl Settings {
-    /// What `tilemark simulate` takes with a profile.
+    /// Settings of `tilemark simulate` with a profile.
     pub const fn of(profile: Profile) -> Self {
         let values = simulated_values(profile);
         Self {
@@ -42,7 +42,7 @@ impl Settings {
         }
     }
 
-    /// What a plan says.
+    /// Settings of a plan.
     pub fn of_plan(plan: &ResolvedPlan) -> Self {
         Self {
             warm_up_min: plan.warm_up_min,
@@ -55,7 +55,7 @@ impl Settings {
         }
     }
 
-    /// A plan of one step, on the array of this name.
+    /// Plan of one step, on the array of this name.
     pub fn plan(&self, array: &str, tile: &ResolvedTile) -> Result<ResolvedPlan, PlanError> {
         let values = Plan {
             datastore: Some(format!("array:{array}")),
@@ -80,7 +80,7 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// Those of the standard profile.
+    /// Settings of the standard profile.
     fn default() -> Self {
         Self::of(Profile::Standard)
     }

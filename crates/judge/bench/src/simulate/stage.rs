@@ -17,8 +17,8 @@ use crate::step::report::StepPlace;
 use crate::step::runner::StepBench;
 use crate::step::sink::Nowhere;
 
-/// A tile, ready to be simulated on one array after another: what does not depend on the array
-/// is computed once.
+/// A tile, ready for simulation on several arrays: everything that does not depend on the array is
+/// computed once.
 #[derive(Debug, Clone)]
 pub struct Stage {
     pub(super) plan: ResolvedPlan,
@@ -26,52 +26,51 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A tile with these settings.
+    /// Prepares a tile with these settings.
     ///
     /// # Errors
     ///
-    /// When a setting is out of its range, or a workload has no reference.
+    /// A setting is out of range, or a workload has no reference.
     pub fn new(tile: &ResolvedTile, settings: &Settings) -> Result<Self, BenchError> {
         Self::of(&settings.plan("any", tile)?)
     }
 
-    /// The tile of a plan, as the plan measures it.
+    /// Prepares the tile of a plan, with the settings of the plan.
     ///
     /// # Errors
     ///
-    /// When a workload has no reference, or a trace cannot be read.
+    /// A workload has no reference, or a trace cannot be read.
     pub fn of(plan: &ResolvedPlan) -> Result<Self, BenchError> {
         let plan = with_traces(plan)?.into_owned();
         let references = References::of(&plan)?;
         Ok(Self { plan, references })
     }
 
-    /// The same with a second place for the operations beside it: `pool:NAME`, a pool of every
-    /// array that it is tried on.
+    /// Sets a second datastore for operations: `pool:NAME`, a pool that every array must have.
     #[must_use]
     pub fn with_second(mut self, second: Option<String>) -> Self {
         self.plan.settings.second = second;
         self
     }
 
-    /// The plan of its steps.
+    /// Plan of the steps.
     pub const fn plan(&self) -> &ResolvedPlan {
         &self.plan
     }
 
-    /// What counts as one tile's worth of each workload.
+    /// References of the workloads.
     pub fn references(&self) -> &References {
         &self.references
     }
 
-    /// Simulates `tiles` tiles on an array. The same array, stage, tiles, repeat (from 0) and
-    /// seed give the same step, bit for bit, and the same step as `tilemark simulate` measures;
-    /// one seed and repeat give every array the same arrivals and addresses.
+    /// Simulates `tiles` tiles on an array. The same array, stage, tiles, repeat (from 0) and seed
+    /// give the same step, bit for bit, and the same step as `tilemark simulate` measures. One seed
+    /// and repeat give every array the same arrivals and addresses.
     ///
     /// # Errors
     ///
-    /// When the array cannot hold the tiles, when time stands still, or when `control` asks
-    /// to stop, which is looked at while tiers are filled and between slices.
+    /// The array cannot hold the tiles, virtual time stands still, or `control` asks to stop, which
+    /// is checked while tiers are filled and between slices.
     pub fn step(
         &self,
         array: &Array,
@@ -82,7 +81,8 @@ impl Stage {
         self.step_warmed(array, (tiles, repeat), seed, control, None)
     }
 
-    /// The same, beginning with a state of warmed tiers that other steps of as many tiles share.
+    /// Simulates a step that begins with a state of warmed tiers, which other steps of as many
+    /// tiles share.
     pub fn step_warmed(
         &self,
         array: &Array,
@@ -101,8 +101,8 @@ impl Stage {
         self.measured(&plan, rig, (tiles, repeat), control)
     }
 
-    /// What the load of such a step says, with the plan's own seed. Warmed tiers are shared with other steps
-    /// of as many tiles.
+    /// Computes the load of such a step, with the plan's own seed. Warmed tiers are shared with
+    /// other steps of as many tiles.
     pub(crate) fn foresee(
         &self,
         array: &Array,
@@ -145,11 +145,11 @@ impl Stage {
     }
 }
 
-/// [`Stage::step`] for one step alone, the first repeat of it.
+/// Like [`Stage::step`], for a single step in its first repeat.
 ///
 /// # Errors
 ///
-/// As [`Stage::new`] and [`Stage::step`].
+/// Errors of [`Stage::new`] and [`Stage::step`].
 pub fn step(
     array: &Array,
     tile: &ResolvedTile,

@@ -46,7 +46,7 @@ fn shop() -> ResolvedTile {
     tile_of(vec![workload(SHOP)])
 }
 
-/// A few seconds.
+/// Settings for a step of a few seconds.
 fn brief() -> Settings {
     Settings {
         warm_up_min: Nanos::from_secs(2),
@@ -68,7 +68,7 @@ fn bytes(step: &Step) -> String {
 }
 
 #[test]
-fn a_step_is_the_same_to_the_bit_and_another_seed_or_repeat_is_another_load() {
+fn step_is_reproducible_and_seed_and_repeat_change_the_load() {
     let stage = Stage::new(&shop(), &brief()).expect("a stage");
     let (array, control) = (disks(), Control::default());
     let step = |repeat, seed| {
@@ -132,8 +132,8 @@ fn settings_out_of_range_are_named() {
     assert_eq!(error.to_string(), "scale.footprint is 2, and must be above 0 and at most 1");
 }
 
-/// Four cores of which 84 % may be used, and a processor that is asked for 40 ms an order: 20
-/// users ask for more than a core of two has.
+/// Four cores of which 84 % may be used, and 40 ms of processor time per order: 20 users need more
+/// than a core of two has.
 fn thoughtful(cores: u32) -> (Array, ResolvedTile) {
     let mut array = spec::shipped::array("vnx5500").expect("it is shipped");
     let hosts = array.hosts.as_mut().expect("it has hosts");
@@ -144,7 +144,7 @@ fn thoughtful(cores: u32) -> (Array, ResolvedTile) {
 }
 
 #[test]
-fn an_array_with_idle_disks_blames_its_processors_and_not_its_reads() {
+fn array_with_idle_disks_blames_processors_not_reads() {
     let (array, tile) = thoughtful(4);
     let found = step(&array, &tile, 2, &brief(), 7).expect("a step");
     assert_eq!(found.verdict, Verdict::Failed, "{}", found.reason);
@@ -161,7 +161,7 @@ fn an_array_with_idle_disks_blames_its_processors_and_not_its_reads() {
 }
 
 #[test]
-fn an_array_of_few_disks_blames_them_and_the_reads_that_wait_for_them() {
+fn array_of_few_disks_blames_the_disks_and_their_reads() {
     let mut array = disks();
     for pool in &mut array.pools {
         pool.count = 4;
@@ -176,7 +176,7 @@ fn an_array_of_few_disks_blames_them_and_the_reads_that_wait_for_them() {
 }
 
 #[test]
-fn a_step_has_watts_where_its_array_has_them_and_its_figures_are_those_without() {
+fn watts_of_an_array_change_no_other_figure() {
     let plain = disks();
     let power = "hosts.power.source=ours hosts.power.idle=100 hosts.power.core=10 power.source=ours power.static=500";
     let overlay: Vec<&str> = power.split(' ').collect();

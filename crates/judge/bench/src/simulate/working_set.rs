@@ -8,17 +8,17 @@ use super::Stage;
 use crate::error::BenchError;
 use crate::fleet::{DiskNeed, Driven, StepOrder, driven, round};
 
-/// Pages of the curve: those of the acceleration tiers that the studies are about.
+/// Size of a page of the curve: that of the acceleration tiers in the studies.
 pub const WORKING_SET_PAGE: Bytes = Bytes::new(64 << 10);
 
-/// What every I/O takes while requests are collected: between flash and disks. The mix of closed
+/// Latency of every I/O while requests are collected: between flash and disks. The mix of closed
 /// loops and paced work, and so the curve, depends on it a little.
 const LATENCY: Nanos = Nanos::from_millis(1);
 
-/// How much load is looked at: long enough that what is hot is met many times.
+/// Virtual time of the collected load: long enough that hot pages are accessed many times.
 const TIME: Nanos = Nanos::from_secs(3600);
 
-/// Pages looked at, at most: four times what the paper finds enough for errors near 0.01.
+/// Most pages in the sample: four times what the paper finds enough for errors near 0.01.
 const SAMPLE: usize = 32_768;
 
 impl Stage {
@@ -29,7 +29,7 @@ impl Stage {
     ///
     /// # Errors
     ///
-    /// When the tile cannot be built or its time stands still.
+    /// The tile cannot be built, or virtual time stands still.
     pub fn miss_ratio_curve(&self, seed: u64) -> Result<MissRatioCurve, BenchError> {
         let mut plan = self.plan.clone();
         plan.seed = seed;
@@ -55,7 +55,7 @@ impl Stage {
     }
 }
 
-/// Answers after the same time and notes the pages.
+/// Device that answers after a constant time and collects the pages.
 struct Collector {
     shards: Shards,
     /// First page of every disk of every instance.

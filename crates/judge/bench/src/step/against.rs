@@ -1,4 +1,4 @@
-//! One part of a step against the rest of it: how long the same took in each.
+//! Compares one part of a step with the rest: the time for the same work in each.
 
 use run_store::run::{AgainstOthers, Figure, UnderOperations};
 use run_store::slice::{Slice, Topology};
@@ -8,34 +8,34 @@ use workload::moving::KINDS;
 use crate::placed::Placed;
 use crate::verdict::StepJudge;
 
-/// Fewer blocks than this give no interval.
+/// Least number of blocks for an interval.
 const BLOCKS_MIN: usize = 5;
-/// Blocks are put together when there are more, so that memory and resampling stay small.
+/// Most blocks; neighbours are merged above it, so that memory and resampling stay small.
 const BLOCKS_MAX: usize = 64;
 
-/// How many of one kind there were, and the time they took together, in seconds.
+/// Number of samples of one kind, and the sum of their times in seconds.
 type Cell = (f64, f64);
 
-/// How long what each part did took, block by block of time and kind by kind.
+/// Times of each part, by block of time and kind of work.
 #[derive(Debug, Clone, Default)]
 pub struct Sums {
     parts: usize,
-    /// Where a workload's kinds begin; the last is the number of all.
+    /// First kind of each workload; the last entry is the number of all kinds.
     offsets: Vec<usize>,
     slices: usize,
-    /// Those in which an operation did anything.
+    /// Number of slices in which an operation did anything.
     operated: usize,
     unit: usize,
-    /// By block, by part and kind; behind the parts comes what all of them did.
+    /// Cells by block, part and kind; the sums over all parts follow the parts.
     blocks: Vec<Vec<Cell>>,
-    /// Whether a part counts only against what others did in the same blocks.
+    /// True if a part is compared only with what others did in the same blocks.
     at_once: bool,
-    /// I/Os and calls, and bytes, by host.
+    /// Number of I/Os and calls, and bytes, by host.
     pub work: Vec<(u64, u64)>,
 }
 
 impl Sums {
-    /// None yet, of so many parts; each workload has as many kinds as this says of its place.
+    /// Makes empty sums of that many parts. `kinds` gives the number of kinds by workload.
     fn new(parts: usize, kinds: impl Iterator<Item = usize>) -> Self {
         let mut offsets = vec![0];
         offsets.extend(kinds.scan(0, |sum, kinds| {
@@ -53,7 +53,7 @@ impl Sums {
         }
     }
 
-    /// A part for each host; none where nobody but this machine drives.
+    /// Makes one part per host; none if only this host drives.
     pub fn of_hosts(judge: &StepJudge<'_>) -> Self {
         let kinds = |position| {
             let instance = judge.members_of(position).next();
@@ -64,7 +64,7 @@ impl Sums {
         Self { at_once: true, work: vec![(0, 0); hosts], ..sums }
     }
 
-    /// Adds a slice of the measured time, whose tiles were driven by these: I/Os and calls, by host.
+    /// Adds a slice of the measured time by host, with the placement at that time.
     pub fn add_hosts(&mut self, judge: &StepJudge<'_>, placed: &Placed, slice: &Slice) {
         if self.parts == 0 {
             return;
@@ -85,8 +85,8 @@ impl Sums {
         self.work = work;
     }
 
-    /// Two parts, the time with an infrastructure operation under way and the time without; none
-    /// where no operations run.
+    /// Makes two parts, the time with an infrastructure operation under way and the time without;
+    /// none if no operations run.
     pub fn of_operations(judge: &StepJudge<'_>) -> Self {
         let parts = if judge.tile.operations.is_empty() { 0 } else { 2 };
         let actions =
@@ -94,7 +94,7 @@ impl Sums {
         Self::new(parts, actions)
     }
 
-    /// Adds a slice of the measured time: the tiles' actions, by whether an operation did anything.
+    /// Adds a slice of the measured time: the tiles' actions, by whether an operation was active.
     pub fn add_operations(&mut self, judge: &StepJudge<'_>, slice: &Slice) {
         if self.parts == 0 {
             return;
@@ -114,7 +114,7 @@ impl Sums {
         self.add(rows);
     }
 
-    /// What operations cost the tiles; nothing where none run.
+    /// Effect of operations on the tiles; `None` if none run.
     pub fn under_operations(&self, seed: u64) -> Option<UnderOperations> {
         #[expect(clippy::cast_precision_loss, reason = "thousands of slices at most")]
         let share_of_time = self.operated as f64 / self.slices.max(1) as f64;
@@ -143,7 +143,7 @@ impl Sums {
         }
     }
 
-    /// One part against all others together.
+    /// Compares one part with all others together.
     pub fn against_others(&self, part: usize, seed: u64) -> AgainstOthers {
         let kinds = self.offsets.last().copied().unwrap_or(0);
         let absent = |why: &str| Figure::absent(why);
@@ -167,11 +167,11 @@ impl Sums {
         found
     }
 
-    /// How many of a part are compared, and how many times as long they took as the same would
-    /// have taken with the others' means.
+    /// Number of the part's samples that are compared, and the ratio of their time to the time of
+    /// the same mix with the others' means.
     fn compared(&self, part: usize, kinds: usize, drawn: &[usize]) -> Option<(u64, f64)> {
         let (mut count, mut own_time, mut expected) = (0.0, 0.0, 0.0);
-        // A host that had no tile for a time is not held against what others did then.
+        // Blocks in which a host had no tile are left out of the comparison.
         let cells = |block: &usize| &self.blocks[*block][part * kinds..(part + 1) * kinds];
         let is_there =
             |block: &&usize| !self.at_once || cells(block).iter().any(|cell| cell.0 > 0.0);
@@ -185,8 +185,9 @@ impl Sums {
             if own.0 == 0.0 {
                 continue;
             }
-            // A thousand hosts are not added up for each of them. Counts are whole numbers, so that
-            // of the others is exact, and 0 where there are none.
+            // The sum over all hosts is kept, so that a thousand hosts need not be added up for
+            // each of them. Counts are whole numbers, so the difference is exact, and 0 if there
+            // are no others.
             let all = cell(self.parts);
             let others = (all.0 - own.0, all.1 - own.1);
             if others.0 > 0.0 {
@@ -211,10 +212,10 @@ fn sum(blocks: &[Vec<Cell>]) -> Vec<Cell> {
     sum
 }
 
-/// Whether an infrastructure operation did I/O in a slice: one of its own, or of a move in the
+/// True if an infrastructure operation did I/O in a slice: its own I/O, or that of a move in the
 /// instance whose disk moves.
 fn is_operated(judge: &StepJudge<'_>, slice: &Slice) -> bool {
-    // Of what real machines do only the end of a phase is seen.
+    // Of real virtual machines, only the end of a phase is visible.
     let ended = |instance: usize| judge.members[instance].tile.is_none();
     slice.calls.iter().any(|row| ended(row.instance.0 as usize))
         || slice.io.iter().any(|row| {
@@ -223,7 +224,7 @@ fn is_operated(judge: &StepJudge<'_>, slice: &Slice) -> bool {
         })
 }
 
-/// Whether a kind of an instance is one that it has only because its disk can move.
+/// True if an instance has this kind only because its disk can move.
 fn is_of_a_move(topology: &Topology, instance: usize, kind: u16) -> bool {
     let name = topology.instances[instance].kinds.get(usize::from(kind));
     name.is_some_and(|name| KINDS.iter().any(|(own, _)| own == name))

@@ -1,12 +1,12 @@
-//! Which resource was at its limit in a step.
+//! Finds the resource that was at its limit in a step.
 //!
-//! What it does: in a model, the busiest part by the utilisation law; on a machine, what its
-//! gauges, the generator and the ladder's other steps show.
+//! What it does: in a model, takes the busiest part by the utilisation law; on a host, uses its
+//! gauges, the generator and the ladder's other steps.
 //!
-//! What it refuses: calling a device that always had something to do "at its limit". A device
-//! that works on many I/Os at once is busy all the time long before (`iostat`'s manual says the
-//! same of its `%util`). It is at its limit when more tiles bring no more I/Os while its queue
-//! grows.
+//! What it refuses: to call a device "at its limit" because it always had something to do. A device
+//! that serves many I/Os in parallel is busy all the time long before its limit (`iostat`'s manual
+//! says the same of its `%util`). It is at its limit when more tiles bring no more I/Os while its
+//! queue grows.
 
 use run_store::gauge::{Gauge, GaugeName, HOST};
 use run_store::run::{
@@ -15,25 +15,25 @@ use run_store::run::{
 use run_store::slice::Direction;
 use units::print::percent;
 
-/// A part of a model busier than this is named. In a queue with one server and random arrivals
-/// an answer then takes 1/(1 - 0.8), five times its service (M/M/1; Lazowska and others,
-/// "Quantitative System Performance", 1984, chapter 3); the choice of the point is ours.
+/// Least utilisation of a part of a model that is named. In a queue with one server and random
+/// arrivals an answer then takes 1/(1 - 0.8), five times its service (M/M/1; Lazowska and others,
+/// "Quantitative System Performance", 1984, chapter 3). The choice of the point is ours.
 pub const UTILISATION_MIN: f64 = 0.8;
-/// Processors of a real machine used beyond this are named: the bound that a worker of the
-/// generator has.
+/// Least utilisation of a real host's processors that is named: the bound of a worker of the
+/// generator.
 const CPU_MIN: f64 = crate::verdict::WORKER_CPU_MAX;
-/// More of the I/O time than this in flushes is named: most of it.
+/// Least share of flushes in the I/O time that is named: most of it.
 const FLUSH_MIN: f64 = 0.5;
-/// A step is held against one of at most this share of its tiles, and rates that differ by less
-/// than what repeats of a step agree to (3 %) and as much again are alike.
+/// Largest share of a step's tiles for the step that it is compared with. Rates count as equal if
+/// they differ by less than twice what repeats of a step agree to (3 %).
 const FEWER_TILES: f64 = 0.8;
 const SAME_RATE: f64 = 1.06;
-/// A device that had something to do for at least this share of the time is not waiting for us.
+/// Least share of busy time above which a device does not wait for the load.
 const BUSY_MIN: f64 = 0.95;
 
 const LAW: &str = "the model's utilisation of its parts, held against 80 %";
 
-/// What was at its limit in a step, with the steps before it in the same ladder.
+/// Resource at its limit in a step, with the earlier steps of the same ladder.
 pub fn of(step: &Step, earlier: &[Step]) -> Bottleneck {
     if step.cause == Some(Cause::Generator) {
         return generator(step);
@@ -56,8 +56,8 @@ fn generator(step: &Step) -> Bottleneck {
     }
 }
 
-/// Parts whose servers work come first: a queue, or memory for writes, is full because of what
-/// is behind it, and is named where nothing behind it is busy.
+/// Parts with working servers come first. A queue or a write memory fills up because of the parts
+/// behind it, and is named only if none of these is busy.
 fn of_model(model: &ModelFacts) -> Bottleneck {
     let busiest = |of: Vec<Bottleneck>| {
         of.into_iter()
@@ -78,7 +78,7 @@ fn of_model(model: &ModelFacts) -> Bottleneck {
     }
 }
 
-/// What can be said of a disk without servers that could be busy.
+/// Text for a disk model without servers that could be busy.
 fn table(model: &ModelFacts) -> Option<Bottleneck> {
     let is_table = |part: &&PartFacts| part.utilisation_max == 0.0 && part.inside > 0.0;
     let table = model.parts.iter().filter(|part| part.kind == PartKind::Disk).find(is_table)?;
@@ -181,12 +181,12 @@ fn devices(step: &Step) -> impl Iterator<Item = Device<'_>> {
     })
 }
 
-/// The device that had something to do for the longest.
+/// Device with the largest share of busy time.
 fn busiest(step: &Step) -> Option<Device<'_>> {
     devices(step).max_by(|a, b| a.busy.total_cmp(&b.busy))
 }
 
-/// Held against the step with the most tiles among those that have markedly fewer, if that one
+/// Compares the step with the one of most tiles among those with markedly fewer tiles, if that one
 /// measured the storage.
 fn device_at_limit(step: &Step, earlier: &[Step]) -> Option<Bottleneck> {
     let tiles = f64::from(step.tiles);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_disks_are_not_blamed_when_the_hosts_have_used_all_they_may() {
+    fn idle_disks_are_not_blamed_when_hosts_are_at_their_limit() {
         let disks = || {
             vec![
                 part("pool lun1 disks", PartKind::Disk, 0.06),
@@ -297,7 +297,8 @@ mod tests {
         assert!(found.utilisation.expect("known") > 0.98, "of what may be used: {found:?}");
         let full = modelled(disks(), 0.2);
         assert_eq!(full.kind, Resource::Queue, "nothing behind the queue is busy: {full:?}");
-        // Seen of a calibrated disk: "disks 0 % busy at most" where it answered no more a second.
+        // Regression from a calibrated disk: "disks 0 % busy at most" although it answered no more
+        // I/Os per second.
         let table = modelled(vec![part("pool disk disks", PartKind::Disk, 0.0)], 0.2);
         assert_eq!((table.kind, table.utilisation), (Resource::NoneSeen, None), "{table:?}");
         assert!(table.text.contains("not known; 1.0 I/Os were inside"), "{table:?}");
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_always_busy_is_at_its_limit_only_when_more_tiles_bring_no_more() {
+    fn busy_device_is_at_its_limit_only_if_more_tiles_add_no_io() {
         let before = [real(8, 9_000.0, 10.0)];
         let rising = of(&real(12, 13_000.0, 20.0), &before);
         assert_eq!(rising.kind, Resource::NoneSeen, "{rising:?}");
@@ -341,7 +342,8 @@ mod tests {
         assert_eq!(of(&real(9, 9_100.0, 60.0), &before).kind, Resource::NoneSeen, "too near");
     }
 
-    /// Seen on ea41adf: the first device with the first queue, whosever that was.
+    /// Regression of ea41adf: the first device was paired with the first queue, even of another
+    /// device.
     #[test]
     fn a_queue_is_held_against_its_own_device() {
         let with = |tiles, rate, idle_first: bool, queue| {
@@ -360,7 +362,7 @@ mod tests {
             let rising = of(&with(12, 13_000.0, idle_first, 20.0), &before);
             assert!(rising.text.contains("sda had something to do 100 %"), "{rising:?}");
         }
-        // What another host of several was busy with is not this machine's.
+        // Load of another host is no load of this host.
         let mut step = real(2, 100.0, 1.0);
         let elsewhere =
             Gauge { scope: "host-2".to_owned(), ..Gauge::of_host(GaugeName::CpuOwn, 0.95) };
@@ -369,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_flushes_and_the_generator_are_named_by_what_they_took() {
+    fn processors_flushes_and_generator_are_named_by_their_share() {
         let mut step = real(2, 100.0, 1.0);
         step.gauges[0].value = 0.95;
         assert_eq!(of(&step, &[]).kind, Resource::HostCpu);

@@ -5,12 +5,11 @@ use units::Nanos;
 
 use crate::rig::{Clocks, LoadOutcome};
 
-/// Largest error of Little's law that is not a bug of the measurement: 0.5 %, our choice
-/// (ends of the interval count once in a few hundred).
+/// Largest error of Little's law that is not a bug of the measurement: 0.5 %, our choice (the ends
+/// of the interval count one in a few hundred I/Os).
 const LITTLE_TOLERANCE: f64 = 0.005;
 
-/// Both sides of Little's law over all slices of a step, from its first I/O to its last
-/// answer.
+/// Both sides of Little's law over all slices of a step, from its first I/O to its last answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LittleSums {
     seconds: f64,
@@ -18,20 +17,20 @@ pub struct LittleSums {
     in_flight_seconds: f64,
     longest_seconds: f64,
     in_flight: u64,
-    /// Whether hosts drive, of which one may be lost.
+    /// True if hosts drive the load, of which one may be lost.
     may_lose: bool,
-    /// Of requests that nobody answers any more: the host that made them is lost.
+    /// Requests that no host answers any more, because their host was lost.
     abandoned: u64,
     has_errors: bool,
 }
 
 impl LittleSums {
-    /// Nothing yet, of a load that hosts drive together or this machine alone, which loses nothing.
+    /// Makes empty sums. `may_lose` is false if this host drives alone, which loses nothing.
     pub fn new(may_lose: bool) -> Self {
         Self { may_lose, ..Self::default() }
     }
 
-    /// Adds a slice.
+    /// Adds a slice to both sides.
     pub fn add(&mut self, slice: &Slice) {
         self.seconds += slice.width.as_secs_f64();
         self.in_flight_seconds += slice.generator.in_flight_seconds;
@@ -51,12 +50,12 @@ impl LittleSums {
         self.in_flight = generator.in_flight;
     }
 
-    /// Little's law: mean I/Os (and calls) in flight = I/Os per second x mean service time (Little
-    /// 1961; as an operational law Lazowska et al. 1984, section 3.3). It
-    /// holds for every system, so a violation is a bug of the measurement. Nothing without time.
+    /// Checks Little's law: mean I/Os (and calls) in flight = I/Os per second x mean service time
+    /// (Little 1961; as an operational law Lazowska et al. 1984, section 3.3). It holds for every
+    /// system, so a violation is a bug of the measurement. `None` without time.
     ///
-    /// I/Os still in flight when the slices end, or when the host that made them was lost, are
-    /// counted by one side only; each was there no longer than about the longest service time, which is
+    /// I/Os in flight at the end of the slices, or at the loss of their host, are counted by one
+    /// side only. Each of them was in flight for at most about the longest service time, which is
     /// added to the 0.5 %.
     pub fn check(&self) -> Option<Check> {
         if self.seconds <= 0.0 || self.service_seconds <= 0.0 {
@@ -74,22 +73,23 @@ impl LittleSums {
             found: Figure::of(found),
             unit: "requests in flight".to_owned(),
             tolerance,
-            // Failed I/Os and calls have no service time in the histograms, so there is no law for them.
+            // Failed I/Os and calls have no service time in the histograms, so the law cannot be
+            // checked with them.
             passed: self.has_errors || (found - expected).abs() <= tolerance * expected,
         })
     }
 }
 
-/// Service times of everything that was answered well, I/Os first.
+/// Service times of all successful I/Os and calls, I/Os first.
 pub fn services(slice: &Slice) -> impl Iterator<Item = &Compact> {
     let io = slice.io.iter().map(|row| &row.service);
     io.chain(slice.calls.iter().map(|row| &row.service))
 }
 
-/// Id of [`submitted_is_completed`].
+/// Identifier of the check [`submitted_is_completed`].
 pub const SUBMITTED_IS_COMPLETED: &str = "submitted-is-completed";
 
-/// Everything handed to the storage was answered.
+/// Checks that every submitted I/O was completed.
 pub fn submitted_is_completed(outcome: &LoadOutcome) -> Check {
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     let count = |value: u64| Figure::of(value as f64);
@@ -103,10 +103,10 @@ pub fn submitted_is_completed(outcome: &LoadOutcome) -> Check {
     }
 }
 
-/// Identifier of [`repeats_within_3_percent`].
+/// Identifier of the check [`repeats_within_3_percent`].
 pub const REPEATS_AGREE: &str = "repeats-agree";
 
-/// The field's rule that repeats agree within 3 %; nothing below two repeats.
+/// Checks the field's rule that repeats agree within 3 %; `None` below two repeats.
 pub fn repeats_within_3_percent(scores: &[f64]) -> Option<Check> {
     let [.., previous, last] = scores else { return None };
     let agreement = repeats_agree(scores, REPEAT_CHANGE_MAX)?;
@@ -120,10 +120,10 @@ pub fn repeats_within_3_percent(scores: &[f64]) -> Option<Check> {
     })
 }
 
-/// A wall clock that moved against the steady one by more than slewing can explain.
+/// Warning if the wall clock moved against the monotonic clock by more than slewing can explain.
 ///
-/// NTP slews by at most 500 parts per million; 50 ms on top is far above the time between
-/// reading the two clocks, and far below a step that a person or `ntpd` makes (128 ms up).
+/// NTP slews by at most 500 parts per million. 50 ms on top are far above the time between reading
+/// the two clocks, and far below a step by a person or `ntpd` (128 ms and more).
 pub fn clock_step(before: Clocks, after: Clocks) -> Option<Warning> {
     let elapsed = after.monotonic_ns - before.monotonic_ns;
     let moved = (after.realtime_ns - before.realtime_ns) - elapsed;
@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    /// A second in which so many were handed over and answered, each after 100 ms, and so many are left.
+    /// A second with that many submitted and completed I/Os, each after 100 ms, and that many left.
     fn second(submitted: u64, completed: u64, in_flight: u64, in_flight_seconds: f64) -> Slice {
         let mut slice = Slice { width: Nanos::SECOND, ..Slice::default() };
         let mut service = Histogram::new();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lost_host_had_under_way_breaks_no_law_and_time_that_is_lost_does() {
+    fn io_of_a_lost_host_breaks_no_law_but_lost_time_does() {
         let judged = |may_lose, last: Slice| {
             let mut sums = LittleSums::new(may_lose);
             sums.add(&second(104, 100, 4, 10.2));

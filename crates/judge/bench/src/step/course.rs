@@ -1,4 +1,4 @@
-//! A step while it runs: where it is, and what its slices add up to so far.
+//! State of a running step: its phase, and the sums of its slices so far.
 
 use std::time::Duration;
 
@@ -23,26 +23,26 @@ use crate::step::{Rounds, WarmUpBounds, WarmUpRule};
 use crate::verdict::{Judged, LimitSamples, StepJudge};
 use crate::window::Window;
 
-/// How often a stop request is looked at while no slice arrives.
+/// Interval at which a request to stop is checked while no slice arrives.
 pub const POLL: Duration = Duration::from_millis(100);
 
-/// How far a step is: warm-up, then the window.
+/// State of a running step: warm-up, then the window.
 pub struct Course<'a> {
-    /// Holds the window against the limits.
+    /// Judge of the window's limits.
     pub judge: StepJudge<'a>,
-    /// The measured window.
+    /// The measured window so far.
     pub window: Window,
-    /// Since the start of the step.
+    /// Time since the start of the step.
     pub elapsed: Nanos,
-    /// How it warmed up, once it has.
+    /// Result of the warm-up, once it has ended.
     pub warm_up: Option<WarmUp>,
-    /// The window's length as of now; it grows while samples are too few.
+    /// Current length of the window; it grows while samples are too few.
     pub target: Nanos,
     asked: Nanos,
     rule: WarmUpRule,
     extension: Nanos,
     target_max: Nanos,
-    /// What the window's limits are held against.
+    /// Samples for the window's limits.
     pub samples: LimitSamples,
     pub rounds: Rounds,
     pub watch: Option<HostWatch>,
@@ -55,19 +55,19 @@ pub struct Course<'a> {
     pub playing: Playing,
     pub host_sums: Sums,
     pub operation_sums: Sums,
-    /// Who drives which tile now.
+    /// Current placement of tiles on hosts.
     pub placed: Placed,
-    /// Names, with the hosts of now.
+    /// Names, with the current hosts.
     pub topology: Topology,
-    /// Whether hosts are stopped or tiles moved.
+    /// True if hosts were stopped or tiles moved.
     is_moved: bool,
-    /// Kept where something happens to hosts.
+    /// Effect of host events; kept only if the plan has such events.
     pub felt: Option<Felt>,
-    /// Whose work was in the way when it was last looked at.
+    /// Disturbances at the last look.
     in_the_way: Vec<Disturbance>,
 }
 
-/// Seconds of a window up to which others are looked at in each.
+/// Length of a window, in seconds, up to which disturbances are computed in every second.
 const LOOKED_AT_EACH: usize = 120;
 
 impl<'a> Course<'a> {
@@ -99,7 +99,7 @@ impl<'a> Course<'a> {
                 burst_period: period,
             }),
             extension: if period > Nanos::ZERO { period } else { quarter },
-            // A trace is as long as it is.
+            // A trace has its own length, so its window is not extended.
             target_max: Nanos(target.0.saturating_mul(u64::from(match playing.is_any() {
                 true => 1,
                 false => plan.method.lengthen_max,
@@ -119,7 +119,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Tiles are driven by others from now on.
+    /// Changes the hosts that drive the tiles.
     pub fn place(&mut self, by_tile: Vec<usize>) {
         self.placed.moved(by_tile);
         self.is_moved = true;
@@ -129,12 +129,12 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Which phase the next slice belongs to.
+    /// Phase of the next slice.
     pub fn phase(&self) -> Phase {
         if self.warm_up.is_some() { Phase::Measured } else { Phase::WarmUp }
     }
 
-    /// Time left of the warm-up's cap, or of the window.
+    /// Time left until the limit of the warm-up, or until the end of the window.
     pub fn left(&self) -> Nanos {
         match self.warm_up {
             None => self.rule.left(),
@@ -142,7 +142,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Whether the window was made longer than the plan asked for.
+    /// True if the window was extended beyond the length in the plan.
     pub fn is_longer(&self) -> bool {
         self.target > self.asked
     }
@@ -176,8 +176,8 @@ impl<'a> Course<'a> {
         self.lengthen();
     }
 
-    /// Samples that do not decide and rounds that drift near a limit are answered with time, a
-    /// burst period (or a quarter of the window) at once, up to the profile's bound.
+    /// Extends the window if samples do not decide, or rounds drift near a limit: by a burst period
+    /// (or a quarter of the window) at a time, up to the profile's bound.
     fn lengthen(&mut self) {
         let longer = self.target.saturating_add(self.extension);
         if self.window.duration >= self.target && longer <= self.target_max && self.wants_more() {
@@ -191,7 +191,7 @@ impl<'a> Course<'a> {
             || drifts_towards_a_limit(&judged, &steady_of(&self.rounds, self.is_moved))
     }
 
-    /// What happened to hosts, with what the others felt.
+    /// Events of hosts, with their effect on others.
     pub fn events(&self, events: &[HostEvent], seed: u64) -> Vec<StepEvent> {
         let felt = |at| self.felt.as_ref()?.survivors(&self.judge, events, at, seed);
         let told =
@@ -208,7 +208,7 @@ impl<'a> Course<'a> {
         self.judge.judge(&self.window, &self.samples)
     }
 
-    /// What the machine and meters show since they were last asked.
+    /// Readings of the host and meters since the last call.
     pub fn read(&mut self) -> Readings {
         let mut all = self.watch.as_mut().map(HostWatch::read).unwrap_or_default();
         self.meters.iter_mut().for_each(|meter| all.add(meter.read()));
@@ -226,7 +226,7 @@ impl<'a> Course<'a> {
         self.gauges.iter().map(|(gauge, _)| gauge).collect()
     }
 
-    /// What each host's part came to.
+    /// Results of each host's part.
     pub fn hosts(
         &self,
         judged: &Judged,
@@ -246,12 +246,13 @@ impl<'a> Course<'a> {
         parts.steps()
     }
 
-    /// Whose work is in the way so far, for a live view. All seconds are added up again, which
-    /// after some minutes is done in every tenth only.
+    /// Disturbances so far, for a live view. Computing them adds up all seconds again, so after
+    /// some minutes it is done only every tenth second.
     pub fn disturbances_so_far(&mut self) -> Vec<Disturbance> {
         let seconds = self.watch.as_ref().map_or(0, |watch| watch.seconds().len());
         let is_due = seconds < LOOKED_AT_EACH || seconds.is_multiple_of(10);
-        // Before the window nothing of ours is counted, so that all bytes would be of others.
+        // Before the window, no bytes of ours are counted, so all bytes would count as those of
+        // others.
         if self.window.duration == Nanos::ZERO {
             self.in_the_way.clear();
         } else if is_due {
@@ -271,11 +272,11 @@ impl<'a> Course<'a> {
     }
 }
 
-/// A closest limit with less room than this could break if what drifts went on: rounds that
-/// are not steady have moved by a fifth, and answers near a full device move by more than rates.
+/// Least room under the closest limit at which drift cannot break it: rounds that are not steady
+/// have moved by a fifth, and answers near a full device move by more than rates.
 const ROOM_FOR_DRIFT: f64 = 0.5;
 
-/// Whether a window that passed was not steady, with a limit near enough to matter.
+/// True if a window passed but was not steady, with a limit near enough to matter.
 pub fn drifts_towards_a_limit(judged: &Judged, steady: &Steady) -> bool {
     let decide = judged.pooled.iter().map(|pooled| &pooled.result).filter(|own| own.decides());
     let room = decide.filter_map(|limit| limit.margin.value).reduce(f64::min);
@@ -284,7 +285,7 @@ pub fn drifts_towards_a_limit(judged: &Judged, steady: &Steady) -> bool {
         && room.is_some_and(|room| room < ROOM_FOR_DRIFT)
 }
 
-/// Whether a window was steady; where something happened to hosts it is not asked.
+/// Steadiness of a window; not judged if there were events of hosts.
 pub fn steady_of(rounds: &Rounds, is_eventful: bool) -> Steady {
     let steady = rounds.steady();
     match is_eventful {
@@ -295,12 +296,12 @@ pub fn steady_of(rounds: &Rounds, is_eventful: bool) -> Steady {
 
 const EVENTFUL: &str = "not tested: hosts were stopped or tiles moved meanwhile";
 
-/// Whether something may happen to hosts.
+/// True if the plan has events of hosts.
 fn is_eventful(plan: &ResolvedPlan) -> bool {
     !plan.settings.events.is_empty() || plan.settings.restart.is_some()
 }
 
-/// A recorded load that nobody asked to be warmed up is measured from its first I/O.
+/// Warm-up of a recorded load without a requested warm-up: it is measured from its first I/O.
 fn no_warm_up() -> WarmUp {
     WarmUp {
         rule: "none".to_owned(),
@@ -310,8 +311,8 @@ fn no_warm_up() -> WarmUp {
     }
 }
 
-/// Slices in the longest burst period of a plan's window, at least 1: the score's interval is
-/// resampled in blocks of so many.
+/// Number of slices in the longest burst period of a plan's window, at least 1. The score's
+/// interval is resampled in blocks of this many slices.
 pub fn slices_per_block(plan: &ResolvedPlan) -> usize {
     let (slice, window) = (plan.slice, plan.duration);
     let period = longest_period(window, plan.time, workloads_of(&plan.tile_set));

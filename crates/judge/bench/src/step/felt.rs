@@ -6,28 +6,28 @@ use units::Nanos;
 use crate::rig::HostEvent;
 use crate::verdict::StepJudge;
 
-/// Fewer slices than this during an event give no interval; where it is over sooner, the slices after it
-/// count as well. Our choice, as for hosts against each other.
+/// Least number of slices during an event for an interval; after a shorter event, the next slices
+/// count, too. Our choice, as for hosts compared with each other.
 const SLICES_MIN: usize = 5;
 
-/// More are not kept: of a day in slices of a second the older half is looked at in wider ones. Our
-/// choice: a few megabytes of forty tiles.
+/// Most slices that are kept; above it, the older half is merged in pairs. Our choice: a few
+/// megabytes for forty tiles.
 const MOMENTS_MAX: usize = 2048;
 
-/// I/Os and calls of one kind of one tile, and the time from their intended start to their answer, in
+/// Number of I/Os and calls of one kind of one tile, and the sum of their response times, in
 /// seconds.
 type Cell = (f64, f64);
 
-/// How long every tile's I/Os and calls took, slice by slice: what an event did to others is known only
-/// after it. Kept where a plan has events or tiles start again.
+/// Response times of every tile's I/Os and calls, slice by slice, because the effect of an event on
+/// others is known only after it. Kept only if a plan has events or restarts of tiles.
 #[derive(Debug, Clone, Default)]
 pub struct Felt {
-    /// By instance, where its kinds begin; the last is the number of all.
+    /// First kind of each instance; the last entry is the number of all kinds.
     offsets: Vec<usize>,
     slices: Vec<Moment>,
 }
 
-/// One slice of the measured time.
+/// One slice of the measured time, or several merged ones.
 #[derive(Debug, Clone)]
 struct Moment {
     start: Nanos,
@@ -36,7 +36,7 @@ struct Moment {
 }
 
 impl Felt {
-    /// Nothing yet.
+    /// Makes an empty record.
     pub fn new(judge: &StepJudge<'_>) -> Self {
         let mut offsets = vec![0];
         for (at, instance) in judge.topology.instances.iter().enumerate() {
@@ -65,7 +65,7 @@ impl Felt {
         }
     }
 
-    /// Puts the older half together two by two.
+    /// Merges the older half in pairs.
     fn thin(&mut self) {
         let newer = self.slices.split_off(MOMENTS_MAX / 2);
         let older = std::mem::take(&mut self.slices);
@@ -82,7 +82,7 @@ impl Felt {
         self.slices.extend(newer);
     }
 
-    /// What the tiles felt that nothing happened to; nothing if there were none.
+    /// Effect on the unaffected tiles; `None` without such tiles.
     pub fn survivors(
         &self,
         judge: &StepJudge<'_>,
@@ -112,7 +112,7 @@ impl Felt {
         Some(self.compared(&instances, tiles, (&before, &during), seed))
     }
 
-    /// The slices that an event touched, and as many after it as an interval takes.
+    /// Slices that an event touched, and more slices after it if an interval needs them.
     fn during(&self, event: &HostEvent) -> Vec<usize> {
         let all = 0..self.slices.len();
         let mut found: Vec<usize> = all.filter(|at| touches(event, &self.slices[*at])).collect();
@@ -177,7 +177,7 @@ impl Felt {
         instances.iter().flat_map(kinds).map(|at| (at, cells[at]))
     }
 
-    /// Time during it over what the same would have taken before.
+    /// Time during the event, divided by the time that the same mix would have taken before.
     fn times(&self, instances: &[usize], before: &[usize], during: &[usize]) -> Option<f64> {
         let sums = |slices: &[usize]| {
             let mut sums = vec![(0.0, 0.0); self.offsets.last().copied().unwrap_or(0)];
@@ -198,7 +198,7 @@ impl Felt {
     }
 }
 
-/// Whether an event was under way in a slice.
+/// True if an event was under way in a slice.
 fn touches(event: &HostEvent, slice: &Moment) -> bool {
     let (from, to) = (event.event.began_ns, event.event.ended_ns.unwrap_or(u64::MAX));
     slice.end.0 > from && slice.start.0 <= to
@@ -209,7 +209,8 @@ mod tests {
     use super::*;
     use run_store::run::{StepEvent, StepEventKind};
 
-    /// Of one instance with one kind: a second each, so many I/Os that took so long.
+    /// Record of one instance with one kind: a second each, with the number of I/Os and the time of
+    /// each.
     fn felt(seconds: impl Iterator<Item = (f64, f64)>) -> Felt {
         let moment = |(at, (count, each)): (u64, (f64, f64))| {
             let start = Nanos::from_secs(at);
@@ -236,8 +237,8 @@ mod tests {
     }
 
     #[test]
-    fn what_the_others_felt_is_that_of_the_event_against_the_calm_before() {
-        // Twice as long from second 20 to 30; another event from 5 to 6 was ten times as long.
+    fn effect_on_others_compares_event_with_calm_before() {
+        // Twice as long from second 20 to 30; during another event, from 5 to 6, ten times as long.
         let seconds = (0..40).map(|at| match at {
             5 => (100.0, 0.010),
             20..30 => (100.0, 0.002),
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_over_at_once_is_looked_at_for_five_slices_and_one_at_the_end_for_fewer() {
+    fn short_event_counts_five_slices_and_fewer_at_the_end() {
         let felt = felt((0..40).map(|_| (10.0, 0.001)));
         assert_eq!(felt.during(&event(20.1, 20.2)), [20, 21, 22, 23, 24]);
         let late = felt.during(&event(38.1, 38.2));
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_step_is_kept_in_little_memory_and_nothing_of_it_is_lost() {
+    fn long_step_takes_little_memory_and_loses_nothing() {
         let mut felt = felt((0..MOMENTS_MAX).map(|_| (10.0, 0.001)));
         felt.thin();
         assert_eq!(felt.slices.len(), MOMENTS_MAX * 3 / 4);

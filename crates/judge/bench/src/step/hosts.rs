@@ -6,28 +6,28 @@ use crate::step::against::Sums;
 use crate::verdict::{StepJudge, generator_health};
 use crate::window::Window;
 
-/// What each host's part of a step came to.
+/// Results of each host's part of a step.
 pub struct HostParts<'a> {
-    /// Who drove what.
+    /// Placement of tiles on hosts.
     pub placed: &'a Placed,
-    /// The tiles of the step.
+    /// Number of tiles of the step.
     pub tiles: u32,
-    /// The judge of the step.
+    /// Judge of the step's limits.
     pub judge: &'a StepJudge<'a>,
     /// The measured window.
     pub window: &'a Window,
-    /// The limits of each host.
+    /// Limits of each host.
     pub limits: &'a [Vec<PooledLimit>],
-    /// How long I/Os took.
+    /// Times of I/Os and calls.
     pub sums: &'a Sums,
-    /// Of each host, what its load knows.
+    /// Facts about each host's load.
     pub loads: &'a [HostLoad],
-    /// Seed for resampling.
+    /// Seed of the resampling.
     pub seed: u64,
 }
 
 impl HostParts<'_> {
-    /// One entry for each host; none where nobody but this machine drove.
+    /// One entry per host; none if only this host drove.
     pub fn steps(&self) -> Vec<HostStep> {
         self.placed.names().iter().enumerate().map(|(at, name)| self.step(at, name)).collect()
     }
@@ -56,12 +56,12 @@ impl HostParts<'_> {
     }
 }
 
-/// A host is told of when its I/Os surely take this many times as long as the others'. Our choice: what
-/// five hosts of one kind on one storage differ by chance is far less, and a path with half the
-/// bandwidth is more.
+/// Ratio above which a host is reported as slow: its I/Os surely take this many times as long as
+/// the others'. Our choice: five equal hosts on one storage differ by far less, and a path with
+/// half the bandwidth by more.
 pub const SLOW_MIN: f64 = 1.5;
 
-/// What to know of hosts, in words: whose I/Os take longer than the others'.
+/// Warnings about hosts whose I/Os take longer than the others', in words.
 pub fn slow_hosts(hosts: &[HostStep]) -> Vec<String> {
     let slow = hosts.iter().filter_map(|host| {
         let AgainstOthers { samples, times, low, high } = &host.against_others;

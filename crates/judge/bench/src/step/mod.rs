@@ -1,4 +1,4 @@
-//! One step: what its slices add up to, when it is warm, and how it is run.
+//! One step: the sums of its slices, its warm-up, and its course.
 
 pub(crate) mod against;
 pub(crate) mod bottleneck;

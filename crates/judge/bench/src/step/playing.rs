@@ -11,26 +11,26 @@ use crate::fleet::FleetInstance;
 use crate::plan::ResolvedPlan;
 use crate::rig::LoadOutcome;
 
-/// Later than this is counted.
+/// Delay above which an I/O counts as late.
 const LATE: Nanos = Nanos::from_millis(1);
 
-/// The recorded loads of a step while they are played.
+/// Recorded loads of a step during their replay.
 #[derive(Debug, Default)]
 pub struct Playing {
-    /// By instance: whether it plays a trace.
+    /// By instance: true if it replays a trace.
     plays: Vec<bool>,
-    /// The first copy of each workload that does: its position, what it plays, and where.
+    /// First replaying copy of each such workload: position, schedule, and mapping to its disks.
     first: Vec<(usize, Arc<Schedule>, Mapping)>,
     copies: u32,
     ended: u32,
     elapsed: Option<Nanos>,
-    /// Virtual machines whose I/O is a trace's, and their I/Os that were answered.
+    /// VMs whose I/O is replayed.
     vms: BTreeSet<VmId>,
     answered: u64,
 }
 
 impl Playing {
-    /// What these instances of a plan play.
+    /// Recorded loads of these instances of a plan.
     pub fn of(plan: &ResolvedPlan, instances: &[FleetInstance]) -> Self {
         let mut playing = Self::default();
         for instance in instances {
@@ -48,7 +48,7 @@ impl Playing {
         playing
     }
 
-    /// Takes note of the copies that came to their end in a slice.
+    /// Counts the copies that ended in a slice.
     pub fn see(&mut self, slice: &Slice) {
         let own = slice.io.iter().filter(|row| self.vms.contains(&row.vm));
         self.answered += own.map(|row| row.service.count() + row.errors).sum::<u64>();
@@ -63,22 +63,22 @@ impl Playing {
         }
     }
 
-    /// Whether recorded loads were all there was, and are over.
+    /// True if there was only recorded load, and it has ended.
     pub fn is_over(&self) -> bool {
         !self.plays.is_empty() && self.plays.iter().all(|plays| *plays) && self.ended >= self.copies
     }
 
-    /// Whether there is nothing but recorded loads.
+    /// True if there is only recorded load.
     fn is_alone(&self) -> bool {
         self.plays.iter().all(|plays| *plays)
     }
 
-    /// Whether anything is played.
+    /// True if there is any recorded load.
     pub const fn is_any(&self) -> bool {
         self.copies > 0
     }
 
-    /// What became of it.
+    /// Facts about the replay.
     pub fn facts(
         &self,
         plan: &ResolvedPlan,
@@ -94,7 +94,8 @@ impl Playing {
             copies: self.copies,
             ended: self.ended,
             elapsed_ns: self.elapsed.map(|elapsed| elapsed.0),
-            // Beside others, those that were answered: what they sent is counted together.
+            // Beside other load, only completions are known by VM; submissions are counted
+            // together.
             submitted: if self.is_alone() { outcome.submitted } else { self.answered },
             submission_error: Latency::from(late),
             late_1ms: late.expand().count_above(LATE),

@@ -1,4 +1,4 @@
-//! Watts of a step: of meters that are read beside its load, or of modelled supplies.
+//! Power of a step: from meters beside its load, or from modelled supplies.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::progress::{Control, Request};
 use crate::score::{Metered, per_kilowatt};
 use crate::window::Window;
 
-/// The meters of a step, if there are any.
+/// Meters of a step, if there are any.
 pub struct StepWatts(Option<Arc<Panel>>);
 
 impl StepWatts {
-    /// A step begins to warm up; what its meters show is read beside its slices.
+    /// Begins with the warm-up; the meters are read beside the step's slices.
     pub fn begin(power: Option<Arc<Panel>>, gauges: &mut Vec<Box<dyn GaugeSource>>) -> Self {
         if let Some(panel) = &power {
             gauges.extend(panel.sources());
@@ -24,21 +24,21 @@ impl StepWatts {
         Self(power)
     }
 
-    /// The measured time begins.
+    /// Marks the begin of the measured time.
     pub fn measured(&self) {
         if let Some(panel) = &self.0 {
             panel.phase(Phase::Measured);
         }
     }
 
-    /// The measured time by the steady clock; nothing if there was none.
+    /// Measured time by the monotonic clock; `None` if there was none.
     pub fn span(began: Option<Nanos>, window: &Window) -> Option<Span> {
         let from = began?.saturating_add(window.start);
         let to = from.saturating_add(window.duration);
         (window.duration > Nanos::ZERO).then_some(Span { from, to })
     }
 
-    /// Writes down what the measured time took, once every meter has shown what comes after it.
+    /// Adds the energy of the measured time to the step, after every meter has a sample from later.
     pub fn tell(self, step: &mut Step, span: Option<Span>, hosts: &[String], control: &Control) {
         let Some(panel) = self.0 else { return };
         if let Some(span) = span {
@@ -53,7 +53,7 @@ impl StepWatts {
     }
 }
 
-/// Writes down what modelled supplies gave in the measured time; nothing if there are none.
+/// Adds the energy of modelled supplies in the measured time; does nothing without supplies.
 pub fn tell_modelled(step: &mut Step, meters: Vec<MeterEnergy>) {
     if meters.is_empty() || step.power.is_some() {
         return;
@@ -63,7 +63,7 @@ pub fn tell_modelled(step: &mut Step, meters: Vec<MeterEnergy>) {
         .iter()
         .map(|own| Metered { name: &own.meter, scope: own.scope, of: &[], watts: &own.mean_watts })
         .collect();
-    // Every host of an array's file has the same supply, so none is missing.
+    // All hosts of an array's file have the same supply, so none is missing.
     let per_kilowatt = per_kilowatt(score, &all, &[]);
     step.power = Some(StepPower { meters, per_kilowatt });
 }
@@ -88,7 +88,7 @@ fn categories(
     per_kilowatt(score, &metered, hosts)
 }
 
-/// A meter whose energy means nothing is told where the step is.
+/// Warning for a meter without valid energy.
 fn warning(meter: &MeterEnergy) -> Option<Warning> {
     let why = meter.joules.reason.as_deref()?;
     let others: Vec<&str> =

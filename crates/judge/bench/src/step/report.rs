@@ -18,7 +18,7 @@ use crate::step::waits::Dialogues;
 use crate::verdict::{Judged, StepJudge, sentence};
 use crate::window::{ActionTotals, InstanceTotals, Window};
 
-/// How infrastructure is reported where there is none.
+/// Reason for the absent infrastructure score of a step without operations.
 const NO_INFRASTRUCTURE: &str = "no infrastructure operations were run";
 
 const DEFINITION: &str = "applications: sum over tiles of the geometric mean of each scored \
@@ -26,58 +26,58 @@ const DEFINITION: &str = "applications: sum over tiles of the geometric mean of 
                           mean of each operation's rate divided by its reference; total: 0.8 x \
                           applications + 0.2 x infrastructure, absent where no operations ran";
 
-/// Everything a step's entry in `run.json` is made from.
+/// All data of a step's entry in `run.json`.
 #[derive(Debug)]
 pub struct StepFacts<'a> {
-    /// The tile.
+    /// Tile of the step.
     pub tile: &'a ResolvedTile,
-    /// What counts as one tile's worth.
+    /// Reference values of one tile's worth.
     pub references: &'a References,
-    /// Who each instance is.
+    /// Tile, workload and copy of each instance.
     pub members: &'a [Member],
-    /// Names.
+    /// Names of all numbered objects.
     pub topology: &'a Topology,
     /// The measured window.
     pub window: &'a Window,
-    /// What it came to.
+    /// Judgement of the window.
     pub judged: Judged,
-    /// Whose work was in the way.
+    /// Disturbances by others.
     pub disturbances: Vec<Disturbance>,
-    /// Each host's part.
+    /// Part of each host.
     pub hosts: Vec<HostStep>,
-    /// What infrastructure operations cost the tiles, if any ran.
+    /// Effect of infrastructure operations on the tiles, if any ran.
     pub under_operations: Option<UnderOperations>,
-    /// What happened to hosts.
+    /// Events of hosts.
     pub events: Vec<StepEvent>,
-    /// Whether the window was steady.
+    /// Steadiness of the window.
     pub steady: Steady,
-    /// What gauges came to.
+    /// Gauges over the window.
     pub gauges: Vec<Gauge>,
-    /// Every instance's count, slice by slice of the window.
+    /// Work of every instance, slice by slice of the window.
     pub work: &'a [SliceWork],
-    /// Slices in one burst period, at least 1.
+    /// Number of slices in one burst period, at least 1.
     pub slices_per_block: usize,
-    /// Seed for resampling.
+    /// Seed of the resampling.
     pub seed: u64,
 }
 
-/// Where a step stands in its run.
+/// Position of a step in its run.
 #[derive(Debug, Clone)]
 pub struct StepPlace {
-    /// From 1, in the order the ladder visited tile counts.
+    /// Number of the step, from 1, in the order in which the ladder visited tile counts.
     pub step: u32,
-    /// From 1.
+    /// Number of the repeat, from 1.
     pub repeat: u32,
-    /// From 1.
+    /// Position among all steps that ran, from 1.
     pub order: u32,
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
-    /// When its load started.
+    /// Start of the load.
     pub started: jiff::Timestamp,
 }
 
 impl StepFacts<'_> {
-    /// The step's entry.
+    /// Makes the entry of the step.
     pub fn step(
         self,
         place: &StepPlace,
@@ -151,7 +151,7 @@ impl StepFacts<'_> {
         }
     }
 
-    /// Every action over all instances of its workload.
+    /// Results of every action over all instances of its workload.
     fn pooled_actions(&self) -> Vec<PooledAction> {
         let mut pooled: IndexMap<(&str, &String), ActionTotals> = IndexMap::new();
         for (names, totals) in self.topology.instances.iter().zip(&self.window.instances) {
@@ -166,7 +166,7 @@ impl StepFacts<'_> {
         pooled.into_iter().map(entry).collect()
     }
 
-    /// What was done by the second; a stage of an action is no action.
+    /// Work per second. A stage of an action does not count as an action.
     fn throughput(&self) -> Throughput {
         let io = io_totals(self.window);
         let whole = |(member, totals): (&Member, &InstanceTotals)| {
@@ -186,7 +186,7 @@ impl StepFacts<'_> {
         }
     }
 
-    /// Every kind of call over all instances of its workload.
+    /// Results of every kind of call over all instances of its workload.
     fn calls(&self) -> Vec<CallTotal> {
         let mut pooled: IndexMap<(&str, &String), CallRow> = IndexMap::new();
         for (names, totals) in self.topology.instances.iter().zip(&self.window.instances) {
@@ -236,8 +236,8 @@ impl StepFacts<'_> {
         }
     }
 
-    /// Why the rate of an operation is not known, if one of them never ended in the window: it is
-    /// not 0, it is less than the window can tell.
+    /// Reason why the rate of an operation is unknown, if one never ended in the window: the rate
+    /// is not 0, but below what the window can show.
     fn never_ended(&self) -> Option<String> {
         let of = |index: usize| self.work.iter().map(|slice| slice[index]).sum::<f64>();
         let operations = (0..self.members.len()).filter(|at| self.members[*at].tile.is_none());
@@ -275,8 +275,8 @@ impl StepFacts<'_> {
         })
     }
 
-    /// Resampled in blocks of whole burst periods, because slices within one are not alike.
-    /// A window with too few periods is resampled slice by slice: bursts then count as
+    /// Interval of the score, resampled in blocks of whole burst periods, because slices within one
+    /// differ. A window with too few periods is resampled slice by slice: then bursts count as
     /// chance, and the interval is too wide rather than too narrow.
     fn interval(&self) -> Option<run_store::run::Interval> {
         let whole = self.slices_per_block.max(1);
@@ -348,7 +348,7 @@ fn io_totals(window: &Window) -> Vec<IoTotal> {
     Direction::ALL.map(total).into_iter().filter(|total| total.count + total.errors > 0).collect()
 }
 
-/// Warnings for limits of operations that all of them kept, too few to be sure of it.
+/// Warnings for limits of operations that were kept by all samples, but by too few to be sure.
 pub fn unsure_limits(judge: &StepJudge<'_>, judged: &Judged) -> Vec<Warning> {
     let unsure = judged.pooled.iter().filter(|own| {
         let result = &own.result;
@@ -365,7 +365,7 @@ pub fn unsure_limits(judge: &StepJudge<'_>, judged: &Judged) -> Vec<Warning> {
         .collect()
 }
 
-/// Warnings for limits that nobody's work was held against.
+/// Warnings for limits without any samples.
 pub fn untested_limits(judged: &Judged) -> Vec<Warning> {
     let untested = judged
         .pooled

@@ -5,7 +5,7 @@ use units::Nanos;
 
 use crate::step::checks::services;
 
-/// What one slice came to, as far as steadiness asks.
+/// Numbers of one slice for steadiness.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     width: f64,
@@ -13,14 +13,15 @@ struct Seen {
     service_seconds: f64,
 }
 
-/// Throughput and mean service time, of I/Os and calls together, of a stretch of time, in rounds that do not overlap.
+/// Throughput and mean service time, of I/Os and calls together, in rounds of time that do not
+/// overlap.
 ///
-/// A round is a whole burst period, because bursts are load and not drift; without bursts it is
-/// a fifth of the time. Rounds that overlapped would hide a drift: five averages across two
-/// periods move by an eighth of what the load does.
+/// A round is a whole burst period, because bursts are load and not drift. Without bursts it is a
+/// fifth of the time. Overlapping rounds would hide a drift: five averages across two periods move
+/// by an eighth of what the load does.
 #[derive(Debug, Clone)]
 pub struct Rounds {
-    /// Slices in a burst period; 1 without bursts.
+    /// Number of slices in a burst period; 1 without bursts.
     slices_per_period: usize,
     seen: Vec<Seen>,
 }
@@ -28,12 +29,12 @@ pub struct Rounds {
 const ROUNDS: usize = SteadyRule::SNIA.window;
 
 impl Rounds {
-    /// None yet; so many slices are a burst period, 1 if there are no bursts.
+    /// Makes an empty record; `slices_per_period` is 1 without bursts.
     pub fn new(slices_per_period: usize) -> Self {
         Self { slices_per_period: slices_per_period.max(1), seen: Vec::new() }
     }
 
-    /// Takes a slice.
+    /// Adds the numbers of a slice.
     pub fn add(&mut self, slice: &Slice) {
         let (count, sum) = services(slice).fold((0_u64, 0_u128), |(count, sum), service| {
             (count + service.count(), sum + service.sum_ns)
@@ -46,16 +47,16 @@ impl Rounds {
         });
     }
 
-    /// Throughput and mean service time of the last rounds of so many slices; nothing if there
-    /// are fewer.
+    /// Throughput and mean service time of the last rounds of that many slices; `None` if there are
+    /// fewer.
     pub fn last(&self, rounds: usize, slices: usize) -> Option<(Vec<f64>, Vec<f64>)> {
         let needed = rounds.checked_mul(slices).filter(|needed| *needed > 0)?;
         let from = self.seen.len().checked_sub(needed)?;
         Some(self.seen[from..].chunks_exact(slices).map(average).unzip())
     }
 
-    /// The rule of the SNIA performance test on the last five rounds: range at most 20 % and
-    /// slope at most 10 % of the mean, of throughput and of service time.
+    /// Rule of the SNIA performance test on the last five rounds: range at most 20 % and slope at
+    /// most 10 % of the mean, of throughput and of service time.
     pub fn steady(&self) -> Steady {
         let slices = match self.slices_per_period {
             1 => self.seen.len() / ROUNDS,
@@ -112,7 +113,8 @@ mod tests {
         rounds.steady()
     }
 
-    /// Seen at 1fa88dc: 8 % a span passed, because the five averages overlapped.
+    /// Regression of 1fa88dc: a drift of 8 % per round passed, because the five averages
+    /// overlapped.
     #[test]
     fn a_drift_of_eight_per_cent_a_round_is_not_steady() {
         let drift = |number: u64| 1000 + 80 * (number / 4);

@@ -30,45 +30,45 @@ use crate::step::{bottleneck, power, waits};
 use crate::verdict::{Judged, StepJudge};
 use bystanders::disturbance::{Seen, seen};
 
-/// How long the machine is looked at without load to see who was in the way: a second is what
-/// counts of a hundredth of a second tell a twentieth of.
+/// Idle sampling time, to see the work of others. `/proc` counts in ticks of 10 ms; in a second,
+/// that resolves a twentieth.
 const QUIET: Nanos = Nanos::from_millis(1500);
 
-/// A load that reports nothing for this long is given up: slices come at most every few
-/// seconds, and a worker that hangs that long in the kernel is not coming back soon.
+/// Longest silence of a load before it is given up: slices come at least every few seconds, and a
+/// worker that hangs that long in the kernel will not come back soon.
 const SILENCE_MAX: Nanos = Nanos::from_secs(60);
 
-/// What a step is run with.
+/// Everything that running a step needs.
 pub struct StepBench<'a, R> {
-    /// The plan.
+    /// Plan of the run.
     pub plan: &'a ResolvedPlan,
-    /// What counts as one tile's worth.
+    /// Reference values of one tile's worth.
     pub references: &'a References,
-    /// What carries the load out.
+    /// Driver of the load.
     pub rig: &'a mut R,
-    /// Asked to stop?
+    /// Handle for requests to stop.
     pub control: &'a Control,
-    /// Whom to tell.
+    /// Observer of the run.
     pub observer: &'a mut dyn Observer,
-    /// Where slices go.
+    /// Receiver of the slices.
     pub series: &'a mut dyn Sink,
 }
 
 /// A step that was measured, wholly or in part.
 #[derive(Debug)]
 pub struct Measured {
-    /// Its entry; marked interrupted if it did not come to its end.
+    /// Entry of the step; marked interrupted if it did not come to its end.
     pub step: Step,
-    /// What moved the data.
+    /// I/O backend of the load.
     pub backend: String,
-    /// I/Os each worker could have in flight.
+    /// Most I/Os in flight per worker.
     pub depth: u32,
-    /// Why it did not come to its end.
+    /// Error that ended it early.
     pub error: Option<BenchError>,
 }
 
 impl<R: Rig> StepBench<'_, R> {
-    /// The step for itself: what ended it early is an error.
+    /// Runs a single step; an early end is an error.
     pub fn alone(&mut self, fleet: &Fleet, place: &StepPlace) -> Result<Step, BenchError> {
         let measured = self.measure(fleet, place)?;
         match measured.error {
@@ -98,10 +98,11 @@ impl<R: Rig> StepBench<'_, R> {
         let hosts = load.hosts();
         let events = load.events();
         load.stop();
-        // Waiting for a load that hangs would hang us; it is left to the end of the program.
+        // Waiting for a hanging load would hang this thread, so the load is left until the program
+        // ends.
         let ended = match error {
             Some(BenchError::Aborted | BenchError::Silent(_)) => Err(error),
-            // The first error is the cause; what comes after it, its consequence.
+            // The first error is the cause; later errors are its consequences.
             error => match self.drain(&mut load, &mut course, place) {
                 Ok(later) => Ok(error.or(later)),
                 Err(stuck) => Err(Some(stuck)),
@@ -174,15 +175,15 @@ impl<R: Rig> StepBench<'_, R> {
             }
             self.observer.event(&Progress::Tick(&tick(self.plan, course, &slice)));
             if slice.io.iter().any(|row| row.errors > 0) {
-                // Named when the load has ended and its failures are known.
+                // Failures get their details when the load has ended and they are known.
                 return Err(BenchError::Storage { tiles: place.tiles, failures: Vec::new() });
             }
         }
         Ok(())
     }
 
-    /// Stores what was still under way; it belongs to no window. That it could not be stored
-    /// is no reason to leave the load: it is returned when the load has ended.
+    /// Stores slices after the window. An error of storing does not abandon the load: it is
+    /// returned when the load has ended.
     fn drain(
         &mut self,
         load: &mut R::Load,
@@ -214,7 +215,7 @@ impl<R: Rig> StepBench<'_, R> {
         }
     }
 
-    /// Stores a slice, and shows it.
+    /// Stores a slice, and sends it to the observer.
     fn keep(
         &mut self,
         readings: &Readings,
@@ -242,11 +243,11 @@ impl<R: Rig> StepBench<'_, R> {
         let mut checks = Vec::from_iter(course.little.check());
         checks.push(submitted_is_completed(outcome));
         let (disturbances, gauges) = (course.disturbances(), course.gauges());
-        // What is written through a cache reaches the device long after it was asked for.
+        // Writes through a cache reach the device long after they were submitted.
         let is_direct = !self.plan.settings.engine.buffered;
         let disturbances = if is_direct { disturbances } else { seen(disturbances) };
         let disturbances = match judged.verdict {
-            // Whoever works on while nothing is asked of the storage does not work for it.
+            // Work that goes on without load is not for our storage.
             Verdict::Failed | Verdict::Inconclusive
                 if error.is_none() && !disturbances.is_empty() =>
             {
@@ -323,20 +324,20 @@ impl<R: Rig> StepBench<'_, R> {
     }
 }
 
-/// What was beside the storage.
+/// Influences beside the storage.
 pub struct Beside<'a> {
     disturbances: &'a [Disturbance],
     hosts: &'a [HostStep],
 }
 
 impl<'a> Beside<'a> {
-    /// Whose work was in the way, and how each host fared.
+    /// Collects the disturbances and each host's part.
     pub const fn of(disturbances: &'a [Disturbance], hosts: &'a [HostStep]) -> Self {
         Self { disturbances, hosts }
     }
 
-    /// The host that says nothing about the storage: its slices did not arrive in time, or its
-    /// generator was the limit, by itself or of a step that did not pass.
+    /// Host that makes the step say nothing about the storage: its slices did not arrive in time,
+    /// or its generator was the limit in itself or in a step that did not pass.
     fn unfit_host(&self, verdict: Verdict) -> Option<String> {
         self.hosts.iter().find_map(|host| {
             let late = Nanos(host.slice_late_max_ns);
@@ -360,14 +361,15 @@ impl<'a> Beside<'a> {
     }
 }
 
-/// A host that tells later than this what it did was stopped, or its link was full. Our choice: the
-/// lease, after which it would have been lost.
+/// Longest delay of a host's slices; a later host was stopped, or its link was full. Our choice:
+/// the lease, after which the host would have been lost.
 pub const SLICE_LATE_MAX: Nanos = Nanos::from_secs(2);
 
-/// A host that begins later than this was busy with something else. Our choice: a tenth of a slice.
+/// Longest delay of a host's begin; a later host was busy with something else. Our choice: a tenth
+/// of a slice.
 pub const BEGAN_LATE_MAX: Nanos = Nanos::from_millis(100);
 
-/// A verdict that something else than the storage explains is none.
+/// Makes a verdict inconclusive that something else than the storage explains.
 pub fn excuse(judged: &mut Judged, checks: &[Check], steady: &Steady, beside: &Beside<'_>) {
     let disturbances = beside.disturbances;
     if let Some(check) = checks.iter().find(|check| !check.passed) {
@@ -396,13 +398,13 @@ pub fn excuse(judged: &mut Judged, checks: &[Check], steady: &Steady, beside: &B
     }
 }
 
-/// Others make answers longer, never shorter: what passed beside them has passed. A program that
-/// did not run asked for less, so that nothing passed.
+/// True if a disturbance explains a verdict. Others make answers longer, never shorter, so a passed
+/// step has passed. But a program that was stopped asked for less, so that nothing passed.
 fn excuses(disturbance: &Disturbance, verdict: Verdict) -> bool {
     verdict != Verdict::Passed || disturbance.gauge == GaugeName::Paused
 }
 
-/// That a look at the run by host would lie.
+/// Warning that views of the run by host would mislead, because tiles moved.
 fn tiles_moved(events: &[StepEvent]) -> Option<Warning> {
     let all = events.iter().flat_map(|event| &event.tiles);
     let count = all.filter(|tile| tile.to.as_ref() != Some(&tile.from)).count();
@@ -422,7 +424,8 @@ fn key(place: &StepPlace, phase: Phase) -> StepKey {
     StepKey { step: place.step, tiles: place.tiles, repeat: place.repeat, phase }
 }
 
-/// Failures are known only at the end of a load; they are the reason whatever ended it.
+/// Adds the details of failures, which are known only at the end of a load and are the cause of any
+/// end.
 fn name_failures(
     error: Option<BenchError>,
     (plan, topology, tiles): (&ResolvedPlan, &Topology, u32),
@@ -441,7 +444,7 @@ fn name_failures(
     Some(BenchError::Storage { tiles, failures })
 }
 
-/// Which operation had a failed I/O, and in which of its stages.
+/// Operation with a failed I/O, and its stage.
 fn during(
     plan: &ResolvedPlan,
     topology: &Topology,
@@ -460,7 +463,8 @@ fn during(
     Some(format!("the operation {action} failed in its stage {stage}"))
 }
 
-/// What is done to the disk of a machine of a tile is in its rows, under kinds of its own.
+/// Operation and stage of a kind of I/O on the disk of a tile's VM; such I/Os are in rows of the
+/// VM, under kinds of their own.
 fn carried_stage(kind: &str) -> Option<(&'static str, &'static str)> {
     let [copying, switching, checking] = MOVE_STAGES;
     let [creating, _, deleting] = SNAPSHOT_STAGES;
@@ -474,7 +478,7 @@ fn carried_stage(kind: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// User and kernel CPU time per finished I/O, in microseconds.
+/// User and kernel CPU time per completed I/O, in microseconds.
 fn cpu_per_io(outcome: &LoadOutcome) -> (Figure, Figure) {
     let absent = || Figure::absent("no process was driven, or nothing finished");
     match outcome.cpu_s {
@@ -487,18 +491,18 @@ fn cpu_per_io(outcome: &LoadOutcome) -> (Figure, Figure) {
     }
 }
 
-/// The longest a step takes, without preparing its disks.
+/// Longest duration of a step, without preparing its disks.
 pub fn step_at_most(plan: &ResolvedPlan) -> Nanos {
     let measured = plan.duration.0.saturating_mul(u64::from(plan.method.lengthen_max));
     plan.warm_up_max.saturating_add(Nanos(measured))
 }
 
-/// A place for a step that starts now.
+/// Position of a step that starts now.
 pub fn place_now(step: u32, repeat: u32, order: u32, tiles: u32) -> StepPlace {
     StepPlace { step, repeat, order, tiles, started: Timestamp::now() }
 }
 
-/// A window that was not steady, whatever it came to.
+/// Warning for a window that was not steady, whatever its verdict.
 fn unsteady(step: &Step) -> Option<Warning> {
     let steady = step.steady.as_ref().filter(|steady| steady.reached == Some(false))?;
     Some(Warning {
@@ -510,7 +514,7 @@ fn unsteady(step: &Step) -> Option<Warning> {
     })
 }
 
-/// A measured step with what its own figures warn of.
+/// Adds the warnings that a measured step's own figures give.
 pub fn complete(mut step: Step) -> Step {
     step.warnings.extend(unsteady(&step));
     step.warnings.extend(step.checks.iter().filter(|check| !check.passed).map(broken_check));
@@ -523,7 +527,8 @@ fn broken_check(check: &Check) -> Warning {
     };
     let (found, expected) = (text(&check.found), text(&check.expected));
     let unit = &check.unit;
-    // Repeats that differ are what load near an edge does; the others mean that something was counted wrongly.
+    // Repeats that differ are normal near an edge; the other checks fail only if something was
+    // counted wrongly.
     let text_of = match check.id.as_str() {
         REPEATS_AGREE => {
             format!(
@@ -588,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_broken_beside_a_compiler_is_not_blamed_on_the_storage() {
+    fn limit_broken_beside_a_compiler_is_not_the_storages_fault() {
         let mut failed = judged(Verdict::Failed, Cause::LimitBroken);
         excuse(&mut failed, &[], &calm(), &Beside::of(&[compiler()], &[]));
         assert_eq!((failed.verdict, failed.cause), (Verdict::Inconclusive, Cause::Disturbed));

@@ -4,7 +4,7 @@ use run_store::slice::{Slice, Topology};
 
 use crate::error::BenchError;
 
-/// Where the slices of a step go.
+/// Receiver of a step's slices.
 pub trait Sink {
     /// Takes a slice; slices of one step come in order.
     fn append(
@@ -14,7 +14,7 @@ pub trait Sink {
         slice: &Slice,
     ) -> Result<(), BenchError>;
 
-    /// Takes what else was read in the slice that was taken last.
+    /// Takes the readings beside the last slice.
     fn readings(&mut self, _: StepKey, _: &Slice, _: &Readings) -> Result<(), BenchError> {
         Ok(())
     }
@@ -31,7 +31,7 @@ impl Sink for Writer {
     }
 }
 
-/// Keeps nothing: only what a step came to is wanted.
+/// A sink that drops everything: only the step's result is wanted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nowhere;
 

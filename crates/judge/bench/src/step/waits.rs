@@ -1,13 +1,13 @@
-//! What the dialogue of an action waited for.
+//! Shares of the waits in an action's dialogue.
 //!
-//! What it does: shares an action's mean response time out among the steps of its definition,
-//! with the mean service times that their kinds of I/O and calls had in the window.
+//! What it does: divides an action's mean response time among the steps of its definition, by the
+//! mean service times of their kinds of I/O and calls in the window.
 //!
-//! What is approximated: an I/O of a kind takes the same time in every action, so that a kind
-//! that several actions use is shared out by expected counts; kinds of one name are one; of
-//! steps at once the longest is waited for; and these are means, also where the limit is on a
-//! percentile. What does not add up is said to be unexplained, and what adds up to more than
-//! was measured is made to fit.
+//! What is approximated: an I/O of a kind takes the same time in every action, so a kind that
+//! several actions use is divided by expected counts. Kinds of the same name are one. Of parallel
+//! steps, the longest is waited for. All numbers are means, even if the limit is on a percentile.
+//! Time that the steps do not explain is called unexplained; steps that add up to more than was
+//! measured are scaled down.
 
 use indexmap::IndexMap;
 use run_store::run::{Cause, LimitOn, LimitResult, Step, Wait, Waited, told_waits};
@@ -20,31 +20,31 @@ use stats::Compact;
 use crate::fleet::Member;
 use crate::window::{ActionTotals, KindTotals, Window};
 
-/// Shares below this are noise of the approximation.
+/// Least share that is kept; smaller shares are noise of the approximation.
 const SHARE_MIN: f64 = 0.005;
 
-/// What dialogues are looked for in.
+/// Data in which dialogues are looked up.
 pub struct Dialogues<'a> {
-    /// The workloads.
+    /// Workloads of the step.
     pub tile: &'a ResolvedTile,
-    /// Who each instance is.
+    /// Tile, workload and copy of each instance.
     pub members: &'a [Member],
-    /// Names.
+    /// Names of all numbered objects.
     pub topology: &'a Topology,
-    /// What was measured.
+    /// The measured window.
     pub window: &'a Window,
 }
 
 type Seconds = IndexMap<Waited, f64>;
 
 impl Dialogues<'_> {
-    /// What the action of this limit of the workload at this place waited for, largest share
-    /// first; empty for a limit on I/Os, and where nothing finished.
+    /// Waits of the limit's action, for a workload at a position, largest share first; empty for a
+    /// limit on I/Os, and if nothing finished.
     pub fn waits(&self, workload: usize, limit: &LimitResult) -> Vec<Wait> {
         let definition = &self.tile.at(workload).0;
         let mut actions = definition.actions.iter();
         let action = actions.find(|action| action.name == limit.name);
-        // Whose time is told by stages is not shared out.
+        // Actions with stages report their time by stage, so it is not divided here.
         let is_told = |action: &&Action| action.stages().is_empty();
         let action = action.filter(|_| limit.on == LimitOn::Action).filter(is_told);
         let Some(action) = action else {
@@ -69,7 +69,7 @@ impl Dialogues<'_> {
         self.members.iter().enumerate().filter(move |(_, member)| member.workload == workload)
     }
 
-    /// Mean seconds of an I/O by the name of its kind.
+    /// Mean service time of an I/O by the name of its kind, in seconds.
     fn kinds(&self, workload: usize) -> IndexMap<&str, f64> {
         let mut sums: IndexMap<&str, (f64, f64)> = IndexMap::new();
         for (instance, _) in self.instances(workload) {
@@ -141,7 +141,7 @@ fn of_step(step: &Dialogue, kind: &impl Fn(&str) -> f64) -> Seconds {
             return once;
         }
         Dialogue::Stage(stage) => return in_a_row(&stage.steps, kind),
-        // How long these took is told by stages, and is no sum of means.
+        // Their time is reported by stages, and is no sum of means.
         Dialogue::Copy(_)
         | Dialogue::Move(_)
         | Dialogue::Link(_)
@@ -175,7 +175,7 @@ fn sorted(waits: impl Iterator<Item = Wait>) -> Vec<Wait> {
     waits
 }
 
-/// Tells a broken limit together with what its action waited for; the step knows its model by now.
+/// Adds the action's waits to the texts of a broken limit; the step already knows its model.
 pub fn tell(step: &mut Step) {
     if step.model.as_ref().is_some_and(|model| !model.hosts.is_empty()) {
         blame_hosts(&mut step.waits);
@@ -187,7 +187,7 @@ pub fn tell(step: &mut Step) {
     }
 }
 
-/// On modelled hosts what the steps do not explain is the wait for a processor.
+/// On modelled hosts, unexplained time is the wait for a processor.
 fn blame_hosts(waits: &mut Vec<Wait>) {
     let is_cpu = |wait: &Wait| matches!(wait.what, Waited::Processor | Waited::Unexplained);
     let share = waits.iter().filter(|wait| is_cpu(wait)).map(|wait| wait.share).sum();
@@ -243,7 +243,7 @@ steps = [
     }
 
     #[test]
-    fn loops_multiply_and_of_steps_at_once_the_longest_is_waited_for() {
+    fn loops_multiply_and_parallel_steps_wait_for_the_longest() {
         // 3 x 2 reads of 1 ms, a flush of 10 ms beside a write of 2 ms, 4 ms of CPU: 20 ms.
         let waits = shares(steps(), 0.020, 0.040);
         let disk = || "tables".to_owned();
@@ -258,7 +258,7 @@ steps = [
     }
 
     #[test]
-    fn shares_never_add_up_to_more_than_all_and_the_rest_is_the_hosts() {
+    fn shares_add_up_to_at_most_one_and_the_rest_is_the_hosts() {
         let all: f64 = shares(steps(), 0.010, 0.010).iter().map(|wait| wait.share).sum();
         assert!((all - 1.0).abs() < 1e-9, "made to fit");
         let mut waits = shares(steps(), 0.040, 0.040);

@@ -6,39 +6,39 @@ use units::Nanos;
 use crate::step::Rounds;
 
 /// Decides when a step is warm, from its slices: throughput and mean service time of two
-/// spans, one behind the other, agree within a tenth of their mean. A span is a burst period, or
-/// half the shortest warm-up if that is longer. Whether the measured time is steady is asked
-/// again of that time itself ([`crate::step::Rounds`]): waiting for five separate rounds before
-/// the first counts would double what a benchmark takes.
+/// consecutive spans agree within a tenth of their mean. A span is a burst period, or half the
+/// shortest warm-up if that is longer. The steadiness of the measured time is checked again in that
+/// time ([`crate::step::Rounds`]): waiting for five separate rounds before the measurement would
+/// double the time of a benchmark.
 #[derive(Debug, Clone)]
 pub struct WarmUpRule {
     shortest: Nanos,
     longest: Nanos,
     slice: Nanos,
-    /// Slices in one span.
+    /// Number of slices in one span.
     span: usize,
     rounds: Rounds,
     elapsed: Nanos,
 }
 
-/// What the bounds of a warm-up are.
+/// Bounds of a warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WarmUpBounds {
-    /// It lasts at least this long.
+    /// Least duration of the warm-up.
     pub shortest: Nanos,
-    /// It lasts at most this long.
+    /// Longest duration of the warm-up.
     pub longest: Nanos,
     /// Width of a slice.
     pub slice: Nanos,
-    /// The longest burst period of the load, zero if it has none.
+    /// Longest burst period of the load; zero without bursts.
     pub burst_period: Nanos,
 }
 
-/// Two spans, a tenth apart at most.
+/// Two spans that differ by a tenth at most.
 const SPANS: SteadyRule = SteadyRule { window: 2, range_max: 0.10, slope_max: 0.10 };
 
 impl WarmUpRule {
-    /// A rule that has seen nothing.
+    /// Makes a rule without slices.
     pub fn new(bounds: WarmUpBounds) -> Self {
         let span = bounds.burst_period.max(Nanos(bounds.shortest.0 / 2));
         let slices = span.0.div_ceil(bounds.slice.0.max(1)).max(1);
@@ -52,7 +52,7 @@ impl WarmUpRule {
         }
     }
 
-    /// Takes a slice; returns how it warmed up when the warm-up is over.
+    /// Adds a slice; returns the result when the warm-up is over.
     pub fn push(&mut self, slice: &Slice) -> Option<WarmUp> {
         self.elapsed += slice.width;
         self.rounds.add(slice);
@@ -68,12 +68,12 @@ impl WarmUpRule {
         Some(WarmUp { rule, reached, duration_ns, detail: self.detail(checks) })
     }
 
-    /// Time left until the cap.
+    /// Time left until the longest duration.
     pub fn left(&self) -> Nanos {
         self.longest.saturating_sub(self.elapsed)
     }
 
-    /// Throughput and service time, if there are enough slices.
+    /// Checks of throughput and service time, if there are enough slices.
     fn checks(&self) -> Option<[stats::WindowCheck; 2]> {
         let (rates, times) = self.rounds.last(SPANS.window, self.span)?;
         Some([SPANS.check(&rates)?, SPANS.check(&times)?])
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_still_fills_is_not_warm_although_throughput_is_paced() {
+    fn filling_cache_is_not_warm_even_if_throughput_is_paced() {
         let service = |second: u32| Nanos::from_millis(u64::from(40 - second.min(30)));
         let warm = run(bounds(8, 60, 0), |second| (1000, service(second)));
         assert!(warm.reached && warm.duration_ns > 30_000_000_000, "{warm:?}");

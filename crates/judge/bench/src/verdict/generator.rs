@@ -4,21 +4,20 @@ use units::{Nanos, Ratio};
 
 use crate::window::GeneratorTotals;
 
-/// A worker busier than this share of its core has no time to be punctual. Our choice:
-/// beyond 90 % utilisation waiting in any queue grows tenfold (M/M/1: 1/(1 - 0.9)).
+/// CPU share of a worker above which it has no time to be punctual. Our choice: beyond 90 %
+/// utilisation, waiting in any queue grows tenfold (M/M/1: 1/(1 - 0.9)).
 pub const WORKER_CPU_MAX: f64 = 0.90;
 
-/// Lateness at the 99th percentile above this, and above a twentieth of the tightest limit,
-/// moves what is measured, whatever made the generator late. 1 ms is a tenth of the tightest
-/// limit the field uses (10 ms log writes); a twentieth is below what repeats agree to (3 %)
-/// plus the histogram's precision.
+/// Lateness at the 99th percentile that distorts a measurement, if it is also above a twentieth of
+/// the tightest limit, whatever its cause. 1 ms is a tenth of the tightest limit in the field (10
+/// ms log writes); a twentieth is below what repeats agree to (3 %) plus the histogram's precision.
 pub const LATENESS_MAX: Nanos = Nanos::from_millis(1);
 
-/// More requests than this share waiting for a slot of the generator's own, while the storage
-/// had few to answer, are a queue that the storage did not make.
+/// Largest share of requests that may wait for a slot of the generator while the storage had few to
+/// answer. A larger share is a queue that the storage did not make.
 pub const QUEUED_SHARE_MAX: f64 = 0.01;
 
-/// How the generator fared in a window, and whether it, not the storage, was the limit.
+/// State of the generator in a window. It is saturated if it was the limit, and not the storage.
 pub fn generator_health(
     totals: &GeneratorTotals,
     duration: Nanos,
@@ -53,16 +52,17 @@ pub fn generator_health(
     }
 }
 
-/// A generator that comes later than this to one in twenty of its starts is stopped again and again. Our
-/// choice: many times what a busy machine's scheduler takes, and what a p95 leaves.
+/// Least lateness of one in twenty starts that proves repeated stops of the generator. Our choice:
+/// many times what a busy host's scheduler takes; one in twenty is what a p95 leaves.
 const STOPS_MIN: Nanos = Nanos::from_millis(10);
 
-/// A standstill of a passed step counts from this length on: 1 % of the shortest window of a profile, 10 s. On a
-/// busy host the scheduler takes some 30 ms now and then, which in a window of a second is no sign of a stop.
+/// Least standstill that counts in a passed step: 1 % of the shortest window of a profile, 10 s. On
+/// a busy host the scheduler takes some 30 ms now and then, which in a window of a second is no
+/// sign of a stop.
 const PAUSE_MIN: Nanos = Nanos::from_millis(100);
 
-/// For how long the generator stood still: it was stopped, or the kernel kept it. Whatever was due
-/// meanwhile was not asked of the storage, or not in time, so that answers say too little.
+/// Text about a standstill of the generator: it was stopped, or the kernel did not run it. Work
+/// that was due meanwhile was not asked of the storage in time, so the latencies are too good.
 pub(super) fn standstill(
     totals: &GeneratorTotals,
     duration: Nanos,

@@ -5,21 +5,22 @@ use spec::workload::{Limit, Workload};
 use crate::fleet::Member;
 use crate::placed::Placed;
 
-/// Holds windows against the limits of a tile's workloads.
+/// Judge of windows against the limits of a tile's workloads.
 #[derive(Debug, Clone, Copy)]
 pub struct StepJudge<'a> {
-    /// The workloads.
+    /// Workloads of the tile.
     pub tile: &'a ResolvedTile,
-    /// Who each instance is, by instance id.
+    /// Tile, workload and copy of each instance, by its number.
     pub members: &'a [Member],
-    /// Names of what the instances number.
+    /// Names of the objects that the instances number.
     pub topology: &'a Topology,
-    /// Which host drives which tile.
+    /// Placement of tiles on hosts.
     pub placed: &'a Placed,
 }
 
 impl StepJudge<'_> {
-    /// The limits of this tile's workloads with their workload's position and their own in it.
+    /// Limits of the tile's workloads: position of the workload, the workload, position of the
+    /// limit in it, the limit.
     pub fn limits(&self) -> impl Iterator<Item = (usize, &Workload, usize, &Limit)> {
         self.tile.all().enumerate().flat_map(|(position, (workload, _))| {
             let limits = workload.limits.iter().enumerate();

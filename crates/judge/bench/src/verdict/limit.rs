@@ -6,26 +6,26 @@ use units::{Nanos, Ratio};
 use crate::verdict::samples::Samples;
 use crate::verdict::stated::{statistic_of, subject};
 
-/// Confidence of the intervals beside measured percentiles.
+/// Confidence of the intervals of measured percentiles.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// At least so many blocks are made of a window, if it has as many slices: with fewer than
-/// five, Student's t makes intervals several times wider than they are with many.
+/// Least number of blocks of a window, if it has as many slices: with fewer than five, Student's t
+/// makes intervals several times wider than with many.
 const BLOCKS_MIN: usize = 5;
-/// At most so many: batches should be longer than what makes neighbours alike, and more than
-/// thirty make an interval no narrower (Schmeiser 1982, "Batch size effects in the analysis of
+/// Most blocks of a window: batches should be longer than the correlation of neighbours, and more
+/// than thirty make an interval no narrower (Schmeiser 1982, "Batch size effects in the analysis of
 /// simulation output", Operations Research 30).
 const BLOCKS_MAX: usize = 30;
 
-/// Holds samples against a limit.
+/// Judges samples against a limit.
 ///
-/// A percentile or mean keeps its limit when the upper end of its interval is within it, and
-/// breaks it when the lower end is beyond; between the samples do not decide. Intervals know
-/// that samples of one block of time are alike (`stats::percentile_of_blocks`). What was not
-/// finished when the window ended counts with its age, a lower bound, as a sample of its last
-/// block; a limit that it breaks alone, whatever all others had been, is broken. A maximum is
-/// reported and decides nothing. A latency in the same histogram bucket as the limit (0.8 %) is
-/// within it.
+/// A percentile or mean keeps its limit when the upper end of its interval is within it, and breaks
+/// it when the lower end is beyond it. In between, the samples do not decide. Intervals account for
+/// the similarity of samples within one block of time (`stats::percentile_of_blocks`). Work that
+/// was unfinished when the window ended counts with its age, a lower bound, as a sample of the last
+/// block. If it alone breaks the limit, whatever the other samples were, the limit is broken. A
+/// maximum is reported and decides nothing. A latency in the same histogram bucket as the limit
+/// (0.8 %) is within it.
 pub fn judge_limit(limit: &Limit, samples: &Samples, confidence: f64) -> LimitResult {
     let (statistic, bound) = statistic_of(limit);
     let blocks = samples.blocks(BLOCKS_MIN, BLOCKS_MAX);
@@ -86,7 +86,7 @@ fn verdict(kept: bool) -> Verdict {
     if kept { Verdict::Passed } else { Verdict::Failed }
 }
 
-/// Blocks of samples, all of them together, and whether what was not finished breaks the limit alone.
+/// Blocks of samples, all samples together, and true if unfinished work alone breaks the limit.
 type Evidence<'a> = (&'a [Compact], &'a Histogram, bool);
 
 fn judge_percentile(
@@ -146,7 +146,7 @@ fn decide(result: &mut LimitResult, broken: bool, kept: bool, alone: bool) {
     (result.verdict, result.reason) = (verdict, reason);
 }
 
-/// The highest latency that shares the limit's histogram bucket.
+/// Highest latency in the limit's histogram bucket.
 fn bucket_top(limit: Nanos) -> Nanos {
     let mut one = Histogram::new();
     one.record(limit);

@@ -1,4 +1,4 @@
-//! What a step's window says: limits kept or broken, in numbers and in words.
+//! Judges a step's window: limits kept or broken, in numbers and in words.
 
 mod generator;
 mod judge;

@@ -8,35 +8,36 @@ use crate::fleet::Member;
 use crate::verdict::StepJudge;
 use crate::verdict::stated::bound_of;
 
-/// What a limit is held against: finished samples in blocks of time, and what had not
-/// finished when the window ended.
+/// Samples for a limit: finished ones in blocks of time, and those that were unfinished when the
+/// window ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
     blocks: Vec<Compact>,
-    /// Ages beyond the limit, and of how many. Not one by one: a stored run may say four billion.
+    /// Ages beyond the limit, with the number of each. Not a list of single ages: a stored run may
+    /// claim four billion.
     unfinished: Vec<(Nanos, u32)>,
-    /// Samples that were never taken, because who would have taken them was still waiting.
+    /// Samples that were never taken, because the user was still waiting.
     missing: Vec<(Nanos, u32)>,
 }
 
 impl Samples {
-    /// Finished samples in blocks, nothing unfinished.
+    /// Makes finished samples in blocks, without unfinished ones.
     pub fn of(blocks: Vec<Compact>) -> Self {
         Self { blocks, ..Self::default() }
     }
 
-    /// How many there are, unfinished ones included.
+    /// Number of samples, including unfinished ones.
     pub fn count(&self) -> u64 {
         let finished: u64 = self.blocks.iter().map(Compact::count).sum();
         finished + self.unfinished()
     }
 
-    /// How many had not finished and had been waited for longer than the limit.
+    /// Number of unfinished samples that are older than the limit.
     pub fn unfinished(&self) -> u64 {
         self.unfinished.iter().map(|(_, count)| u64::from(*count)).sum()
     }
 
-    /// Everything together, with the lower bounds of what had not finished.
+    /// All samples together, with the lower bounds of unfinished ones.
     pub fn all(&self) -> Histogram {
         let mut all = Histogram::new();
         self.blocks.iter().for_each(|block| all.merge_compact(block));
@@ -44,7 +45,7 @@ impl Samples {
         all
     }
 
-    /// Lower bounds of what had not finished, and what was never taken because of it.
+    /// Lower bounds of unfinished samples, and of samples that were not taken because of them.
     pub fn open(&self) -> Compact {
         let mut open = Histogram::new();
         let unfinished = self.unfinished.iter();
@@ -52,8 +53,8 @@ impl Samples {
         open.compact()
     }
 
-    /// Blocks of samples: neighbours put together while there are more than `most`. What had not
-    /// finished is in the last.
+    /// Blocks of samples: neighbours are merged while there are more than `most`. Unfinished
+    /// samples are in the last block.
     pub fn blocks(&self, least: usize, most: usize) -> Vec<Compact> {
         let each = (self.blocks.len() / most.max(1)).max(1);
         let each = if self.blocks.len() / each < least { 1 } else { each };
@@ -77,31 +78,31 @@ impl Samples {
 
 /// Samples of every limit of every instance over a window, in blocks of slices.
 ///
-/// A block is a burst period, because slices within one are not alike; where the window has
-/// fewer than five of them, a slice: bursts then count as chance, and intervals are
-/// too wide rather than too narrow.
+/// A block is a burst period, because slices within one differ. If the window has fewer than five
+/// periods, a block is a slice: then bursts count as chance, and intervals are too wide rather than
+/// too narrow.
 #[derive(Debug, Clone)]
 pub struct LimitSamples {
     slices_per_block: usize,
     slices: usize,
-    /// Slices in one row; more as the window grows, so that memory is bounded.
+    /// Number of slices in one row; it grows with the window, so that memory is bounded.
     unit: usize,
     duration: Nanos,
-    /// By instance, by limit of its workload, by so many slices.
+    /// Rows by instance, by limit of its workload, by that many slices.
     rows: Vec<Vec<Vec<Compact>>>,
-    /// The same of all members of a workload together, by workload: they are asked for at every slice.
+    /// Rows of all members of a workload together, by workload: they are needed at every slice.
     together: Vec<Vec<Vec<Histogram>>>,
-    /// What the last slice said had not finished, by instance and limit.
+    /// Unfinished samples of the last slice, by instance and limit.
     unfinished: Vec<Vec<Compact>>,
 }
 
-/// Whole burst periods are blocks if there are at least this many.
+/// Least number of whole burst periods for blocks of periods.
 const BLOCKS_MIN: usize = 5;
-/// Rows are put together when there are more: twice what a verdict makes of them.
+/// Most rows: twice what a verdict uses. Above it, neighbours are merged.
 const ROWS_MAX: usize = 64;
 
 impl LimitSamples {
-    /// None yet, for a judge's instances.
+    /// Makes empty samples for a judge's instances.
     pub fn new(judge: &StepJudge<'_>, slices_per_block: usize) -> Self {
         let limits = |member: &Member| judge.workload(*member).limits.len();
         let rows = judge.members.iter().map(|member| vec![Vec::new(); limits(member)]).collect();
@@ -120,7 +121,7 @@ impl LimitSamples {
         }
     }
 
-    /// Adds a slice.
+    /// Adds the samples of a slice.
     pub fn add(&mut self, judge: &StepJudge<'_>, slice: &Slice) {
         if self.slices == ROWS_MAX * self.unit {
             self.put_together();
@@ -156,7 +157,7 @@ impl LimitSamples {
         }
     }
 
-    /// Rows of slices become rows of burst periods, those of twice as many.
+    /// Merges rows of slices to rows of burst periods, and these in pairs.
     fn put_together(&mut self) {
         let factor =
             if self.unit == 1 && self.slices_per_block > 1 { self.slices_per_block } else { 2 };
@@ -186,27 +187,27 @@ impl LimitSamples {
         }
     }
 
-    /// Rows of slices in one block.
+    /// Number of rows in one block.
     fn each(&self) -> usize {
         let whole = self.slices / self.slices_per_block >= BLOCKS_MIN;
         if whole { self.slices_per_block.div_ceil(self.unit) } else { 1 }
     }
 
-    /// Of one instance's limit.
+    /// Samples of one instance's limit.
     pub fn of(&self, judge: &StepJudge<'_>, instance: usize, limit: usize) -> Samples {
         let rows = self.rows[instance][limit].chunks(self.each());
         let blocks = rows.map(sum_of(Compact::merge)).collect();
         Samples { blocks, ..self.open(judge, instance, limit) }
     }
 
-    /// What of one instance's limit had not finished, and what is missing because of it.
+    /// Unfinished samples of one instance's limit, and samples that are missing because of them.
     fn open(&self, judge: &StepJudge<'_>, instance: usize, limit: usize) -> Samples {
         let workload = judge.workload(judge.members[instance]);
         let bound = bound_of(&workload.limits[limit]);
         let ages = self.unfinished[instance][limit].buckets();
         let beyond: Vec<(Nanos, u32)> = ages.filter(|(age, _)| *age > bound).collect();
         let missing = match users_in_dialogue(workload) {
-            // An I/O is part of a dialogue: its action's users are those who wait.
+            // An I/O is part of a dialogue: the users of its action wait for it.
             Some(users) if !beyond.is_empty() => {
                 let finished = self.rows[instance][limit].iter().map(Compact::count).sum();
                 let pace = Pace { finished, users, time: self.duration };
@@ -217,7 +218,7 @@ impl LimitSamples {
         Samples { blocks: Vec::new(), unfinished: beyond, missing }
     }
 
-    /// Of one workload's limit over all of its members together, without a look at each.
+    /// Samples of one workload's limit over all of its members together, without looking at each.
     pub fn together(&self, judge: &StepJudge<'_>, (workload, limit): (usize, usize)) -> Samples {
         let rows = self.together[workload][limit].chunks(self.each());
         let blocks = rows.map(sum_of(Histogram::merge)).map(|block| block.compact()).collect();
@@ -228,7 +229,7 @@ impl LimitSamples {
         sum
     }
 
-    /// Of one workload's limit over those of these instances together that are its members.
+    /// Samples of one workload's limit over those of the given instances that are its members.
     pub fn pooled(
         &self,
         judge: &StepJudge<'_>,
@@ -243,7 +244,7 @@ impl LimitSamples {
     }
 }
 
-/// How fast users who hold a dialogue go round.
+/// Pace of users in closed dialogues.
 struct Pace {
     finished: u64,
     users: u32,
@@ -251,10 +252,10 @@ struct Pace {
 }
 
 impl Pace {
-    /// A user who waits takes no samples: so many are missing that would have been taken since
-    /// the limit passed. Each would have had to wait for the rest of that time, half of it on
-    /// average (the correction of HdrHistogram's `recordValueWithExpectedInterval`, Tene 2012,
-    /// for what has not finished).
+    /// Number of missing samples. A user who waits takes no samples: those are missing that would
+    /// have been taken since the limit passed. Each would have waited for the rest of that time,
+    /// half of it on average (the correction of HdrHistogram's `recordValueWithExpectedInterval`,
+    /// Tene 2012, for unfinished samples).
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -270,8 +271,8 @@ impl Pace {
     }
 }
 
-/// Users of a workload's closed groups; nothing where starts do not wait for answers, whose
-/// unfinished ones are all there.
+/// Users of a workload's closed groups; `None` if starts do not wait for answers, because then all
+/// unfinished samples exist.
 fn users_in_dialogue(workload: &spec::workload::Workload) -> Option<u32> {
     let closed = workload.groups.iter().filter_map(|group| match group.load {
         Load::Closed { users, .. } => Some(users),
@@ -281,7 +282,7 @@ fn users_in_dialogue(workload: &spec::workload::Workload) -> Option<u32> {
     (users > 0).then_some(users)
 }
 
-/// Several as one, by how two are put together.
+/// Merges several values by a function that merges two.
 fn sum_of<T: Clone + Default>(merge: fn(&mut T, &T)) -> impl Fn(&[T]) -> T {
     move |parts| {
         let (first, others) = parts
@@ -325,9 +326,10 @@ fn matching<'a>(
 mod tests {
     use super::*;
 
-    /// Two of four users wait, for a second beyond the limit, where one user takes fifty a second.
+    /// Two of four users wait, for a second beyond the limit; one user takes fifty samples a
+    /// second.
     #[test]
-    fn a_user_who_waits_misses_what_it_would_have_done_with_half_of_its_wait_on_average() {
+    fn waiting_user_misses_samples_of_half_its_wait_on_average() {
         let pace = Pace { finished: 1600, users: 4, time: Nanos::from_secs(8) };
         let found = pace.missing(Nanos::from_millis(1500), 2, Nanos::from_millis(500));
         assert_eq!(found, (Nanos::from_millis(1000), 100));

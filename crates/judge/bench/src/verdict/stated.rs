@@ -1,10 +1,10 @@
-//! What a definition's limit says.
+//! Statistic and time of a limit's definition.
 
 use run_store::run::{LimitOn, Statistic};
 use spec::workload::Limit;
 use units::Nanos;
 
-/// The time a limit allows.
+/// Time that a limit allows.
 pub(super) fn bound_of(limit: &Limit) -> Nanos {
     statistic_of(limit).1
 }

@@ -10,54 +10,54 @@ use crate::verdict::{
 };
 use crate::window::{ActionTotals, Window};
 
-/// Users who give up more than this share of their intended starts are not being served,
-/// whatever the latency of the rest. Our choice, twice Weathervane's 0.5 % bound on failed
-/// operations, because a dropped start is one that was ten or more behind.
+/// Largest share of intended starts that users may give up; above it they are not served, whatever
+/// the latency of the rest. Our choice: twice Weathervane's 0.5 % bound on failed operations,
+/// because a dropped start is one that was ten or more behind.
 pub const DROPPED_SHARE_MAX: f64 = 0.01;
 
-/// A step in which more than this share of the starts that were due had not begun at the end, each of
-/// them older than this share of the window, did less than was asked of it. Our choice: what a limit at
-/// the 95th percentile leaves.
+/// Largest share of due starts that may not have begun at the end, each older than this share of
+/// the window; above it the step did less than was asked of it. Our choice: what a limit at the
+/// 95th percentile leaves.
 pub const BEHIND_SHARE_MAX: f64 = 0.05;
 
-/// The share is exceeded surely: by the count less so many standard deviations of a Poisson count, so
-/// that one late start of a few decides nothing.
+/// Number of standard deviations of a Poisson count that are subtracted from the count, so that the
+/// share is surely exceeded and one late start of a few decides nothing.
 const BEHIND_SIGMAS: f64 = 2.0;
 
-/// A service that fails more than this share of its calls does not serve, however fast it is:
+/// Largest share of failed calls; a service above it does not serve, however fast it is:
 /// Weathervane's bound on failed operations.
 pub const CALLS_FAILED_SHARE_MAX: f64 = 0.005;
 
-/// What a window came to.
+/// Judgement of a window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// Whether every limit was kept.
+    /// Verdict over all limits.
     pub verdict: Verdict,
-    /// Why.
+    /// Cause of the verdict.
     pub cause: Cause,
-    /// Why, in a sentence.
+    /// Reason of the verdict, in a sentence.
     pub reason: String,
-    /// Each workload's limits over all tiles together.
+    /// Limits of each workload over all tiles together.
     pub pooled: Vec<PooledLimit>,
-    /// Each instance's limits, by instance id.
+    /// Limits of each instance, by its number.
     pub instances: Vec<Vec<LimitResult>>,
-    /// Each host's limits over its tiles together, by host; empty without hosts.
+    /// Limits of each host over its tiles together; empty without hosts.
     pub hosts: Vec<Vec<PooledLimit>>,
-    /// The limit that broke, if one did: the tile in which it was worst, its workload, copy.
+    /// Limit that broke, if one did, with the tile in which it was worst, its workload and copy.
     pub broken: Option<(Member, LimitResult)>,
-    /// How the generator fared.
+    /// State of the generator.
     pub generator: GeneratorHealth,
 }
 
 impl StepJudge<'_> {
-    /// Holds a window against every limit.
+    /// Judges a window by every limit.
     ///
-    /// A workload's limit is held against the samples of all tiles together: they share the
-    /// storage, so they are one population, and one tile alone often has too few samples in
-    /// a short step. One tile alone still fails the step when its own interval lies wholly
-    /// above the limit, however many others are well: an average tile is no comfort to the
-    /// users of a bad one, and the field's tile benchmark wants every tile to keep its limits. So does
-    /// one host whose tiles together break a limit.
+    /// A workload's limit is judged by the samples of all tiles together: they share the storage,
+    /// so they are one population, and one tile often has too few samples in a short step. One tile
+    /// alone still fails the step if its own interval lies wholly above the limit, however good the
+    /// others are: an average tile does not help the users of a bad one, and the field's tile
+    /// benchmark wants every tile to keep its limits. So does one host whose tiles together break a
+    /// limit.
     pub fn judge(&self, window: &Window, samples: &LimitSamples) -> Judged {
         let instances = self.judge_instances(samples);
         let all: Vec<usize> = (0..self.members.len()).collect();
@@ -81,12 +81,12 @@ impl StepJudge<'_> {
         judged
     }
 
-    /// Whether more samples could still make this window say something.
+    /// True if more samples could still decide this window.
     pub fn wants_more_samples(&self, judged: &Judged) -> bool {
         judged.cause == Cause::Undecided
     }
 
-    /// The tightest of all limits.
+    /// Tightest of all limits.
     pub(crate) fn tightest_limit(&self) -> Option<Nanos> {
         self.limits().map(|(.., limit)| bound_of(limit)).min()
     }
@@ -101,7 +101,7 @@ impl StepJudge<'_> {
         self.members.iter().enumerate().map(judge).collect()
     }
 
-    /// Instances by host, so that a thousand hosts do not look at all instances each.
+    /// Instances by host, so that a thousand hosts need not search all instances each.
     fn by_host(&self) -> Vec<Vec<usize>> {
         let mut by_host = vec![Vec::new(); self.placed.names().len()];
         for (at, member) in self.members.iter().enumerate() {
@@ -133,7 +133,7 @@ impl StepJudge<'_> {
         pooled
     }
 
-    /// The limit that broke worst, with the tile in which it was.
+    /// Limit that broke worst, with its tile.
     fn broken<'p>(
         &self,
         pooled: &'p [PooledLimit],
@@ -156,10 +156,10 @@ impl StepJudge<'_> {
             .map(|(member, result)| (member, result.clone()))
     }
 
-    /// What the samples say, unless the generator was the limit. A generator that was late makes
-    /// answers longer, never shorter: a step that passed all the same has passed, any other says
-    /// nothing about the storage. A generator that stood still asked for less, so that a step
-    /// that passed meanwhile says nothing either.
+    /// Verdict by the samples, unless the generator was the limit. A late generator makes answers
+    /// longer, never shorter: a passed step has passed, any other step says nothing about the
+    /// storage. A generator that stood still asked for less, so a step that passed says nothing
+    /// either.
     fn verdict(&self, judged: &Judged, window: &Window) -> (Verdict, Cause, String) {
         let (verdict, cause, reason) = self.of_samples(judged, window);
         let generator = &judged.generator;
@@ -213,9 +213,9 @@ impl StepJudge<'_> {
         }
     }
 
-    /// Whether a limit of an operation is kept by all that was seen of it, though that is too little to
-    /// be sure. Operations end a few times in a window: to wait for the sixty that a 95th
-    /// percentile takes would leave every step open.
+    /// True if all samples of an operation keep its limit, though they are too few to be sure.
+    /// Operations end a few times in a window: waiting for the sixty samples that a 95th percentile
+    /// needs would leave every step open.
     pub fn is_kept_by_all(&self, pooled: &PooledLimit) -> bool {
         let mut operations = self.tile.operations.iter();
         let result = &pooled.result;
@@ -224,7 +224,7 @@ impl StepJudge<'_> {
             && result.measured_ns.is_some_and(|measured| measured <= result.limit_ns)
     }
 
-    /// The sentence of a passed step: the limit with the least room.
+    /// Sentence for a passed step: the limit with the least room.
     fn closest(&self, judged: &Judged) -> String {
         let decides = |pooled: &&PooledLimit| pooled.result.decides();
         let decide = judged.pooled.iter().filter(decides);
@@ -238,7 +238,7 @@ impl StepJudge<'_> {
         }
     }
 
-    /// Users who gave up, by workload over all tiles.
+    /// Text about users who gave up, by workload over all tiles.
     fn gave_up(&self, window: &Window) -> Option<String> {
         self.tile.all().enumerate().find_map(|(position, (workload, _))| {
             let (mut dropped, mut starts) = (0, 0);
@@ -261,8 +261,9 @@ impl StepJudge<'_> {
         })
     }
 
-    /// Starts that were due within the window and had not begun at its end, by workload over all tiles. A
-    /// limit on I/Os says nothing of those that were never sent, so they are counted here.
+    /// Text about starts that were due within the window and had not begun at its end, by workload
+    /// over all tiles. A limit on I/Os does not see I/Os that were never sent, so these starts are
+    /// counted here.
     fn fell_behind(&self, window: &Window) -> Option<String> {
         let old = window.duration.scale(BEHIND_SHARE_MAX);
         self.tile.all().enumerate().find_map(|(position, (workload, _))| {
@@ -289,7 +290,7 @@ impl StepJudge<'_> {
         })
     }
 
-    /// Calls that failed, by workload over all tiles, with the reasons and their counts.
+    /// Text about failed calls, by workload over all tiles, with the reasons and their counts.
     fn calls_failed(&self, window: &Window) -> Option<String> {
         self.tile.all().enumerate().find_map(|(position, (workload, _))| {
             let members = self.members_of(position);
@@ -313,8 +314,8 @@ impl StepJudge<'_> {
         })
     }
 
-    /// A scored workload that finished nothing at all while I/Os or calls were under way. An
-    /// operation may take longer than a window; what is too long for it, its limit says.
+    /// Text about a scored workload that finished nothing at all while I/Os or calls were under
+    /// way. An operation may take longer than a window; its own limit says what is too long.
     fn did_nothing(&self, window: &Window) -> Option<String> {
         if window.generator.in_flight_at_ends.1 == 0 {
             return None;
@@ -331,15 +332,15 @@ impl StepJudge<'_> {
     }
 }
 
-/// A limit with samples that do not decide. One nobody did anything for is not: what
-/// was never done cannot have been slow, and is reported as a warning instead.
+/// True if a limit has samples that do not decide. A limit without samples is not undecided: work
+/// that was never done cannot have been slow, and is reported as a warning instead.
 fn is_undecided(pooled: &PooledLimit) -> bool {
     let result = &pooled.result;
     result.decides() && result.verdict == Verdict::Inconclusive && result.samples > 0
 }
 
-/// The limit that broke worst, relative to itself, with where: of those over all tiles, else of
-/// those of one tile.
+/// Limit that broke worst, relative to itself, with its place: among those over all tiles, else
+/// among those of one tile.
 pub fn worst_broken<'a, T>(
     of_all: impl Iterator<Item = (T, &'a LimitResult)>,
     of_one: impl Iterator<Item = (T, &'a LimitResult)>,

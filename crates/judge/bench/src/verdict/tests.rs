@@ -26,7 +26,7 @@ fn samples(values: &[(u64, u32)]) -> Compact {
     histogram.compact()
 }
 
-/// The same in each of eight blocks of time.
+/// The same samples in each of eight blocks of time.
 fn blocks(values: &[(u64, u32)]) -> Samples {
     Samples::of(vec![samples(values); 8])
 }
@@ -62,9 +62,9 @@ fn a_percentile_in_the_limits_own_bucket_is_kept() {
 #[test]
 fn samples_decide_only_when_their_whole_interval_does() {
     let verdict = |values: &[(u64, u32)]| judge_limit(&p95(), &blocks(values), CONFIDENCE).verdict;
-    // P(all 96 below p95) = 0.95^96 = 0.7 %: the largest is a bound from above.
+    // P(all 96 below p95) = 0.95^96 = 0.7 %: the largest is an upper bound.
     assert_eq!(verdict(&[(100, 12)]), Verdict::Passed);
-    // 0.95^40 = 13 %: it is not.
+    // 0.95^40 = 13 %: the largest is no upper bound.
     assert_eq!(verdict(&[(100, 5)]), Verdict::Inconclusive);
     assert_eq!(verdict(&[(900, 5)]), Verdict::Failed);
     // 6 % are slow, which is more than 5 %, but not surely.
@@ -76,10 +76,10 @@ fn samples_decide_only_when_their_whole_interval_does() {
     assert_eq!(judge_limit(&p95(), &Samples::default(), CONFIDENCE).samples, 0);
 }
 
-/// Repeats of one step differ by much more than the samples of one let expect: blocks that
-/// differ must not decide what blocks that agree decide.
+/// Repeats of one step differ by much more than the samples of one suggest, so blocks that differ
+/// must not decide what blocks that agree would.
 #[test]
-fn blocks_that_differ_do_not_decide_although_their_samples_are_many() {
+fn differing_blocks_do_not_decide_even_with_many_samples() {
     let calm = samples(&[(100, 2000)]);
     let stormy = samples(&[(100, 1700), (900, 300)]);
     let wandering = Samples::of([&calm, &stormy].repeat(4).into_iter().cloned().collect());
@@ -193,7 +193,7 @@ fn slice_of(actions: Vec<ActionRow>) -> Slice {
     Slice { actions, ..io_slice(Nanos::ZERO, 100, ms(1)) }
 }
 
-/// Eight slices alike.
+/// Eight equal slices.
 fn steadily(slice: &Slice) -> Vec<Slice> {
     vec![slice.clone(); 8]
 }
@@ -215,7 +215,8 @@ fn one_bad_tile_among_good_ones_fails_the_step_and_is_named() {
     assert_eq!(judged.broken.expect("a limit broke").0.tile, Some(2));
 }
 
-/// Seen at 1fa88dc: 7 of 32 mails of one tile of a hundred over the limit, and the step passed.
+/// Regression of 1fa88dc: 7 of 32 mails of one tile of a hundred were over the limit, and the step
+/// passed.
 #[test]
 fn a_bad_tile_of_a_hundred_is_not_excused_by_the_others() {
     let bed = bed(100);
@@ -227,7 +228,7 @@ fn a_bad_tile_of_a_hundred_is_not_excused_by_the_others() {
     assert!(judged.reason.ends_with("in tile 42"), "{}", judged.reason);
 }
 
-/// Each tile alone has too few orders to be sure of, and all together hide them among many.
+/// Each tile alone has too few orders to be sure, and all tiles together hide the bad ones.
 #[test]
 fn one_bad_host_among_good_ones_fails_the_step_and_is_named() {
     let host = |name: &str, tiles: &[u32]| -> HostStep {
@@ -267,7 +268,7 @@ fn tiles_together_have_enough_samples_when_one_alone_has_not() {
     assert_eq!((judged.verdict, wants_more), (Verdict::Inconclusive, true));
 }
 
-/// A workload with calls alone: nine good ones and some that failed.
+/// A workload with calls only: nine successful ones, and some that failed.
 fn called(errors: [u64; 5]) -> Slice {
     let calls = vec![CallRow {
         instance: InstanceId(0),
@@ -281,7 +282,7 @@ fn called(errors: [u64; 5]) -> Slice {
 }
 
 #[test]
-fn calls_that_fail_fail_the_step_with_their_reasons_and_a_few_do_not() {
+fn failed_calls_fail_the_step_with_reasons_and_few_do_not() {
     let (judged, _) = bed(1).judge(&steadily(&called([90, 0, 0, 10, 0])));
     assert_eq!((judged.verdict, judged.cause), (Verdict::Failed, Cause::CallsFailed));
     assert!(judged.reason.contains("10.0 % of the shop's calls failed"), "{}", judged.reason);
@@ -309,9 +310,9 @@ fn waiting(age_ms: u64, count: u32) -> OpenRow {
     OpenRow { instance, what, ages: samples(&[(age_ms, count)]) }
 }
 
-/// Seen at 1fa88dc: a device dead from 2.2 s of a 5 s window to its end "passed, p95 516 us".
+/// Regression of 1fa88dc: a device that died after 2.2 s of a 5 s window "passed, p95 516 us".
 #[test]
-fn what_has_not_finished_when_the_window_ends_counts_as_long_as_it_was_waited_for() {
+fn unfinished_work_counts_with_its_age_when_the_window_ends() {
     let answering = slice_of(vec![orders(0, &[(1, 500)])]);
     let dead = |age: u64| Slice { open: vec![waiting(age, 1)], ..slice_of(Vec::new()) };
     let mut slices = vec![answering.clone(); 4];
@@ -322,7 +323,8 @@ fn what_has_not_finished_when_the_window_ends_counts_as_long_as_it_was_waited_fo
     let result = &judged.pooled[0].result;
     assert_eq!(result.unfinished, 1);
     assert!(result.measured_ns > Some(500_000_000), "{result:?}");
-    // One that began a moment ago breaks nothing, and neither does one of an earlier moment.
+    // Work that began a moment ago breaks nothing, and neither does unfinished work of an earlier
+    // slice.
     let mut young = vec![answering.clone(); 7];
     young.insert(3, dead(2800));
     young.push(Slice { open: vec![waiting(300, 1)], ..answering });
@@ -330,8 +332,8 @@ fn what_has_not_finished_when_the_window_ends_counts_as_long_as_it_was_waited_fo
     assert_eq!((judged.verdict, judged.pooled[0].result.unfinished), (Verdict::Passed, 0));
 }
 
-/// One order that was open for 700 ms, and 70 that its user would have made meanwhile: whatever all
-/// others had been, the mean is broken.
+/// One order that was open for 700 ms, and 70 that its user would have made meanwhile: the mean is
+/// broken, whatever all others were.
 #[test]
 fn what_has_not_finished_may_break_a_mean_alone() {
     let mut shop = workload(SHOP);
@@ -345,10 +347,10 @@ fn what_has_not_finished_may_break_a_mean_alone() {
     assert!(judged.reason.contains("1 was not finished"), "{}", judged.reason);
 }
 
-/// Seen on a lab whose array holds 43 tiles in virtual time, in four runs of four: 39 and 40 tiles, because
-/// of one tile's samples, which did not decide, one was open when the time ended.
+/// Regression from a lab whose array holds 43 tiles in virtual time: 39 and 40 tiles in four runs
+/// of four. One sample that was open at the end decided for a tile whose samples did not decide.
 #[test]
-fn one_sample_that_was_open_at_the_end_decides_no_more_than_any_other() {
+fn sample_open_at_the_end_decides_no_more_than_any_other() {
     let near = slice_of(vec![orders(0, &[(100, 94), (900, 6)])]);
     let mut slices = steadily(&near);
     assert_eq!(bed(1).judge(&slices).0.cause, Cause::Undecided);
@@ -364,8 +366,8 @@ fn one_sample_that_was_open_at_the_end_decides_no_more_than_any_other() {
     assert_eq!(bed(1).judge(&slices).0.cause, Cause::Undecided, "15 of 815, all at the end");
 }
 
-/// Slices within a burst period are not alike: whole periods are blocks, once there are five, also
-/// when a long window puts neighbours together.
+/// Slices within a burst period differ: whole periods are blocks once there are five, also if a
+/// long window merges neighbours.
 #[test]
 fn blocks_are_burst_periods_where_the_window_has_five() {
     let (bed, placed) = (bed(1), crate::Placed::default());
@@ -387,10 +389,10 @@ fn blocks_are_burst_periods_where_the_window_has_five() {
     assert_eq!([ten.blocks(5, 5).len(), ten.blocks(5, 3).len()], [5, 10], "five at least");
 }
 
-/// What a live view asks for at every slice is what a verdict is made of, however many rows were put
-/// together and whoever still waits.
+/// A live view, which is computed at every slice, must use the same samples as the verdict, however
+/// many rows were merged and whoever still waits.
 #[test]
-fn samples_of_all_members_are_the_same_whether_each_is_looked_at_or_not() {
+fn pooled_samples_equal_the_sum_of_members_samples() {
     let (bed, placed) = (bed(3), crate::Placed::default());
     let judge = StepJudge {
         tile: &bed.tile,
@@ -417,7 +419,7 @@ fn samples_of_all_members_are_the_same_whether_each_is_looked_at_or_not() {
 }
 
 #[test]
-fn a_full_generator_says_nothing_about_the_storage_even_if_a_limit_broke() {
+fn saturated_generator_is_inconclusive_even_if_a_limit_broke() {
     let late = Slice {
         generator: GeneratorRow {
             submitted: 1000,
@@ -431,7 +433,7 @@ fn a_full_generator_says_nothing_about_the_storage_even_if_a_limit_broke() {
     assert_eq!((judged.verdict, wants_more), (Verdict::Inconclusive, false));
     assert!(judged.reason.starts_with("the generator was the limit: "), "{}", judged.reason);
     assert!(judged.generator.saturated);
-    // Busy and punctual is not full.
+    // A busy generator that is punctual is not saturated.
     let mut busy = late.clone();
     busy.generator.lateness = samples(&[(1, 1000)]);
     let (judged, _) = bed(1).judge(&steadily(&busy));
@@ -442,13 +444,13 @@ fn a_full_generator_says_nothing_about_the_storage_even_if_a_limit_broke() {
     queueing.generator.queued = 11;
     let (judged, _) = bed(1).judge(&steadily(&queueing));
     assert_eq!((judged.verdict, judged.generator.saturated), (Verdict::Inconclusive, true));
-    // With a thousand unanswered the wait is for the storage, wherever it happens.
+    // With a thousand unanswered I/Os the wait is for the storage, wherever it happens.
     queueing.generator.in_flight = 1000;
     assert_eq!(bed(1).judge(&steadily(&queueing)).0.verdict, Verdict::Failed);
 }
 
-/// Seen at 1fa88dc: stopped for 2 s, the generator blamed the storage, because a generator
-/// that is not scheduled uses little CPU.
+/// Regression of 1fa88dc: a generator that was stopped for 2 s blamed the storage, because a
+/// generator that does not run uses little CPU.
 #[test]
 fn a_generator_that_did_not_run_is_not_the_storages_fault() {
     let running = slice_of(vec![orders(0, &[(100, 100)])]);
@@ -461,13 +463,13 @@ fn a_generator_that_did_not_run_is_not_the_storages_fault() {
     assert_eq!((judged.verdict, judged.cause), (Verdict::Inconclusive, Cause::Generator));
     assert!(judged.reason.contains("it did not run for 2"), "{}", judged.reason);
     assert!(!wants_more && !judged.generator.saturated);
-    // What it did not ask for meanwhile cannot have passed.
+    // Work that was not asked for meanwhile cannot have passed.
     stopped.actions = running.actions.clone();
     let mut slices = vec![running.clone(); 7];
     slices.push(stopped);
     let (judged, _) = bed(1).judge(&slices);
     assert_eq!((judged.verdict, judged.cause), (Verdict::Inconclusive, Cause::Generator));
-    // One that was late now and then has asked for everything.
+    // A generator that was late now and then has asked for everything.
     let mut late = running;
     late.generator.lateness = samples(&[(0, 970), (30, 30)]);
     assert_eq!(bed(1).judge(&vec![late.clone(); 4000]).0.verdict, Verdict::Passed);
@@ -476,7 +478,8 @@ fn a_generator_that_did_not_run_is_not_the_storages_fault() {
     assert!(judged.reason.contains("one in twenty of its starts was 30"), "{}", judged.reason);
 }
 
-/// Seen at e6eaf978: "0.45 (0.43 to 0.46)" of a load whose generator was stopped half of the time.
+/// Regression of e6eaf978: "0.45 (0.43 to 0.46)" for a load whose generator was stopped half of the
+/// time.
 #[test]
 fn step_with_generator_away_is_inconclusive_if_it_passed() {
     let mut slice = slice_of(vec![orders(0, &[(100, 100)])]);
@@ -490,12 +493,13 @@ fn step_with_generator_away_is_inconclusive_if_it_passed() {
     let judged = of(&slice, 4000);
     assert_eq!((judged.verdict, judged.cause), (Verdict::Inconclusive, Cause::Generator));
     assert!(judged.reason.contains("for 4 s in all, 50 % of the time"), "{}", judged.reason);
-    // A full queue keeps the generator in the kernel, too: what broke then, the storage broke.
+    // A full queue also keeps the generator in the kernel: a limit that broke then is the storage's
+    // fault.
     slice.actions = vec![orders(0, &[(900, 100)])];
     assert_eq!(of(&slice, 4000).verdict, Verdict::Failed);
 }
 
-/// Seen at e6eaf978: a step that did an eighth of its arrivals "passed: every limit held".
+/// Regression of e6eaf978: a step that did an eighth of its arrivals "passed: every limit held".
 #[test]
 fn starts_never_begun_fail_a_step_without_a_limit() {
     let mut bed = bed(1);
@@ -507,7 +511,7 @@ fn starts_never_begun_fail_a_step_without_a_limit() {
         bed.judge(&slices).0
     };
     let start = Unfinished::Start(0);
-    // Of an age of a twentieth of the window: the others may well begin in a moment.
+    // These starts are younger than a twentieth of the window, so they may begin in a moment.
     assert_eq!(judged(start, 300, 200).verdict, Verdict::Passed);
     assert_eq!(judged(start, 3000, 50).verdict, Verdict::Passed, "50 less 14 of 850");
     assert_eq!(judged(Unfinished::Action(0), 3000, 80).verdict, Verdict::Passed, "they began");
@@ -517,7 +521,7 @@ fn starts_never_begun_fail_a_step_without_a_limit() {
     assert!(judged.reason.starts_with(text), "{}", judged.reason);
 }
 
-/// What has not begun is an answer that takes as long, too.
+/// A start that has not begun counts as an answer of that length, too.
 #[test]
 fn starts_never_begun_are_samples_of_their_limit() {
     let mut slices = steadily(&slice_of(vec![orders(0, &[(100, 100)])]));
@@ -546,7 +550,7 @@ fn a_generator_may_be_late_by_a_twentieth_of_the_tightest_limit() {
 }
 
 #[test]
-fn of_two_limits_the_one_with_the_least_room_is_told_kept_or_broken() {
+fn limit_with_the_least_room_is_told_kept_or_broken() {
     let told = |values: &[(u64, u32)]| {
         let (judged, _) = two_limits().judge(&steadily(&slice_of(vec![orders(0, values)])));
         (judged.verdict, judged.reason)
@@ -561,10 +565,10 @@ fn of_two_limits_the_one_with_the_least_room_is_told_kept_or_broken() {
     assert!(verdict == Verdict::Failed && reason.contains("at p95"), "{reason}");
 }
 
-/// What was said of a workload that calls and whose actions take longer than the window: "got no answer
-/// at all".
+/// Regression: a workload with calls whose actions take longer than the window "got no answer at
+/// all".
 #[test]
-fn calls_that_were_answered_are_answers_although_no_action_ended() {
+fn answered_calls_are_answers_even_if_no_action_ended() {
     let mut long = called([0; 5]);
     long.actions.clear();
     long.generator.in_flight = 3;
@@ -581,7 +585,7 @@ fn a_hundredth_of_the_starts_may_be_given_up() {
     row.dropped = 10;
     let (judged, _) = bed(1).judge(&steadily(&slice_of(vec![row])));
     assert_eq!(judged.verdict, Verdict::Passed, "{}", judged.reason);
-    // Starts that failed are starts.
+    // Failed starts count as starts.
     let row = ActionRow { errors: 500, dropped: 10, ..orders(0, &[(100, 490)]) };
     let (judged, _) = bed(1).judge(&steadily(&slice_of(vec![row])));
     assert_eq!(judged.verdict, Verdict::Passed, "{}", judged.reason);
@@ -600,7 +604,7 @@ fn users_who_give_up_fail_a_step_whose_latencies_are_fine() {
 }
 
 #[test]
-fn storage_that_answers_nothing_fails_instead_of_lacking_samples() {
+fn storage_without_answers_fails_instead_of_lacking_samples() {
     let hung = Slice {
         width: Nanos::SECOND,
         generator: GeneratorRow { in_flight: 7, ..GeneratorRow::default() },

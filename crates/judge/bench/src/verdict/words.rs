@@ -1,8 +1,7 @@
 use run_store::run::{LimitOn, LimitResult, Statistic, Verdict};
 use units::Nanos;
 
-/// What a limit came to, as a person would say it: `the shop's orders reach 612 ms at p95
-/// against a limit of 500 ms`.
+/// Text of a limit's result: `the shop's orders reach 612 ms at p95 against a limit of 500 ms`.
 pub fn sentence(workload: &str, result: &LimitResult) -> String {
     let (limit, subject) = (Nanos(result.limit_ns), subject(workload, result));
     let Some(measured) = result.measured_ns.map(Nanos) else {
@@ -34,7 +33,7 @@ pub fn sentence(workload: &str, result: &LimitResult) -> String {
     }
 }
 
-/// ` (480 ms to 610 ms)`, or as far as it is known.
+/// Text of an interval, ` (480 ms to 610 ms)`, as far as it is known.
 fn interval(result: &LimitResult) -> String {
     let low = result.interval_low_ns.map(Nanos);
     match (low, result.interval_high_ns.map(Nanos)) {

@@ -4,18 +4,18 @@ use stats::Compact;
 /// One action of one instance over a window.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ActionTotals {
-    /// Actions with a failed I/O.
+    /// Number of actions with a failed I/O.
     pub errors: u64,
-    /// Intended starts that were given up.
+    /// Number of intended starts that were given up.
     pub dropped: u64,
-    /// First step to last answer.
+    /// Service time: from the first step to the last answer.
     pub service: Compact,
-    /// Intended start to last answer.
+    /// Response time: from the intended start to the last answer.
     pub response: Compact,
 }
 
 impl ActionTotals {
-    /// Adds what finished in one slice.
+    /// Adds a slice's row of the action.
     pub fn add(&mut self, row: &ActionRow) {
         self.errors += row.errors;
         self.dropped += row.dropped;
@@ -23,7 +23,7 @@ impl ActionTotals {
         self.response.merge(&row.response);
     }
 
-    /// Adds another instance's, as if both had been one.
+    /// Adds the sums of another instance.
     pub fn merge(&mut self, more: &Self) {
         self.errors += more.errors;
         self.dropped += more.dropped;
@@ -31,7 +31,7 @@ impl ActionTotals {
         self.response.merge(&more.response);
     }
 
-    /// How many finished well.
+    /// Number of successful actions.
     pub fn count(&self) -> u64 {
         self.response.count()
     }
@@ -40,30 +40,30 @@ impl ActionTotals {
 /// One kind of I/O or call of one instance over a window.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KindTotals {
-    /// Bytes moved by those that succeeded.
+    /// Bytes moved by successful I/Os and calls.
     pub bytes: u64,
-    /// Those that failed.
+    /// Number of failed I/Os and calls.
     pub errors: u64,
-    /// Submitted to done.
+    /// Service time: from submission to completion.
     pub service: Compact,
 }
 
 impl KindTotals {
-    /// Adds what finished in one slice.
+    /// Adds a slice's row of I/Os.
     pub fn add(&mut self, row: &IoRow) {
         self.bytes += row.bytes.get();
         self.errors += row.errors;
         self.service.merge(&row.service);
     }
 
-    /// Adds calls that finished in one slice.
+    /// Adds a slice's row of calls.
     pub fn add_calls(&mut self, row: &CallRow) {
         self.bytes += row.bytes.get();
         self.errors += row.failed();
         self.service.merge(&row.service);
     }
 
-    /// How many succeeded.
+    /// Number of successful I/Os and calls.
     pub fn count(&self) -> u64 {
         self.service.count()
     }

@@ -1,5 +1,5 @@
-//! A kind of target whose code is in no crate of ours: disks in memory, for as long as this
-//! process lives. This file and one call of `register` are all there is of it.
+//! A kind of target from outside of our crates: disks in memory, for as long as this process lives.
+//! It consists of this file and one call of `register`.
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -15,14 +15,14 @@ use datastore::{
 use rustix::fs::{MemfdFlags, memfd_create};
 use units::Bytes;
 
-/// More than any test needs.
+/// Room of the target: more than any test needs.
 const ROOM: Bytes = Bytes::new(256 << 20);
 const GO_ON: Step = ControlFlow::Continue(());
 
 #[derive(Debug)]
 pub struct Memory;
 
-/// What a run holds in memory.
+/// Disks of a run in memory.
 struct Held {
     name: PathBuf,
     run_id: String,
@@ -101,7 +101,7 @@ impl Located for Place {
         GO_ON
     }
 
-    /// It is new, and zero.
+    /// The memory is new and zero.
     fn check_content(&mut self, _: &Options, _: &mut Examination) -> Step {
         GO_ON
     }
@@ -112,7 +112,7 @@ impl Located for Place {
         GO_ON
     }
 
-    /// Nobody else can have it.
+    /// Only this process has the memory.
     fn check_grant(&mut self, _: &Options, _: &mut Examination) -> Step {
         GO_ON
     }

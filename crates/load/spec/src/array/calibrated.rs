@@ -3,18 +3,18 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 use units::print::change;
 
-/// An array that is off by more than this factor, in rate or time, cannot answer. Our choice:
-/// the number of tiles it predicts is then off by as much.
+/// Largest factor, in rate or time, by which a calibrated array may be off. Our choice: the
+/// predicted number of tiles is then off by as much.
 pub const OFF_MAX: f64 = 2.0;
 
-/// What `tilemark calibrate` knows of an array that it fitted.
+/// Results of `tilemark calibrate` for an array that it fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Calibrated {
-    /// Whether the page cache was measured too, because the storage refused direct I/O.
+    /// True if the page cache was measured, too, because the storage refused direct I/O.
     #[serde(default)]
     pub buffered: bool,
-    /// A step of a tile on the storage against the same step on the array; absent if nothing
+    /// A step of a tile on the storage, compared with the same step on the array; absent if nothing
     /// could be written there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<TileCheck>,
@@ -24,7 +24,7 @@ pub struct Calibrated {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TileCheck {
-    /// The tile; one of it ran.
+    /// Name of the tile; one tile ran.
     pub tile: String,
     /// I/Os per second on the storage, above 0.
     pub measured_rate: f64,
@@ -37,10 +37,10 @@ pub struct TileCheck {
 }
 
 impl TileCheck {
-    /// By what tiles that the array holds are to be multiplied, at most 1 and at least 1: what
-    /// a queue can do is the inverse of its service time (the utilisation law, Denning and
-    /// Buzen 1978), so an array that answers twice as fast as the storage may hold twice as
-    /// many tiles, and one that does half as much in the same step half as many.
+    /// Factors for the tiles that the array holds, at most 1 and at least 1. The capacity of a
+    /// queue is the inverse of its service time (the utilisation law, Denning and Buzen 1978). So
+    /// an array that answers twice as fast as the storage may hold twice as many tiles, and one
+    /// that does half as much in the same step half as many.
     pub fn factors(&self) -> (f64, f64) {
         let time = self.modelled_time.as_secs_f64() / self.measured_time.as_secs_f64();
         let rate = self.measured_rate / self.modelled_rate;
@@ -50,17 +50,17 @@ impl TileCheck {
 }
 
 impl Calibrated {
-    /// By what tiles that the array holds are to be multiplied; nothing if it was not checked.
+    /// Factors for the tiles that the array holds; `None` if it was not checked.
     pub fn factors(&self) -> Option<(f64, f64)> {
         self.check.as_ref().map(TileCheck::factors)
     }
 
-    /// Whether it is known to be too far off to answer.
+    /// True if the array is known to be too far off to answer.
     pub fn is_too_far_off(&self) -> bool {
         self.factors().is_some_and(|(low, high)| low < 1.0 / OFF_MAX || high > OFF_MAX)
     }
 
-    /// How far the array is off, in a sentence.
+    /// Error of the array, in a sentence.
     pub fn sentence(&self) -> String {
         let cache = if self.buffered {
             "it was calibrated through the page cache, so memory was measured too; "
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_that_is_faster_than_its_storage_may_hold_too_many_tiles() {
+    fn array_faster_than_its_storage_may_hold_too_many_tiles() {
         assert_eq!(check((1000.0, 1000.0), (500, 250)).factors(), (0.5, 1.0));
         assert_eq!(check((1000.0, 500.0), (500, 500)).factors(), (1.0, 2.0));
         assert_eq!(check((500.0, 1000.0), (500, 1000)).factors(), (0.5, 2.0));

@@ -1,13 +1,13 @@
 //! An array: a model of storage, and of the hosts in front of it.
 //!
-//! The way of an I/O, from the virtual machine to the platters:
+//! Path of an I/O, from the virtual machine to the platters:
 //!
 //! ```text
 //! host CPU -> host tier -> LUN queue -> link -> controller CPU -> array tier -> memory -> pool
 //! ```
 //!
-//! Every stage but the pools may be absent and then costs nothing. Hosts with disks of their
-//! own (`local`) stand in the place of everything behind the link.
+//! Every stage but the pools may be absent, and then costs nothing. Hosts with disks of their own
+//! (`local`) replace everything behind the link.
 
 mod calibrated;
 pub mod names;

@@ -1,16 +1,16 @@
 //! Names that array files may use for shipped parts.
 //!
-//! The parts themselves are in the crates `hardware` and `cache`, which the language does not
-//! depend on; a test of the crate `sim`, which sees both, holds the lists together.
+//! The parts themselves are in the crates `hardware` and `cache`, on which the language does not
+//! depend. A test of the crate `sim`, which uses both, keeps the lists equal.
 
 use units::Bytes;
 
-/// A shipped disk as far as checks must know it.
+/// A shipped disk, as far as checks need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShippedDisk {
-    /// Its name.
+    /// Name of the disk.
     pub name: &'static str,
-    /// Usable size.
+    /// Usable size of the disk.
     pub capacity: Bytes,
 }
 
@@ -18,21 +18,21 @@ const fn disk(name: &'static str, gb: u64) -> ShippedDisk {
     ShippedDisk { name, capacity: Bytes::new(gb * 1_000_000_000) }
 }
 
-/// Disks with a head on platters, slowest first (`device::HddPreset`).
+/// Hard disks, slowest first (`device::HddPreset`).
 pub const HDDS: [ShippedDisk; 3] =
     [disk("hdd-7200", 500), disk("hdd-10k", 300), disk("hdd-15k", 600)];
 
-/// Disks of flash (`device::SsdPreset`).
+/// Flash disks (`device::SsdPreset`).
 pub const SSDS: [ShippedDisk; 3] =
     [disk("ssd-sata-enterprise", 200), disk("ssd-nvme-mqsim", 480), disk("ssd-nvme-consumer", 500)];
 
-/// Links (`device::LinkPreset`).
+/// Kinds of links (`device::LinkPreset`).
 pub const LINKS: [&str; 7] =
     ["fc-4g", "fc-8g", "fc-16g", "ethernet-1g", "ethernet-10g", "ethernet-25g", "nvme-pcie3x4"];
 
-/// Replacement policies (`cache::PolicyKind`).
+/// Names of replacement policies (`cache::PolicyKind`).
 pub const POLICIES: [&str; 9] =
     ["lru", "fifo", "clock", "2q", "arc", "s3fifo", "sieve", "lirs", "w-tinylfu"];
 
-/// What a tier may consist of beside disks.
+/// Medium of a tier that is no disk.
 pub const MEMORY: &str = "memory";

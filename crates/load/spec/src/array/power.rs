@@ -3,65 +3,65 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Ratio};
 
-/// Frequencies of a host's cores, all of which run at one at a time.
+/// Frequencies of a host's cores; all cores run at the same one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Frequency {
-    /// In GHz, above 0: that at which [`Hosts::speed`](super::Hosts::speed) holds.
+    /// Nominal frequency in GHz, above 0, for which [`Hosts::speed`](super::Hosts::speed) is valid.
     pub nominal: f64,
     /// Lower states in GHz, ascending, each above 0 and below `nominal` (default none).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<f64>,
-    /// Turbo: GHz with 1, 2, ... cores at work, descending and from `nominal` up; the last one
-    /// holds for more cores (default none). Only at the nominal state.
+    /// Turbo frequencies in GHz with 1, 2, ... working cores, descending and from `nominal` up; the
+    /// last one also holds for more cores (default none). Only at the nominal state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turbo: Vec<f64>,
-    /// Highest state allowed, as a share of `nominal` (default 100 %), above 0. Below 100 %
-    /// there is no turbo, and the next lower state is taken.
+    /// Highest allowed state, as a share of `nominal` (default 100 %), above 0. Below 100 % there
+    /// is no turbo, and the next lower state is taken.
     #[serde(default = "all", skip_serializing_if = "is_all")]
     pub limit: Ratio,
-    /// Who chooses among the states; absent: always the highest.
+    /// Governor that chooses among the states; absent: always the highest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<Governor>,
 }
 
-/// Chooses the state of a host's cores from the share of the time in which they were at work.
+/// Governor that chooses the state of a host's cores from their share of working time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Governor {
-    /// Time between two looks, above 0: its lag.
+    /// Time between two decisions, above 0: the lag of the governor.
     pub every: Nanos,
-    /// Share of the time that cores should be at work (default 80 %), above 0: the lowest state
-    /// is taken at which what was done since the last look would have taken no more.
+    /// Target share of working time (default 80 %), above 0. The lowest state is taken at which the
+    /// work since the last decision would have taken no more.
     #[serde(default = "eighty")]
     pub target: Ratio,
 }
 
-/// Speed of the hosts' memory.
+/// Speed of a host's memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Memory {
-    /// As a multiple of that at which [`Hosts::speed`](super::Hosts::speed) holds (default 1), above 0:
-    /// 0.71 is 1,333 of 1,866 MT/s.
+    /// Speed as a multiple of that for which [`Hosts::speed`](super::Hosts::speed) is valid
+    /// (default 1), above 0: 0.71 is 1,333 of 1,866 MT/s.
     #[serde(default = "unity", skip_serializing_if = "is_unity")]
     pub speed: f64,
-    /// Share of a CPU step's time, at nominal frequency and full speed of memory, that waits for
-    /// memory (default 0 %): no frequency of the cores shortens it.
+    /// Share of a CPU step's time that waits for memory, at nominal frequency and full speed of
+    /// memory (default 0 %). A higher frequency of the cores does not shorten it.
     #[serde(default)]
     pub bound: Ratio,
 }
 
-/// What another version of the hypervisor costs, against that for which the costs of the workloads
-/// and [`IoCpu`](super::IoCpu) are meant.
+/// Costs of another version of the hypervisor, relative to that for which the costs of the
+/// workloads and [`IoCpu`](super::IoCpu) are valid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hypervisor {
-    /// Its name, for readers.
+    /// Version, for readers.
     pub version: String,
-    /// A CPU step of a virtual machine takes so many times the CPU (default 1), above 0.
+    /// Factor of the CPU time of a virtual machine's CPU step (default 1), above 0.
     #[serde(default = "unity")]
     pub cpu: f64,
-    /// An I/O takes so many times the CPU of `io-cpu` (default 1), 0 or more.
+    /// Factor of the CPU time of an I/O by `io-cpu` (default 1), 0 or more.
     #[serde(default = "unity")]
     pub io_cpu: f64,
 }
@@ -75,25 +75,26 @@ pub struct Hypervisor {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HostPower {
-    /// Where the numbers come from, or that they are our choice and why.
+    /// Source of the numbers, or the reason of our choice.
     pub source: String,
-    /// W while nothing runs and every core sleeps, 0 to 1,000,000.
+    /// Power while nothing runs and every core sleeps, in W, 0 to 1,000,000.
     pub idle: f64,
-    /// W more for each core at work at its nominal frequency, 0 to 1,000,000.
+    /// Additional power of each core that works at its nominal frequency, in W, 0 to 1,000,000.
     pub core: f64,
-    /// How these go with the frequency (default 3: voltage goes with frequency), 1 to 4.
+    /// Exponent by which core power grows with the frequency (default 3: voltage grows with
+    /// frequency), 1 to 4.
     #[serde(default = "cube")]
     pub exponent: f64,
-    /// W of a core that does nothing and does not sleep (default 0), 0 to 1,000,000.
+    /// Power of a core that is idle but does not sleep, in W (default 0), 0 to 1,000,000.
     #[serde(default)]
     pub awake: f64,
-    /// How long a core does nothing before it sleeps (C-states); absent: it never does.
+    /// Idle time after which a core sleeps (C-states); absent: it never sleeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep_after: Option<Nanos>,
-    /// What a sleeping core takes to wake (default 0).
+    /// Wake-up time of a sleeping core (default 0).
     #[serde(default)]
     pub wake: Nanos,
-    /// W of `idle` that go with the speed of memory (default 0), at most `idle`.
+    /// Part of `idle` that grows with the speed of memory, in W (default 0), at most `idle`.
     #[serde(default)]
     pub memory: f64,
 }
@@ -102,24 +103,24 @@ pub struct HostPower {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StoragePower {
-    /// Where the numbers come from, or that they are our choice and why.
+    /// Source of the numbers, or the reason of our choice.
     pub source: String,
-    /// W whatever it does: controllers, shelves, supplies, and disks not named below (default 0), 0
-    /// to 1,000,000.
+    /// Constant power of controllers, shelves, supplies, and disks that are not named below, in W
+    /// (default 0), 0 to 1,000,000.
     #[serde(rename = "static", default)]
     pub fixed: f64,
-    /// Watts of each disk of pools, tiers and hosts, by the disk's name there.
+    /// Power of each disk of pools, tiers and hosts, by the disk's name there.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub disk: IndexMap<String, DiskPower>,
 }
 
-/// Watts of a disk: `idle`, and towards `active` by the share of the time that it works.
+/// Power of a disk: from `idle` to `active`, by its share of working time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DiskPower {
-    /// W at rest, spinning, 0 to 1,000,000.
+    /// Power at rest, spinning, in W, 0 to 1,000,000.
     pub idle: f64,
-    /// W while it works all the time, at least `idle`.
+    /// Power while it works all the time, in W, at least `idle`.
     pub active: f64,
 }
 

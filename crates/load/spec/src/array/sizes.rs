@@ -1,4 +1,4 @@
-//! How many disks an array has, and how much they hold.
+//! Number of an array's disks, and their capacity.
 
 use units::Bytes;
 
@@ -6,7 +6,7 @@ use super::names::{HDDS, SSDS};
 use super::{Array, Disk, Local, Pool, Raid};
 
 impl Array {
-    /// Usable size of a disk by name; none if there is no such disk.
+    /// Usable size of a disk by name; `None` if there is no such disk.
     pub fn disk_capacity(&self, name: &str) -> Option<Bytes> {
         match self.disks.get(name) {
             Some(Disk::Hdd { like, capacity, .. } | Disk::Ssd { like, capacity, .. }) => {
@@ -17,8 +17,8 @@ impl Array {
         }
     }
 
-    /// Room for data with this many tiles, after protection: of all pools, or of the hosts'
-    /// disks. Ends at 2^64 - 1 bytes; what has an unknown disk counts as nothing.
+    /// Room for data with this many tiles, after protection: of all pools, or of the hosts' disks.
+    /// At most 2^64 - 1 bytes; parts with an unknown disk count as nothing.
     pub fn capacity(&self, tiles: u32) -> Bytes {
         let pools = self.pools.iter().map(|pool| {
             self.pool_capacity(pool).map_or(Bytes::ZERO, |one| times(one, pool.times(tiles)))
@@ -28,7 +28,7 @@ impl Array {
             .fold(Bytes::ZERO, |sum, more| Bytes::new(sum.get().saturating_add(more.get())))
     }
 
-    /// Disks that hold data with this many tiles; tiers and caches are not counted.
+    /// Number of disks that hold data with this many tiles; tiers and caches are not counted.
     pub fn data_disks(&self, tiles: u32) -> u64 {
         let pools = self.pools.iter().map(|pool| pool.disks().saturating_mul(pool.times(tiles)));
         let hosts = self.hosts.as_ref().map_or(0, |hosts| u64::from(hosts.count));
@@ -36,14 +36,13 @@ impl Array {
         pools.chain(local).fold(0, u64::saturating_add)
     }
 
-    /// Room for data of a pool (of one, if every tile has its own); none if its disk is
-    /// unknown.
+    /// Room for data of a pool (of one, if every tile has its own); `None` if its disk is unknown.
     pub fn pool_capacity(&self, pool: &Pool) -> Option<Bytes> {
         let disks = u64::from(pool.raid.data_disks(pool.count)) * u64::from(pool.sets);
         self.disk_capacity(&pool.disk).map(|disk| times(disk, disks))
     }
 
-    /// Room for data of the hosts' disks; none without them, or if something is unknown.
+    /// Room for data of the hosts' disks; `None` without them, or if something is unknown.
     pub fn local_capacity(&self) -> Option<Bytes> {
         let (local, hosts) = (self.local.as_ref()?, self.hosts.as_ref()?);
         let disks = local.disks().saturating_mul(u64::from(hosts.count));
@@ -53,7 +52,7 @@ impl Array {
 }
 
 impl Raid {
-    /// Disks' worth of data that a set of `count` holds.
+    /// Number of disks' worth of data that a set of `count` holds.
     pub const fn data_disks(self, count: u32) -> u32 {
         match self {
             Self::Raid0 => count,
@@ -72,19 +71,19 @@ impl Raid {
 }
 
 impl Pool {
-    /// Disks of it, or of one tile's.
+    /// Number of disks of the pool; if each tile has its own, of one of them.
     fn disks(&self) -> u64 {
         u64::from(self.count) * u64::from(self.sets)
     }
 
-    /// How often it is there.
+    /// Number of such pools.
     fn times(&self, tiles: u32) -> u64 {
         if self.per_tile { u64::from(tiles) } else { 1 }
     }
 }
 
 impl Local {
-    /// Capacity disks in a host.
+    /// Number of capacity disks in a host.
     fn disks(&self) -> u64 {
         u64::from(self.groups) * u64::from(self.count)
     }
@@ -95,7 +94,7 @@ pub(crate) fn shipped(name: &str) -> Option<Bytes> {
     HDDS.iter().chain(&SSDS).find(|disk| disk.name == name).map(|disk| disk.capacity)
 }
 
-/// `bytes * by` that stays at the end of the range.
+/// Product `bytes * by`, at most 2^64 - 1 bytes.
 pub(crate) fn times(bytes: Bytes, by: u64) -> Bytes {
     Bytes::new(bytes.get().saturating_mul(by))
 }

@@ -9,100 +9,100 @@ use super::{Calibrated, Frequency, HostPower, Hypervisor, Memory, StoragePower};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Array {
-    /// Short name.
+    /// Short name, for commands and results.
     pub name: String,
-    /// One line a person reads in lists.
+    /// Title in lists, one line.
     pub title: String,
-    /// Where the composition and its numbers come from, or that they are our choice and why.
+    /// Source of the composition and its numbers, or the reason of our choice.
     pub source: String,
-    /// The hosts that run the virtual machines; without them every CPU step has a core of its
-    /// own and an I/O costs no CPU.
+    /// Hosts that run the virtual machines. Without them every CPU step has a core of its own, and
+    /// an I/O costs no CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Hosts>,
-    /// The limit of I/Os on their way from one host to one pool.
+    /// Limit of I/Os on their way from one host to one pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lun_queue: Option<LunQueue>,
-    /// What connects each host with the storage.
+    /// Connection of each host with the storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
-    /// The storage's own processors and memory.
+    /// Processors and memory of the storage itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
-    /// Acceleration tiers, nearest to the virtual machines first.
+    /// Acceleration tiers, the one nearest to the virtual machines first.
     #[serde(rename = "tier", default)]
     pub tiers: Vec<Tier>,
-    /// Sets of disks. Virtual disks lie on them.
+    /// Sets of disks, on which the virtual disks are.
     #[serde(rename = "pool", default)]
     pub pools: Vec<Pool>,
-    /// Disks in the hosts that make one storage together; instead of pools.
+    /// Disks in the hosts that form one storage together; instead of pools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<Local>,
-    /// Which virtual disks lie on which pool: the first rule that fits. What no rule names
-    /// goes to the pools in turn, virtual machine by virtual machine.
+    /// Placement of virtual disks on pools: the first matching rule counts. Other disks go to the
+    /// pools in turn, virtual machine by virtual machine.
     #[serde(rename = "place", default)]
     pub places: Vec<PlaceRule>,
-    /// Disks by name, for pools and tiers; beside the shipped presets.
+    /// Disks by name, for pools and tiers, in addition to the shipped presets.
     #[serde(rename = "disk", default)]
     pub disks: IndexMap<String, Disk>,
-    /// Watts of the storage; nothing is told of them if absent.
+    /// Power of the storage; if absent, no power is reported for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<StoragePower>,
-    /// How far a fitted array is off, from calibrating it; absent if it was not.
+    /// Error of a fitted array, from its calibration; absent if it was not calibrated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibrated>,
 }
 
-/// Hosts that run the virtual machines; machines go to hosts in turn, and each tile begins one
-/// host further than the one before.
+/// Hosts that run the virtual machines. VMs go to hosts in turn, and each tile begins one host
+/// further than the one before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hosts {
-    /// How many, at least 1.
+    /// Number of hosts, at least 1.
     pub count: u32,
-    /// Cores of each, at least 1.
+    /// Number of cores of each host, at least 1.
     pub cores: u32,
     /// Speed of a core: a CPU step takes its time divided by this (default 1), above 0.
     #[serde(default = "unity")]
     pub speed: f64,
-    /// What two threads on a core do together, as a multiple of one (default 1: no
-    /// hyper-threading; 1.25 to 1.3 are usual), 1 to 2.
+    /// Work of two threads on a core together, as a multiple of one (default 1: no hyper-threading;
+    /// 1.25 to 1.3 are usual), 1 to 2.
     #[serde(default = "unity")]
     pub threads: f64,
-    /// Share of the cores that virtual machines get at most (default 100 %), above 0.
+    /// Largest share of the cores for virtual machines (default 100 %), above 0.
     #[serde(default = "all")]
     pub capacity: Ratio,
     /// Longest time a virtual CPU runs while others are ready (default 50 ms).
     #[serde(default = "slice")]
     pub slice: Nanos,
-    /// Whose virtual CPUs go first when cores are short (default shares).
+    /// Order of virtual CPUs when cores are short (default shares).
     #[serde(default, skip_serializing_if = "is_default")]
     pub run_queue: RunQueue,
     /// CPU that the hypervisor spends on an I/O; nothing if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_cpu: Option<IoCpu>,
-    /// Frequencies of the cores; one if absent.
+    /// Frequencies of the cores; if absent, only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<Frequency>,
-    /// Speed of memory; as fast as it takes if absent.
+    /// Speed of memory; if absent, it limits nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// What the version of the hypervisor costs; nothing more if absent.
+    /// Costs of the hypervisor's version; if absent, no additional costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<Hypervisor>,
-    /// Watts of each host; nothing is told of them if absent.
+    /// Power of each host; if absent, no power is reported for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<HostPower>,
 }
 
-/// In which order virtual CPUs with work get a host's cores.
+/// Order in which virtual CPUs with work get a host's cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunQueue {
-    /// The machine first that used least of its share, as hypervisors do; shares are numbers of
+    /// The VM first that used the least of its share, as hypervisors do; shares are numbers of
     /// virtual CPUs.
     #[default]
     Shares,
-    /// First come first served, a slice each, whoever they belong to.
+    /// First come first served, a slice each, of whichever VM.
     Turns,
 }
 
@@ -110,46 +110,46 @@ pub enum RunQueue {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IoCpu {
-    /// For each I/O up to 8 KiB.
+    /// CPU time for each I/O up to 8 KiB.
     pub per_io: Nanos,
-    /// For each further 8 KiB begun (default 0).
+    /// CPU time for each further 8 KiB begun (default 0).
     #[serde(default)]
     pub per_8k: Nanos,
     /// For each frame that its data fill, with [`Link::frame`] (default 0).
     #[serde(default, skip_serializing_if = "is_default")]
     pub per_frame: Nanos,
-    /// For each further copy of a write (default 0), see [`Local::copies`].
+    /// CPU time for each further copy of a write (default 0), see [`Local::copies`].
     #[serde(default)]
     pub per_copy: Nanos,
 }
 
-/// The limit of I/Os on their way from one host to one pool; what is beyond waits, machine by
-/// machine in turn.
+/// Limit of I/Os on their way from one host to one pool. Further I/Os wait, and are taken from VM
+/// after VM in turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LunQueue {
-    /// While one virtual disk uses it, at least 1.
+    /// Limit while one virtual disk uses the pool, at least 1.
     pub depth: u32,
-    /// While several do, at least 1 and at most `depth` (default `depth`).
+    /// Limit while several virtual disks use the pool, at least 1 and at most `depth` (default
+    /// `depth`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<u32>,
-    /// Whether it is one queue for all hosts (a limit in the array) instead of one per host.
+    /// True if there is one queue for all hosts (a limit in the array) instead of one per host.
     #[serde(default)]
     pub in_array: bool,
 }
 
-/// A connection, each way at its rate.
+/// Connection with a rate in each direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Link {
-    /// A shipped kind: fc-4g, fc-8g, fc-16g, ethernet-1g, ethernet-10g, ethernet-25g,
-    /// nvme-pcie3x4.
+    /// Shipped kind: fc-4g, fc-8g, fc-16g, ethernet-1g, ethernet-10g, ethernet-25g, nvme-pcie3x4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Payload of one connection per second and direction; overrides the kind's.
+    /// Payload of one connection per second and direction; overrides that of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Bytes>,
-    /// Time a message takes beside its bytes, each way; overrides the kind's.
+    /// Time of a message in addition to its bytes, in each direction; overrides that of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Nanos>,
     /// Most that a frame carries; I/Os on a connection send theirs in turn. Default by kind:
@@ -161,32 +161,32 @@ pub struct Link {
     /// iSCSI (RFC 7143), about 128 for NFS (RFC 1813).
     #[serde(default, skip_serializing_if = "is_default")]
     pub header: Bytes,
-    /// Connections, at least 1 (default 1), used in turn by virtual disk.
+    /// Number of connections, at least 1 (default 1), used in turn by virtual disk.
     #[serde(default = "one")]
     pub count: u32,
-    /// Whether `count` are there for all hosts together instead of for each host.
+    /// True if `count` is for all hosts together instead of for each host.
     #[serde(default)]
     pub shared: bool,
 }
 
-/// The storage's own processors and memory.
+/// Processors and memory of the storage itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Controller {
-    /// Processors that work on I/Os; absent: no limit.
+    /// Number of processors that work on I/Os; absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
-    /// Time of a processor for each I/O (default 0).
+    /// Processor time for each I/O (default 0).
     #[serde(default)]
     pub per_io: Nanos,
     /// Memory that answers writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_memory: Option<WriteMemory>,
-    /// Memory that answers reads: pages read or written lately.
+    /// Memory that answers reads of recently used pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_memory: Option<ReadMemory>,
-    /// Whether memory is asked before the array's tiers (as MCx does) or after them (as FLARE
-    /// does, the default).
+    /// True if memory is asked before the array's tiers (as MCx does), false if after them (as
+    /// FLARE does, the default).
     #[serde(default)]
     pub memory_first: bool,
 }
@@ -195,75 +195,75 @@ pub struct Controller {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WriteMemory {
-    /// Its size; half of it holds data when mirrored.
+    /// Size of the memory; when mirrored, half of it holds data.
     pub size: Bytes,
-    /// Whether a second controller holds a copy (default yes).
+    /// True if a second controller holds a copy (default yes).
     #[serde(default = "yes")]
     pub mirrored: bool,
-    /// Page (default 8 KiB): a power of two from 512 B to 64 KiB.
+    /// Size of a page (default 8 KiB): a power of two from 512 B to 64 KiB.
     #[serde(default = "page_8k")]
     pub page: Bytes,
-    /// Destaging ends at this share (default 60 %).
+    /// Share of dirty pages at which destaging ends (default 60 %).
     #[serde(default = "sixty")]
     pub low: Ratio,
-    /// Destaging starts at this share (default 80 %).
+    /// Share of dirty pages at which destaging starts (default 80 %).
     #[serde(default = "eighty")]
     pub high: Ratio,
-    /// Time to answer (default 300 us).
+    /// Time to answer a write (default 300 us).
     #[serde(default = "hit")]
     pub hit: Nanos,
-    /// Writes to the disks under way at most (default 64).
+    /// Most writes to the disks under way (default 64).
     #[serde(default = "sixty_four")]
     pub flush_depth: u32,
 }
 
-/// Memory that answers reads of pages read or written lately.
+/// Memory that answers reads of recently read or written pages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReadMemory {
-    /// Its size.
+    /// Size of the memory.
     pub size: Bytes,
-    /// Page (default 64 KiB): a power of two from 4 KiB to 1 MiB.
+    /// Size of a page (default 64 KiB): a power of two from 4 KiB to 1 MiB.
     #[serde(default = "page_64k")]
     pub page: Bytes,
-    /// Time to answer (default 300 us).
+    /// Time to answer a read (default 300 us).
     #[serde(default = "hit")]
     pub hit: Nanos,
 }
 
-/// An acceleration tier.
+/// An acceleration tier in front of the pools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Tier {
-    /// Unique in the array.
+    /// Name, unique in the array.
     pub name: String,
-    /// In each host, or in the array (default).
+    /// Place of the tier: in each host, or in the array (default).
     #[serde(default)]
     pub at: TierPlace,
-    /// Room for data, after mirroring; of each host for a host's tier.
+    /// Room for data, after mirroring; for a host's tier, in each host.
     pub size: Bytes,
-    /// Page (default 64 KiB): a power of two from 4 KiB to 1 MiB.
+    /// Size of a page (default 64 KiB): a power of two from 4 KiB to 1 MiB.
     #[serde(default = "page_64k")]
     pub page: Bytes,
-    /// Which page leaves: lru (default), fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu.
+    /// Eviction policy: lru (default), fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu.
     #[serde(default = "lru")]
     pub policy: String,
-    /// What happens to writes (default back).
+    /// Handling of writes (default back).
     #[serde(default)]
     pub write: WriteMode,
-    /// Where writes wait for the storage (default paged: in their pages).
+    /// Place in which writes wait for the storage (default paged: in their pages).
     #[serde(default, skip_serializing_if = "TierShape::is_paged")]
     pub shape: TierShape,
-    /// Of its size, for the log of a tier that has one (default 10 %), 1 to 90 %.
+    /// Share of the size for the log of a tier that has one (default 10 %), 1 to 90 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<Ratio>,
-    /// A page comes in with this access to it (default 1, the first), 1 to 255.
+    /// Number of the access at which a page is admitted (default 1, the first), 1 to 255.
     #[serde(default = "first")]
     pub admit_on: u8,
-    /// Below this occupancy every page comes in at once (default 0 %).
+    /// Occupancy below which every page is admitted at its first access (default 0 %).
     #[serde(default)]
     pub admit_all_below: Ratio,
-    /// A run of adjacent accesses brings nothing in beyond this many bytes.
+    /// Length of a run of adjacent accesses, in bytes, from which on it admits nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential_cutoff: Option<Bytes>,
     /// Dirty share at which clean-up starts (default 50 %).
@@ -272,24 +272,24 @@ pub struct Tier {
     /// Dirty share at which clean-up ends (default 45 %).
     #[serde(default = "forty_five")]
     pub dirty_low: Ratio,
-    /// Most of it that one virtual machine may take (default 100 %).
+    /// Largest share of the tier for one virtual machine (default 100 %).
     #[serde(default = "all")]
     pub share_max: Ratio,
-    /// A disk by name that the tier consists of, or `memory`.
+    /// Name of the disk that the tier consists of, or `memory`.
     pub disk: String,
-    /// How many of them (default 1).
+    /// Number of disks (default 1).
     #[serde(default = "one")]
     pub count: u32,
-    /// How they are combined (default raid0).
+    /// Combination of the disks (default raid0).
     #[serde(default)]
     pub raid: Raid,
-    /// Copies of written data on other hosts before a write is answered: 0 (default) to 2. For
-    /// host tiers that write back.
+    /// Number of copies of written data on other hosts before a write is answered: 0 (default) to
+    /// 2. For host tiers that write back.
     #[serde(default)]
     pub replicas: u32,
 }
 
-/// Where a tier is.
+/// Place of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TierPlace {
@@ -300,53 +300,54 @@ pub enum TierPlace {
     Host,
 }
 
-/// Where writes of a tier that writes back wait for the storage.
+/// Place in which writes of a write-back tier wait for the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TierShape {
     /// In their pages, as published systems have it.
     #[default]
     Paged,
-    /// In a log, as `tilemark tier` serves it: flushes end what goes to the storage together.
+    /// In a log, as `tilemark tier` serves it: each flush ends a batch that goes to the storage
+    /// together.
     Logged,
 }
 
 impl TierShape {
-    /// Whether it is the one of published systems.
+    /// True for the shape of published systems.
     pub fn is_paged(&self) -> bool {
         *self == Self::Paged
     }
 }
 
-/// What a tier does with writes.
+/// Handling of writes by a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteMode {
-    /// Answered when tier and storage have it.
+    /// A write is answered when tier and storage have it.
     Through,
-    /// Answered when the tier has it.
+    /// A write is answered when the tier has it.
     #[default]
     Back,
-    /// To the storage only; resident pages are updated.
+    /// Writes go to the storage only; resident pages are updated.
     Around,
-    /// Like back; reads never bring a page in.
+    /// Like back, but reads never admit a page.
     Only,
 }
 
-/// How disks are combined.
+/// Combination of disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Raid {
-    /// Striped.
+    /// Striped over all disks.
     #[default]
     Raid0,
-    /// All the same.
+    /// Mirrored on all disks.
     Raid1,
-    /// Striped over pairs.
+    /// Striped over mirrored pairs.
     Raid10,
-    /// One parity.
+    /// Striped with one parity.
     Raid5,
-    /// Two parities.
+    /// Striped with two parities.
     Raid6,
 }
 
@@ -354,101 +355,101 @@ pub enum Raid {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pool {
-    /// Unique in the array.
+    /// Name, unique in the array.
     pub name: String,
-    /// A shipped disk, or one of `[disk.NAME]`.
+    /// Name of a shipped disk, or of one in `[disk.NAME]`.
     pub disk: String,
-    /// How many of them in a set, at least 1.
+    /// Number of disks in a set, at least 1.
     pub count: u32,
-    /// How they are combined (default raid0).
+    /// Combination of the disks (default raid0).
     #[serde(default)]
     pub raid: Raid,
-    /// Sets of `count` disks, striped over (default 1).
+    /// Number of sets of `count` disks, over which data is striped (default 1).
     #[serde(default = "one")]
     pub sets: u32,
     /// Contiguous bytes on one disk (default 64 KiB).
     #[serde(default = "page_64k")]
     pub element: Bytes,
-    /// Whether every tile has such a pool of its own.
+    /// True if every tile has such a pool of its own.
     #[serde(default)]
     pub per_tile: bool,
-    /// Whether the tiers of the array work for it (default yes).
+    /// True if the tiers of the array cache this pool (default yes).
     #[serde(default = "yes")]
     pub tiered: bool,
 }
 
-/// Disks in the hosts that make one storage together, as hyper-converged systems have them.
+/// Disks in the hosts that form one storage together, as in hyper-converged systems.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Local {
-    /// Copies of all data, on different hosts: 1 to the number of hosts (vSAN's "failures to
-    /// tolerate" plus one).
+    /// Number of copies of all data, on different hosts: 1 to the number of hosts (vSAN's "failures
+    /// to tolerate" plus one).
     pub copies: u32,
-    /// Groups of one cache disk and its capacity disks in each host (default 1).
+    /// Number of groups in each host; a group is one cache disk and its capacity disks (default 1).
     #[serde(default = "one")]
     pub groups: u32,
-    /// The cache disk of a group.
+    /// Name of the cache disk of a group.
     pub cache: String,
     /// Share of the cache disk that caches reads; the rest buffers writes (default 70 %).
     #[serde(default = "seventy")]
     pub read_share: Ratio,
-    /// Page of the read cache (default 1 MiB).
+    /// Size of a page of the read cache (default 1 MiB).
     #[serde(default = "page_1m")]
     pub page: Bytes,
-    /// The capacity disks of a group.
+    /// Name of the capacity disks of a group.
     pub disk: String,
-    /// How many of them in a group, at least 1.
+    /// Number of capacity disks in a group, at least 1.
     pub count: u32,
 }
 
-/// A rule that says on which pool virtual disks lie. Every condition that is given must hold.
+/// Rule for placing virtual disks on a pool. Every given condition must hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PlaceRule {
-    /// The pool.
+    /// Name of the pool.
     pub pool: String,
-    /// Tiles, counted from 1, whose number divided by the second leaves the first: `[1, 2]`
+    /// Tiles, counted from 1, whose number divided by the second value leaves the first: `[1, 2]`
     /// are odd tiles, `[0, 2]` even ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<[u32; 2]>,
-    /// A workload of the tile.
+    /// Name of a workload of the tile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// A virtual disk's name.
+    /// Name of a virtual disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<String>,
-    /// A virtual disk's role.
+    /// Role of a virtual disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<crate::workload::Role>,
 }
 
-/// A disk: a shipped one with changes, or one of its own.
+/// A disk: a shipped one with changes, or one with its own numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum Disk {
-    /// With a head on platters.
+    /// A hard disk.
     Hdd {
-        /// The shipped disk it is like: hdd-7200, hdd-10k, hdd-15k.
+        /// Shipped disk that it is based on: hdd-7200, hdd-10k, hdd-15k.
         like: String,
-        /// Usable size.
+        /// Usable size of the disk.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         capacity: Option<Bytes>,
-        /// Requests it chooses among.
+        /// Number of requests that it chooses among.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue: Option<u32>,
         /// Bytes per second at the outer and at the inner edge.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rates: Option<[Bytes; 2]>,
     },
-    /// Of flash.
+    /// A flash disk.
     Ssd {
-        /// The shipped disk it is like: ssd-sata-enterprise, ssd-nvme-mqsim,
+        /// Shipped disk that it is based on: ssd-sata-enterprise, ssd-nvme-mqsim,
         /// ssd-nvme-consumer.
         like: String,
-        /// Usable size.
+        /// Usable size of the disk.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         capacity: Option<Bytes>,
-        /// Units that work at the same time.
+        /// Number of dies, which work in parallel.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dies: Option<u32>,
         /// Bytes read or programmed at once.
@@ -466,10 +467,10 @@ pub enum Disk {
         /// Spare flash as a share of the usable size.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spare: Option<Ratio>,
-        /// Protected memory for writes.
+        /// Protected memory for writes, in bytes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         buffer: Option<Bytes>,
-        /// Time of the controller for a command, one after another.
+        /// Controller time for a command; commands are served one after another.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         command: Option<Nanos>,
         /// Bytes per second through the interface.
@@ -479,78 +480,79 @@ pub enum Disk {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         latency: Option<Nanos>,
     },
-    /// Equal servers behind one queue: as much of a device as a fit can tell.
+    /// Equal servers behind one queue: the details that a fit can determine of a device.
     Servers {
-        /// Usable size.
+        /// Usable size of the disk.
         capacity: Bytes,
-        /// Requests served at the same time, at least 1.
+        /// Number of requests served at the same time, at least 1.
         servers: u32,
         /// Fixed time of a read.
         read: Nanos,
         /// Fixed time of a write.
         write: Nanos,
-        /// Bytes per second of all servers together, one request after another.
+        /// Bytes per second of all servers together, transferred one request after another.
         rate: Bytes,
-        /// The same for writes, if it is another (default `rate`).
+        /// Bytes per second for writes, if different (default `rate`).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         write_rate: Option<Bytes>,
         /// Latency that occupies nothing (default 0).
         #[serde(default)]
         latency: Nanos,
-        /// Bytes it takes in at once; what is beyond waits and comes in by address, upwards
-        /// and from the beginning again. Absent: everything comes in as it arrives.
+        /// Bytes that it takes in at once. Further requests wait, and come in by ascending address,
+        /// then again from the beginning. Absent: every request comes in as it arrives.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<Bytes>,
-        /// How its speed varies; not at all if absent.
+        /// Variation of the speed; absent: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         variation: Option<Variation>,
     },
-    /// A table of latencies as they were measured, without an idea of what is inside.
+    /// A table of measured latencies, without a model of the inside.
     Table {
-        /// Usable size.
+        /// Usable size of the disk.
         capacity: Bytes,
-        /// Where the shares of all answers end that entries of the loops' lists stand for:
+        /// Upper ends of the shares of all answers that the entries of the loops' lists stand for:
         /// rising from above 0, the last one 1.
         shares: Vec<f64>,
-        /// The closed loops that were measured, at least one.
+        /// Measured closed loops, at least one.
         #[serde(rename = "loop")]
         loops: Vec<TableLoop>,
     },
 }
 
-/// The latencies of a closed loop. What lies between loops is interpolated.
+/// Latencies of a closed loop. Between loops, latencies are interpolated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TableLoop {
-    /// Share of reads among its I/Os.
+    /// Share of reads in the loop's I/Os.
     pub reads: Ratio,
-    /// Bytes of each I/O.
+    /// Size of each I/O, in bytes.
     pub block: Bytes,
-    /// I/Os outstanding, at least 1.
+    /// Number of outstanding I/Os, at least 1.
     pub depth: u32,
-    /// Latencies of reads: for each share the mean of those in it, ascending. Absent if the
+    /// Latencies of reads: for each share the mean of the answers in it, ascending. Absent if the
     /// loop does not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<Nanos>,
-    /// The same of writes.
+    /// Latencies of writes: for each share the mean of the answers in it, ascending. Absent if the
+    /// loop does not write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<Nanos>,
 }
 
-/// How a device is slower at some times than at others, as it was measured. Tables hold
-/// quantiles at equal distances, from the least to the most.
+/// Measured variation of a device's speed over time. Tables hold quantiles at equal distances, from
+/// the least to the most.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Variation {
-    /// How long a pace lasts, times that pace; above 0.
+    /// Duration of a pace, as a multiple of that pace; above 0.
     pub every: Nanos,
-    /// Quantiles of the pace: all times are multiplied by it. Each above 0; 1 if empty.
+    /// Quantiles of the pace, the factor of all times. Each is above 0; 1 if empty.
     #[serde(default)]
     pub pace: Vec<f64>,
-    /// How often nothing moves at all.
+    /// Rate of stalls, in which nothing moves at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<Rate>,
-    /// Quantiles of the length of a stall; no stalls if empty.
+    /// Quantiles of the length of a stall; empty means no stalls.
     #[serde(default)]
     pub stall: Vec<Nanos>,
 }

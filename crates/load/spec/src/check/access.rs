@@ -10,32 +10,32 @@ use crate::workload::{
     RandomTime, Reuse, SNAPSHOT_STAGES, Size, Stage, Step, Time, Workload,
 };
 
-/// Rounding of percentages may leave a sum this far above 100 %.
+/// Largest excess of a sum over 100 % that may come from rounding percentages.
 pub(super) const ROUNDING: f64 = 1e-9;
-/// The largest answer a call may ask for.
+/// Largest answer that a call may ask for.
 const ANSWER_MAX: Bytes = Bytes::new(16 << 20);
-/// Longest text of what a call asks, which goes out with every call; our choice.
+/// Longest request text of a call, in bytes; it is sent with every call. Our choice.
 const ASK_MAX: usize = 8192;
-/// What places are aligned to, bytes.
+/// Alignment of offsets, in bytes.
 const PAGE: u32 = 4096;
 
-/// What a kind is: one direction on one disk, or calls to one endpoint.
+/// Kind of I/O or call: one direction on one disk, or calls to one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kind {
     verb: &'static str,
-    /// The disk, or the endpoint.
+    /// Name of the disk or endpoint.
     of: String,
 }
 
 const CALL: &str = "call";
 
 impl Kind {
-    /// All I/O of one direction, on whichever disk.
+    /// Kind of all I/O of one direction, on whichever disk.
     pub fn of_any_disk(verb: &'static str) -> Self {
         Self { verb, of: String::new() }
     }
 
-    /// Whether it is calls, and no I/O.
+    /// True for calls.
     pub fn is_call(&self) -> bool {
         self.verb == CALL
     }
@@ -49,19 +49,19 @@ impl Kind {
     }
 }
 
-/// The walk over all steps of a workload.
+/// Walk over all steps of a workload.
 pub(crate) struct Steps<'a> {
     disks: Vec<&'a Disk>,
     endpoints: &'a [Endpoint],
     kinds: IndexMap<String, Kind>,
-    /// Whether the step is inside another.
+    /// True if the step is inside another step.
     is_inside: bool,
-    /// Stages of the action so far.
+    /// Names of the action's stages so far.
     stages: HashSet<&'a str>,
 }
 
 impl<'a> Steps<'a> {
-    /// Checks all actions' steps; returns the kinds of I/O and calls they use.
+    /// Checks all actions' steps; returns the kinds of I/O and calls in them.
     pub fn check(workload: &'a Workload, found: &mut Findings) -> IndexMap<String, Kind> {
         let disks = workload.vms.iter().flat_map(|vm| &vm.disks).collect();
         let endpoints = &workload.endpoints[..];
@@ -76,7 +76,7 @@ impl<'a> Steps<'a> {
         walk.kinds
     }
 
-    /// Steps inside another.
+    /// Checks steps inside another step.
     fn inner(&mut self, steps: &'a [Step], place: &Place, found: &mut Findings) {
         let outer = std::mem::replace(&mut self.is_inside, true);
         self.steps(steps, place, found);
@@ -154,7 +154,7 @@ impl<'a> Steps<'a> {
         self.inner(&stage.steps, &place.key("steps"), found);
     }
 
-    /// Stages are one after another, each with a name of its own.
+    /// Checks stages: they follow one another, each with a name of its own.
     fn times_of_its_own(&mut self, place: &Place, names: &[&'a str], found: &mut Findings) {
         if self.is_inside {
             found.add(place.clone(), "a stage is a step of the action itself, not inside another");
@@ -182,7 +182,7 @@ impl<'a> Steps<'a> {
         self.pair([&compare.from, &compare.to], "compared with", place, found);
     }
 
-    /// Two disks of one size.
+    /// Checks that two disks have one size.
     fn pair(&self, [from, to]: [&str; 2], done: &str, place: &Place, found: &mut Findings) {
         let known: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
         let size_of = |name| self.disks.iter().find(|disk| disk.name == name).map(|disk| disk.size);
@@ -198,7 +198,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Blocks are shared within one file system.
+    /// Checks that two disks are on one file system, because blocks can only be shared within one.
     fn one_file_system(&self, link: &Link, place: &Place, found: &mut Findings) {
         let on = |name: &str| self.disks.iter().find(|disk| disk.name == name).map(|disk| disk.on);
         if on(&link.from) != on(&link.to) {
@@ -278,10 +278,10 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// The most that one I/O may ask for, here and of the engine.
+/// Largest I/O, for copies and for the engine.
 const COPY_MAX: BlockSize = BlockSize::MIB;
 
-/// How large the I/Os of a copy are, and how many there are at once.
+/// Checks the size of a copy's I/Os, and their number at once.
 fn many(size: BlockSize, outstanding: u32, place: &Place, found: &mut Findings) {
     block_size(size, place, found);
     if !(1..=64).contains(&outstanding) {
@@ -296,7 +296,7 @@ fn block_size(size: BlockSize, place: &Place, found: &mut Findings) {
     }
 }
 
-/// A random time's bounds must be in order.
+/// Checks that the bounds of a random time are in order.
 pub(super) fn time(time: &Time, place: &Place, found: &mut Findings) {
     if let Time::Random(RandomTime::Uniform(low, high)) = time
         && low > high
@@ -328,7 +328,7 @@ fn size(size: &Size, place: &Place, found: &mut Findings) -> Option<BlockSize> {
     largest(size)
 }
 
-/// The block sizes with their weights; keys that are none are left out.
+/// Block sizes with their weights; invalid keys are left out.
 pub(crate) fn size_mix(size: &Size) -> Vec<(BlockSize, f64)> {
     match size {
         Size::Fixed(block) => vec![(*block, 1.0)],
@@ -456,7 +456,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// The share of the disk that an address distribution may reach.
+/// Share of the disk that an address distribution can reach.
 pub(super) fn region(address: &Address) -> f64 {
     match address {
         Address::Within(within) => within.length.get() * region(&within.address),
@@ -464,7 +464,7 @@ pub(super) fn region(address: &Address) -> f64 {
     }
 }
 
-/// The largest block must fit its part of the disk at full size.
+/// Checks that the largest block fits its part of the disk at full size.
 fn room(
     disk: Option<&Disk>,
     share: f64,

@@ -16,7 +16,7 @@ pub(crate) struct Finding {
     pub place: Place,
     message: String,
     help: Option<String>,
-    /// The text at the place, and which bytes of it are meant.
+    /// Text at the place, and the byte range in it that the mistake is about.
     part: Option<(String, Range<usize>)>,
 }
 
@@ -25,7 +25,7 @@ impl Finding {
         Problem { message: self.message, span: None, help: self.help, path: self.place.to_string() }
     }
 
-    /// Where it is in the file.
+    /// Byte range of the mistake in the file.
     pub fn span(&self, document: &Spanned<DeTable<'_>>, text: &str) -> Option<Range<usize>> {
         let whole = self.place.span(document)?;
         let narrow = || {
@@ -46,12 +46,12 @@ impl Findings {
         self.0
     }
 
-    /// A mistake whose message says all.
+    /// Adds a mistake without help.
     pub fn add(&mut self, place: Place, message: impl Into<String>) {
         self.0.push(Finding { place, message: message.into(), help: None, part: None });
     }
 
-    /// A mistake with a way out.
+    /// Adds a mistake with a help text.
     pub fn add_help(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
         self.0.push(Finding {
             place,
@@ -61,13 +61,13 @@ impl Findings {
         });
     }
 
-    /// A mistake in a formula.
+    /// Adds a mistake in a formula.
     pub fn formula(&mut self, place: Place, text: &str, error: FormulaError) {
         let part = Some((text.to_owned(), error.at));
         self.0.push(Finding { place, message: error.message, help: error.help, part });
     }
 
-    /// `name` must be one of `known`.
+    /// Checks that `name` is one of `known`.
     pub fn known(&mut self, place: Place, what: &str, name: &str, known: &[&str]) {
         if !known.contains(&name) {
             let help = did_you_mean(name, known, &plural(what));
@@ -75,35 +75,36 @@ impl Findings {
         }
     }
 
-    /// `list` must hold something.
+    /// Checks that `list` is not empty.
     pub fn not_empty<T>(&mut self, place: Place, what: &str, list: &[T]) {
         if list.is_empty() {
             self.add(place, format!("{what} is empty"));
         }
     }
 
-    /// `number` must be 1 or more.
+    /// Checks that `number` is 1 or more.
     pub fn at_least_one(&mut self, place: Place, what: &str, number: u32) {
         if number == 0 {
             self.add(place, format!("{what} is 0 and must be at least 1"));
         }
     }
 
-    /// `time` must be above zero.
+    /// Checks that `time` is above zero.
     pub fn some_time(&mut self, place: Place, what: &str, time: Nanos) {
         if time == Nanos::ZERO {
             self.add(place, format!("{what} is 0 and must be above 0"));
         }
     }
 
-    /// `number` must be finite and above zero.
+    /// Checks that `number` is finite and above zero.
     pub fn above_zero(&mut self, place: Place, what: &str, number: f64) {
         if !(number.is_finite() && number > 0.0) {
             self.add(place, format!("{what} is {number} and must be above 0"));
         }
     }
 
-    /// Weights must be finite and not negative. Returns their sum; none if one is not.
+    /// Checks that weights are finite and not negative. Returns their sum; `None` if one is
+    /// invalid.
     pub fn each_weight(&mut self, weights: impl IntoIterator<Item = (Place, f64)>) -> Option<f64> {
         let mut total = Some(0.0);
         for (place, weight) in weights {
@@ -117,8 +118,8 @@ impl Findings {
         total
     }
 
-    /// Weights must be such numbers, and one of them above zero. The places are those of the
-    /// weights; `around` is that of the whole.
+    /// Checks that weights are valid, and that one of them is above zero. The places are those of
+    /// the weights; `around` is that of all together.
     pub fn weights(&mut self, around: Place, weights: impl IntoIterator<Item = (Place, f64)>) {
         if self.each_weight(weights) == Some(0.0) {
             self.add_help(
@@ -129,7 +130,7 @@ impl Findings {
         }
     }
 
-    /// Each name must be usable as one and come only once.
+    /// Checks that each name is usable and unique.
     pub fn names<'a>(&mut self, what: &str, names: impl IntoIterator<Item = (Place, &'a str)>) {
         let mut seen = HashSet::new();
         for (place, name) in names {
@@ -146,7 +147,7 @@ impl Findings {
         }
     }
 
-    /// A text that must say something.
+    /// Checks that a text is not blank.
     pub fn says_something(&mut self, place: Place, what: &str, text: &str) {
         if text.trim().is_empty() {
             self.add(place, format!("{what} is empty"));

@@ -5,7 +5,7 @@ use super::finding::Findings;
 use crate::locate::Place;
 use crate::workload::{Action, Counted, Limit, Workload};
 
-/// The metric must count something that exists.
+/// Checks that the metric counts something that exists.
 pub(super) fn metric(workload: &Workload, kinds: &IndexMap<String, Kind>, found: &mut Findings) {
     let metric = &workload.metric;
     let place = Place::default().key("metric");
@@ -43,7 +43,7 @@ pub(super) fn metric(workload: &Workload, kinds: &IndexMap<String, Kind>, found:
     }
 }
 
-/// Each limit must hold one statistic of one thing that exists against one time.
+/// Checks that each limit has one statistic of one existing object, and one time.
 pub(super) fn limits(workload: &Workload, kinds: &IndexMap<String, Kind>, found: &mut Findings) {
     for (i, limit) in workload.limits.iter().enumerate() {
         let place = Place::default().key("limit").index(i);

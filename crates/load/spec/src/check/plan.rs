@@ -8,12 +8,12 @@ use crate::placement::Placement;
 use crate::plan::{Ladder, OutOfRange, Plan};
 use crate::shipped;
 
-/// Word of a modelled array in the place of a datastore.
+/// Prefix of a modelled array as a datastore.
 const ARRAY: &str = "array";
-/// Word of a pool of a modelled array in the place of a second datastore.
+/// Prefix of a pool of a modelled array as a second datastore.
 const POOL: &str = "pool";
 
-/// All mistakes of meaning in a plan.
+/// Finds all mistakes of meaning in a plan.
 pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
     let mut found = Findings::default();
     let root = Place::default();
@@ -42,7 +42,8 @@ pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
     found.into_vec()
 }
 
-/// Hosts that are named here must be; those of the command line are checked when both are known.
+/// Checks the events of hosts that the plan names; hosts of the command line are checked when both
+/// are known.
 fn events(plan: &Plan, place: &Place, found: &mut Findings) {
     let name =
         |text: &String| text.split_once('=').map_or(text.as_str(), |(name, _)| name).to_owned();
@@ -76,7 +77,8 @@ fn machines(machines: &[NamedMachine], place: &Place, found: &mut Findings) {
     }
 }
 
-/// A second place is of the kind of the first: storage beside storage, a pool of a modelled array.
+/// Checks that a second datastore is of the kind of the first: storage beside storage, or a pool of
+/// a modelled array.
 fn second(text: &str, first: &str, place: Place, found: &mut Findings) {
     let word = |text: &str| text.split_once(':').map_or(String::new(), |(word, _)| word.to_owned());
     match (word(first) == ARRAY, word(text).as_str()) {
@@ -90,7 +92,7 @@ fn second(text: &str, first: &str, place: Place, found: &mut Findings) {
     }
 }
 
-/// A pool of a modelled array as the second place.
+/// Checks a pool of a modelled array as the second datastore.
 pub(super) fn second_pool(text: &str, place: Place, found: &mut Findings) {
     match text.split_once(':') {
         Some((POOL, "")) => {
@@ -105,8 +107,9 @@ pub(super) fn second_pool(text: &str, place: Place, found: &mut Findings) {
     }
 }
 
-/// Kinds of real storage are not checked: only `datastore` knows all of them, and it refuses an unknown one before
-/// anything is touched. A list here once refused `pve:NAME`, which the command line took.
+/// Checks the text of a datastore. Kinds of real storage are not checked: only `datastore` knows
+/// all of them, and it refuses an unknown one before anything is changed. A list here once refused
+/// `pve:NAME`, which the command line took.
 fn target(text: &str, place: Place, found: &mut Findings) {
     if text.trim().is_empty() {
         found.add(place, "the datastore is empty");
@@ -139,7 +142,7 @@ fn ladder(ladder: &Ladder, place: &Place, found: &mut Findings) {
     }
 }
 
-/// Values outside their range, below the table that has them.
+/// Reports values outside their range, below the table that has them.
 pub(super) fn ranges(wrong: Vec<OutOfRange>, place: &Place, found: &mut Findings) {
     for own in wrong {
         let place = own.key.split('.').fold(place.clone(), |place, key| place.key(key));

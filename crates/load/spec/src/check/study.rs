@@ -8,7 +8,7 @@ use crate::study::{
     Claim, Configuration, Kind, Limits, Published, RealConfiguration, Study, Table, Tolerance,
 };
 
-/// All mistakes of meaning in a study.
+/// Finds all mistakes of meaning in a study.
 pub(crate) fn study_findings(study: &Study) -> Vec<Finding> {
     let mut found = Findings::default();
     let root = Place::default();
@@ -27,7 +27,7 @@ pub(crate) fn study_findings(study: &Study) -> Vec<Finding> {
     for (i, each) in study.reals.iter().enumerate() {
         real(each, study, &root.key("real").index(i), &mut found);
     }
-    // Tables are of modelled configurations, claims of all.
+    // Tables use modelled configurations only; claims may use all.
     let reals = study.reals.iter().map(|each| each.name.as_str());
     let all: Vec<&str> = names.iter().copied().chain(reals).collect();
     for (i, each) in study.tables.iter().enumerate() {

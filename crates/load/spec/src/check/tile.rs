@@ -3,7 +3,7 @@ use crate::locate::Place;
 use crate::shipped;
 use crate::tile::Tile;
 
-/// All mistakes of meaning in a tile.
+/// Finds all mistakes of meaning in a tile.
 pub(crate) fn tile_findings(tile: &Tile) -> Vec<Finding> {
     let mut found = Findings::default();
     let root = Place::default();

@@ -9,10 +9,10 @@ use crate::workload::{
     Action, Burst, Counted, Load, RandomTime, Schedule, Step, Time, UserGroup, Workload,
 };
 
-/// Shortest burst: shorter ones are what gaps are for.
+/// Shortest burst; shorter ones are described by gaps.
 const BURST_MIN: Nanos = Nanos::from_millis(10);
 
-/// All mistakes of meaning in a workload.
+/// Finds all mistakes of meaning in a workload.
 pub(crate) fn workload_findings(workload: &Workload) -> Vec<Finding> {
     let mut found = Findings::default();
     let root = Place::default();
@@ -45,7 +45,7 @@ pub(crate) fn workload_findings(workload: &Workload) -> Vec<Finding> {
     found.into_vec()
 }
 
-/// What of a workload takes time.
+/// Kind of object in a workload that takes time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timed {
     /// An action, or a stage of one.
@@ -56,7 +56,7 @@ pub enum Timed {
     Call,
 }
 
-/// All that limits can be on, of a workload that is well.
+/// Objects that limits can be on, of a valid workload.
 pub(crate) fn timed(workload: &Workload) -> Vec<(Timed, String)> {
     let mut found = Findings::default();
     let kinds = match &workload.replay {
@@ -132,7 +132,7 @@ fn action_weights(workload: &Workload, found: &mut Findings) {
         .enumerate()
         .map(|(i, one)| (action.index(i).key("weight"), one.weight));
     if workload.groups.iter().all(|group| group.mix.is_some()) {
-        // Nobody draws from these weights, so they need not add up to anything.
+        // No random choice uses these weights, so they need no positive sum.
         found.each_weight(weights);
     } else if workload.actions.is_empty() {
         found.add(Place::default().key("users"), "there are users, but no action they could do");
@@ -246,8 +246,9 @@ fn schedule(schedule: &Schedule, place: &Place, found: &mut Findings) {
     }
 }
 
-/// A closed loop without any waiting runs as fast as the storage answers: on ideal storage
-/// infinitely fast, so its reference cannot be computed; and without I/O it never ends.
+/// Finds closed loops without any waiting. They run as fast as the storage answers: on ideal
+/// storage infinitely fast, so the reference cannot be computed; and without I/O such a loop never
+/// ends.
 fn ideal_speed(workload: &Workload, found: &mut Findings) {
     let mut endless = false;
     for (i, group) in workload.groups.iter().enumerate() {

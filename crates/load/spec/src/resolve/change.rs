@@ -1,12 +1,11 @@
-//! Changes to a definition: tables merge key by key, lists of named tables by name.
+//! Changes of a definition: tables merge key by key, lists of named tables by name.
 
 use toml::{Table, Value};
 
-/// Lays a change over a table.
+/// Merges a change into a table.
 ///
-/// A list all of whose entries are tables with a `name` is changed by a list of such tables,
-/// or by a table of tables by name; a new name adds an entry. All else takes the place of
-/// what was there.
+/// A list whose entries are all tables with a `name` is changed by a list of such tables, or by a
+/// table of tables by name; a new name adds an entry. Any other value replaces the old one.
 pub(super) fn lay_over(base: &mut Table, change: &Table) {
     for (key, new) in change {
         match (base.get_mut(key), new) {
@@ -38,7 +37,7 @@ fn is_named(list: &[Value]) -> bool {
     list.iter().all(|entry| name_of(entry).is_some())
 }
 
-/// The entries of a change to a list, by name; none if it is not of that form.
+/// Entries of a change of a list, by name; `None` if it has another form.
 fn named(change: &Value) -> Option<Vec<(String, Table)>> {
     match change {
         Value::Table(by_name) => by_name

@@ -5,26 +5,26 @@ use crate::load::read;
 use crate::nearest::nearest;
 use crate::shipped;
 
-/// Where the files are that a study names by path.
+/// Place of the files that a study names by path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Folder {
-    /// `data/studies/` as it was when the program was built.
+    /// Directory `data/studies/` as it was when the program was built.
     Shipped,
-    /// A directory.
+    /// A directory of the file system.
     Directory(PathBuf),
 }
 
-/// A file's name in messages, and its text.
+/// Name of a file in messages, and its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// As a person finds it.
+    /// Name under which a user finds the file.
     pub name: String,
-    /// As written.
+    /// Text as it was written.
     pub text: String,
 }
 
 impl Folder {
-    /// A file by its path from here.
+    /// Reads a file by its path from this folder.
     pub(super) fn read(&self, path: &str, what: &'static str) -> Result<File, SpecError> {
         match self {
             Self::Directory(folder) => {
@@ -42,7 +42,7 @@ impl Folder {
     }
 }
 
-/// A file that no shipped study has. There are too many of them to name all.
+/// Error for a file that no shipped study has. There are too many files to list all.
 fn not_there(what: &'static str, path: &str) -> SpecError {
     let known = shipped::study_files().iter().map(|file| file.name);
     let near = nearest(path, known.filter(|name| name.contains('/')));
@@ -51,13 +51,13 @@ fn not_there(what: &'static str, path: &str) -> SpecError {
     SpecError::NotShipped { what, name: path.to_owned(), help }
 }
 
-/// The path from the same folder as `file` that `path` is from that file.
+/// Path from the folder of `file` for a `path` that is relative to that file.
 pub(super) fn beside(file: &str, path: &str) -> String {
     let folder = Path::new(file).parent().unwrap_or_else(|| Path::new(""));
     folder.join(path).to_string_lossy().into_owned()
 }
 
-/// The path without `.` and without `folder/..`.
+/// Removes `.` and `folder/..` from a path.
 fn plain(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

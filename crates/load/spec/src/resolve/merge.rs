@@ -3,13 +3,13 @@ use toml::{Table, Value};
 use crate::error::Problem;
 use crate::nearest::did_you_mean;
 
-/// The lists of tables, and the key that tells their entries apart.
+/// Lists of tables, with the key that identifies their entries.
 const LISTS: [(&str, &str); 3] = [("tier", "name"), ("pool", "name"), ("place", RULE_ID)];
-/// A placing rule has no name of its own.
+/// Identifies a placing rule, which has no name of its own.
 const RULE_ID: &str = "pool";
 const REMOVE: &str = "remove";
 
-/// Lays `overlay` over the document of an array; a mistake names its key in the overlay.
+/// Merges `overlay` into the document of an array; a mistake names its key in the overlay.
 pub(super) fn merge(base: &mut Table, overlay: &Table) -> Result<(), Problem> {
     for (key, change) in overlay {
         match LISTS.iter().find(|(list, _)| list == key) {
@@ -26,7 +26,7 @@ pub(super) fn merge(base: &mut Table, overlay: &Table) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The name of an entry of one of the lists; none if there is no such entry.
+/// Name of an entry of one of the lists; `None` if there is no such entry.
 pub(super) fn entry_name<'t>(document: &'t Table, list: &str, index: usize) -> Option<&'t str> {
     let (_, id) = LISTS.iter().find(|(name, _)| *name == list)?;
     name_of(document.get(list)?.get(index)?, id)
@@ -38,7 +38,7 @@ pub(super) fn entry_names<'t>(document: &'t Table, list: &str) -> Vec<&'t str> {
     (0..count).filter_map(|index| entry_name(document, list, index)).collect()
 }
 
-/// A mistake at a key of the overlay.
+/// Makes a mistake at a key of the overlay.
 pub(super) fn mistake(key: &str, message: &str) -> Problem {
     Problem { message: format!("{key} {message}"), span: None, help: None, path: key.to_owned() }
 }
@@ -69,7 +69,7 @@ fn merge_table(base: &mut Table, change: &Table, path: &str) -> Result<(), Probl
         .try_for_each(|(key, change)| merge_key(base, key, change, &format!("{path}.{key}")))
 }
 
-/// Whether a change takes out what it stands for.
+/// True if a change removes its table or entry.
 fn is_removal(change: &Value, path: &str) -> Result<bool, Problem> {
     match change.get(REMOVE) {
         None => Ok(false),
@@ -110,7 +110,7 @@ fn merge_list(
     Ok(())
 }
 
-/// The entries of an overlay's list, in either form, by name.
+/// Entries of an overlay's list, in either form, by name.
 fn entries(change: &Value, (list, id): (&str, &str)) -> Result<Vec<(String, Table)>, Problem> {
     let as_table = |path: &str, entry: &Value| {
         entry.as_table().cloned().ok_or_else(|| mistake(path, "is not a table"))
@@ -154,8 +154,8 @@ fn add(
     Ok(())
 }
 
-/// Where a new entry goes: rules before those of the file, as the first that fits decides;
-/// what is in the hosts before what is in the array; all else behind.
+/// Position of a new entry: a rule before those of the file, because the first match decides; a
+/// host's tier before the array's tiers; all else at the end.
 fn place_of_new(base: &[Value], entry: &Value, (id, known): (&str, &[String])) -> usize {
     if id == RULE_ID {
         let is_new = |each: &Value| name_of(each, id).is_none_or(|name| !is_known(known, name));

@@ -1,4 +1,4 @@
-//! Definitions found by name or path, with everything they name read and every change laid over.
+//! Finds definitions by name or path, reads everything that they name, and applies changes.
 
 mod change;
 mod folder;

@@ -11,8 +11,8 @@ use crate::locate;
 use crate::nearest::did_you_mean;
 use crate::shipped;
 
-/// The text of an array's file, with the file's name for messages: an array by shipped name,
-/// or from a file whose path is relative to `base`.
+/// Text of an array's file, with the file's name for messages. The array is given by shipped name,
+/// or by a path relative to `base`.
 pub fn array_text(name: &str, base: &Path) -> Result<(String, String), SpecError> {
     if shipped::is_path(name) {
         let path = base.join(name);
@@ -21,8 +21,8 @@ pub fn array_text(name: &str, base: &Path) -> Result<(String, String), SpecError
     Ok((format!("arrays/{name}.toml"), shipped::array_file(name)?.text.to_owned()))
 }
 
-/// An array by shipped name, or from a file whose path is relative to `base`, with changes laid
-/// over it, one after the other (see [`with`]).
+/// Array by shipped name, or from a file with a path relative to `base`, with changes applied one
+/// after the other (see [`with`]).
 pub fn resolve_array_with(
     name: &str,
     base: &Path,
@@ -32,7 +32,7 @@ pub fn resolve_array_with(
     with_all(&file, &text, overlays)
 }
 
-/// The array of a file's text with changes laid over it.
+/// Array of a file's text with changes applied.
 ///
 /// Tables merge key by key. The lists `tier`, `pool` and `place` merge by name (`place` by its
 /// pool): `[tier.fast]` with a key, and `[[tier]]` with `name = "fast"` and that key, mean the
@@ -42,17 +42,18 @@ pub fn resolve_array_with(
 ///
 /// # Errors
 ///
-/// When the text is not an array's, or the two together are not: then each [`Problem`] names
-/// the key as an overlay writes it, `tier.fast.size`, in its message and as its path.
+/// The text is no valid array, or is none with the changes. In the latter case, each [`Problem`]
+/// names the key as an overlay writes it, `tier.fast.size`, in its message and as its path.
 pub fn with(base: &str, overlay: &Table) -> Result<Array, SpecError> {
     with_all("array", base, std::slice::from_ref(overlay))
 }
 
-/// The same with several overlays, one after the other; `name` is the file's name in messages.
+/// Array of a file's text with several overlays applied one after the other; `name` is the file's
+/// name in messages.
 ///
 /// # Errors
 ///
-/// As [`with`].
+/// Errors of [`with`].
 pub fn with_all(name: &str, base: &str, overlays: &[Table]) -> Result<Array, SpecError> {
     let array = load_array(name, base)?;
     if overlays.iter().all(Table::is_empty) {
@@ -76,7 +77,7 @@ pub fn with_all(name: &str, base: &str, overlays: &[Table]) -> Result<Array, Spe
     })
 }
 
-/// A mistake with its key as an overlay writes it.
+/// Rewrites a mistake's key as an overlay writes it.
 fn by_name(problem: Problem, text: &str, (before, after): (&Table, &Table)) -> Problem {
     let path = if problem.path.is_empty() {
         let document = DeTable::parse(text).ok();
@@ -91,7 +92,7 @@ fn by_name(problem: Problem, text: &str, (before, after): (&Table, &Table)) -> P
     if path.is_empty() {
         return problem;
     }
-    // A slip of the fingers in a name makes a new entry, which then lacks its other keys.
+    // A typing error in a name makes a new entry, which then lacks its other keys.
     let help = entry.filter(|(list, name)| !entry_names(before, list).contains(name)).map(
         |(list, name)| {
             let known = entry_names(before, list);
@@ -102,7 +103,7 @@ fn by_name(problem: Problem, text: &str, (before, after): (&Table, &Table)) -> P
     Problem { message, path, help: problem.help.or(help), span: problem.span }
 }
 
-/// `tier[0].size` as `tier.fast.size`, and the entry it is in.
+/// Rewrites `tier[0].size` as `tier.fast.size`, and returns its entry.
 fn key_of<'a>(path: &'a str, document: &'a Table) -> (String, Option<(&'a str, &'a str)>) {
     let entry = path.split_once('[').and_then(|(list, rest)| {
         let (index, rest) = rest.split_once(']')?;
@@ -115,15 +116,15 @@ fn key_of<'a>(path: &'a str, document: &'a Table) -> (String, Option<(&'a str, &
     }
 }
 
-/// One overlay out of settings such as `tier.fast.size=366GiB` and `pool.lun1.count=11`.
+/// Makes one overlay of settings such as `tier.fast.size=366GiB` and `pool.lun1.count=11`.
 ///
-/// The key is TOML's, with quotes around a name that has a dot in it. The value is TOML's if
-/// it can be read as such (`11`, `true`, `[1, 2]`, `{ like = "hdd-10k" }`); else a text, which
+/// The key is a TOML key, with quotes around a name that contains a dot. The value is a TOML value
+/// if it can be read as one (`11`, `true`, `[1, 2]`, `{ like = "hdd-10k" }`), else a text, which
 /// needs no quotes.
 ///
 /// # Errors
 ///
-/// When a setting is not of that form, or two are about the same key.
+/// A setting has another form, or two settings have the same key.
 pub fn overlay(settings: &[impl AsRef<str>]) -> Result<Table, SpecError> {
     let mut all = Table::new();
     for setting in settings {
@@ -142,7 +143,7 @@ const NO_VALUE: &str = "has no \"=\"";
 const NO_KEY: &str = "has no key of names with dots between";
 const TWICE: &str = "is about a key that another setting is about";
 
-/// The names of a dotted key.
+/// Names of a dotted key.
 fn key_path(key: &str) -> Option<Vec<String>> {
     if key.contains(['\n', '\r', '#', '=']) {
         return None;
@@ -171,7 +172,8 @@ fn value_of(text: &str) -> Value {
     }
 }
 
-/// Whether the value could be put there.
+/// Sets a value by the names of its key. Returns false if the key is taken, or a part of it is no
+/// table.
 fn set(table: &mut Table, keys: &[String], value: Value) -> bool {
     let Some((first, rest)) = keys.split_first() else { return false };
     if rest.is_empty() {

@@ -1,4 +1,4 @@
-//! Shipped definitions, read.
+//! Reads shipped definitions.
 
 use crate::array::Array;
 use crate::error::SpecError;
@@ -7,14 +7,15 @@ use crate::shipped::{self, MICRO, Shipped, not_shipped, workload_names};
 use crate::tile::{ResolvedTile, Tile, TileWorkload};
 use crate::workload::Workload;
 
-/// A shipped workload by name.
+/// Reads a shipped workload by name.
 pub fn workload(name: &str) -> Result<Workload, SpecError> {
     let file = shipped::workloads().iter().find(|file| file.name == name);
     let file = file.ok_or_else(|| not_shipped("workload", name, workload_names()))?;
     load_workload(&format!("tiles/workloads/{name}.toml"), file.text)
 }
 
-/// A shipped tile by name, with its workloads. `micro/NAME` is the tile of that workload alone.
+/// Reads a shipped tile by name, with its workloads. `micro/NAME` is the tile of that workload
+/// alone.
 pub fn tile(name: &str) -> Result<ResolvedTile, SpecError> {
     if name.starts_with(MICRO) && workload_names().any(|known| known == name) {
         return Ok(alone(name, workload(name)?));
@@ -24,7 +25,7 @@ pub fn tile(name: &str) -> Result<ResolvedTile, SpecError> {
     read(&format!("tiles/{name}.toml"), file)
 }
 
-/// A shipped group of infrastructure operations by name, with its workloads.
+/// Reads a shipped group of infrastructure operations by name, with its workloads.
 pub fn group(name: &str) -> Result<ResolvedTile, SpecError> {
     let file = shipped::groups().iter().find(|file| file.name == name);
     let file = file.ok_or_else(|| not_shipped("operation group", name, shipped::group_names()))?;
@@ -41,13 +42,13 @@ fn read(path: &str, file: &Shipped) -> Result<ResolvedTile, SpecError> {
     Ok(ResolvedTile::new(tile, workloads))
 }
 
-/// A shipped array by name.
+/// Reads a shipped array by name.
 pub fn array(name: &str) -> Result<Array, SpecError> {
     let file = shipped::array_file(name)?;
     load_array(&format!("arrays/{name}.toml"), file.text)
 }
 
-/// The tile of one shipped workload alone.
+/// Makes the tile of one shipped workload alone.
 fn alone(name: &str, workload: Workload) -> ResolvedTile {
     let tile = Tile {
         name: name.to_owned(),

@@ -21,86 +21,86 @@ use crate::study::{Configuration, Limits, RealConfiguration, Study, TileList};
 use crate::tile::ResolvedTile;
 use crate::workload::{Action, Step, Workload};
 
-/// A study with everything read that it names.
+/// A study with all definitions that it names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedStudy {
-    /// As written.
+    /// Study as it was written.
     pub study: Study,
-    /// Its configurations, in its order.
+    /// Modelled configurations, in the study's order.
     pub configurations: Vec<ResolvedConfiguration>,
-    /// Those on real storage, in its order.
+    /// Configurations on real storage, in the study's order.
     pub reals: Vec<ResolvedReal>,
-    /// The formula of each table, in its order.
+    /// Formula of each table, in the study's order.
     pub tables: Vec<Formula>,
-    /// The formula of each claim that has one, in its order.
+    /// Formula of each claim that has one, in the study's order.
     pub claims: Vec<Option<Formula>>,
-    /// The study's own file.
+    /// File of the study itself.
     pub file: File,
 }
 
-/// A configuration with everything read that it names.
+/// A configuration with all definitions that it names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResolvedConfiguration {
-    /// Its name.
+    /// Name of the configuration.
     pub name: String,
-    /// One line a person reads in tables.
+    /// Title in tables, one line.
     pub title: String,
-    /// The array's name or path.
+    /// Name or path of the array.
     pub array_name: String,
-    /// The array, changed as the configuration says.
+    /// Array with the configuration's changes.
     pub array: Array,
-    /// The tile's name or path.
+    /// Name or path of the tile.
     pub tile_name: String,
-    /// The tile, its workloads changed as the configuration says, with operations beside it.
+    /// Tile with the configuration's changes of workloads, and with operations beside it.
     pub tile: ResolvedTile,
-    /// The operations' name or path.
+    /// Name or path of the operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<String>,
-    /// Where they have a second place: `pool:NAME`.
+    /// Second datastore of the operations: `pool:NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<String>,
-    /// Numbers of tiles.
+    /// Numbers of tiles that are run.
     pub tiles: Vec<u32>,
-    /// How its steps are measured, as far as it or the study say.
+    /// Measuring of the steps, by the configuration and the study.
     pub measure: Measure,
-    /// Disk sizes are multiplied by this.
+    /// Factor of disk sizes.
     pub footprint: f64,
-    /// Schedule times are multiplied by this.
+    /// Factor of schedule times.
     pub time: f64,
 }
 
-/// A configuration on real storage with everything read that it names.
+/// A configuration on real storage with all definitions that it names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedReal {
-    /// Its name.
+    /// Name of the configuration.
     pub name: String,
-    /// One line a person reads in tables.
+    /// Title in tables, one line.
     pub title: String,
-    /// The tile's name or path.
+    /// Name or path of the tile.
     pub tile_name: String,
-    /// The tile, its workloads changed as the configuration says.
+    /// Tile with the configuration's changes of workloads.
     pub tile: ResolvedTile,
-    /// How many tiles.
+    /// Number of tiles.
     pub tiles: u32,
-    /// How slow the storage is made.
+    /// Limits by which the storage is slowed down.
     pub limits: Limits,
-    /// Whether I/O goes through the page cache.
+    /// True if I/O goes through the page cache.
     pub buffered: bool,
-    /// Threads that make the load.
+    /// Number of threads that make the load.
     pub workers: u32,
-    /// How it is measured, as far as it or the study say.
+    /// Measuring of the step, by the configuration and the study.
     pub measure: Measure,
-    /// Disk sizes are multiplied by this.
+    /// Factor of disk sizes.
     pub footprint: f64,
-    /// Schedule times are multiplied by this.
+    /// Factor of schedule times.
     pub time: f64,
 }
 
-/// A shipped study by name, or one from a file whose path ends in `.toml`.
+/// Resolves a shipped study by name, or one from a file whose path ends in `.toml`.
 ///
 /// # Errors
 ///
-/// When there is no such study, a file it names cannot be had, or a definition is wrong.
+/// There is no such study, a file that it names cannot be read, or a definition is invalid.
 pub fn resolve_study(name: &str) -> Result<ResolvedStudy, SpecError> {
     if !shipped::is_path(name) {
         let names: Vec<&str> = shipped::study_names().collect();
@@ -117,11 +117,11 @@ pub fn resolve_study(name: &str) -> Result<ResolvedStudy, SpecError> {
     resolve_study_text(file, &folder)
 }
 
-/// A study from its text, with its files in a folder.
+/// Resolves a study from its text, with its files in a folder.
 ///
 /// # Errors
 ///
-/// As [`resolve_study`].
+/// Errors of [`resolve_study`].
 pub fn resolve_study_text(file: File, folder: &Folder) -> Result<ResolvedStudy, SpecError> {
     let study = load_study(&file.name, &file.text)?;
     let mut known: IndexMap<&str, Merged> = IndexMap::new();
@@ -142,7 +142,7 @@ pub fn resolve_study_text(file: File, folder: &Folder) -> Result<ResolvedStudy, 
     Ok(resolved)
 }
 
-/// What a configuration says, with what those it is like say.
+/// Settings of a configuration, merged with those of the configurations that it is like.
 #[derive(Debug, Clone)]
 struct Merged {
     array: String,
@@ -258,7 +258,7 @@ impl ResolvedReal {
     }
 }
 
-/// What is said nearer by, then what is said further away.
+/// Merges two settings of measuring: `near` overrides `far`.
 fn measure_over(near: &Measure, far: &Measure) -> Measure {
     Measure {
         warm_up_min: near.warm_up_min.or(far.warm_up_min),
@@ -272,7 +272,7 @@ fn scale_over(near: &Scale, far: &Scale) -> Scale {
     Scale { footprint: near.footprint.or(far.footprint), time: near.time.or(far.time) }
 }
 
-/// A tile whose workloads are changed as a configuration says.
+/// Reads a tile, and applies the changes of a configuration to its workloads.
 fn changed_tile(
     name: &str,
     changes: &[IndexMap<String, Changes>],
@@ -297,7 +297,7 @@ fn changed_tile(
     Ok(tile)
 }
 
-/// A workload with changes.
+/// Applies changes to a workload.
 fn changed(
     workload: &Workload,
     changes: &Changes,
@@ -310,12 +310,12 @@ fn changed(
     load_workload(&name, &text)
 }
 
-/// A group of infrastructure operations.
+/// Reads a group of infrastructure operations.
 fn operations(name: &str, folder: &Folder) -> Result<ResolvedTile, SpecError> {
     if shipped::is_path(name) { tile(name, folder) } else { shipped::group(name) }
 }
 
-/// That a second place is a pool of the array, and something lies there.
+/// Checks that a second datastore is a pool of the array, and that a disk is placed there.
 fn check_second(
     configuration: &str,
     second: &str,
@@ -341,7 +341,7 @@ fn check_second(
     Err(wrong("and nothing of it lies there", help.to_owned()))
 }
 
-/// Whether an operation has a disk at the second place, or moves one there.
+/// True if an operation has a disk on the second datastore, or moves one there.
 fn lies_on_second(operation: &Workload) -> bool {
     let mut steps = operation.actions.iter().flat_map(|action| &action.steps);
     let mut disks = operation.vms.iter().flat_map(|vm| &vm.disks);
@@ -371,12 +371,12 @@ fn tile(name: &str, folder: &Folder) -> Result<ResolvedTile, SpecError> {
 }
 
 impl ResolvedStudy {
-    /// The configuration of this name.
+    /// Configuration of this name.
     pub fn configuration(&self, name: &str) -> Option<&ResolvedConfiguration> {
         self.configurations.iter().find(|each| each.name == name)
     }
 
-    /// The configuration on real storage of this name.
+    /// Configuration on real storage of this name.
     pub fn real(&self, name: &str) -> Option<&ResolvedReal> {
         self.reals.iter().find(|each| each.name == name)
     }
@@ -389,7 +389,7 @@ impl ResolvedStudy {
         Some(NamedTile { configuration: name.to_owned(), tile_name, tile })
     }
 
-    /// Names of workloads and actions in formulas that the tile has not.
+    /// Finds names of workloads and actions in formulas that the tile does not have.
     fn unknown_names(&self) -> Vec<Finding> {
         let mut found = Findings::default();
         let root = Place::default();
@@ -424,7 +424,8 @@ struct NamedTile<'a> {
     tile: &'a ResolvedTile,
 }
 
-/// A workload or action that a function names and the configuration's tile has not.
+/// Finds a workload or action in a function's arguments that the configuration's tile does not
+/// have.
 fn unknown_argument(node: &Node, of: &NamedTile<'_>) -> Option<FormulaError> {
     let Tree::Call(function, arguments) = &node.tree else { return None };
     let signature = function.signature();

@@ -7,8 +7,8 @@ use crate::steps::disk_asked;
 use crate::tile::ResolvedTile;
 use crate::workload::Workload;
 
-/// A tile by shipped name, or from a file whose path is relative to `base` (the plan's
-/// directory); workloads with a path are looked for beside the tile's file.
+/// Resolves a tile by shipped name, or from a file with a path relative to `base` (the plan's
+/// directory). Paths of workloads are relative to the tile's file.
 pub fn resolve_tile(name: &str, base: &Path) -> Result<ResolvedTile, SpecError> {
     if !shipped::is_path(name) {
         return super::shipped::tile(name);
@@ -16,12 +16,12 @@ pub fn resolve_tile(name: &str, base: &Path) -> Result<ResolvedTile, SpecError> 
     from_file(&base.join(name), base)
 }
 
-/// A tile with a group of infrastructure operations beside it: by shipped name, or from a file as
-/// [`resolve_tile`] has it.
+/// Adds a group of infrastructure operations to a tile: by shipped name, or from a file like
+/// [`resolve_tile`].
 ///
 /// # Errors
 ///
-/// [`SpecError::Operations`] where the two do not go together.
+/// [`SpecError::Operations`] if the two do not fit together.
 pub fn with_operations(
     tile: ResolvedTile,
     name: &str,
@@ -34,7 +34,7 @@ pub fn with_operations(
     beside(tile, name, group)
 }
 
-/// A tile with this group beside it.
+/// Adds a group to a tile.
 pub(super) fn beside(
     mut tile: ResolvedTile,
     name: &str,
@@ -97,7 +97,8 @@ fn from_file(path: &Path, base: &Path) -> Result<ResolvedTile, SpecError> {
     Ok(ResolvedTile::new(tile, workloads))
 }
 
-/// A workload from a file, with its trace by its whole path: it is named relative to that file.
+/// Reads a workload from a file. The path of its trace, which is relative to that file, becomes
+/// absolute.
 fn at_home(path: &Path) -> Result<Workload, SpecError> {
     let mut workload = read_workload(path)?;
     if let Some(replay) = &mut workload.replay {

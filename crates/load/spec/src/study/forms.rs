@@ -1,4 +1,4 @@
-//! Values of a study that may be written in several forms.
+//! Values of a study that can be written in several forms.
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::LadderSpec;
 
-/// What a source gives.
+/// Value that a source publishes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Published {
     /// A number, in the claim's unit.
     Number(f64),
-    /// From, to, both in the claim's unit.
+    /// Lower and upper end, both in the claim's unit.
     Range(f64, f64),
-    /// Words.
+    /// Value in words.
     Text(String),
 }
 
 impl Published {
-    /// The smallest and the largest number it gives; none for words.
+    /// Smallest and largest published number; `None` for words.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self {
             Self::Number(number) => Some((*number, *number)),
@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for Published {
 pub struct TileList(Vec<u32>);
 
 impl TileList {
-    /// The numbers, rising.
+    /// Numbers of tiles, in rising order.
     pub fn numbers(&self) -> &[u32] {
         &self.0
     }
@@ -94,7 +94,7 @@ impl JsonSchema for TileList {
     }
 }
 
-/// More steps than anyone waits for.
+/// Most steps of a study.
 const TILES_MAX: u32 = 10_000;
 
 impl<'de> Deserialize<'de> for TileList {

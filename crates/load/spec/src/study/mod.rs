@@ -1,8 +1,8 @@
-//! A study: configurations of modelled storage, the tiles they are tried with, and claims held
-//! against what they do.
+//! A study: configurations of modelled storage, the tiles that run on them, and claims that are
+//! compared with their results.
 //!
-//! What was fitted may never be counted as reproduced: each claim says of itself whether it
-//! is an input, was calibrated to, or is predicted, and only the predicted ones are counted.
+//! A fitted value must never count as reproduced. Each claim says whether it is an input, was
+//! calibrated to, or is predicted, and only predicted claims are counted.
 
 mod forms;
 pub mod formula;

@@ -5,43 +5,43 @@ use units::Bytes;
 
 use crate::plan::{Measure, Scale};
 
-/// A configuration that needs real storage: a directory, told when the study is run. Without
-/// one it is left out, and claims about it are not measured.
+/// A configuration that needs real storage: a directory that is given when the study is run.
+/// Without it, the configuration is left out, and claims about it are not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RealConfiguration {
-    /// Unique in the study; formulas use it.
+    /// Name, unique in the study, for formulas.
     pub name: String,
-    /// One line a person reads in tables.
+    /// Title in tables, one line.
     pub title: String,
-    /// Its tile, if not the study's.
+    /// Tile of the configuration; if absent, that of the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<String>,
-    /// How many tiles (default 1).
+    /// Number of tiles (default 1).
     #[serde(default = "one")]
     pub tiles: u32,
-    /// How slow the kernel makes the storage while it is measured.
+    /// Limits by which the kernel slows the storage down while it is measured.
     #[serde(default, skip_serializing_if = "is_default")]
     pub limits: Limits,
-    /// Whether I/O goes through the page cache (default no).
+    /// True if I/O goes through the page cache (default no).
     #[serde(default, skip_serializing_if = "is_default")]
     pub buffered: bool,
-    /// Threads that make the load (default 1). CPU steps that burn share them.
+    /// Number of threads that make the load (default 1). CPU steps that burn share them.
     #[serde(default = "one")]
     pub workers: u32,
-    /// How it is measured, where not as the study says.
+    /// Measuring of its step; absent values are those of the study.
     #[serde(default, skip_serializing_if = "is_default")]
     pub measure: Measure,
-    /// How its tile is scaled, where not as the study says.
+    /// Scaling of the tile; absent values are those of the study.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scale: Scale,
-    /// What is different in its workloads, by their name, as in other configurations.
+    /// Changes of the workloads, by their name, as in other configurations.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(with = "IndexMap<String, serde_json::Map<String, serde_json::Value>>")]
     pub workload: IndexMap<String, toml::Table>,
 }
 
-/// What a process may do to a block device each second; what is absent is not limited.
+/// Limits of a process on a block device per second; absent values are not limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
@@ -60,12 +60,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Whether anything is limited.
+    /// True if anything is limited.
     pub fn is_any(&self) -> bool {
         *self != Self::default()
     }
 
-    /// In words: `500 reads/s and 20 MiB written/s`.
+    /// Limits in words: `500 reads/s and 20 MiB written/s`.
     pub fn describe(&self) -> String {
         let words = [
             self.read_iops.map(|limit| format!("{limit} reads/s")),

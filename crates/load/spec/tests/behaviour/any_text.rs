@@ -1,4 +1,4 @@
-//! Whatever is in a file, the answer is a definition or a message, never a panic.
+//! Any text in a file gives a definition or a message, never a panic.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn said(error: &SpecError) {
     assert!(!render(error).is_empty());
 }
 
-/// A shipped file in which some bytes were cut out and others put in.
+/// A shipped file in which some bytes were removed and others inserted.
 fn damaged(files: &[Shipped]) -> impl Strategy<Value = String> + use<> {
     let files: Vec<&str> = files.iter().map(|file| file.text).collect();
     let piece = prop_oneof![
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn any_setting_over_an_array_is_an_array_or_an_error_that_can_be_shown(
+    fn any_setting_of_an_array_gives_an_array_or_an_error(
         key in "(tier|pool|place|hosts|disk|name)(\\.(fast|lun1|efd|size|count|remove|ssd)){0,3}",
         value in prop_oneof![Just("true".to_owned()), Just("{}".to_owned()), "\\PC{0,8}"],
     ) {
@@ -145,7 +145,7 @@ proptest! {
 }
 
 #[test]
-fn a_tile_file_finds_its_workloads_beside_itself_and_among_the_shipped_ones() {
+fn tile_file_finds_workloads_beside_itself_and_shipped_ones() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(folder.path().join("mine")).expect("a folder in it");
     let standby = spec::shipped::workloads().iter().find(|file| file.name == "standby");

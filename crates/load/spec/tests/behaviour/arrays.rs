@@ -1,4 +1,4 @@
-//! Arrays with changes laid over them.
+//! Arrays with changes applied.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn fine(settings: &[&str]) -> Array {
     changed(settings).unwrap_or_else(|e| panic!("{}", render(&e)))
 }
 
-/// The paths and messages of what is wrong.
+/// Paths and messages of the problems.
 fn wrong(settings: &[&str]) -> Vec<(String, String)> {
     match changed(settings).expect_err("a mistake") {
         SpecError::Invalid(invalid) => invalid
@@ -128,7 +128,7 @@ fn a_value_without_quotes_is_a_text_unless_toml_reads_it() {
 }
 
 #[test]
-fn room_and_disks_of_the_shipped_arrays_are_those_of_their_sources() {
+fn room_and_disks_of_shipped_arrays_match_their_sources() {
     let of = |name: &str, tiles| {
         let array = shipped::array(name).expect("shipped");
         (array.data_disks(tiles), array.capacity(tiles).get() / 1_000_000_000)
@@ -141,7 +141,7 @@ fn room_and_disks_of_the_shipped_arrays_are_those_of_their_sources() {
 }
 
 #[test]
-fn what_the_sources_of_the_shipped_arrays_tell_to_lay_over_them_fits() {
+fn changes_in_the_sources_of_shipped_arrays_apply() {
     let changed = |name: &str, settings: &[&str]| {
         let overlay = overlay(settings).expect("settings");
         spec::resolve_array_with(name, Path::new(""), &[overlay])

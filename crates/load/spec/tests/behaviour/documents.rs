@@ -1,4 +1,4 @@
-//! What the documents show can be loaded, and what can be loaded is in the documents.
+//! Examples in the documents load, and everything that loads is in the documents.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The blocks of a document that are whole files of one kind.
+/// Code blocks of a document that are whole files of one kind.
 fn examples(text: &str, kind: Kind) -> Vec<String> {
     let mut found = Vec::new();
     let mut open: Option<(usize, String)> = None;
@@ -53,14 +53,14 @@ fn all_load(name: &str, kind: Kind, count: usize) {
 #[test]
 fn the_examples_in_the_documents_load() {
     for kind in Kind::ALL {
-        // An operation is a workload; of a plan with what happens to its hosts there is one more.
+        // An operation is a workload; and there is one more plan, with events of hosts.
         let count = if [Kind::Workload, Kind::Plan].contains(&kind) { 2 } else { 1 };
         all_load("language.md", kind, count);
     }
     all_load("guides/add-a-workload.md", Kind::Workload, 1);
 }
 
-/// All property names of a schema, and all values a key may have.
+/// Property names of a schema, and values that a key may have.
 fn words(value: &serde_json::Value, found: &mut Vec<String>) {
     match value {
         serde_json::Value::Object(map) => {
@@ -165,7 +165,7 @@ fn the_table_of_shipped_arrays_is_what_their_files_say() {
     assert!(fresh == document("../data/arrays/README.md"), "run the tests with TILEMARK_UPDATE=1");
 }
 
-/// The functions of formulas, as a table.
+/// Table of the functions of formulas.
 fn functions() -> String {
     let mut text = "| function | unit | meaning |\n|---|---|---|\n".to_owned();
     for each in spec::study::formula::FUNCTIONS {

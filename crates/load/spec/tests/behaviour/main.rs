@@ -1,4 +1,4 @@
-//! What the language promises, seen from outside.
+//! Promises of the language, tested from outside.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod any_text;

@@ -1,4 +1,4 @@
-//! What a person sees who made a mistake in a file.
+//! Messages for mistakes in files.
 
 use std::fmt::Write as _;
 
@@ -135,7 +135,7 @@ write = "50us"
 rate = "1GB"
 "#;
 
-/// What a person sees of an error.
+/// Text of an error, as the command line shows it.
 pub fn render(error: &SpecError) -> String {
     match error {
         SpecError::Invalid(invalid) => format!("{}\n", invalid.report()),
@@ -146,7 +146,7 @@ pub fn render(error: &SpecError) -> String {
     }
 }
 
-/// Makes each mistake alone in a file that is right, and renders what is said about it.
+/// Makes each mistake alone in a valid file, and renders its message.
 pub fn mistakes(
     name: &str,
     right: &str,
@@ -513,7 +513,7 @@ fn a_pipe_as_a_tile_is_refused_and_not_waited_for() {
 }
 
 #[test]
-fn a_call_names_an_endpoint_of_its_workload_and_a_limit_a_kind_of_call() {
+fn calls_and_limits_name_known_endpoints_and_kinds() {
     let text = spec::shipped::workloads()
         .iter()
         .find(|file| file.name == "micro/http-get")
@@ -572,7 +572,7 @@ fn mistakes_in_the_power_of_an_array() {
     assert_said!(mistakes("the power of an array", ARRAY, load, &all));
 }
 
-/// Seen at e6eaf978: a workload of 100,000 disks and actions took minutes to check.
+/// Regression of e6eaf978: a workload of 100,000 disks and actions took minutes to check.
 #[test]
 fn definitions_that_are_too_large_are_refused_by_their_size() {
     let actions = "[[action]]\nname = \"a\"\n".repeat(4097);

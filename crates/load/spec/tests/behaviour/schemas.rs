@@ -1,4 +1,4 @@
-//! The stored schemas are those of the types, and say of the shipped files what the loader says.
+//! The stored schemas match the types, and judge the shipped files like the loader.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use tilemark_spec as spec;
 
 use spec::Kind;
 
-/// Set to anything, writes the stored schemas anew.
+/// If set to anything, the stored schemas are written again.
 const UPDATE: &str = "TILEMARK_UPDATE";
 
 fn stored(kind: Kind) -> PathBuf {

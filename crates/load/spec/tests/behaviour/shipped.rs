@@ -1,4 +1,4 @@
-//! The shipped definitions load, survive a round trip, and ask for what their sources say.
+//! The shipped definitions load, survive a round trip, and have the demand of their sources.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ fn part(tile: &str, workload: &str) -> Demand {
     demand::of_workload(workload, Nanos::ZERO).expect("a bounded demand")
 }
 
-/// Within a share of the value that a source gives.
+/// Checks a value against that of a source, within a share of it.
 fn near(name: &str, value: f64, expected: f64, share: f64) {
     assert!(
         (value - expected).abs() <= expected * share,
@@ -56,7 +56,7 @@ fn every_definition_survives_a_round_trip_through_toml() {
 }
 
 #[test]
-fn every_file_in_tiles_is_shipped_and_every_shipped_file_is_there() {
+fn files_in_tiles_and_shipped_files_are_the_same() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../data/tiles");
     let mut files = Vec::new();
     collect(&root, &mut files);
@@ -73,7 +73,7 @@ fn every_file_in_tiles_is_shipped_and_every_shipped_file_is_there() {
 }
 
 #[test]
-fn every_shipped_array_loads_under_its_name_and_survives_a_round_trip() {
+fn every_shipped_array_loads_by_name_and_round_trips() {
     for file in shipped::arrays() {
         let before =
             shipped::array(file.name).unwrap_or_else(|e| panic!("{}: {}", file.name, render(&e)));
@@ -85,7 +85,7 @@ fn every_shipped_array_loads_under_its_name_and_survives_a_round_trip() {
 }
 
 #[test]
-fn every_file_in_arrays_is_shipped_and_every_shipped_file_is_there() {
+fn files_in_arrays_and_shipped_files_are_the_same() {
     let mut files = Vec::new();
     collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../data/arrays"), &mut files);
     let name = |path: &PathBuf| path.file_stem().expect("a file").to_string_lossy().into_owned();
@@ -121,7 +121,7 @@ fn every_shipped_workload_is_used_by_a_tile() {
 }
 
 #[test]
-fn every_shipped_group_of_operations_runs_beside_every_shipped_tile() {
+fn every_shipped_operation_group_runs_beside_every_tile() {
     for (group, name) in shipped::group_names().flat_map(|group| {
         let tiles = shipped::tile_names().filter(|name| *name != "micro/http-get");
         tiles.map(move |name| (group, name))
@@ -134,7 +134,7 @@ fn every_shipped_group_of_operations_runs_beside_every_shipped_tile() {
 }
 
 #[test]
-fn a_workload_without_think_time_is_scored_against_ten_milliseconds_per_io() {
+fn workload_without_think_time_is_scored_by_10_ms_per_io() {
     for name in shipped::workload_names() {
         let workload = shipped::workload(name).expect("loads");
         if demand::of_workload(&workload, Nanos::ZERO).is_some() {
@@ -150,12 +150,12 @@ fn a_workload_without_think_time_is_scored_against_ten_milliseconds_per_io() {
 }
 
 #[test]
-fn datacenter_asks_for_24_percent_reads_at_about_1_000_io_per_second() {
+fn datacenter_has_24_percent_reads_at_about_1_000_iops() {
     let all = demand::of_tile(&tile("datacenter"), Nanos::ZERO).expect("bounded");
     assert!((all.read_share() - 0.24).abs() <= 0.02, "reads are {:.3}", all.read_share());
     near("reads/s", all.reads_per_s, 400.0, 0.25);
     assert!((500.0..=1000.0).contains(&all.writes_per_s), "{} writes/s", all.writes_per_s);
-    // A storage whose answers take 1 ms slows the shop down, and only a little.
+    // Storage with answers of 1 ms slows the shop down only a little.
     let slower = demand::of_tile(&tile("datacenter"), Nanos::from_millis(1)).expect("bounded");
     assert!((slower.read_share() - 0.24).abs() <= 0.02, "reads are {:.3}", slower.read_share());
 }
@@ -221,7 +221,7 @@ fn storage_counts_4_378_mail_users_and_keeps_the_mail_ratios() {
 #[test]
 fn storage_databases_are_low_systems_by_the_quoted_guidelines() {
     near("oltp", part("storage", "oltp").reads_per_s, 1000.0, 1e-6);
-    // 5 minutes in every 15.
+    // Active for 5 minutes in every 15.
     near("olap", part("storage", "olap").read_bytes_per_s * 3.0, 200e6, 0.01);
 }
 
@@ -252,7 +252,7 @@ fn hci_oltp_expects_4_200_io_per_second() {
 }
 
 #[test]
-fn spc1_like_has_the_published_shares_of_reads_and_sequential_io_and_mean_size() {
+fn spc1_like_has_the_published_shares_and_mean_size() {
     let workload = shipped::workload("eight-streams").expect("loads");
     let all = demand::of_workload(&workload, Nanos::ZERO).expect("bounded");
     near("I/O/s", all.io_per_s(), 500.0, 1e-9);

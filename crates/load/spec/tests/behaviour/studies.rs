@@ -1,4 +1,4 @@
-//! What the language of studies promises.
+//! Promises of the language of studies.
 
 use proptest::prelude::*;
 use tilemark_spec as spec;
@@ -66,7 +66,7 @@ fn a_configuration_can_change_a_workload() {
     assert!(error.contains("\"smallshop\"") && error.contains("\"flash\""), "{error}");
 }
 
-/// The example with operations in its second configuration.
+/// The example study with operations in its second configuration.
 fn with_operations(lines: &str) -> String {
     STUDY.replacen("[[table]]", &format!("{lines}\n[[table]]"), 1)
 }

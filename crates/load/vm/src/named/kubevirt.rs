@@ -1,9 +1,10 @@
-//! KubeVirt: one machine by the API of its Kubernetes cluster, with a token of a service account. A request is an object
-//! that is looked at until its status says how it ended.
+//! KubeVirt: one virtual machine, through the API of its Kubernetes cluster, with the token of a
+//! service account. A request makes an object, which is polled until its status says how it ended.
 //!
-//! Held against the published API (kubevirt.io/v1, snapshot.kubevirt.io/v1beta1, clone.kubevirt.io/v1beta1); tried in tests
-//! against a server that speaks it, not against a real cluster. Moves of disks (`updateVolumesStrategy`) are not
-//! here: they rewrite the machine's own description.
+//! Written by the published API (kubevirt.io/v1, snapshot.kubevirt.io/v1beta1,
+//! clone.kubevirt.io/v1beta1), and tested against a server that speaks it, not against a real
+//! cluster. Moves of disks (`updateVolumesStrategy`) are missing: they rewrite the virtual
+//! machine's own description.
 
 use http_client::{Answer, Method};
 use serde_json::{Value, json};
@@ -25,14 +26,14 @@ const CLONES: (&str, &str) = ("clone.kubevirt.io/v1beta1", "virtualmachineclones
 const VMS: (&str, &str) = (MACHINES, "virtualmachines");
 const INSTANCES: (&str, &str) = (MACHINES, "virtualmachineinstances");
 
-/// One machine.
+/// Connection to one virtual machine.
 pub(super) struct Kubevirt {
     api: Api,
     namespace: String,
     about: String,
 }
 
-/// Something whose status is looked at.
+/// An object whose status is polled.
 pub(super) struct Job {
     of: (&'static str, &'static str),
     name: String,
@@ -46,11 +47,11 @@ enum Kind {
     Snapshot,
     Clone,
     Running,
-    /// It is over once the object is not there.
+    /// The job is over once the object is gone.
     Gone,
 }
 
-/// The words of a `Status` of Kubernetes.
+/// Message in a `Status` of Kubernetes.
 fn wrong(answer: &Answer) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let text = |key: &str| body.get(key).and_then(Value::as_str);
@@ -84,14 +85,14 @@ impl Kubevirt {
         if name.is_empty() { base } else { format!("{base}/{name}") }
     }
 
-    /// An object; nothing if there is none.
+    /// Reads an object; `None` if it does not exist.
     fn object(&self, of: (&str, &str), name: &str) -> Result<Option<Value>, VmError> {
         let path = self.path(of, name);
         let answer = self.api.ask(Method::Get, &path, &Sent::Nothing)?;
         if answer.status == 404 { Ok(None) } else { self.api.good(&answer, &path).map(Some) }
     }
 
-    /// The machine itself, switched on or off.
+    /// Reads the virtual machine itself, which may be running or stopped.
     fn find(&self) -> Result<Value, VmError> {
         let machine = self.api.machine.clone();
         let at = format!("{}, namespace {}", self.api.at, self.namespace);
@@ -115,7 +116,7 @@ impl Kubevirt {
         self.api.told(Method::Post, &self.path(of, ""), &Sent::Json(&object)).map(drop)
     }
 
-    /// Removes an object of ours; well done if it is not there.
+    /// Removes an object of ours; success if it does not exist.
     fn remove(&self, of: (&str, &str), name: &str) -> Result<(), VmError> {
         if !name.starts_with(PREFIX) {
             return Err(VmError::NotOurs { what: name.to_owned() });
@@ -129,7 +130,7 @@ impl Kubevirt {
         json!({ "apiGroup": "kubevirt.io", "kind": "VirtualMachine", "name": self.api.machine })
     }
 
-    /// The running instance of a machine, if it runs.
+    /// Running instance of a virtual machine, if it runs.
     fn instance(&self, name: &str) -> Result<Value, VmError> {
         let machine = name.to_owned();
         let instance = self.object(INSTANCES, name)?;
@@ -155,7 +156,7 @@ impl Kubevirt {
     }
 }
 
-/// How a job that is an object is getting on, by its phase.
+/// Progress of a job's object, by its phase.
 fn phase(kind: Kind, object: &Value) -> Result<bool, &'static str> {
     let phase = text(object, "/status/phase").unwrap_or_default();
     match (kind, phase) {
@@ -248,7 +249,7 @@ impl Platform for Kubevirt {
         match (job.kind, object) {
             (Kind::Gone, None) => Ok(done),
             (Kind::Gone, Some(_)) => Ok(Look::Going),
-            // An instance comes to be a moment after its machine was started.
+            // The instance appears a moment after its virtual machine was started.
             (Kind::Running, None) => Ok(Look::Going),
             (_, None) => {
                 let (machine, what) = (self.api.machine.clone(), "an object");

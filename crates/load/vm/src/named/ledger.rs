@@ -1,4 +1,4 @@
-//! What was made on a platform and is not gone yet, on this host's disk.
+//! Record of objects that were made on a platform and still exist, on this host's disk.
 //!
 //! It is a directory `<16 hex digits>` below `$XDG_STATE_HOME/tilemark/machines` (or `~/.local/state/...`), open to nobody
 //! else, which outlives a restart of the host as snapshots on a platform do. In it: the marker of its owner, the
@@ -23,50 +23,50 @@ const MARKER: &str = "owner.json";
 const MACHINE: &str = "machine";
 const MADE: &str = "made";
 
-/// Something that was made, or is under way.
+/// An object that was made, or a job under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Made {
-    /// A snapshot of the machine.
+    /// A snapshot of the virtual machine.
     Snapshot {
-        /// Its name.
+        /// Name on the platform.
         name: String,
     },
-    /// A machine that was cloned from it.
+    /// A clone of the virtual machine.
     Clone {
-        /// Its name.
+        /// Name on the platform.
         name: String,
-        /// Its number, where machines have one.
+        /// Number of the clone, on platforms with numbers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<u64>,
     },
     /// A volume in a storage.
     Volume {
-        /// The storage.
+        /// Storage of the volume.
         storage: String,
-        /// Its name there.
+        /// Name on the platform.
         name: String,
     },
-    /// The machine's disk is on a volume of ours, and belongs elsewhere.
+    /// The disk of the virtual machine is on a volume of ours, and belongs elsewhere.
     Away {
-        /// Which disk.
+        /// Name of the disk.
         disk: String,
-        /// Where it belongs.
+        /// Place where the disk belongs.
         home: String,
-        /// Where the volume is.
+        /// Storage of the volume.
         storage: String,
-        /// Its name there.
+        /// Name on the platform.
         name: String,
     },
     /// A move under way.
     Moving {
-        /// By which it is called off.
+        /// Identifier by which the job is cancelled.
         job: String,
     },
 }
 
 impl Made {
-    /// Of a clone its name.
+    /// Name of a clone; `None` for other objects.
     pub fn clone_name(&self) -> Option<&str> {
         if let Self::Clone { name, .. } = self { Some(name) } else { None }
     }
@@ -92,7 +92,7 @@ enum Line {
     Gone(Made),
 }
 
-/// The ledger of one machine in one run.
+/// Ledger of one virtual machine in one run.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
@@ -108,10 +108,10 @@ fn failed(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> VmErr
     move |source| VmError::Home { attempt, path, source }
 }
 
-/// Where ledgers are, as the environment has it.
+/// Directory of ledgers, by the environment.
 ///
 /// # Errors
-/// When it names neither a directory for state nor a home.
+/// The environment names neither a directory for state nor a home directory.
 pub fn usual_state() -> Result<PathBuf, VmError> {
     let named = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = named("XDG_STATE_HOME").or_else(|| Some(named("HOME")?.join(".local/state")));
@@ -152,22 +152,22 @@ impl Ledger {
         Ok(Self { path, tag: name[..8].to_owned(), file, made: Vec::new(), noted: 0, mark })
     }
 
-    /// Eight digits that are in the name of all that is made.
+    /// Eight digits that are in the name of every object that is made.
     pub(super) fn tag(&self) -> &str {
         &self.tag
     }
 
-    /// A number that is in no name yet.
+    /// Number that is not in use in a name yet.
     pub(super) fn next(&self) -> u64 {
         self.noted + 1
     }
 
-    /// What is there, oldest first.
+    /// Existing objects, oldest first.
     pub(super) fn made(&self) -> &[Made] {
         &self.made
     }
 
-    /// Writes down what is asked for next.
+    /// Records an object before it is requested.
     pub(super) fn note(&mut self, made: Made) -> Result<(), VmError> {
         self.write(&Line::Made(made.clone()))?;
         self.noted += 1;
@@ -175,7 +175,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// It is gone.
+    /// Records that an object is gone.
     pub(super) fn gone(&mut self, made: &Made) -> Result<(), VmError> {
         self.write(&Line::Gone(made.clone()))?;
         self.made.retain(|own| own != made);
@@ -200,7 +200,7 @@ impl Drop for Ledger {
 }
 
 fn remove(path: &Path) -> io::Result<()> {
-    // The marker last: without it nobody knows whose it is.
+    // The marker is removed last: without it, the owner of the other files is unknown.
     for name in [MADE, MACHINE, MARKER] {
         match fs::remove_file(path.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -210,22 +210,23 @@ fn remove(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// What a run left on a platform that ended without taking it back.
+/// Objects on a platform that a run left when it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The ledger.
+    /// Path of the ledger.
     pub path: PathBuf,
-    /// The run.
+    /// Identifier of the run.
     pub run_id: String,
-    /// The machine, as it was named.
+    /// Virtual machine, as it was named.
     pub machine: String,
-    /// What was made, in words.
+    /// Objects that were made, in words.
     pub made: Vec<String>,
-    /// What could not be taken back, and why; empty if all is gone, or nothing was tried.
+    /// Objects that could not be removed, with reasons; empty if all are gone, or nothing was
+    /// tried.
     pub stays: Vec<String>,
 }
 
-/// Takes back what runs left that have ended; with `is_real` false it only looks.
+/// Removes objects that ended runs left; with `is_real` false it only lists them.
 pub fn sweep(state: &Path, is_real: bool, limits: Limits) -> Vec<Found> {
     let Ok(all) = fs::read_dir(state) else { return Vec::new() };
     let paths = all.filter_map(|entry| Some(entry.ok()?.path()));
@@ -256,7 +257,7 @@ fn sweep_one(path: &Path, is_real: bool, limits: Limits) -> Option<Found> {
     if !is_real {
         return Some(found);
     }
-    // Of one that was killed before it made anything nobody is asked.
+    // A run that was killed before it made anything needs no contact with its platform.
     if !made.is_empty() {
         let machine = found.machine.parse::<NamedMachine>().map_err(|error| error.to_string());
         let stays = machine.and_then(|machine| {
@@ -276,7 +277,7 @@ fn sweep_one(path: &Path, is_real: bool, limits: Limits) -> Option<Found> {
     Some(found)
 }
 
-/// Lines up to one that a kill cut off.
+/// Parses lines up to one that a kill cut off.
 fn still_there(lines: &str) -> Vec<Made> {
     let mut made = Vec::new();
     for line in lines.lines().map_while(|line| serde_json::from_str(line).ok()) {

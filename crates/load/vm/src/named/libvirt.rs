@@ -1,7 +1,8 @@
 //! libvirt: snapshots, blockcopy, migrations and clones of one domain.
 //!
-//! Tried against libvirt 9.0.0 with its QEMU driver (`tests/behaviour/libvirt.rs`). A domain is asked for by its UUID
-//! alone, found by its exact name: to `virsh`, `1` is the domain that was started first and not one of that name.
+//! Tested with libvirt 9.0.0 and its QEMU driver (`tests/behaviour/libvirt.rs`). A domain is found
+//! by its exact name and then used by its UUID only: to `virsh`, `1` is the domain that was started
+//! first, and not one of that name.
 
 mod volumes;
 mod xml;
@@ -15,41 +16,42 @@ use super::virsh::{Running, Virsh};
 use crate::operation::Done;
 use crate::{Operation, VmError};
 
-/// The first QEMU that moves an emulated guest without losing pages of it, as in `qemu::program`.
+/// First major version of QEMU that moves an emulated guest without losing pages, as in
+/// `qemu::program`.
 const MOVES_EMULATED: u32 = 9;
-/// The files of what is made here begin so, and nothing else is ever undefined or deleted.
+/// Prefix of files and domains that are made here; nothing else is ever undefined or deleted.
 const PREFIX: &str = "tilemark-";
 
-/// One domain.
+/// Connection to one domain.
 pub(super) struct Libvirt {
     name: String,
-    /// Where it may be: `at`, then `to`.
+    /// Connections to the places where it may be: `at`, then `to`.
     places: Vec<Virsh>,
-    /// In which of them it is.
+    /// Position of its current place.
     here: usize,
     via: Option<String>,
     storage: Option<String>,
     disk: Option<String>,
     about: String,
-    /// Where its disk belongs, while it is away.
+    /// Place where its disk belongs, while the disk is away.
     away: Option<Made>,
 }
 
-/// Something under way.
+/// A job under way.
 pub(super) enum Job {
-    /// It is done.
+    /// The job is done.
     Over(Done, After),
     /// A disk is copied by `virsh blockcopy`.
     Copy { running: Option<Running>, disk: String, made: Made, home: bool, is_pivoted: bool },
     /// The domain is moved by `virsh migrate`.
     Move { running: Running, made: Made },
-    /// Something that has no more to say than that it is over.
+    /// A job without a result.
     Command(Running),
-    /// A volume is cloned, of which a domain is made.
+    /// A volume is being cloned, for a new domain.
     Clone { running: Running, xml: String },
 }
 
-/// What becomes of the ledger when a job is over.
+/// Change of the ledger after a job.
 pub(super) enum After {
     Stays,
     Goes(Vec<Made>),
@@ -95,7 +97,7 @@ impl Libvirt {
         &self.places[self.here]
     }
 
-    /// The UUID of the domain with this exact name in a place.
+    /// UUID of the domain with this exact name in a place.
     fn uuid(virsh: &Virsh, name: &str) -> Result<Option<String>, VmError> {
         let all = virsh.ask(&["list", "--all", "--uuid", "--name"])?;
         let named = all.lines().filter_map(|line| line.trim().split_once(' '));
@@ -104,7 +106,7 @@ impl Libvirt {
         Ok(found.next_back())
     }
 
-    /// The UUID of the machine, wherever it is.
+    /// UUID of the domain, in whichever place it is.
     fn find(&mut self) -> Result<String, VmError> {
         let order = (self.here..self.places.len()).chain(0..self.here);
         for place in order {
@@ -127,7 +129,7 @@ impl Libvirt {
         if seen == wanted { Ok(()) } else { Err(VmError::State { machine, seen, wanted }) }
     }
 
-    /// The disk that was named, or the only one.
+    /// Disk that was named, or the only one.
     fn disk_of(&self, uuid: &str) -> Result<Disk, VmError> {
         let all = self.virsh().ask(&["domblklist", "--details", "--domain", uuid])?;
         let mut disks: Vec<Disk> = all.lines().filter_map(disk).collect();
@@ -148,13 +150,14 @@ impl Libvirt {
         }
     }
 
-    /// Refuses to move an emulated guest by a QEMU that is known to damage it.
+    /// Refuses to move an emulated guest with a QEMU that is known to damage it.
     fn check_moves(&self, uuid: &str) -> Result<(), VmError> {
         let xml = self.virsh().ask(&["dumpxml", "--domain", uuid])?;
         if !xml.contains("<domain type='qemu'") {
             return Ok(());
         }
-        // Where the emulator is none that libvirt knows, the machine's type names a version that it has at least.
+        // If libvirt does not know the emulator's version, the machine type names a version that it
+        // has at least.
         let version = self.virsh().ask(&["version"]).ok();
         let version =
             version.as_deref().and_then(xml::hypervisor).or_else(|| xml::machine_type(&xml));
@@ -169,7 +172,7 @@ impl Libvirt {
         }
     }
 
-    /// Begins a copy of the disk: away from where it belongs, or back.
+    /// Starts a copy of the disk: away from its place, or back.
     fn copy(&mut self, ledger: Option<&mut Ledger>, uuid: &str) -> Result<Job, VmError> {
         let disk = self.disk_of(uuid)?;
         let virsh = self.virsh();
@@ -245,7 +248,7 @@ impl Libvirt {
         Ok(Job::Move { running: self.virsh().start(&words)?, made })
     }
 
-    /// Whether something inside the machine answers.
+    /// Text about the guest agent in the virtual machine.
     fn agent(&self, uuid: &str) -> &'static str {
         let ping = r#"{"execute":"guest-ping"}"#;
         let words = ["qemu-agent-command", "--domain", uuid, "--timeout", "5", "--cmd", ping];
@@ -256,7 +259,8 @@ impl Libvirt {
     }
 }
 
-/// Of a line of `domblklist --details`, a disk that is a file. What is behind the third column is its path.
+/// Disk in a line of `domblklist --details`, if it is a file. The rest after the third column is
+/// its path.
 fn disk(line: &str) -> Option<Disk> {
     let mut rest = line;
     let mut word = || {
@@ -438,7 +442,7 @@ impl Platform for Libvirt {
             Made::Away { .. } => self.bring_home(made),
             Made::Moving { .. } => {
                 let uuid = self.find()?;
-                // An error says that nothing is under way.
+                // An error means that nothing is under way.
                 let _ = self.virsh().ask(&["domjobabort", "--domain", &uuid]);
                 Ok(())
             }

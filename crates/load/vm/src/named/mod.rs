@@ -1,9 +1,12 @@
-//! Machines of the user's, which a plan or the command line names: cloned, moved and saved by what they run on.
+//! Virtual machines of the user that a plan or the command line names: cloned, moved and saved
+//! through their platform.
 //!
-//! A platform is one file (`Platform`) and one line of `open`. What is the same for all is here: phases, giving
-//! up, taking back, and a ledger of what was made ([`ledger`]), so that it is found again after `kill -9`.
+//! A platform is one file (`Platform`) and one line of `open`. Everything that is common is here:
+//! phases, stopping, removal, and a ledger of what was made ([`ledger`]), so that it is found again
+//! after `kill -9`.
 //!
-//! A platform knows one machine, by its exact name, and what was made from it. There is no way to ask it for another.
+//! A platform only knows one virtual machine, by its exact name, and the objects made from it. It
+//! cannot be asked for another one.
 
 mod kubevirt;
 pub mod ledger;
@@ -24,17 +27,16 @@ use crate::{After, DeployKind, Failure, Operation, Phase, Report, VmError, VmOpe
 use ledger::{Ledger, Made};
 use platform::{Look, Platform, Step};
 
-/// How often a job is looked at, and how long is waited for what. What hangs is ended by these, they judge
-/// nothing.
+/// Poll interval and time limits. The limits end operations that hang; they judge nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Between two looks at a job.
+    /// Interval between two polls of a job.
     pub look: Duration,
-    /// An answer.
+    /// Time limit of an answer.
     pub answer: Duration,
-    /// A whole job: a copy, a migration.
+    /// Time limit of a whole job: a copy, a migration.
     pub job: Duration,
-    /// A job that takes back what a stopped operation made: who stops a run waits for it.
+    /// Time limit of a job that removes objects of a stopped operation: a user waits for it.
     pub stopped: Duration,
 }
 
@@ -45,8 +47,8 @@ impl Default for Limits {
     }
 }
 
-/// Calls a function with the opened platform of a machine. Each kind has a type of its own, and
-/// this is the one list of them.
+/// Calls a function with the open platform of a virtual machine. Each kind has its own type, and
+/// this is the only list of them.
 macro_rules! with_platform {
     ($machine:ident, $limits:ident, $call:ident($($rest:expr),+)) => {
         match $machine.kind {
@@ -59,10 +61,11 @@ macro_rules! with_platform {
     };
 }
 
-/// Finds a machine by its name; what is made of it is written down in a directory below `state`.
+/// Finds a virtual machine by its name. Objects made from it are recorded in a directory below
+/// `state`.
 ///
 /// # Errors
-/// When it is not there, or what it runs on does not answer.
+/// The virtual machine does not exist, or its platform does not answer.
 pub fn open(
     machine: &NamedMachine,
     run_id: &str,
@@ -72,7 +75,7 @@ pub fn open(
     with_platform!(machine, limits, over(machine, run_id, state, limits))
 }
 
-/// Takes back what a run left that was killed: what stays, and why.
+/// Removes objects that a killed run left; returns those that stay, with reasons.
 fn take_back(
     machine: &NamedMachine,
     made: &[Made],
@@ -97,19 +100,20 @@ fn over<P: Platform + 'static>(
     Ok(Box::new(Named { platform, ledger, name, limits, begun: 0, is_stopped: false }))
 }
 
-/// One machine of the user's. Dropping it takes back what was made.
+/// A virtual machine of the user. Dropping it removes the objects that were made.
 struct Named<P: Platform> {
     platform: P,
     ledger: Ledger,
     name: String,
     limits: Limits,
     begun: u64,
-    /// An operation was stopped, and what it made was taken back as far as that could be done at once.
+    /// True once an operation was stopped, and its objects were removed as far as was possible at
+    /// once.
     is_stopped: bool,
 }
 
 impl<P: Platform> Named<P> {
-    /// A name on the platform that nothing else has.
+    /// Makes a unique name on the platform.
     fn next_name(&mut self) -> String {
         self.begun += 1;
         format!("tilemark-{}-{}", self.ledger.tag(), self.begun)
@@ -192,7 +196,7 @@ impl<P: Platform> Named<P> {
         Ok(Done::default())
     }
 
-    /// A job from its beginning to its end.
+    /// Runs a job from begin to end.
     fn job(&mut self, step: &Step<'_>, clock: &Clock<'_>) -> Result<Done, VmError> {
         let mut job = self.platform.begin(step, &mut self.ledger)?;
         let look = self.wait(&mut job, clock, true)?;
@@ -203,7 +207,8 @@ impl<P: Platform> Named<P> {
         }
     }
 
-    /// Waits until a job is ready to switch over, or done. One that is stopped or fails is called off.
+    /// Waits until a job is ready to switch over, or done. A job that is stopped or fails is
+    /// cancelled.
     fn wait(
         &mut self,
         job: &mut P::Job,
@@ -230,7 +235,7 @@ impl<P: Platform> Named<P> {
         }
     }
 
-    /// Takes everything back that is in the ledger; what stays, in words.
+    /// Removes all objects of the ledger; returns those that stay, in words.
     fn take_back(&mut self) -> Vec<String> {
         let mut stays = Vec::new();
         for made in self.ledger.made().to_vec().into_iter().rev() {
@@ -242,7 +247,7 @@ impl<P: Platform> Named<P> {
         stays
     }
 
-    /// What became of the machine, once nothing of a failed operation is left.
+    /// State of the virtual machine after a failed operation was undone.
     fn recover(&mut self, operation: Operation) -> After {
         let stays = self.take_back();
         if !stays.is_empty() {
@@ -282,7 +287,8 @@ impl<P: Platform> VmOperations for Named<P> {
             Ok(done) => Ok(clock.report(done)),
             Err(reason) => {
                 if matches!(reason, VmError::Stopped) {
-                    // A task that never ends would keep the run for an hour, and once more at its end.
+                    // A task that never ends would otherwise keep the run for an hour, and again at
+                    // its end.
                     self.platform.hurry();
                     self.is_stopped = true;
                 }
@@ -294,7 +300,7 @@ impl<P: Platform> VmOperations for Named<P> {
 }
 
 impl<P: Platform> Drop for Named<P> {
-    /// What cannot be taken back stays in the ledger, where `cleanup` finds it.
+    /// Objects that cannot be removed stay in the ledger, where `cleanup` finds them.
     fn drop(&mut self) {
         if !self.is_stopped {
             self.take_back();

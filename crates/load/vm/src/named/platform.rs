@@ -1,75 +1,77 @@
-//! What a platform must be able to do.
+//! Interface of a platform.
 
 use crate::operation::Done;
 use crate::{DeployKind, Operation, VmError};
 
 use super::ledger::{Ledger, Made};
 
-/// A part of an operation, as a platform knows it.
+/// Step of an operation, as a platform performs it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step<'a> {
-    /// A snapshot of this name.
+    /// Make a snapshot of this name.
     Snapshot { name: &'a str },
-    /// It goes again.
+    /// Delete the snapshot of this name.
     DeleteSnapshot { name: &'a str },
-    /// A clone of this name, switched off.
+    /// Make a clone of this name, switched off.
     Clone { name: &'a str, kind: DeployKind },
-    /// It is switched on.
+    /// Start the clone of this name.
     Start { name: &'a str },
-    /// It goes, with its disks.
+    /// Delete the clone of this name, with its disks.
     Destroy { name: &'a str },
-    /// The disk of the running machine goes to the other storage.
+    /// Move the disk of the running virtual machine to the other storage.
     MoveDisk,
-    /// The running machine goes to the other host, with its disks or without.
+    /// Move the running virtual machine to the other host, with its disks or without.
     Migrate { disks: bool },
 }
 
-/// How a job is getting on.
+/// Progress of a job.
 #[derive(Debug)]
 pub(super) enum Look {
-    /// It is under way.
+    /// The job is under way.
     Going,
-    /// All is copied; it waits to be switched over.
+    /// Everything is copied; the job waits for the switch-over.
     Ready,
-    /// It has ended well.
+    /// The job has succeeded.
     Done(Done),
 }
 
-/// Where one machine of the user's lives. It is found by its exact name before each step, and nothing else there is
-/// touched but what the ledger has.
+/// Platform of one virtual machine of the user. The virtual machine is found by its exact name
+/// before each step, and the platform touches nothing else but the objects of the ledger.
 pub(super) trait Platform: Send {
-    /// Something that takes time there.
+    /// A job on the platform.
     type Job;
 
-    /// What it is, with its version.
+    /// Name of the platform, with its version.
     fn about(&self) -> String;
 
-    /// Whether an operation can begin now.
+    /// Checks that an operation can begin now.
     fn can(&mut self, operation: Operation) -> Result<(), VmError>;
 
-    /// Begins a step. What it makes is written down first.
+    /// Starts a step. The object that it makes is recorded first.
     fn begin(&mut self, step: &Step<'_>, ledger: &mut Ledger) -> Result<Self::Job, VmError>;
 
-    /// How a job is getting on; an error once it has failed.
+    /// Progress of a job; an error once it has failed.
     fn look(&mut self, job: &mut Self::Job) -> Result<Look, VmError>;
 
-    /// Switches over; only of a job that was ready.
+    /// Switches over a job that is ready.
     fn switch_over(&mut self, _: &mut Self::Job) -> Result<(), VmError> {
         Ok(())
     }
 
-    /// After a job that ended well: what it made stays in the ledger, what it removed goes from it.
+    /// Ends a successful job: an object that it made stays in the ledger, and one that it removed
+    /// is taken out.
     fn end(&mut self, job: Self::Job, ledger: &mut Ledger) -> Result<(), VmError>;
 
-    /// Stops a job, as far as it can be stopped.
+    /// Cancels a job, as far as possible.
     fn call_off(&mut self, job: &mut Self::Job);
 
-    /// Looks at the machine, or at a clone of it: an error unless it runs. What was seen, and what could not be.
+    /// Checks that the virtual machine, or a clone of it, runs. Returns what was checked, and what
+    /// could not be.
     fn check(&mut self, clone: Option<&str>) -> Result<String, VmError>;
 
-    /// Waits for jobs no longer than somebody waits who has stopped the run.
+    /// Shortens the waits for jobs, because a user has stopped the run.
     fn hurry(&mut self) {}
 
-    /// Takes something back; well done if it is not there.
+    /// Removes an object; success if it does not exist.
     fn undo(&mut self, made: &Made) -> Result<(), VmError>;
 }

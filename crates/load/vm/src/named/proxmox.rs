@@ -1,8 +1,8 @@
-//! Proxmox VE: one machine by its API, with a token. What takes time is a task with a UPID, which is looked at until it
-//! has ended: a request that was accepted is no success.
+//! Proxmox VE: one virtual machine, through its API, with a token. Long operations are tasks with a
+//! UPID, which are polled until they end: an accepted request is no success.
 //!
-//! Held against the published API (`pve-docs/api-viewer`); tried in tests against a server that speaks it, not against a
-//! real cluster.
+//! Written by the published API (`pve-docs/api-viewer`), and tested against a server that speaks
+//! it, not against a real cluster.
 
 use std::time::Duration;
 
@@ -20,19 +20,19 @@ use crate::{DeployKind, Operation, VmError};
 const MANNER: Manner = Manner { port: 8006, before: "PVEAPIToken=", wrong };
 const PREFIX: &str = "tilemark-";
 
-/// One machine.
+/// Connection to one virtual machine.
 pub(super) struct Proxmox {
     api: Api,
     limits: Limits,
     about: String,
-    /// The node it was on first, and the one it goes to.
+    /// Node where it was first, and node where it is moved to.
     nodes: (String, Option<String>),
-    /// The storage its disk was on first, and the one it goes to.
+    /// Storage where its disk was first, and storage where it is moved to.
     storages: (Option<String>, Option<String>),
     disk: Option<String>,
 }
 
-/// A task, and what it did when it has ended.
+/// A task, and the change after its end.
 pub(super) struct Job {
     node: String,
     upid: String,
@@ -45,7 +45,7 @@ enum After {
     Moved(Made),
 }
 
-/// A machine as the cluster lists it.
+/// A virtual machine in the cluster's list.
 #[derive(Debug, Clone)]
 struct Seen {
     node: String,
@@ -53,7 +53,7 @@ struct Seen {
     status: String,
 }
 
-/// The words for what is wrong: behind the status, and of each parameter.
+/// Messages of an error: in the status line, and for each parameter.
 fn wrong(answer: &Answer) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let errors = body.get("errors").and_then(Value::as_object);
@@ -86,13 +86,13 @@ impl Proxmox {
         Ok(own)
     }
 
-    /// The `data` of an answer.
+    /// Field `data` of an answer.
     fn data(&self, method: Method, path: &str, sent: &Sent<'_>) -> Result<Value, VmError> {
         let told = self.api.told(method, &format!("/api2/json{path}"), sent)?;
         Ok(told.get("data").cloned().unwrap_or_default())
     }
 
-    /// Every machine of this exact name, or number.
+    /// All virtual machines of this exact name, or number.
     fn all(&self, matches: impl Fn(&str, u64) -> bool) -> Result<Vec<Seen>, VmError> {
         let told = self.data(Method::Get, "/cluster/resources?type=vm", &Sent::Nothing)?;
         let seen = |own: &Value| {
@@ -126,7 +126,7 @@ impl Proxmox {
         format!("/nodes/{}/qemu/{}{rest}", escaped(&of.node), of.id)
     }
 
-    /// Asks for something that becomes a task.
+    /// Sends a request that starts a task.
     fn task(
         &self,
         method: Method,
@@ -150,7 +150,7 @@ impl Proxmox {
         format!("/nodes/{}/tasks/{}{rest}", escaped(&job.node), escaped(&job.upid))
     }
 
-    /// Waits for a task that nobody else looks at.
+    /// Waits for a task that is not polled elsewhere.
     fn wait(&mut self, mut job: Job) -> Result<(), VmError> {
         let until = std::time::Instant::now() + self.limits.job;
         while matches!(self.look(&mut job)?, Look::Going) {
@@ -163,7 +163,7 @@ impl Proxmox {
         Ok(())
     }
 
-    /// What a task says of how long the machine stood still, in its log.
+    /// Downtime of the virtual machine, from a task's log.
     fn stood_still(&self, job: &Job) -> Option<Duration> {
         let path = Self::task_path(job, "/log?limit=5000");
         let log = self.data(Method::Get, &path, &Sent::Nothing).ok()?;
@@ -171,7 +171,7 @@ impl Proxmox {
         lines.filter_map(downtime).next_back()
     }
 
-    /// The disk that is moved, and the storage it is on.
+    /// Disk that is moved, and its storage.
     fn disk(&self, seen: &Seen) -> Result<(String, String), VmError> {
         let config = self.data(Method::Get, &Self::path(seen, "/config"), &Sent::Nothing)?;
         let disks = config.as_object().into_iter().flatten().filter_map(|(key, value)| {
@@ -232,7 +232,7 @@ impl Proxmox {
         VmError::Unsupported(format!("moving {} needs {what}", self.api.machine))
     }
 
-    /// A move has no name before it has begun, so it is written down when it has.
+    /// Starts a move. It has no identifier before it has begun, so it is recorded afterwards.
     fn moving(&self, path: &str, sent: &Sent<'_>, ledger: &mut Ledger) -> Result<Job, VmError> {
         let mut job = self.task(Method::Post, path, sent, After::Nothing)?;
         let made = Made::Moving { job: job.upid.clone() };
@@ -258,8 +258,8 @@ impl Proxmox {
         self.task(Method::Post, &Self::path(&seen, "/clone"), &Sent::Form(&form), After::Nothing)
     }
 
-    /// The clone of this name that the ledger has; nothing if it is not there. The number alone says nothing: another
-    /// may have it by now.
+    /// Clone of this name in the ledger; `None` if it does not exist. The number alone proves
+    /// nothing, because it may be reused.
     fn clone_of(&self, name: &str) -> Result<Option<Seen>, VmError> {
         if !name.starts_with(PREFIX) {
             return Err(VmError::NotOurs { what: name.to_owned() });
@@ -284,7 +284,7 @@ impl Proxmox {
     }
 }
 
-/// Of `average migration speed: 1.2 GiB/s - downtime 53 ms`.
+/// Downtime in a line such as `average migration speed: 1.2 GiB/s - downtime 53 ms`.
 fn downtime(line: &str) -> Option<Duration> {
     let rest = line.split("downtime ").nth(1)?;
     Some(Duration::from_millis(rest.split(' ').next()?.parse().ok()?))
@@ -354,7 +354,7 @@ impl Platform for Proxmox {
         let machine = self.api.machine.clone();
         match (text("status"), text("exitstatus")) {
             ("running", _) => Ok(Look::Going),
-            // Its log holds warnings, and it has done what it was asked for.
+            // The task succeeded, with warnings in its log.
             ("stopped", own) if own == "OK" || own.starts_with("WARNINGS:") => {
                 let stood_still = match job.after {
                     After::Moved(_) => self.stood_still(job),
@@ -385,7 +385,7 @@ impl Platform for Proxmox {
     fn call_off(&mut self, job: &mut Job) {
         let stopped = self.data(Method::Delete, &Self::task_path(job, ""), &Sent::Nothing);
         if stopped.is_ok() {
-            // What is taken back next is locked until it has ended.
+            // The object is locked until the task has ended, so its removal waits for that.
             let until = std::time::Instant::now() + self.limits.answer;
             while matches!(self.look(job), Ok(Look::Going)) && std::time::Instant::now() < until {
                 std::thread::sleep(self.limits.look);

@@ -1,4 +1,4 @@
-//! A platform behind an API over HTTPS: where it is, who asks, and what its errors are in words.
+//! A platform behind an API over HTTPS: its address, credentials, and the texts of its errors.
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use spec::named::NamedMachine;
 use super::Limits;
 use crate::VmError;
 
-/// Where questions about one machine go.
+/// Connection for requests about one virtual machine.
 pub(super) struct Api {
     place: Place,
     pub at: String,
     pub machine: String,
-    /// The words of a platform for what is wrong, of an answer that is no success.
+    /// Extracts the platform's error text from an unsuccessful answer.
     wrong: fn(&Answer) -> String,
 }
 
-/// How questions are asked.
+/// Form of the requests.
 pub(super) struct Manner {
     pub port: u16,
-    /// What is before the token.
+    /// Prefix of the token in the header.
     pub before: &'static str,
     pub wrong: fn(&Answer) -> String,
 }
 
-/// What is sent with a question.
+/// Body of a request.
 pub(super) enum Sent<'a> {
     Nothing,
     Form(&'a [(&'a str, &'a str)]),
@@ -65,7 +65,7 @@ impl Api {
         Ok(Self { place, at, machine: machine.name.clone(), wrong: manner.wrong })
     }
 
-    /// An answer of any status.
+    /// Sends a request; returns an answer of any status.
     pub fn ask(&self, method: Method, path: &str, sent: &Sent<'_>) -> Result<Answer, VmError> {
         let (kind, bytes) = match sent {
             Sent::Nothing => ("", Vec::new()),
@@ -84,13 +84,13 @@ impl Api {
         })
     }
 
-    /// What a good answer holds; nothing if it is empty.
+    /// Content of a successful answer; null if it is empty.
     pub fn told(&self, method: Method, path: &str, sent: &Sent<'_>) -> Result<Value, VmError> {
         let answer = self.ask(method, path, sent)?;
         self.good(&answer, path)
     }
 
-    /// What an answer holds if it is a good one.
+    /// Checks an answer, and returns its content.
     pub fn good(&self, answer: &Answer, path: &str) -> Result<Value, VmError> {
         let (machine, command) = (self.machine.clone(), path.to_owned());
         if !(200..300).contains(&answer.status) {

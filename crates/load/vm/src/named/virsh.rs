@@ -1,5 +1,5 @@
-//! `virsh` as a child process: libvirt's own program speaks to every version and place that libvirt knows, over ssh and
-//! TLS too, and brings no library into this one.
+//! `virsh` as a child process: libvirt's own program can reach every version and place of libvirt,
+//! over ssh and TLS, too, and adds no library to this program.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use crate::VmError;
 
 const PROGRAM: &str = "virsh";
-/// What is kept of what it prints.
+/// Most bytes of output that are kept.
 const SAID_MAX: u64 = 4 << 20;
-/// How often a short command is looked at.
+/// Poll interval of a short command.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A connection, by its URI.
+/// Connection to libvirt, by its URI.
 #[derive(Debug, Clone)]
 pub(super) struct Virsh {
     pub uri: String,
@@ -22,7 +22,7 @@ pub(super) struct Virsh {
     pub answer: Duration,
 }
 
-/// A command that takes its time.
+/// A long command under way.
 #[derive(Debug)]
 pub(super) struct Running {
     child: Child,
@@ -32,7 +32,7 @@ pub(super) struct Running {
 }
 
 impl Virsh {
-    /// What a short command prints.
+    /// Runs a short command, and returns its output.
     pub fn ask(&self, arguments: &[&str]) -> Result<String, VmError> {
         self.wait(self.start(arguments)?)
     }
@@ -52,12 +52,13 @@ impl Virsh {
         }
     }
 
-    /// Makes a domain of its description, which goes to `virsh` by a pipe: what is in it may be secret.
+    /// Defines a domain. The description goes to `virsh` through a pipe, because it may contain
+    /// secrets.
     pub fn define(&self, xml: &str) -> Result<String, VmError> {
         self.wait(self.start_with(&["define", "--file", "/dev/stdin"], Some(xml))?)
     }
 
-    /// Begins a command that takes its time.
+    /// Starts a long command.
     pub fn start(&self, arguments: &[&str]) -> Result<Running, VmError> {
         self.start_with(arguments, None)
     }
@@ -65,7 +66,8 @@ impl Virsh {
     fn start_with(&self, arguments: &[&str], input: Option<&str>) -> Result<Running, VmError> {
         let failed = |source| VmError::Program { program: PROGRAM.to_owned(), source };
         let mut command = Command::new(PROGRAM);
-        // Its messages are read, and it must never ask for a password on a terminal.
+        // Its messages are parsed, so the language is fixed; and it must never ask for a password
+        // on a terminal.
         command.args(["--quiet", "--connect", &self.uri]).args(arguments);
         command.env("LC_ALL", "C").stdout(Stdio::piped()).stderr(Stdio::piped());
         command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
@@ -85,14 +87,14 @@ fn reading(from: Option<impl Read + Send + 'static>) -> Option<JoinHandle<String
         let mut bytes = Vec::new();
         let mut limited = from.take(SAID_MAX);
         let _ = limited.read_to_end(&mut bytes);
-        // Beyond that it is read and forgotten, so that nobody waits for room in the pipe.
+        // The rest is read and dropped, so that the command never blocks on a full pipe.
         let _ = io::copy(&mut limited.into_inner(), &mut io::sink());
         String::from_utf8_lossy(&bytes).into_owned()
     }))
 }
 
 impl Running {
-    /// What it printed, once it has ended well; an error once it has not.
+    /// Output of the command, once it has succeeded; an error if it failed.
     pub fn look(&mut self) -> Result<Option<String>, VmError> {
         let failed = |source| VmError::Program { program: PROGRAM.to_owned(), source };
         let Some(status) = self.child.try_wait().map_err(failed)? else { return Ok(None) };
@@ -110,7 +112,7 @@ impl Running {
         Err(VmError::Refused { machine, command, said })
     }
 
-    /// Ends it; what it asked libvirt for may go on there.
+    /// Kills the command; a job that it started in libvirt may continue.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

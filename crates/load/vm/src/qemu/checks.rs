@@ -1,4 +1,4 @@
-//! Whether a machine is whole, and whether KVM works here.
+//! Checks of a virtual machine, and of KVM.
 
 use std::io::IoSliceMut;
 use std::sync::OnceLock;
@@ -11,21 +11,22 @@ use super::{Accelerator, Limits, Vm};
 use crate::VmError;
 use crate::guest::{self, Digest, PAGE, Seen, Work};
 
-/// The device of KVM.
+/// Path of KVM's device.
 pub(super) const KVM: &str = "/dev/kvm";
-/// How long KVM has to show a guest's first word; a machine that can starts one in a second or two.
+/// Time for a guest to say its first word under KVM; a host on which KVM works starts one in a
+/// second or two.
 const KVM_WITHIN: Duration = Duration::from_secs(8);
-/// Pages read at once.
+/// Number of pages that are read at once.
 const BATCH: usize = 256;
 
-/// What is known of a machine before something is done to it.
+/// Facts about a virtual machine before an operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
     /// Digest of the first three quarters of its disk, which its guest only reads.
     pub disk: u64,
-    /// Whether its disk's bytes are those of the range, so that this process can read them, too.
+    /// True if its disk is raw, so that this process can read its content, too.
     pub is_plain: bool,
-    /// The highest that was seen of its guest.
+    /// Highest number of its guest's beats so far.
     pub beat: u64,
     pub pages: u64,
     pub blocks: u64,
@@ -42,7 +43,7 @@ impl Known {
 #[repr(align(4096))]
 struct Page([u8; PAGE]);
 
-/// Reads a disk from `from` to `to`, page after page.
+/// Reads a disk from `from` to `to`, page by page.
 fn read_pages(
     disk: &VirtualDisk,
     (from, to): (u64, u64),
@@ -68,7 +69,8 @@ fn read_pages(
     Ok(())
 }
 
-/// Digest of the first three quarters of a disk. It begins with the guest's seed, as the guest's own does.
+/// Digest of the first three quarters of a disk. It begins with the guest's seed, as the guest's
+/// own digest does.
 pub(super) fn first_quarters(disk: &VirtualDisk, seed: u64) -> Result<u64, VmError> {
     let (stamped_from, _) = guest::stamped(disk.size.get());
     let mut digest = Digest::new(seed);
@@ -77,8 +79,9 @@ pub(super) fn first_quarters(disk: &VirtualDisk, seed: u64) -> Result<u64, VmErr
 }
 
 impl Vm {
-    /// Checks it: the heart beats on, nothing that was rewritten is lost, and memory and disk have the
-    /// digests that this process computes or reads itself. What was compared, in words.
+    /// Checks the virtual machine: its beats continue, no rewritten page is lost, and memory and
+    /// disk have the digests that this process computes or reads itself. Returns the comparison in
+    /// words.
     pub fn check(
         &mut self,
         limits: &Limits,
@@ -102,7 +105,7 @@ impl Vm {
             }
         };
         let compared = self.compare(&seen).map(|words| format!("beat {}, {words}", beat.number));
-        // The guest waited, so that its disk stayed as it saw it.
+        // The guest is paused, so its disk has not changed since its check.
         let _ = self.machine.console()?.go();
         let what = compared?;
         let damage = |what| VmError::Damaged { machine: self.machine.name.clone(), what };
@@ -148,7 +151,7 @@ impl Vm {
         Ok(words)
     }
 
-    /// That the range this machine is said to run on holds what its guest saw.
+    /// Checks that the disk has the content that the guest saw.
     fn compare_range(&self, seen: &Seen) -> Result<(), VmError> {
         let Work { seed, .. } = self.work;
         let size = self.disk.size.get();
@@ -176,7 +179,7 @@ impl Vm {
     }
 }
 
-/// KVM if a guest speaks under it: that `/dev/kvm` opens says nothing of it. Found out once.
+/// KVM if a guest speaks under it: a `/dev/kvm` that opens proves nothing. Determined once.
 pub(super) fn accelerator(base: &mut Base) -> Accelerator {
     static FOUND: OnceLock<Accelerator> = OnceLock::new();
     *FOUND.get_or_init(|| probe(base))
@@ -192,7 +195,7 @@ fn probe(base: &mut Base) -> Accelerator {
     let Ok(mut machine) = base.start("probe", &Work::default(), None, Begin::Boot) else {
         return Accelerator::Emulation;
     };
-    // It has no disk, and says so: that is a word.
+    // The guest has no disk and complains, which proves that it runs.
     while Instant::now() < until && machine.alive().is_ok() {
         if machine.console().is_ok_and(super::console::Console::spoke) {
             return Accelerator::Kvm;

@@ -1,4 +1,4 @@
-//! The line to a guest: its beats as they come, and questions to it.
+//! Serial line to a guest: its beats, and commands to it.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -8,23 +8,23 @@ use std::time::{Duration, Instant};
 
 use crate::guest::{Beat, Line, Seen};
 
-/// How often the guest is told that somebody is there.
+/// Interval at which the guest is told that the host is alive.
 const HELLO_EVERY: Duration = Duration::from_secs(10);
 /// Longest line of a guest.
 const LINE_MAX: usize = 1024;
 
-/// What a guest has said last.
+/// Last messages of a guest.
 #[derive(Debug, Default)]
 struct Said {
     beat: Option<Beat>,
     seen: Option<Seen>,
     cannot: Option<String>,
-    /// It waits after a look at everything; a word would let it go on.
+    /// True while the guest is paused after a check.
     is_held: bool,
     is_closed: bool,
 }
 
-/// One guest's line. A thread listens until the machine closes it.
+/// Serial line of a guest. A thread reads it until the virtual machine closes it.
 #[derive(Debug)]
 pub(super) struct Console {
     stream: UnixStream,
@@ -46,12 +46,12 @@ impl Console {
         self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The last complaint of the guest.
+    /// Last complaint of the guest.
     pub fn cannot(&self) -> Option<String> {
         self.said().cannot.clone()
     }
 
-    /// Waits a little for something; whether it is there.
+    /// Waits briefly for a value; `None` if it did not come.
     fn wait<T>(&self, wanted: impl Fn(&Said) -> Option<T>) -> Option<T> {
         let said = self.said();
         let waited = self.shared.1.wait_timeout_while(said, Duration::from_millis(20), |said| {
@@ -66,23 +66,23 @@ impl Console {
         self.wait(|said| said.beat.filter(|beat| beat.number > after))
     }
 
-    /// Whether the guest said anything at all.
+    /// True if the guest said anything at all.
     pub fn spoke(&self) -> bool {
         self.wait(|said| (said.beat.is_some() || said.cannot.is_some()).then_some(())).is_some()
     }
 
-    /// Asks the guest to look at everything. It waits afterwards, until [`Self::go`].
+    /// Tells the guest to check everything. Afterwards it is paused until [`Self::go`].
     pub fn ask(&self, id: u64) -> std::io::Result<()> {
         self.said().is_held = true;
         (&self.stream).write_all(format!("check {id}\n").as_bytes())
     }
 
-    /// What it saw, if it has said so.
+    /// Results of the guest's check, if they came.
     pub fn seen(&self, id: u64) -> Option<Seen> {
         self.wait(|said| said.seen.filter(|seen| seen.id == id))
     }
 
-    /// Lets it go on.
+    /// Lets the guest continue.
     pub fn go(&self) -> std::io::Result<()> {
         self.said().is_held = false;
         (&self.stream).write_all(b"go\n")
@@ -110,7 +110,7 @@ fn listen(stream: &UnixStream, shared: &(Mutex<Said>, Condvar)) {
         let mut said = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         for byte in &buffer[..count] {
             if *byte != b'\n' {
-                // What is too long is no line of the guest's: its sum will not be right.
+                // A line that is too long is damaged: its checksum will be wrong.
                 if line.len() < LINE_MAX {
                     line.push(*byte);
                 }

@@ -1,5 +1,5 @@
-//! Disks made from disks, by a QEMU process without a machine: the same block jobs that move the disk
-//! of one that runs.
+//! Copies of disks, by a QEMU process without a virtual machine, with the block jobs that also move
+//! the disk of a running one.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::nodes::{Aio, raw};
 use crate::VmError;
 use crate::guest::Work;
 
-/// Whether QEMU may use `io_uring` here.
+/// Kind of I/O that QEMU can use here: `io_uring`, or threads.
 pub(super) fn aio(base: &Base, disk: &VirtualDisk) -> Result<Aio, VmError> {
     let mut tool = base.start("probe-io", &Work::default(), None, Begin::Blocks)?;
     match tool.ask("blockdev-add", raw(disk, "probe", Aio::Uring, true)) {
@@ -23,7 +23,7 @@ pub(super) fn aio(base: &Base, disk: &VirtualDisk) -> Result<Aio, VmError> {
     }
 }
 
-/// Copies one disk onto another. Bytes copied.
+/// Copies a disk onto another. Returns the bytes copied.
 pub(super) fn copy(
     tool: &mut Machine,
     (from, to): (&VirtualDisk, &VirtualDisk),
@@ -41,7 +41,7 @@ pub(super) fn copy(
     Ok(event.data.get("offset").and_then(Value::as_u64).unwrap_or(0))
 }
 
-/// Writes an empty qcow2 layer of the disk's size into it.
+/// Writes an empty qcow2 layer of the disk's size to it.
 pub(super) fn make_layer(
     tool: &mut Machine,
     disk: &VirtualDisk,

@@ -1,4 +1,5 @@
-//! Machines from the template: copied whole or linked to it, one or many at once; and their end.
+//! Virtual machines from the template: copied whole or linked to it, one or many at once; and their
+//! removal.
 
 use datastore::VirtualDisk;
 
@@ -15,8 +16,8 @@ impl Vms {
         self.template.clone().ok_or_else(none)
     }
 
-    /// The digest of the template's first three quarters, which every machine deployed from it has to
-    /// see; each begins with the same seed for that.
+    /// Digest of the template's first three quarters, which every virtual machine deployed from it
+    /// must find; for that, all digests begin with the same seed.
     pub fn template_digest(&mut self) -> Result<u64, VmError> {
         if let Some(digest) = self.template_digest {
             return Ok(digest);
@@ -26,7 +27,7 @@ impl Vms {
         Ok(digest)
     }
 
-    /// Deploys machines and boots them at once.
+    /// Deploys virtual machines and boots them at once.
     pub fn deploy(
         &mut self,
         base: &Base,
@@ -37,7 +38,7 @@ impl Vms {
         let before = self.deployed.len();
         let done = self.deploy_on(base, clock, &disks, kind);
         if done.is_err() {
-            // None of them is of use without the others.
+            // If one fails, the others are removed, too.
             self.deployed.truncate(before);
             self.free.extend(disks);
         }
@@ -91,7 +92,7 @@ impl Vms {
         Ok(Done { stood_still: None, copied_bytes, checked: checked.join("; ") })
     }
 
-    /// Ends everything that was deployed.
+    /// Removes all deployed virtual machines.
     pub fn destroy(&mut self, clock: &mut Clock<'_>) -> Done {
         for Vm { machine, disk, .. } in self.deployed.drain(..) {
             machine.quit();

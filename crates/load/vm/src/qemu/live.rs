@@ -1,4 +1,4 @@
-//! Memory that moves from one process to another while the guest runs.
+//! Moves memory from one process to another while the guest runs.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use crate::operation::{Clock, Done};
 use crate::qmp::Event;
 use crate::{Phase, VmError};
 
-/// Bytes of memory in a second at most: more than there is between two processes. Without it QEMU keeps
-/// to 128 MiB/s, chosen for networks long ago.
+/// Bandwidth limit of the migration, in bytes per second: more than two processes reach. Without
+/// it, QEMU keeps to 128 MiB/s, which was chosen for networks long ago.
 const BANDWIDTH: u64 = 10 << 30;
 
-/// How memory moved.
+/// Numbers of a move of memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moved {
     pub bytes: u64,
     pub stood_still: Duration,
 }
 
-/// Prepares both sides: events, and a halt of the source before the last round where something else
-/// must be brought over first.
+/// Prepares both sides: events, and a pause of the source before the last round if something else
+/// must be moved first.
 pub(super) fn agree(from: &mut Machine, to: &mut Machine, halts: bool) -> Result<(), VmError> {
     let capability = |name: &str, state: bool| json!({ "capability": name, "state": state });
     let capabilities = json!({ "capabilities": [
@@ -45,7 +45,7 @@ fn status(event: &Event) -> Option<&str> {
     (event.name == "MIGRATION").then(|| event.data.get("status").and_then(Value::as_str)).flatten()
 }
 
-/// Waits for one of these states of a migration; a failure is an error with QEMU's reason.
+/// Waits for a state of the migration; a failure is an error with QEMU's reason.
 pub(super) fn wait_for(
     from: &mut Machine,
     wanted: &str,
@@ -63,7 +63,7 @@ pub(super) fn wait_for(
     Err(from.not_done(what, &said))
 }
 
-/// The moment at which the source stands still; an error if the migration fails before.
+/// Waits for the moment at which the source stops; an error if the migration fails before.
 pub(super) fn wait_for_stop(
     from: &mut Machine,
     limits: &Limits,
@@ -83,8 +83,8 @@ pub(super) fn wait_for_stop(
     Err(from.not_done(what, &said))
 }
 
-/// Waits until the machine runs at its destination. Nobody stops this: once the machine stands still the
-/// shortest way to one that runs is forward.
+/// Waits until the virtual machine runs at its destination. This wait cannot be stopped: once the
+/// virtual machine is paused, the shortest way to a running one is forward.
 pub(super) fn arrive(
     from: &mut Machine,
     to: &mut Machine,
@@ -100,7 +100,7 @@ pub(super) fn arrive(
     Ok(Moved { bytes, stood_still: resumed.at.saturating_sub(stopped) })
 }
 
-/// Stops a migration that goes on, whatever state it is in.
+/// Cancels a migration, whatever state it is in.
 pub(super) fn cancel(from: &mut Machine) {
     let is_over = |state: &str| matches!(state, "completed" | "failed" | "cancelled" | "none" | "");
     let _ = from.ask("migrate_cancel", json!({}));
@@ -115,7 +115,7 @@ pub(super) fn cancel(from: &mut Machine) {
 }
 
 impl Vms {
-    /// The machine goes to another process, its disk stays where it is.
+    /// Moves the virtual machine to another process; its disk stays.
     pub fn live_migration(&mut self, base: &Base, clock: &mut Clock<'_>) -> Result<Done, VmError> {
         let (name, aio) = (self.next_name(), self.aio);
         let vm = self.resident()?;
@@ -137,13 +137,13 @@ impl Vms {
         let Moved { bytes, stood_still } = match sent {
             Ok(moved) => moved,
             Err(error) => {
-                // The destination ends first: what hangs there would hold the source.
+                // The destination ends first: if it hangs, it would hold the source.
                 drop(to);
                 cancel(&mut vm.machine);
                 return Err(error);
             }
         };
-        // From here on the disk is the new one's: there is no way back to the old.
+        // From here on the disk belongs to the new process, and there is no way back.
         drop(std::mem::replace(&mut vm.machine, to));
         let checked = vm.check(limits, &|| clock.go_on())?;
         clock.end(Phase::Check);

@@ -1,4 +1,4 @@
-//! One QEMU process of ours, with its monitor and the line to its guest.
+//! A QEMU process of ours, with its monitor and the serial line of its guest.
 
 use std::fs::File;
 use std::os::unix::net::UnixStream;
@@ -17,14 +17,14 @@ use crate::home::{Home, VARIABLE};
 use crate::qmp::{Event, Qmp};
 use crate::{Image, VmError};
 
-/// MiB of a guest beside what it keeps in memory: the kernel does not start in less than 72
-/// (measured), and unpacks its first files.
+/// Memory of a guest besides its test pages, in MiB: the kernel does not start in less than 72
+/// (measured), and unpacks its initial files.
 const MEMORY_MIB: u64 = 104;
-/// Seconds of its own time after which a guest that nobody speaks to ends: what outlives a killed
-/// run does not go on for ever.
+/// Seconds by its own clock after which a guest without contact ends, so that leftovers of a killed
+/// run do not run forever.
 const ALONE_SECONDS: u32 = 180;
 
-/// What every machine is started with.
+/// Common settings of all processes.
 #[derive(Debug)]
 pub(super) struct Base {
     pub program: Program,
@@ -34,32 +34,32 @@ pub(super) struct Base {
     pub limits: Limits,
 }
 
-/// How a machine begins.
+/// Way in which a process begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begin {
-    /// It boots.
+    /// It boots a guest.
     Boot,
-    /// It waits for another to send its state.
+    /// It waits for the state of another process.
     Incoming,
     /// It has no processor and no guest: only its block layer is used.
     Blocks,
 }
 
-/// A process. Dropping it ends it.
+/// A QEMU process. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct Machine {
     pub name: String,
     pub qmp: Qmp,
-    /// Nothing where it has no guest.
+    /// Serial line; `None` without a guest.
     pub console: Option<Console>,
-    /// The node that its disk is at present.
+    /// Name of the block node that is its disk now.
     pub root: String,
     child: Running,
     limits: Limits,
 }
 
 impl Base {
-    /// Starts one and waits until it can be spoken to.
+    /// Starts a process, and waits until its monitor answers.
     pub fn start(
         &self,
         name: &str,
@@ -76,7 +76,8 @@ impl Base {
             command.arg("-blockdev").arg(node.to_string());
         }
         match begin {
-            // Left to itself it would ask KVM for a machine, which may hang where guests do.
+            // By default QEMU would create a KVM virtual machine, which may hang on hosts where
+            // guests do.
             Begin::Blocks => {
                 command.args(["-machine", "none", "-accel", self.accelerator.option()])
             }
@@ -87,7 +88,8 @@ impl Base {
         };
         let said = File::create_new(&files.said).map_err(failed)?;
         command.env(VARIABLE, self.home.name()).stdin(Stdio::null());
-        // Ctrl-C in a terminal goes to a whole group: what is under way ends in its own order.
+        // Ctrl-C in a terminal goes to a whole process group; operations under way must end in
+        // their own order.
         command.process_group(0);
         command.stdout(said.try_clone().map_err(failed)?).stderr(said);
         let mut child = Running { child: command.spawn().map_err(failed)?, files };
@@ -106,7 +108,7 @@ impl Base {
         Ok(Machine { name, qmp, console, root, child, limits })
     }
 
-    /// Nothing that was not asked for, and a process that may start no other.
+    /// Options without defaults, and with a sandbox in which the process cannot start others.
     fn common(&self, name: &str, files: &Files) -> Vec<String> {
         let words = format!(
             "-nodefaults -no-user-config -display none -no-reboot -name {name} -sandbox \
@@ -147,7 +149,7 @@ fn socket(id: &str, path: &Path) -> String {
     format!("socket,id={id},path={},server=on,wait=off", path.display())
 }
 
-/// What a process has in the private directory.
+/// Files of a process in the private directory.
 #[derive(Debug)]
 struct Files {
     monitor: PathBuf,
@@ -162,7 +164,7 @@ impl Files {
     }
 }
 
-/// A process with its files. Dropping it ends it and removes them.
+/// A process with its files. Dropping it ends the process and removes the files.
 #[derive(Debug)]
 struct Running {
     child: Child,
@@ -170,7 +172,7 @@ struct Running {
 }
 
 impl Running {
-    /// Whether it runs; else how it ended.
+    /// Checks that the process runs; the error has its exit status.
     fn alive(&mut self, machine: &str) -> Result<(), VmError> {
         let Ok(Some(status)) = self.child.try_wait() else { return Ok(()) };
         let text = std::fs::read_to_string(&self.files.said).unwrap_or_default();
@@ -190,17 +192,17 @@ impl Drop for Running {
 }
 
 impl Machine {
-    /// Its process, for tests that harm it.
+    /// Process identifier, for tests that harm it.
     pub fn pid(&self) -> u32 {
         self.child.child.id()
     }
 
-    /// Whether the process runs; else how it ended.
+    /// Checks that the process runs; the error has its exit status.
     pub fn alive(&mut self) -> Result<(), VmError> {
         self.child.alive(&self.name)
     }
 
-    /// A command and its answer. Where the process has ended, that is the error.
+    /// Sends a command and returns the answer. If the process has ended, that is the error.
     pub fn ask(&mut self, command: &str, arguments: Value) -> Result<Value, VmError> {
         let answer = self.qmp.ask(command, &arguments);
         self.or_ended(answer)
@@ -218,7 +220,7 @@ impl Machine {
         answer
     }
 
-    /// Waits for an event. `go_on` is asked meanwhile and may end the wait.
+    /// Waits for an event. `go_on` is called meanwhile, and may end the wait.
     pub fn event(
         &mut self,
         what: &'static str,
@@ -240,7 +242,7 @@ impl Machine {
         }
     }
 
-    /// The line to its guest.
+    /// Serial line of the guest.
     pub fn console(&self) -> Result<&Console, VmError> {
         self.console.as_ref().ok_or_else(|| VmError::Unsupported("it has no guest".to_owned()))
     }
@@ -265,7 +267,7 @@ impl Machine {
         }
     }
 
-    /// That the guest gave no sign, with what it or its kernel said last.
+    /// Error of a guest without a sign of life, with its last message or that of its kernel.
     pub fn no_sign(&mut self, what: &'static str, within: Duration) -> VmError {
         let log = self.qmp.ask("ringbuf-read", &json!({ "device": "log", "size": 16384 }));
         let log = log.ok().and_then(|log| log.as_str().map(str::to_owned)).unwrap_or_default();
@@ -299,7 +301,7 @@ impl Machine {
         VmError::NotDone { machine: self.name.clone(), what, said: said.to_owned() }
     }
 
-    /// Ends the process in the orderly way, and otherwise if it will not.
+    /// Ends the process through its monitor, and kills it if that fails.
     pub fn quit(mut self) {
         let _ = self.qmp.ask("quit", &json!({}));
         let until = Instant::now() + self.limits.answer.min(Duration::from_secs(5));

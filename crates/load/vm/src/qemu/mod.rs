@@ -1,8 +1,8 @@
-//! Machines of our own in QEMU processes of this host, driven over QMP.
+//! Virtual machines of our own, in QEMU processes of this host, driven over QMP.
 //!
-//! What they are moved between are processes and disks, as it is done between hosts: memory goes over a
-//! socket, a disk over a block job or an NBD export. Each operation is a file; the commands are those
-//! that QEMU's own tests use.
+//! They are moved between processes and disks as between hosts: memory goes over a socket, a disk
+//! over a block job or an NBD export. Each operation is a file; the commands are those of QEMU's
+//! own tests.
 
 mod checks;
 mod console;
@@ -33,24 +33,24 @@ use nodes::Aio;
 
 pub use program::{Accelerator, Program, Version};
 
-/// Most machines that are booted at once; our choice: each takes some 200 MiB of this host.
+/// Most virtual machines that are booted at once; our choice: each takes some 200 MiB of this host.
 const MACHINES_MAX: u32 = 64;
 
-/// What is waited for, and how long. Emulation is slow and a busy host slower: these end what hangs,
-/// they judge nothing.
+/// Time limits. Emulation is slow, and a busy host slower: these limits end operations that hang,
+/// and judge nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// An answer of a monitor.
+    /// Time limit of an answer of a monitor.
     pub answer: Duration,
-    /// The first beat of a guest.
+    /// Time limit of the first beat of a guest.
     pub boot: Duration,
-    /// Everything that is copied while a machine runs.
+    /// Time limit of copying from a running virtual machine.
     pub copying: Duration,
-    /// From there until it runs on.
+    /// Time limit from the end of copying until the virtual machine continues.
     pub switch_over: Duration,
-    /// A beat of a guest that runs.
+    /// Time limit of the next beat of a running guest.
     pub beat: Duration,
-    /// A look of a guest at everything.
+    /// Time limit of a guest's check.
     pub check: Duration,
 }
 
@@ -62,20 +62,20 @@ impl Default for Limits {
     }
 }
 
-/// How the machines are to be.
+/// Settings of the virtual machines.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The program; without one it is looked for.
+    /// Path of the program; `None` to search for it.
     pub program: Option<PathBuf>,
-    /// The directory of the guest's image; without one the usual.
+    /// Directory of the guest's image; `None` for the usual one.
     pub image: Option<PathBuf>,
-    /// Without one, KVM where a boot shows that it works.
+    /// Accelerator; `None` for KVM if a boot shows that it works, else emulation.
     pub accelerator: Option<Accelerator>,
-    /// What each guest does.
+    /// Activity of each guest.
     pub work: Work,
-    /// How long is waited for what.
+    /// Time limits of operations.
     pub limits: Limits,
-    /// The run they belong to.
+    /// Identifier of the run that they belong to.
     pub run_id: String,
 }
 
@@ -85,24 +85,24 @@ struct Vm {
     machine: Machine,
     work: Work,
     disk: VirtualDisk,
-    /// What is known of its disk and was seen of its guest.
+    /// Facts about its disk, and the last beat of its guest.
     known: Known,
-    /// Whether a snapshot takes its writes that could not be merged.
+    /// True if a snapshot that could not be merged takes its writes.
     is_layered: bool,
 }
 
-/// Machines in QEMU on disks that are theirs.
+/// Virtual machines in QEMU, with their disks.
 #[derive(Debug)]
 pub struct Qemu {
     vms: Vms,
     base: Base,
 }
 
-/// The machines that there are, and the disks for others.
+/// Existing virtual machines, and disks for others.
 #[derive(Debug)]
 struct Vms {
     template: Option<VirtualDisk>,
-    /// Digest of the template's first three quarters, once it was asked for.
+    /// Digest of the template's first three quarters, once it was computed.
     template_digest: Option<u64>,
     free: Vec<VirtualDisk>,
     resident: Option<Vm>,
@@ -112,10 +112,10 @@ struct Vms {
     started: u64,
 }
 
-/// Whether there is what operations take, as far as can be told without starting anything.
+/// Checks that everything for the operations exists, as far as possible without starting anything.
 ///
 /// # Errors
-/// When program or image are missing, or the program is too old.
+/// The program or the image is missing, or the program is too old.
 pub fn check(options: &Options, operations: &[Operation]) -> Result<(), VmError> {
     let directory = options.image.clone().unwrap_or_else(Image::usual_directory);
     Image::load(&directory)?;
@@ -129,16 +129,15 @@ pub fn check(options: &Options, operations: &[Operation]) -> Result<(), VmError>
     if moves && !may_be_kvm { program.check_moves(Accelerator::Emulation) } else { Ok(()) }
 }
 
-/// Operations that move a guest which runs.
+/// Operations that move a running guest.
 const MOVES: [Operation; 2] = [Operation::LiveMigration, Operation::UnifiedMigration];
 
 impl Qemu {
-    /// Finds program and image, and what it runs guests with. The template, without which nothing is
-    /// deployed, is only read; the other disks are written. All are of one size, which is a multiple of
-    /// 16 KiB.
+    /// Finds program, image and accelerator. The template, which deployments need, is only read;
+    /// the other disks are written. All have the same size, a multiple of 16 KiB.
     ///
     /// # Errors
-    /// When something is missing, too old, or the disks do not suit.
+    /// Something is missing or too old, or the disks do not fit.
     pub fn new(
         options: Options,
         template: Option<VirtualDisk>,
@@ -174,17 +173,17 @@ impl Qemu {
         Ok(Self { vms, base })
     }
 
-    /// What runs the guests.
+    /// Accelerator of the guests.
     pub fn accelerator(&self) -> Accelerator {
         self.base.accelerator
     }
 
-    /// The private directory of its processes.
+    /// Private directory of the processes.
     pub fn home(&self) -> &Home {
         &self.base.home
     }
 
-    /// The process that the running machine is, for whoever wants to harm it.
+    /// Process identifier of the running virtual machine, for tests that harm it.
     pub fn resident_pid(&self) -> Option<u32> {
         self.vms.resident.as_ref().map(|vm| vm.machine.pid())
     }
@@ -262,13 +261,13 @@ impl VmOperations for Qemu {
 }
 
 impl Vms {
-    /// A name that no machine of this run had.
+    /// Makes a unique name of a virtual machine of this run.
     fn next_name(&mut self) -> String {
         self.started += 1;
         format!("vm{}", self.started)
     }
 
-    /// What the next guest does, with content of its own.
+    /// Activity of the next guest, with its own content.
     fn next_work(&self) -> Work {
         Work { seed: self.work.seed.wrapping_add(self.started << 8), ..self.work }
     }

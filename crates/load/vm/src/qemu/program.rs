@@ -1,4 +1,4 @@
-//! The QEMU program: which one, how new, and what it runs guests with.
+//! The QEMU program: its path, version and accelerator.
 
 use std::fmt;
 use std::io;
@@ -7,17 +7,18 @@ use std::process::{Command, Stdio};
 
 use crate::VmError;
 
-/// What runs the guest's instructions.
+/// Executor of the guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accelerator {
-    /// The processor itself.
+    /// The processor itself, through KVM.
     Kvm,
     /// QEMU, in software.
     Emulation,
 }
 
 impl Accelerator {
-    /// The value of `-accel`. Without `tb-size` QEMU would take a share of all memory for translated code.
+    /// Value of `-accel`. Without `tb-size`, QEMU would take a share of all memory for translated
+    /// code.
     pub(super) const fn option(self) -> &'static str {
         match self {
             Self::Kvm => "kvm",
@@ -35,7 +36,7 @@ impl fmt::Display for Accelerator {
     }
 }
 
-/// Major, minor and micro.
+/// Version: major, minor and micro.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u32, pub u32, pub u32);
 
@@ -45,17 +46,17 @@ impl fmt::Display for Version {
     }
 }
 
-/// A program that says that it is QEMU.
+/// A program that identifies itself as QEMU.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// What is started.
+    /// Path of the program.
     pub path: PathBuf,
-    /// What it says it is.
+    /// Version that it reports.
     pub version: Version,
 }
 
 const NAME: &str = "qemu-system-x86_64";
-/// The oldest whose monitor was seen to do what is asked of it here.
+/// Oldest version whose monitor was tested with the commands used here.
 const KNOWN: Version = Version(7, 2, 0);
 /// The first that moves an emulated guest without losing pages of it: "physmem: Fix migration dirty bitmap
 /// coherency with TCG memory access" (qemu-devel, February 2024). On 7.2.22, 5 of 12 guests were damaged,
@@ -67,7 +68,7 @@ impl Program {
     /// that `scripts/vm-guest --qemu` unpacked beside the image. If none does, the first that is there.
     ///
     /// # Errors
-    /// When there is none, or the given one is no QEMU.
+    /// There is no QEMU, or the given program is none.
     pub fn find(given: Option<&Path>, image: &Path) -> Result<Self, VmError> {
         if let Some(path) = given {
             return Self::at(path);
@@ -101,13 +102,13 @@ impl Program {
         }
     }
 
-    /// Refuses a version whose monitor is not known.
+    /// Refuses a version whose monitor is unknown.
     pub(super) fn check(&self) -> Result<(), VmError> {
         let why = "is older than what was tried";
         self.at_least(KNOWN, why, "7.2")
     }
 
-    /// Refuses to move a running guest where that is known to damage it.
+    /// Refuses to move a running guest with a version that is known to damage it.
     pub(super) fn check_moves(&self, accelerator: Accelerator) -> Result<(), VmError> {
         let why = "damages a guest that it emulates and moves while it runs: pages are lost and it \
                    says \"completed\"";
@@ -128,7 +129,7 @@ impl Program {
     }
 }
 
-/// Of `QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)`.
+/// Parses a line such as `QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)`.
 fn parse_version(line: &str) -> Option<Version> {
     let rest = line.strip_prefix("QEMU emulator version ")?;
     let number = rest.split([' ', '-', '(']).next()?;
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn moves_of_emulated_guests_are_refused_before_9_0_with_the_version_that_works() {
+    fn emulated_moves_are_refused_before_9_0_with_a_good_version() {
         let program = |version| Program { path: NAME.into(), version };
         let refused = program(Version(7, 2, 22)).check_moves(Accelerator::Emulation);
         let text = refused.expect_err("it corrupts them").to_string();

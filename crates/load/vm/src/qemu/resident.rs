@@ -1,4 +1,4 @@
-//! The machine that runs all the time and is moved about.
+//! The virtual machine that runs all the time, and is moved.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::{Vm, Vms};
 use crate::{After, VmError};
 
 impl Vms {
-    /// Sees to it that it runs: boots one where there is none, or the last was lost.
+    /// Boots it if there is none, or the last one was lost.
     pub fn see_to_resident(&mut self, base: &Base) -> Result<(), VmError> {
         if let Some(vm) = &mut self.resident {
             if vm.machine.alive().is_ok() {
@@ -49,13 +49,14 @@ impl Vms {
         }
     }
 
-    /// The machine that an operation is done to.
+    /// Virtual machine for an operation.
     pub fn resident(&mut self) -> Result<&mut Vm, VmError> {
         let none = || VmError::Unsupported("no machine runs".to_owned());
         self.resident.as_mut().ok_or_else(none)
     }
 
-    /// After an operation failed: the machine goes on and is whole, or it is given up.
+    /// Recovers after a failed operation: the virtual machine continues and is undamaged, or it is
+    /// given up.
     pub fn recover(&mut self, base: &Base) -> After {
         let Some(vm) = &mut self.resident else {
             return After::Lost { why: "it does not run".to_owned() };
@@ -69,11 +70,11 @@ impl Vms {
         After::Lost { why: error.to_string() }
     }
 
-    /// A machine whose snapshot could not be merged runs from two disks, which the next operation
-    /// needs. It is looked at, and then given up.
+    /// Checks and then gives up a virtual machine whose snapshot could not be merged: it runs from
+    /// two disks, which the next operation needs.
     fn let_layered_go(&mut self, base: &Base) -> After {
         let Some(vm) = &mut self.resident else { return After::Nothing };
-        // Its disk alone is not what its guest sees.
+        // Its disk alone has not all of its content.
         vm.known.is_plain = false;
         let looked = vm.go_on().and_then(|()| vm.check(&base.limits, &|| Ok(())));
         self.give_up_resident();
@@ -88,7 +89,7 @@ impl Vms {
 }
 
 impl Vm {
-    /// Lets it run, if an operation left it standing.
+    /// Continues it, if an operation left it paused.
     fn go_on(&mut self) -> Result<(), VmError> {
         self.machine.qmp.forget_events();
         let status = self.machine.ask("query-status", json!({}))?;

@@ -1,4 +1,4 @@
-//! A layer that takes a machine's writes for a time, and is merged into its disk again.
+//! A layer that takes a virtual machine's writes for a time, and is merged into its disk again.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const LAYER: &str = "snapshot";
 const BYTES: &str = "snapshot-bytes";
 
 impl Vms {
-    /// Makes a snapshot, keeps it while the machine writes, and deletes it.
+    /// Makes a snapshot, keeps it while the virtual machine writes, and deletes it.
     pub fn snapshot(
         &mut self,
         base: &Base,
@@ -77,7 +77,7 @@ impl Vm {
         Ok(Done { stood_still: Some(stood_still), copied_bytes, checked })
     }
 
-    /// Merges the layer into the disk below it. Bytes copied.
+    /// Merges the layer into the disk below it. Returns the bytes copied.
     fn merge(
         &mut self,
         base: &Base,
@@ -103,14 +103,15 @@ impl Vm {
         Ok(event.data.get("offset").and_then(Value::as_u64).unwrap_or(0))
     }
 
-    /// Whether the layer is there: one that takes the writes cannot be deleted.
+    /// True if the layer exists: a layer that takes the writes cannot be deleted.
     fn has_layer(&mut self) -> bool {
         let nodes = self.machine.ask("query-named-block-nodes", json!({ "flat": true }));
         let nodes = nodes.ok().and_then(|own| own.as_array().cloned()).unwrap_or_default();
         nodes.iter().any(|node| node.get("node-name").and_then(Value::as_str) == Some(LAYER))
     }
 
-    /// After a failure: the layer is merged if it takes the writes, and goes in any case.
+    /// Cleans up after a failure: a layer that takes the writes is merged, and the layer is removed
+    /// in any case.
     fn drop_layer(&mut self, base: &Base) {
         let cancelled =
             self.machine.ask("block-job-cancel", json!({ "device": JOB, "force": true }));

@@ -1,4 +1,4 @@
-//! A disk that moves under a machine which goes on.
+//! Moves a disk below a running virtual machine.
 
 use datastore::VirtualDisk;
 use serde_json::{Value, json};
@@ -10,10 +10,10 @@ use crate::operation::{Clock, Done};
 use crate::qmp::Event;
 use crate::{Phase, VmError};
 
-/// The job that mirrors a disk.
+/// Name of the job that mirrors a disk.
 pub(super) const JOB: &str = "mirror";
 
-/// Mirrors the disk of a machine to a node until both are the same and stay so.
+/// Mirrors the disk of a virtual machine to a node until both are equal and stay so.
 pub(super) fn mirror(
     machine: &mut Machine,
     target: &str,
@@ -37,7 +37,7 @@ pub(super) fn mirror(
     Err(machine.not_done(what, said))
 }
 
-/// Stops a mirror that goes on; the machine stays on the disk it has.
+/// Stops a mirror; the virtual machine stays on its disk.
 pub(super) fn stop_mirror(machine: &mut Machine, base: &Base, target: &str) {
     let cancelled = machine.ask("block-job-cancel", json!({ "device": JOB, "force": true }));
     if cancelled.is_ok() {
@@ -48,7 +48,7 @@ pub(super) fn stop_mirror(machine: &mut Machine, base: &Base, target: &str) {
 }
 
 impl Vms {
-    /// The machine's disk goes to another range, and the machine with it.
+    /// Moves the disk of the virtual machine to another range.
     pub fn storage_migration(
         &mut self,
         base: &Base,
@@ -57,7 +57,7 @@ impl Vms {
         let source = self.resident()?.disk.clone();
         let target = self.take_disks(1)?.remove(0);
         let done = self.move_disk(base, clock, &target);
-        // However it went, the machine is on one of the two.
+        // After success and failure alike, it runs on one of the two.
         let is_moved = self.resident()?.disk.name == target.name;
         self.free.push(if is_moved { source } else { target });
         done

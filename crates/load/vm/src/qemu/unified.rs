@@ -1,6 +1,6 @@
-//! Memory and disk of a machine that move to another process, which shares nothing with the first:
-//! the disk over NBD, then the memory, with a halt in between in which the mirror ends (QEMU's iotest
-//! 194 goes the same way).
+//! Moves memory and disk of a virtual machine to another process that shares nothing with the
+//! first: the disk over NBD, then the memory, with a pause in between in which the mirror ends (as
+//! in QEMU's iotest 194).
 
 use serde_json::json;
 
@@ -12,11 +12,11 @@ use super::{Vm, Vms};
 use crate::operation::{Clock, Done};
 use crate::{Phase, VmError};
 
-/// The node under which the source writes to the destination.
+/// Name of the node through which the source writes to the destination.
 const REMOTE: &str = "remote";
 
 impl Vms {
-    /// Machine and disk go, nothing is shared.
+    /// Moves virtual machine and disk, with nothing shared.
     pub fn unified_migration(
         &mut self,
         base: &Base,
@@ -44,7 +44,7 @@ impl Vms {
         let moved = match checked {
             Ok(moved) => moved,
             Err(error) => {
-                // The destination ends first: two must not write.
+                // The destination ends first: two processes must not write.
                 drop(from);
                 live::cancel(&mut vm.machine);
                 stop_mirror(&mut vm.machine, base, REMOTE);
@@ -63,7 +63,7 @@ impl Vms {
                 Ok(Done { stood_still: Some(stood_still), copied_bytes: bytes, checked })
             }
             Err(error) => {
-                // The source stands still with its own memory and its own disk: it goes on.
+                // The source is paused with its own memory and its own disk, so it can continue.
                 drop(std::mem::replace(&mut vm.machine, from));
                 let target = std::mem::replace(&mut vm.disk, source);
                 stop_mirror(&mut vm.machine, base, REMOTE);
@@ -100,7 +100,7 @@ impl Vm {
         clock.end(Phase::Copying);
         let what = ("the switch-over", base.limits.switch_over);
         live::wait_for(from, "pre-switchover", what)?;
-        // Not by force: it completes, with both disks the same.
+        // Cancelling without force completes the mirror, with both disks equal.
         from.ask("block-job-cancel", json!({ "device": JOB }))?;
         let ended = from.job_ended(JOB, what, &|| Ok(()))?;
         from.ask("migrate-continue", json!({ "state": "pre-switchover" }))?;

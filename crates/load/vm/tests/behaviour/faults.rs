@@ -1,4 +1,5 @@
-//! What goes wrong in the middle: the machine stays whole, and the failure says what, when and why.
+//! Faults in the middle of an operation: the virtual machine stays undamaged, and the failure has
+//! phase, time and reason.
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -15,7 +16,7 @@ use tilemark_vm::{
 
 use crate::rig;
 
-/// Does something once, when so many phases have ended and the operation waits.
+/// Calls a function once, when a number of phases have ended and the operation waits.
 struct At<F: Fn() -> bool> {
     ended: usize,
     phases: usize,
@@ -25,7 +26,7 @@ struct At<F: Fn() -> bool> {
 }
 
 impl<F: Fn() -> bool> At<F> {
-    /// `act` says whether to stop then.
+    /// The result of `act` says whether to stop the operation then.
     fn phase(phases: usize, act: F) -> Self {
         Self { ended: 0, phases, done: Cell::new(false), stop: Cell::new(false), act }
     }
@@ -63,7 +64,7 @@ fn signal(pid: u32, name: &str) {
     assert!(done.success(), "kill {name} {pid}");
 }
 
-/// Signals every process of ours but the machine that was there before.
+/// Signals every process of ours except the virtual machine that existed before.
 fn to_others(qemu: &Qemu, name: &'static str) -> impl Fn() -> bool + use<> {
     let (home, own) = (qemu.home().name().to_owned(), qemu.resident_pid());
     move || {
@@ -74,7 +75,7 @@ fn to_others(qemu: &Qemu, name: &'static str) -> impl Fn() -> bool + use<> {
 }
 
 #[test]
-fn whoever_stops_an_operation_in_any_phase_leaves_the_machine_whole() {
+fn stop_in_any_phase_leaves_the_vm_undamaged() {
     if !rig::is_usable() {
         return;
     }
@@ -90,7 +91,8 @@ fn whoever_stops_an_operation_in_any_phase_leaves_the_machine_whole() {
         for phases in 0..operation.phases().len() {
             let failure = fails(&mut qemu, operation, &mut At::phase(phases, || true));
             assert!(matches!(*failure.reason, VmError::Stopped), "{failure}");
-            // A switch-over goes to its end, which is the shortest way back to a running machine.
+            // A switch-over is completed, because that is the shortest way back to a running
+            // virtual machine.
             let at = operation.phases()[phases];
             let at = if at == Phase::SwitchOver { Phase::Check } else { at };
             assert_eq!((failure.phase, &failure.after), (Some(at), &After::Whole), "{failure}");
@@ -100,7 +102,7 @@ fn whoever_stops_an_operation_in_any_phase_leaves_the_machine_whole() {
 }
 
 #[test]
-fn a_destination_that_dies_or_hangs_is_named_and_the_source_goes_on() {
+fn dead_or_hung_destination_is_named_and_source_continues() {
     if !rig::is_usable() {
         return;
     }
@@ -133,7 +135,7 @@ fn a_destination_that_dies_or_hangs_is_named_and_the_source_goes_on() {
 }
 
 #[test]
-fn a_machine_whose_process_dies_or_hangs_is_lost_and_the_next_operation_has_another() {
+fn dead_or_hung_vm_is_lost_and_next_operation_gets_another() {
     if !rig::is_usable() {
         return;
     }
@@ -155,14 +157,14 @@ fn a_machine_whose_process_dies_or_hangs_is_lost_and_the_next_operation_has_anot
 }
 
 #[test]
-fn what_came_over_damaged_is_no_success_and_the_machine_goes_on_at_its_source() {
+fn damaged_move_fails_and_vm_continues_at_its_source() {
     if !rig::is_usable() {
         return;
     }
     let place = tempfile::tempdir().expect("a directory");
     let mut qemu = rig::qemu(place.path(), rig::options(), 2);
     qemu.prepare(Operation::UnifiedMigration).unwrap_or_else(|failure| panic!("{failure}"));
-    // A block of the destination's disk changes behind its back.
+    // A block of the destination's disk is changed by another program.
     let second = place.path().join("disk-1");
     let mut spoil = At::phase(2, || {
         let file = OpenOptions::new().write(true).open(&second).expect("the disk");
@@ -173,7 +175,7 @@ fn what_came_over_damaged_is_no_success_and_the_machine_goes_on_at_its_source() 
     let failure = fails(&mut qemu, Operation::UnifiedMigration, &mut spoil);
     assert_eq!((failure.phase, &failure.after), (Some(Phase::Check), &After::Whole), "{failure}");
     assert!(failure.to_string().contains("damaged: the disk that stays"), "{failure}");
-    // A byte of its memory does.
+    // A byte of its memory is changed.
     let harm = flip_a_byte(&qemu);
     let failure = fails(&mut qemu, Operation::UnifiedMigration, &mut At::phase(2, harm));
     assert_eq!((failure.phase, &failure.after), (Some(Phase::Check), &After::Whole), "{failure}");
@@ -181,8 +183,8 @@ fn what_came_over_damaged_is_no_success_and_the_machine_goes_on_at_its_source() 
     goes_on(&mut qemu);
 }
 
-/// Finds a page of the moved guest's still memory in its process (words that grow by one step) and
-/// changes one byte of it.
+/// Finds a page of the moved guest's constant memory in its process (words that grow by one step),
+/// and changes one byte of it.
 fn flip_a_byte(qemu: &Qemu) -> impl Fn() -> bool + use<> {
     let (home, own) = (qemu.home().name().to_owned(), qemu.resident_pid());
     move || {
@@ -218,7 +220,7 @@ fn is_of_guest(page: &[u8; 4096]) -> bool {
 }
 
 #[test]
-fn a_template_that_changes_before_it_is_copied_is_found_by_the_check_of_the_machine() {
+fn template_changed_before_the_copy_is_found_by_the_check() {
     if !rig::is_usable() {
         return;
     }
@@ -237,7 +239,7 @@ fn a_template_that_changes_before_it_is_copied_is_found_by_the_check_of_the_mach
 }
 
 #[test]
-fn a_destination_that_is_full_is_told_and_the_machine_stays_on_its_disk() {
+fn full_destination_is_reported_and_vm_stays_on_its_disk() {
     if !rig::is_usable() {
         return;
     }
@@ -258,16 +260,16 @@ fn a_destination_that_is_full_is_told_and_the_machine_stays_on_its_disk() {
     }
 }
 
-/// A machine whose snapshot could not be merged was called damaged, because its disk alone is not what its
-/// guest sees: what that writes is in the layer, too.
+/// Regression: a virtual machine whose snapshot could not be merged was called damaged, because its
+/// disk alone has not all of its content: its writes are in the layer, too.
 #[test]
-fn a_snapshot_that_cannot_be_deleted_is_named_and_its_machine_was_whole() {
+fn undeletable_snapshot_is_named_and_its_vm_was_undamaged() {
     if !rig::is_usable() {
         return;
     }
     let place = tempfile::tempdir().expect("a directory");
     let Some(small) = Small::new(24) else { return };
-    // Its guest writes to the last quarter alone, of which nothing is there yet.
+    // Its guest writes to the last quarter only, where nothing is allocated yet.
     let hollow = rig::hollow(small.path(), "hollow");
     let disks = vec![hollow, rig::disk(place.path(), "disk-1")];
     let template = rig::disk(place.path(), "template");
@@ -288,11 +290,11 @@ fn a_snapshot_that_cannot_be_deleted_is_named_and_its_machine_was_whole() {
     qemu.perform(snapshot, &mut ()).unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// A small file system in memory; it goes at the end.
+/// A small file system in memory, removed at the end.
 struct Small(tempfile::TempDir);
 
 impl Small {
-    /// Of so many MiB; none, with the reason printed, for who may not mount.
+    /// Makes one of that many MiB; `None`, with the reason printed, for users who may not mount.
     fn new(mib: u32) -> Option<Self> {
         let own = Self(tempfile::tempdir().expect("a directory"));
         let size = format!("size={mib}m");
@@ -309,7 +311,7 @@ impl Small {
         self.0.path()
     }
 
-    /// Takes all the room that is left.
+    /// Fills the remaining room.
     fn fill_up(&self) {
         let mut file = File::create(self.path().join("filler")).expect("a file");
         while file.write_all(&[1; 4096]).is_ok() {}

@@ -1,5 +1,5 @@
-//! `kill -9` in every phase: machines are found and ended, and the disks that nothing was to be written to
-//! are as they were.
+//! A `kill -9` in every phase: virtual machines are found and ended, and disks that nothing wrote
+//! to are unchanged.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -11,10 +11,11 @@ use tilemark_vm::{DeployKind, Operation, Phase, VmOperations, Watch, home};
 
 use crate::rig;
 
-/// Tells this program, started again, which operation to die in, and where its disks are.
+/// Environment variable with the operation in which this program, started again, must die, and the
+/// place of its disks.
 const DIES_IN: &str = "TILEMARK_TEST_DIES_IN";
 const PLACE: &str = "TILEMARK_TEST_PLACE";
-const NAME: &str = "kills::after_a_kill_in_any_phase_machines_are_found_and_sources_are_whole";
+const NAME: &str = "kills::vms_are_found_and_sources_undamaged_after_any_kill";
 
 const OPERATIONS: [Operation; 3] = [
     Operation::UnifiedMigration,
@@ -22,7 +23,7 @@ const OPERATIONS: [Operation; 3] = [
     Operation::Deploy(DeployKind::Full),
 ];
 
-/// Kills this process when so many phases have ended: at the begin of the next.
+/// Kills this process when a number of phases have ended: at the begin of the next one.
 struct Dies {
     phases: usize,
     ended: usize,
@@ -48,7 +49,7 @@ impl Watch for Dies {
     }
 }
 
-/// The program that is killed.
+/// Body of the program that is killed.
 fn die(asked: &str) {
     let (operation, phases) = asked.split_once('/').expect("OPERATION/PHASES");
     let operation = OPERATIONS.into_iter().find(|own| own.name() == operation).expect("known");
@@ -60,7 +61,7 @@ fn die(asked: &str) {
     panic!("{failure}");
 }
 
-/// The bytes of a disk that no guest writes to.
+/// Bytes of a disk that no guest writes to.
 fn still(directory: &Path, name: &str, share: u64) -> Vec<u8> {
     let mut bytes = std::fs::read(directory.join(name)).expect("a disk");
     bytes.truncate(usize::try_from(rig::SIZE / 4 * share).expect("small"));
@@ -68,7 +69,7 @@ fn still(directory: &Path, name: &str, share: u64) -> Vec<u8> {
 }
 
 #[test]
-fn after_a_kill_in_any_phase_machines_are_found_and_sources_are_whole() {
+fn vms_are_found_and_sources_undamaged_after_any_kill() {
     if let Ok(asked) = std::env::var(DIES_IN) {
         return die(&asked);
     }
@@ -91,7 +92,7 @@ fn after_a_kill_in_any_phase_machines_are_found_and_sources_are_whole() {
             let name = std::fs::read_to_string(place.path().join("home")).expect("it began");
             let ran = !home::processes(&name).is_empty();
             assert!(ran || !operation.needs_machine(), "{at}: a machine ran");
-            // A process that was about to be started holds the marker's lock for a moment longer.
+            // A process that is being started holds the marker's lock for a moment longer.
             let until = Instant::now() + Duration::from_secs(30);
             let path = Path::new("/tmp").join(&name);
             while path.exists() && Instant::now() < until {
@@ -99,7 +100,7 @@ fn after_a_kill_in_any_phase_machines_are_found_and_sources_are_whole() {
             }
             assert!(!path.exists(), "{at}: {} is left", path.display());
             assert_eq!(home::processes(&name), [0; 0], "{at}");
-            // A guest writes to the last quarter of its disk; a deployment to the whole of a free one.
+            // A guest writes to the last quarter of its disk; a deployment to all of a free one.
             let disk = operation.needs_machine().then_some(("disk-0", 3));
             for (disk, share) in disk.into_iter().chain([("template", 4)]) {
                 let same = still(place.path(), disk, share) == still(before.path(), disk, share);

@@ -1,5 +1,5 @@
-//! KubeVirt by a server that speaks the published API of its cluster: objects with a status, and errors as Kubernetes
-//! tells them.
+//! KubeVirt, tested with a server that speaks the published API of its cluster: objects with a
+//! status, and errors in the form of Kubernetes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,13 +17,13 @@ const TOKEN: &str = "eyJhbGciOiJSUzI1NiJ9.e30.c2ln";
 const SNAPSHOT: Operation = Operation::Snapshot { keep: Duration::ZERO };
 const DEPLOY: Operation = Operation::Deploy(DeployKind::Full);
 
-/// Objects by their path; one that was made gets its last status at the second look.
+/// Objects by path; a new object gets its last status at the second poll.
 #[derive(Debug, Default)]
 struct Cluster {
     objects: BTreeMap<String, Value>,
     looks: BTreeMap<String, u32>,
     wrong: Vec<(&'static str, &'static str, u16, &'static str, &'static str)>,
-    /// What becomes of the next object of a kind, in place of success.
+    /// Results of the next object of a kind, in place of success.
     ends: Vec<(&'static str, Value)>,
 }
 
@@ -172,7 +172,7 @@ impl Rig {
         named::open(&machine, "test", &self.server.file("state"), limits())
     }
 
-    /// Names of objects that are there and were made by a run.
+    /// Names of existing objects that a run made.
     fn made(&self) -> Vec<String> {
         self.cluster().objects.keys().filter(|own| own.contains("/tilemark-")).cloned().collect()
     }
@@ -187,7 +187,7 @@ fn fails(machine: &mut Box<dyn VmOperations>, operation: Operation) -> Failure {
 }
 
 #[test]
-fn the_named_machine_is_moved_saved_and_cloned_and_nothing_is_left() {
+fn named_vm_is_moved_saved_and_cloned_and_nothing_is_left() {
     let rig = Rig::new();
     let mut machine = rig.open("web01").expect("it is there");
     assert!(machine.about().starts_with("KubeVirt v1.3.1 at https://127.0.0.1:"));
@@ -211,7 +211,7 @@ fn the_named_machine_is_moved_saved_and_cloned_and_nothing_is_left() {
 }
 
 #[test]
-fn what_is_not_there_or_not_possible_is_refused_before_anything_is_made() {
+fn missing_or_impossible_is_refused_before_any_change() {
     let rig = Rig::new();
     let missing = rig.open("web0").err().expect("no such machine").to_string();
     assert!(

@@ -1,5 +1,6 @@
-//! libvirt for real: two session daemons that the test starts in directories of their own, with QEMU under emulation.
-//! They run as a user who may nothing, and each sees its own directory under one name, as two hosts would.
+//! Real libvirt: two session daemons that the test starts in directories of their own, with QEMU
+//! under emulation. They run as a user without rights, and each sees its own directory under the
+//! same name, as two hosts would.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ const DAEMON: &str = "/usr/sbin/libvirtd";
 const NOBODY: u32 = 65534;
 const DEPLOY: Operation = Operation::Deploy(DeployKind::Full);
 
-/// Two hosts on one machine.
+/// Two hosts on one computer.
 struct Hosts {
     daemons: Vec<Child>,
     place: TempDir,
@@ -27,7 +28,7 @@ struct Hosts {
 impl Drop for Hosts {
     fn drop(&mut self) {
         for name in ["a", "b"] {
-            // Guests end with their libvirt.
+            // Guests end together with their libvirt.
             let names = virsh(&self.uri(name), &["list", "--name"]).unwrap_or_default();
             for domain in names.lines().filter(|own| !own.trim().is_empty()) {
                 let _ = virsh(&self.uri(name), &["destroy", domain.trim()]);
@@ -48,7 +49,7 @@ fn virsh(uri: &str, arguments: &[&str]) -> Result<String, String> {
 }
 
 impl Hosts {
-    /// Nothing, and why on the terminal, where it cannot be tried.
+    /// Starts the daemons; `None`, with the reason on the terminal, if that is impossible here.
     fn start() -> Option<Self> {
         let skipped = |why: &str| {
             eprintln!("skipped: {why}");
@@ -82,7 +83,7 @@ impl Hosts {
         let at = |name: &str| place.path().join(name);
         std::fs::set_permissions(place.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .expect("permitted");
-        // The daemons' user can read neither root's home nor what is in it.
+        // The daemons' user can read neither root's home directory nor its files.
         let copied = Command::new("cp").arg("-r").args([image, &at("image")]).status().expect("cp");
         assert!(copied.success());
         let own =
@@ -103,7 +104,8 @@ impl Hosts {
         format!("qemu+unix:///session?socket={}/libvirt-sock", self.at(host).join("run").display())
     }
 
-    /// `is_unpacked`: the QEMU is another than that of the system, whose modules libvirt would have it load and die of.
+    /// Starts a daemon. `is_unpacked` means that QEMU differs from that of the system, whose
+    /// modules libvirt would make it load, and it would crash.
     fn daemon(&mut self, name: &str, is_unpacked: bool) {
         let own = self.at(name);
         for part in ["run", "config/libvirt", "cache", "data", "store", "pool"] {
@@ -222,7 +224,7 @@ fn done(machine: &mut Box<dyn VmOperations>, operation: Operation) -> Report {
     report
 }
 
-/// Stops when so many phases have ended.
+/// Stops the operation when a number of phases have ended.
 struct StopAt(usize);
 
 impl Watch for StopAt {
@@ -236,7 +238,7 @@ impl Watch for StopAt {
 }
 
 #[test]
-fn named_domains_are_moved_saved_and_cloned_by_a_real_libvirt_and_no_others() {
+fn real_libvirt_moves_saves_and_clones_only_named_domains() {
     let Some(hosts) = Hosts::start() else { return };
     let before = virsh(&hosts.uri("a"), &["dumpxml", "web011"]).expect("its description");
 
@@ -260,7 +262,7 @@ fn named_domains_are_moved_saved_and_cloned_by_a_real_libvirt_and_no_others() {
         let failure = web.perform(Operation::StorageMigration, &mut StopAt(phases));
         match failure {
             Err(failure) => assert_eq!(failure.after, After::Runs, "{failure}"),
-            // Nobody stops what is switched over.
+            // An operation past its switch-over is not stopped.
             Ok(report) => assert!(report.checked.contains("running"), "{report:?}"),
         }
     }
@@ -294,7 +296,7 @@ fn named_domains_are_moved_saved_and_cloned_by_a_real_libvirt_and_no_others() {
 }
 
 #[test]
-fn a_name_is_exact_for_libvirt_and_a_number_is_none_and_what_was_left_is_taken_back() {
+fn libvirt_names_are_exact_and_leftovers_are_removed() {
     let Some(hosts) = Hosts::start() else { return };
     // To virsh, 1 is the domain that was started first.
     for name in ["web0", "1", "WEB01"] {
@@ -307,7 +309,7 @@ fn a_name_is_exact_for_libvirt_and_a_number_is_none_and_what_was_left_is_taken_b
     let mut web = hosts.open("web01").expect("it is there");
     let failure = web.perform(DEPLOY, &mut ()).expect_err("it runs");
     assert!(failure.to_string().contains("must be \"shut off\""), "{failure}");
-    // Killed while its disk is away, and while a clone is there.
+    // Killed while its disk is away, and while a clone exists.
     done(&mut web, Operation::StorageMigration);
     done(&mut golden, DEPLOY);
     std::mem::forget((web, golden));

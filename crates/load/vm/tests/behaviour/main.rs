@@ -1,4 +1,5 @@
-//! Operations on real machines. They need QEMU 9.0 or later and the guest's image; a test without them says so.
+//! Operations on real virtual machines. They need QEMU 9.0 or later and the guest's image; a test
+//! without them says so.
 
 mod platform;
 mod rig;

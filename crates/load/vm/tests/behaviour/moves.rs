@@ -1,4 +1,4 @@
-//! Every operation, on machines that work meanwhile.
+//! Every operation, on virtual machines under load.
 
 use std::time::Duration;
 

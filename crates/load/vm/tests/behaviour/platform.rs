@@ -1,4 +1,5 @@
-//! A server of an API over HTTPS on loopback, for platforms that are not here. Who writes the answers keeps the state.
+//! A server of an API over HTTPS on loopback, for platforms that are not available here. The
+//! function that makes the answers keeps the state.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -9,7 +10,7 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tempfile::TempDir;
 
-/// A question as it came.
+/// A request as it was received.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub method: String,
@@ -18,19 +19,19 @@ pub struct Asked {
     pub body: String,
 }
 
-/// Status with its words, and a body.
+/// Status line and body of an answer.
 pub type Told = (String, String);
 
-/// The line of a status, and a body.
+/// Makes an answer of a status line and a body.
 pub fn told(status: &str, body: impl Into<String>) -> Told {
     (status.to_owned(), body.into())
 }
 
 /// A server until the end of the program.
 pub struct Server {
-    /// `https://127.0.0.1:PORT`.
+    /// Address, `https://127.0.0.1:PORT`.
     pub at: String,
-    /// Certificate and token are in it, and ledgers.
+    /// Directory of certificate, token and ledgers.
     pub directory: TempDir,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
@@ -74,12 +75,12 @@ impl Server {
         self.directory.path().join(name)
     }
 
-    /// Every question until now.
+    /// Requests so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.asked.lock().expect("no panic").clone()
     }
 
-    /// How often something was asked for.
+    /// Number of requests with this method and path.
     pub fn count(&self, method: &str, part: &str) -> usize {
         let all = self.asked();
         all.iter().filter(|own| own.method == method && own.path.contains(part)).count()

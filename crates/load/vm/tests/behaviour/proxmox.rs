@@ -1,4 +1,5 @@
-//! Proxmox VE by a server that speaks its published API: the shapes of its answers, its tasks, and its errors.
+//! Proxmox VE, tested with a server that speaks its published API: the forms of its answers, its
+//! tasks, and its errors.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,18 +16,18 @@ use crate::platform::{Asked, Server, Told, told};
 
 const TOKEN: &str = "bench@pve!tilemark=01234567-89ab-cdef-0123-456789abcdef";
 
-/// A cluster of two nodes. Each task is told as running once before it ends.
+/// A cluster of two nodes. Each task is reported as running once before it ends.
 #[derive(Debug, Default)]
 struct Cluster {
     machines: BTreeMap<u64, Machine>,
     tasks: BTreeMap<String, Task>,
-    /// What is answered to the next question of this method whose path holds this text.
+    /// Answers to the next request with this method whose path contains this text.
     wrong: Vec<(&'static str, &'static str, &'static str, &'static str)>,
-    /// How the next task of this kind ends.
+    /// Exit status of the next task of this kind.
     ends: Vec<(&'static str, &'static str)>,
-    /// Tasks of this kind never end by themselves.
+    /// Kind of tasks that never end by themselves.
     hangs: Option<&'static str>,
-    /// Tasks of this kind never end, whatever is done.
+    /// Kind of tasks that never end, whatever is done.
     endless: Option<&'static str>,
 }
 
@@ -247,7 +248,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// Two machines, of which one is named in the tests.
+    /// Makes two virtual machines, one of which the tests name.
     fn new() -> Self {
         let machine = |name: &str| Machine {
             name: name.to_owned(),
@@ -306,7 +307,7 @@ const SNAPSHOT: Operation = Operation::Snapshot { keep: Duration::ZERO };
 const DEPLOY: Operation = Operation::Deploy(DeployKind::Full);
 
 #[test]
-fn every_operation_on_the_named_machine_and_nothing_on_any_other() {
+fn operations_touch_only_the_named_vm() {
     let rig = Rig::new();
     let mut machine = rig.open("web01").expect("it is there");
     assert!(machine.about().starts_with("Proxmox VE 8.2.4 at https://127.0.0.1:"));
@@ -338,7 +339,7 @@ fn every_operation_on_the_named_machine_and_nothing_on_any_other() {
 }
 
 #[test]
-fn a_name_that_is_not_there_exactly_and_once_is_refused_before_anything_is_asked_for() {
+fn name_without_exactly_one_match_is_refused_at_once() {
     let rig = Rig::new();
     for name in ["web0", "WEB01", "100", "web01 "] {
         let machine = NamedMachine { name: name.to_owned(), ..rig.machine("web01") };
@@ -352,7 +353,7 @@ fn a_name_that_is_not_there_exactly_and_once_is_refused_before_anything_is_asked
 }
 
 #[test]
-fn every_documented_error_is_told_in_its_words_and_the_machine_is_as_before() {
+fn documented_errors_are_reported_and_vm_is_unchanged() {
     let rig = Rig::new();
     let mut machine = rig.open("web01").expect("it is there");
     for (operation, path, status, body, says) in [
@@ -426,7 +427,7 @@ fn every_documented_error_is_told_in_its_words_and_the_machine_is_as_before() {
 }
 
 #[test]
-fn who_has_the_wrong_token_or_another_certificate_is_told_and_neither_is_shown() {
+fn wrong_token_or_certificate_is_reported_and_not_shown() {
     let rig = Rig::new();
     std::fs::write(rig.server.file("token"), "bench@pve!x=secret\n").expect("written");
     let error = rig.open("web01").err().expect("no token of theirs").to_string();
@@ -437,7 +438,7 @@ fn who_has_the_wrong_token_or_another_certificate_is_told_and_neither_is_shown()
     assert!(error.to_string().contains("nobody vouches for its certificate"), "{error}");
 }
 
-/// Stops at once.
+/// Observer that stops the operation at once.
 struct Stopped;
 
 impl Watch for Stopped {
@@ -447,7 +448,7 @@ impl Watch for Stopped {
 }
 
 #[test]
-fn a_migration_that_is_stopped_is_called_off_there_and_the_machine_stays() {
+fn stopped_migration_is_cancelled_and_vm_stays() {
     let rig = Rig::new();
     let mut machine = rig.open("web01").expect("it is there");
     rig.cluster().hangs = Some("qmigrate");
@@ -459,10 +460,10 @@ fn a_migration_that_is_stopped_is_called_off_there_and_the_machine_stays() {
 }
 
 #[test]
-fn a_snapshot_that_cannot_be_deleted_is_named_and_cleanup_takes_it_back() {
+fn undeletable_snapshot_is_named_and_removed_by_cleanup() {
     let rig = Rig::new();
     let mut machine = rig.open("web01").expect("it is there");
-    // The operation's own try, and that of taking back.
+    // One failure for the operation's own attempt, and others for the removal.
     rig.cluster().ends.extend([("qmdelsnapshot", "cannot delete: dataset is busy"); 3]);
     let failure = fails(&mut machine, SNAPSHOT);
     assert_eq!(failure.phase, Some(Phase::Delete), "{failure}");
@@ -475,7 +476,7 @@ fn a_snapshot_that_cannot_be_deleted_is_named_and_cleanup_takes_it_back() {
     assert!(rig.cluster().machines[&100].snapshots.is_empty());
 }
 
-/// Takes back what a run left whose process is gone.
+/// Sweeps the objects of a run whose process is gone.
 fn swept(state: &Path, things: usize) {
     for entry in std::fs::read_dir(state).expect("ledgers").flatten() {
         kill(&entry.path());
@@ -487,7 +488,7 @@ fn swept(state: &Path, things: usize) {
     assert_eq!(std::fs::read_dir(state).expect("there").count(), 0);
 }
 
-/// As if the owner had been killed and its number were another's.
+/// As if the owner had been killed and its number were reused.
 pub fn kill(ledger: &Path) {
     let marker = ledger.join("owner.json");
     let text = std::fs::read_to_string(&marker).expect("the marker");
@@ -495,7 +496,7 @@ pub fn kill(ledger: &Path) {
     std::fs::write(marker, format!("{}1{}", &text[..at], &text[at..])).expect("written");
 }
 
-/// Killed when so many phases of an operation have ended: nothing of it is taken back.
+/// Kills when a number of phases of an operation have ended: nothing of it is removed.
 struct KilledAt {
     left: usize,
 }
@@ -514,7 +515,7 @@ impl Watch for KilledAt {
 }
 
 #[test]
-fn after_a_kill_in_any_phase_cleanup_finds_what_was_made_and_nothing_else() {
+fn cleanup_finds_only_made_objects_after_any_kill() {
     let keep = Operation::Snapshot { keep: Duration::from_secs(1) };
     for (operation, left) in [(keep, 1), (Operation::LiveMigration, 0), (DEPLOY, 0), (DEPLOY, 1)] {
         let rig = Rig::new();
@@ -535,7 +536,7 @@ fn after_a_kill_in_any_phase_cleanup_finds_what_was_made_and_nothing_else() {
     }
 }
 
-/// Stops as soon as a phase has ended.
+/// Observer that stops the operation as soon as a phase has ended.
 #[derive(Default)]
 struct StopsAfter {
     has_ended: bool,
@@ -551,7 +552,8 @@ impl Watch for StopsAfter {
     }
 }
 
-/// Seen at e6eaf978: a task that never ended kept a stopped run for an hour, and once more at its end.
+/// Regression of e6eaf978: a task that never ended kept a stopped run for an hour, and again at its
+/// end.
 #[test]
 fn stop_ends_the_wait_for_an_endless_task() {
     let rig = Rig::new();
@@ -567,7 +569,7 @@ fn stop_ends_the_wait_for_an_endless_task() {
     assert_eq!(rig.server.count("DELETE", "/snapshot/"), asked, "it stays in the ledger");
 }
 
-/// Seen at e6eaf978: the words of an error held the token that was sent.
+/// Regression of e6eaf978: the text of an error contained the token that was sent.
 #[test]
 fn token_that_a_platform_echoes_is_in_no_error() {
     let rig = Rig::new();

@@ -1,4 +1,4 @@
-//! Disks in a temporary directory and machines on them.
+//! Disks in a temporary directory, and virtual machines on them.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,10 +11,10 @@ use tilemark_vm::qemu::{Accelerator, Limits, Options, Qemu, Version};
 use tilemark_vm::{Image, guest::Work};
 use units::Bytes;
 
-/// Bytes of every disk.
+/// Size of every disk, in bytes.
 pub const SIZE: u64 = 16 << 20;
 
-/// Whether machines can be moved here; says why not.
+/// True if virtual machines can be moved here; else prints the reason.
 pub fn is_usable() -> bool {
     let directory = Image::usual_directory();
     let missing =
@@ -30,7 +30,7 @@ pub fn is_usable() -> bool {
     false
 }
 
-/// A disk of pseudorandom bytes that every test can tell from zeros.
+/// A disk of pseudo-random bytes, which no test mistakes for zeros.
 pub fn disk(directory: &Path, name: &str) -> VirtualDisk {
     let mut word = name.bytes().fold(1_u64, |sum, byte| sum * 31 + u64::from(byte));
     let mut bytes = Vec::new();
@@ -42,7 +42,7 @@ pub fn disk(directory: &Path, name: &str) -> VirtualDisk {
     hollow(directory, name)
 }
 
-/// A disk as it is there, or without a byte of its own.
+/// Opens a disk, which is sparse if its file is new.
 pub fn hollow(directory: &Path, name: &str) -> VirtualDisk {
     let path = directory.join(name);
     let open = |flags| {
@@ -52,7 +52,7 @@ pub fn hollow(directory: &Path, name: &str) -> VirtualDisk {
     let file = open(0).expect("a file");
     file.set_len(SIZE).expect("its size");
     file.sync_all().expect("synced");
-    // O_DIRECT (fcntl.h of x86-64), where the file system takes it.
+    // O_DIRECT (fcntl.h of x86-64), if the file system supports it.
     let (file, direct) = open(0o40_000).map_or((file, false), |file| (file, true));
     VirtualDisk {
         file: Arc::new(file),
@@ -65,20 +65,20 @@ pub fn hollow(directory: &Path, name: &str) -> VirtualDisk {
     }
 }
 
-/// Small guests, always emulated: the probe for KVM has no place in a short test.
+/// Small guests, always emulated: the probe for KVM is too slow for a short test.
 pub fn options() -> Options {
     let work = Work { still_pages: 256, dirty_pages: 512, pages_s: 1024, ..Work::default() };
     let accelerator = Some(Accelerator::Emulation);
     Options { accelerator, work, run_id: "test".to_owned(), ..Options::default() }
 }
 
-/// Short waits for what must hang.
+/// Short limits for operations that must hang.
 pub fn impatient() -> Options {
     let limits = Limits { answer: Duration::from_secs(3), ..Limits::default() };
     Options { limits, ..options() }
 }
 
-/// Machines on a template and some disks in `directory`.
+/// Virtual machines on a template and some disks in `directory`.
 pub fn qemu(directory: &Path, options: Options, disks: usize) -> Qemu {
     let disks = (0..disks).map(|at| disk(directory, &format!("disk-{at}"))).collect();
     Qemu::new(options, Some(disk(directory, "template")), disks).expect("QEMU starts")

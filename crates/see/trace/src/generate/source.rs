@@ -9,17 +9,18 @@ use crate::{
     BATCH, Clock, Device, DeviceIndex, IoRecord, Losses, Source, TraceError, TraceInfo, VmIndex,
 };
 
-/// What a generated trace is like.
+/// Properties of a generated trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recipe {
-    /// How many I/Os.
+    /// Number of I/Os.
     pub records: u64,
-    /// Where random numbers start; the same seed and recipe give the same trace, in every version
-    /// of [`Generator::VERSION`].
+    /// Seed of the random numbers. The same seed and recipe give the same trace, in every version
+    /// with the same [`Generator::VERSION`].
     pub seed: u64,
-    /// VMs, each with a disk of its own, 1 to 65,535: database, log, backup and desktop in turn.
+    /// Number of VMs, each with a disk of its own, 1 to 65,535: database, log, backup and desktop
+    /// in turn.
     pub vms: u16,
-    /// I/Os per second of each VM on average, at least 1. At 5,000 the disks wait in bursts only.
+    /// Mean I/Os per second of each VM, at least 1. At 5,000, the disks have queues only in bursts.
     pub iops: u32,
 }
 
@@ -29,26 +30,26 @@ impl Default for Recipe {
     }
 }
 
-/// The trace of a recipe, made as it is read.
+/// Trace of a recipe, generated while it is read.
 ///
-/// Every VM sends in bursts (a second of six times the rate, then nine quiet ones), with sizes,
-/// directions and addresses of its kind. Its disk serves four I/Os at a time in the order they
-/// came, so queue time, device time and outstanding I/Os fit each other.
+/// Every VM sends in bursts (one second of six times the rate, then nine quiet ones), with the
+/// sizes, directions and addresses of its kind. Its disk serves four I/Os at a time in order of
+/// arrival, so queue time, device time and outstanding I/Os match each other.
 #[derive(Debug)]
 pub struct Generator {
     info: TraceInfo,
     vms: Vec<Vm>,
-    /// Whose next I/O comes when.
+    /// Time of each VM's next I/O, the earliest first.
     next: BinaryHeap<Reverse<(u64, u16)>>,
     derive: Derive,
     left: u64,
 }
 
 impl Generator {
-    /// The rule's version: a change of what a seed gives raises it.
+    /// Version of the rules: a change of the trace of a seed raises it.
     pub const VERSION: u32 = 1;
 
-    /// Begins a trace.
+    /// Begins a new trace.
     pub fn new(recipe: &Recipe) -> Self {
         let count = recipe.vms.max(1);
         let mut vms: Vec<Vm> =

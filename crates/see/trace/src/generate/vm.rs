@@ -4,41 +4,41 @@ use units::Nanos;
 
 use crate::{Flags, IoRecord, Operation};
 
-/// Size of a disk.
+/// Size of a disk, in bytes.
 pub(super) const DISK: u64 = 64 << 30;
-/// Largest I/O, which ends before the disk does wherever it begins.
+/// Largest I/O, in bytes; disks end this far behind the last address.
 const LENGTH_MAX: u64 = 1 << 20;
-/// I/Os a disk serves at a time.
+/// Number of I/Os that a disk serves at a time.
 const CHANNELS: usize = 4;
-/// What an I/O takes beside its bytes, on average.
+/// Mean service time without the transfer of bytes.
 const SERVICE: Nanos = Nanos::from_micros(80);
-/// Bytes a channel moves in a microsecond: about 1 GB/s.
+/// Bytes that a channel transfers per microsecond: about 1 GB/s.
 const BYTES_PER_US: u64 = 1000;
-/// One second of ten is a burst.
+/// Period of the bursts, in nanoseconds: one second of ten is a burst.
 const PERIOD: u64 = 10_000_000_000;
 const BURST: u64 = 1_000_000_000;
-/// Rates, in fifteenths of the average, that make a burst six times the quiet.
+/// Rate in a burst, relative to the mean: six times the quiet rate.
 const BURST_RATE: f64 = 60.0 / 15.0;
 const QUIET_RATE: f64 = 10.0 / 15.0;
-/// A partition that begins at an odd sector, as in old guests.
+/// Begin of a misaligned partition, at an odd sector as in old guests.
 const MISALIGNED: u64 = 63 * 512;
 
-/// What a VM does.
+/// Load of a VM.
 struct Kind {
     name: &'static str,
-    /// Share of reads.
+    /// Share of reads, 0 to 1.
     reads: f64,
-    /// Share that continues a stream.
+    /// Share of I/Os that continue a stream.
     sequential: f64,
-    /// Sizes, each as likely as the others; one that is more likely is there more often.
+    /// Sizes with equal probability; a more probable size is listed several times.
     sizes: &'static [u32],
     /// First byte of the partition.
     start: u64,
-    /// Share of all writes that must be durable at once.
+    /// Share of writes that must be durable at once.
     durable: f64,
-    /// Share of flushes.
+    /// Share of flushes, 0 to 1.
     flushes: f64,
-    /// Share of discards.
+    /// Share of discards, 0 to 1.
     discards: f64,
 }
 
@@ -90,21 +90,21 @@ const KINDS: [Kind; 4] = [
 pub(super) struct Vm {
     random: Xoshiro256PlusPlus,
     kind: usize,
-    /// Mean time between two I/Os, averaged over bursts and quiet.
+    /// Mean time between two I/Os, over bursts and quiet times.
     gap: Nanos,
-    /// When the last I/O came.
+    /// Time of the last I/O.
     now: u64,
-    /// Bursts of VMs do not coincide.
+    /// Shift of the period, so that bursts of VMs do not coincide.
     shift: u64,
-    /// Where the reading and the writing stream go on.
+    /// Next offset of the reading and of the writing stream.
     next: [u64; 2],
-    /// When each channel of the disk is free.
+    /// Time at which each channel of the disk becomes free.
     free: [u64; CHANNELS],
 }
 
 impl Vm {
     pub(super) fn new(seed: u64, index: u16, iops: u32) -> Self {
-        // Seeds that differ by one bit give unrelated streams: `seed_from_u64` mixes them.
+        // Seeds that differ in one bit give unrelated streams, because `seed_from_u64` mixes them.
         let seed = seed.rotate_left(16) ^ u64::from(index);
         Self {
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -121,7 +121,7 @@ impl Vm {
         KINDS[self.kind].name
     }
 
-    /// When the next I/O comes: exponential gaps at the rate of this moment.
+    /// Time of the next I/O: exponential gaps at the current rate.
     pub(super) fn arrival(&mut self) -> u64 {
         let is_burst = (self.now + self.shift) % PERIOD < BURST;
         let rate = if is_burst { BURST_RATE } else { QUIET_RATE };
@@ -130,7 +130,7 @@ impl Vm {
         self.now
     }
 
-    /// The I/O that comes now.
+    /// Next I/O, with this time.
     pub(super) fn io(&mut self, at: Nanos) -> IoRecord {
         let kind = &KINDS[self.kind];
         let choice = self.unit();
@@ -168,21 +168,21 @@ impl Vm {
         record
     }
 
-    /// A page of 4 KiB: a few are hot, and neighbours in heat are not neighbours in address.
+    /// Offset of a 4 KiB page: a few pages are hot, and pages of similar heat are not neighbours.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^24")]
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     fn scattered(&mut self) -> u64 {
         const PAGES: u64 = DISK >> 12;
-        // The sixth power, by products alone: these are the same on every machine.
+        // The sixth power by multiplications only, which give the same result on every host.
         let third = self.unit();
         let third = third * third * third;
         let rank = (third * third * PAGES as f64) as u64;
-        // An odd factor permutes the pages.
+        // Multiplying by an odd factor permutes the pages.
         let page = rank.wrapping_mul(0x9e37_79b1) % PAGES;
         (page << 12) + KINDS[self.kind].start
     }
 
-    /// Waits for the channel that is free first, then takes its time.
+    /// Waits for the first free channel, then occupies it.
     fn serve(&mut self, at: Nanos, record: &IoRecord) -> (Nanos, Nanos) {
         let bytes = if record.operation.moves_data() { u64::from(record.length) } else { 0 };
         let spread = self.exponential(SERVICE.scale(0.5));
@@ -206,7 +206,8 @@ impl Vm {
         usize::try_from(self.below(count as u64)).expect("below a usize")
     }
 
-    /// By inversion, with a logarithm that is the same on every machine.
+    /// Exponential random time by inversion, with a logarithm that gives the same result on every
+    /// host.
     fn exponential(&mut self, mean: Nanos) -> Nanos {
         mean.scale(-libm::log(1.0 - self.unit()))
     }

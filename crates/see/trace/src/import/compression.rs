@@ -1,21 +1,21 @@
-//! Decompression as a stream, chosen by the first bytes and never by a file's name.
+//! Streaming decompression, chosen by the first bytes and never by a file's name.
 
 use std::io::{self, BufReader, Cursor, Read};
 
 use lzma_rust2::XzReader;
 
-/// Bytes that tell the compression.
+/// Number of bytes that identify the compression.
 const MAGIC_BYTES: u64 = 6;
-/// RFC 8878, 3.1.1.
+/// Magic number of zstd (RFC 8878, 3.1.1).
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// RFC 1952, 2.3.1.
+/// Magic number of gzip (RFC 1952, 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// The .xz file format 1.2.0, 2.1.1.1.
+/// Magic number of xz (The .xz file format 1.2.0, 2.1.1.1).
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
-/// What an xz stream may ask for, in KiB: `xz -9` needs 65 MiB to unpack.
+/// Memory limit of an xz stream, in KiB: `xz -9` needs 65 MiB to decompress.
 const XZ_MEMORY_KIB_MAX: u32 = 256 << 10;
 
-/// The plain bytes of `reader`, whatever it is packed with.
+/// Decompressed bytes of `reader`.
 pub(crate) fn unpack<R: Read + Send + 'static>(mut reader: R) -> io::Result<Box<dyn Read + Send>> {
     let mut head = Vec::new();
     reader.by_ref().take(MAGIC_BYTES).read_to_end(&mut head)?;

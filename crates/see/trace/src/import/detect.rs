@@ -1,4 +1,4 @@
-//! Which format a trace has, from its first bytes.
+//! Detects the format of a trace by its first bytes.
 
 use std::path::Path;
 
@@ -7,24 +7,24 @@ use super::foreign::{self, Foreign};
 use super::kind::{Detect, Understood};
 use super::lines::BYTE_ORDER_MARK;
 
-/// Lines that a format must understand to be taken.
+/// Number of lines that are examined.
 const LINES: usize = 32;
 
-/// What the first bytes of a file tell.
+/// Result of a detection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// One format fits.
+    /// A single format matches.
     One(Format),
-    /// Several fit equally well.
+    /// Several formats match equally well.
     Several(Vec<Format>),
-    /// No trace, but a file that is known.
+    /// A file of a known kind that is no trace.
     Foreign(Foreign),
-    /// Nothing fits.
+    /// No format matches.
     Nothing,
 }
 
-/// The format whose traces begin like `head`; `is_whole` when that is the whole trace. Messages
-/// call the file `name`, which tells logs of fio apart.
+/// Detects the format of a trace that begins with `head`; `is_whole` if that is the whole trace.
+/// `name` is the file's name in messages, and identifies logs of fio.
 pub(super) fn detect(head: &[u8], is_whole: bool, name: &Path) -> Found {
     if is_text(head) {
         return text(head, is_whole, name);
@@ -36,17 +36,17 @@ pub(super) fn detect(head: &[u8], is_whole: bool, name: &Path) -> Found {
     }
 }
 
-/// Whether there is nothing that text does not have.
+/// True if the bytes are plausible text.
 fn is_text(head: &[u8]) -> bool {
     let is_odd = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
     let is_utf_16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
     !is_utf_16 && !head.iter().take(4096).any(is_odd)
 }
 
-/// The text format that finds I/O and nothing bad in the first lines, or else next to nothing bad.
+/// Text format that finds I/O and nothing bad in the first lines, or else the fewest bad lines.
 fn text(head: &[u8], is_whole: bool, name: &Path) -> Found {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
-    // A line that goes on after the head must not be judged.
+    // A line that continues after the head must not be judged.
     let end = memchr::memrchr(b'\n', head).map(|at| at + 1);
     let head = if is_whole { head } else { &head[..end.unwrap_or(head.len())] };
     let lines: Vec<&[u8]> = head

@@ -1,4 +1,4 @@
-//! Numbers and fields of a line, from bytes.
+//! Parses numbers and fields of a line.
 
 use units::Nanos;
 
@@ -6,11 +6,11 @@ use super::sink::{Bad, Moment};
 use crate::{IoRecord, Operation};
 
 const NOT_A_NUMBER: &str = "is not a whole number";
-/// Bytes of the unit of addresses of most formats.
+/// Unit of addresses in most formats, in bytes.
 pub(super) const SECTOR: u64 = 512;
 const TOO_LARGE: &str = "is too large";
 
-/// The fields of a line between separators; spaces around them do not count.
+/// Fields of a line between separators; spaces around them are ignored.
 pub(super) struct Fields<'a> {
     rest: Option<&'a [u8]>,
     separator: u8,
@@ -22,7 +22,7 @@ impl<'a> Fields<'a> {
         Self { rest: Some(line), separator: b',' }
     }
 
-    /// The next field; none after the last.
+    /// Next field; `None` after the last.
     #[inline]
     pub(super) fn next(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest?;
@@ -39,14 +39,14 @@ impl<'a> Fields<'a> {
         Some(field.trim_ascii())
     }
 
-    /// What is left of the line.
+    /// Rest of the line.
     #[inline]
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest.unwrap_or_default()
     }
 
-    /// Whether all fields were taken: more of them are a sign of another table. An empty last
-    /// field, behind a separator at the end of the line, is none.
+    /// Checks that all fields were taken: more fields are a sign of another table. An empty last
+    /// field, after a separator at the end of the line, is allowed.
     #[inline]
     pub(super) fn end(&self) -> Result<(), Bad> {
         match self.rest {
@@ -56,13 +56,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The next field, which must be there.
+    /// Next field, which is required.
     #[inline]
     pub(super) fn text(&mut self, name: &'static str) -> Result<&'a [u8], Bad> {
         self.next().ok_or(Bad::new(name, "is missing"))
     }
 
-    /// The next field as a whole number.
+    /// Next field as a whole number.
     #[inline]
     pub(super) fn number(&mut self, name: &'static str) -> Result<u64, Bad> {
         if let Some(rest) = self.rest {
@@ -84,17 +84,17 @@ impl<'a> Fields<'a> {
         self.odd_number(name)
     }
 
-    /// A number with spaces around it, or none.
+    /// Number with spaces around it; else an error.
     #[cold]
     fn odd_number(&mut self, name: &'static str) -> Result<u64, Bad> {
         number(self.text(name)?, name)
     }
 }
 
-/// The leading digits: their value, wrapped where they are more than 19, and how many they are.
+/// Value of the leading digits (wrapped if there are more than 19), and their number.
 ///
-/// Eight bytes at a time: which of them are digits is found in one word, and their value by three
-/// multiplications that join neighbours (two digits, four, eight).
+/// Processes eight bytes at a time: digits are found in one word, and their value is computed by
+/// three multiplications that join neighbours (two digits, four, eight).
 #[inline]
 fn digits(bytes: &[u8]) -> (u64, usize) {
     let mut value = 0_u64;
@@ -107,7 +107,8 @@ fn digits(bytes: &[u8]) -> (u64, usize) {
         if count == 0 {
             return (value, length);
         }
-        // What is no digit goes out at the top; zeroes come in before the first digit.
+        // Bytes that are no digits are shifted out at the top; zeroes come in before the first
+        // digit.
         let value_here = eight_digits(word << (64 - 8 * count));
         value = value.wrapping_mul(POWERS[count as usize]).wrapping_add(value_here);
         length += count as usize;
@@ -126,17 +127,17 @@ fn digits(bytes: &[u8]) -> (u64, usize) {
     (value, length)
 }
 
-/// Powers of ten, by their exponent.
+/// Powers of ten, by exponent.
 const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// The value of eight digits, the first in the lowest byte.
+/// Value of eight digits, the first in the lowest byte.
 const fn eight_digits(word: u64) -> u64 {
     let pairs = (word * 10 + (word >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
     (fours * 10_000 + (fours >> 32)) & 0xffff_ffff
 }
 
-/// A whole number, nothing else.
+/// Parses a whole number without anything else.
 pub(super) fn number(field: &[u8], name: &'static str) -> Result<u64, Bad> {
     if field.is_empty() || !field.iter().all(u8::is_ascii_digit) {
         return Err(Bad::new(name, NOT_A_NUMBER));
@@ -147,26 +148,26 @@ pub(super) fn number(field: &[u8], name: &'static str) -> Result<u64, Bad> {
     field.iter().try_fold(0_u64, add).ok_or(Bad::new(name, TOO_LARGE))
 }
 
-/// `value` times `factor`.
+/// Product of `value` and `factor`.
 #[inline]
 pub(super) fn times(value: u64, factor: u64, name: &'static str) -> Result<u64, Bad> {
     value.checked_mul(factor).ok_or(Bad::new(name, TOO_LARGE))
 }
 
-/// A moment of `value` steps of `step_ns` each.
+/// Time of `value` steps of `step_ns` each.
 #[inline]
 pub(super) fn moment(value: u64, step_ns: u64, name: &'static str) -> Result<Moment, Bad> {
     let ns = i64::try_from(times(value, step_ns, name)?);
     ns.map(Moment).map_err(|_| Bad::new(name, TOO_LARGE))
 }
 
-/// A duration of `value` steps of `step_ns` each.
+/// Duration of `value` steps of `step_ns` each.
 #[inline]
 pub(super) fn duration(value: u64, step_ns: u64, name: &'static str) -> Result<Nanos, Bad> {
     times(value, step_ns, name).map(Nanos)
 }
 
-/// Bytes of a read, write or discard: some, and less than 4 GiB.
+/// Length of a read, write or discard: more than 0, and less than 4 GiB.
 #[inline]
 pub(super) fn length(bytes: u64) -> Result<u32, Bad> {
     match u32::try_from(bytes) {
@@ -176,7 +177,7 @@ pub(super) fn length(bytes: u64) -> Result<u32, Bad> {
     }
 }
 
-/// Whether a range ends within the 64-bit address space, so that its end can be computed.
+/// Checks that a range ends within the 64-bit address space, so that its end can be computed.
 #[inline]
 pub(super) fn range(offset: u64, length: u32) -> Result<(), Bad> {
     match offset.checked_add(u64::from(length)) {
@@ -185,7 +186,7 @@ pub(super) fn range(offset: u64, length: u32) -> Result<(), Bad> {
     }
 }
 
-/// A read, write or discard of `bytes` at `offset`.
+/// Record of a read, write or discard of `bytes` at `offset`.
 #[inline]
 pub(super) fn io(operation: Operation, offset: u64, bytes: u64) -> Result<IoRecord, Bad> {
     let length = length(bytes)?;
@@ -193,14 +194,14 @@ pub(super) fn io(operation: Operation, offset: u64, bytes: u64) -> Result<IoReco
     Ok(IoRecord::new(Nanos::ZERO, operation, offset, length))
 }
 
-/// A read, write or discard in sectors of 512 bytes.
+/// Record of a read, write or discard in sectors of 512 bytes.
 #[inline]
 pub(super) fn sectors(operation: Operation, first: u64, count: u64) -> Result<IoRecord, Bad> {
     io(operation, times(first, SECTOR, "sector")?, times(count, SECTOR, "length")?)
 }
 
-/// A number with digits after a point, times `unit_ns`, in whole nanoseconds; what is smaller is
-/// cut off. Exact, where a floating-point number of seconds since 1970 is good to 0.2 us.
+/// Parses a number with decimals, times `unit_ns`, in whole nanoseconds, rounded down. It is exact,
+/// whereas a floating-point number of seconds since 1970 is exact to 0.2 us.
 pub(super) fn decimal(field: &[u8], unit_ns: u64, name: &'static str) -> Result<u64, Bad> {
     let point = field.iter().position(|byte| *byte == b'.').unwrap_or(field.len());
     let whole = times(number(&field[..point], name)?, unit_ns, name)?;
@@ -217,7 +218,7 @@ pub(super) fn decimal(field: &[u8], unit_ns: u64, name: &'static str) -> Result<
     whole.checked_add(value * unit_ns / scale).ok_or(Bad::new(name, TOO_LARGE))
 }
 
-/// A moment written as [`decimal`].
+/// Parses a time written as [`decimal`].
 pub(super) fn decimal_moment(
     field: &[u8],
     unit_ns: u64,
@@ -226,7 +227,7 @@ pub(super) fn decimal_moment(
     moment(decimal(field, unit_ns, name)?, 1, name)
 }
 
-/// A number in base 16, with or without `0x`.
+/// Parses a number in base 16, with or without `0x`.
 pub(super) fn hex(field: &[u8], name: &'static str) -> Result<u64, Bad> {
     let digits = field.strip_prefix(b"0x").or(field.strip_prefix(b"0X")).unwrap_or(field);
     if digits.is_empty() || digits.len() > 16 {
@@ -237,13 +238,13 @@ pub(super) fn hex(field: &[u8], name: &'static str) -> Result<u64, Bad> {
     digits.iter().try_fold(0, add).ok_or(Bad::new(name, "is not a number in base 16"))
 }
 
-/// The words of a line, at most [`WORDS`] of them.
+/// Words of a line, at most [`WORDS`] of them.
 pub(super) struct Words<'a> {
     words: [&'a [u8]; WORDS],
     count: usize,
 }
 
-/// Words of a line that are looked at.
+/// Most words of a line that are examined.
 const WORDS: usize = 48;
 
 impl<'a> Words<'a> {
@@ -262,18 +263,18 @@ impl<'a> Words<'a> {
         &self.words[..self.count]
     }
 
-    /// The word at `index`, which must be there.
+    /// Word at `index`, which is required.
     pub(super) fn text(&self, index: usize, name: &'static str) -> Result<&'a [u8], Bad> {
         self.all().get(index).copied().ok_or(Bad::new(name, "is missing"))
     }
 
-    /// The word at `index` as a whole number.
+    /// Word at `index` as a whole number.
     pub(super) fn number(&self, index: usize, name: &'static str) -> Result<u64, Bad> {
         number(self.text(index, name)?, name)
     }
 }
 
-/// Read or write of a word, in any case.
+/// Parses read or write, in any case.
 #[inline]
 pub(super) fn read_or_write(word: &[u8]) -> Result<Operation, Bad> {
     match word {
@@ -287,7 +288,7 @@ pub(super) fn read_or_write(word: &[u8]) -> Result<Operation, Bad> {
 mod tests {
     use super::*;
 
-    /// Every length and what may follow, against one digit at a time.
+    /// Compares every length and several following texts with a parser of single digits.
     #[test]
     fn digits_are_read_eight_at_a_time_as_one_by_one() {
         for count in 0..=19_usize {

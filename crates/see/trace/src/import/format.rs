@@ -9,22 +9,22 @@ use super::kind::Kind;
 pub struct Format(pub(super) &'static Kind);
 
 impl Format {
-    /// All of them, in the order they are listed to users.
+    /// All formats, in the order of lists for users.
     pub fn all() -> impl Iterator<Item = Self> {
         ALL.iter().copied().map(Self)
     }
 
-    /// Its name, as `--from` takes it.
+    /// Name of the format, as `--from` takes it.
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// Other names `--from` takes.
+    /// Other names that `--from` takes.
     pub fn aliases(self) -> &'static [&'static str] {
         self.0.aliases
     }
 
-    /// One line for a list of formats.
+    /// Description in one line, for a list of formats.
     pub fn help(self) -> &'static str {
         self.0.help
     }

@@ -1,28 +1,28 @@
-//! The source that all formats share: fills a window from a decoder, sorts it, hands it out.
+//! Source of all formats: fills a window from a decoder, sorts it, and hands it out.
 
 use super::sink::{Moment, Sink};
 use crate::{BATCH, IoRecord, Source, TraceError, TraceInfo};
 use units::Nanos;
 
-/// Records that are sorted by their issue before the earliest is handed out: a trace that logs at
-/// completion is put in order as long as no I/O ends after this many that were issued later.
+/// Number of records that are sorted by issue before the earliest is handed out. A trace that logs
+/// completions is put in order as long as no I/O ends after this many later ones.
 pub(super) const WINDOW: usize = 1 << 14;
 
-/// Turns bytes of one format into records.
+/// Decoder of one format's bytes.
 pub(super) trait Decode: Send {
-    /// Puts some more records into `sink`; whether there may be more. It adds a bounded number,
-    /// and hands out what it held back before it returns false.
+    /// Adds some records to `sink`; returns true if there may be more. It adds a bounded number,
+    /// and hands out records that it held back before it returns false.
     fn step(&mut self, sink: &mut Sink) -> Result<bool, TraceError>;
 }
 
-/// A trace of a format that a decoder understands.
+/// A trace with the decoder of its format.
 pub(super) struct Importer {
     decode: Box<dyn Decode>,
     sink: Sink,
     base: Option<Nanos>,
     last: Nanos,
     is_done: bool,
-    /// How many of the sink's records are known to be in order.
+    /// Number of the sink's records that are known to be in order.
     sorted: usize,
 }
 
@@ -31,10 +31,10 @@ impl Importer {
         Self { decode, sink, base: None, last: Nanos::ZERO, is_done: false, sorted: 0 }
     }
 
-    /// Fills the window twice over, so that as many can be handed out as stay behind.
+    /// Fills the window twice over, so that as many records can be handed out as stay.
     fn fill(&mut self) -> Result<(), TraceError> {
         while !self.is_done && self.sink.records.len() < 2 * WINDOW {
-            // On an error the trace is over: nothing after it is handed out.
+            // After an error the trace is over: no later record is handed out.
             self.is_done = true;
             self.is_done = !self.decode.step(&mut self.sink)?;
         }
@@ -48,7 +48,7 @@ impl Importer {
             origin.and_then(|origin| origin.checked_add(Moment::of_raw(first).0));
     }
 
-    /// The time from the trace's first moment, never before the record handed out last.
+    /// Sets the time from the trace's begin, never before the last record returned.
     fn place(&mut self, base: Nanos, record: &mut IoRecord) {
         let issue = record.issue.saturating_sub(base);
         if record.issue < base || issue < self.last {

@@ -1,28 +1,28 @@
-//! Bytes of a stream through one buffer of fixed size.
+//! Reads the bytes of a stream through one buffer of fixed size.
 
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use crate::TraceError;
 
-/// Bytes of a trace on their way to a decoder.
+/// Buffered bytes of a trace for a decoder.
 pub(super) struct Input {
     reader: Box<dyn Read + Send>,
     path: PathBuf,
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
-    /// Bytes consumed before `start`.
+    /// Number of bytes consumed before `start`.
     offset: u64,
     is_done: bool,
     is_cut: bool,
 }
 
 impl Input {
-    /// Bytes the buffer holds by default, and so the longest line.
+    /// Default size of the buffer, in bytes, and so of the longest line.
     pub(super) const BUFFER: usize = 256 << 10;
 
-    /// The bytes of `reader`, which errors call `path`.
+    /// Makes an input of `reader`, with the name `path` in errors.
     pub(super) fn new(reader: Box<dyn Read + Send>, path: &Path, buffer: usize) -> Self {
         Self {
             reader,
@@ -36,39 +36,40 @@ impl Input {
         }
     }
 
-    /// What has been read and not consumed.
+    /// Bytes that were read and not consumed.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Where [`Self::bytes`] begins, counted from the start of the unpacked trace.
+    /// Offset of [`Self::bytes`] in the unpacked trace.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// How errors call it.
+    /// Name in errors.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the trace ended before its packed form did: a cut file.
+    /// True if the trace ended before its packed form did: a truncated file.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Whether there is no room for more until some is consumed.
+    /// True if the buffer is full until some bytes are consumed.
     pub(super) fn is_full(&self) -> bool {
         self.end - self.start == self.buffer.len()
     }
 
-    /// Takes `count` of the bytes as used.
+    /// Consumes `count` bytes.
     pub(super) fn consume(&mut self, count: usize) {
         debug_assert!(count <= self.end - self.start, "more consumed than there is");
         self.start += count;
         self.offset += count as u64;
     }
 
-    /// Reads until the buffer is full or the trace ends; whether there are more bytes than before.
+    /// Reads until the buffer is full or the trace ends; returns true if there are more bytes than
+    /// before.
     pub(super) fn fill(&mut self) -> Result<bool, TraceError> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -94,7 +95,7 @@ impl Input {
     }
 }
 
-/// A trace that is not of the format it is read as.
+/// Error of a trace that does not have its format.
 pub(super) fn wrong(path: &Path, reason: &str) -> TraceError {
     TraceError::Format { path: path.to_owned(), reason: reason.to_owned() }
 }

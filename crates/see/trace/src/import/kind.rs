@@ -1,5 +1,4 @@
-//! What a file of `formats` declares: the names of its format, how it is detected and how it is
-//! read.
+//! Declaration of a format by a file of `formats`: its names, its detection and its decoder.
 
 use std::path::Path;
 
@@ -18,31 +17,31 @@ pub(super) struct Kind {
     pub(super) name: &'static str,
     /// Other names that `--from` takes.
     pub(super) aliases: &'static [&'static str],
-    /// One line for a list of formats.
+    /// Description in one line, for a list of formats.
     pub(super) help: &'static str,
     pub(super) detect: Detect,
     pub(super) open: Open,
 }
 
-/// How a format is told by the first bytes of a trace.
+/// Detection of a format by the first bytes of a trace.
 pub(super) enum Detect {
     Text {
-        /// Whether the first line alone decides for the format.
+        /// Function that is true if the first line alone identifies the format.
         is_header: fn(&[u8]) -> bool,
         understood: fn(&[u8], &[&[u8]]) -> Option<Understood>,
     },
     Binary(fn(&[u8]) -> bool),
 }
 
-/// Lines that a format makes I/O of, and lines it cannot use.
+/// Number of lines that a format converts to I/O, and of lines that it cannot use.
 pub(super) struct Understood {
     pub(super) good: usize,
     pub(super) bad: usize,
 }
 
 impl Kind {
-    /// A format of lines. The parser is compiled into the loop over lines: a call through a pointer
-    /// for each line would cost more than most lines do.
+    /// Declares a format of lines. The parser is compiled into the loop over lines: a call through
+    /// a pointer per line would cost more than most lines do.
     pub(super) const fn text<L: Line + 'static>(
         name: &'static str,
         aliases: &'static [&'static str],
@@ -53,7 +52,7 @@ impl Kind {
         Self { name, aliases, help, detect, open }
     }
 
-    /// A format of bytes; `is_likely` judges the first ones.
+    /// Declares a format of bytes; `is_likely` judges the first ones.
     pub(super) const fn binary(
         name: &'static str,
         aliases: &'static [&'static str],
@@ -65,8 +64,8 @@ impl Kind {
     }
 }
 
-/// What the format understands of the first lines; `None` if that is nothing, or not to be
-/// believed.
+/// Number of first lines that the format understands; `None` if there are none, or they are not
+/// plausible.
 fn understood<L: Line>(head: &[u8], lines: &[&[u8]]) -> Option<Understood> {
     let mut parser = L::default();
     let mut sink = Sink::new("", Path::new(""), u64::MAX);

@@ -1,4 +1,4 @@
-//! Text formats: one line at a time.
+//! Text formats, which are read line by line.
 
 use std::fmt;
 
@@ -9,34 +9,34 @@ use super::input::Input;
 use super::sink::{Bad, Sink};
 use crate::TraceError;
 
-/// What some editors put before the first line of a text in UTF-8.
+/// Byte order mark of UTF-8, which some editors put before the first line.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Understands the lines of one format.
+/// Parser of one format's lines.
 pub(super) trait Line: Default + Send {
-    /// Sets what is known before the first line; the trace begins with `head`.
+    /// Sets everything that is known before the first line; the trace begins with `head`.
     fn begin(&mut self, head: &[u8], sink: &mut Sink);
 
-    /// Turns a line, without its end and not blank, into a record or a skipped row.
+    /// Converts a line, without its end and not blank, to a record or a skipped row.
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad>;
 
-    /// Hands out what it held back.
+    /// Hands out records that it held back.
     fn end(&mut self, _sink: &mut Sink) {}
 
-    /// Whether a text that begins with this line has this format, whatever follows.
+    /// True if a text that begins with this line certainly has this format.
     fn is_header(_first: &[u8]) -> bool {
         false
     }
 
-    /// Whether lines that are understood are what they seem to be. `lines` are the first ones of
-    /// the text, of which the first may be torn. Formats whose lines are numbers alone, or nearly,
-    /// have rules here: any table of numbers could be taken for one.
+    /// True if lines that were understood are plausible. `lines` are the first ones of the text,
+    /// and the first may be torn. Formats whose lines are mostly numbers need rules here, because
+    /// any table of numbers could be mistaken for one.
     fn is_plausible(_lines: &[&[u8]]) -> bool {
         true
     }
 }
 
-/// Where a line is.
+/// Place of a line.
 struct Place {
     line: u64,
     byte: u64,
@@ -48,11 +48,11 @@ impl fmt::Display for Place {
     }
 }
 
-/// The lines of an input through a [`Line`].
+/// Decoder of an input with a [`Line`] parser.
 pub(super) struct Lines<L> {
     input: Input,
     format: L,
-    /// Lines seen so far.
+    /// Number of lines so far.
     count: u64,
 }
 
@@ -63,7 +63,7 @@ impl<L: Line> Lines<L> {
         Self { input, format, count: 0 }
     }
 
-    /// All whole lines of the buffer.
+    /// Parses all complete lines of the buffer.
     fn whole_lines(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         let bytes = self.input.bytes();
         let mut start = 0;
@@ -80,7 +80,7 @@ impl<L: Line> Lines<L> {
         Ok(())
     }
 
-    /// The last line, which has no end.
+    /// Parses the last line, which has no line end.
     fn rest(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         let line = self.input.bytes();
         if line.is_empty() {
@@ -95,7 +95,7 @@ impl<L: Line> Lines<L> {
         Ok(())
     }
 
-    /// A line longer than the buffer: all of it is skipped and counted as one bad line.
+    /// Skips a line longer than the buffer, and counts it as one bad line.
     fn long_line(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         self.count += 1;
         let place = Place { line: self.count, byte: self.input.offset() };
@@ -115,7 +115,7 @@ impl<L: Line> Lines<L> {
     }
 }
 
-/// One line; carriage returns and blank lines are no concern of formats.
+/// Parses a line; carriage returns and blank lines are handled here for all formats.
 #[inline]
 fn one<L: Line>(format: &mut L, line: &[u8], sink: &mut Sink) -> Result<(), Bad> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -128,7 +128,7 @@ fn one<L: Line>(format: &mut L, line: &[u8], sink: &mut Sink) -> Result<(), Bad>
 
 impl<L: Line> Decode for Lines<L> {
     fn step(&mut self, sink: &mut Sink) -> Result<bool, TraceError> {
-        // The buffer is full after this, or the trace has no more.
+        // After this, the buffer is full, or the trace has ended.
         self.input.fill()?;
         if self.count == 0 && self.input.bytes().starts_with(BYTE_ORDER_MARK) {
             self.input.consume(BYTE_ORDER_MARK.len());

@@ -1,17 +1,17 @@
-//! Names of devices and senders, numbered in the order they appear.
+//! Names of devices and senders, numbered in order of appearance.
 
 /// Longest name that is kept, in bytes.
 const NAME_BYTES_MAX: usize = 255;
-/// What all names after the first 65,535 are called.
+/// Common name of all names after the first 65,535.
 const OTHERS: &str = "(others)";
-/// Slots of the table of names, before it grows: a power of two.
+/// Initial number of slots of the table of names: a power of two.
 const SLOTS: usize = 64;
 
-/// Numbers of names: at most 65,536, the last of which is for all that came too late. A table of
-/// its own because every line of a trace asks it: no allocation, no keyed hash.
+/// Numbers of names: at most 65,536, the last of which is shared by all later names. It has a hash
+/// table of its own because every line of a trace looks names up: no allocation, no keyed hash.
 pub(super) struct Names {
     keys: Vec<Box<[u8]>>,
-    /// Number and one of the key in each slot; 0 is free. At most half are taken.
+    /// Position of the key in each slot, plus one; 0 is free. At most half of the slots are taken.
     slots: Vec<u32>,
     last: u16,
 }
@@ -23,7 +23,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The number of `key`, and whether it is new and so wants a name.
+    /// Number of `key`, and true if it is new and needs a name.
     #[inline]
     pub(super) fn number(&mut self, key: &[u8]) -> (u16, bool) {
         let key = &key[..key.len().min(NAME_BYTES_MAX)];
@@ -46,7 +46,7 @@ impl Names {
         }
         match u16::try_from(self.keys.len()) {
             Ok(number) => {
-                // The last number is of whatever name comes first as the 65,536th.
+                // The last number belongs to all names from the 65,536th on.
                 self.keys.push(key.into());
                 self.slots[slot] = u32::from(number) + 1;
                 self.grow();
@@ -70,7 +70,7 @@ impl Names {
         }
     }
 
-    /// Where the search for a key begins.
+    /// First slot of the search for a key.
     fn first_slot(&self, key: &[u8]) -> usize {
         let (words, rest) = key.as_chunks::<8>();
         let mix =
@@ -81,7 +81,7 @@ impl Names {
         usize::try_from(hash).unwrap_or(0) & (self.slots.len() - 1)
     }
 
-    /// How the name with `number` is shown.
+    /// Name of `number` for people.
     pub(super) fn shown(name: &[u8], number: u16) -> String {
         if number == u16::MAX {
             return OTHERS.to_owned();

@@ -9,16 +9,16 @@ use super::stream::{OpenOptions, begin, failed, source};
 use crate::store::{self, Columns};
 use crate::{Source, TraceError};
 
-/// Opens the trace in `path`, plain or compressed (zst, gz, xz; told by its first bytes).
+/// Opens the trace in `path`, plain or compressed (zst, gz, xz; detected by its first bytes).
 ///
-/// A file that blktrace wrote for one CPU stands for all of its device, as does
-/// `DEVICE` where there are files `DEVICE.blktrace.CPU`; a directory for all it holds. A directory
-/// that [`crate::store::Writer`] wrote is read with all its columns.
+/// A file that blktrace wrote for one CPU stands for its whole device, and so does `DEVICE` if
+/// there are files `DEVICE.blktrace.CPU`; a directory stands for all files in it. A directory that
+/// [`crate::store::Writer`] wrote is read with all its columns.
 ///
 /// # Errors
-/// When it cannot be read, when no format fits its beginning, or when the asked one does not.
+/// The path cannot be read, no format matches its beginning, or the given one does not.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
-    // A finished trace of our own, or an unfinished one, which is an error that says so.
+    // A trace of our own; if it is unfinished, the error says so.
     if store::is_store(path) {
         return own(path, options);
     }
@@ -44,7 +44,7 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, Trace
     source(input, format, path, options)
 }
 
-/// A trace of our own.
+/// Opens a trace of our own.
 fn own(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
     match options.format {
         None => Ok(Box::new(store::open(path)?.source(Columns::ALL))),
@@ -55,7 +55,7 @@ fn own(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError
     }
 }
 
-/// The block traces of a directory.
+/// Opens the block traces of a directory.
 fn directory(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
     let files = per_cpu::in_directory(path, None);
     if files.is_empty() {

@@ -1,4 +1,4 @@
-//! The files of one block trace: blktrace writes one per CPU, `DEVICE.blktrace.CPU`.
+//! Files of one block trace: blktrace writes one per CPU, `DEVICE.blktrace.CPU`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::sink::Sink;
 use super::stream::{OpenOptions, failed, open_stream};
 use crate::{Source, TraceError};
 
-/// What stands between the device and the CPU in a file's name.
+/// Text between the device and the CPU in a file's name.
 const MIDDLE: &str = ".blktrace.";
 
-/// All files of the trace that `path` is one of, or the device of; none if it is neither.
+/// Files of the trace that `path` is a file or the device of; empty if it is neither.
 pub(super) fn siblings(path: &Path) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let device = split(name).unwrap_or(name);
@@ -23,7 +23,7 @@ pub(super) fn siblings(path: &Path) -> Vec<PathBuf> {
     in_directory(parent.unwrap_or(Path::new(".")), Some(device))
 }
 
-/// The files of block traces in a directory, of one device or of all.
+/// Files of block traces in a directory, of one device or of all.
 pub(super) fn in_directory(directory: &Path, device: Option<&str>) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let is_wanted = |path: &PathBuf| {
@@ -36,7 +36,7 @@ pub(super) fn in_directory(directory: &Path, device: Option<&str>) -> Vec<PathBu
     files
 }
 
-/// The trace that `files` are together, which messages call `path`.
+/// Opens the trace of all `files`, with the name `path` in messages.
 pub(super) fn open(
     files: &[PathBuf],
     path: &Path,
@@ -64,7 +64,7 @@ pub(super) fn open(
     Ok(Box::new(Importer::new(Box::new(decode), sink)))
 }
 
-/// The device of a file's name, where that is `DEVICE.blktrace.CPU`, packed or not.
+/// Device in a file's name of the form `DEVICE.blktrace.CPU`, packed or not.
 fn split(name: &str) -> Option<&str> {
     let (device, cpu) = name.rsplit_once(MIDDLE)?;
     let cpu = cpu.split('.').next()?;

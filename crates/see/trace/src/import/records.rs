@@ -1,20 +1,20 @@
-//! Binary formats of records of one length.
+//! Binary formats with records of one length.
 
 use super::importer::Decode;
 use super::input::Input;
 use super::sink::{Bad, Sink};
 use crate::TraceError;
 
-/// Understands the records of one format.
+/// Parser of one format's records.
 pub(super) trait Fixed<const SIZE: usize>: Send {
-    /// Sets what is known before the first record.
+    /// Sets everything that is known before the first record.
     fn begin(&mut self, sink: &mut Sink);
 
-    /// Turns the bytes of one record into a record or a skipped one.
+    /// Converts the bytes of one record to a record or a skipped one.
     fn record(&mut self, bytes: &[u8; SIZE], sink: &mut Sink) -> Result<(), Bad>;
 }
 
-/// The records of an input through a [`Fixed`].
+/// Decoder of an input with a [`Fixed`] parser.
 pub(super) struct Records<F, const SIZE: usize> {
     input: Input,
     format: F,

@@ -1,4 +1,4 @@
-//! What decoders hand their records and complaints to.
+//! Receiver of decoders' records and complaints.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use units::Nanos;
 use super::names::Names;
 use crate::{Clock, Device, DeviceIndex, IoRecord, Losses, TraceError, TraceInfo, VmIndex};
 
-/// Bad lines that are quoted in [`Losses::examples`].
+/// Number of bad lines that are quoted in [`Losses::examples`].
 const EXAMPLES: usize = 10;
-/// Bytes of a bad line that are quoted.
+/// Number of quoted bytes of a bad line.
 const EXCERPT_BYTES: usize = 80;
-/// Who sent the I/O, where the trace does not tell.
+/// Name of the sender, where the trace has none.
 pub(super) const NOBODY: &str = "(unknown)";
 
-/// Why a line or record is bad: the field, and what is wrong with it.
+/// Reason why a line or record is bad: the field, and the problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bad {
     pub(super) field: &'static str,
@@ -28,16 +28,16 @@ impl Bad {
     }
 }
 
-/// A moment in nanoseconds from an origin that the format chooses; it may lie before it, where
-/// a format logs ends and says how long ago the beginning was.
+/// A time in nanoseconds from an origin that the format chooses. It may lie before the origin, if a
+/// format logs ends and the time since the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment(pub(super) i64);
 
 impl Moment {
     const SIGN: u64 = 1 << 63;
 
-    /// As [`IoRecord::issue`] carries it until the trace's first moment is known: shifted so that
-    /// unsigned order is the order of moments.
+    /// Value for [`IoRecord::issue`] until the trace's begin is known: shifted so that unsigned
+    /// order is the order of times.
     pub(super) const fn raw(self) -> Nanos {
         Nanos(self.0.cast_unsigned() ^ Self::SIGN)
     }
@@ -47,13 +47,13 @@ impl Moment {
     }
 }
 
-/// Records not yet in order, names, and losses of a trace being read.
+/// State of a trace being read: records not yet in order, names, and losses.
 pub(super) struct Sink {
     pub(super) records: Vec<IoRecord>,
     pub(super) info: TraceInfo,
-    /// The wall clock, in nanoseconds since 1970, at the format's origin of time; none unknown.
+    /// Wall clock at the format's origin of time, in nanoseconds since 1970; `None` if unknown.
     pub(super) origin_unix_ns: Option<i64>,
-    /// All records so far, to tell an empty trace from a bad one.
+    /// Number of all records so far, to distinguish an empty trace from a bad one.
     pub(super) taken: u64,
     devices: Names,
     vms: Names,
@@ -83,18 +83,18 @@ impl Sink {
         }
     }
 
-    /// Times are real, in steps of `resolution_ns`.
+    /// Declares real times, in steps of `resolution_ns`.
     pub(super) fn real_times(&mut self, resolution_ns: u64) {
         self.info.clock = Clock::Real { resolution: Nanos(resolution_ns) };
     }
 
-    /// Times are real and count from 1970.
+    /// Declares real times that count from 1970.
     pub(super) fn unix_times(&mut self, resolution_ns: u64) {
         self.real_times(resolution_ns);
         self.origin_unix_ns = Some(0);
     }
 
-    /// One device, named after the file, and nobody known to have sent the I/O.
+    /// Declares a single device, named after the file, and an unknown sender.
     pub(super) fn one_disk(&mut self) {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy();
         let name = name.split('.').find(|part| !part.is_empty()).unwrap_or("disk").to_owned();
@@ -102,35 +102,35 @@ impl Sink {
         self.nobody();
     }
 
-    /// Nobody is known to have sent the I/O.
+    /// Declares an unknown sender.
     pub(super) fn nobody(&mut self) {
         self.vm(NOBODY.as_bytes());
     }
 
-    /// One I/O at a moment.
+    /// Adds an I/O at a time.
     #[inline]
     pub(super) fn push(&mut self, moment: Moment, record: IoRecord) {
         self.records.push(IoRecord { issue: moment.raw(), ..record });
     }
 
-    /// One reference of a trace without times.
+    /// Adds a reference of a trace without times.
     pub(super) fn push_next(&mut self, record: IoRecord) {
         let number = self.taken + self.records.len() as u64;
         self.push(Moment(i64::try_from(number).unwrap_or(i64::MAX)), record);
     }
 
-    /// A row that is no I/O of its own.
+    /// Counts a row that is no I/O of its own.
     pub(super) fn skip(&mut self) {
         self.info.losses.skipped += 1;
     }
 
-    /// The device called `name`.
+    /// Device with this name.
     #[inline]
     pub(super) fn device(&mut self, name: &[u8]) -> DeviceIndex {
         self.device_as(name, |name| name)
     }
 
-    /// The device known by `key`, shown as `show` makes of it.
+    /// Device with this `key`; `show` makes its name for people.
     #[inline]
     pub(super) fn device_as(
         &mut self,
@@ -145,7 +145,7 @@ impl Sink {
         DeviceIndex(number)
     }
 
-    /// The sender called `name`.
+    /// Sender with this name.
     #[inline]
     pub(super) fn vm(&mut self, name: &[u8]) -> VmIndex {
         let (number, is_new) = self.vms.number(name);
@@ -155,7 +155,7 @@ impl Sink {
         VmIndex(number)
     }
 
-    /// A line or record that cannot be used: it is at `place` and reads `content`.
+    /// Counts a line or record that cannot be used, at `place` and with `content`.
     pub(super) fn bad(
         &mut self,
         place: impl Display,
@@ -175,7 +175,7 @@ impl Sink {
         if losses.bad > self.max_bad { Err(self.too_many()) } else { Ok(()) }
     }
 
-    /// A trace of which nothing could be used is an error, however many bad lines are allowed.
+    /// Returns an error if nothing of the trace could be used, however many bad lines are allowed.
     pub(super) fn check_any(&self) -> Result<(), TraceError> {
         let is_useless = self.taken == 0 && self.records.is_empty() && self.info.losses.bad > 0;
         if is_useless { Err(self.too_many()) } else { Ok(()) }
@@ -191,7 +191,7 @@ impl Sink {
     }
 }
 
-/// The beginning of a bad line, safe to print.
+/// Beginning of a bad line, safe to print.
 fn quoted(content: &[u8]) -> String {
     let cut = &content[..content.len().min(EXCERPT_BYTES)];
     let text: String = String::from_utf8_lossy(cut)

@@ -10,19 +10,19 @@ use super::input::{Input, wrong};
 use super::sink::Sink;
 use crate::{Source, TraceError};
 
-/// How a trace is to be read.
+/// Options of reading a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenOptions {
-    /// Its format; detected where none is given.
+    /// Format of the trace; `None` to detect it.
     pub format: Option<Format>,
-    /// Bad lines or records that are counted and left out; one more is an error. 100 by default:
-    /// torn lines of a real trace are few, a wrong format is bad from end to end. A trace of which
-    /// no line can be used is an error whatever the limit.
+    /// Most bad lines or records that are counted and left out; one more is an error. 100 by
+    /// default: torn lines of a real trace are few, while a wrong format is bad throughout. A trace
+    /// without any usable line is an error whatever the limit.
     pub max_bad: u64,
 }
 
 impl OpenOptions {
-    /// Bad lines allowed unless something else is asked for.
+    /// Default number of allowed bad lines.
     pub const MAX_BAD: u64 = 100;
 }
 
@@ -32,10 +32,10 @@ impl Default for OpenOptions {
     }
 }
 
-/// Opens the trace that `reader` yields, plain or compressed, which messages call `name`.
+/// Opens the trace from `reader`, plain or compressed, with `name` in messages.
 ///
 /// # Errors
-/// As [`super::open`].
+/// Errors of [`super::open`].
 pub fn open_stream<R: Read + Send + 'static>(
     reader: R,
     name: &Path,
@@ -45,7 +45,7 @@ pub fn open_stream<R: Read + Send + 'static>(
     source(input, format, name, options)
 }
 
-/// The first bytes of a trace, unpacked, and its format.
+/// First bytes of a trace, unpacked, and its format.
 pub(super) fn begin<R: Read + Send + 'static>(
     reader: R,
     name: &Path,
@@ -54,7 +54,7 @@ pub(super) fn begin<R: Read + Send + 'static>(
     let reader = unpack(reader).map_err(|source| failed(name, source))?;
     let mut input = Input::new(reader, name, Input::BUFFER);
     input.fill()?;
-    // Whatever was named, nothing of a packed file can be read.
+    // A packed file cannot be read, whatever format was named.
     if let Some(foreign) = foreign::packed(input.bytes()) {
         return Err(no_trace(name, foreign));
     }
@@ -73,7 +73,7 @@ pub(super) fn source(
     Ok(Box::new(Importer::new(decode, sink)))
 }
 
-/// The one format that fits the beginning of a trace.
+/// Format that matches the beginning of a trace.
 fn found(input: &Input, name: &Path) -> Result<Format, TraceError> {
     if input.bytes().is_empty() {
         return Err(wrong(name, "it is empty"));

@@ -1,14 +1,14 @@
-//! Tables of numbers, as rules look at them that decide whether lines are what they seem to be.
-//! Their clocks go up, and sizes and places are those of storage.
+//! Tables of numbers, for rules that decide whether lines are plausible: clocks rise, and sizes and
+//! places are those of storage.
 
-/// Lengths of I/Os that are believed, in sectors of 512 bytes.
+/// Plausible lengths of I/Os, in sectors of 512 bytes.
 pub(super) const SECTORS: (f64, f64) = (1.0, (1_u64 << 21) as f64);
-/// Seconds since 1970 of traces: from 1998 to 2096.
+/// Plausible times of traces, in seconds since 1970: from 1998 to 2096.
 pub(super) const UNIX_SECONDS: (f64, f64) = (9e8, 4e9);
-/// Units of storage in a trace of several.
+/// Largest number of a storage unit in a trace of several.
 pub(super) const UNITS_MAX: f64 = 65_535.0;
 
-/// How a table of numbers is written.
+/// Form of a table of numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Table {
     pub(super) has_commas: bool,
@@ -21,13 +21,13 @@ pub(super) struct Table {
 pub(super) type Row = Vec<f64>;
 
 impl Table {
-    /// Numbers between commas.
+    /// Table of numbers between commas.
     pub(super) const COMMAS: Self = Self { has_commas: true, heads: &[], hex: None };
-    /// Numbers between blanks.
+    /// Table of numbers between blanks.
     pub(super) const BLANKS: Self = Self { has_commas: false, heads: &[], hex: None };
 
-    /// The rows of the table; `None` if anything but numbers stands there. The first row is left
-    /// out if it has another number of columns: it is torn.
+    /// Rows of the table; `None` if it contains anything but numbers. The first row is left out if
+    /// it has another number of columns: it is torn.
     pub(super) fn rows(self, lines: &[&[u8]]) -> Option<Vec<Row>> {
         let is_row = |line: &&&[u8]| !self.heads.iter().any(|head| line.starts_with(head));
         let mut rows: Vec<Row> = Vec::new();
@@ -58,12 +58,12 @@ fn number(field: &str, may_be_hex: bool) -> Option<f64> {
     u32::from_str_radix(digits, 16).ok().map(f64::from)
 }
 
-/// Whether all values of a column are within these bounds.
+/// True if all values of a column are within these bounds.
 pub(super) fn all(rows: &[Row], column: usize, (least, most): (f64, f64)) -> bool {
     rows.iter().all(|row| row.get(column).is_some_and(|value| (least..=most).contains(value)))
 }
 
-/// Whether a clock goes up, but for one step in eight: several logs may stand one after another.
+/// True if a clock rises, except in one of eight steps: several logs may follow one another.
 pub(super) fn rises(rows: &[Row], column: usize) -> bool {
     let values: Option<Vec<f64>> = rows.iter().map(|row| row.get(column).copied()).collect();
     values.is_some_and(|values| falls(&values) * 8 < values.len())
@@ -73,17 +73,17 @@ fn falls(values: &[f64]) -> usize {
     values.windows(2).filter(|pair| pair[1] < pair[0]).count()
 }
 
-/// The words between commas.
+/// Words between commas.
 pub(super) fn texts(line: &[u8]) -> Vec<&str> {
     str::from_utf8(line).map(|text| text.split(',').map(str::trim).collect()).unwrap_or_default()
 }
 
-/// Numbers of a column of lines between commas; lines that have none there are left out.
+/// Numbers of a column of lines with commas; lines without a number there are left out.
 pub(super) fn column(lines: &[&[u8]], at: usize) -> Vec<f64> {
     lines.iter().filter_map(|line| texts(line).get(at)?.parse().ok()).collect()
 }
 
-/// Whether a clock goes up mostly: several units may be logged one after another.
+/// True if a clock mostly rises: several units may be logged one after another.
 pub(super) fn goes_up(values: &[f64]) -> bool {
     falls(values) * 4 < values.len().max(1)
 }

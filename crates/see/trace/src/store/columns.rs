@@ -1,6 +1,6 @@
 use std::ops::BitOr;
 
-/// Which parts of a record a consumer needs; the others come back as unknown.
+/// Columns of a record that a consumer needs; the others are returned as unknown.
 ///
 /// The time of issue is always read. Fewer columns are fewer bytes to read and decode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,31 +15,31 @@ impl Columns {
     pub const DEVICE_TIME: Self = Self(1 << 1);
     /// Both parts of [`crate::IoRecord::latency`].
     pub const LATENCY: Self = Self(Self::QUEUE.0 | Self::DEVICE_TIME.0);
-    /// Who sent it; 0 if left out.
+    /// Sender; 0 if left out.
     pub const VM: Self = Self(1 << 2);
-    /// Where it went; 0 if left out.
+    /// Device; 0 if left out.
     pub const DEVICE: Self = Self(1 << 3);
-    /// What it did; a read if left out.
+    /// Operation; a read if left out.
     pub const OPERATION: Self = Self(1 << 4);
-    /// First byte; 0 if left out.
+    /// Offset; 0 if left out.
     pub const OFFSET: Self = Self(1 << 5);
-    /// Bytes; 0 if left out.
+    /// Length; 0 if left out.
     pub const LENGTH: Self = Self(1 << 6);
-    /// I/Os outstanding when it came.
+    /// Number of outstanding I/Os.
     pub const OUTSTANDING: Self = Self(1 << 7);
-    /// Whether it followed the one before.
+    /// Flag of I/Os that continue the one before.
     pub const SEQUENTIAL: Self = Self(1 << 8);
     /// Every flag, [`Columns::SEQUENTIAL`] too.
     pub const FLAGS: Self = Self(Self::SEQUENTIAL.0 | 1 << 9);
-    /// All of them.
+    /// All of the columns.
     pub const ALL: Self = Self((1 << 10) - 1);
 
-    /// Whether all of `other` are wanted.
+    /// True if all of `other` are wanted.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These and `other`.
+    /// Columns with those of `other` added.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)

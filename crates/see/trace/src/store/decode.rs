@@ -1,4 +1,4 @@
-//! Columns to records.
+//! Converts columns to records.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::encode::OPERATIONS;
 use super::schema;
 use crate::{DeviceIndex, Flags, IoRecord, Operation, TraceInfo, VmIndex};
 
-/// Indices of names.
+/// Indices of names, by column.
 #[derive(Debug)]
 pub(super) struct Lookup {
     vms: BTreeMap<String, u16>,
@@ -41,7 +41,7 @@ impl Lookup {
         }
     }
 
-    /// The index of a name in a column, or what is wrong with it.
+    /// Index of a name in a column; the error describes an unknown name.
     pub(super) fn index(&self, column: &str, name: &str) -> Result<u16, Malformed> {
         let index = self.of(column).get(name).copied();
         index
@@ -49,18 +49,18 @@ impl Lookup {
     }
 }
 
-/// Turns batches of one row group into records.
+/// Converts batches of one row group to records.
 #[derive(Debug)]
 pub(super) struct Decoder {
     lookup: Arc<Lookup>,
-    /// What every record of the row group is, as far as columns need not be read.
+    /// Values that all records of the row group share, so that their columns need not be read.
     template: IoRecord,
     vms: Translation,
     devices: Translation,
     operations: Translation,
 }
 
-/// From a column's dictionary to indices, as of the last batch.
+/// Translation of a column's dictionary to indices, for the last batch.
 #[derive(Debug, Default)]
 struct Translation {
     dictionary: Option<ArrayRef>,
@@ -129,7 +129,7 @@ impl Decoder {
     }
 }
 
-/// The operation of an index that [`Lookup`] gave.
+/// Operation of an index from [`Lookup`].
 pub(super) fn operation(index: u16) -> Operation {
     OPERATIONS[usize::from(index).min(OPERATIONS.len() - 1)]
 }
@@ -142,7 +142,7 @@ fn numbers<T: arrow_array::ArrowPrimitiveType>(
         .ok_or_else(|| format!("it has the type {}", column.data_type()).into())
 }
 
-/// All values of a column in which none is missing or negative.
+/// Values of a column; an error if one is missing or negative.
 fn values(column: &ArrayRef) -> Result<&[i64], Malformed> {
     let array = numbers::<Int64Type>(column)?;
     if array.null_count() > 0 {

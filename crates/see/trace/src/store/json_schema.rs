@@ -1,4 +1,4 @@
-//! The columns as a JSON Schema: one I/O as an object, and how each value is stored.
+//! Columns as a JSON Schema: one I/O as an object, and the storage of each value.
 
 use arrow_schema::{DataType, Field};
 use serde_json::{Map, Value, json};
@@ -8,13 +8,13 @@ use super::schema;
 use super::schema::SCHEMA;
 use crate::Operation;
 
-/// Most I/Os in flight that a record counts.
+/// Largest number of I/Os in flight in a record.
 const OUTSTANDING_MAX: u32 = u16::MAX as u32;
 
-/// The JSON Schema of one row of a part: what a query engine gives for each I/O.
+/// JSON Schema of one row of a part: the fields that a query engine gives for each I/O.
 ///
-/// `x-parquet` says how a column is stored; columns stand in the order of the file. The test of
-/// it reads the columns of a file that was written.
+/// `x-parquet` describes the storage of a column; columns are in the order of the file. A test
+/// compares it with the columns of a written file.
 pub fn json_schema() -> Value {
     let fields = schema::schema();
     let columns = fields.fields().iter().map(|field| (field.name().clone(), column(field)));
@@ -39,7 +39,7 @@ fn column(field: &Field) -> Value {
         DataType::Int64 => ("integer", "INT64", None),
         DataType::Int32 => ("integer", "INT32", None),
         DataType::Boolean => ("boolean", "BOOLEAN", None),
-        // All others are names.
+        // All other columns are names.
         _ => ("string", "BYTE_ARRAY", Some("STRING")),
     };
     let kind = if field.is_nullable() { json!([kind, "null"]) } else { json!(kind) };
@@ -73,7 +73,7 @@ fn column(field: &Field) -> Value {
     Value::Object(column)
 }
 
-/// What a column holds, with its unit.
+/// Description of a column, with its unit.
 fn words(name: &str) -> &'static str {
     match name {
         schema::ISSUE => {

@@ -1,4 +1,4 @@
-//! `trace.json`: what is known of the whole trace, and its parts.
+//! File `trace.json`: facts about the whole trace, and its parts.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::{Clock, Device, Losses, TraceError, TraceInfo};
 
 const MAJOR: &str = "tilemark.trace/1.";
 
-/// The file that makes a directory a trace.
+/// File that makes a directory a trace.
 pub const TRACE_FILE: &str = "trace.json";
 /// Checksums of all other files, as `sha256sum -c` reads them.
 pub const SUMS_FILE: &str = "SHA256SUMS";
@@ -21,7 +21,7 @@ pub const SUMS_FILE: &str = "SHA256SUMS";
 pub(super) struct Manifest {
     pub(super) schema: String,
     pub(super) writer: String,
-    /// The format the records came from.
+    /// Format that the records came from.
     pub(super) source: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) host: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct Manifest {
     clock: StoredClock,
     started_unix_ns: Option<i64>,
     has_latency: bool,
-    /// Whether more was to come when this was written.
+    /// True if more was to come when this was written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) unfinished: bool,
     pub(super) records: u64,
@@ -43,29 +43,29 @@ pub(super) struct Manifest {
     pub(super) parts: Vec<PartEntry>,
 }
 
-/// The recording over several hosts that a trace is one host's part of.
+/// Recording over several hosts, of which a trace is one host's part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartOf {
-    /// Its name, the same on every host.
+    /// Name of the recording, the same on every host.
     pub recording: String,
-    /// What the host is called in it.
+    /// Name of the host in the recording.
     pub host: String,
-    /// The trace's time zero after the recording's, nanoseconds.
+    /// Offset of the trace's time zero from the recording's, in nanoseconds.
     pub after_ns: u64,
-    /// How well that is known: the true time is no further away, nanoseconds.
+    /// Uncertainty of the offset: the true time is no further away, in nanoseconds.
     pub known_to_ns: u64,
 }
 
 /// A sender that is a virtual machine, and not a process or control group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// As the column `vm` has it.
+    /// Name in the column `vm`.
     pub name: String,
-    /// The one its hypervisor gave it, where that is known.
+    /// UUID that its hypervisor gave it, if known.
     pub uuid: Option<String>,
 }
 
-/// One Parquet file.
+/// Entry of a Parquet file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct PartEntry {
     pub(super) file: String,

@@ -1,4 +1,4 @@
-//! Tilemark's own traces: a directory `NAME.tmt` of Parquet files (zstd), cut in time.
+//! Tilemark's own traces: a directory `NAME.tmt` of Parquet files (zstd), split by time.
 //!
 //! `docs/formats/trace.md` describes every file and column. A trace is `NAME.tmt.partial`
 //! until [`Writer::finish`]; nothing is ever overwritten.
@@ -21,5 +21,5 @@ pub use reader::{Part, Reader, Store, is_store, open};
 pub use schema::SCHEMA;
 pub use write::{Options, Writer, Written, save, save_while};
 
-/// The name of this format in [`crate::TraceInfo::format`].
+/// Name of this format in [`crate::TraceInfo::format`].
 pub const FORMAT: &str = "tilemark";

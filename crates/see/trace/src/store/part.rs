@@ -1,4 +1,4 @@
-//! One Parquet file being written.
+//! A Parquet file being written.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use super::manifest::PartEntry;
 use super::schema;
 use crate::{IoRecord, TraceError};
 
-/// A file whose checksum is made while it is written.
+/// A file whose checksum is computed while it is written.
 struct Summed {
     file: File,
     sum: Sha256,
@@ -77,7 +77,7 @@ impl OpenPart {
         &self.path
     }
 
-    /// Adds records, which `batch` holds as columns.
+    /// Adds records, which `batch` has as columns.
     pub(super) fn write(
         &mut self,
         records: &[IoRecord],
@@ -93,7 +93,7 @@ impl OpenPart {
         Ok(())
     }
 
-    /// Completes the file; from here on it survives anything.
+    /// Completes the file; from then on it survives a kill.
     pub(super) fn close(self) -> Result<ClosedPart, TraceError> {
         let summed = self.writer.into_inner().map_err(TraceError::parquet(&self.path))?;
         summed.file.sync_all().map_err(TraceError::io(&self.path))?;
@@ -102,7 +102,7 @@ impl OpenPart {
     }
 }
 
-/// The SHA-256 of a text, in hexadecimal.
+/// SHA-256 of a text, in hexadecimal.
 pub(super) fn sum_of(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }

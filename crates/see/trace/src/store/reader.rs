@@ -19,7 +19,7 @@ use super::schema;
 use super::write::partial_of;
 use crate::{BATCH, DeviceIndex, IoRecord, Operation, Source, TraceError, TraceInfo, VmIndex};
 
-/// Records decoded at a time: their columns stay in a core's cache.
+/// Number of records decoded at a time: their columns stay in a core's cache.
 const ROWS: usize = 8192;
 
 /// A trace, or the complete parts of one that is unfinished; cheap to clone.
@@ -37,22 +37,22 @@ struct Shared {
 /// A row group: the smallest part of a trace that is read on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Group {
-    /// Position in the manifest.
+    /// Position of the file in the manifest.
     file: usize,
     group: usize,
 }
 
-/// Whether this is a trace of ours, finished or not, or the name of one that is unfinished.
+/// True if this is a trace of ours, finished or not, or the name of an unfinished one.
 pub fn is_store(directory: &Path) -> bool {
     let is_begun = || !directory.exists() && is_unfinished(&partial_of(directory));
     directory.join(TRACE_FILE).is_file() || is_unfinished(directory) || is_begun()
 }
 
-/// Opens a trace; nothing but its description is read yet.
+/// Opens a trace; only its description is read yet.
 ///
 /// # Errors
-/// If it is not one, was stopped before its first part was complete, or a part is missing or cut
-/// short: the file is named.
+/// The path is no trace, the trace was stopped before its first part was complete, or a part is
+/// missing or truncated: the error names the file.
 pub fn open(directory: &Path) -> Result<Store, TraceError> {
     let partial = partial_of(directory);
     let is_begun = !directory.exists() && partial.join(TRACE_FILE).is_file();
@@ -96,33 +96,33 @@ fn is_unfinished(directory: &Path) -> bool {
 }
 
 impl Store {
-    /// What is known of the whole trace.
+    /// Facts about the whole trace.
     pub fn info(&self) -> &TraceInfo {
         &self.0.info
     }
 
-    /// The format its records came from.
+    /// Format that its records came from.
     pub fn origin(&self) -> &str {
         &self.0.manifest.source
     }
 
-    /// The machine whose I/O it is; none where that was not known.
+    /// Host whose I/O it is; `None` if unknown.
     pub fn host(&self) -> Option<&str> {
         self.0.manifest.host.as_deref()
     }
 
-    /// The recording over several hosts that it is a part of.
+    /// Recording over several hosts that it is a part of.
     pub fn part_of(&self) -> Option<&PartOf> {
         self.0.manifest.part_of.as_ref()
     }
 
-    /// The senders that are known to be virtual machines.
+    /// Senders that are known to be virtual machines.
     pub fn machines(&self) -> &[Machine] {
         &self.0.manifest.machines
     }
 
-    /// Every file of it that is whole, by name: its description, the parts it has, and their sums once
-    /// they are written.
+    /// Paths of its complete files: the description, the parts, and their checksums once they are
+    /// written.
     pub fn files(&self) -> Vec<PathBuf> {
         let parts = self.0.manifest.parts.iter().map(|part| part.file.as_str());
         let sums = (!self.is_unfinished()).then_some(SUMS_FILE);
@@ -130,36 +130,36 @@ impl Store {
         names.map(|name| self.0.directory.join(name)).collect()
     }
 
-    /// Whether its writer was stopped, or is still at work: it has the parts that were complete
-    /// when it was opened, and what was lost is known up to then.
+    /// True if its writer was stopped, or is still at work: it has the parts that were complete
+    /// when it was opened, and the losses up to then.
     pub fn is_unfinished(&self) -> bool {
         self.0.manifest.unfinished
     }
 
-    /// Its records.
+    /// Number of records.
     pub fn records(&self) -> u64 {
         self.0.manifest.records
     }
 
-    /// Bytes of its Parquet files.
+    /// Size of its Parquet files, in bytes.
     pub fn bytes(&self) -> u64 {
         self.0.manifest.parts.iter().map(|part| part.bytes).sum()
     }
 
-    /// When the first I/O was issued, and the last; none without any.
+    /// Time of issue of the first I/O and of the last; `None` without I/O.
     pub fn issued(&self) -> Option<(Nanos, Nanos)> {
         let parts = &self.0.manifest.parts;
         let (first, last) = (parts.first()?, parts.last()?);
         Some((Nanos(first.first_issue_ns), Nanos(last.last_issue_ns)))
     }
 
-    /// All records, in order.
+    /// Reader of all records, in order.
     pub fn source(&self, columns: Columns) -> Reader {
         self.reader(self.groups().collect(), columns)
     }
 
-    /// The trace cut in time, in order: independent pieces of at most `records_per_group`
-    /// records (about a million), for threads to read side by side.
+    /// Pieces of the trace, in order: independent pieces of at most `records_per_group` records
+    /// (about a million), for threads to read in parallel.
     pub fn parts(&self) -> Vec<Part> {
         self.groups().map(|group| Part { store: self.clone(), group }).collect()
     }
@@ -187,18 +187,18 @@ pub struct Part {
 }
 
 impl Part {
-    /// Its records, in order.
+    /// Reader of its records, in order.
     pub fn source(&self, columns: Columns) -> Reader {
         self.store.reader(VecDeque::from([self.group]), columns)
     }
 }
 
-/// Records of a trace or of a part of it, decoded as they are asked for.
+/// Reader of a trace or of a part of it, which decodes on demand.
 pub struct Reader {
     shared: Arc<Shared>,
     groups: VecDeque<Group>,
     columns: Columns,
-    /// The file read last, and its description.
+    /// File that was read last, and its metadata.
     footer: Option<(usize, ArrowReaderMetadata)>,
     open: Option<OpenGroup>,
 }
@@ -207,7 +207,7 @@ struct OpenGroup {
     file: usize,
     batches: ParquetRecordBatchReader,
     decoder: Decoder,
-    /// Records still to come.
+    /// Number of records still to come.
     left: usize,
 }
 
@@ -226,7 +226,7 @@ impl Source for Reader {
         batch.clear();
         let done = self.fill(batch);
         if done.is_err() {
-            // Nothing that follows could be trusted.
+            // Records after an error could not be trusted.
             self.groups.clear();
             self.open = None;
             batch.clear();
@@ -300,8 +300,8 @@ impl Shared {
     }
 }
 
-/// What must be decoded of a row group. A column that has one value throughout, as its
-/// statistics say, need not be.
+/// Columns of a row group that must be decoded. A column with one value throughout, by its
+/// statistics, need not be.
 struct Needed {
     leaves: Vec<usize>,
     template: IoRecord,
@@ -338,7 +338,7 @@ impl Needed {
             return Ok(true);
         }
         match statistics {
-            // Flags that are set are few.
+            // Most row groups have no record with the flag.
             Statistics::Boolean(range) => Ok(range.max_opt() == Some(&false)),
             Statistics::ByteArray(range) if nulls == Some(0) => {
                 let (Some(least), Some(greatest)) = (range.min_opt(), range.max_opt()) else {

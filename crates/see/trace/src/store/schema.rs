@@ -1,4 +1,4 @@
-//! The columns of a part, and how each of them is stored.
+//! Columns of a part, and the storage of each.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use parquet::schema::types::ColumnPath;
 
 use crate::Flags;
 
-/// The format's version, in `trace.json` and under `tilemark.trace` in every part. A reader
-/// takes every minor version of its major one.
+/// Version of the format, in `trace.json` and under `tilemark.trace` in every part. A reader takes
+/// every minor version of its major one.
 pub const SCHEMA: &str = "tilemark.trace/1.0";
 
 pub(super) const ISSUE: &str = "issue_ns";
@@ -24,7 +24,7 @@ pub(super) const OFFSET: &str = "offset_bytes";
 pub(super) const LENGTH: &str = "length_bytes";
 pub(super) const OUTSTANDING: &str = "outstanding";
 
-/// One Boolean column each.
+/// Flags with one Boolean column each.
 pub(super) const FLAGS: [(&str, Flags); 7] = [
     ("fua", Flags::FUA),
     ("preflush", Flags::PREFLUSH),
@@ -35,12 +35,12 @@ pub(super) const FLAGS: [(&str, Flags); 7] = [
     ("sequential", Flags::SEQUENTIAL),
 ];
 
-/// Level 1 decodes as fast as any other and costs a few percent of size.
+/// Compression level: 1 decodes as fast as any other, and costs a few percent of size.
 const ZSTD_LEVEL: i32 = 1;
-/// Room for 65,536 names.
+/// Most bytes of the dictionary of names, enough for 65,536 names.
 const NAMES_BYTES_MAX: usize = 16 << 20;
 
-/// Names repeat: a dictionary keeps each once, and a number for every record.
+/// Names repeat, so a dictionary keeps each once, and a number for every record.
 fn names() -> DataType {
     DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8))
 }

@@ -13,23 +13,22 @@ use super::part::{OpenPart, sum_of};
 use super::schema;
 use crate::{BATCH, IoRecord, Source, TraceError, TraceInfo};
 
-/// The description that takes the place of the one before.
+/// File of a new description, before it replaces the old one.
 const NEXT_FILE: &str = "trace.json.next";
 
-/// How a trace is cut into parts.
+/// Options for splitting a trace into parts.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Records of a part, of which the number of files follows; at least 1.
+    /// Records of a part, which determines the number of files; at least 1.
     pub records_per_part: u64,
-    /// A part is completed when it spans this much time, too. A writer that is killed loses the
-    /// part it was writing and no other, so a live capture wants a limit; files get many, so a trace of a
-    /// year does not.
+    /// Longest time of a part. A killed writer loses the part that it was writing, so a live
+    /// capture needs a limit; a limit makes many files, so a trace of a year does not.
     pub part_span_max: Option<Nanos>,
-    /// Records of a row group: what a reader decodes on its own; 1 to `records_per_part`.
+    /// Records of a row group, which a reader decodes on its own; 1 to `records_per_part`.
     pub records_per_group: usize,
-    /// The machine whose I/O it is, if that is known.
+    /// Host whose I/O it is, if known.
     pub host: Option<String>,
-    /// The recording that it is one host's part of.
+    /// Recording of which it is one host's part.
     pub part_of: Option<PartOf>,
 }
 
@@ -45,29 +44,29 @@ impl Default for Options {
     }
 }
 
-/// What was written.
+/// Result of writing a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Where it is.
+    /// Directory of the trace.
     pub directory: PathBuf,
-    /// Its records.
+    /// Number of records.
     pub records: u64,
-    /// Bytes of all parts.
+    /// Size of all parts, in bytes.
     pub bytes: u64,
-    /// Parquet files.
+    /// Number of Parquet files.
     pub parts: usize,
-    /// When the first I/O was issued, and the last; none without any.
+    /// Time of issue of the first I/O and of the last; `None` without I/O.
     pub issued: Option<(Nanos, Nanos)>,
 }
 
-/// Writes a trace: records in order of issue, to `NAME.tmt.partial` and, when finished, there.
+/// Writer of a trace: takes records in order of issue, and writes to `NAME.tmt.partial` until the
+/// trace is finished.
 ///
-/// Memory is bounded by one row group. Dropped without [`Writer::finish`] or
-/// [`Writer::abandon`] it leaves the partial directory behind, in which all complete parts can
-/// be read.
+/// Memory is bounded by one row group. A writer that is dropped without [`Writer::finish`] or
+/// [`Writer::abandon`] leaves the partial directory, in which all complete parts can be read.
 pub struct Writer {
     target: PathBuf,
-    /// The partial directory: nobody else's files, whatever becomes of its name.
+    /// The partial directory, open, so that files stay ours whatever happens to its name.
     held: untrusted::Held,
     info: TraceInfo,
     vms: Names,
@@ -93,7 +92,7 @@ impl Writer {
     /// Starts a trace that will be the directory `target`, usually `NAME.tmt`.
     ///
     /// # Errors
-    /// If it exists, or an unfinished one of this name does, or it cannot be created.
+    /// The directory, or an unfinished one of this name, exists, or it cannot be made.
     pub fn create(target: &Path, info: &TraceInfo, options: Options) -> Result<Self, TraceError> {
         let partial = partial_of(target);
         if target.symlink_metadata().is_ok() {
@@ -126,8 +125,8 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Takes what is known of the trace by now: names of VMs and devices that came up, which
-    /// must be known before a record refers to them, and, before the end, the losses.
+    /// Adds facts about the trace: names of new VMs and devices, which must be known before a
+    /// record refers to them, and, before the end, the losses.
     pub fn update(&mut self, info: &TraceInfo) {
         self.vms.update(info.vms.iter().map(String::as_str));
         self.devices.update(info.devices.iter().map(|device| device.name.as_str()));
@@ -136,27 +135,27 @@ impl Writer {
         }
     }
 
-    /// Takes which of the senders are virtual machines, as far as that is known by now.
+    /// Sets which senders are virtual machines, as far as known.
     pub fn set_machines(&mut self, machines: Vec<Machine>) {
         self.machines = machines;
     }
 
-    /// Where the trace is until it is finished.
+    /// Directory of the trace until it is finished.
     pub fn partial(&self) -> &Path {
         self.held.path()
     }
 
-    /// Records taken so far.
+    /// Number of records so far.
     pub fn records(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, OpenPart::records);
         open + self.entries.iter().map(|part| part.records).sum::<u64>()
     }
 
-    /// Adds records, which must follow those before in time.
+    /// Adds records, which must follow the earlier ones in time.
     ///
     /// # Errors
-    /// If they do not, or name a VM or device that is not known, or the disk is full. After an
-    /// error the trace takes no more.
+    /// The records do not follow in time, name an unknown VM or device, or the disk is full. After
+    /// an error, all further calls fail.
     pub fn write(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         self.guarded(|writer| {
             let mut rest = records;
@@ -173,7 +172,7 @@ impl Writer {
     /// Completes the trace and gives it its name.
     ///
     /// # Errors
-    /// If something cannot be written, or its name was taken meanwhile.
+    /// A file cannot be written, or the name was taken meanwhile.
     pub fn finish(mut self) -> Result<Written, TraceError> {
         self.guarded(|writer| {
             writer.close()?;
@@ -195,16 +194,16 @@ impl Writer {
         })
     }
 
-    /// Removes what was written so far.
+    /// Removes everything that was written so far.
     ///
     /// # Errors
-    /// If the partial directory cannot be removed.
+    /// The partial directory cannot be removed.
     pub fn abandon(mut self) -> Result<(), TraceError> {
         self.open = None;
         self.remove().map_err(TraceError::io(self.partial()))
     }
 
-    /// What we made, and the name if it still leads to nothing but that.
+    /// Removes our files, and the name if it still leads to our directory.
     fn remove(&self) -> std::io::Result<()> {
         for file in fs::read_dir(self.held.at())? {
             fs::remove_file(file?.path())?;
@@ -212,7 +211,7 @@ impl Writer {
         fs::remove_dir(self.partial())
     }
 
-    /// How many of these records the open part takes now; opens one if there is none.
+    /// Number of these records that the open part takes now; opens a part if needed.
     fn room(&mut self, records: &[IoRecord]) -> Result<usize, TraceError> {
         let Some(first) = records.first() else { return Ok(0) };
         let end = |part: &OpenPart, span: Nanos| part.first_issue_ns().saturating_add(span.0);
@@ -235,7 +234,7 @@ impl Writer {
         let begin = if part.records() == 0 { first.issue.0 } else { part.first_issue_ns() };
         let end = begin.saturating_add(span.0);
         let within = records[..count].partition_point(|record| record.issue.0 < end);
-        // A span of nothing still takes a record.
+        // A span of zero still takes a record.
         Ok(within.max(1))
     }
 
@@ -264,7 +263,7 @@ impl Writer {
         self.note_progress()
     }
 
-    /// Describes the parts that are complete, so that they can be read should no more come.
+    /// Describes the complete parts, so that they can be read even if no more come.
     fn note_progress(&self) -> Result<(), TraceError> {
         let mut manifest = self.manifest();
         manifest.unfinished = true;
@@ -316,7 +315,7 @@ impl Writer {
 /// Writes all records of a source as a trace.
 ///
 /// # Errors
-/// What the source or the disk says; what was written so far is removed then.
+/// An error of the source or the disk; then everything that was written is removed.
 pub fn save(
     source: &mut dyn Source,
     target: &Path,
@@ -326,11 +325,12 @@ pub fn save(
     Ok(written.expect("nobody asked it to stop"))
 }
 
-/// Writes all records of a source as a trace, as long as `go_on`, asked after every batch with
-/// the records so far, says so. Otherwise what was written is removed, and nothing returned.
+/// Writes all records of a source as a trace, as long as `go_on` returns true; it is called after
+/// every batch with the number of records. Otherwise everything that was written is removed, and
+/// `None` returned.
 ///
 /// # Errors
-/// What the source or the disk says; what was written so far is removed then.
+/// An error of the source or the disk; then everything that was written is removed.
 pub fn save_while(
     source: &mut dyn Source,
     target: &Path,
@@ -349,7 +349,7 @@ pub fn save_while(
     }
 }
 
-/// Whether it came to its end.
+/// Copies all records; returns false if it was stopped.
 fn copy(
     source: &mut dyn Source,
     writer: &mut Writer,
@@ -367,7 +367,7 @@ fn copy(
     Ok(false)
 }
 
-/// Where a trace is until it is finished.
+/// Directory of a trace until it is finished.
 pub(super) fn partial_of(target: &Path) -> PathBuf {
     let mut name = OsString::from(target.as_os_str());
     // A path that ends in a slash names the same directory.
@@ -391,15 +391,15 @@ fn write_file(path: &Path, text: &str) -> Result<(), TraceError> {
         .map_err(TraceError::io(path))
 }
 
-/// Writes a file beside another and puts it in its place: what is there is always whole.
+/// Replaces a file atomically: writes another file beside it, and renames that.
 fn replace_file(beside: &Path, path: &Path, text: &str) -> Result<(), TraceError> {
-    // A rest of one that found no room.
+    // Removes a leftover of a write that found no room.
     let _ = fs::remove_file(beside);
     write_file(beside, text)?;
     fs::rename(beside, path).map_err(TraceError::io(path))
 }
 
-/// A new name is safe when its directory is.
+/// Syncs a directory, which makes new names in it durable.
 fn sync_directory(path: &Path) -> std::io::Result<()> {
     File::open(path)?.sync_all()
 }

@@ -175,7 +175,7 @@ fn masked(record: &IoRecord, columns: Columns) -> IoRecord {
 }
 
 #[test]
-fn a_long_trace_is_cut_in_time_and_no_batch_is_empty_before_the_end() {
+fn long_trace_is_split_by_time_without_empty_batches() {
     let directory = tempfile::tempdir().expect("a directory");
     let records: Vec<IoRecord> =
         (0..200_000).map(|n| IoRecord::new(Nanos(n), Operation::Write, n * 512, 512)).collect();

@@ -60,7 +60,7 @@ fn killed(directory: &Path, records_per_part: u64) -> PathBuf {
 }
 
 #[test]
-fn a_trace_whose_writer_was_killed_is_readable_up_to_its_last_complete_part() {
+fn trace_of_a_killed_writer_has_all_complete_parts() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = killed(directory.path(), 100);
     let partial = directory.path().join("t.tmt.partial");
@@ -77,7 +77,7 @@ fn a_trace_whose_writer_was_killed_is_readable_up_to_its_last_complete_part() {
 }
 
 #[test]
-fn a_trace_that_filled_its_file_system_is_readable_up_to_its_last_complete_part() {
+fn trace_that_filled_its_disk_has_all_complete_parts() {
     let directory = tempfile::tempdir().expect("a directory");
     let run = |program: &str, args: &[&str]| {
         let status = Command::new(program).args(args).arg(directory.path()).status();
@@ -136,7 +136,7 @@ fn an_abandoned_trace_leaves_nothing() {
 
 /// Whoever may rename in the directory puts another in the place of ours.
 #[test]
-fn a_trace_whose_directory_was_replaced_is_written_to_its_own_and_removes_nothing_else() {
+fn replaced_directory_of_a_trace_is_neither_used_nor_removed() {
     let place = tempfile::tempdir().expect("a directory");
     let path = place.path().join("t.tmt");
     let cut = Options { records_per_part: 10, records_per_group: 10, ..Options::default() };

@@ -1,4 +1,4 @@
-//! Disks that come and go while others are served.
+//! Disks that are attached and detached while others are served.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use tilemark_tier_service::{Coming, Command, Hold};
 use crate::client::Client;
 use crate::served::{DISK_BYTES, Dice, Host, Served, play};
 
-/// A second disk in a host's directory.
+/// Settings of a second disk in a host's directory.
 fn second(host: &Host, back: bool) -> Coming {
     let backing = host.directory.path().join("second.raw");
     if !backing.exists() {
@@ -74,7 +74,7 @@ fn disks_come_and_go_beside_one_that_is_worked_with() {
             let report = served.report();
             let names: Vec<&str> = report.disks.iter().map(|disk| disk.name.as_str()).collect();
             assert_eq!((names, report.counters.checksum_errors), (vec!["vm1"], 0));
-            // Nobody has it: whoever wants may write to it.
+            // No process holds the detached file, so anyone may write to it.
             other[..4096].fill(u8::try_from(round).expect("small") + 7);
             let file =
                 std::fs::File::options().write(true).open(&coming.backing).expect("the file");
@@ -88,7 +88,7 @@ fn disks_come_and_go_beside_one_that_is_worked_with() {
 }
 
 #[test]
-fn a_set_may_begin_with_no_disk_and_every_place_of_it_is_used_again() {
+fn set_without_disks_serves_and_reuses_every_entry() {
     let host = Host::new(Mode::Back);
     let set = crate::served::open(&host.cache(), &[]).expect("it opens");
     let listen = Listen { place: host.socket(), tls: None };
@@ -126,7 +126,7 @@ fn a_set_may_begin_with_no_disk_and_every_place_of_it_is_used_again() {
 }
 
 #[test]
-fn what_cannot_come_is_refused_in_words_and_leaves_nothing_behind() {
+fn refused_attach_gives_a_reason_and_leaves_nothing_behind() {
     let host = Host::new(Mode::Back);
     let served = host.serve();
     let good = second(&host, true);
@@ -147,7 +147,7 @@ fn what_cannot_come_is_refused_in_words_and_leaves_nothing_behind() {
     std::fs::write(host.directory.path().join("letter"), [7; 12288]).expect("room");
     let sidecar = Some(host.directory.path().join("letter"));
     assert!(refusal(&Coming { sidecar, ..good.clone() }).contains("is no sidecar of a tier"));
-    // Another set has its newest writes, and then has it still.
+    // The newest writes are in the log of another set, which serves the disk.
     let other = Host::new(Mode::Back);
     let elsewhere = other.serve();
     other.client().write(0, &[1; 4096]).expect("it is taken");
@@ -169,14 +169,14 @@ fn what_cannot_come_is_refused_in_words_and_leaves_nothing_behind() {
     assert_eq!(unknown, "no disk \"vm2\"; there are vm1");
     let none = detach(&third, "vm1").expect_err("it is not there");
     assert_eq!(none, "no disk \"vm1\"; there is none");
-    // What was refused comes when nothing is in its way.
+    // The refused disk is accepted once the cause is gone.
     attach(&served, &good).expect("it comes");
     assert_eq!(served.report().disks.len(), 2);
     elsewhere.running.stop().expect("it ends in order");
 }
 
 #[test]
-fn a_disk_with_writes_in_its_log_comes_with_them_and_is_not_taken_for_changed() {
+fn attached_disk_keeps_its_log_and_is_not_taken_for_changed() {
     let host = Host::new(Mode::Back);
     let coming = second(&host, true);
     let served = host.serve();
@@ -184,7 +184,7 @@ fn a_disk_with_writes_in_its_log_comes_with_them_and_is_not_taken_for_changed() 
     let mut client = Client::open(&host.socket(), "vm2").expect("it is served");
     client.write(0, &[9; 512 << 10]).expect("it is taken");
     drop(client);
-    // What waits stays in its log.
+    // The waiting writes stay in the log.
     served.running.stop().expect("it ends in order");
     let served = host.serve();
     assert!(Client::open(&host.socket(), "vm2").is_err(), "nobody told this one to serve it");
@@ -197,7 +197,7 @@ fn a_disk_with_writes_in_its_log_comes_with_them_and_is_not_taken_for_changed() 
 }
 
 #[test]
-fn a_disk_that_comes_has_its_copies_and_its_peers_are_let_go_when_it_leaves() {
+fn attached_disk_has_copies_until_it_is_detached() {
     let host = Host::new(Mode::Through);
     let directory = tempfile::tempdir().expect("a directory");
     let socket = directory.path().join("b");

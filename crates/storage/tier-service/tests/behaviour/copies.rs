@@ -13,7 +13,7 @@ use tilemark_tier_service::{Command, Copies, Hold, Opening, Proof, TakeOver};
 use crate::client::Client;
 use crate::served::{Host, open};
 
-/// A server that holds copies in `held` below a directory.
+/// Starts a server that holds copies in `held` below a directory.
 fn hold(directory: &Path, listen: Listen) -> Running {
     let hold = Hold::open(&directory.join("held")).expect("the directory is free");
     let catalog: Box<dyn Catalog> = Box::new(hold);
@@ -62,7 +62,7 @@ fn a_holder_makes_and_empties_what_is_its_own() {
     );
     drop((first, second));
     running.stop().expect("it ends");
-    // Which generations are over is known to the next server, too.
+    // The fence is durable: the next server also knows which generations are over.
     let running = hold(directory.path(), Listen { place: place.clone(), tls: None });
     let mut old = Client::open(&place, "log/vm1/3").expect("it is told so");
     assert!(old.requests.agreed().abilities.has(nbd::Abilities::READ_ONLY));
@@ -74,7 +74,7 @@ fn a_holder_makes_and_empties_what_is_its_own() {
 }
 
 #[test]
-fn a_directory_with_other_files_is_no_place_for_copies_and_links_are_not_followed() {
+fn directory_of_copies_refuses_other_files_and_links() {
     let directory = tempfile::tempdir().expect("a directory");
     let logs = directory.path().join("logs");
     std::fs::create_dir(&logs).expect("it is made");
@@ -113,7 +113,7 @@ fn a_disk_without_a_sidecar_is_not_taken_over_and_gets_none() {
 }
 
 #[test]
-fn a_later_session_ends_the_one_before_and_a_higher_generation_all_of_them() {
+fn later_session_or_generation_ends_earlier_ones() {
     let directory = tempfile::tempdir().expect("a directory");
     let place = Place::Unix(directory.path().join("s"));
     let running = hold(directory.path(), Listen { place: place.clone(), tls: None });
@@ -146,7 +146,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, key).expect("an authority"))
     }
 
-    /// What both sides take: authority, certificate, key.
+    /// PEM texts for one side: authority, certificate, key.
     fn pems(&self) -> [String; 3] {
         let key = KeyPair::generate().expect("a key");
         let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
@@ -167,7 +167,7 @@ impl Authority {
     }
 }
 
-/// A host whose disk is to have a copy there.
+/// Starts a host whose disk needs a copy at this address.
 fn copied(
     host: &Host,
     address: &str,
@@ -184,7 +184,7 @@ fn copied(
 }
 
 #[test]
-fn over_tls_a_peer_of_the_same_authority_holds_copies_and_gives_them_back() {
+fn peer_over_tls_holds_copies_and_returns_them() {
     let (ours, directory) = (Authority::new(), tempfile::tempdir().expect("a directory"));
     let place = Place::Tcp("127.0.0.1:0".parse().expect("an address"));
     let holder = hold(directory.path(), Listen { place, tls: Some(ours.server()) });
@@ -195,13 +195,13 @@ fn over_tls_a_peer_of_the_same_authority_holds_copies_and_gives_them_back() {
     let back = Command::Mode { disk: "vm1".to_owned(), back: true };
     control.ask(back, &running, Duration::from_secs(60)).expect("there is a copy in the end");
     let mut client = host.client();
-    // Longer than what TLS takes at once, so that it goes in parts.
+    // More than TLS takes at once, so the request is sent in parts.
     for at in 0..8 {
         client.write(at * (512 << 10), &vec![7; 512 << 10]).expect("it is taken");
     }
     client.flush().expect("a flush is answered");
     drop(client);
-    // The shared files as they are now, elsewhere: on this machine their owner's locks would be in the way.
+    // A copy of the shared files: on this host, the owner's locks would refuse the take-over.
     let elsewhere = tempfile::tempdir().expect("a directory");
     let directory = elsewhere.path();
     let taken = {
@@ -232,7 +232,7 @@ fn over_tls_a_peer_of_the_same_authority_holds_copies_and_gives_them_back() {
         taken
     };
     assert!(taken.copy.is_some(), "{taken:?}");
-    // The old owner lives: the holder tells it.
+    // The old owner still runs, and learns from the holder that it is fenced.
     let mut client = host.client();
     assert!(client.write(0, &[8; 4096]).is_err(), "it answers nothing any more");
     drop(client);

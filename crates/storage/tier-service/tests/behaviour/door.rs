@@ -1,4 +1,4 @@
-//! The control socket: questions that go wrong harm nobody.
+//! The control socket: malformed questions harm nobody.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -88,7 +88,7 @@ fn silent_clients_take_no_threads_and_keep_nobody_out() {
 }
 
 #[test]
-fn question_without_an_end_of_line_is_answered_when_its_client_is_done() {
+fn question_without_line_end_is_answered_at_shutdown_of_client() {
     let attended = attended();
     let mut stream = attended.connect();
     stream.write_all(b"\"pulse\"").expect("it is taken");

@@ -1,4 +1,4 @@
-//! A served tier against files, with the client that tries the front end.
+//! A served tier on real files, tested with the client that tests the front end.
 
 extern crate block_server as tilemark_block_server;
 

@@ -1,5 +1,5 @@
-//! A disk that two servers give to clients, and that one of them owns at a time: as its clients find it, when links and
-//! servers end, and who is refused.
+//! A disk that two servers offer and one of them owns at a time: as clients see it, when
+//! connections and servers end, and who is refused.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +20,7 @@ struct Pair {
     mode: Mode,
 }
 
-/// How a server is found beside its socket, and who it is for the other one.
+/// Address scheme of a server, and its certificates for the other one.
 struct Way {
     listen: Option<Listen>,
     tls: Option<ClientTls>,
@@ -29,7 +29,7 @@ struct Way {
 
 const WAY: Way = Way { listen: None, tls: None, patience: Duration::from_secs(60) };
 
-/// Servers that stop do not wait long for clients whose disk is on its way.
+/// Limits of a server whose stop does not wait long for clients of a moving disk.
 const LIMITS: Limits = Limits {
     connections: 64,
     requests_in_flight: 256,
@@ -89,7 +89,7 @@ impl Pair {
         Served { running, control, was_clean: set.was_clean, pages: set.pages }
     }
 
-    /// Server `a` owns the disk, server `b` asks it.
+    /// Starts both servers: `a` owns the disk, `b` reads it from `a`.
     fn both(&self) -> (Served, Served) {
         let (a, b) = (self.serve("a", true), self.serve("b", false));
         attach(&b, &self.coming("a", "b")).expect("it is found");
@@ -136,7 +136,7 @@ fn compare(client: &mut Client, expected: &[u8], what: &str) {
 }
 
 #[test]
-fn a_disk_goes_where_it_is_written_and_comes_back_with_every_byte() {
+fn disk_moves_to_its_writer_and_keeps_every_byte() {
     for mode in [Mode::Back, Mode::Through] {
         let pair = Pair::new(mode);
         let (a, b) = pair.both();
@@ -158,7 +158,7 @@ fn a_disk_goes_where_it_is_written_and_comes_back_with_every_byte() {
         let error = b.ask(Command::Detach { disk: "vm1".to_owned() }).map(|_| ());
         error.expect("its owner lets go of it");
         assert!(pair.content() == flat, "{mode:?}: all of it is there");
-        // What nobody owns is opened by whoever is told to, and not asked for.
+        // A disk without an owner is opened by an attach without `--from`.
         let error = attach(&b, &pair.coming("a", "b")).expect_err("it has not got it");
         assert!(error.hint.is_some_and(|hint| hint.contains("attached without --from")));
         a.ask(Command::Detach { disk: "vm1".to_owned() }).expect("nobody finds it there either");
@@ -182,7 +182,7 @@ fn two_who_write_at_once_have_it_in_turns_and_lose_nothing() {
                     let mut dice = Dice(first + 7);
                     for count in 0..60_u8 {
                         let mut asked = Vec::new();
-                        // Several at once, so that some wait for it to move.
+                        // Several requests at once, so that some wait for the move.
                         for _ in 0..4 {
                             let at = usize::try_from(dice.below(256)).expect("small") * 4096;
                             part[at..at + 4096].fill(count + 1);
@@ -209,7 +209,7 @@ fn two_who_write_at_once_have_it_in_turns_and_lose_nothing() {
 }
 
 #[test]
-fn while_its_owner_is_gone_nothing_is_answered_and_then_it_is_an_error() {
+fn requests_wait_for_a_gone_owner_and_then_fail() {
     let pair = Pair::new(Mode::Back);
     let a = pair.serve("a", true);
     let b = pair.serve_so("b", false, Way { patience: Duration::from_secs(1), ..WAY });
@@ -218,7 +218,7 @@ fn while_its_owner_is_gone_nothing_is_answered_and_then_it_is_an_error() {
     let mut client = pair.client("b");
     assert!(client.read(0, 8192).expect("bytes come") == [5; 8192]);
     a.running.stop().expect("it ends in order");
-    // Its backing file is older: nobody reads that.
+    // The backing file alone is older than the log, so its bytes must not be returned.
     assert_eq!(client.read(0, 8192), Err(Code::Io));
     assert_eq!(client.flush(), Err(Code::Io));
     assert_eq!(client.write(0, &[6; 4096]), Err(Code::Io));
@@ -231,7 +231,7 @@ fn while_its_owner_is_gone_nothing_is_answered_and_then_it_is_an_error() {
 }
 
 #[test]
-fn an_owner_whose_backing_store_refuses_keeps_it_and_whoever_waits_is_told_in_time() {
+fn owner_with_refusing_backing_keeps_disk_and_waiters_fail() {
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
     use std::os::fd::AsRawFd;
     let pair = Pair::new(Mode::Back);
@@ -243,19 +243,19 @@ fn an_owner_whose_backing_store_refuses_keeps_it_and_whoever_waits_is_told_in_ti
     let coming = Coming { backing, sidecar: Some(pair.path("side")), ..pair.coming("a", "b") };
     attach(&a, &Coming { elsewhere: None, ..coming.clone() }).expect("it is free");
     attach(&b, &coming).expect("it is found");
-    // It takes no write any more.
+    // A sealed file refuses every write.
     fcntl_add_seals(&memory, SealFlags::WRITE).expect("nobody has it mapped");
     let (mut at_a, mut at_b) = (pair.client("a"), pair.client("b"));
     at_a.write(0, &[5; 4096]).expect("the log takes it");
     assert_eq!(at_b.write(0, &[6; 4096]), Err(Code::Io));
     assert_eq!(at_a.read(0, 4096), Err(Code::Io), "it is being let go of");
-    // Each second it tries again, and is not refused for a moment.
+    // The backing store is retried each second, so the report must be polled to see the refusal.
     let mut reports = (0..10_000).map(|_| a.report());
     let report = reports.find(|report| report.disks[0].is_refused).expect("it is said");
     assert!(report.elsewhere[0].owner.is_none(), "{report:?}");
     let said = a.ask(Command::Detach { disk: "vm1".to_owned() }).expect_err("it is on its way");
     assert!(said.hint.is_some(), "{said}");
-    // What was answered is where its sidecar says it is: in the log of its owner.
+    // Answered writes are in the log of the owner, as the sidecar says.
     drop((at_a, at_b));
     a.running.stop().expect("it ends");
     let a = pair.serve("a", false);
@@ -290,7 +290,7 @@ fn who_cannot_have_it_is_told_why() {
     assert!(
         refusal(&to(&pair.address("c"), &here)).text.contains("does not give vm1 as its owner")
     );
-    // A server that is no tier has disks, and lets go of none.
+    // A server without a tier has disks, and never gives one up.
     let ram = Box::new(RamDisk::new("vm1", DISK_BYTES as u64).expect("a disk"));
     let listen = Listen { place: pair.place("ram"), tls: None };
     let plain = block_server::start(vec![ram], &[listen], Limits::default()).expect("it starts");
@@ -300,7 +300,7 @@ fn who_cannot_have_it_is_told_why() {
     plain.stop().expect("it ends");
     attach(&b, &good).expect("nothing of all that is in its way");
     assert!(refusal(&good).text.contains("a disk of this name is served already"));
-    // Nobody is answered who asks for what a server does not own, and no nonsense lets a disk go.
+    // Only the owner answers for a disk, and a malformed pull moves nothing.
     for name in ["owner/vm1", "owner/vm2", "owner/", "heir/vm1", "heir/"] {
         assert!(Client::open(&pair.place("b"), name).is_err(), "{name}");
     }
@@ -313,7 +313,7 @@ fn who_cannot_have_it_is_told_why() {
     words.resize(4096, 0);
     let mut pulls = Client::open(&pair.place("a"), "pull/vm3").expect("it may be asked");
     assert_eq!(pulls.write(0, &words), Err(Code::NotPermitted));
-    // Nobody is there, it is the owner itself, or a server that did not ask for it.
+    // Pulls to an address with no server, to the owner itself, and to a server that does not pull.
     for address in ["nbd://localhost:1", &pair.address("a"), &pair.address("b")] {
         let mut words = format!("{address}\n{}\n", pair.address("a")).into_bytes();
         words.resize(4096, 0);
@@ -348,7 +348,7 @@ fn over_tls_a_disk_moves_within_one_authority_alone() {
     stranger.running.stop().expect("it ends");
     let (b, at_b) = serve("b", false, &ours);
     attach(&b, &coming(&at_b)).expect("it is found");
-    // They speak with each other by TLS alone, and their clients come by their sockets.
+    // The two servers talk over TLS only; clients use Unix sockets.
     let mut clients = [pair.client("a"), pair.client("b")];
     for round in 0..2_u8 {
         for (at, client) in clients.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
-//! Hosts around one device that does reservations, by the model of `faults`. Each has a file of its own for what it sees of
-//! the device: only who may own the disk is tried here, and one sidecar is shared.
+//! Hosts around one device with reservations, by the model of `faults`. Each host has its own file
+//! as the content of the device: only the ownership is tested, and all share one sidecar.
 
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::served::{Host, Served, open, word};
 
 type Device = Arc<Mutex<faults::Reservations>>;
 
-/// A host's way to the device.
+/// Connection of a host to the device.
 #[derive(Debug)]
 struct Port {
     device: Device,
@@ -89,7 +89,7 @@ impl Hosts {
         Sidecar::newest(&bytes[..8192]).expect("it is one")
     }
 
-    /// Who holds the device, and the keys of both.
+    /// Holder of the device, and the keys of both hosts.
     fn device(&self) -> (Option<u8>, [u64; 2]) {
         let device = self.device.lock().expect("no panic");
         (device.holder(), [device.key(0), device.key(1)])
@@ -97,7 +97,7 @@ impl Hosts {
 }
 
 #[test]
-fn a_device_is_one_hosts_at_a_time_and_is_let_go_when_its_disk_is_all_there() {
+fn device_has_one_host_and_is_released_with_a_complete_disk() {
     let hosts = Hosts::new(Mode::Through);
     let served = hosts.serve(0).expect("nobody holds it");
     assert_eq!((hosts.device(), hosts.said().key), ((Some(0), [10, 0]), 10));
@@ -113,13 +113,13 @@ fn a_device_is_one_hosts_at_a_time_and_is_let_go_when_its_disk_is_all_there() {
 }
 
 #[test]
-fn a_device_stays_reserved_while_a_log_has_more_than_it_and_after_a_kill() {
+fn device_stays_reserved_while_dirty_and_after_a_kill() {
     let hosts = Hosts::new(Mode::Back);
     let served = hosts.serve(0).expect("nobody holds it");
     hosts.hosts[0].client().write(0, &[7; 4096]).expect("it is taken");
     served.running.stop().expect("it ends in order");
     assert_eq!(hosts.device(), (Some(0), [10, 0]), "its log is its own");
-    // A set that is let go of without an end is as one that was killed.
+    // A set that is dropped without closing is as after a kill.
     drop(open(&hosts.hosts[0].cache(), &[hosts.opening(0)]).expect("it is its own still"));
     assert_eq!(hosts.device(), (Some(0), [10, 0]));
     let plain = Opening { reserve: None, ..hosts.opening(0) };
@@ -131,7 +131,7 @@ fn a_device_stays_reserved_while_a_log_has_more_than_it_and_after_a_kill() {
 }
 
 #[test]
-fn a_disk_that_is_refused_for_another_reason_leaves_its_device_as_it_was() {
+fn otherwise_refused_disk_leaves_its_reservation_unchanged() {
     let hosts = Hosts::new(Mode::Through);
     std::fs::write(hosts.sidecar(), "something else").expect("room");
     let refused = hosts.serve(0).map(drop).expect_err("that is no sidecar");
@@ -145,17 +145,17 @@ fn a_disk_that_is_refused_for_another_reason_leaves_its_device_as_it_was() {
 }
 
 #[test]
-fn an_owner_that_lives_is_taken_over_from_and_owns_nothing_when_it_looks() {
+fn running_owner_is_fenced_by_take_over() {
     let hosts = Hosts::new(Mode::Through);
     let served = hosts.hosts[0].serve_as(hosts.opening(0));
     let (served, told) = served.expect("nobody holds it");
     let mut client = hosts.hosts[0].client();
     client.write(0, &[1; 4096]).expect("it is taken");
-    // It has the sidecar open, and locked, and goes on.
+    // The old owner has the sidecar open and locked, and goes on writing.
     let mut taking = hosts.take(1);
     taking.reserve(&hosts.reserve(1)).expect("its owner is registered");
     assert_eq!(hosts.device(), (Some(1), [0, 11]));
-    // Stopped here it is done again.
+    // A take-over that was interrupted here can be repeated.
     drop(taking);
     let mut taking = hosts.take(1);
     taking.reserve(&hosts.reserve(1)).expect("it is its own by now");
@@ -163,7 +163,7 @@ fn an_owner_that_lives_is_taken_over_from_and_owns_nothing_when_it_looks() {
     drop(taking);
     let said = hosts.said();
     assert_eq!((said.generation, said.key, said.stays), (taken.generation, 11, true));
-    // A change of its sidecar counts only if the device says so.
+    // A change of the sidecar counts only if the device confirms the reservation.
     let asked = Command::Mode { disk: "vm1".to_owned(), back: true };
     let waited = served.control.ask(asked, &served.running, Duration::from_millis(1));
     assert!(waited.is_err(), "nobody is in mode back");
@@ -184,7 +184,7 @@ fn an_owner_that_lives_is_taken_over_from_and_owns_nothing_when_it_looks() {
 }
 
 #[test]
-fn what_lies_where_the_new_sidecar_is_made_is_left_alone_unless_a_take_over_left_it() {
+fn new_sidecar_replaces_only_files_of_interrupted_take_overs() {
     let hosts = Hosts::new(Mode::Through);
     drop(open(&hosts.hosts[0].cache(), &[hosts.opening(0)]).expect("nobody holds it"));
     let (before, new) = (hosts.said(), hosts.sidecar().with_extension("new"));
@@ -202,7 +202,7 @@ fn what_lies_where_the_new_sidecar_is_made_is_left_alone_unless_a_take_over_left
     refuses();
     assert!(new.is_symlink());
     std::fs::remove_file(&new).expect("it is there");
-    // Stopped before there was anything in it, or before it had its name.
+    // Interrupted before the new file had content, or before it was renamed.
     std::fs::write(&new, "").expect("room");
     hosts.take(1).reserve(&hosts.reserve(1)).expect("its owner is registered");
     std::fs::copy(hosts.sidecar(), &new).expect("room");
@@ -224,7 +224,7 @@ fn a_reservation_that_an_owner_never_had_is_no_proof() {
 }
 
 #[test]
-fn a_device_that_a_third_host_holds_is_not_taken_over_from_one_who_lost_it() {
+fn device_of_a_third_host_is_not_taken_over() {
     let hosts = Hosts::new(Mode::Through);
     drop(open(&hosts.hosts[0].cache(), &[hosts.opening(0)]).expect("nobody holds it"));
     {

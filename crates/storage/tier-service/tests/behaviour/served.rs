@@ -1,4 +1,4 @@
-//! Everything a client can ask, through every mode and over restarts, against memory.
+//! Every kind of request, in every mode and over restarts, against a model in memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
@@ -68,7 +68,7 @@ impl Host {
         self.serve_as(self.opening()).expect("it opens").0
     }
 
-    /// Also what an operator hears.
+    /// Starts a server, and returns the messages for the operator, too.
     pub fn serve_as(&self, opening: Opening) -> Result<(Served, Receiver<String>), SetError> {
         let Set { offer, control, told, was_clean, pages, .. } = open(&self.cache(), &[opening])?;
         let listen = Listen { place: self.socket(), tls: None };
@@ -93,7 +93,8 @@ pub fn identity(path: &Path) -> String {
     datastore::storage_identity(&file).expect("it can be asked").name
 }
 
-/// Word that accepts a backing store as this sidecar is now; none where there is no sidecar yet.
+/// Word that accepts a backing store for the current state of the sidecar; empty where there is no
+/// sidecar yet.
 pub fn word(backing: &Path, sidecar: &Path) -> String {
     let bytes = std::fs::read(sidecar).unwrap_or_default();
     let said = Sidecar::newest(bytes.get(..SIDECAR_BYTES).unwrap_or_default());
@@ -101,7 +102,8 @@ pub fn word(backing: &Path, sidecar: &Path) -> String {
 }
 
 pub fn open(cache: &Path, disks: &[Opening]) -> Result<Set, SetError> {
-    // Hosts of a test that share a reserved device have a file each in its place, so each vouches for its own.
+    // Hosts of a test that share a reserved device each have their own file as its content, so each
+    // host accepts its own file.
     let reserved = disks.iter().filter(|disk| disk.reserve.is_some());
     let accept = |disk: &Opening| word(&disk.backing, disk.sidecar.as_deref().expect("shared"));
     let accepted: Vec<String> = reserved.map(accept).collect();
@@ -118,7 +120,7 @@ impl Served {
     }
 }
 
-/// Numbers without end, from a seed.
+/// Pseudo-random numbers from a seed.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -130,7 +132,7 @@ impl Dice {
     }
 }
 
-/// Some hundred requests of every kind; `flat` is what the disk has to be.
+/// Sends some hundred requests of every kind; `flat` is the expected content of the disk.
 pub fn play(client: &mut Client, flat: &mut [u8], dice: &mut Dice, requests: usize) {
     let sectors = (flat.len() / 512) as u64;
     for _ in 0..requests {
@@ -169,7 +171,7 @@ fn done(client: &mut Client, operation: Operation, offset: u64, length: u32, dat
 }
 
 #[test]
-fn every_request_is_served_right_in_every_mode_and_over_clean_restarts() {
+fn every_request_is_right_in_every_mode_and_over_restarts() {
     for (mode, seed) in [(Mode::Back, 11), (Mode::Through, 12)] {
         let host = Host::new(mode);
         let (mut flat, mut dice) = (vec![0; DISK_BYTES], Dice(seed));
@@ -286,7 +288,7 @@ fn drained_writes_are_not_to_come() {
         }
         client.flush().expect("a flush is answered");
         served.ask(Command::Drain { disk: "vm1".to_owned() }).expect("it drains");
-        // What a kill right now would leave: the cache file as it is.
+        // A copy of the cache file is what a kill right now would leave.
         let left = host.directory.path().join("left");
         std::fs::copy(host.cache(), &left).expect("room");
         served.running.stop().expect("it ends in order");

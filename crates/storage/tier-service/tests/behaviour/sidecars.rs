@@ -1,4 +1,4 @@
-//! Sidecars: how they are made, and what stays of one whose disk is not served.
+//! Sidecars: how they are made, and what is left of one whose disk is not served.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ fn disks_that_are_refused_leave_no_sidecars() {
     assert_eq!(names(host.directory.path()), ["cache", "disk.raw"]);
 }
 
-/// A file system of its own for a backing file, which goes with the test.
+/// A full file system for a backing file, removed after the test.
 struct Full(tempfile::TempDir);
 
 impl Full {
@@ -97,7 +97,7 @@ impl Drop for Full {
 fn full_file_system_keeps_no_known_disk_from_being_served() {
     let host = Host::new(Mode::Back);
     let Some(full) = Full::new() else { return };
-    // A kill is what leaves a sidecar with one copy.
+    // A kill after the first copy leaves a sidecar with one copy.
     open(&host.cache(), &[full.disk(&host)]).map(drop).expect("it opens");
     full.fill();
     for _ in 0..3 {

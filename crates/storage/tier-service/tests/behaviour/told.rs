@@ -1,4 +1,4 @@
-//! What is refused, and in which words.
+//! Refusals and their texts.
 
 use tier::Mode;
 use tilemark_tier_service::{Command, Copies, Opening, SetError};
@@ -9,7 +9,7 @@ fn said<T>(result: Result<T, SetError>) -> String {
     result.err().expect("refused").to_string()
 }
 
-/// The refusal, which has a hint.
+/// Text of a refusal, which must have a hint.
 fn hinted<T>(result: Result<T, SetError>) -> String {
     let error = result.err().expect("refused");
     assert!(error.hint().is_some(), "{error}");
@@ -17,7 +17,7 @@ fn hinted<T>(result: Result<T, SetError>) -> String {
 }
 
 #[test]
-fn a_set_is_made_in_a_new_file_only_and_what_was_begun_is_removed() {
+fn set_is_made_in_a_new_file_only_and_removed_on_failure() {
     let host = Host::new(Mode::Back);
     let there = hinted(tilemark_tier_service::make(&host.cache(), tier::Plan::new(1 << 30)));
     assert!(there.contains("is there already"), "{there}");
@@ -62,7 +62,7 @@ fn a_sidecar_that_is_a_link_is_not_followed() {
 }
 
 #[test]
-fn a_file_that_happens_to_have_a_sidecar_s_name_is_left_as_it_is() {
+fn foreign_file_with_a_sidecar_name_is_left_unchanged() {
     let behind_zeros = [vec![0; 4096], vec![7; 8192]].concat();
     for content in [vec![7; 100], vec![7; 12288], vec![0; 12288], behind_zeros, Vec::new()] {
         let host = Host::new(Mode::Back);
@@ -97,7 +97,7 @@ fn two_disks_never_share_a_sidecar_and_no_name_leads_elsewhere() {
 }
 
 #[test]
-fn a_disk_that_qemu_has_is_refused_and_qemu_refuses_one_that_is_served() {
+fn disk_in_qemu_is_refused_and_qemu_refuses_a_served_disk() {
     let Ok(version) = std::process::Command::new("qemu-io").arg("--version").output() else {
         eprintln!("skipped: qemu-io (Debian: qemu-utils) is not here");
         return;
@@ -125,7 +125,7 @@ fn a_disk_that_qemu_has_is_refused_and_qemu_refuses_one_that_is_served() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("qemu-io starts");
-    // Its prompt comes when it has the disk.
+    // QEMU prints its prompt once it has the disk open.
     let mut prompt = [0; 1];
     std::io::Read::read_exact(child.stdout.as_mut().expect("piped"), &mut prompt)
         .expect("a prompt");
@@ -149,7 +149,7 @@ fn a_disk_with_writes_in_a_log_is_refused_to_another_set() {
 }
 
 #[test]
-fn a_backing_file_that_was_written_meanwhile_comes_back_cold_and_right() {
+fn backing_file_written_meanwhile_is_cold_and_right() {
     use std::os::unix::fs::FileExt;
     let host = Host::new(Mode::Through);
     let served = host.serve();

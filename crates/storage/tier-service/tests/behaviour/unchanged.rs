@@ -1,4 +1,4 @@
-//! Pages are served again only where nobody wrote to the backing store meanwhile.
+//! Pages survive a restart only if nobody wrote to the backing store meanwhile.
 
 use std::fs::{File, FileTimes, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -8,7 +8,7 @@ use tilemark_tier_service::{Caching, Set, SetError};
 use crate::served::{Host, identity, open};
 use tier::Mode;
 
-/// A disk whose first 256 KiB are in pages, left in order.
+/// Host with a disk whose first 256 KiB are in pages, closed in order.
 fn used(mode: Mode) -> Host {
     let host = Host::new(mode);
     let served = host.serve();
@@ -23,7 +23,7 @@ fn used(mode: Mode) -> Host {
     host
 }
 
-/// Writes behind the tier's back, and puts the time of writing back.
+/// Writes to the backing file without the tier, and restores its modification time.
 fn write_without(host: &Host) {
     let file = OpenOptions::new().write(true).open(host.backing()).expect("the file");
     let written = file.metadata().and_then(|found| found.modified()).expect("a time");
@@ -58,14 +58,15 @@ fn replaced_backing_file_is_refused_until_its_owner_says_so() {
     let word = word_in(&source.hint().expect("a hint"));
     let found = identity(&host.backing());
     assert!(word.starts_with(&format!("{found}@")), "{word}");
-    // The identity alone accepts nothing: it would accept every later change, too.
+    // The identity alone accepts nothing: otherwise it would accept every later change, too.
     open_accepting(&host, &found).expect_err("no state is named");
     assert_eq!(open_accepting(&host, &word).expect("its owner says so").pages, 0);
     drop(open(&host.cache(), &[host.opening()]).expect("it is known from then on"));
 }
 
-/// A block device that the kernel keeps over a restart was matched by the tier's path and the disk's name: a new tier
-/// at that path, with another disk of that name, would have gone on with what was mounted on it.
+/// Regression: a block device that the kernel keeps over a restart was matched by the tier's path
+/// and the disk's name. A new tier at that path, with another disk of that name, would have
+/// continued under a mounted file system.
 #[test]
 fn identity_is_kept_over_restarts_and_by_no_other_disk() {
     let host = used(Mode::Through);
@@ -95,7 +96,8 @@ fn open_accepting(host: &Host, word: &str) -> Result<Set, SetError> {
     Set::open(&host.cache(), caching, &accepted, &[host.opening()])
 }
 
-/// An option that was left in a unit file accepted every file that came back with its identity, however old.
+/// Regression: an option left in a unit file accepted every later file with that identity, however
+/// old.
 #[test]
 fn accepted_identity_counts_once() {
     let host = used(Mode::Through);

@@ -3,7 +3,7 @@ use units::Bytes;
 use crate::check::finding::Findings;
 use crate::locate::Place;
 
-/// A service time of zero.
+/// Reports a service time of zero.
 pub(super) fn no_time(place: Place, what: &str, found: &mut Findings) {
     found.add_help(
         place,
@@ -12,7 +12,7 @@ pub(super) fn no_time(place: Place, what: &str, found: &mut Findings) {
     );
 }
 
-/// A size or rate that is given must be above zero.
+/// Checks that a given size or rate is above zero.
 pub(super) fn some_bytes(place: Place, what: &str, bytes: Option<Bytes>, found: &mut Findings) {
     if bytes == Some(Bytes::ZERO) {
         found.add(place, format!("{what} is 0 and must be above 0"));

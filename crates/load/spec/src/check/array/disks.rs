@@ -7,13 +7,13 @@ use crate::array::{Array, Disk, Raid, Variation, shipped};
 use crate::check::finding::Findings;
 use crate::locate::Place;
 
-/// The disks an array may name: its own and the shipped ones.
+/// Names of the disks that an array may use: its own and the shipped ones.
 pub(super) fn names(array: &Array) -> Vec<&str> {
     let shipped = HDDS.iter().chain(&SSDS).map(|disk| disk.name);
     array.disks.keys().map(String::as_str).chain(shipped).collect()
 }
 
-/// The members must make such a set.
+/// Checks that the number of members can form such a set.
 pub(super) fn members(place: Place, raid: Raid, count: u32, found: &mut Findings) {
     let (fits, name, allowed) = match raid {
         Raid::Raid0 => (count >= 1, "raid0", "at least 1"),
@@ -27,7 +27,7 @@ pub(super) fn members(place: Place, raid: Raid, count: u32, found: &mut Findings
     }
 }
 
-/// The array's own disks.
+/// Checks the array's own disks.
 pub(super) fn own(disks: &IndexMap<String, Disk>, place: &Place, found: &mut Findings) {
     found.names("disk", disks.keys().map(|name| (place.at_key(name), name.as_str())));
     for (name, disk) in disks {
@@ -75,7 +75,7 @@ fn hdd(disk: &Disk, place: &Place, found: &mut Findings) {
     }
 }
 
-/// Bytes read or programmed at once, at most.
+/// Most bytes that are read or programmed at once.
 const FLASH_PAGE_MAX: u64 = 1 << 20;
 
 fn ssd(disk: &Disk, place: &Place, found: &mut Findings) {

@@ -1,4 +1,4 @@
-//! Mistakes of meaning in arrays, from the hosts to the disks.
+//! Checks the meaning of arrays, from the hosts to the disks.
 
 mod amounts;
 mod disks;

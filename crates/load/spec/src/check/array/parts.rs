@@ -8,7 +8,8 @@ use crate::array::{Controller, Hosts, Link, LunQueue, Pool, ReadMemory, WriteMem
 use crate::check::finding::Findings;
 use crate::locate::Place;
 
-/// More than that of anything is a slip of the fingers, and takes the memory of this machine.
+/// Largest number of anything; a larger one is a typing error, and would exhaust the memory of the
+/// host.
 pub(super) const PARTS_MAX: u32 = 10_000;
 
 pub(super) fn hosts(hosts: &Hosts, place: &Place, found: &mut Findings) {
@@ -92,7 +93,7 @@ pub(super) fn controller(
     }
 }
 
-/// The pages that controllers' memory has.
+/// Least and largest page of a controller's memory for writes.
 const WRITE_PAGES: (Bytes, Bytes) = (Bytes::new(512), Bytes::new(64 << 10));
 
 fn write_memory(memory: &WriteMemory, pools: &[Pool], place: &Place, found: &mut Findings) {
@@ -124,7 +125,7 @@ fn write_memory(memory: &WriteMemory, pools: &[Pool], place: &Place, found: &mut
     }
 }
 
-/// Destaging writes dirty pages of one element together.
+/// Checks the element of a pool: destaging writes dirty pages of one element together.
 fn element(memory: &WriteMemory, pool: &Pool, number: usize, found: &mut Findings) {
     let (element, page) = (pool.element.get(), memory.page.get());
     if page == 0 || element == 0 || (element.is_multiple_of(page) && element / page <= 64) {
@@ -140,7 +141,7 @@ fn element(memory: &WriteMemory, pool: &Pool, number: usize, found: &mut Finding
     );
 }
 
-/// The pages that read memory and tiers have.
+/// Least and largest page of memory for reads, and of tiers.
 pub(super) const READ_PAGES: (Bytes, Bytes) = (Bytes::new(4096), Bytes::MIB);
 
 fn read_memory(memory: &ReadMemory, place: &Place, found: &mut Findings) {
@@ -151,10 +152,10 @@ fn read_memory(memory: &ReadMemory, place: &Place, found: &mut Findings) {
     }
 }
 
-/// Pages of one cache at most, as the crate `cache` numbers them.
+/// Most pages of one cache, because the crate `cache` numbers them with 28 bits.
 const PAGES_MAX: u64 = 1 << 28;
 
-/// A size must be one page at least, and not more than can be counted.
+/// Checks that a size is at least one page, and not more pages than can be numbered.
 pub(super) fn holds_a_page(place: Place, what: &str, size: (Bytes, Bytes), found: &mut Findings) {
     let (size, page) = size;
     if size < page {
@@ -165,13 +166,14 @@ pub(super) fn holds_a_page(place: Place, what: &str, size: (Bytes, Bytes), found
     }
 }
 
-/// A page must be a power of two within limits.
+/// Checks that a page is a power of two within limits.
 pub(super) fn page(place: Place, page: Bytes, limits: (Bytes, Bytes), found: &mut Findings) {
     let (least, most) = limits;
     if page >= least && page <= most && page.get().is_power_of_two() {
         return;
     }
-    // Blocks are multiples of 512 B, nearly always powers of two.
+    // Block sizes are multiples of 512 B and nearly always powers of two, so any other page fits
+    // none.
     let message = if page.get().is_power_of_two() {
         format!("the page {page} is not from {least} to {most}")
     } else {
@@ -180,7 +182,7 @@ pub(super) fn page(place: Place, page: Bytes, limits: (Bytes, Bytes), found: &mu
     found.add_help(place, message, format!("a power of two from {least} to {most}"));
 }
 
-/// A number of parts must be 1 to [`PARTS_MAX`].
+/// Checks that a number of parts is 1 to [`PARTS_MAX`].
 pub(super) fn some_parts(place: Place, what: &str, count: u32, found: &mut Findings) {
     if count == 0 {
         found.at_least_one(place, what, count);

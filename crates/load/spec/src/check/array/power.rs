@@ -5,10 +5,10 @@ use crate::array::{Array, Frequency, HostPower, Hosts, Hypervisor, Memory, Stora
 use crate::check::finding::Findings;
 use crate::locate::Place;
 
-/// The most that anything takes.
+/// Largest power of anything, in W.
 const WATTS_MAX: f64 = 1e6;
 
-/// What may be said of hosts beside their cores.
+/// Checks settings of hosts other than their cores.
 pub(super) fn hosts(hosts: &Hosts, place: &Place, found: &mut Findings) {
     if let Some(own) = &hosts.frequency {
         frequency(own, &place.key("frequency"), found);
@@ -102,7 +102,7 @@ fn host(own: &HostPower, place: &Place, found: &mut Findings) {
     }
 }
 
-/// Watts of the storage.
+/// Checks the power of the storage.
 pub(super) fn storage(array: &Array, found: &mut Findings) {
     let Some(own) = &array.power else { return };
     let StoragePower { source, fixed, disk } = own;

@@ -7,7 +7,7 @@ use crate::array::{Disk, TableLoop};
 use crate::check::finding::Findings;
 use crate::locate::Place;
 
-/// A disk of measured latencies.
+/// Checks a disk of measured latencies.
 pub(super) fn table(disk: &Disk, place: &Place, found: &mut Findings) {
     let Disk::Table { capacity, shares, loops } = disk else { return };
     some_bytes(place.key("capacity"), "the capacity", Some(*capacity), found);

@@ -8,11 +8,12 @@ use crate::array::{Array, Tier, TierPlace, WriteMode, times};
 use crate::check::finding::Findings;
 use crate::locate::Place;
 
-/// Copies on other hosts at most.
+/// Most copies on other hosts.
 const REPLICAS_MAX: u32 = 2;
 
-/// The largest page of the served tier (`tier::Geometry`), the least that we let its log hold: two requests of 1 MiB,
-/// the longest that it takes; and what the log has of the tier if nobody says it (`tilemark tier init`).
+/// Limits of the served tier: its largest page (`tier::Geometry`); its smallest useful log, two
+/// requests of 1 MiB, the longest that it takes; and the default share of the log (`tilemark tier
+/// init`).
 const LOGGED_PAGE_MAX: Bytes = Bytes::new(64 << 10);
 const LOG_MIN: f64 = (2 << 20) as f64;
 const LOG_PERCENT: f64 = 10.0;
@@ -39,7 +40,7 @@ pub(super) fn tiers(array: &Array, found: &mut Findings) {
     }
 }
 
-/// Room for data behind the tiers; none if it is unknown or grows with the tiles.
+/// Room for data behind the tiers; `None` if it is unknown or grows with the tiles.
 fn backing(array: &Array) -> Option<Bytes> {
     let grows = array.pools.iter().any(|pool| pool.per_tile);
     let unknown = array.pools.iter().any(|pool| array.pool_capacity(pool).is_none());
@@ -64,7 +65,7 @@ fn own(tier: &Tier, place: &Place, found: &mut Findings) {
     }
 }
 
-/// What the tier consists of must exist and be large enough.
+/// Checks that the tier's medium exists and is large enough.
 fn media(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
     some_parts(place.key("count"), "the number of disks", tier.count, found);
     if tier.disk == MEMORY {
@@ -87,7 +88,7 @@ fn media(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
     }
 }
 
-/// Where the tier is must exist, and replicas need other hosts.
+/// Checks that the tier's place exists, and that replicas have other hosts.
 fn position(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
     let in_hosts = tier.at == TierPlace::Host;
     if in_hosts && array.hosts.is_none() {
@@ -120,8 +121,8 @@ fn position(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
     }
 }
 
-/// A tier with copies keeps what it answers at once, for every machine alike: a write that
-/// had to ask twice, or had no room in its machine's share, could not be copied.
+/// Checks a tier with copies: it must keep every write that it answers, for every VM alike. A write
+/// that was not admitted, or had no room in its VM's share, could not be copied.
 fn clustered(tier: &Tier, place: &Place, found: &mut Findings) {
     let help = "leave it out, or replicas";
     if tier.admit_on > 1 {
@@ -140,7 +141,7 @@ fn clustered(tier: &Tier, place: &Place, found: &mut Findings) {
     }
 }
 
-/// What the served tier does not do, a model of it cannot.
+/// Checks that the model of a served tier has only its features.
 fn logged(tier: &Tier, place: &Place, found: &mut Findings) {
     if tier.shape.is_paged() {
         if tier.log.is_some() {
@@ -173,7 +174,7 @@ fn logged(tier: &Tier, place: &Place, found: &mut Findings) {
     }
 }
 
-/// Tiers stand in the order in which an I/O meets them.
+/// Checks that tiers are in the order in which an I/O meets them.
 fn order(before: &[Tier], tier: &Tier, place: &Place, found: &mut Findings) {
     let in_array = before.iter().find(|each| each.at == TierPlace::Array);
     if let (TierPlace::Host, Some(other)) = (tier.at, in_array) {

@@ -3,7 +3,7 @@ use crate::array::Array;
 use crate::check::finding::{Finding, Findings};
 use crate::locate::Place;
 
-/// All mistakes of meaning in an array.
+/// Finds all mistakes of meaning in an array.
 pub(crate) fn array_findings(array: &Array) -> Vec<Finding> {
     let mut found = Findings::default();
     let root = Place::default();

@@ -1,24 +1,24 @@
 use std::ops::Range;
 
-/// Why a text is no formula.
+/// Reason why a text is no formula.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FormulaError {
-    /// Where, in bytes of the text.
+    /// Byte range in the text.
     pub at: Range<usize>,
-    /// What is wrong.
+    /// Description of the mistake.
     pub message: String,
-    /// The way out, if one is known.
+    /// Advice, if there is any.
     pub help: Option<String>,
 }
 
 impl FormulaError {
-    /// A mistake at a place.
+    /// Makes a mistake at a place.
     pub fn new(at: Range<usize>, message: impl Into<String>) -> Self {
         Self { at, message: message.into(), help: None }
     }
 
-    /// Adds the way out.
+    /// Adds advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

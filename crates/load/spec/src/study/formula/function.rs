@@ -5,17 +5,18 @@ pub enum Function {
     Passes,
     /// Most tiles of the configuration's list up to which every step passes; 0 if its first fails.
     Holds,
-    /// Largest share that a measured value is of its limit, over all limits or those of a workload or an action; above 1 a limit is broken.
+    /// Largest ratio of a measured value to its limit, over all limits or those of a workload or an
+    /// action; above 1 a limit is broken.
     Strain,
     /// Application score.
     Score,
     /// Score of infrastructure operations.
     Infrastructure,
-    /// Score with operations.
+    /// Score with operations: the weighted total.
     Total,
-    /// The workload's metric, mean of the tiles.
+    /// Metric of the workload, mean over the tiles.
     Throughput,
-    /// The workload's metric, sum of the tiles.
+    /// Metric of the workload, sum over the tiles.
     ThroughputTotal,
     /// Finished actions per minute and tile.
     Actions,
@@ -37,19 +38,19 @@ pub enum Function {
     Longest,
     /// Runs that broke a limit, as a share of all.
     Failed,
-    /// Mean watts.
+    /// Mean power in watts.
     Watts,
-    /// Score per kilowatt.
+    /// Score per kilowatt of power.
     PerKilowatt,
     /// Reads and writes per second.
     Iops,
-    /// Reads per second.
+    /// Number of reads per second.
     ReadIops,
-    /// Writes per second.
+    /// Number of writes per second.
     WriteIops,
-    /// Reads as a share of reads and writes.
+    /// Share of reads in reads and writes.
     ReadShare,
-    /// Bytes per second, both ways.
+    /// Bytes per second, read and written.
     Bytes,
     /// Bytes read per second.
     ReadBytes,
@@ -67,41 +68,42 @@ pub enum Function {
     LatencyP999,
     /// Mean number of I/Os in flight.
     Outstanding,
-    /// What a tier, or memory that answers reads, did.
+    /// Figure of a tier, or of memory that answers reads.
     Tier,
-    /// What parts of the model did; `*` in the name stands for any letters.
+    /// Figure of parts of the model; `*` in the name stands for any letters.
     Part,
-    /// What the hosts' processors did.
+    /// Figure of the hosts' processors.
     Host,
-    /// What virtual machines' processors did.
+    /// Figure of the virtual machines' processors.
     Vm,
-    /// Bytes of different pages touched since the start, all tiles.
+    /// Bytes of different pages touched since the start, over all tiles.
     Touched,
-    /// Smallest LRU memory with which a share of what is not a first reference hits.
+    /// Smallest LRU memory at which a share of accesses hits, without first references.
     WorkingSet,
-    /// Bytes of virtual disks, as scaled.
+    /// Bytes of virtual disks, after scaling.
     Footprint,
-    /// Virtual machines.
+    /// Number of virtual machines.
     Vms,
-    /// Events the simulation handled.
+    /// Number of events in the simulation.
     Events,
-    /// Number of tiles of the configuration's list at which a formula, in which it is called tiles, is largest.
+    /// Number of tiles in the configuration's list at which a formula is largest; the formula uses
+    /// it as `tiles`.
     Argmax,
     /// Largest value of a formula over the configuration's list of tiles.
     Largest,
     /// Smallest value of a formula over the configuration's list of tiles.
     Smallest,
-    /// First divided by second.
+    /// First value divided by the second.
     Ratio,
-    /// How much more the first is than the second, as a percentage of the second.
+    /// Excess of the first value over the second, as a percentage of the second.
     Gain,
-    /// A share as a percentage.
+    /// Share as a percentage.
     Percent,
     /// 1 if the first is at least the second and at most the third.
     Between,
-    /// Without its sign.
+    /// Absolute value of a number.
     Abs,
-    /// Nearest whole number.
+    /// Nearest whole number to a value.
     Round,
     /// Smallest of any number of values.
     Min,
@@ -109,14 +111,14 @@ pub enum Function {
     Max,
 }
 
-/// What an argument is.
+/// Kind of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Argument {
     /// The name of a configuration.
     Configuration,
     /// A number of tiles.
     Tiles,
-    /// A number.
+    /// Any number.
     Number,
     /// A formula in which `tiles` has a value.
     PerTiles,
@@ -124,7 +126,7 @@ pub enum Argument {
     Workload,
     /// The name of an action of that workload.
     Action,
-    /// `read` or `write`.
+    /// Direction, `read` or `write`.
     Direction,
     /// The name of a tier, with `*` for any letters.
     Tier,
@@ -144,21 +146,21 @@ pub enum Argument {
     Vm,
 }
 
-/// How a function is called.
+/// Name, arguments and result of a function.
 #[derive(Debug, Clone, Copy)]
 pub struct Signature {
-    /// Its name.
+    /// Name of the function in formulas.
     pub name: &'static str,
-    /// The function.
+    /// Function that it describes.
     pub function: Function,
-    /// What its arguments are.
+    /// Kinds of the arguments.
     pub arguments: &'static [Argument],
-    /// How many of the last may be left out.
+    /// Number of arguments at the end that may be left out.
     pub optional: usize,
-    /// Whether the last may come any number of times.
+    /// True if the last argument may be repeated.
     pub is_repeated: bool,
-    /// Unit of its value; empty where it is that of its arguments.
+    /// Unit of the value; empty if it is that of the arguments.
     pub unit: &'static str,
-    /// What it is, for people.
+    /// Description for people.
     pub meaning: &'static str,
 }

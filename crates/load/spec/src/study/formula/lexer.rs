@@ -3,7 +3,7 @@ use std::ops::Range;
 use super::error::FormulaError;
 use super::tree::Comparison;
 
-/// A piece of a formula and where it is.
+/// A token of a formula, with its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub at: Range<usize>,
@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Compare(Comparison),
 }
 
-/// What a number's unit multiplies it by.
+/// Factors of a number's units.
 const UNITS: [(&str, f64); 10] = [
     ("%", 0.01),
     ("B", 1.0),
@@ -39,7 +39,7 @@ const UNITS: [(&str, f64); 10] = [
     ("TiB", 1_099_511_627_776.0),
 ];
 
-/// Cuts a formula into its pieces.
+/// Splits a formula into tokens.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, FormulaError> {
     let mut lexer = Lexer { text, at: 0 };
     let mut tokens = Vec::new();
@@ -72,7 +72,7 @@ impl<'a> Lexer<'a> {
         Ok(Some(Token { at: start..self.at, kind }))
     }
 
-    /// The longest beginning of the rest whose letters are like this.
+    /// Takes the longest beginning of the rest whose letters satisfy `is_in`.
     fn take(&mut self, is_in: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|letter| !is_in(letter)).unwrap_or(rest.len());

@@ -1,4 +1,4 @@
-//! Formulas: what a study measures, written over figures of its configurations.
+//! Formulas: computations of a study over figures of its configurations.
 //!
 //! ```text
 //! formula     = conjunction { "or" conjunction }
@@ -16,13 +16,13 @@
 //! text        = '"' ... '"' | "'" ... "'"
 //! ```
 //!
-//! A comparison is 1 where it holds and 0 where not; `a > b > c` holds where both do. `and`,
-//! `or` and `not` take 0 for no and all else for yes. Texts name things and stand only where
-//! a function wants a name. Variables have a value inside `argmax`, `largest`, `smallest` and
-//! in tables only. Which functions there are is in [`FUNCTIONS`].
+//! A comparison is 1 if true and 0 if false; `a > b > c` is true if both comparisons are. `and`,
+//! `or` and `not` take 0 for false and any other number for true. Texts are names, and are allowed
+//! only where a function takes a name. Variables have a value only inside `argmax`, `largest`,
+//! `smallest` and in tables. All functions are in [`FUNCTIONS`].
 //!
-//! A formula that was read has known functions only, each with arguments of the right number
-//! and kind; whether the things it names exist is checked where they are known.
+//! A parsed formula has only known functions, with arguments of the right number and kind. The
+//! existence of the named objects is checked where they are known.
 
 mod error;
 mod function;

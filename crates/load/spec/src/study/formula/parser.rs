@@ -8,20 +8,19 @@ use super::signature::number;
 use super::{Argument, Binary, Formula, Function, Node, Signature, Tree, Variable};
 use crate::nearest::did_you_mean;
 
-/// Parts may stand inside one another this deep: enough for people, too little to overflow
-/// a thread's stack.
+/// Largest nesting depth: enough for people, too little to overflow a thread's stack.
 const DEPTH_MAX: u32 = 50;
 
-/// Which variables have a value where a formula stands.
+/// Place of a formula, which decides about its variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// None: a claim.
+    /// A claim, without variables.
     Claim,
-    /// Both: a cell of a table.
+    /// A cell of a table, with both variables.
     Table,
 }
 
-/// Reads a formula.
+/// Parses a formula.
 pub fn parse(text: &str, scope: Scope) -> Result<Formula, FormulaError> {
     let tokens = tokens(text)?.into_iter().peekable();
     let mut parser =
@@ -41,7 +40,7 @@ struct Parser {
     end: usize,
     depth: u32,
     scope: Scope,
-    /// Whether `tiles` has a value here.
+    /// True if `tiles` has a value here.
     has_tiles: bool,
 }
 
@@ -55,13 +54,13 @@ impl Parser {
         self.tokens.next_if(is_it).is_some()
     }
 
-    /// Where the next piece is.
+    /// Place of the next token.
     fn here(&mut self) -> Range<usize> {
         let end = self.end;
         self.tokens.peek().map_or(end..end, |token| token.at.clone())
     }
 
-    /// Goes one level deeper.
+    /// Parses one level deeper.
     fn deeper(
         &mut self,
         inside: impl FnOnce(&mut Self) -> Result<Node, FormulaError>,

@@ -6,7 +6,7 @@ use super::{Argument, Function, Node, Signature, Tree, Variable};
 use crate::nearest::did_you_mean;
 
 impl Argument {
-    /// The names that are allowed, where only some are.
+    /// Allowed names, if only some are allowed.
     pub const fn choices(self) -> &'static [&'static str] {
         match self {
             Self::Direction => &["read", "write"],
@@ -19,7 +19,7 @@ impl Argument {
         }
     }
 
-    /// In messages.
+    /// Name of the argument in messages.
     pub const fn what(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
@@ -39,24 +39,24 @@ impl Argument {
         }
     }
 
-    /// Whether it is a number rather than a name.
+    /// True for a number, false for a name.
     const fn is_number(self) -> bool {
         matches!(self, Self::Tiles | Self::Number | Self::PerTiles)
     }
 }
 
 impl Function {
-    /// The function of this name.
+    /// Function of this name.
     pub fn named(name: &str) -> Option<&'static Signature> {
         FUNCTIONS.iter().find(|signature| signature.name == name)
     }
 
-    /// All names.
+    /// Names of all functions.
     pub fn names() -> Vec<&'static str> {
         FUNCTIONS.iter().map(|signature| signature.name).collect()
     }
 
-    /// How it is called.
+    /// Signature of the function.
     pub fn signature(self) -> &'static Signature {
         let own = |signature: &&Signature| signature.function == self;
         FUNCTIONS.iter().find(own).expect("every function has a signature, as a test says")
@@ -64,13 +64,13 @@ impl Function {
 }
 
 impl Signature {
-    /// What the argument at this place is, from 0; none beyond the last.
+    /// Kind of the argument at this position, from 0; `None` beyond the last.
     pub fn argument(&self, index: usize) -> Option<Argument> {
         let last = self.arguments.last().filter(|_| self.is_repeated);
         self.arguments.get(index).or(last).copied()
     }
 
-    /// How it is written: `p95(configuration, tiles, workload, action)`.
+    /// Usage of the function: `p95(configuration, tiles, workload, action)`.
     pub fn usage(&self) -> String {
         let required = self.arguments.len() - self.optional;
         let name = |(index, argument): (usize, &Argument)| {
@@ -87,7 +87,7 @@ impl Signature {
         format!("{}({})", self.name, names.join(", "))
     }
 
-    /// Whether these can be its arguments.
+    /// Checks arguments against the signature.
     pub(super) fn check(&self, found: &[Node], at: &Range<usize>) -> Result<(), FormulaError> {
         let least = self.arguments.len() - self.optional;
         let most = if self.is_repeated { usize::MAX } else { self.arguments.len() };
@@ -128,7 +128,7 @@ impl Signature {
     }
 }
 
-/// The part must be a number.
+/// Checks that the part is a number.
 pub(super) fn number(node: &Node) -> Result<(), FormulaError> {
     match &node.tree {
         Tree::Text(text) => {

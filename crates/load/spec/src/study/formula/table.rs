@@ -2,8 +2,8 @@ use super::Argument as A;
 use super::Function as F;
 use super::{Argument, Function, Signature};
 
-/// Figures of a tier. Shares are of requests: `hit` of all, `read_hit` of reads, `write_hit`
-/// of writes, `acceleration` answered by the tier alone, `remote` of read hits; the others are
+/// Figures of a tier. Shares are of requests: `hit` of all, `read_hit` of reads, `write_hit` of
+/// writes, `acceleration` answered by the tier alone, `remote` of read hits. The others are
 /// requests or bytes of the measured time, or bytes at its end.
 pub(super) const TIER_FIGURES: [&str; 18] = [
     "hit",
@@ -26,9 +26,9 @@ pub(super) const TIER_FIGURES: [&str; 18] = [
     "absorbed",
 ];
 
-/// Figures of parts: `utilisation` is the mean of all parts that fit, `utilisation_max` of the
-/// busiest; `iops` and `bytes` per second, `inside` (mean number waiting or served) and `count`
-/// are sums; `_each` divides by `count`.
+/// Figures of parts: `utilisation` is the mean of all matching parts, `utilisation_max` that of the
+/// busiest; `iops` and `bytes` per second, `inside` (mean number waiting or served) and `count` are
+/// sums; `_each` divides by `count`.
 pub(super) const PART_FIGURES: [&str; 9] = [
     "utilisation",
     "utilisation_max",
@@ -48,14 +48,14 @@ pub(super) const PART_FIGURES: [&str; 9] = [
 pub(super) const HOST_FIGURES: [&str; 7] =
     ["used", "cycles", "used_max_1s", "used_max_20s", "ready", "ready_max_1s", "ready_max_20s"];
 
-/// Figures of virtual machines, as those of hosts.
+/// Figures of virtual machines, with the meaning of those of hosts.
 pub(super) const VM_FIGURES: [&str; 6] =
     ["used", "used_max_1s", "used_max_20s", "ready", "ready_max_1s", "ready_max_20s"];
 
-/// What watts are of: hosts, the storage, or both.
+/// Objects with watts: hosts, the storage, or both.
 pub(super) const SUPPLIES: [&str; 3] = ["servers", "storage", "all"];
 
-/// A function whose arguments are all required.
+/// Signature of a function whose arguments are all required.
 const fn of(
     name: &'static str,
     function: Function,
@@ -66,17 +66,17 @@ const fn of(
     Signature { name, function, arguments, optional: 0, is_repeated: false, unit, meaning }
 }
 
-/// The same, the last `optional` of whose arguments may be left out.
+/// Signature of a function with `optional` arguments at the end.
 const fn optional(optional: usize, signature: Signature) -> Signature {
     Signature { optional, ..signature }
 }
 
-/// The same, whose last argument may come any number of times.
+/// Signature of a function whose last argument can be repeated.
 const fn repeated(signature: Signature) -> Signature {
     Signature { is_repeated: true, ..signature }
 }
 
-/// Every function there is.
+/// Signatures of all functions.
 pub const FUNCTIONS: &[Signature] = &[
     of(
         "passes",

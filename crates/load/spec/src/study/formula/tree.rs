@@ -2,81 +2,81 @@ use std::ops::Range;
 
 use super::{Argument, Function};
 
-/// A formula that was read.
+/// A parsed formula.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
-    /// As written.
+    /// Text as it was written.
     pub text: String,
-    /// What it means.
+    /// Root of the tree.
     pub root: Node,
 }
 
-/// A part of a formula.
+/// Node of a formula's tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Where it is in the text, in bytes.
+    /// Byte range in the text.
     pub at: Range<usize>,
-    /// What it is.
+    /// Content of the node.
     pub tree: Tree,
 }
 
-/// What a part of a formula is.
+/// Content of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tree {
-    /// A number.
+    /// A number in base units.
     Number(f64),
-    /// A name of something.
+    /// Name of an object.
     Text(String),
-    /// What the surroundings say.
+    /// Variable with a value from the surroundings.
     Variable(Variable),
-    /// The other sign.
+    /// Negation of a number.
     Negate(Box<Node>),
     /// 1 for 0, 0 for all else.
     Not(Box<Node>),
-    /// Arithmetic.
+    /// Arithmetic with two operands.
     Binary(Binary, Box<Node>, Box<Node>),
-    /// 1 where each neighbouring pair compares as said.
+    /// 1 if each neighbouring pair has its relation, else 0.
     Compare(Box<Node>, Vec<(Comparison, Node)>),
     /// 1 where both are not 0.
     And(Box<Node>, Box<Node>),
     /// 1 where one is not 0.
     Or(Box<Node>, Box<Node>),
-    /// A function of its arguments.
+    /// Call of a function with arguments.
     Call(Function, Vec<Node>),
 }
 
-/// Arithmetic on two numbers.
+/// Arithmetic operation on two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binary {
-    /// Sum.
+    /// Sum of both.
     Add,
-    /// Difference.
+    /// Difference of both.
     Subtract,
-    /// Product.
+    /// Product of both.
     Multiply,
-    /// Quotient.
+    /// Quotient of both.
     Divide,
 }
 
-/// How two numbers compare.
+/// Relation of two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// `<`
+    /// Less, `<`, than the second.
     Less,
-    /// `<=`
+    /// Less or equal, `<=`.
     LessOrEqual,
-    /// `>`
+    /// Greater, `>`, than the second.
     Greater,
-    /// `>=`
+    /// Greater or equal, `>=`.
     GreaterOrEqual,
-    /// `==`
+    /// Equal, `==`, to the second.
     Equal,
-    /// `!=`
+    /// Not equal, `!=`, to the second.
     NotEqual,
 }
 
 impl Comparison {
-    /// Whether two numbers compare so.
+    /// True if two numbers have this relation.
     #[expect(clippy::float_cmp, reason = "who writes == means it, for counts of tiles")]
     pub fn holds(self, a: f64, b: f64) -> bool {
         match self {
@@ -90,17 +90,17 @@ impl Comparison {
     }
 }
 
-/// What the surroundings of a formula say.
+/// Variable of a formula, with a value from its surroundings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variable {
     /// The configuration of a cell of a table.
     Configuration,
-    /// The number of tiles of a cell of a table, or of a step that a function visits.
+    /// Number of tiles of a cell of a table, or of a step that a function visits.
     Tiles,
 }
 
 impl Variable {
-    /// Its name in formulas.
+    /// Name of the variable in formulas.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
@@ -110,7 +110,7 @@ impl Variable {
 }
 
 impl Node {
-    /// This part and all below it, outermost first.
+    /// Visits this node and all below it, outermost first.
     pub fn walk(&self, visit: &mut impl FnMut(&Self)) {
         visit(self);
         for part in self.parts() {
@@ -118,7 +118,7 @@ impl Node {
         }
     }
 
-    /// The parts directly below.
+    /// Nodes directly below.
     pub fn parts(&self) -> Vec<&Self> {
         match &self.tree {
             Tree::Number(_) | Tree::Text(_) | Tree::Variable(_) => Vec::new(),
@@ -131,7 +131,7 @@ impl Node {
         }
     }
 
-    /// The configuration that this part, a function, names, and where; none for variables.
+    /// Configuration that this node, a function, names, with its place; `None` for variables.
     pub fn configuration(&self) -> Option<(&str, Range<usize>)> {
         let Tree::Call(function, arguments) = &self.tree else { return None };
         let first = arguments.first()?;
@@ -139,7 +139,7 @@ impl Node {
         Some((first.as_text().filter(|_| is_it)?, first.at.clone()))
     }
 
-    /// The name this part is, if it is one.
+    /// Name in this node, if it is one.
     pub fn as_text(&self) -> Option<&str> {
         match &self.tree {
             Tree::Text(text) => Some(text),

@@ -1,4 +1,4 @@
-//! Volumes and domains that are made here, and how they go again.
+//! Volumes and domains that are made here, and their removal.
 
 use super::{Disk, Job, Libvirt, PREFIX, xml};
 use crate::named::ledger::{Ledger, Made};
@@ -125,11 +125,11 @@ impl Libvirt {
         virsh.ask(&["vol-delete", "--pool", storage, "--vol", name]).map(drop)
     }
 
-    /// The machine's disk is where it belongs again, and the volume is gone.
+    /// Moves the disk back to its place, and removes the volume.
     pub(super) fn bring_home(&mut self, made: &Made) -> Result<(), VmError> {
         let Made::Away { disk, home, storage, name } = made else { return Ok(()) };
         let uuid = self.find()?;
-        // A copy that nobody waits for any more.
+        // Cancels a copy that is not waited for any more.
         let _ = self.virsh().ask(&["blockjob", "--domain", &uuid, "--path", disk, "--abort"]);
         let (own, before) = (self.disk.replace(disk.clone()), self.away.take());
         let found = self.disk_of(&uuid);

@@ -1,5 +1,5 @@
-//! What is read of libvirt's own XML, which it writes in one way: quotes are single, one element a line. A whole
-//! reader of XML would know more than is asked here.
+//! Reads a few values of libvirt's own XML, which libvirt always writes in the same way: with
+//! single quotes and one element per line. A full XML parser would do more than is needed.
 
 use std::time::Duration;
 
@@ -8,43 +8,43 @@ use untrusted::Malformed;
 use crate::DeployKind;
 use crate::operation::Done;
 
-/// The text between two marks.
+/// Text between two marks.
 pub(super) fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
     let begin = text.find(from)? + from.len();
     let end = text[begin..].find(to)?;
     Some(&text[begin..begin + end])
 }
 
-/// A text as it stands between single quotes.
+/// Escapes a text for single quotes.
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('\'', "&apos;").replace('"', "&quot;")
 }
 
-/// And back.
+/// Removes the escapes of a text.
 pub(super) fn unescaped(text: &str) -> String {
     let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&apos;", "'");
     text.replace("&quot;", "\"").replace("&amp;", "&")
 }
 
-/// Major number and text of a version like 7.2.22.
+/// Major number and text of a version such as 7.2.22.
 fn version(text: &str) -> Option<(u32, String)> {
     let own: String = text.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
     Some((own.split('.').next()?.parse().ok()?, own))
 }
 
-/// The version of QEMU in what `virsh version` prints.
+/// Version of QEMU in the output of `virsh version`.
 pub(super) fn hypervisor(said: &str) -> Option<(u32, String)> {
     version(said.lines().find_map(|line| line.strip_prefix("Running hypervisor: QEMU "))?)
 }
 
-/// The version that a machine's type is of: `pc-i440fx-10.0`.
+/// Version in a machine type: `pc-i440fx-10.0`.
 pub(super) fn machine_type(xml: &str) -> Option<(u32, String)> {
     let machine = between(between(xml, "<type ", ">")?, "machine='", "'")?;
     version(machine.rsplit('-').next()?)
 }
 
-/// The format of a disk, by its target.
+/// Format of a disk, by its target.
 pub(super) fn format_of(xml: &str, target: &str) -> Option<String> {
     let wanted = format!("<target dev='{}'", escaped(target));
     let mut disks = xml.split("<disk ").skip(1).filter_map(|own| own.split("</disk>").next());
@@ -52,7 +52,7 @@ pub(super) fn format_of(xml: &str, target: &str) -> Option<String> {
     between(own, "<driver name='qemu' type='", "'").map(str::to_owned)
 }
 
-/// What QEMU counted of a migration, of `domjobinfo --completed --rawstats`.
+/// Numbers of a migration in the output of `domjobinfo --completed --rawstats`.
 pub(super) fn moved(said: &str) -> Done {
     let number = |name: &str| {
         let line = said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -63,7 +63,7 @@ pub(super) fn moved(said: &str) -> Done {
     Done { stood_still, copied_bytes, checked: String::new() }
 }
 
-/// A clone's description.
+/// Description of a clone.
 pub(super) struct Clone<'a> {
     pub name: &'a str,
     pub from: &'a str,
@@ -73,7 +73,8 @@ pub(super) struct Clone<'a> {
 }
 
 impl Clone<'_> {
-    /// A domain's XML with another name, another disk, and neither UUID nor addresses of cards; or why not.
+    /// Domain XML with another name and another disk, without UUID and card addresses; the error
+    /// has the reason why that is impossible.
     pub fn of(&self, xml: &str) -> Result<String, Malformed> {
         if xml.contains("<nvram") || xml.contains("<tpm") {
             return Err("a machine with variables of UEFI or a TPM is not cloned here".into());
@@ -95,7 +96,7 @@ impl Clone<'_> {
         let mut text =
             lines.join("\n").replace(&disk, &format!("<source file='{}'", escaped(self.to)));
         if self.kind == DeployKind::Linked && self.format != "qcow2" {
-            // The layer is qcow2 whatever is below it.
+            // The layer is qcow2, whatever is below it.
             let (before, after) = text.split_at(text.find(&escaped(self.to)).unwrap_or(0));
             let at = before.rfind("<driver ").ok_or("the disk has no driver in the description")?;
             let format = format!("type='{}'", self.format);

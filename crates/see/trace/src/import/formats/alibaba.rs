@@ -12,7 +12,7 @@ pub(super) static FORMAT: Kind = Kind::text::<Alibaba>(
     "Alibaba Cloud CSV: device_id,opcode,offset,length,timestamp (us)",
 );
 
-/// `device_id,opcode,offset,length,timestamp`: bytes, and microseconds since 1970.
+/// Lines `device_id,opcode,offset,length,timestamp`: bytes, and microseconds since 1970.
 #[derive(Default)]
 struct Alibaba;
 
@@ -40,7 +40,7 @@ impl Line for Alibaba {
         Ok(())
     }
 
-    /// Either its times are microseconds since 1970, or they go up.
+    /// Times must be microseconds since 1970, or rise.
     fn is_plausible(lines: &[&[u8]]) -> bool {
         let times = column(lines, 4);
         let is_unix = |us: &f64| (UNIX_SECONDS.0 * 1e6..=UNIX_SECONDS.1 * 1e6).contains(us);

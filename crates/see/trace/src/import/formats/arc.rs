@@ -13,7 +13,7 @@ pub(super) static FORMAT: Kind = Kind::text::<Arc>(
     "references of the ARC paper (.lis): block, blocks, 0, number; no times",
 );
 
-/// `start_block blocks 0 request_number`: blocks of 512 bytes, no times, no operations.
+/// Lines `start_block blocks 0 request_number`: blocks of 512 bytes, no times, no operations.
 #[derive(Default)]
 struct Arc;
 
@@ -33,7 +33,7 @@ impl Line for Arc {
         Ok(())
     }
 
-    /// A request of several blocks may be several rows with its number.
+    /// A request of several blocks may be several rows with the same number.
     fn is_plausible(lines: &[&[u8]]) -> bool {
         let rows = Table::BLANKS.rows(lines);
         rows.is_some_and(|rows| all(&rows, 1, SECTORS) && rises(&rows, 3))

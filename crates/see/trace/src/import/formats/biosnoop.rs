@@ -10,15 +10,15 @@ use units::Nanos;
 pub(super) static FORMAT: Kind =
     Kind::text::<Biosnoop>("biosnoop", &["bcc"], "bcc's biosnoop, with or without the QUE column");
 
-/// `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`, printed at the end of the I/O. A
-/// command's name may hold spaces, so columns are counted from the right. With `-t` the first
-/// column is `TIMESTAMP`, a time of day as `10:15:30.250`.
+/// Lines `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`, printed at the end of the I/O. A
+/// command's name may contain spaces, so columns are counted from the right. With `-t` the first
+/// column is `TIMESTAMP`, a time of day such as `10:15:30.250`.
 struct Biosnoop {
     columns: Columns,
     clock: TimeOfDay,
 }
 
-/// Columns behind the command's name: places counted from the right, 1 the last.
+/// Columns after the command's name: positions counted from the right, 1 is the last.
 struct Columns {
     count: usize,
     disk: usize,
@@ -43,7 +43,7 @@ impl Default for Biosnoop {
 }
 
 impl Columns {
-    /// As the head of the table tells.
+    /// Columns by the head of the table.
     fn of(header: &[&[u8]]) -> Result<Self, Bad> {
         let missing = Bad::new("head", "lacks a column");
         let comm = header.iter().position(|name| *name == b"COMM").ok_or(missing)?;
@@ -68,7 +68,7 @@ impl Columns {
     }
 }
 
-/// Nanoseconds of the unit in a column's name.
+/// Unit in a column's name, in nanoseconds.
 fn unit(name: &[u8]) -> Option<u64> {
     let (_, unit) = name.split_at(name.iter().position(|byte| *byte == b'(')?);
     match unit {
@@ -80,12 +80,12 @@ fn unit(name: &[u8]) -> Option<u64> {
     }
 }
 
-/// Whether a word is the first of the table's head.
+/// True if a word is the first of the table's head.
 pub(in super::super) fn is_head(word: &[u8]) -> bool {
     word.starts_with(b"TIME(") || word == b"TIMESTAMP"
 }
 
-/// Times of day put in a row: past midnight the days go on.
+/// Converts times of day to a continuous time: after midnight, the days go on.
 #[derive(Default)]
 struct TimeOfDay {
     last: u64,
@@ -93,7 +93,7 @@ struct TimeOfDay {
 }
 
 impl TimeOfDay {
-    /// The moment of `hours:minutes:seconds`, from the midnight before the first one.
+    /// Time of `hours:minutes:seconds`, from the midnight before the first one.
     fn moment(&mut self, word: &[u8]) -> Result<Moment, Bad> {
         let bad = Bad::new("TIMESTAMP", "is no time of day");
         let mut parts = word.splitn(3, |byte| *byte == b':');
@@ -132,7 +132,7 @@ impl Line for Biosnoop {
             sink.skip();
             return Ok(());
         }
-        // The time and at least one word of the command's name.
+        // There must be the time and at least one word of the command's name.
         let Some(end) = words.len().checked_sub(self.columns.count).filter(|end| *end >= 2) else {
             return Err(Bad::new("line", "has too few columns"));
         };
@@ -153,7 +153,7 @@ impl Line for Biosnoop {
 }
 
 impl Columns {
-    /// The I/O of a row and when it was issued; none of a request that moves nothing.
+    /// I/O of a row, with its time of issue; `None` for a request that moves no data.
     fn record(&self, words: &[&[u8]], end: Moment) -> Result<Option<(Moment, IoRecord)>, Bad> {
         let at = |place: usize| words[words.len() - place];
         number(at(self.count), "PID")?;
@@ -168,7 +168,7 @@ impl Columns {
         Ok(Some((Moment(end.0.saturating_sub(whole)), record)))
     }
 
-    /// A write of nothing is a flush, whose sector may be anything.
+    /// A write of zero bytes is a flush, whose sector has no meaning.
     fn io(direction: &[u8], sector: &[u8], bytes: &[u8]) -> Result<Option<IoRecord>, Bad> {
         let operation = operation(direction)?;
         let bytes = number(bytes, "BYTES")?;
@@ -182,8 +182,8 @@ impl Columns {
     }
 }
 
-/// What the letters of `T` say: those of the kernel's `blk_fill_rwbs`. None of a request that is
-/// no read, write, discard or flush (`N`).
+/// Operation of the letters in `T`, which are those of the kernel's `blk_fill_rwbs`. `None` for a
+/// request that is no read, write, discard or flush (`N`).
 fn operation(letters: &[u8]) -> Result<Option<Operation>, Bad> {
     const LETTERS: &[u8] = b"FRWDENASM";
     if letters.is_empty() || !letters.iter().all(|byte| LETTERS.contains(byte)) {
@@ -198,8 +198,8 @@ fn operation(letters: &[u8]) -> Result<Option<Operation>, Bad> {
     })
 }
 
-/// Time before the driver got it; none where biosnoop prints -1, as it does of a request that it
-/// never saw inserted (NVMe without a scheduler).
+/// Time before the driver got the request; `None` where biosnoop prints -1, as it does for a
+/// request that it never saw inserted (NVMe without a scheduler).
 fn queue(word: &[u8], unit_ns: u64) -> Result<Option<u64>, Bad> {
     if word.starts_with(b"-") {
         return match decimal(&word[1..], 1_000, "QUE")? {

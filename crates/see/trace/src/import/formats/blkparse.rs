@@ -13,8 +13,8 @@ pub(super) static FORMAT: Kind = Kind::text::<Blkparse>(
     "blkparse's text in its default layout: Q, D and C of an I/O become one record",
 );
 
-/// `major,minor cpu sequence seconds pid action letters sector + sectors [process]`, and after
-/// all rows a summary.
+/// Lines `major,minor cpu sequence seconds pid action letters sector + sectors [process]`, and a
+/// summary after all rows.
 #[derive(Default)]
 struct Blkparse {
     matcher: Matcher,
@@ -71,7 +71,7 @@ impl Blkparse {
             }
             _ => (0, 0),
         };
-        // A command that passes through has no sectors; a flush has none either.
+        // A pass-through command has no sectors, and neither has a flush.
         let Some((operation, mut flags)) = of_letters(letters, count)
             .filter(|(operation, _)| !operation.moves_data() || count > 0)
         else {
@@ -82,7 +82,7 @@ impl Blkparse {
         if event == Event::Complete && bracketed.is_some_and(|error| error != b"0") {
             flags = flags.with(Flags::ERROR);
         }
-        // The brackets of a completion hold its error.
+        // In a completion, the brackets contain its error.
         let sender = match bracketed.filter(|_| event != Event::Complete) {
             Some(name) => self.matcher.senders.number(name),
             None => self.matcher.senders.nobody(),
@@ -104,21 +104,21 @@ fn event(action: &[u8]) -> Option<Event> {
     }
 }
 
-/// Whether a word is `major,minor`.
+/// True if a word is `major,minor`.
 fn is_device(word: &[u8]) -> bool {
     let Some(at) = word.iter().position(|byte| *byte == b',') else { return false };
     let (major, minor) = (&word[..at], &word[at + 1..]);
     [major, minor].iter().all(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit))
 }
 
-/// Whether a line begins blkparse's account at the end.
+/// True if a line begins blkparse's summary.
 fn is_summary(line: &[u8]) -> bool {
     let begins: [&[u8]; 6] =
         [b"CPU", b"Total (", b"Throughput (", b"Events (", b"Skips:", b"Input file"];
     begins.iter().any(|begin| line.starts_with(begin))
 }
 
-/// What stands in the last brackets of a line.
+/// Text in the last brackets of a line.
 fn in_brackets(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_end().strip_suffix(b"]")?;
     let at = line.iter().rposition(|byte| *byte == b'[')?;

@@ -19,17 +19,17 @@ pub(in super::super) static FORMAT: Kind = Kind::binary(
     open,
 );
 
-/// Bytes of an event before its payload.
+/// Size of an event without its payload, in bytes.
 const HEADER: usize = 48;
-/// The magic number's upper three bytes; the lowest is the version.
+/// Upper three bytes of the magic number; the lowest byte is the version.
 const MAGIC: u32 = 0x6561_7400;
-/// The version since 2006.
+/// Version since 2006.
 const VERSION: u32 = 7;
-/// Bytes that a stream buffers: more than an event with the longest payload.
+/// Buffer of a stream, in bytes: more than an event with the longest payload.
 pub(in super::super) const BUFFER: usize = 128 << 10;
-/// Events that one step takes.
+/// Number of events per step.
 const STEP: usize = 1 << 14;
-/// Processes whose names are remembered.
+/// Most processes whose names are remembered.
 const PROCESSES_MAX: usize = 1 << 16;
 
 /// Categories of an event, in the upper half of its action.
@@ -46,12 +46,12 @@ mod category {
     pub(super) const FUA: u32 = 1 << 15;
 }
 
-/// Whether `head` begins with an event, of either byte order.
+/// True if `head` begins with an event, in either byte order.
 pub(in super::super) fn is_likely(head: &[u8]) -> bool {
     is_big(head).is_some()
 }
 
-/// The byte order of what begins with an event: whether it is big-endian.
+/// Byte order of an event at the beginning; true for big-endian.
 fn is_big(head: &[u8]) -> Option<bool> {
     let head: [u8; 4] = head.get(..4)?.try_into().ok()?;
     let wanted = MAGIC | VERSION;
@@ -79,7 +79,7 @@ pub(in super::super) struct Blktrace {
 }
 
 impl Blktrace {
-    /// The trace that the streams are together.
+    /// Makes the trace of these streams.
     pub(in super::super) fn new(inputs: Vec<Input>, sink: &mut Sink) -> Self {
         sink.real_times(1);
         sink.info.has_latency = true;
@@ -96,7 +96,7 @@ impl Blktrace {
             sink.skip();
             return Ok(());
         }
-        // Bit 8 says that a control group is named in the payload.
+        // Bit 8 means that the payload has the name of a control group.
         let kind = match event.action & 0xff {
             1 => Event::Queue,
             2 | 3 => Event::Merge,
@@ -130,7 +130,7 @@ impl Blktrace {
         self.matcher.take(&seen, sink)
     }
 
-    /// Names of processes, and what the wall clock showed at a moment.
+    /// Handles a name of a process, or a time of the wall clock.
     fn notice(&mut self, event: &Raw, sink: &mut Sink) {
         match event.action & 0xff {
             0 if self.processes.len() < PROCESSES_MAX => {
@@ -180,7 +180,7 @@ impl Decode for Blktrace {
     }
 }
 
-/// An event in the byte order of this machine.
+/// An event in the byte order of this host.
 struct Raw {
     byte: u64,
     time: u64,
@@ -190,24 +190,24 @@ struct Raw {
     pid: u32,
     device: u32,
     error: u16,
-    /// As far as it can be a name.
+    /// Payload, up to the length of a name.
     payload: Vec<u8>,
     /// Seconds and nanoseconds since 1970, if the payload is a time.
     wall_clock: Option<(u32, u32)>,
 }
 
-/// One file of events.
+/// A file of events.
 struct Stream {
     input: Input,
     big: Option<bool>,
     next: Option<Raw>,
     is_done: bool,
-    /// Whether messages must say which file.
+    /// True if messages must name the file.
     several: bool,
 }
 
 impl Stream {
-    /// Makes `next` the next event, unless it is one already or there are no more.
+    /// Reads the event `next`, unless it is read already or the stream has ended.
     fn advance(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         while self.next.is_none() && !self.is_done {
             if !self.has(HEADER)? {
@@ -247,7 +247,7 @@ impl Stream {
         }
     }
 
-    /// Whether that many bytes are there, after reading more.
+    /// Reads more bytes if needed; returns true if that many are available.
     fn has(&mut self, count: usize) -> Result<bool, TraceError> {
         if self.input.bytes().len() < count {
             self.input.fill()?;
@@ -255,13 +255,13 @@ impl Stream {
         Ok(self.input.bytes().len() >= count)
     }
 
-    /// Goes to the next magic number: what lies before it is one bad record.
+    /// Skips to the next magic number; the skipped bytes are one bad record.
     fn seek(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         let place = self.place(self.input.offset());
         sink.bad(place, Bad::new("event", "does not begin with blktrace's magic number"), &[])?;
         let little = (MAGIC | VERSION).to_le_bytes();
         let big = (MAGIC | VERSION).to_be_bytes();
-        // At least one byte is left behind, at the first try.
+        // At least one byte is skipped at the first try.
         self.input.consume(1);
         loop {
             let bytes = self.input.bytes();
@@ -274,7 +274,7 @@ impl Stream {
                 self.input.consume(at);
                 return Ok(());
             }
-            // The last three bytes may begin one.
+            // The last three bytes may begin a magic number.
             self.input.consume(bytes.len().saturating_sub(3));
             if !self.input.fill()? {
                 self.input.consume(self.input.bytes().len());
@@ -283,7 +283,7 @@ impl Stream {
         }
     }
 
-    /// The end of the stream, which may cut an event short.
+    /// Handles the end of the stream, which may cut an event short.
     fn end(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
         self.is_done = true;
         let rest = self.input.bytes().len();
@@ -329,7 +329,7 @@ impl Stream {
     }
 }
 
-/// What an event's categories say it does; none of what does nothing with data.
+/// Operation of an event's categories; `None` for an event without data or flush.
 fn operation(categories: u32, bytes: u32) -> Option<Operation> {
     let is = |category: u32| categories & category != 0;
     if is(category::FLUSH) && bytes == 0 {

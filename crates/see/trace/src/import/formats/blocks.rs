@@ -1,8 +1,8 @@
-//! One I/O out of the several events that Linux's block layer traces of it.
+//! Combines the several events that Linux's block layer traces for an I/O.
 //!
 //! An I/O is queued (Q), may be merged into another (M, F), is given to the driver (D) and
-//! completes (C). Stacked devices have no D. Counting Q and D would count it twice; here Q, D and
-//! C of one place become one record: issued at Q, or at D where Q was not seen.
+//! completes (C). Stacked devices have no D. Counting Q and D would count it twice; here Q, D and C
+//! of one place become one record: issued at Q, or at D if Q was not seen.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,23 +13,23 @@ use super::super::names::Names;
 use super::super::sink::{Bad, Moment, NOBODY, Sink};
 use crate::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
 
-/// Events of either kind that wait for what follows; beyond it the eldest is handed out as it is.
+/// Most waiting events of each kind; beyond it, the oldest is handed out as it is.
 const WAITING_MAX: usize = 1 << 13;
-/// Bytes of a sector.
+/// Size of a sector, in bytes.
 const SECTOR: u64 = 512;
 
-/// What happened to an I/O.
+/// Kind of an I/O's event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    /// The block layer got it.
+    /// The block layer got the I/O.
     Queue,
-    /// The block layer put it into another.
+    /// The block layer merged the I/O into another.
     Merge,
-    /// The driver got it.
+    /// The driver got the I/O.
     Issue,
-    /// The driver gave it back to the block layer.
+    /// The driver returned the I/O to the block layer.
     Requeue,
-    /// It ended.
+    /// The I/O has ended.
     Complete,
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Event {
 pub(super) struct Sender(u16);
 
 /// Processes that events name. A process becomes a sender of the trace with the first I/O that is
-/// handed out as its own: a worker that dispatches or completes I/O of others never does.
+/// handed out as its own. A worker that only dispatches or completes I/O of others never does.
 #[derive(Default)]
 pub(super) struct Senders {
     numbers: Names,
@@ -46,7 +46,7 @@ pub(super) struct Senders {
 }
 
 impl Senders {
-    /// Number of the process called `name`.
+    /// Number of the process with this name.
     pub(super) fn number(&mut self, name: &[u8]) -> Sender {
         let (number, is_new) = self.numbers.number(name);
         if is_new {
@@ -55,7 +55,7 @@ impl Senders {
         Sender(number)
     }
 
-    /// Number of a process whose name is not known.
+    /// Number of a process with an unknown name.
     pub(super) fn nobody(&mut self) -> Sender {
         self.number(NOBODY.as_bytes())
     }
@@ -69,7 +69,7 @@ impl Senders {
     }
 }
 
-/// An event as a trace tells it.
+/// An event as a trace has it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     pub(super) event: Event,
@@ -78,16 +78,16 @@ pub(super) struct Seen {
     pub(super) sender: Sender,
     pub(super) operation: Operation,
     pub(super) flags: Flags,
-    /// First sector.
+    /// Number of the first sector.
     pub(super) sector: u64,
-    /// Sectors.
+    /// Number of sectors.
     pub(super) count: u64,
 }
 
-/// What tells one I/O from another that is under way: its place, and a number for two at once.
+/// Key of an I/O under way: its place, and a number to distinguish two at once.
 type Key = (u16, u64, Operation, u64);
 
-/// Turns events into records.
+/// Converts events to records.
 #[derive(Default)]
 pub(super) struct Matcher {
     queued: Waiting,
@@ -101,14 +101,14 @@ struct Under {
     record: IoRecord,
     moment: Moment,
     sender: Sender,
-    /// When the driver got it.
+    /// Time at which the driver got the I/O.
     issued: Option<Moment>,
-    /// Sectors not completed yet.
+    /// Sectors that are not completed yet.
     left: u64,
 }
 
 impl Matcher {
-    /// Takes an event: its row becomes a record, now or later, or a skipped row.
+    /// Processes an event: its row becomes a record, now or later, or a skipped row.
     pub(super) fn take(&mut self, seen: &Seen, sink: &mut Sink) -> Result<(), Bad> {
         match seen.event {
             Event::Queue => {
@@ -135,7 +135,7 @@ impl Matcher {
         Ok(())
     }
 
-    /// What is still under way has no end in this trace.
+    /// Hands out I/Os under way, whose end is not in this trace.
     pub(super) fn finish(&mut self, sink: &mut Sink) {
         let queued = self.queued.take_all();
         let issued = self.issued.take_all();
@@ -165,8 +165,8 @@ impl Matcher {
         Ok(())
     }
 
-    /// An end of what was issued, or of what was queued on a device without a driver. What began
-    /// before the trace did is a skipped row.
+    /// Completes an issued I/O, or a queued one on a device without a driver. An I/O that began
+    /// before the trace is a skipped row.
     fn complete(&mut self, seen: &Seen, sink: &mut Sink) {
         sink.skip();
         let key = seen.key();
@@ -175,7 +175,7 @@ impl Matcher {
         under.record.flags = under.record.flags.with(seen.flags);
         under.left = under.left.saturating_sub(seen.count);
         if under.left > 0 && seen.count > 0 {
-            // The rest completes by itself, and its end is the I/O's.
+            // The rest completes by itself, and its end is that of the I/O.
             let rest = Seen { sector: seen.sector.saturating_add(seen.count), ..*seen };
             let over = self.issued.put(rest.key(), under);
             self.hand_out(over, sink);
@@ -208,7 +208,7 @@ fn between(from: Moment, to: Moment) -> Nanos {
     Nanos(u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0))
 }
 
-/// I/Os that wait, by place, and the eldest of them.
+/// Waiting I/Os, by place and by age.
 #[derive(Default)]
 struct Waiting {
     by_place: BTreeMap<Key, Under>,
@@ -217,7 +217,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Adds one at a place, and takes the eldest ones of too many.
+    /// Adds an I/O at a place, and returns the oldest ones if there are too many.
     fn put(&mut self, (device, sector, operation, _): Key, under: Under) -> Vec<Under> {
         let mut over = Vec::new();
         self.number += 1;
@@ -236,7 +236,7 @@ impl Waiting {
         over
     }
 
-    /// Takes the eldest at a place.
+    /// Takes the oldest I/O at a place.
     fn first(&mut self, (device, sector, operation, _): Key) -> Option<Under> {
         let from = (device, sector, operation, 0);
         let to = (device, sector, operation, u64::MAX);
@@ -244,15 +244,15 @@ impl Waiting {
         self.by_place.remove(&key)
     }
 
-    /// Takes all, by place.
+    /// Takes all I/Os, by place.
     fn take_all(&mut self) -> Vec<Under> {
         self.by_age.clear();
         std::mem::take(&mut self.by_place).into_values().collect()
     }
 }
 
-/// The flags and operation of blkparse's letters; none of what moves nothing and flushes nothing.
-/// An `F` before the direction asks for a flush first, one after it for force unit access.
+/// Flags and operation of blkparse's letters; `None` for a request that neither moves data nor
+/// flushes. An `F` before the direction is a flush before it, one after it is force unit access.
 pub(super) fn of_letters(letters: &[u8], count: u64) -> Option<(Operation, Flags)> {
     let mut flags = Flags::NONE;
     let mut operation = None;
@@ -262,7 +262,7 @@ pub(super) fn of_letters(letters: &[u8], count: u64) -> Option<(Operation, Flags
             b'F' => flags = flags.with(Flags::FUA),
             b'R' => operation = Some(Operation::Read),
             b'W' => operation = Some(Operation::Write),
-            // "DE" is a secure erase.
+            // The letters "DE" are a secure erase.
             b'D' | b'E' => operation = Some(Operation::Discard),
             b'S' => flags = flags.with(Flags::SYNC),
             b'A' => flags = flags.with(Flags::READAHEAD),
@@ -274,7 +274,7 @@ pub(super) fn of_letters(letters: &[u8], count: u64) -> Option<(Operation, Flags
     Some((if is_flush { Operation::Flush } else { operation? }, flags))
 }
 
-/// Sectors of `bytes`.
+/// Number of sectors in `bytes`.
 pub(super) fn sectors_of(bytes: u32) -> Result<u64, Bad> {
     let bytes = u64::from(bytes);
     if bytes.is_multiple_of(SECTOR) {

@@ -13,9 +13,9 @@ pub(super) static FORMAT: Kind = Kind::text::<Etw>(
     "Windows disk I/O (ETW) as xperf's dumper prints it: DiskRead, DiskWrite, DiskFlush",
 );
 
-/// Fields that are looked at.
+/// Most fields that are examined.
 const FIELDS: usize = 20;
-/// The pointer to the request is behind the event, the time, the process and the thread.
+/// Position of the pointer to the request: after the event, the time, the process and the thread.
 const POINTER_FIRST: usize = 4;
 
 /// `DiskRead, TimeStamp, Process Name ( PID), ThreadID, [CPU,] IrpPtr, ByteOffset, IOSize,
@@ -30,11 +30,11 @@ const POINTER_FIRST: usize = 4;
 struct Etw {
     in_header: bool,
     name: Vec<u8>,
-    /// Of reads, writes and flushes.
+    /// Layouts of reads, writes and flushes.
     layouts: [Layout; 3],
 }
 
-/// Where columns are, in fields behind the pointer to the request.
+/// Positions of columns, in fields after the pointer to the request.
 #[derive(Clone, Copy)]
 struct Layout {
     offset: usize,
@@ -45,11 +45,11 @@ struct Layout {
 }
 
 impl Layout {
-    /// As dumps without a header have it.
+    /// Layout of dumps without a header.
     const DATA: Self = Self { offset: 1, size: 2, elapsed: 3, disk: 4, service: Some(6) };
     const FLUSH: Self = Self { offset: 0, size: 0, elapsed: 1, disk: 2, service: Some(4) };
 
-    /// By the names of the columns; none if they are not all there.
+    /// Layout by the names of the columns; `None` if a column is missing.
     fn of(names: &[&[u8]; FIELDS], moves_data: bool) -> Option<Self> {
         let place = |wanted: &str| {
             names.iter().position(|name| name.eq_ignore_ascii_case(wanted.as_bytes()))
@@ -87,7 +87,8 @@ impl Line for Etw {
             *place = field;
         }
         let event = event(fields[0]);
-        // Of a dump that was cut into pieces the names of columns may be all that is left of the header.
+        // In a dump that was cut into pieces, the names of columns may be all that is left of the
+        // header.
         let is_names = fields[1].eq_ignore_ascii_case(b"TimeStamp");
         if trimmed == b"BeginHeader" || self.in_header || is_names {
             self.in_header =
@@ -123,7 +124,7 @@ impl Line for Etw {
     }
 }
 
-/// An event that ends an I/O, and the place of its layout.
+/// Operation of an event that ends an I/O, with the position of its layout.
 fn event(name: &[u8]) -> Option<(usize, Operation)> {
     match name {
         b"DiskRead" => Some((0, Operation::Read)),
@@ -137,20 +138,20 @@ struct Row<'a> {
     fields: [&'a [u8]; FIELDS],
     operation: Operation,
     layout: Layout,
-    /// Where the pointer to the request is.
+    /// Position of the pointer to the request.
     pointer: usize,
 }
 
 impl<'a> Row<'a> {
     fn of(fields: [&'a [u8]; FIELDS], operation: Operation, layout: Layout) -> Result<Self, Bad> {
-        // Newer dumps have the CPU before it. A process whose name has a comma has it further on.
+        // Newer dumps have the CPU before it, and a process name with a comma moves it further.
         let is_pointer = |field: &&[u8]| field.starts_with(b"0x");
         let behind = fields[POINTER_FIRST..].iter().position(is_pointer);
         let behind = behind.ok_or(Bad::new("IrpPtr", "is not a number in base 16"))?;
         Ok(Self { fields, operation, layout, pointer: POINTER_FIRST + behind })
     }
 
-    /// The field `after` that many others behind the pointer of the request.
+    /// Field at this position after the pointer to the request.
     fn behind(&self, after: usize) -> &'a [u8] {
         self.fields.get(self.pointer + after).copied().unwrap_or_default()
     }
@@ -168,7 +169,7 @@ impl<'a> Row<'a> {
         };
         let elapsed_ns = times(elapsed_us, 1_000, "ElapsedTime")?;
         record.device_time = Some(Nanos(elapsed_ns));
-        // The time the disk itself worked; the rest of the elapsed time was waiting.
+        // This is the working time of the disk itself; the rest of the elapsed time was waiting.
         if let Some(place) = self.layout.service
             && let Ok(service_us) = number(self.behind(place), "DiskSvcTime")
             && service_us <= elapsed_us
@@ -184,7 +185,7 @@ impl<'a> Row<'a> {
         number(disk, "DiskNum").map(|_| disk)
     }
 
-    /// The process's name without its number.
+    /// Name of the process without its number.
     fn process(&self) -> &'a [u8] {
         let field = self.fields[2];
         let end = field.iter().rposition(|byte| *byte == b'(').unwrap_or(field.len());

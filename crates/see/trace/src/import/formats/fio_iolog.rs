@@ -15,15 +15,16 @@ pub(super) static FORMAT: Kind = Kind::text::<FioIolog>(
 
 const HEADER: &[u8] = b"fio version ";
 
-/// Below `fio version 2 iolog`: `file action [offset length]` in bytes, and `file wait us`, from
-/// the previous wait. Below `fio version 3 iolog`: the same behind a time in microseconds.
+/// After `fio version 2 iolog`: lines `file action [offset length]` in bytes, and `file wait us`,
+/// from the previous wait. After `fio version 3 iolog`: the same, each after a time in
+/// microseconds.
 ///
-/// Version 2 without waits has no times: its records are references in their order.
+/// Version 2 without waits has no times: its records are references in order.
 #[derive(Default)]
 struct FioIolog {
     has_times: bool,
     is_version_3: bool,
-    /// Microseconds of all waits so far.
+    /// Sum of all waits so far, in microseconds.
     clock: u64,
 }
 
@@ -38,7 +39,7 @@ impl FioIolog {
         Ok(())
     }
 
-    /// Waits are added up; in a log that had none at its beginning they have no meaning.
+    /// Adds a wait; in a log without waits at its beginning, waits have no meaning.
     fn wait(&mut self, us: &[u8], sink: &mut Sink) -> Result<(), Bad> {
         let us = number(us, "wait")?;
         let sum = self.clock.checked_add(us).ok_or(Bad::new("wait", "is too large"))?;
@@ -99,7 +100,7 @@ impl Line for FioIolog {
 
 type Action<'w, 'a> = (&'w [&'a [u8]], Operation, Option<(u64, u64)>);
 
-/// What stands before the action, what it does, and its offset and length.
+/// Words before the action, the operation, and its offset and length.
 fn action<'w, 'a>(words: &'w [&'a [u8]]) -> Result<Action<'w, 'a>, Bad> {
     if let [before @ .., b"sync" | b"datasync"] = words {
         return Ok((before, Operation::Flush, None));
@@ -117,7 +118,7 @@ fn action<'w, 'a>(words: &'w [&'a [u8]]) -> Result<Action<'w, 'a>, Bad> {
     Ok((before, operation, Some((number(offset, "offset")?, number(length, "length")?))))
 }
 
-/// The version of a log whose first line begins so.
+/// Version of a log, by its first line.
 pub(in super::super) fn version(head: &[u8]) -> Option<u8> {
     let rest = head.strip_prefix(HEADER)?;
     match rest {

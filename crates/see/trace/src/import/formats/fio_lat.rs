@@ -15,20 +15,20 @@ pub(super) static FORMAT: Kind = Kind::text::<FioLat>(
 );
 
 const MILLISECOND_NS: u64 = 1_000_000;
-/// Lengths of I/Os that are believed, in bytes.
+/// Plausible lengths of I/Os, in bytes.
 const BYTES: (f64, f64) = (512.0, (1_u64 << 30) as f64);
-/// Latencies that are believed, in nanoseconds.
+/// Plausible latencies, in nanoseconds.
 const LATENCY_NS: (f64, f64) = (100.0, 1e12);
-/// No job of fio has waited longer than it ran; times may be cut to 10 ms.
+/// Tolerance of times that may be cut to 10 ms; else no job of fio has waited longer than it ran.
 const SLACK_MS: f64 = 1_000.0;
-/// Milliseconds from 1970 to 2001: what is later counts from 1970 (`log_unix_epoch`).
+/// Milliseconds from 1970 to 2001: later times count from 1970 (`log_unix_epoch`).
 const EPOCH_MS: f64 = 1e12;
 
-/// `time, value, direction, bytes[, offset][, priority[, issue]]`: milliseconds at the end of the
-/// I/O, nanoseconds of latency (fio 3; microseconds before), and nanoseconds at its issue.
+/// Lines `time, value, direction, bytes[, offset][, priority[, issue]]`: milliseconds at the end of
+/// the I/O, nanoseconds of latency (fio 3; microseconds before), and nanoseconds at its issue.
 ///
 /// Five columns end in the priority, not in the offset: fio 3 leaves the offset out unless
-/// `log_offset=1`. Without it every I/O is at 0, and the device's name says so.
+/// `log_offset=1`. Without it, every I/O is at 0, and the device's name says so.
 #[derive(Default)]
 struct FioLat {
     columns: Option<usize>,
@@ -84,7 +84,7 @@ impl Line for FioLat {
 }
 
 impl FioLat {
-    /// What the first good line tells of all.
+    /// Sets properties of the trace by the first good line.
     fn first(&mut self, columns: usize, has_issue: bool, sink: &mut Sink) {
         if self.columns.replace(columns).is_some() {
             return;
@@ -114,7 +114,7 @@ fn record(direction: u64, offset: u64, bytes: u64) -> Result<IoRecord, Bad> {
     io(operation, offset, bytes)
 }
 
-/// When an I/O began that ended at `end` milliseconds, `latency` nanoseconds later.
+/// Begin of an I/O that ended at `end` milliseconds, after `latency` nanoseconds.
 fn started(end: u64, latency: u64) -> Result<Moment, Bad> {
     let end = moment(end, MILLISECOND_NS, "time")?;
     let latency = i64::try_from(latency).map_err(|_| Bad::new("value", "is too large"))?;

@@ -13,15 +13,15 @@ pub(super) static FORMAT: Kind = Kind::text::<Iotrace>(
     "Open CAS iotrace CSV, by the names of its columns",
 );
 
-/// A row has as many fields as this at most.
+/// Most fields of a row.
 const COLUMNS_MAX: usize = 64;
 
-/// What iotrace prints of a trace, worked up or as it was recorded (`--raw`). Columns by the names of
-/// the first line, of which `header.timestamp` (ns), `io.lba` and `io.len` (sectors of 512 bytes) and
-/// `io.operation` must be there.
+/// Output of iotrace for a trace, parsed or as recorded (`--raw`). Columns are found by the names
+/// in the first line; `header.timestamp` (ns), `io.lba` and `io.len` (sectors of 512 bytes) and
+/// `io.operation` are required.
 ///
 /// Names, units and meanings are those of the framework's messages (open-cas-telemetry-framework,
-/// `source/octf/proto/parsedTrace.proto` and `trace.proto`) and of what fills them in
+/// `source/octf/proto/parsedTrace.proto` and `trace.proto`) and of the code that fills them in
 /// (`ParsedIoTraceEventHandler.cpp`, `iotrace.bpf.c`); rows are shown in the case study of
 /// standalone-linux-io-tracer.
 #[derive(Default)]
@@ -30,9 +30,9 @@ struct Iotrace {
 }
 
 struct Columns {
-    /// How many names there are.
+    /// Number of column names.
     count: usize,
-    /// Where a path is: its commas are not told from those between fields.
+    /// Position of a path, whose commas look like those between fields.
     path: Option<usize>,
     time: usize,
     sector: usize,
@@ -46,19 +46,19 @@ struct Columns {
     raw: Option<Raw>,
 }
 
-/// Columns of a trace as it was recorded: devices have numbers, and rows of their own that name them.
+/// Columns of a trace as recorded: devices have numbers, and rows of their own name them.
 #[derive(Clone, Copy)]
 struct Raw {
     device: usize,
     id: usize,
     name: usize,
-    /// Sectors.
+    /// Size of a device, in sectors.
     size: Option<usize>,
 }
 
 impl Columns {
     fn of(header: &[&[u8]]) -> Option<Self> {
-        // Some print the unit behind the name.
+        // Some versions print the unit after the name.
         let bare = |name: &[u8]| {
             let end = name.iter().position(|byte| *byte == b'(').unwrap_or(name.len());
             name[..end].trim_ascii().to_ascii_lowercase()
@@ -84,7 +84,7 @@ impl Columns {
             operation: place("io.operation")?,
             device: place("device.name"),
             latency: place("io.latency"),
-            // They have a message of their own since version 2 of the events (May 2022).
+            // Flags have a message of their own since version 2 of the events (May 2022).
             flush: place("io.flags.flush").or_else(|| place("io.flush")),
             fua: place("io.flags.fua").or_else(|| place("io.fua")),
             error: place("io.error"),
@@ -121,7 +121,8 @@ impl Line for Iotrace {
         Row { columns, fields }.read(sink)
     }
 
-    /// Whether a line names the columns of such a trace: one may begin with many events that are no I/O.
+    /// True if a line has the column names of such a trace, which may begin with many events that
+    /// are no I/O.
     fn is_header(line: &[u8]) -> bool {
         let mut fields: [&[u8]; COLUMNS_MAX] = [&[]; COLUMNS_MAX];
         let count = split(line, &mut fields);
@@ -135,7 +136,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// A field; those behind a path that has commas are counted from the end.
+    /// Field at a position; fields after a path with commas are counted from the end.
     fn at(&self, place: usize) -> &'a [u8] {
         let more = self.fields.len().saturating_sub(self.columns.count);
         let is_behind = self.columns.path.is_some_and(|path| place > path);
@@ -151,14 +152,14 @@ impl<'a> Row<'a> {
         let columns = self.columns;
         let word = self.at(columns.operation);
         if word.is_empty() && self.fields.len() > columns.operation {
-            // An event of a file, a device, or the end of an I/O.
+            // Event of a file or a device, or the end of an I/O.
             columns.raw.into_iter().for_each(|raw| self.describe(raw, sink));
             sink.skip();
             return Ok(());
         }
         let mut record = self.record(word)?;
         if let Some(latency) = columns.latency.map(|place| self.at(place)) {
-            // 0 is said of an I/O whose end was not seen.
+            // A latency of 0 means that the end of the I/O was not seen.
             let latency = if latency.is_empty() { 0 } else { number(latency, "io.latency")? };
             record.device_time = (latency > 0).then_some(Nanos(latency));
         }
@@ -177,7 +178,7 @@ impl<'a> Row<'a> {
         let columns = self.columns;
         let count = number(self.at(columns.length), "io.len")?;
         let is_flush = self.is_set(columns.flush) || word.eq_ignore_ascii_case(b"flush");
-        // The kernel asks for a flush with a write of nothing, which older versions do not mark.
+        // The kernel asks for a flush with a write of zero bytes, which older versions do not mark.
         let is_empty_write = count == 0 && word.eq_ignore_ascii_case(b"write");
         let mut record = if (is_flush && count == 0) || is_empty_write {
             IoRecord::new(Nanos::ZERO, Operation::Flush, 0, 0)
@@ -196,7 +197,7 @@ impl<'a> Row<'a> {
         Ok(record)
     }
 
-    /// Names a device, if the row does that.
+    /// Names a device, if the row does.
     fn describe(&self, raw: Raw, sink: &mut Sink) {
         let (id, name) = (self.at(raw.id), self.at(raw.name));
         if id.is_empty() || name.is_empty() {
@@ -229,7 +230,7 @@ fn is_true(field: &[u8]) -> bool {
     !(field.is_empty() || field == b"0" || field.eq_ignore_ascii_case(b"false"))
 }
 
-/// Fields between commas, of which those in quotes are none; quotes are taken off. How many.
+/// Splits fields at commas outside of quotes, and removes the quotes. Returns the number of fields.
 fn split<'a>(line: &'a [u8], fields: &mut [&'a [u8]; COLUMNS_MAX]) -> usize {
     let (mut start, mut count, mut is_quoted) = (0, 0, false);
     for at in 0..=line.len() {

@@ -1,4 +1,4 @@
-//! One module for each format, and the list of them.
+//! Formats, one module each, and their list.
 
 mod alibaba;
 mod arc;
@@ -21,7 +21,7 @@ mod vscsi_text;
 
 use super::kind::Kind;
 
-/// All formats, in the order in which they are listed to users.
+/// All formats, in the order of lists for users.
 pub(super) static ALL: &[&Kind] = &[
     &vscsi::FORMAT,
     &vscsi_text::TEXT,

@@ -12,16 +12,16 @@ pub(super) static FORMAT: Kind = Kind::text::<Msr>(
     "MSR Cambridge CSV: Windows file time, host, disk, Read or Write, bytes, response",
 );
 
-/// Nanoseconds of a Windows file-time step.
+/// Step of a Windows file time, in nanoseconds.
 const STEP_NS: u64 = 100;
-/// File-time steps from 1601 to 1970.
+/// Steps of file time from 1601 to 1970.
 const UNIX_EPOCH_STEPS: i64 = 116_444_736_000_000_000;
 
-/// `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`: file time of the issue, bytes,
-/// and steps of 100 ns. Disk numbers repeat across hosts, so a device is host and number.
+/// Lines `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`: file time of the issue,
+/// bytes, and steps of 100 ns. Disk numbers repeat across hosts, so a device is host and number.
 #[derive(Default)]
 struct Msr {
-    /// The host of each device.
+    /// Host of each device.
     hosts: Vec<VmIndex>,
 }
 
@@ -56,7 +56,7 @@ impl Line for Msr {
 }
 
 impl Msr {
-    /// The device of `host,disk`, and its host.
+    /// Device of `host,disk`, and its host.
     #[inline]
     fn device(&mut self, names: &[u8], host: &[u8], sink: &mut Sink) -> (DeviceIndex, VmIndex) {
         let device = sink.device_as(names, |names| names.replace(',', "_"));
@@ -69,7 +69,7 @@ impl Msr {
     }
 }
 
-/// The moment of a file time. In nanoseconds since 1601 it would not fit 64 bits.
+/// Time of a file time. Nanoseconds since 1601 would not fit into 64 bits.
 fn unix(file_time: u64) -> Result<Moment, Bad> {
     i64::try_from(file_time)
         .ok()

@@ -17,22 +17,23 @@ pub(super) static FORMAT: Kind = Kind::binary(
     open,
 );
 
-/// Bytes of a record.
+/// Size of a record, in bytes.
 const SIZE: usize = 24;
-/// Records that detection looks at.
+/// Records that detection examines.
 const LOOKED_AT: usize = 256;
-/// References of a trace; more are a sign of another format.
+/// Most references of a trace; more are a sign of another format.
 const REFERENCES_MAX: i64 = 1 << 40;
-/// Larger objects are taken for a sign of another format.
+/// Largest object, in bytes; a larger one is a sign of another format.
 const OBJECT_BYTES_MAX: u32 = 1 << 30;
-/// Bytes of the place that an object gets, which is one page of 512 bytes.
+/// Size of an object's place, in bytes: one page of 512 bytes.
 const PAGE: u32 = 512;
 
-/// u32 seconds, u64 object, u32 bytes of the object, i64 next reference; little-endian, packed.
+/// Records of u32 seconds, u64 object, u32 bytes of the object, i64 next reference; little-endian,
+/// packed.
 struct Oracle;
 
-/// Whether `head` may be records: times never fall, objects have a size, and the next reference
-/// to an object lies ahead or never comes.
+/// True if `head` may consist of records: times never fall, objects have a size, and the next
+/// reference to an object lies ahead or never comes.
 fn is_likely(head: &[u8]) -> bool {
     let (records, _) = head.as_chunks::<SIZE>();
     let mut last = 0;
@@ -64,8 +65,8 @@ impl Fixed<SIZE> for Oracle {
         }
         let mut object = [0; 8];
         object.copy_from_slice(&bytes[4..12]);
-        // Objects have names, not addresses: each gets a page. Names of more than 55 bits, which
-        // are hashes, lose their upper bits.
+        // Objects have names and no addresses, so each gets a page. Names of more than 55 bits,
+        // which are hashes, lose their upper bits.
         let offset = u64::from_le_bytes(object).wrapping_mul(u64::from(PAGE));
         if offset > u64::MAX - u64::from(PAGE) {
             return Err(Bad::new("object", "is too large"));
@@ -76,7 +77,7 @@ impl Fixed<SIZE> for Oracle {
     }
 }
 
-/// Seconds, size and next reference.
+/// Seconds, size and next reference of a record.
 fn parts(bytes: &[u8; SIZE]) -> (u32, u32, i64) {
     let word = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
     let mut next = [0; 8];

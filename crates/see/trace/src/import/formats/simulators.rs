@@ -7,7 +7,8 @@ use super::super::sink::{Bad, Moment, Sink};
 use super::super::table::{Row, SECTORS, Table, UNITS_MAX, all, rises};
 use crate::Operation;
 
-/// Mean steps of MQSim's clock from which on it cannot be DiskSim's: a second for each I/O.
+/// Largest mean step of MQSim's clock; a larger one cannot be DiskSim's either: a second for each
+/// I/O.
 const STEP_MAX: f64 = 1_000.0;
 
 pub(super) static MQSIM: Kind = Kind::text::<Mqsim>(
@@ -21,11 +22,13 @@ pub(super) static DISKSIM: Kind = Kind::text::<Disksim>(
     "DiskSim text: ms, device, sector, sectors, flags (1: read)",
 );
 
-/// `time device block sectors operation` with the time in nanoseconds; 1 is a read, 0 a write.
+/// Lines `time device block sectors operation` with the time in nanoseconds; 1 is a read, 0 a
+/// write.
 #[derive(Default)]
 struct Mqsim;
 
-/// The same with the time in milliseconds and a point, and flags of which the lowest is "read".
+/// Lines like those of MQSim, with the time in milliseconds and decimals, and flags whose lowest
+/// bit is "read".
 #[derive(Default)]
 struct Disksim;
 
@@ -88,12 +91,12 @@ fn request(
     Ok(())
 }
 
-/// A row of a simulator: time, unit, sector, sectors, flags.
+/// True for rows of a simulator: time, unit, sector, sectors, flags.
 fn is_request(rows: &[Row]) -> bool {
     all(rows, 1, (0.0, UNITS_MAX)) && all(rows, 3, SECTORS) && rises(rows, 0)
 }
 
-/// Mean step of the clock of the first column.
+/// Mean step of the clock in the first column.
 fn step(rows: &[Row]) -> f64 {
     match rows {
         #[expect(clippy::cast_precision_loss, reason = "a few dozen rows")]

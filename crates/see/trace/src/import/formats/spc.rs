@@ -12,8 +12,8 @@ pub(super) static FORMAT: Kind = Kind::text::<Spc>(
     "SPC (UMass) text: ASU,LBA (512 B),bytes,opcode,seconds",
 );
 
-/// `ASU,LBA,Size,Opcode,Timestamp[,more]`: blocks of 512 bytes, bytes, seconds; further fields
-/// are the sender's own and are left alone.
+/// Lines `ASU,LBA,Size,Opcode,Timestamp[,more]`: blocks of 512 bytes, bytes, seconds; further
+/// fields are the sender's own and are ignored.
 #[derive(Default)]
 struct Spc {
     name: Vec<u8>,

@@ -14,9 +14,9 @@ pub(super) static FORMAT: Kind = Kind::text::<Systor>(
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// `Timestamp,Response,IOType,LUN,Offset,Size`: seconds since 1970 with nine digits of which six
-/// mean something, when it was issued; seconds; bytes. Rows without an IOType had no answer (the data
-/// set's README.txt).
+/// Lines `Timestamp,Response,IOType,LUN,Offset,Size`: seconds since 1970 at the issue, with nine
+/// digits of which six are significant; seconds; bytes. Rows without an IOType had no answer (the
+/// data set's README.txt).
 #[derive(Default)]
 struct Systor;
 
@@ -46,7 +46,7 @@ impl Line for Systor {
         let (mut offset, mut size) = (Fields::commas(offset), Fields::commas(size));
         let operation = read_or_write(operation)?;
         let mut record = io(operation, offset.number("Offset")?, size.number("Size")?)?;
-        // Packets that were lost made some of them odd, says the README.
+        // The README says that lost packets made some response times wrong.
         if !response.is_empty() && !response.starts_with(b"-") {
             record.device_time = Some(Nanos(decimal(response, SECOND_NS, "Response")?));
         }

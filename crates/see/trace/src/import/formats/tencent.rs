@@ -13,8 +13,8 @@ pub(super) static FORMAT: Kind = Kind::text::<Tencent>(
     "Tencent Cloud CSV: seconds,offset,size (sectors),type,volume; whole seconds only",
 );
 
-/// `Timestamp,Offset,Size,IOType,VolumeID`: whole seconds since 1970, sectors of 512 bytes, 0 a
-/// read and 1 a write.
+/// Lines `Timestamp,Offset,Size,IOType,VolumeID`: whole seconds since 1970, sectors of 512 bytes, 0
+/// is a read and 1 a write.
 #[derive(Default)]
 struct Tencent;
 
@@ -57,8 +57,8 @@ impl Line for Tencent {
     }
 }
 
-/// Whether at least half of a column of sectors are whole pages of 4 KiB, as sizes of I/Os of a
-/// guest are; of any numbers an eighth would be.
+/// True if at least half of a column of sectors are whole pages of 4 KiB, as sizes of a guest's
+/// I/Os are; of arbitrary numbers, an eighth would be.
 fn are_pages(rows: &[Row], column: usize) -> bool {
     let pages = rows.iter().filter(|row| row.get(column).is_some_and(|value| value % 8.0 == 0.0));
     pages.count() * 2 >= rows.len()

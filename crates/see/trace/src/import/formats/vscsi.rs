@@ -18,15 +18,15 @@ pub(super) static FORMAT: Kind = Kind::binary(
     open,
 );
 
-/// Bytes of a record of version 1.
+/// Size of a record of version 1, in bytes.
 const SIZE_1: usize = 32;
-/// Bytes of a record of version 2.
+/// Size of a record of version 2, in bytes.
 const SIZE_2: usize = 40;
-/// Records that detection looks at.
+/// Records that detection examines.
 const LOOKED_AT: usize = 64;
-/// Bytes of a command; more are a sign of another format.
+/// Largest length of a command, in bytes; a larger one is a sign of another format.
 const LENGTH_MAX: u32 = 1 << 30;
-/// Bytes of the unit of addresses.
+/// Unit of addresses, in bytes.
 const SECTOR: u64 = 512;
 
 /// Version 1: u32 serial, u32 bytes, u32 scatter-gather entries, u16 SCSI operation code, u16
@@ -37,13 +37,13 @@ struct Version1;
 /// scatter-gather entries, u64 first sector, u64 microseconds, u64 microseconds of response.
 struct Version2;
 
-/// The version that the first one or two records have.
+/// Version of the first one or two records.
 fn version(head: &[u8]) -> Option<u8> {
     let is = |size: usize, at: usize, version: u8| {
         let mut records = head.chunks_exact(size).take(2).peekable();
         records.peek().is_some() && records.all(|record| record[at] == version)
     };
-    // The version's high byte: bytes 14 to 16 and 2 to 4 hold it.
+    // High byte of the version: bytes 14 to 16 and 2 to 4 contain it.
     if is(SIZE_1, 15, 1) {
         Some(1)
     } else if is(SIZE_2, 3, 2) {
@@ -53,8 +53,8 @@ fn version(head: &[u8]) -> Option<u8> {
     }
 }
 
-/// Whether most of the first records, and both of the first two, have a version, an operation code of one byte and a
-/// believable length.
+/// True if most of the first records, and both of the first two, have a version, an operation code
+/// of one byte and a plausible length.
 fn is_likely(head: &[u8]) -> bool {
     let (size, version_at, code_high, length_at) = match version(head) {
         Some(1) => (SIZE_1, 15, 13, 4),
@@ -124,7 +124,7 @@ impl Fixed<SIZE_2> for Version2 {
     }
 }
 
-/// A SCSI command as the three vSCSI formats tell it.
+/// A SCSI command as the three vSCSI formats have it.
 pub(super) struct Command {
     pub(super) code: u16,
     pub(super) bytes: u32,
@@ -134,7 +134,8 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// Reads, writes and cache flushes are I/O; any other command is a skipped row.
+    /// Adds the command: reads, writes and cache flushes are I/O; any other command is a skipped
+    /// row.
     #[inline]
     pub(super) fn push(self, sink: &mut Sink) -> Result<(), Bad> {
         let Some(operation) = operation(self.code) else {
@@ -153,7 +154,7 @@ impl Command {
     }
 }
 
-/// What a SCSI operation code does (SBC-4, table of commands): reads and writes of 6, 10, 12 and
+/// Operation of a SCSI operation code (SBC-4, table of commands): reads and writes of 6, 10, 12 and
 /// 16 bytes, write and verify, synchronize cache.
 pub(super) fn operation(code: u16) -> Option<Operation> {
     match code {

@@ -1,4 +1,4 @@
-//! vSCSI traces as text: what VMware's own tool prints, and the columns of cache simulators.
+//! vSCSI traces as text: the output of VMware's own tool, and the columns of cache simulators.
 
 use super::super::fields::{Fields, decimal_moment, hex, moment, number};
 use super::super::kind::Kind;
@@ -18,8 +18,8 @@ pub(super) static CSV: Kind = Kind::text::<VscsiCsv>(
     "vSCSI trace as cache simulators print it: version,time,op,size,lbn",
 );
 
-/// `serial,bytes,scatter-gather entries,command,block,microseconds` below lines that begin with
-/// `#`; the command is `read`, `write` or a SCSI operation code.
+/// Lines `serial,bytes,scatter-gather entries,command,block,microseconds` after lines that begin
+/// with `#`; the command is `read`, `write` or a SCSI operation code.
 #[derive(Default)]
 struct VscsiText;
 
@@ -45,7 +45,7 @@ impl Line for VscsiText {
         Command { code, bytes, sector, moment, response: None }.push(sink)
     }
 
-    /// With commands as words nothing else looks like it; with numbers its lengths are sectors.
+    /// Commands as words are unique to this format; with numbers, the lengths must be sectors.
     fn is_plausible(lines: &[&[u8]]) -> bool {
         let rows = lines.iter().filter(|line| !line.starts_with(b"#"));
         let is_word = |line: &&[u8]| {
@@ -64,7 +64,7 @@ impl Line for VscsiText {
     }
 }
 
-/// `version,time,op,size,lbn`: seconds, a SCSI operation code in base 16, bytes, sectors.
+/// Lines `version,time,op,size,lbn`: seconds, a SCSI operation code in base 16, bytes, sectors.
 #[derive(Default)]
 struct VscsiCsv;
 

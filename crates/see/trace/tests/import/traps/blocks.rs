@@ -43,7 +43,7 @@ fn an_io_that_is_queued_issued_and_completed_is_one_record() {
 }
 
 #[test]
-fn a_stacked_device_without_issues_has_latencies_from_queue_to_end() {
+fn stacked_device_without_issues_has_queue_to_end_latencies() {
     let records = records(&[event(0, 8, 512, QUEUE | READ), event(9_000, 8, 512, COMPLETE | READ)]);
     assert_eq!(records.len(), 1);
     assert_eq!((records[0].queue, records[0].latency()), (None, Some(Nanos(9_000))));
@@ -204,7 +204,7 @@ fn files_of_all_cpus_are_one_trace_merged_by_time() {
 
 /// A folder from elsewhere may hold anything under such a name; a pipe was waited for.
 #[test]
-fn a_pipe_or_a_link_among_the_files_of_a_folder_is_refused_and_not_waited_for() {
+fn pipe_or_link_in_a_directory_of_traces_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("sda.blktrace.0");
     let made = std::process::Command::new("mkfifo").arg(&file).status().expect("mkfifo");
@@ -220,7 +220,7 @@ fn a_pipe_or_a_link_among_the_files_of_a_folder_is_refused_and_not_waited_for() 
 }
 
 #[test]
-fn a_trace_of_queue_events_only_is_one_record_each_in_bounded_memory() {
+fn trace_of_queue_events_only_has_a_record_for_each() {
     let many = 200_000;
     let events: Vec<u8> =
         (0..many).flat_map(|n| event(n * 10, n * 8, 4096, QUEUE | READ)).collect();

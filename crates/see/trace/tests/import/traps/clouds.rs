@@ -52,7 +52,7 @@ fn systor_times_are_exact_beyond_a_floating_point_number() {
 /// of issue, since 1970, with six digits that count; rows without a type had no answer; after lost packets
 /// response times are "irregular", and are to be ignored.
 #[test]
-fn systor_files_put_together_keep_their_luns_and_odd_responses_are_unknown() {
+fn merged_systor_files_keep_luns_and_drop_odd_responses() {
     let header = "Timestamp,Response,IOType,LUN,Offset,Size\n";
     let read = read(format!(
         "{header}1456135200.013118000,0.000806000,R,0,899056122368,131072\n\

@@ -42,7 +42,7 @@ fn version_2_without_waits_has_an_order_and_no_times() {
 }
 
 #[test]
-fn latency_logs_tell_the_end_in_milliseconds_and_the_latency_in_nanoseconds() {
+fn latency_logs_have_ends_in_ms_and_latencies_in_ns() {
     let read = read("10, 4000000, 0, 4096, 61440, 0\n10, 1000000, 1, 512, 4096, 0\n");
     assert_eq!(read.info.format, "fio-lat");
     assert_eq!(read.info.clock, Clock::Real { resolution: Nanos(1_000_000) });

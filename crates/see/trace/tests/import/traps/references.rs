@@ -14,7 +14,7 @@ fn arc_has_an_order_blocks_of_512_and_no_times() {
 }
 
 #[test]
-fn oracle_general_has_seconds_of_32_bits_and_objects_of_one_page() {
+fn oracle_general_has_32_bit_seconds_and_one_page_objects() {
     let record = |time: u32, object: u64, size: u32, next: i64| {
         let mut record = time.to_le_bytes().to_vec();
         record.extend(object.to_le_bytes());

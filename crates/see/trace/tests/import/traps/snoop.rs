@@ -63,7 +63,7 @@ fn iotrace_columns_go_by_name_and_quotes_hold_commas() {
 }
 
 #[test]
-fn iotrace_prints_words_for_flags_and_a_write_of_nothing_for_a_flush() {
+fn iotrace_flags_are_words_and_empty_writes_are_flushes() {
     let read = read(
         "device.id,device.name,device.partition,file.eventType,file.id,file.offset,file.path,file.size,header.sid,header.timestamp,io.error,io.flush,io.fua,io.ioClass,io.latency,io.lba,io.len,io.operation,io.qd,io.writeHint\n\
          8388608,sda,8388608,,,,,,31,4000100200,false,false,false,1,120000,1931072,8,Write,2,0\n\
@@ -90,7 +90,7 @@ fn iotrace_prints_words_for_flags_and_a_write_of_nothing_for_a_flush() {
 /// events, and devices a model. That a latency of 0 is of an I/O whose end was lost is what
 /// `ParsedIoTraceEventHandler::pushOutEvent` counts it as.
 #[test]
-fn iotrace_of_today_has_flags_of_their_own_and_a_latency_of_0_is_none() {
+fn new_iotrace_has_own_flags_and_latency_0_is_unknown() {
     let read = read(
         "device.id,device.model,device.name,device.partition,file.creationDate.nanos,file.creationDate.seconds,file.eventType,file.id,file.offset,file.path,file.size,header.sid,header.timestamp,io.error,io.flags.direct,io.flags.flush,io.flags.fua,io.flags.metadata,io.flags.readahead,io.latency,io.lba,io.len,io.operation,io.qd,io.writeHint\n\
          8388608,Model X,sda,8388608,,,,,,,,1,0,false,true,false,true,false,false,95000,2048,8,Write,1,0\n\
