@@ -65,4 +65,5 @@ pub use offer::Offer;
 pub use ram::RamDisk;
 pub use reservations::{ByKernel, ReservationError, Reservations};
 pub use running::{Running, Waker, start, start_with};
+pub use shared::Note;
 pub use tls::{ClientTls, Tls};

@@ -57,9 +57,11 @@ pub(crate) fn puller(bytes: &[u8]) -> Option<Other> {
 }
 
 fn other(address: &str, back: &str) -> Result<Other, Refusal> {
-    let parse = |text: &str| match text.chars().any(char::is_control) {
-        true => Err("an address has no control characters".into()),
-        false => text.parse::<Uri>().map_err(Refusal::new),
+    let parse = |text: &str| -> Result<Uri, Refusal> {
+        match text.chars().any(char::is_control) {
+            true => Err("an address has no control characters".into()),
+            false => Ok(text.parse::<Uri>()?),
+        }
     };
     let (uri, _) = (parse(address)?, parse(back)?);
     Ok(Other { uri, address: address.to_owned(), back: back.to_owned() })
@@ -283,7 +285,7 @@ impl Far {
         size_of(&opening.backing)
             .map_err(|error| Refusal::new(error).within(opening.backing.display()))?;
         self.have_it_let_go(until)
-            .map_err(|error| Refusal::new(error).within(&self.other.address))?;
+            .map_err(|error| Refusal::from(error).within(&self.other.address))?;
         let _one = control.coming.lock().unwrap_or_else(PoisonError::into_inner);
         let room = control.tell(Ask::Room, None)?;
         control.open(opening.clone(), &[], room, Some(self.shape)).map(|_| ())

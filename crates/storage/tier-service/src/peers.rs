@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use block_server::{Buffer, ClientTls, Waker};
 use nbd::client::Operation;
-use nbd::{Abilities, Code, Uri, UriError};
+use nbd::{Abilities, Code, Uri};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use tier::IoError;
 use tier::format::{ADDRESS_BYTES, Holder};
@@ -50,7 +50,7 @@ impl FromStr for PeerAddress {
                 address.len()
             )));
         }
-        let uri = address.parse().map_err(|error: UriError| Refusal::new(error))?;
+        let uri = address.parse::<Uri>()?;
         Ok(Self { name: name.to_owned(), uri, address: address.to_owned() })
     }
 }
