@@ -4,8 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use nbd::Export;
-use nbd::server::Command;
+use nbd::{Export, Operation};
 
 use crate::alarms::Alarms;
 use crate::buffer::Pool;
@@ -191,7 +190,7 @@ impl Core {
         &mut self,
         place: usize,
         (front_end, number): (usize, u32),
-        (command, offset, length): (Command, u64, u32),
+        (operation, offset, length): (Operation, u64, u32),
         data: Buffer,
     ) -> io::Result<()> {
         self.shared.counters.requests.add(1);
@@ -199,7 +198,7 @@ impl Core {
         assert!(number >> NUMBER_BITS == 0, "fewer requests than that are under way");
         let front_end = u32::try_from(front_end).expect("there are few");
         let id = RequestId(front_end << NUMBER_BITS | number);
-        let request = Request { id, command, offset, length, data };
+        let request = Request { id, operation, offset, length, data };
         let open = self.disks[place].as_mut().expect("a disk is open as long as somebody uses it");
         open.disk.submit(request, &mut self.effects);
         let service = open.service;

@@ -2,8 +2,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nbd::server::Command;
-use nbd::{Code, Export};
+use nbd::{Code, Export, Operation};
 
 use crate::Buffer;
 
@@ -81,7 +80,7 @@ pub struct Request {
     /// Number to answer with.
     pub id: RequestId,
     /// Operation.
-    pub command: Command,
+    pub operation: Operation,
     /// Offset of the first byte on the disk.
     pub offset: u64,
     /// Length in bytes.

@@ -1,8 +1,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use block_server::{Buffer, Disk, Effects, Request, Service};
-use nbd::server::Command;
-use nbd::{Code, Export};
+use nbd::{Code, Export, Operation};
 use tier::{Event, Op, Sums};
 
 use crate::core::Core;
@@ -73,13 +72,15 @@ impl Drop for TierService {
 
 impl Core {
     pub(crate) fn submit(&mut self, disk: u16, request: Request, fx: &mut Effects) {
-        let (op, fua) = match request.command {
-            Command::Read => (Op::Read, false),
-            Command::Write { fua } => (Op::Write, fua),
-            Command::Flush => (Op::Flush, false),
-            Command::Trim { fua } => (Op::Zero { unmap: true }, fua),
-            Command::WriteZeroes { fua, no_hole, .. } => (Op::Zero { unmap: !no_hole }, fua),
-            Command::Cache => return fx.answer(request.id, Err(Code::NotSupported), request.data),
+        let (op, fua) = match request.operation {
+            Operation::Read => (Op::Read, false),
+            Operation::Write { fua } => (Op::Write, fua),
+            Operation::Flush => (Op::Flush, false),
+            Operation::Trim { fua } => (Op::Zero { unmap: true }, fua),
+            Operation::WriteZeroes { fua, no_hole, .. } => (Op::Zero { unmap: !no_hole }, fua),
+            Operation::Cache => {
+                return fx.answer(request.id, Err(Code::NotSupported), request.data);
+            }
         };
         let most = self.tier.request_bytes_max();
         let parts = request.length.div_ceil(most).max(1);

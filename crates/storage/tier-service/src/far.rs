@@ -15,8 +15,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use block_server::Request;
-use nbd::client::Operation;
-use nbd::server::Command;
+use nbd::Operation;
 use nbd::{BlockSizes, Code, Export, Uri};
 use tier::REQUEST_BYTES_MAX;
 
@@ -216,7 +215,7 @@ impl Far {
         let most = way.requests.agreed().blocks.maximum();
         let mut begun = Vec::new();
         for (at, (request, _)) in asked.iter().enumerate() {
-            if request.command == Command::Flush {
+            if request.operation == Operation::Flush {
                 begun.push((way.ask(Operation::Flush, 0, 0, &[])?, at, 0));
             }
             let mut from = 0;

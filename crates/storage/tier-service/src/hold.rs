@@ -15,8 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block_server::{Buffer, Catalog, Disk, Effects, FileDisk, Request, Service};
-use nbd::server::Command;
-use nbd::{Abilities, BlockSizes, Code, Export};
+use nbd::{Abilities, BlockSizes, Code, Export, Operation};
 use rustix::fs::{FlockOperation, flock};
 use tier::format::LABEL_BYTES;
 
@@ -230,7 +229,7 @@ impl Disk for Session {
         if let Some(code) = held.refusal(self.generation, number) {
             return effects.answer(request.id, Err(code), request.data);
         }
-        if matches!(request.command, Command::Write { .. }) {
+        if matches!(request.operation, Operation::Write { .. }) {
             held.sweep();
         }
         self.inner.submit(request, effects);

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use block_server::{Buffer, ClientTls, Waker};
-use nbd::client::Operation;
+use nbd::Operation;
 use nbd::{Abilities, Code, Uri};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use tier::IoError;

@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use block_server::ClientTls;
-use nbd::client::{Failure, Handshake, Next, Operation, Received, Requests, Wish};
-use nbd::{Place, Uri};
+use nbd::client::{Failure, Handshake, Next, Received, Requests, Wish};
+use nbd::{Operation, Place, Uri};
 use rustls::ClientConnection;
 
 /// Who does not shake hands, or answer somebody who waits, within this time is not there.

@@ -4,8 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use nbd::server::Command;
-use nbd::{Code, Export};
+use nbd::{Code, Export, Operation};
 use rustix::event::{EventfdFlags, eventfd};
 use tilemark_block_server::{Action, Buffer, Disk, Effects, Io, RamDisk, Request, Service};
 
@@ -13,7 +12,7 @@ use tilemark_block_server::{Action, Buffer, Disk, Effects, Io, RamDisk, Request,
 pub(crate) struct Gated {
     ram: RamDisk,
     gate: Arc<OwnedFd>,
-    came: Sender<Command>,
+    came: Sender<Operation>,
     waiting: Vec<Option<Request>>,
     fails: Option<Code>,
 }
@@ -21,7 +20,7 @@ pub(crate) struct Gated {
 /// Gate that lets requests go, and counts those that came.
 pub(crate) struct Gate {
     gate: Arc<OwnedFd>,
-    came: Receiver<Command>,
+    came: Receiver<Operation>,
 }
 
 impl Gated {
@@ -56,8 +55,8 @@ impl Disk for Gated {
     }
 
     fn submit(&mut self, request: Request, effects: &mut Effects) {
-        let command = request.command;
-        if command == Command::Flush {
+        let operation = request.operation;
+        if operation == Operation::Flush {
             return self.ram.submit(request, effects);
         }
         let id = u64::try_from(self.waiting.len()).unwrap();
@@ -65,7 +64,7 @@ impl Disk for Gated {
         let (file, action) = (Arc::clone(&self.gate), Action::Read { offset: 0, skip: 0 });
         effects.io(Io { id, file, action, data: Buffer::zeroed(8) });
         // A test that is over listens no more.
-        let _ = self.came.send(command);
+        let _ = self.came.send(operation);
     }
 
     fn service(&mut self) -> Option<&mut dyn Service> {

@@ -10,8 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use nbd::Export;
-use nbd::client::Operation;
+use nbd::{Export, Operation};
 use rustix::process::{Signal, getpid, kill_process};
 use tempfile::TempDir;
 use tilemark_block_server::{

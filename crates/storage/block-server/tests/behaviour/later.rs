@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use nbd::Export;
-use nbd::client::Operation;
+use nbd::{Export, Operation};
 use tilemark_block_server::{Buffer, Disk, Effects, Limits, RamDisk, Request, Service};
 
 use crate::client::Client;

@@ -483,7 +483,7 @@ impl Disk for Pairs {
 fn request_that_unblocks_another_front_end_does_so_at_once() {
     let both = Both::of(Box::new(Pairs(RamDisk::new("vm", SIZE).unwrap(), None)));
     let (mut machine, mut client) = (both.machine(false), both.client());
-    let cookie = client.ask(nbd::client::Operation::Read, 0, 512, &[]).unwrap();
+    let cookie = client.ask(nbd::Operation::Read, 0, 512, &[]).unwrap();
     while both.running.counts().requests < 1 {
         std::thread::yield_now();
     }

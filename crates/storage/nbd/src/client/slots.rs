@@ -1,5 +1,6 @@
-use super::operation::{Failure, Operation};
+use super::failure::Failure;
 use super::parts::Parts;
+use crate::Operation;
 
 /// A request that was not answered to its end.
 #[derive(Debug)]
