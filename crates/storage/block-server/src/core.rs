@@ -11,7 +11,9 @@ use crate::buffer::Pool;
 use crate::ring::Ring;
 use crate::shared::Shared;
 use crate::token::{FRONT_ENDS, Token};
-use crate::{Answer, Buffer, Catalog, Disk, Effects, Limits, Offer, Request, RequestId, Service};
+use crate::{
+    Answer, Buffer, Catalog, Disk, Effects, IoId, Limits, Offer, Request, RequestId, Service,
+};
 
 /// Bits of a [`RequestId`] that are the front end's own number for the request.
 const NUMBER_BITS: u32 = 28;
@@ -178,7 +180,7 @@ impl Core {
 
     /// # Panics
     /// If no service is at this place: a disk is open until its I/O has ended.
-    pub fn done(&mut self, place: usize, io: u64, result: i32, data: Buffer) -> io::Result<()> {
+    pub fn done(&mut self, place: usize, io: IoId, result: i32, data: Buffer) -> io::Result<()> {
         let result = u32::try_from(result).map_err(|_| -result);
         let (service, effects) = self.service(place).expect("whoever asked for I/O is there");
         service.done(io, result, data, effects);

@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nbd::{Abilities, BlockSizes, Code, Export, ExportError, Operation};
+use state_machine::{IoId, Slab};
 
 pub use self::open::{Held, hold};
 use crate::order::{Order, Span};
 use crate::{Action, Buffer, Disk, Effects, Io, OpenError, Request, Service};
-use state_machine::Slab;
 
 /// Way of using a file or device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -123,7 +123,7 @@ impl FileDisk {
 
     fn ask(&mut self, key: u32, stage: Stage, action: Action, data: Buffer, effects: &mut Effects) {
         self.active[key].stage = stage;
-        effects.io(Io { id: key.into(), file: Arc::clone(&self.file), action, data });
+        effects.io(Io { id: IoId(key), file: Arc::clone(&self.file), action, data });
     }
 
     /// Continues after bytes were moved. No bytes at all means that the file became shorter, which
@@ -220,8 +220,8 @@ impl Disk for FileDisk {
 }
 
 impl Service for FileDisk {
-    fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
-        let key = u32::try_from(io).expect("what was asked for has 32 bits");
+    fn done(&mut self, io: IoId, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
+        let key = io.0;
         match (self.active[key].stage, result) {
             (stage, Err(libc::EAGAIN | libc::EINTR)) => self.again(key, stage, data, effects),
             (Stage::Allocating, result) => self.allocated(key, result, data, effects),

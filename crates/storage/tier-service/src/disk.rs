@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use block_server::{Buffer, Disk, Effects, Request, Service};
+use block_server::{Buffer, Disk, Effects, IoId, Request, Service};
 use nbd::{Code, Export, Operation};
 use tier::{Event, Op, Sums};
 
@@ -40,7 +40,7 @@ impl Service for TierService {
         with(&self.core, |core| core.handle(Event::Turn, effects));
     }
 
-    fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
+    fn done(&mut self, io: IoId, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
         with(&self.core, |core| core.done(io, result, data, effects));
     }
 
@@ -88,15 +88,14 @@ impl Core {
         if parts > 1 && matches!(op, Op::Read | Op::Write) {
             return fx.answer(request.id, Err(Code::Overflow), request.data);
         }
-        let open = self.requests.add(request.id, (disk, op, request.length), parts);
         let mut sums =
             if op == Op::Write { Sums::of(request.offset, &request.data) } else { Sums::default() };
         let buf = matches!(op, Op::Read | Op::Write).then(|| self.requests.lend(request.data));
-        self.requests.open[open as usize].as_mut().expect("it was just put there").buf = buf;
+        self.requests.add(request.id, (disk, op, request.length), parts, buf);
         for part in 0..parts {
             let at = part * most;
             let asked = tier::Request {
-                id: self.requests.part(open),
+                id: request.id,
                 disk,
                 op,
                 offset: request.offset + u64::from(at),

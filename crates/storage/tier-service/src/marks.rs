@@ -28,8 +28,8 @@ const MAGIC: &[u8; 8] = b"TMMARK\0\0";
 const PATIENCE: Duration = Duration::from_millis(200);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// Numbers of these I/Os begin here; the machine's have 32 bits.
-pub(crate) const FIRST_IO: u64 = 1 << 32;
+/// Numbers of these I/Os begin here: the machine never has so many under way.
+pub(crate) const FIRST_IO: u32 = 1 << 31;
 
 /// What is known of the stored marks of each disk.
 #[derive(Debug, Default)]

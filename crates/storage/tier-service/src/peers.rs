@@ -10,11 +10,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use block_server::{Buffer, ClientTls, Waker};
-use nbd::Operation;
-use nbd::{Abilities, Code, Uri};
+use nbd::{Abilities, Code, Operation, Uri};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use tier::IoError;
 use tier::format::{ADDRESS_BYTES, Holder};
+use tier::{IoError, IoId};
 
 use crate::error::Refusal;
 use crate::identity::is_name;
@@ -78,7 +77,7 @@ enum Ask {
     /// An I/O by the machine's number, for the way of this number and no other.
     Io {
         way: u64,
-        io: u32,
+        io: IoId,
         what: What,
     },
     Cut {
@@ -107,13 +106,13 @@ pub(crate) enum Told {
         peer: u8,
     },
     Done {
-        io: u32,
+        io: IoId,
         is_ok: bool,
         data: Buffer,
     },
     /// Whether the reservation of a disk's backing device is held still, for an I/O that waits for it.
     Checked {
-        io: u32,
+        io: IoId,
         disk: u16,
         result: Result<(), IoError>,
     },
@@ -189,7 +188,7 @@ impl Peers {
     }
 
     /// Asks a device whether it is held still, which may take long where a way to it is lost.
-    pub(crate) fn check(&self, disk: u16, io: u32, reserved: Arc<Reserved>) {
+    pub(crate) fn check(&self, disk: u16, io: IoId, reserved: Arc<Reserved>) {
         let (tell, waker) = (self.tell.clone(), Arc::clone(&self.waker));
         let say = move |result| {
             // Whoever listened may have ended.
@@ -214,7 +213,7 @@ impl Peers {
         }
     }
 
-    pub(crate) fn ask(&mut self, disk: u16, peer: u8, io: u32, what: What) {
+    pub(crate) fn ask(&mut self, disk: u16, peer: u8, io: IoId, what: What) {
         let found = &self.peers[&(disk, peer)];
         let way = found.way;
         found.put(Ask::Io { way, io, what });
@@ -308,7 +307,7 @@ impl Line {
         }
     }
 
-    fn refuse(&self, io: u32, what: What) {
+    fn refuse(&self, io: IoId, what: What) {
         let data = if let What::Write { data, .. } = what { data } else { Buffer::none() };
         self.say(Told::Done { io, is_ok: false, data });
     }
@@ -346,7 +345,7 @@ impl Line {
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
     }
 
-    fn converse(&mut self, way: &mut Way, under: &mut BTreeMap<u32, Under>) -> io::Result<Over> {
+    fn converse(&mut self, way: &mut Way, under: &mut BTreeMap<IoId, Under>) -> io::Result<Over> {
         let agreed = way.requests.agreed();
         if agreed.abilities.has(Abilities::READ_ONLY) {
             return Ok(Over::Fenced);
@@ -355,7 +354,7 @@ impl Line {
         way.do_not_wait()?;
         let (line, disk, peer) = (self.line, self.disk, self.peer);
         self.say(Told::Up { line, disk, peer, way: self.way, capacity });
-        let mut parts: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut parts: BTreeMap<u64, IoId> = BTreeMap::new();
         loop {
             loop {
                 match self.asked.try_recv() {
@@ -396,11 +395,11 @@ impl Line {
 /// Asks for an I/O in as many requests as it needs.
 fn begin(
     way: &mut Way,
-    io: u32,
+    io: IoId,
     what: What,
     most: u32,
-    under: &mut BTreeMap<u32, Under>,
-    parts: &mut BTreeMap<u64, u32>,
+    under: &mut BTreeMap<IoId, Under>,
+    parts: &mut BTreeMap<u64, IoId>,
 ) -> io::Result<()> {
     // From here on it ends, whatever goes wrong.
     let part = under.entry(io).or_insert(Under { left: 0, is_ok: true, data: Buffer::none() });

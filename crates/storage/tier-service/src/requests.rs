@@ -3,12 +3,11 @@ use std::time::Instant;
 use block_server::{Buffer, RequestId};
 use nbd::Code;
 use rustc_hash::FxHashMap;
-use tier::{Buf, Op, ReqId};
+use tier::{Buf, Op};
 
 /// A client's request, until all of its parts are answered.
 #[derive(Debug)]
 pub(crate) struct Open {
-    pub(crate) id: RequestId,
     /// Its memory, which goes back with its answer.
     pub(crate) buf: Option<Buf>,
     /// Parts that are not answered.
@@ -20,16 +19,12 @@ pub(crate) struct Open {
     pub(crate) since: Instant,
 }
 
-/// Requests that are under way, their parts, and the memory of both.
+/// Requests that are under way, and their memory.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    pub(crate) open: Vec<Option<Open>>,
-    free: Vec<u32>,
+    pub(crate) open: FxHashMap<RequestId, Open>,
     /// Memory by the number that the machine knows it by.
     pub(crate) bufs: FxHashMap<u32, Buffer>,
-    /// Of each part: whose it is.
-    parts: FxHashMap<u64, u32>,
-    next: u64,
     next_buf: u32,
 }
 
@@ -39,22 +34,10 @@ impl Requests {
         id: RequestId,
         (disk, op, bytes): (u16, Op, u32),
         parts: u32,
-    ) -> u32 {
+        buf: Option<Buf>,
+    ) {
         let (since, result) = (Instant::now(), Ok(()));
-        let open = Open { id, buf: None, left: parts, result, disk, op, bytes, since };
-        if let Some(at) = self.free.pop() {
-            self.open[at as usize] = Some(open);
-            return at;
-        }
-        self.open.push(Some(open));
-        u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests are under way")
-    }
-
-    /// A number for a part.
-    pub(crate) fn part(&mut self, request: u32) -> ReqId {
-        self.next += 1;
-        self.parts.insert(self.next, request);
-        ReqId(self.next)
+        self.open.insert(id, Open { buf, left: parts, result, disk, op, bytes, since });
     }
 
     /// Puts memory where the machine can name it.
@@ -68,26 +51,16 @@ impl Requests {
         }
     }
 
-    /// A part was answered. Says which request is over by that.
-    pub(crate) fn answered(&mut self, part: ReqId, result: Result<(), Code>) -> Option<Open> {
-        let at = self.parts.remove(&part.0).expect("a part is answered once");
-        let place = &mut self.open[at as usize];
-        let open = place.as_mut().expect("a request with parts is open");
+    /// A part of a request was answered. Returns the request if that was its last part.
+    pub(crate) fn answered(&mut self, id: RequestId, result: Result<(), Code>) -> Option<Open> {
+        let open = self.open.get_mut(&id).expect("a request with parts is open");
         open.left -= 1;
         open.result = open.result.and(result);
-        if open.left > 0 {
-            return None;
-        }
-        self.free.push(at);
-        place.take()
+        if open.left > 0 { None } else { self.open.remove(&id) }
     }
 
     /// Whether something that was asked of a disk is under way.
     pub(crate) fn has(&self, disk: u16) -> bool {
-        self.open.iter().flatten().any(|open| open.disk == disk)
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.open.len() - self.free.len()
+        self.open.values().any(|open| open.disk == disk)
     }
 }
