@@ -62,7 +62,9 @@ fn requests(session: &Session, mut rest: &[u8]) {
         match session.incoming(header) {
             Ok(Incoming::Request(request)) => {
                 let end = request.offset + u64::from(request.length);
-                assert!(end <= SIZE && (request.length > 0) == (request.operation != Operation::Flush));
+                assert!(
+                    end <= SIZE && (request.length > 0) == (request.operation != Operation::Flush)
+                );
                 if matches!(request.operation, Operation::Write { .. }) {
                     rest = &rest[(request.length as usize).min(rest.len())..];
                 }
