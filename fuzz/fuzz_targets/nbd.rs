@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tilemark_nbd::client::{self, Operation, Received, Requests, Wish};
+use tilemark_nbd::client::{self, Received, Requests, Wish};
 use tilemark_nbd::limits::{HANDSHAKE_BUFFER, REPLY_BUFFER};
-use tilemark_nbd::server::{self, Command, Incoming, REQUEST_BYTES, Session, Tls};
-use tilemark_nbd::{Abilities, BlockSizes, Export};
+use tilemark_nbd::server::{self, Incoming, REQUEST_BYTES, Session, Tls};
+use tilemark_nbd::{Abilities, BlockSizes, Export, Operation};
 
 const SIZE: u64 = 1 << 20;
 
@@ -62,8 +62,10 @@ fn requests(session: &Session, mut rest: &[u8]) {
         match session.incoming(header) {
             Ok(Incoming::Request(request)) => {
                 let end = request.offset + u64::from(request.length);
-                assert!(end <= SIZE && (request.length > 0) == (request.command != Command::Flush));
-                if matches!(request.command, Command::Write { .. }) {
+                assert!(
+                    end <= SIZE && (request.length > 0) == (request.operation != Operation::Flush)
+                );
+                if matches!(request.operation, Operation::Write { .. }) {
                     rest = &rest[(request.length as usize).min(rest.len())..];
                 }
             }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use block_server::Place;
-use nbd::client::Operation;
+use nbd::Operation;
 
 use super::front::{BYTES, EXPORT, PAIRS, number};
 use super::nbd_client::Client;

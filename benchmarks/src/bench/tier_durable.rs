@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use block_server::{Access, Buffer, FileDisk, Limits, Listen, Place};
-use nbd::client::Operation;
+use nbd::Operation;
 
 use super::front::{BYTES, EXPORT, PAIRS, SECONDS, Server, number};
 use super::nbd_client::Client;

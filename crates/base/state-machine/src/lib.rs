@@ -15,6 +15,7 @@
 mod call;
 mod effects;
 mod error;
+mod id;
 mod io;
 mod slab;
 mod stream;
@@ -22,6 +23,7 @@ mod stream;
 pub use call::{Call, EndpointId};
 pub use effects::{ActionDone, ActionOpen, CpuBurst, Effects, Event, Machine, Observation};
 pub use error::{CallError, IoError};
+pub use id::{IoId, RequestId};
 pub use io::{
     ActionId, Content, DiskId, GroupId, IoRequest, KindId, METADATA, Operation, Pattern, Token,
 };

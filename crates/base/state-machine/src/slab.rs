@@ -40,6 +40,11 @@ impl<T> Slab<T> {
         self.0.remove(number as usize)
     }
 
+    /// The values, by number.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().map(|(_, value)| value)
+    }
+
     /// Count of values.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks that")]
     pub fn len(&self) -> usize {

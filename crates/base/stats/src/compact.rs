@@ -1,4 +1,7 @@
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use serde::de::{Error as _, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use units::{Nanos, Ratio};
 
 // Circle: this is the histogram at rest, and each of the two forms is made from the other.
@@ -16,8 +19,7 @@ const FULL: u32 = (1 << SHIFT) - 1;
 /// A histogram at rest, for slices, messages and files: four bytes for each bucket that holds something.
 /// A step of many hosts keeps millions of them, so that bytes of a bucket are what its memory and most of
 /// its time are made of.
-#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "Wire", into = "Wire")]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Compact {
     /// Bucket and count, ascending by bucket. A count above [`FULL`] is several entries of the same
     /// bucket, all but the last full.
@@ -101,60 +103,44 @@ impl Compact {
             (self.entries, self.count) = (other.entries.clone(), other.count);
             return;
         }
-        match self.lacking(other) {
-            Some(lacking) => {
-                self.insert(&other.entries, lacking);
-                self.count += other.count;
+        let (mut missing, mut at) = (Vec::new(), 0);
+        for (done, entry) in other.entries.iter().enumerate() {
+            let bucket = entry >> SHIFT;
+            while self.entries.get(at).is_some_and(|own| own >> SHIFT < bucket) {
+                at += 1;
             }
-            None => (self.entries, self.count) = self.with(other).finish(),
-        }
-    }
-
-    /// Entries of the other one whose bucket this one lacks. Nothing if a bucket of both does not fit into
-    /// one entry.
-    fn lacking(&self, other: &Self) -> Option<usize> {
-        let (mut own, mut lacking) = (&self.entries[..], 0);
-        for (index, count) in other.positions() {
-            while own.first().is_some_and(|entry| parts(*entry).0 < index) {
-                own = &own[1..];
-            }
-            match own.first().map(|entry| parts(*entry)) {
-                Some((same, held)) if same == index => {
-                    if held + count > FULL {
-                        return None;
-                    }
+            match self.entries.get_mut(at).filter(|own| **own >> SHIFT == bucket) {
+                Some(own) if (*own & FULL) + (entry & FULL) <= FULL => *own += entry & FULL,
+                Some(_) => {
+                    self.insert(&missing);
+                    (self.entries, self.count) = self.with(&other.entries[done..]).finish();
+                    return;
                 }
-                _ => lacking += 1,
+                None => missing.push(*entry),
             }
         }
-        Some(lacking)
+        self.insert(&missing);
+        self.count += other.count;
     }
 
-    /// Adds entries, so many of which are of new buckets. From behind, so that what moves makes room in
-    /// place: most often nothing is lacking, and no memory is asked for.
-    fn insert(&mut self, mut more: &[u32], lacking: usize) {
+    /// Inserts entries of buckets that it lacks. From behind, so that what moves makes room in place:
+    /// most often nothing is missing, and no memory is asked for.
+    fn insert(&mut self, missing: &[u32]) {
+        if missing.is_empty() {
+            return;
+        }
         let mut entries = std::mem::take(&mut self.entries).into_vec();
         let mut from = entries.len();
-        entries.reserve_exact(lacking);
-        entries.resize(from + lacking, 0);
+        entries.reserve_exact(missing.len());
+        entries.resize(from + missing.len(), 0);
         let mut to = entries.len();
-        while let Some((last, before)) = more.split_last() {
-            let own = from.checked_sub(1).map(|at| entries[at]);
+        for entry in missing.iter().rev() {
+            while from > 0 && entries[from - 1] > *entry {
+                (from, to) = (from - 1, to - 1);
+                entries[to] = entries[from];
+            }
             to -= 1;
-            entries[to] = match own {
-                Some(own) if own >> SHIFT > last >> SHIFT => {
-                    from -= 1;
-                    own
-                }
-                Some(own) if own >> SHIFT == last >> SHIFT => {
-                    (from, more) = (from - 1, before);
-                    own + (last & FULL)
-                }
-                _ => {
-                    more = before;
-                    *last
-                }
-            };
+            entries[to] = *entry;
         }
         self.entries = entries.into_boxed_slice();
     }
@@ -166,10 +152,11 @@ impl Compact {
         histogram
     }
 
-    /// The entries of both.
-    fn with(&self, other: &Self) -> Entries {
-        let mut sum = Entries::with_capacity(self.entries.len() + other.entries.len());
-        let (mut mine, mut theirs) = (self.positions().peekable(), other.positions().peekable());
+    /// Its own entries and these.
+    fn with(&self, more: &[u32]) -> Entries {
+        let mut sum = Entries::with_capacity(self.entries.len() + more.len());
+        let theirs = more.iter().map(|entry| parts(*entry));
+        let (mut mine, mut theirs) = (self.positions().peekable(), theirs.peekable());
         loop {
             let is_mine = match (mine.peek(), theirs.peek()) {
                 (Some((a, _)), Some((b, _))) => a <= b,
@@ -182,6 +169,17 @@ impl Compact {
                 sum.add(index, count);
             }
         }
+    }
+}
+
+impl Compact {
+    /// Itself, if its sums are such that those of many such messages stay within their types.
+    fn checked(self) -> Result<Self, &'static str> {
+        let sum_max = u128::from(self.count) * u128::from(u64::MAX);
+        if self.saturated > self.count || self.sum_ns > sum_max {
+            return Err("a histogram sums up more than it counts");
+        }
+        Ok(self)
     }
 }
 
@@ -254,45 +252,125 @@ impl Entries {
     }
 }
 
-/// A [`Compact`] in messages: values in plain nanoseconds.
+/// A [`Compact`] in texts: values in plain nanoseconds.
 #[derive(Serialize, Deserialize)]
-struct Wire {
+struct Text {
     buckets: Vec<(u64, u32)>,
     saturated: u64,
     sum_ns: u128,
 }
 
-impl From<Compact> for Wire {
-    fn from(of: Compact) -> Self {
-        let buckets = of.buckets().map(|(value, count)| (value.0, count)).collect();
-        Self { buckets, saturated: of.saturated, sum_ns: of.sum_ns }
+/// A [`Compact`] in messages: its entries as bytes, little-endian. A controller reads a thousand million of
+/// them in half a minute, and numbers of varying length would take most of its time.
+#[derive(Serialize, Deserialize)]
+struct Binary<'a> {
+    #[serde(borrow)]
+    entries: Bytes<'a>,
+    saturated: u64,
+    sum_ns: u128,
+}
+
+struct Bytes<'a>(Cow<'a, [u8]>);
+
+impl Serialize for Bytes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
     }
 }
 
-impl TryFrom<Wire> for Compact {
-    type Error = &'static str;
+impl<'de: 'a, 'a> Deserialize<'de> for Bytes<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(BytesVisitor).map(Self)
+    }
+}
 
-    fn try_from(wire: Wire) -> Result<Self, Self::Error> {
-        let mut entries = Entries::with_capacity(wire.buckets.len());
-        let mut next = 0;
-        for (value, count) in wire.buckets {
-            let index = index_of(Nanos(value));
-            if count == 0 || index >= BUCKETS || highest(index).0 != value {
-                return Err("a value is not the highest of a bucket, or counts nothing");
-            }
-            if index < next {
-                return Err("the buckets of a histogram do not ascend");
-            }
-            next = index + 1;
-            entries.add(index, count);
+struct BytesVisitor;
+
+impl<'de> Visitor<'de> for BytesVisitor {
+    type Value = Cow<'de, [u8]>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("bytes")
+    }
+
+    fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(bytes))
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(bytes.to_vec()))
+    }
+}
+
+impl Serialize for Compact {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { saturated, sum_ns, .. } = *self;
+        if serializer.is_human_readable() {
+            let buckets = self.buckets().map(|(value, count)| (value.0, count)).collect();
+            return Text { buckets, saturated, sum_ns }.serialize(serializer);
         }
-        let read = entries.compact(wire.saturated, wire.sum_ns);
-        // Sums of many such messages stay within their types then.
-        let sum_max = u128::from(read.count) * u128::from(u64::MAX);
-        if read.saturated > read.count || read.sum_ns > sum_max {
-            return Err("a histogram sums up more than it counts");
+        let bytes = self.entries.iter().flat_map(|entry| entry.to_le_bytes()).collect();
+        Binary { entries: Bytes(bytes), saturated, sum_ns }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Compact {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = if deserializer.is_human_readable() {
+            let Text { buckets, saturated, sum_ns } = Deserialize::deserialize(deserializer)?;
+            of_buckets(&buckets).map(|entries| entries.compact(saturated, sum_ns))
+        } else {
+            let Binary { entries, saturated, sum_ns } = Deserialize::deserialize(deserializer)?;
+            of_bytes(&entries.0).map(|(entries, count)| Self { entries, count, saturated, sum_ns })
+        };
+        read.and_then(Self::checked).map_err(D::Error::custom)
+    }
+}
+
+fn of_buckets(buckets: &[(u64, u32)]) -> Result<Entries, &'static str> {
+    let mut entries = Entries::with_capacity(buckets.len());
+    let mut next = 0;
+    for (value, count) in buckets {
+        let index = index_of(Nanos(*value));
+        if *count == 0 || index >= BUCKETS || highest(index).0 != *value {
+            return Err("a value is not the highest of a bucket, or counts nothing");
         }
-        Ok(read)
+        if index < next {
+            return Err("the buckets of a histogram do not ascend");
+        }
+        next = index + 1;
+        entries.add(index, *count);
+    }
+    Ok(entries)
+}
+
+/// Entries and the sum of their counts.
+fn of_bytes(bytes: &[u8]) -> Result<(Box<[u32]>, u64), &'static str> {
+    let (whole, []) = bytes.as_chunks() else {
+        return Err("the entries of a histogram are not whole");
+    };
+    let entries: Box<[u32]> = whole.iter().map(|entry| u32::from_le_bytes(*entry)).collect();
+    if entries.last().is_some_and(|last| parts(*last).0 >= BUCKETS) {
+        return Err("a histogram has a bucket that there is not");
+    }
+    // Without an early end, because the compiler looks at several at once then.
+    let holds = entries.iter().fold(true, |all, entry| all & (entry & FULL > 0));
+    let pairs = entries.windows(2);
+    let ascends = pairs.fold(true, |all, two| all & (two[0] >> SHIFT < two[1] >> SHIFT));
+    if !holds || !(ascends || is_canonical(&entries)) {
+        return Err("the buckets of a histogram do not ascend, or count nothing");
+    }
+    let count = entries.iter().map(|entry| u64::from(entry & FULL)).sum();
+    Ok((entries, count))
+}
+
+/// Whether entries, some of which are of the same bucket, are those that their counts would be kept in.
+fn is_canonical(entries: &[u32]) -> bool {
+    let mut kept = Entries::with_capacity(entries.len());
+    let ascends = entries.is_sorted_by_key(|entry| entry >> SHIFT);
+    ascends && {
+        entries.iter().for_each(|entry| kept.add(parts(*entry).0, entry & FULL));
+        *kept.finish().0 == *entries
     }
 }
 
@@ -344,8 +422,39 @@ mod tests {
         fn compact_histogram_is_the_same_after_a_message(values in samples()) {
             let compact = of(&values).compact();
             let sent = serde_json::to_string(&compact).expect("serialises");
-            prop_assert_eq!(serde_json::from_str::<Compact>(&sent).expect("reads"), compact);
+            prop_assert_eq!(&serde_json::from_str::<Compact>(&sent).expect("reads"), &compact);
+            let sent = postcard::to_stdvec(&compact).expect("serialises");
+            prop_assert_eq!(postcard::from_bytes::<Compact>(&sent).expect("reads"), compact);
         }
+    }
+
+    /// What a message with these entries is read as.
+    fn read(entries: &[(u32, u32)]) -> Option<Compact> {
+        let entries = entries.iter().map(|(bucket, count)| bucket << SHIFT | count);
+        let bytes: Vec<u8> = entries.flat_map(u32::to_le_bytes).collect();
+        let sent = Binary { entries: Bytes(bytes.into()), saturated: 0, sum_ns: 0 };
+        postcard::from_bytes(&postcard::to_stdvec(&sent).expect("serialises")).ok()
+    }
+
+    #[test]
+    fn message_with_entries_that_no_histogram_has_is_refused() {
+        let last = u32::try_from(BUCKETS).expect("few") - 1;
+        assert_eq!(read(&[(3, FULL), (3, 1), (last, 2)]).expect("one").count(), 0x8_0002);
+        let wrong: [&[(u32, u32)]; 6] = [
+            &[(4, 1), (3, 1)],
+            &[(4, 0)],
+            &[(3, 1), (3, 1)],
+            &[(3, 1), (3, FULL)],
+            &[(3, 1), (last + 1, 1)],
+            // More than 2^32 - 1 in one bucket.
+            &[(3, FULL); 8193],
+        ];
+        for entries in wrong {
+            assert_eq!(read(entries), None, "{} entries", entries.len());
+        }
+        let uneven = Binary { entries: Bytes([0; 7][..].into()), saturated: 0, sum_ns: 0 };
+        let sent = postcard::to_stdvec(&uneven).expect("serialises");
+        assert!(postcard::from_bytes::<Compact>(&sent).is_err());
     }
 
     #[test]

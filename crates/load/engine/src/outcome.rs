@@ -161,3 +161,13 @@ pub enum EngineError {
         message: String,
     },
 }
+
+impl EngineError {
+    /// Advice on what to try next.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Verify(error) => error.hint(),
+            _ => None,
+        }
+    }
+}

@@ -35,6 +35,7 @@ impl Drop for InFlight {
 }
 
 /// Requests in flight on one worker: a slab as long as the queue is deep.
+// Not `state_machine::Slab`: it has all of its memory from the start, so that no request waits for more.
 #[derive(Debug)]
 pub(crate) struct Slots {
     entries: Vec<Option<InFlight>>,

@@ -4,15 +4,16 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use nbd::Export;
-use nbd::server::Command;
+use nbd::{Export, Operation};
 
 use crate::alarms::Alarms;
 use crate::buffer::Pool;
 use crate::ring::Ring;
 use crate::shared::Shared;
 use crate::token::{FRONT_ENDS, Token};
-use crate::{Answer, Buffer, Catalog, Disk, Effects, Limits, Offer, Request, RequestId, Service};
+use crate::{
+    Answer, Buffer, Catalog, Disk, Effects, IoId, Limits, Offer, Request, RequestId, Service,
+};
 
 /// Bits of a [`RequestId`] that are the front end's own number for the request.
 const NUMBER_BITS: u32 = 28;
@@ -179,7 +180,7 @@ impl Core {
 
     /// # Panics
     /// If no service is at this place: a disk is open until its I/O has ended.
-    pub fn done(&mut self, place: usize, io: u64, result: i32, data: Buffer) -> io::Result<()> {
+    pub fn done(&mut self, place: usize, io: IoId, result: i32, data: Buffer) -> io::Result<()> {
         let result = u32::try_from(result).map_err(|_| -result);
         let (service, effects) = self.service(place).expect("whoever asked for I/O is there");
         service.done(io, result, data, effects);
@@ -191,7 +192,7 @@ impl Core {
         &mut self,
         place: usize,
         (front_end, number): (usize, u32),
-        (command, offset, length): (Command, u64, u32),
+        (operation, offset, length): (Operation, u64, u32),
         data: Buffer,
     ) -> io::Result<()> {
         self.shared.counters.requests.add(1);
@@ -199,7 +200,7 @@ impl Core {
         assert!(number >> NUMBER_BITS == 0, "fewer requests than that are under way");
         let front_end = u32::try_from(front_end).expect("there are few");
         let id = RequestId(front_end << NUMBER_BITS | number);
-        let request = Request { id, command, offset, length, data };
+        let request = Request { id, operation, offset, length, data };
         let open = self.disks[place].as_mut().expect("a disk is open as long as somebody uses it");
         open.disk.submit(request, &mut self.effects);
         let service = open.service;

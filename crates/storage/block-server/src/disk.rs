@@ -2,8 +2,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nbd::server::Command;
-use nbd::{Code, Export};
+use nbd::{Code, Export, Operation};
+use state_machine::{IoId, RequestId};
 
 use crate::Buffer;
 
@@ -33,7 +33,7 @@ pub trait Disk: Send {
 pub trait Service: Send {
     /// Takes the completion of an I/O that the service ordered: the number of bytes, or a Linux
     /// error number. The buffer comes back.
-    fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects);
+    fn done(&mut self, io: IoId, result: Result<u32, i32>, data: Buffer, effects: &mut Effects);
 
     /// Turn after all requests, completions and alarms that were ready were handed over. A service
     /// that gathers work submits it here.
@@ -71,17 +71,13 @@ pub trait Catalog: Send {
     fn open(&mut self, name: &str) -> Option<Box<dyn Disk>>;
 }
 
-/// Number of a request, unique until the request is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RequestId(pub(crate) u32);
-
 /// Request of a client.
 #[derive(Debug)]
 pub struct Request {
     /// Number to answer with.
     pub id: RequestId,
     /// Operation.
-    pub command: Command,
+    pub operation: Operation,
     /// Offset of the first byte on the disk.
     pub offset: u64,
     /// Length in bytes.
@@ -106,7 +102,7 @@ pub struct Answer {
 #[derive(Debug)]
 pub struct Io {
     /// Service's number for the I/O.
-    pub id: u64,
+    pub id: IoId,
     /// File or device.
     pub file: Arc<OwnedFd>,
     /// Operation.

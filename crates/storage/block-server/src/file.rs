@@ -7,13 +7,12 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use nbd::server::Command;
-use nbd::{Abilities, BlockSizes, Code, Export, ExportError};
+use nbd::{Abilities, BlockSizes, Code, Export, ExportError, Operation};
+use state_machine::{IoId, Slab};
 
 pub use self::open::{Held, hold};
 use crate::order::{Order, Span};
 use crate::{Action, Buffer, Disk, Effects, Io, OpenError, Request, Service};
-use state_machine::Slab;
 
 /// Way of using a file or device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -108,15 +107,15 @@ impl FileDisk {
         let allocate = |mode| (Stage::Allocating, Action::Allocate { mode, offset, length });
         let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         let zero = libc::FALLOC_FL_ZERO_RANGE | libc::FALLOC_FL_KEEP_SIZE;
-        let (stage, action) = match request.command {
-            Command::Read => (Stage::Moving(0), Action::Read { offset, skip: 0 }),
-            Command::Write { fua } => {
+        let (stage, action) = match request.operation {
+            Operation::Read => (Stage::Moving(0), Action::Read { offset, skip: 0 }),
+            Operation::Write { fua } => {
                 (Stage::Moving(0), Action::Write { offset, skip: 0, durable: fua })
             }
-            Command::Trim { .. } => allocate(punch),
-            Command::WriteZeroes { no_hole, .. } => allocate(if no_hole { zero } else { punch }),
-            Command::Flush => (Stage::Syncing, Action::Flush),
-            Command::Cache => unreachable!("it is not offered"),
+            Operation::Trim { .. } => allocate(punch),
+            Operation::WriteZeroes { no_hole, .. } => allocate(if no_hole { zero } else { punch }),
+            Operation::Flush => (Stage::Syncing, Action::Flush),
+            Operation::Cache => unreachable!("it is not offered"),
         };
         let data = std::mem::replace(&mut self.active[key].request.data, Buffer::none());
         self.ask(key, stage, action, data, effects);
@@ -124,7 +123,7 @@ impl FileDisk {
 
     fn ask(&mut self, key: u32, stage: Stage, action: Action, data: Buffer, effects: &mut Effects) {
         self.active[key].stage = stage;
-        effects.io(Io { id: key.into(), file: Arc::clone(&self.file), action, data });
+        effects.io(Io { id: IoId(key), file: Arc::clone(&self.file), action, data });
     }
 
     /// Continues after bytes were moved. No bytes at all means that the file became shorter, which
@@ -137,8 +136,8 @@ impl FileDisk {
             return self.finish(key, result, data, effects);
         }
         let offset = request.offset + u64::from(skip);
-        let action = match request.command {
-            Command::Write { fua } => Action::Write { offset, skip, durable: fua },
+        let action = match request.operation {
+            Operation::Write { fua } => Action::Write { offset, skip, durable: fua },
             _ => Action::Read { offset, skip },
         };
         self.ask(key, Stage::Moving(skip), action, data, effects);
@@ -159,8 +158,11 @@ impl FileDisk {
     }
 
     fn done_but_durable(&mut self, key: u32, data: Buffer, effects: &mut Effects) {
-        let command = self.active[key].request.command;
-        if matches!(command, Command::Trim { fua: true } | Command::WriteZeroes { fua: true, .. }) {
+        let operation = self.active[key].request.operation;
+        if matches!(
+            operation,
+            Operation::Trim { fua: true } | Operation::WriteZeroes { fua: true, .. }
+        ) {
             return self.ask(key, Stage::Syncing, Action::Flush, data, effects);
         }
         self.finish(key, Ok(()), data, effects);
@@ -173,7 +175,7 @@ impl FileDisk {
         data: Buffer,
         effects: &mut Effects,
     ) {
-        let is_hint = matches!(self.active[key].request.command, Command::Trim { .. });
+        let is_hint = matches!(self.active[key].request.operation, Operation::Trim { .. });
         match result {
             Ok(_) => self.done_but_durable(key, data, effects),
             Err(libc::EOPNOTSUPP) if is_hint => self.finish(key, Ok(()), data, effects),
@@ -201,7 +203,7 @@ impl Disk for FileDisk {
     }
 
     fn submit(&mut self, request: Request, effects: &mut Effects) {
-        if request.command == Command::Flush && self.has_lost {
+        if request.operation == Operation::Flush && self.has_lost {
             return effects.answer(request.id, Err(Code::Io), request.data);
         }
         let span = span(&request);
@@ -218,8 +220,8 @@ impl Disk for FileDisk {
 }
 
 impl Service for FileDisk {
-    fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
-        let key = u32::try_from(io).expect("what was asked for has 32 bits");
+    fn done(&mut self, io: IoId, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
+        let key = io.0;
         match (self.active[key].stage, result) {
             (stage, Err(libc::EAGAIN | libc::EINTR)) => self.again(key, stage, data, effects),
             (Stage::Allocating, result) => self.allocated(key, result, data, effects),
@@ -253,7 +255,7 @@ impl FileDisk {
 /// Range of bytes that a request changes; none for a request that changes nothing.
 fn span(request: &Request) -> Option<Span> {
     let end = request.offset + u64::from(request.length);
-    request.command.changes().then_some((request.offset, end))
+    request.operation.changes().then_some((request.offset, end))
 }
 
 fn offer(

@@ -56,7 +56,7 @@ mod worker;
 
 pub use buffer::{Buffer, Pool};
 pub use counters::Counts;
-pub use disk::{Action, Answer, Catalog, Disk, Effects, Io, Request, RequestId, Service};
+pub use disk::{Action, Answer, Catalog, Disk, Effects, Io, Request, Service};
 pub use error::{OpenError, StartError};
 pub use file::{Access, FileDisk, Held, hold};
 pub use limits::Limits;
@@ -65,4 +65,6 @@ pub use offer::Offer;
 pub use ram::RamDisk;
 pub use reservations::{ByKernel, ReservationError, Reservations};
 pub use running::{Running, Waker, start, start_with};
+pub use shared::Note;
+pub use state_machine::{IoId, RequestId};
 pub use tls::{ClientTls, Tls};

@@ -1,5 +1,4 @@
-use nbd::server::Command;
-use nbd::{Abilities, BlockSizes, Export, ExportError};
+use nbd::{Abilities, BlockSizes, Export, ExportError, Operation};
 
 use crate::{Disk, Effects, Request};
 
@@ -37,11 +36,11 @@ impl Disk for RamDisk {
     fn submit(&mut self, mut request: Request, effects: &mut Effects) {
         let start = usize::try_from(request.offset).expect("addresses have 64 bits");
         let bytes = &mut self.bytes[start..start + request.length as usize];
-        match request.command {
-            Command::Read => request.data.copy_from_slice(bytes),
-            Command::Write { .. } => bytes.copy_from_slice(&request.data),
-            Command::Trim { .. } | Command::WriteZeroes { .. } => bytes.fill(0),
-            Command::Flush | Command::Cache => {}
+        match request.operation {
+            Operation::Read => request.data.copy_from_slice(bytes),
+            Operation::Write { .. } => bytes.copy_from_slice(&request.data),
+            Operation::Trim { .. } | Operation::WriteZeroes { .. } => bytes.fill(0),
+            Operation::Flush | Operation::Cache => {}
         }
         effects.answer(request.id, Ok(()), request.data);
     }

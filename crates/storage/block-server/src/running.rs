@@ -10,7 +10,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::counters::Counters;
 use crate::listen::Listener;
-use crate::shared::Shared;
+use crate::shared::{Note, Shared};
 use crate::worker::{Change, Worker};
 use crate::{Counts, Disk, Limits, Listen, Offer, Place, StartError};
 
@@ -99,9 +99,9 @@ impl Running {
         self.shared.counters.counts()
     }
 
-    /// Notes for an operator since the last call, in words. Each note is returned once.
+    /// Notes for an operator since the last call. Each note is returned once.
     #[must_use]
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Note> {
         std::mem::take(&mut *self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

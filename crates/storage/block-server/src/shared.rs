@@ -4,6 +4,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::counters::Counters;
 
+/// Note for an operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The note in words.
+    pub text: String,
+    /// Way out, if there is one.
+    pub hint: Option<&'static str>,
+}
+
 /// State that the server's thread shares with its owner.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -11,17 +20,21 @@ pub(crate) struct Shared {
     pub event: Arc<OwnedFd>,
     pub counters: Counters,
     /// Notes for an operator that nobody has fetched yet.
-    pub notes: Mutex<Vec<String>>,
+    pub notes: Mutex<Vec<Note>>,
 }
 
 /// Most notes that are kept until they are fetched.
 const NOTES_MAX: usize = 100;
 
 impl Shared {
-    pub fn note(&self, words: String) {
+    pub fn note(&self, text: String) {
+        self.note_with_hint(text, None);
+    }
+
+    pub fn note_with_hint(&self, text: String, hint: Option<&'static str>) {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         if notes.len() < NOTES_MAX {
-            notes.push(words);
+            notes.push(Note { text, hint });
         }
     }
 }

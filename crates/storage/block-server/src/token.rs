@@ -1,5 +1,7 @@
 //! Tokens of work in the ring: the part of the server that gets each completion.
 
+use state_machine::IoId;
+
 /// Number of the front end for NBD.
 pub(crate) const NBD: usize = 0;
 /// Number of the front end for vhost-user.
@@ -17,7 +19,7 @@ pub(crate) enum Token {
     /// I/O of a service.
     Service {
         place: usize,
-        io: u64,
+        io: IoId,
     },
     Nbd(NbdWork),
     Vhost(VhostWork),

@@ -319,7 +319,7 @@ impl Core {
             has_failed: self.inbox.has_failed,
             counters: self.tier.counters(),
             policy: self.tier.policy().name().to_owned(),
-            in_flight: self.requests.count(),
+            in_flight: self.requests.open.len(),
             disks: disks.collect(),
             elsewhere: self.elsewhere(),
             said: Vec::new(),

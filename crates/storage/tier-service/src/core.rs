@@ -2,11 +2,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use block_server::{Action, Buffer, Effects, Io, Pool};
+use block_server::{Action, Buffer, Effects, Io, IoId, Pool, RequestId};
 use nbd::Code;
 use tier::format::{Sidecar, Uuid};
 use tier::ownership::is_owner;
-use tier::{Event, IoError, IoId, Order, PeerEvent, Place, Prepared, ReadIo, Tier};
+use tier::{Event, IoError, Order, PeerEvent, Place, Prepared, ReadIo, Tier};
 use units::Nanos;
 
 use crate::arena::Arena;
@@ -202,11 +202,11 @@ impl Core {
             }
             Told::Checked { io, disk, result } => {
                 self.checks -= 1;
-                self.checked(IoId(io), disk, result, fx);
+                self.checked(io, disk, result, fx);
             }
             Told::Done { io, is_ok, data } => {
                 let result = if is_ok { Ok(Vec::new()) } else { Err(IoError::Io) };
-                self.ended(IoId(io), result, data, fx);
+                self.ended(io, result, data, fx);
             }
         }
     }
@@ -285,7 +285,7 @@ impl Core {
         }
         let file = Arc::clone(self.files.of(place));
         self.under[at] = Some(under);
-        fx.io(Io { id: io.0.into(), file, action, data });
+        fx.io(Io { id: io, file, action, data });
     }
 
     /// Ends a write after its last part. A durable write ends only after a flush, where the device
@@ -302,17 +302,16 @@ impl Core {
     /// the I/O.
     pub(crate) fn done(
         &mut self,
-        io: u64,
+        id: IoId,
         result: Result<u32, i32>,
         data: Buffer,
         fx: &mut Effects,
     ) {
-        if io >= FIRST_IO {
+        if let Some(index) = id.0.checked_sub(FIRST_IO) {
             let is_ok = result.is_ok_and(|bytes| bytes as usize == data.len());
             self.memory.give(data);
-            return self.marked(io, is_ok);
+            return self.marked(index as usize, is_ok);
         }
-        let id = IoId(u32::try_from(io).expect("the machine's numbers have 32 bits"));
         let under = self.under[id.0 as usize].take().expect("what ended was under way");
         if matches!(result, Err(libc::EAGAIN | libc::EINTR)) {
             return self.start(id, under, data, fx);
@@ -384,7 +383,7 @@ impl Core {
                     return self.checked(id, index, reserved.check(), fx);
                 }
                 self.checks += 1;
-                self.peers.check(index, id.0, reserved);
+                self.peers.check(index, id, reserved);
             }
             (Ok(_), _) => self.ended(id, Ok(Vec::new()), data, fx),
         }
@@ -468,14 +467,14 @@ impl Core {
     }
 
     /// Completes a part of a request, and the request with its last part.
-    pub(crate) fn reply(&mut self, id: tier::ReqId, result: Result<(), IoError>, fx: &mut Effects) {
+    pub(crate) fn reply(&mut self, id: RequestId, result: Result<(), IoError>, fx: &mut Effects) {
         if let Some(open) = self.requests.answered(id, result.map_err(|_| Code::Io)) {
             let data = match open.buf {
                 Some(buf) => self.requests.bufs.remove(&buf.0).unwrap_or_else(Buffer::none),
                 None => Buffer::none(),
             };
             self.times.answered(&open);
-            fx.answer(open.id, open.result, data);
+            fx.answer(id, open.result, data);
             self.tell_quiet();
         }
     }

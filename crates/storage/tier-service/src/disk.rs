@@ -1,8 +1,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use block_server::{Buffer, Disk, Effects, Request, Service};
-use nbd::server::Command;
-use nbd::{Code, Export};
+use block_server::{Buffer, Disk, Effects, IoId, Request, Service};
+use nbd::{Code, Export, Operation};
 use tier::{Event, Op, Sums};
 
 use crate::core::Core;
@@ -41,7 +40,7 @@ impl Service for TierService {
         with(&self.core, |core| core.handle(Event::Turn, effects));
     }
 
-    fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
+    fn done(&mut self, io: IoId, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
         with(&self.core, |core| core.done(io, result, data, effects));
     }
 
@@ -73,13 +72,15 @@ impl Drop for TierService {
 
 impl Core {
     pub(crate) fn submit(&mut self, disk: u16, request: Request, fx: &mut Effects) {
-        let (op, fua) = match request.command {
-            Command::Read => (Op::Read, false),
-            Command::Write { fua } => (Op::Write, fua),
-            Command::Flush => (Op::Flush, false),
-            Command::Trim { fua } => (Op::Zero { unmap: true }, fua),
-            Command::WriteZeroes { fua, no_hole, .. } => (Op::Zero { unmap: !no_hole }, fua),
-            Command::Cache => return fx.answer(request.id, Err(Code::NotSupported), request.data),
+        let (op, fua) = match request.operation {
+            Operation::Read => (Op::Read, false),
+            Operation::Write { fua } => (Op::Write, fua),
+            Operation::Flush => (Op::Flush, false),
+            Operation::Trim { fua } => (Op::Zero { unmap: true }, fua),
+            Operation::WriteZeroes { fua, no_hole, .. } => (Op::Zero { unmap: !no_hole }, fua),
+            Operation::Cache => {
+                return fx.answer(request.id, Err(Code::NotSupported), request.data);
+            }
         };
         let most = self.tier.request_bytes_max();
         let parts = request.length.div_ceil(most).max(1);
@@ -88,15 +89,14 @@ impl Core {
         if parts > 1 && matches!(op, Op::Read | Op::Write) {
             return fx.answer(request.id, Err(Code::Overflow), request.data);
         }
-        let open = self.requests.add(request.id, (disk, op, request.length), parts);
         let mut sums =
             if op == Op::Write { Sums::of(request.offset, &request.data) } else { Sums::default() };
         let buf = matches!(op, Op::Read | Op::Write).then(|| self.requests.lend(request.data));
-        self.requests.open[open as usize].as_mut().expect("it was just put there").buf = buf;
+        self.requests.add(request.id, (disk, op, request.length), parts, buf);
         for part in 0..parts {
             let at = part * most;
             let asked = tier::Request {
-                id: self.requests.part(open),
+                id: request.id,
                 disk,
                 op,
                 offset: request.offset + u64::from(at),

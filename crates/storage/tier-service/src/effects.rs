@@ -14,15 +14,15 @@ impl Core {
             Effect::Write { io, place, at, from, durable } => {
                 let data = self.gather(&from);
                 if let Place::Copy(disk, peer) = place {
-                    return self.peers.ask(disk, peer, io.0, What::Write { at, data });
+                    return self.peers.ask(disk, peer, io, What::Write { at, data });
                 }
                 self.start(io, Under::Write { place, at, done: 0, durable }, data, fx);
             }
             Effect::Zero { io, place: Place::Copy(disk, peer), at, bytes, .. } => {
-                self.peers.ask(disk, peer, io.0, What::Trim { at, bytes });
+                self.peers.ask(disk, peer, io, What::Trim { at, bytes });
             }
             Effect::Flush { io, place: Place::Copy(disk, peer) } => {
-                self.peers.ask(disk, peer, io.0, What::Flush);
+                self.peers.ask(disk, peer, io, What::Flush);
             }
             Effect::Confirm { io, disk, generation } => {
                 let data = self.memory.take(SIDECAR_BYTES);

@@ -3,7 +3,8 @@ use std::io;
 use std::path::PathBuf;
 
 use block_server::StartError;
-use nbd::ExportError;
+use nbd::client::ClientError;
+use nbd::{ExportError, UriError};
 use serde::{Deserialize, Serialize};
 use tier::{AttachError, GeometryError, OpenError};
 
@@ -243,7 +244,16 @@ macro_rules! refusal_from {
 
 pub(crate) use refusal_from;
 
-refusal_from!(SetError, StartError, ExportError, AttachError, OpenError);
+refusal_from!(SetError, StartError, ExportError, AttachError, OpenError, UriError);
+
+/// Of a connection, with the hint of its client if that one refused.
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        let client = error.get_ref().and_then(|inner| inner.downcast_ref::<ClientError>());
+        let hint = client.and_then(ClientError::hint).map(Into::into);
+        Self { text: error.to_string(), hint }
+    }
+}
 
 /// Error as a server writes it to the control socket. Servers of earlier versions wrote one text
 /// with the hint in it; such a server may still run while the command is newer.
@@ -274,5 +284,13 @@ mod tests {
         let refusal = Refusal::with_hint("too many", "detach one");
         assert_eq!(read(r#"{"text":"too many","hint":"detach one"}"#), refusal);
         assert_eq!(read(r#"{"text":"too many"}"#), Refusal::new("too many"));
+    }
+    #[test]
+    fn hints_of_a_refused_connection_and_a_wrong_address_are_kept() {
+        let old = || ClientError::TooOld("oldstyle handshake", "names of exports");
+        let refusal = Refusal::from(io::Error::other(old()));
+        assert_eq!((refusal.text, refusal.hint.as_deref()), (old().to_string(), old().hint()));
+        let wrong = "vm1".parse::<nbd::Uri>().expect_err("no address");
+        assert_eq!(Refusal::from(wrong.clone()).hint.as_deref(), wrong.hint());
     }
 }

@@ -17,8 +17,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use block_server::Request;
-use nbd::client::Operation;
-use nbd::server::Command;
+use nbd::Operation;
 use nbd::{BlockSizes, Code, Export, Uri};
 use tier::REQUEST_BYTES_MAX;
 
@@ -59,9 +58,11 @@ pub(crate) fn puller(bytes: &[u8]) -> Option<Other> {
 }
 
 fn other(address: &str, back: &str) -> Result<Other, Refusal> {
-    let parse = |text: &str| match text.chars().any(char::is_control) {
-        true => Err("an address has no control characters".into()),
-        false => text.parse::<Uri>().map_err(Refusal::new),
+    let parse = |text: &str| -> Result<Uri, Refusal> {
+        match text.chars().any(char::is_control) {
+            true => Err("an address has no control characters".into()),
+            false => Ok(text.parse::<Uri>()?),
+        }
     };
     let (uri, _) = (parse(address)?, parse(back)?);
     Ok(Other { uri, address: address.to_owned(), back: back.to_owned() })
@@ -216,7 +217,7 @@ impl Far {
         let most = way.requests.agreed().blocks.maximum();
         let mut begun = Vec::new();
         for (at, (request, _)) in asked.iter().enumerate() {
-            if request.command == Command::Flush {
+            if request.operation == Operation::Flush {
                 begun.push((way.ask(Operation::Flush, 0, 0, &[])?, at, 0));
             }
             let mut from = 0;
@@ -287,7 +288,7 @@ impl Far {
         size_of(&opening.backing)
             .map_err(|error| Refusal::new(error).within(opening.backing.display()))?;
         self.have_it_let_go(until)
-            .map_err(|error| Refusal::new(error).within(&self.other.address))?;
+            .map_err(|error| Refusal::from(error).within(&self.other.address))?;
         let _one = control.coming.lock().unwrap_or_else(PoisonError::into_inner);
         let room = control.tell(Ask::Room, None)?;
         control.open(opening.clone(), &[], room, Some(self.shape)).map(|_| ())

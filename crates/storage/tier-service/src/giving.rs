@@ -12,8 +12,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use block_server::{Buffer, Catalog, Disk, Effects, Request};
-use nbd::server::Command;
-use nbd::{Abilities, BlockSizes, Code, Export};
+use nbd::{Abilities, BlockSizes, Code, Export, Operation};
 use tier::REQUEST_BYTES_MAX;
 
 use crate::asking::Control;
@@ -86,7 +85,7 @@ impl Disk for Owned {
     }
 
     fn submit(&mut self, request: Request, effects: &mut Effects) {
-        if !matches!(request.command, Command::Read | Command::Flush) {
+        if !matches!(request.operation, Operation::Read | Operation::Flush) {
             return effects.answer(request.id, Err(Code::NotPermitted), request.data);
         }
         // Sending fails only if the server ends, and then nobody waits for the answer.
@@ -107,7 +106,7 @@ impl Disk for Pull {
     }
 
     fn submit(&mut self, request: Request, effects: &mut Effects) {
-        let is_write = matches!(request.command, Command::Write { .. });
+        let is_write = matches!(request.operation, Operation::Write { .. });
         let Some(to) = puller(&request.data).filter(|_| is_write) else {
             return effects.answer(request.id, Err(Code::Invalid), request.data);
         };

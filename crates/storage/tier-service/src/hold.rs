@@ -14,9 +14,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use block_server::{Buffer, Catalog, Disk, Effects, FileDisk, Request, Service};
-use nbd::server::Command;
-use nbd::{Abilities, BlockSizes, Code, Export};
+use block_server::{Buffer, Catalog, Disk, Effects, FileDisk, IoId, Request, Service};
+use nbd::{Abilities, BlockSizes, Code, Export, Operation};
 use rustix::fs::{FlockOperation, flock};
 use tier::format::LABEL_BYTES;
 
@@ -232,7 +231,7 @@ impl Disk for Session {
         if let Some(code) = held.refusal(self.generation, number) {
             return effects.answer(request.id, Err(code), request.data);
         }
-        if matches!(request.command, Command::Write { .. }) {
+        if matches!(request.operation, Operation::Write { .. }) {
             held.sweep();
         }
         self.inner.submit(request, effects);
@@ -245,7 +244,7 @@ impl Disk for Session {
 }
 
 impl Service for Session {
-    fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
+    fn done(&mut self, io: IoId, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
         self.inner.done(io, result, data, effects);
         if self.number.is_some() {
             lock(&self.held).is_busy = !self.inner.is_idle();

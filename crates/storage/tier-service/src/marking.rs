@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use block_server::{Action, Effects, Io};
+use block_server::{Action, Effects, Io, IoId};
 use datastore::change_mark;
 
 use crate::core::Core;
@@ -70,15 +70,14 @@ impl Core {
         data.copy_from_slice(&bytes);
         let action = Action::Write { offset: marks.place(), skip: 0, durable: true };
         let file = Arc::clone(&sidecar);
-        fx.io(Io { id: FIRST_IO + u64::from(number), file, action, data });
+        fx.io(Io { id: IoId(FIRST_IO + u32::from(number)), file, action, data });
         let has_none = marks.mark.is_none();
         self.marking.disks[index] = Some((marks, true));
         is_young || has_none
     }
 
     /// Handles the end of a storing. The next record follows it, also after a failure.
-    pub(crate) fn marked(&mut self, io: u64, is_ok: bool) {
-        let index = usize::try_from(io - FIRST_IO).unwrap_or(usize::MAX);
+    pub(crate) fn marked(&mut self, index: usize, is_ok: bool) {
         let Some(disk) = self.marking.disks.get_mut(index) else { return };
         *disk = disk.take().filter(|_| is_ok).map(|(marks, _)| (marks, false));
     }

@@ -29,8 +29,8 @@ const MAGIC: &[u8; 8] = b"TMMARK\0\0";
 const PATIENCE: Duration = Duration::from_millis(200);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// First number of these I/Os; the state machine's numbers have 32 bits.
-pub(crate) const FIRST_IO: u64 = 1 << 32;
+/// First number of these I/Os: the state machine never has so many under way.
+pub(crate) const FIRST_IO: u32 = 1 << 31;
 
 /// Marks that were stored, by disk.
 #[derive(Debug, Default)]

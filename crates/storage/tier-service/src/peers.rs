@@ -11,11 +11,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use block_server::{Buffer, ClientTls, Waker};
-use nbd::client::Operation;
-use nbd::{Abilities, Code, Uri, UriError};
+use nbd::{Abilities, Code, Operation, Uri};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use tier::IoError;
 use tier::format::{ADDRESS_BYTES, Holder};
+use tier::{IoError, IoId};
 
 use crate::error::Refusal;
 use crate::identity::is_name;
@@ -51,7 +50,7 @@ impl FromStr for PeerAddress {
                 address.len()
             )));
         }
-        let uri = address.parse().map_err(|error: UriError| Refusal::new(error))?;
+        let uri = address.parse::<Uri>()?;
         Ok(Self { name: name.to_owned(), uri, address: address.to_owned() })
     }
 }
@@ -79,7 +78,7 @@ enum Ask {
     /// I/O with the state machine's number, valid only for the connection of this number.
     Io {
         way: u64,
-        io: u32,
+        io: IoId,
         what: What,
     },
     Cut {
@@ -108,13 +107,13 @@ pub(crate) enum Told {
         peer: u8,
     },
     Done {
-        io: u32,
+        io: IoId,
         is_ok: bool,
         data: Buffer,
     },
     /// Result of a check of a disk's reservation, for an I/O that waits for it.
     Checked {
-        io: u32,
+        io: IoId,
         disk: u16,
         result: Result<(), IoError>,
     },
@@ -191,7 +190,7 @@ impl Peers {
 
     /// Checks a reservation in a thread of its own: the device may take long to answer when a path
     /// to it is lost.
-    pub(crate) fn check(&self, disk: u16, io: u32, reserved: Arc<Reserved>) {
+    pub(crate) fn check(&self, disk: u16, io: IoId, reserved: Arc<Reserved>) {
         let (tell, waker) = (self.tell.clone(), Arc::clone(&self.waker));
         let say = move |result| {
             // The receiver may have ended.
@@ -216,7 +215,7 @@ impl Peers {
         }
     }
 
-    pub(crate) fn ask(&mut self, disk: u16, peer: u8, io: u32, what: What) {
+    pub(crate) fn ask(&mut self, disk: u16, peer: u8, io: IoId, what: What) {
         let found = &self.peers[&(disk, peer)];
         let way = found.way;
         found.put(Ask::Io { way, io, what });
@@ -311,7 +310,7 @@ impl Line {
         }
     }
 
-    fn refuse(&self, io: u32, what: What) {
+    fn refuse(&self, io: IoId, what: What) {
         let data = if let What::Write { data, .. } = what { data } else { Buffer::none() };
         self.say(Told::Done { io, is_ok: false, data });
     }
@@ -350,7 +349,7 @@ impl Line {
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
     }
 
-    fn converse(&mut self, way: &mut Way, under: &mut BTreeMap<u32, Under>) -> io::Result<Over> {
+    fn converse(&mut self, way: &mut Way, under: &mut BTreeMap<IoId, Under>) -> io::Result<Over> {
         let agreed = way.requests.agreed();
         if agreed.abilities.has(Abilities::READ_ONLY) {
             return Ok(Over::Fenced);
@@ -359,7 +358,7 @@ impl Line {
         way.do_not_wait()?;
         let (line, disk, peer) = (self.line, self.disk, self.peer);
         self.say(Told::Up { line, disk, peer, way: self.way, capacity });
-        let mut parts: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut parts: BTreeMap<u64, IoId> = BTreeMap::new();
         loop {
             loop {
                 match self.asked.try_recv() {
@@ -400,11 +399,11 @@ impl Line {
 /// Sends the requests of an I/O, as many as it needs.
 fn begin(
     way: &mut Way,
-    io: u32,
+    io: IoId,
     what: What,
     most: u32,
-    under: &mut BTreeMap<u32, Under>,
-    parts: &mut BTreeMap<u64, u32>,
+    under: &mut BTreeMap<IoId, Under>,
+    parts: &mut BTreeMap<u64, IoId>,
 ) -> io::Result<()> {
     // From here on the I/O is registered, so an error of the connection ends it.
     let part = under.entry(io).or_insert(Under { left: 0, is_ok: true, data: Buffer::none() });

@@ -4,8 +4,7 @@
 use std::time::Instant;
 
 use block_server::{Effects, Request};
-use nbd::Code;
-use nbd::server::Command;
+use nbd::{Code, Operation};
 use tier::ownership::{Course, Pulled, Standing};
 use tier::{Event, Order, REQUEST_BYTES_MAX};
 
@@ -18,14 +17,15 @@ use crate::route::{Giving, Other, Route, Shape, TellGiving, Want};
 impl Core {
     /// Handles a request of a client of this server.
     pub(crate) fn course(&mut self, at: usize, request: Request, fx: &mut Effects) {
-        let changes = !matches!(request.command, Command::Read | Command::Flush | Command::Cache);
+        let changes =
+            !matches!(request.operation, Operation::Read | Operation::Flush | Operation::Cache);
         let route = self.route(at);
         match route.standing.course(changes) {
             Course::Answer => {
                 let index = route.index;
                 self.submit(index, request, fx);
             }
-            Course::Ask if request.command == Command::Cache => {
+            Course::Ask if request.operation == Operation::Cache => {
                 fx.answer(request.id, Err(Code::NotSupported), request.data);
             }
             Course::Ask => route.want(Want::Ask(request, Instant::now())),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use block_server::ClientTls;
-use nbd::{Abilities, Uri};
+use nbd::{Abilities, Uri, UriError};
 use tier::format::{Holder, Identity, LABEL_BYTES, Sidecar, Uuid};
 use tier::{HeldCopy, IoError, Media, Place, Since, TakeOverError, Taken, Taking, ownership};
 
@@ -357,19 +357,19 @@ impl TakeOver {
             Some(peer) => peer.address.clone(),
             None => String::from_utf8_lossy(&holder.address[..end]).into_owned(),
         };
-        let failed = |error: &dyn std::fmt::Display| Refusal::new(format!("{address}: {error}"));
-        let uri: Uri = address.parse().map_err(|error| failed(&error))?;
+        let failed = |error: Refusal| error.within(&address);
+        let uri: Uri = address.parse().map_err(|error: UriError| failed(error.into()))?;
         let next = copy_name(&self.name, self.sidecar.generation + 1);
-        let fence = Way::open(&uri, &next, tls).map_err(|error| failed(&error))?;
+        let fence = Way::open(&uri, &next, tls).map_err(|error| failed(error.into()))?;
         if fence.requests.agreed().abilities.has(Abilities::READ_ONLY) {
-            return Err(failed(&"somebody else has taken the disk over already"));
+            return Err(failed("somebody else has taken the disk over already".into()));
         }
         let name = copy_name(&self.name, ownership::log_generation(&self.sidecar));
-        let way = Way::open(&uri, &name, tls).map_err(|error| failed(&error))?;
+        let way = Way::open(&uri, &name, tls).map_err(|error| failed(error.into()))?;
         let size = way.requests.agreed().size;
         match size > LABEL_BYTES && size.is_multiple_of(LABEL_BYTES) {
             true => Ok(way),
-            false => Err(failed(&"its copy was given up")),
+            false => Err(failed("its copy was given up".into())),
         }
     }
 }

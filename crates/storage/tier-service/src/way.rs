@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use block_server::ClientTls;
-use nbd::client::{Failure, Handshake, Next, Operation, Received, Requests, Wish};
-use nbd::{Place, Uri};
+use nbd::client::{Failure, Handshake, Next, Received, Requests, Wish};
+use nbd::{Operation, Place, Uri};
 use rustls::ClientConnection;
 
 /// Longest time for a handshake, and for an answer that a caller waits for.

@@ -1,17 +1,9 @@
 use cache::PolicyKind;
 use cache::tier::Admission;
+use state_machine::{IoId, RequestId};
 use units::Nanos;
 
 use crate::format::{BLOCK, block_sum, mode, payload_sum};
-
-/// Number of a request, chosen by the caller. Each request is answered once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ReqId(pub u64);
-
-/// Number of an I/O, chosen by the state machine. The driver returns each number once, when the I/O
-/// completes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct IoId(pub u32);
 
 /// Number of a memory buffer that the driver keeps. Numbers below 2^31 are the driver's own, for
 /// requests. The state machine names the buffers that it takes from 2^31 on.
@@ -72,8 +64,9 @@ impl Sums {
 /// Request of a virtual machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Number of the request.
-    pub id: ReqId,
+    /// Number of the request. Several may have the same one, each of which is answered: parts of what a
+    /// virtual machine asks at once.
+    pub id: RequestId,
     /// Index of the disk.
     pub disk: u16,
     /// Operation.
@@ -408,7 +401,7 @@ pub enum Effect {
     /// Releases memory. A request's memory may still be read for its answer.
     Release(Buf),
     /// Answers a request.
-    Reply(ReqId, Result<(), IoError>),
+    Reply(RequestId, Result<(), IoError>),
     /// Asks for an [`Event::Timer`] at this time or later. Earlier times may be forgotten.
     Wake(Nanos),
     /// Reports something to the driver and the operator.

@@ -44,8 +44,8 @@ mod open;
 pub mod ownership;
 
 pub use event::{
-    Buf, Check, Effect, Event, IoError, IoId, Kept, Mode, Note, Op, Order, PeerEvent, Piece, Place,
-    ReadIo, ReqId, Request, Sums,
+    Buf, Check, Effect, Event, IoError, Kept, Mode, Note, Op, Order, PeerEvent, Piece, Place,
+    ReadIo, Request, Sums,
 };
 pub use geometry::{Geometry, GeometryError, Plan};
 pub use machine::{
@@ -58,3 +58,4 @@ pub use open::{
     Taken, Taking, export_stale, forget_stale, give_up, init, read_sidecar, stale, take_over,
     word_for_cache, word_for_disk,
 };
+pub use state_machine::{IoId, RequestId};

@@ -105,7 +105,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     while !running.is_over() && signals.pending().next().is_none() {
         // What goes on being refused is said once.
         let told = told.iter().flat_map(std::sync::mpsc::Receiver::try_iter);
-        for words in told.chain(running.notes()) {
+        for words in told.chain(running.notes().into_iter().map(words)) {
             if words != last {
                 crate::say!("{words}");
                 last = words;
@@ -204,6 +204,12 @@ fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failu
     Ok(Some(set))
 }
 
+/// A note as it is printed, its hint on a line of its own.
+fn words(note: block_server::Note) -> String {
+    let hint = note.hint.map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+    note.text + &hint
+}
+
 /// Waits for the disks, and for whoever still asks: a disk that waits to come or to leave does so no more. What is
 /// stuck in the kernel, at a store that does not answer, is waited for no longer than `most`.
 fn end(mut running: Arc<block_server::Running>, most: Duration) -> Result<(), Failure> {
@@ -214,7 +220,7 @@ fn end(mut running: Arc<block_server::Running>, most: Duration) -> Result<(), Fa
     while Instant::now() < until {
         // Once it is over nobody else keeps it from being joined.
         if running.is_over() {
-            running.notes().iter().for_each(|words| crate::say!("{words}"));
+            running.notes().into_iter().for_each(|note| crate::say!("{}", words(note)));
             match Arc::try_unwrap(running) {
                 Ok(running) => return running.stop().map_err(failed),
                 Err(shared) => running = shared,

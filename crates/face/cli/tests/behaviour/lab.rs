@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use lab::truth::{self, Event};
 use lab::{Kind, LabError, Mounted, Options, Schedule};
-use nbd::client::Operation;
+use nbd::Operation;
 use run_store::run::{Cause, Run, Status, Verdict};
 use run_store::rundir::StoredRun;
 use rustix::process::Signal;

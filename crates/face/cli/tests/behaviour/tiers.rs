@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Output;
 
-use nbd::client::Operation;
+use nbd::Operation;
 use rustix::process::Signal;
 
 use crate::machine::{IN, Machine, OUT};

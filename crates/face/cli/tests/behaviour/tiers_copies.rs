@@ -3,7 +3,7 @@
 
 use std::process::Output;
 
-use nbd::client::Operation;
+use nbd::Operation;
 use rustix::process::Signal;
 
 use crate::nbd_client::Client;

@@ -4,7 +4,7 @@
 use std::process::Output;
 use std::time::Duration;
 
-use nbd::client::Operation;
+use nbd::Operation;
 use rustix::process::Signal;
 
 use crate::loops::wait_until;

@@ -281,6 +281,8 @@ impl BenchError {
             Self::Refused(refusal) => refusal.hint(),
             Self::Datastore(error) => error.hint(),
             Self::Prefill(error) => error.hint().map(str::to_owned),
+            Self::Engine(error) => error.hint().map(str::to_owned),
+            Self::Check(error) => error.hint().map(str::to_owned),
             Self::Machines(error) => error.hint().map(str::to_owned),
             Self::RunDir(error) => error.hint().map(str::to_owned),
             Self::Series(error) => error.hint().map(str::to_owned),

@@ -18,6 +18,7 @@ impl Key {
     }
 }
 
+// Not `state_machine::Slab`, which gives numbers out again.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     entries: Vec<Option<(Key, T)>>,

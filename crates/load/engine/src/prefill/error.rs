@@ -46,7 +46,8 @@ impl PrefillError {
         let number = match self {
             Self::Write { source, .. } | Self::Sync { source, .. } => source.raw_os_error()?,
             Self::State(StateError::Io { source, .. }) => source.raw_os_error()?,
-            Self::State(_) | Self::Cancelled { .. } => return None,
+            Self::State(error) => return error.hint(),
+            Self::Cancelled { .. } => return None,
         };
         match number {
             libc::ENOSPC | libc::EDQUOT => Some(

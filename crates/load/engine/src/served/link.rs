@@ -4,7 +4,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use nbd::client::{Handshake, Next, Operation as Asked, Received, Requests, Wish};
+use nbd::Operation as Asked;
+use nbd::client::{Handshake, Next, Received, Requests, Wish};
 use state_machine::Operation;
 
 use crate::backend::Submission;

@@ -103,6 +103,16 @@ pub enum CheckError {
     },
 }
 
+impl CheckError {
+    /// Advice on what to try next.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::State(error) => error.hint(),
+            Self::Size { .. } => None,
+        }
+    }
+}
+
 /// Re-reads all acknowledged writes of these disks and judges them by the state that a run, or a
 /// killed run, left in `state_dir`. Nothing else may use the disks meanwhile.
 ///

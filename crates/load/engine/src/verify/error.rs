@@ -25,7 +25,7 @@ pub enum StateError {
     /// The file was shortened while it was in use.
     #[error(
         "verification state {path} has {bytes} bytes and had {wanted} when it was opened: what was \
-         written cannot be verified any more\nhint: verify again from new disks",
+         written cannot be verified any more",
         path = path.display()
     )]
     Short {
@@ -45,11 +45,7 @@ pub enum StateError {
         reason: HeaderError,
     },
     /// The file belongs to another disk or to another run.
-    #[error(
-        "verification state {path} is of {found}, not of {wanted}\nhint: remove it together \
-         with the disk it belongs to",
-        path = path.display()
-    )]
+    #[error("verification state {path} is of {found}, not of {wanted}", path = path.display())]
     Other {
         /// Path of the state file.
         path: PathBuf,
@@ -58,4 +54,15 @@ pub enum StateError {
         /// Expected owner.
         wanted: Owner,
     },
+}
+
+impl StateError {
+    /// Advice on what to try next.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Short { .. } => Some("verify again from new disks"),
+            Self::Other { .. } => Some("remove it together with the disk it belongs to"),
+            Self::Io { .. } | Self::Locked { .. } | Self::Format { .. } => None,
+        }
+    }
 }

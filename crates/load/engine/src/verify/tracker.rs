@@ -317,6 +317,7 @@ fn index(count: u64) -> usize {
 }
 
 /// Reused slots for outstanding requests.
+// Not `state_machine::Slab`: a value stays in its slot when it is given back, and its memory is used again.
 #[derive(Debug)]
 struct Slots<T> {
     places: Vec<(bool, T)>,

@@ -115,7 +115,7 @@ pub struct IoCpu {
     /// CPU time for each further 8 KiB begun (default 0).
     #[serde(default)]
     pub per_8k: Nanos,
-    /// For each frame that its data fill, with [`Link::frame`] (default 0).
+    /// CPU time for each frame that its data fill, with [`Link::frame`] (default 0).
     #[serde(default, skip_serializing_if = "is_default")]
     pub per_frame: Nanos,
     /// CPU time for each further copy of a write (default 0), see [`Local::copies`].

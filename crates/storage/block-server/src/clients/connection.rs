@@ -3,8 +3,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use nbd::server::{self, Command, Handshake, Incoming, REQUEST_BYTES, Session};
-use nbd::{Export, Violation};
+use nbd::server::{self, Handshake, Incoming, REQUEST_BYTES, Session};
+use nbd::{Export, Operation, Violation};
 
 use crate::batch::Batch;
 use crate::buffer::Pool;
@@ -288,8 +288,8 @@ impl Connection {
                 self.skip = refusal.skip as usize;
                 Ok(Step::Refused)
             }
-            Incoming::Request(request) => match request.command {
-                Command::Write { .. } => {
+            Incoming::Request(request) => match request.operation {
+                Operation::Write { .. } => {
                     let data = pool.take(request.length as usize);
                     Ok(self.gather(Payload { request, data, have: 0 }))
                 }

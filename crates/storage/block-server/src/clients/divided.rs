@@ -2,8 +2,8 @@
 
 use std::io;
 
-use nbd::Code;
-use nbd::server::{self, Command};
+use nbd::server;
+use nbd::{Code, Operation};
 
 use super::{Clients, Origin};
 use crate::core::Core;
@@ -36,7 +36,7 @@ impl Clients {
         let places = (0..count).map(|_| Buffer::none()).collect();
         let divided = Divided { client, request, data: places, left: count, result: Ok(()) };
         let divided = self.divided.insert(divided);
-        let is_read = request.command == Command::Read;
+        let is_read = request.operation == Operation::Read;
         for part in 0..count {
             let at = part * most;
             let bytes = most.min(length - at);

@@ -9,8 +9,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use nbd::Code;
-use nbd::server::{self, Command};
+use nbd::server;
+use nbd::{Code, Operation};
 use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, sendmsg, shutdown, sockopt};
 
 use self::connection::{Connection, Cut, Life, Offered, Step};
@@ -266,7 +266,7 @@ impl Clients {
         core: &mut Core,
     ) -> io::Result<()> {
         let client = &mut self.clients[number];
-        let is_read = request.command == Command::Read;
+        let is_read = request.operation == Operation::Read;
         let bytes = if is_read { request.length as usize } else { data.len() };
         client.requests += 1;
         client.bytes += bytes;
@@ -288,9 +288,9 @@ impl Clients {
         data: Buffer,
         core: &mut Core,
     ) -> io::Result<()> {
-        let server::Request { command, offset, length, .. } = request;
+        let server::Request { operation, offset, length, .. } = request;
         let number = self.asked.insert(asked);
-        core.ask(disk, (NBD, number), (command, offset, length), data)?;
+        core.ask(disk, (NBD, number), (operation, offset, length), data)?;
         self.take_answers(core);
         Ok(())
     }
@@ -311,7 +311,7 @@ impl Clients {
         if self.touched.last() != Some(&number) {
             self.touched.push(number);
         }
-        let is_read = request.command == Command::Read;
+        let is_read = request.operation == Operation::Read;
         let (is_dead, mut left) = (client.life == Life::Dead, 0);
         let mut out = std::mem::take(&mut client.out);
         let session = client.session();

@@ -1,7 +1,6 @@
 //! Tests of the file disk as a state machine: the I/O that it orders, and its use of completions.
 
-use nbd::Code;
-use nbd::server::Command;
+use nbd::{Code, Operation};
 use tempfile::TempDir;
 
 use crate::{
@@ -26,10 +25,10 @@ impl Tried {
         Self { disk, effects: Effects::default(), _directory: directory }
     }
 
-    fn submit(&mut self, id: u32, command: Command, offset: u64, length: u32) {
-        let moves = matches!(command, Command::Read | Command::Write { .. });
+    fn submit(&mut self, id: u32, operation: Operation, offset: u64, length: u32) {
+        let moves = matches!(operation, Operation::Read | Operation::Write { .. });
         let data = if moves { Buffer::zeroed(length as usize) } else { Buffer::none() };
-        self.request(Request { id: RequestId(id), command, offset, length, data });
+        self.request(Request { id: RequestId(id), operation, offset, length, data });
     }
 
     fn request(&mut self, request: Request) {
@@ -53,22 +52,22 @@ impl Tried {
     }
 
     /// Result of a request whose only I/O ends with `result`.
-    fn tried(&mut self, command: Command, result: Result<u32, i32>) -> Result<(), Code> {
-        let length = if command == Command::Flush { 0 } else { 4096 };
-        self.submit(7, command, 0, length);
+    fn tried(&mut self, operation: Operation, result: Result<u32, i32>) -> Result<(), Code> {
+        let length = if operation == Operation::Flush { 0 } else { 4096 };
+        self.submit(7, operation, 0, length);
         let io = self.asked();
         self.done(io, result);
         self.answers().pop().expect("one answer").1
     }
 }
 
-const WRITE: Command = Command::Write { fua: false };
+const WRITE: Operation = Operation::Write { fua: false };
 
 #[test]
 fn what_moved_in_part_goes_on_where_it_stopped() {
-    for command in [Command::Read, Command::Write { fua: true }] {
+    for operation in [Operation::Read, Operation::Write { fua: true }] {
         let mut tried = Tried::new();
-        tried.submit(1, command, 8192, 10_000);
+        tried.submit(1, operation, 8192, 10_000);
         let mut places = Vec::new();
         for moved in [4096, 4096, 1808] {
             let io = tried.asked();
@@ -77,8 +76,8 @@ fn what_moved_in_part_goes_on_where_it_stopped() {
         }
         let wanted = [0, 4096, 8192].map(|skip: u32| {
             let offset = 8192 + u64::from(skip);
-            match command {
-                Command::Read => Action::Read { offset, skip },
+            match operation {
+                Operation::Read => Action::Read { offset, skip },
                 _ => Action::Write { offset, skip, durable: true },
             }
         });
@@ -89,49 +88,49 @@ fn what_moved_in_part_goes_on_where_it_stopped() {
 
 #[test]
 fn what_was_interrupted_is_asked_for_once_more() {
-    for command in [Command::Read, WRITE, Command::Flush, Command::Trim { fua: false }] {
+    for operation in [Operation::Read, WRITE, Operation::Flush, Operation::Trim { fua: false }] {
         let mut tried = Tried::new();
-        tried.submit(1, command, 0, if command == Command::Flush { 0 } else { 512 });
+        tried.submit(1, operation, 0, if operation == Operation::Flush { 0 } else { 512 });
         for errno in [libc::EAGAIN, libc::EINTR] {
             let io = tried.asked();
             tried.done(io, Err(errno));
         }
         let io = tried.asked();
         tried.done(io, Ok(512));
-        assert_eq!(tried.answers(), [(1, Ok(()))], "{command:?}");
+        assert_eq!(tried.answers(), [(1, Ok(()))], "{operation:?}");
     }
 }
 
 #[test]
 fn an_error_and_an_end_that_is_too_early_are_errors() {
     let mut tried = Tried::new();
-    assert_eq!(tried.tried(Command::Read, Err(libc::EIO)), Err(Code::Io));
-    assert_eq!(tried.tried(Command::Read, Ok(0)), Err(Code::Io), "the file is shorter now");
+    assert_eq!(tried.tried(Operation::Read, Err(libc::EIO)), Err(Code::Io));
+    assert_eq!(tried.tried(Operation::Read, Ok(0)), Err(Code::Io), "the file is shorter now");
     assert_eq!(tried.tried(WRITE, Ok(0)), Err(Code::Io));
     assert_eq!(tried.tried(WRITE, Err(libc::ENOSPC)), Err(Code::NoSpace));
-    assert_eq!(tried.tried(Command::Trim { fua: false }, Err(libc::EIO)), Err(Code::Io));
-    assert_eq!(tried.tried(Command::Flush, Ok(0)), Ok(()), "none of them was a flush");
+    assert_eq!(tried.tried(Operation::Trim { fua: false }, Err(libc::EIO)), Err(Code::Io));
+    assert_eq!(tried.tried(Operation::Flush, Ok(0)), Ok(()), "none of them was a flush");
 }
 
 #[test]
 fn failed_flush_fails_all_later_flushes_and_nothing_else() {
     let mut tried = Tried::new();
-    assert_eq!(tried.tried(Command::Flush, Err(libc::EIO)), Err(Code::Io));
-    tried.submit(2, Command::Flush, 0, 0);
+    assert_eq!(tried.tried(Operation::Flush, Err(libc::EIO)), Err(Code::Io));
+    tried.submit(2, Operation::Flush, 0, 0);
     assert_eq!(tried.answers(), [(2, Err(Code::Io))], "the kernel is not even asked");
-    assert_eq!(tried.tried(Command::Read, Ok(4096)), Ok(()));
+    assert_eq!(tried.tried(Operation::Read, Ok(4096)), Ok(()));
     assert_eq!(tried.tried(WRITE, Ok(4096)), Ok(()));
 }
 
 #[test]
 fn what_must_be_durable_is_before_it_is_answered() {
     let commands = [
-        Command::Trim { fua: true },
-        Command::WriteZeroes { fua: true, no_hole: false, fast: false },
+        Operation::Trim { fua: true },
+        Operation::WriteZeroes { fua: true, no_hole: false, fast: false },
     ];
-    for command in commands {
+    for operation in commands {
         let mut tried = Tried::new();
-        tried.submit(1, command, 0, 4096);
+        tried.submit(1, operation, 0, 4096);
         let io = tried.asked();
         assert!(matches!(io.action, Action::Allocate { .. }));
         tried.done(io, Ok(0));
@@ -139,7 +138,7 @@ fn what_must_be_durable_is_before_it_is_answered() {
         assert_eq!(io.action, Action::Flush);
         tried.done(io, Err(libc::EIO));
         assert_eq!(tried.answers(), [(1, Err(Code::Io))]);
-        tried.submit(2, Command::Flush, 0, 0);
+        tried.submit(2, Operation::Flush, 0, 0);
         assert_eq!(tried.answers(), [(2, Err(Code::Io))]);
     }
 }
@@ -148,7 +147,7 @@ fn what_must_be_durable_is_before_it_is_answered() {
 fn zeroes_that_the_file_system_cannot_make_are_written() {
     let mut tried = Tried::new();
     let length = (2 << 20) + 512;
-    let zeroes = Command::WriteZeroes { fua: true, no_hole: true, fast: false };
+    let zeroes = Operation::WriteZeroes { fua: true, no_hole: true, fast: false };
     tried.submit(1, zeroes, 1024, length);
     let io = tried.asked();
     tried.done(io, Err(libc::EOPNOTSUPP));
@@ -174,7 +173,7 @@ fn zeroes_that_the_file_system_cannot_make_are_written() {
 #[test]
 fn a_trim_that_the_file_system_cannot_do_is_done() {
     let mut tried = Tried::new();
-    assert_eq!(tried.tried(Command::Trim { fua: true }, Err(libc::EOPNOTSUPP)), Ok(()));
+    assert_eq!(tried.tried(Operation::Trim { fua: true }, Err(libc::EOPNOTSUPP)), Ok(()));
 }
 
 /// A file in memory that carries out what it was asked in any order, and never more than a part.
@@ -228,18 +227,18 @@ fn changes_that_overlap_land_in_their_order() {
             let length = 1 + fake.below(99);
             let byte = u8::try_from(1 + fake.below(255)).unwrap();
             let range = start..start + length;
-            let (command, bytes) = match fake.below(4) {
-                0 => (Command::WriteZeroes { fua: false, no_hole: false, fast: false }, 0),
+            let (operation, bytes) = match fake.below(4) {
+                0 => (Operation::WriteZeroes { fua: false, no_hole: false, fast: false }, 0),
                 _ => (WRITE, byte),
             };
             model[range].fill(bytes);
             let mut data = Buffer::none();
-            if command == WRITE {
+            if operation == WRITE {
                 data = Buffer::zeroed(length);
                 data.fill(byte);
             }
             let (offset, length) = (u64::try_from(start).unwrap(), u32::try_from(length).unwrap());
-            tried.request(Request { id: RequestId(id), command, offset, length, data });
+            tried.request(Request { id: RequestId(id), operation, offset, length, data });
             waiting.append(&mut tried.effects.ios);
             for _ in 0..fake.below(4) {
                 step(&mut tried, &mut fake, &mut waiting);

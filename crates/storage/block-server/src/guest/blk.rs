@@ -1,7 +1,6 @@
 //! Device properties and requests of virtio-blk: Virtual I/O Device specification 1.2, section 5.2.
 
-use nbd::server::Command;
-use nbd::{Abilities, Export};
+use nbd::{Abilities, Export, Operation};
 use virtio_bindings::bindings::virtio_blk::{
     VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_MQ,
     VIRTIO_BLK_F_RO, VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_F_SIZE_MAX, VIRTIO_BLK_F_WRITE_ZEROES,
@@ -45,7 +44,7 @@ pub(crate) struct Terms {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
     /// Operation on the disk, with offset and length in bytes. Data of a write follow the head.
-    Disk { command: Command, offset: u64, bytes: u64 },
+    Disk { operation: Operation, offset: u64, bytes: u64 },
     /// Request for the disk's name.
     Id,
 }
@@ -145,12 +144,14 @@ impl Terms {
         let sector = u64::from_le_bytes(head[8..].try_into().expect("eight bytes"));
         let (out, into) = (chain.readable.bytes() - HEAD_BYTES as u64, chain.writable.bytes() - 1);
         let fua = self.is_durable;
-        let disk = |command, bytes| self.disk(command, sector, bytes);
+        let disk = |operation, bytes| self.disk(operation, sector, bytes);
         match kind {
-            VIRTIO_BLK_T_IN if into <= BYTES_MAX => disk(Command::Read, into),
-            VIRTIO_BLK_T_OUT if out <= BYTES_MAX => disk(Command::Write { fua }, out),
+            VIRTIO_BLK_T_IN if into <= BYTES_MAX => disk(Operation::Read, into),
+            VIRTIO_BLK_T_OUT if out <= BYTES_MAX => disk(Operation::Write { fua }, out),
             VIRTIO_BLK_T_IN | VIRTIO_BLK_T_OUT => Err(FAILED),
-            VIRTIO_BLK_T_FLUSH => Ok(Ask::Disk { command: Command::Flush, offset: 0, bytes: 0 }),
+            VIRTIO_BLK_T_FLUSH => {
+                Ok(Ask::Disk { operation: Operation::Flush, offset: 0, bytes: 0 })
+            }
             VIRTIO_BLK_T_GET_ID if into >= ID_BYTES as u64 => Ok(Ask::Id),
             VIRTIO_BLK_T_GET_ID => Err(FAILED),
             VIRTIO_BLK_T_DISCARD | VIRTIO_BLK_T_WRITE_ZEROES if out == RANGE_BYTES as u64 => {
@@ -176,23 +177,23 @@ impl Terms {
         if bytes > RANGE_MAX {
             return Err(FAILED);
         }
-        let command = if is_discard {
-            Command::Trim { fua }
+        let operation = if is_discard {
+            Operation::Trim { fua }
         } else {
-            Command::WriteZeroes { fua, no_hole: flags == 0, fast: false }
+            Operation::WriteZeroes { fua, no_hole: flags == 0, fast: false }
         };
-        self.disk(command, sector, bytes)
+        self.disk(operation, sector, bytes)
     }
 
     /// Checks an operation against the disk's size, blocks and abilities.
-    fn disk(&self, command: Command, sector: u64, bytes: u64) -> Result<Ask, Status> {
+    fn disk(&self, operation: Operation, sector: u64, bytes: u64) -> Result<Ask, Status> {
         let offset = sector.checked_mul(SECTOR).ok_or(FAILED)?;
         let end = offset.checked_add(bytes).ok_or(FAILED)?;
         let fits = offset.is_multiple_of(self.block) && bytes.is_multiple_of(self.block);
-        let is_refused = command.changes() && self.abilities.has(Abilities::READ_ONLY);
+        let is_refused = operation.changes() && self.abilities.has(Abilities::READ_ONLY);
         if bytes == 0 || end > self.size || !fits || is_refused {
             return Err(FAILED);
         }
-        Ok(Ask::Disk { command, offset, bytes })
+        Ok(Ask::Disk { operation, offset, bytes })
     }
 }

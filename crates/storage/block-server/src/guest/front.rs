@@ -237,7 +237,7 @@ impl Guests {
                 Some(data) => {
                     guest.parts += 1;
                     let asked = self.asked.insert((number, part));
-                    let request = (job.command, job.offset + part.at, length);
+                    let request = (job.operation, job.offset + part.at, length);
                     core.ask(disk, (VHOST, asked), request, data)?;
                     self.take_answers(core);
                 }

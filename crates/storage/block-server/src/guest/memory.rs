@@ -51,26 +51,45 @@ impl Memory {
     }
 }
 
+/// Reason why memory cannot be mapped safely.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+pub(crate) enum Unsafe {
+    #[error(
+        "the machine's memory could be shrunk by its owner, and the server would end by touching it"
+    )]
+    Shrinks,
+    #[error(
+        "the machine's memory is of huge pages or of a device, and the server would end by touching what is not there"
+    )]
+    Special,
+}
+
+impl Unsafe {
+    /// Way out.
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Self::Shrinks => {
+                "give it memory of memfd, which QEMU seals (memory-backend-memfd; libvirt: <source type='memfd'/>)"
+            }
+            Self::Special => {
+                "give it memory of memfd with ordinary pages (memory-backend-memfd without hugetlb=on)"
+            }
+        }
+    }
+}
+
 /// Checks that a mapping of this range is backed and stays so: touching mapped memory that is not
 /// backed kills the process.
 pub(crate) fn check_backed(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     match fcntl_get_seals(file) {
         Ok(seals) if seals.contains(SealFlags::SHRINK) => {}
-        _ => {
-            return Err(io::Error::other(
-                "the machine's memory could be shrunk by its owner, and the server would end by touching it\n\
-                 hint: give it memory of memfd, which QEMU seals (memory-backend-memfd; libvirt: <source type='memfd'/>)",
-            ));
-        }
+        _ => return Err(io::Error::other(Unsafe::Shrinks)),
     }
     // A huge page is allocated on first touch, and none may be free. A mapping that reserves
     // huge pages does not help, because the owner can punch holes. So the types known to be safe
     // are listed, not the unsafe ones.
     if fstatfs(file)?.f_type != ORDINARY_PAGES {
-        return Err(io::Error::other(
-            "the machine's memory is of huge pages or of a device, and the server would end by touching what is not there\n\
-             hint: give it memory of memfd with ordinary pages (memory-backend-memfd without hugetlb=on)",
-        ));
+        return Err(io::Error::other(Unsafe::Special));
     }
     let there = file.metadata()?.len();
     match offset.checked_add(bytes) {

@@ -21,7 +21,7 @@ use virtio_queue::{Queue, QueueT};
 
 use super::blk;
 use super::inflight::Area;
-use super::memory::{Memory, check_event};
+use super::memory::{Memory, Unsafe, check_event};
 use super::queue::{GuestQueue, QueueParts};
 use crate::shared::Shared;
 
@@ -86,7 +86,11 @@ pub(crate) fn speak(stream: UnixStream, seat: Seat, export: Export) {
     match ended {
         // The front end disconnected, or the server ends.
         Error::Disconnected | Error::BackendInternalError | Error::SocketBroken(_) => {}
-        Error::ReqHandlerError(why) => shared.note(format!("{name}, over vhost-user: {why}")),
+        Error::ReqHandlerError(why) => {
+            let refused = why.get_ref().and_then(|inner| inner.downcast_ref::<Unsafe>());
+            let hint = refused.map(|refused| refused.hint());
+            shared.note_with_hint(format!("{name}, over vhost-user: {why}"), hint);
+        }
         why => shared.note(format!("{name}, over vhost-user: the front end is sent away: {why}")),
     }
 }

@@ -4,8 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
-use nbd::Code;
-use nbd::server::Command;
+use nbd::{Code, Operation};
 
 use super::blk::{Ask, FAILED, OK, Status, Terms, UNSUPPORTED};
 use super::chain::Chain;
@@ -43,7 +42,7 @@ struct Open {
     queue: u16,
     head: u16,
     chain: Chain,
-    command: Command,
+    operation: Operation,
     bytes: u64,
     /// Number of parts without an answer.
     left: u64,
@@ -54,7 +53,7 @@ struct Open {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
     pub open: u32,
-    pub command: Command,
+    pub operation: Operation,
     pub offset: u64,
     pub bytes: u64,
     pub most: u64,
@@ -236,14 +235,14 @@ impl Guest {
         let terms = self.terms.as_ref().expect("they came with the first queue");
         let memory = &queue.memory.guest;
         let done = match terms.understand(memory, &chain) {
-            Ok(Ask::Disk { command, offset, bytes }) => {
-                let is_divided = matches!(command, Command::Read | Command::Write { .. });
+            Ok(Ask::Disk { operation, offset, bytes }) => {
+                let is_divided = matches!(operation, Operation::Read | Operation::Write { .. });
                 let most = if is_divided { most } else { u64::MAX };
                 let left = bytes.div_ceil(most).max(1);
-                let open = Open { queue: at, head, chain, command, bytes, left, result: Ok(()) };
+                let open = Open { queue: at, head, chain, operation, bytes, left, result: Ok(()) };
                 self.bytes += if is_divided { bytes } else { 0 };
                 let open = self.open.insert(open);
-                return Some(Job { open, command, offset, bytes, most });
+                return Some(Job { open, operation, offset, bytes, most });
             }
             Ok(Ask::Id) => match chain.writable.write(memory, 0, &terms.id()) {
                 Ok(()) => Ok(terms.id().len()),
@@ -258,9 +257,9 @@ impl Guest {
     /// Buffer for a part, filled if it is a write. None if the guest has no such memory.
     pub fn data(&self, job: &Job, at: u64, length: u32, pool: &mut Pool) -> Option<Buffer> {
         let bytes = length as usize;
-        match job.command {
-            Command::Read => Some(pool.take(bytes)),
-            Command::Write { .. } => {
+        match job.operation {
+            Operation::Read => Some(pool.take(bytes)),
+            Operation::Write { .. } => {
                 let mut data = pool.take(bytes);
                 let open = &self.open[job.open];
                 let memory = &self.queues[usize::from(open.queue)].as_ref()?.memory.guest;
@@ -280,8 +279,8 @@ impl Guest {
         let open = &mut self.open[part.open];
         open.left -= 1;
         let mut result = result;
-        if let (Command::Read, Ok(()), Some(Some(queue))) =
-            (open.command, result, self.queues.get(usize::from(open.queue)))
+        if let (Operation::Read, Ok(()), Some(Some(queue))) =
+            (open.operation, result, self.queues.get(usize::from(open.queue)))
         {
             let written = open.chain.writable.write(&queue.memory.guest, part.at, data);
             result = written.map_err(|_| Code::Io);
@@ -290,9 +289,9 @@ impl Guest {
         if open.left > 0 {
             return;
         }
-        let Open { queue, head, chain, command, bytes, result, .. } = self.open.remove(part.open);
-        let is_read = command == Command::Read;
-        if is_read || matches!(command, Command::Write { .. }) {
+        let Open { queue, head, chain, operation, bytes, result, .. } = self.open.remove(part.open);
+        let is_read = operation == Operation::Read;
+        if is_read || matches!(operation, Operation::Write { .. }) {
             self.bytes -= bytes;
         }
         let written = usize::try_from(if is_read { bytes } else { 0 }).expect("some MiB");

@@ -1,7 +1,6 @@
 //! Descriptors that nobody wrote, by the ten thousand.
 
-use nbd::server::Command;
-use nbd::{Abilities, BlockSizes, Export};
+use nbd::{Abilities, BlockSizes, Export, Operation};
 use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
 
 use super::blk::{Ask, Terms};
@@ -86,14 +85,14 @@ fn arbitrary_descriptors_decode_to_requests_within_the_disk() {
         if chain.writable.bytes() == 0 {
             continue;
         }
-        if let Ok(Ask::Disk { command, offset, bytes }) = terms.understand(&memory, &chain) {
+        if let Ok(Ask::Disk { operation, offset, bytes }) = terms.understand(&memory, &chain) {
             asked += 1;
             assert!(
                 offset + bytes <= SIZE && offset.is_multiple_of(512) && bytes.is_multiple_of(512)
             );
-            match command {
-                Command::Read => assert_eq!(chain.writable.bytes(), bytes + 1),
-                Command::Write { fua } => {
+            match operation {
+                Operation::Read => assert_eq!(chain.writable.bytes(), bytes + 1),
+                Operation::Write { fua } => {
                     assert!(fua, "a driver that knows no flushes");
                     assert_eq!(chain.readable.bytes(), bytes + 16);
                 }

@@ -11,8 +11,7 @@ use crate::core::Core;
 use crate::front_end::FrontEnd;
 use crate::token::{Token, UBLK, UblkWork as Work};
 use crate::{Answer, Buffer};
-use nbd::Code;
-use nbd::server::Command;
+use nbd::{Code, Operation};
 use state_machine::Slab;
 
 /// Longest wait for short users of a device: udev opens a disk that appeared or was written. Our choice.
@@ -151,11 +150,12 @@ impl Hosts {
                 return Ok(());
             }
         };
-        let mut data = match ask.command {
-            Command::Read | Command::Write { .. } => core.pool.take(ask.length as usize),
+        let mut data = match ask.operation {
+            Operation::Read | Operation::Write { .. } => core.pool.take(ask.length as usize),
             _ => Buffer::none(),
         };
-        if matches!(ask.command, Command::Write { .. }) && one.device.take(tag, &mut data).is_err()
+        if matches!(ask.operation, Operation::Write { .. })
+            && one.device.take(tag, &mut data).is_err()
         {
             one.queue.answered(tag);
             core.pool.give(data);
@@ -163,14 +163,14 @@ impl Hosts {
             return Ok(());
         }
         let asked = self.asked.insert((host, tag));
-        core.ask(one.disk, (UBLK, asked), (ask.command, ask.offset, ask.length), data)
+        core.ask(one.disk, (UBLK, asked), (ask.operation, ask.offset, ask.length), data)
     }
 
     fn answer(&mut self, host: u32, tag: u16, answer: Answer, core: &mut Core) {
         let one = &mut self.hosts[host];
         let ask = one.queue.answered(tag);
-        let given = answer.result.and_then(|()| match ask.command {
-            Command::Read => one.device.give(tag, &answer.data).map_err(|_| Code::Io),
+        let given = answer.result.and_then(|()| match ask.operation {
+            Operation::Read => one.device.give(tag, &answer.data).map_err(|_| Code::Io),
             _ => Ok(()),
         });
         core.pool.give(answer.data);

@@ -1,7 +1,6 @@
 //! State of a device's requests by tag. A tag belongs to the kernel until a request arrives, and goes back with the answer.
 
-use nbd::server::Command;
-use nbd::{Abilities, Code, Export};
+use nbd::{Abilities, Code, Export, Operation};
 
 use super::abi::{
     DEPTH, DISCARD, Descriptor, FLUSH, FUA, NO_UNMAP, READ, SECTOR, WRITE, WRITE_ZEROES,
@@ -10,7 +9,7 @@ use super::abi::{
 /// Request to a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ask {
-    pub command: Command,
+    pub operation: Operation,
     pub offset: u64,
     pub length: u32,
 }
@@ -87,21 +86,21 @@ impl Queue {
     fn understand(&self, wanted: Descriptor) -> Result<Ask, Code> {
         let has = |flag| wanted.op_flags & flag != 0;
         let fua = has(FUA);
-        let (command, needs) = match wanted.op_flags & 0xff {
-            READ => (Command::Read, Abilities::NONE),
-            WRITE => (Command::Write { fua }, Abilities::NONE),
-            FLUSH => return Ok(Ask { command: Command::Flush, offset: 0, length: 0 }),
-            DISCARD => (Command::Trim { fua }, Abilities::TRIM),
+        let (operation, needs) = match wanted.op_flags & 0xff {
+            READ => (Operation::Read, Abilities::NONE),
+            WRITE => (Operation::Write { fua }, Abilities::NONE),
+            FLUSH => return Ok(Ask { operation: Operation::Flush, offset: 0, length: 0 }),
+            DISCARD => (Operation::Trim { fua }, Abilities::TRIM),
             WRITE_ZEROES => {
                 let no_hole = has(NO_UNMAP);
-                (Command::WriteZeroes { fua, no_hole, fast: false }, Abilities::WRITE_ZEROES)
+                (Operation::WriteZeroes { fua, no_hole, fast: false }, Abilities::WRITE_ZEROES)
             }
             _ => return Err(Code::NotSupported),
         };
         if !self.abilities.has(needs) {
             return Err(Code::NotSupported);
         }
-        if command.changes() && self.abilities.has(Abilities::READ_ONLY) {
+        if operation.changes() && self.abilities.has(Abilities::READ_ONLY) {
             return Err(Code::NotPermitted);
         }
         let bytes = u64::from(wanted.sectors) * SECTOR;
@@ -112,7 +111,7 @@ impl Queue {
             return Err(Code::Invalid);
         }
         let length = u32::try_from(bytes).map_err(|_| Code::Invalid)?;
-        Ok(Ask { command, offset, length })
+        Ok(Ask { operation, offset, length })
     }
 }
 
@@ -146,7 +145,7 @@ mod tests {
                 let offset = 4096 * u64::from(tag);
                 assert_eq!(
                     ask,
-                    Ask { command: Command::Write { fua: true }, offset, length: 4096 }
+                    Ask { operation: Operation::Write { fua: true }, offset, length: 4096 }
                 );
             }
             assert!(!queue.is_idle(), "round {round}");
@@ -187,7 +186,7 @@ mod tests {
         }
         assert!(queue.came(0, 0));
         let ask = queue.take(0, wants(DISCARD, (1 << 21) - 8, 8)).unwrap();
-        assert_eq!(ask.command, Command::Trim { fua: false });
+        assert_eq!(ask.operation, Operation::Trim { fua: false });
     }
 
     #[test]
@@ -198,6 +197,6 @@ mod tests {
             assert_eq!(queue.take(1, wants(kind, 0, 8)), Err(-1));
         }
         assert!(queue.came(1, 0));
-        assert_eq!(queue.take(1, wants(READ, 0, 8)).unwrap().command, Command::Read);
+        assert_eq!(queue.take(1, wants(READ, 0, 8)).unwrap().operation, Operation::Read);
     }
 }

@@ -6,8 +6,8 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use nbd::Code;
-use nbd::client::{Failure, Handshake, Next, Operation, Received, Requests, Wish};
+use nbd::client::{Failure, Handshake, Next, Received, Requests, Wish};
+use nbd::{Code, Operation};
 use tilemark_block_server::Place;
 
 /// A test that hangs fails instead.

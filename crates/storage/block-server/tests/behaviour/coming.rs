@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nbd::client::Operation;
+use nbd::Operation;
 use tempfile::TempDir;
 use tilemark_block_server::{Limits, Listen, Place, Running, StartError, start};
 

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use nbd::Code;
-use nbd::client::Operation;
+use nbd::{Code, Operation};
 use tilemark_block_server::Limits;
 
 use crate::client::{Client, connect, rest};

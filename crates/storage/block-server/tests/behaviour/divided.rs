@@ -4,8 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use nbd::server::Command;
-use nbd::{Abilities, BlockSizes, Code, Export};
+use nbd::{Abilities, BlockSizes, Code, Export, Operation};
 use tilemark_block_server::{Disk, Effects, Limits, Request};
 
 use crate::disks::Served;
@@ -37,10 +36,10 @@ impl Disk for Short {
         assert!(length <= MOST, "{length} B at once");
         let own = &mut self.bytes[from..from + length];
         let mut result = Ok(());
-        match request.command {
+        match request.operation {
             _ if request.offset == BAD => result = Err(Code::Io),
-            Command::Read => request.data.copy_from_slice(own),
-            Command::Write { .. } => own.copy_from_slice(&request.data),
+            Operation::Read => request.data.copy_from_slice(own),
+            Operation::Write { .. } => own.copy_from_slice(&request.data),
             _ => result = Err(Code::NotSupported),
         }
         effects.answer(request.id, result, request.data);

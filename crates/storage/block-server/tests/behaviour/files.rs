@@ -4,8 +4,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-use nbd::Code;
-use nbd::client::Operation;
+use nbd::{Code, Operation};
 use rustix::fs::{FlockOperation, flock};
 use tilemark_block_server::{Access, Disk, FileDisk, Limits, OpenError};
 
@@ -106,7 +105,7 @@ fn zeroes_and_trims_change_their_range_and_nothing_beside() {
     let mut client = Client::open(served.place(), "vm").unwrap();
     for no_hole in [false, true] {
         client.write(0, &vec![5; 1 << 20]).unwrap();
-        let zeroes = Operation::WriteZeroes { fua: true, no_hole };
+        let zeroes = Operation::WriteZeroes { fua: true, no_hole, fast: false };
         let cookie = client.ask(zeroes, 4096, 64 << 10, &[]).unwrap();
         client.wait(cookie).unwrap().unwrap();
         let mut wanted = vec![5; 1 << 20];
@@ -168,8 +167,8 @@ fn a_device_is_a_disk_that_nobody_else_opens_so() {
     client.write(0, &[3; 16384]).unwrap();
     for operation in [
         Operation::Trim { fua: false },
-        Operation::WriteZeroes { fua: true, no_hole: true },
-        Operation::WriteZeroes { fua: false, no_hole: false },
+        Operation::WriteZeroes { fua: true, no_hole: true, fast: false },
+        Operation::WriteZeroes { fua: false, no_hole: false, fast: false },
     ] {
         let cookie = client.ask(operation, 4096, 4096, &[]).unwrap();
         client.wait(cookie).unwrap().unwrap();

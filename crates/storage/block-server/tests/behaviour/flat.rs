@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nbd::client::Operation;
+use nbd::Operation;
 use tilemark_block_server::{Access, Disk, FileDisk, Limits};
 
 use crate::client::Client;
@@ -33,7 +33,7 @@ fn some(random: &mut Random) -> (Operation, u64, u32, u8) {
         0..5 => Operation::Read,
         5..9 => Operation::Write { fua },
         9 => Operation::Trim { fua },
-        10 => Operation::WriteZeroes { fua, no_hole },
+        10 => Operation::WriteZeroes { fua, no_hole, fast: false },
         _ => return (Operation::Flush, 0, 0, 0),
     };
     let byte = u8::try_from(1 + random.below(255)).unwrap();

@@ -4,16 +4,15 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use nbd::server::Command;
-use nbd::{Code, Export};
+use nbd::{Code, Export, Operation};
 use rustix::event::{EventfdFlags, eventfd};
-use tilemark_block_server::{Action, Buffer, Disk, Effects, Io, RamDisk, Request, Service};
+use tilemark_block_server::{Action, Buffer, Disk, Effects, Io, IoId, RamDisk, Request, Service};
 
 /// The disk. Each request but a flush waits for its turn at the gate.
 pub(crate) struct Gated {
     ram: RamDisk,
     gate: Arc<OwnedFd>,
-    came: Sender<Command>,
+    came: Sender<Operation>,
     waiting: Vec<Option<Request>>,
     fails: Option<Code>,
 }
@@ -21,7 +20,7 @@ pub(crate) struct Gated {
 /// Gate that lets requests go, and counts those that came.
 pub(crate) struct Gate {
     gate: Arc<OwnedFd>,
-    came: Receiver<Command>,
+    came: Receiver<Operation>,
 }
 
 impl Gated {
@@ -56,16 +55,16 @@ impl Disk for Gated {
     }
 
     fn submit(&mut self, request: Request, effects: &mut Effects) {
-        let command = request.command;
-        if command == Command::Flush {
+        let operation = request.operation;
+        if operation == Operation::Flush {
             return self.ram.submit(request, effects);
         }
-        let id = u64::try_from(self.waiting.len()).unwrap();
+        let id = IoId(u32::try_from(self.waiting.len()).unwrap());
         self.waiting.push(Some(request));
         let (file, action) = (Arc::clone(&self.gate), Action::Read { offset: 0, skip: 0 });
         effects.io(Io { id, file, action, data: Buffer::zeroed(8) });
         // A test that is over listens no more.
-        let _ = self.came.send(command);
+        let _ = self.came.send(operation);
     }
 
     fn service(&mut self) -> Option<&mut dyn Service> {
@@ -74,8 +73,8 @@ impl Disk for Gated {
 }
 
 impl Service for Gated {
-    fn done(&mut self, io: u64, result: Result<u32, i32>, _: Buffer, effects: &mut Effects) {
-        let request = self.waiting[usize::try_from(io).unwrap()].take().expect("done once");
+    fn done(&mut self, io: IoId, result: Result<u32, i32>, _: Buffer, effects: &mut Effects) {
+        let request = self.waiting[io.0 as usize].take().expect("done once");
         match (result, self.fails) {
             (Ok(_), None) => self.ram.submit(request, effects),
             (_, code) => {

@@ -10,12 +10,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use nbd::Export;
-use nbd::client::Operation;
+use nbd::{Export, Operation};
 use rustix::process::{Signal, getpid, kill_process};
 use tempfile::TempDir;
 use tilemark_block_server::{
-    Access, Buffer, Disk, Effects, FileDisk, Limits, Place, Request, Service, start,
+    Access, Buffer, Disk, Effects, FileDisk, IoId, Limits, Place, Request, Service, start,
 };
 
 use crate::client::Client;
@@ -49,7 +48,7 @@ impl Disk for Mortal {
 }
 
 impl Service for Mortal {
-    fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
+    fn done(&mut self, io: IoId, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
         if let Some(left) = &mut self.left {
             if *left == 0 {
                 let _ = kill_process(getpid(), Signal::KILL);

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use nbd::Export;
-use nbd::client::Operation;
-use tilemark_block_server::{Buffer, Disk, Effects, Limits, RamDisk, Request, Service};
+use nbd::{Export, Operation};
+use tilemark_block_server::{Buffer, Disk, Effects, IoId, Limits, RamDisk, Request, Service};
 
 use crate::client::Client;
 use crate::disks::Served;
@@ -34,7 +33,7 @@ impl Disk for Later {
 }
 
 impl Service for Later {
-    fn done(&mut self, _: u64, _: Result<u32, i32>, _: Buffer, _: &mut Effects) {
+    fn done(&mut self, _: IoId, _: Result<u32, i32>, _: Buffer, _: &mut Effects) {
         unreachable!("it asks for no I/O");
     }
 

@@ -8,8 +8,8 @@ use nbd::{Abilities, BlockSizes, Code, Export};
 use rustix::fs::MemfdFlags;
 use tempfile::TempDir;
 use tilemark_block_server::{
-    Access, Disk, Effects, FileDisk, Limits, Listen, Place, RamDisk, Request, Running, StartError,
-    start,
+    Access, Disk, Effects, FileDisk, Limits, Listen, Note, Place, RamDisk, Request, Running,
+    StartError, start,
 };
 
 use crate::client::Client;
@@ -357,7 +357,9 @@ fn memory_whose_access_may_fault_is_refused() {
             notes = both.running.notes();
             std::thread::yield_now();
         }
-        assert!(notes[0].contains("vm, over vhost-user") && notes[0].contains(words), "{notes:?}");
+        let Note { text, hint } = &notes[0];
+        assert!(text.contains("vm, over vhost-user") && text.contains(words), "{notes:?}");
+        assert_eq!(hint.is_some(), lie == 0, "{notes:?}");
     }
     assert_eq!(both.machine(false).read(0, 512), vec![0; 512], "another one is served");
 }
@@ -481,7 +483,7 @@ impl Disk for Pairs {
 fn request_that_unblocks_another_front_end_does_so_at_once() {
     let both = Both::of(Box::new(Pairs(RamDisk::new("vm", SIZE).unwrap(), None)));
     let (mut machine, mut client) = (both.machine(false), both.client());
-    let cookie = client.ask(nbd::client::Operation::Read, 0, 512, &[]).unwrap();
+    let cookie = client.ask(nbd::Operation::Read, 0, 512, &[]).unwrap();
     while both.running.counts().requests < 1 {
         std::thread::yield_now();
     }

@@ -1,6 +1,6 @@
 //! The end of a server.
 
-use nbd::client::Operation;
+use nbd::Operation;
 use tilemark_block_server::Limits;
 
 use crate::client::Client;

@@ -7,9 +7,7 @@ pub enum ClientError {
     #[error("the NBD server broke the protocol: {0}")]
     Violation(#[from] Violation),
     /// The server speaks only an obsolete handshake.
-    #[error(
-        "the NBD server speaks the {0}, which has no {1}\nhint: use a server that knows the fixed newstyle handshake"
-    )]
+    #[error("the NBD server speaks the {0}, which has no {1}")]
     TooOld(&'static str, &'static str),
     /// The server refused an option.
     #[error("the NBD server refuses {what} of export {export:?}: {reason}{message}")]
@@ -23,6 +21,16 @@ pub enum ClientError {
         /// The server's own message behind `: `, or empty.
         message: String,
     },
+}
+
+impl ClientError {
+    /// Way out, if there is one.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooOld(..) => Some("use a server that knows the fixed newstyle handshake"),
+            _ => None,
+        }
+    }
 }
 
 /// Request that the export does not take. Nothing was sent.

@@ -2,15 +2,15 @@
 
 mod agreed;
 mod error;
+mod failure;
 mod handshake;
 mod inner;
-mod operation;
 mod parts;
 mod requests;
 mod slots;
 
 pub use agreed::{Agreed, Wish};
 pub use error::{ClientError, Unfit};
+pub use failure::Failure;
 pub use handshake::{Handshake, Next};
-pub use operation::{Failure, Operation};
 pub use requests::{Received, Requests};

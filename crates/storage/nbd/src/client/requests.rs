@@ -1,12 +1,12 @@
 use super::agreed::Agreed;
 use super::error::Unfit;
-use super::operation::{Failure, Operation};
+use super::failure::Failure;
 use super::parts::Parts;
 use super::slots::{Pending, Slots};
 use crate::bytes::{Reader, Write, string};
 use crate::limits::ERROR_CHUNK_MAX;
 use crate::wire::{self, chunk, command};
-use crate::{Abilities, Code, Progress, Violation};
+use crate::{Abilities, Code, Operation, Progress, Violation};
 
 /// What the front of the input is.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
-use super::operation::{Failure, Operation};
+use super::failure::Failure;
 use super::parts::Parts;
+use crate::Operation;
 
 /// A request that was not answered to its end.
 #[derive(Debug)]
@@ -13,6 +14,7 @@ pub(super) struct Pending {
 
 /// Requests by their cookies: the place in a table, and how often the place was used before, so that
 /// a reply to an ended request is not taken for one to a later request in its place.
+// Not `state_machine::Slab`, whose numbers do not tell one use of a place from the next.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     slots: Vec<(u32, Option<Pending>)>,

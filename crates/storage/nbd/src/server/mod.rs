@@ -8,5 +8,5 @@ mod session;
 
 pub use handshake::{Handshake, Next, Tls};
 pub use replies::DATA_HEADER_MAX;
-pub use requests::{Command, Incoming, REQUEST_BYTES, Refusal, Request};
+pub use requests::{Incoming, REQUEST_BYTES, Refusal, Request};
 pub use session::Session;

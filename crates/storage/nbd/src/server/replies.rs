@@ -1,6 +1,7 @@
-use super::requests::{Command, Request};
+use super::requests::Request;
 use super::session::Session;
 use crate::Code;
+use crate::Operation;
 use crate::bytes::{Write, short};
 use crate::limits::STRING_MAX;
 use crate::wire::{self, chunk};
@@ -35,7 +36,7 @@ impl Session {
     /// # Panics
     /// If the request is no read.
     pub fn write_data_header(&self, request: &Request, out: &mut Vec<u8>) {
-        assert!(request.command == Command::Read, "only reads have data");
+        assert!(request.operation == Operation::Read, "only reads have data");
         if self.is_structured {
             self.write_chunk_header(request.cookie, request.offset, request.length, true, out);
         } else {

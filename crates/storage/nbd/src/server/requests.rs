@@ -2,7 +2,7 @@ use super::session::Session;
 use crate::bytes::Reader;
 use crate::limits::PAYLOAD_SKIP_MAX;
 use crate::wire::{self, command, command_flag};
-use crate::{Abilities, Code, Violation};
+use crate::{Abilities, Code, Operation, Violation};
 
 /// Length of a request's header in bytes; the data of a write come after it.
 pub const REQUEST_BYTES: usize = 28;
@@ -13,49 +13,11 @@ pub struct Request {
     /// Cookie by which the client knows the request.
     pub cookie: u64,
     /// Operation.
-    pub command: Command,
+    pub operation: Operation,
     /// Offset in bytes.
     pub offset: u64,
     /// Length in bytes: 0 for a flush, above 0 otherwise.
     pub length: u32,
-}
-
-/// Operation on a range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
-    /// Send the range. Reads with `NO_FRAGMENT` need no mark: they are sent in one piece anyway.
-    Read,
-    /// Replace the range by the payload behind the header.
-    Write {
-        /// FUA: durable before the reply.
-        fua: bool,
-    },
-    /// Make all answered writes durable.
-    Flush,
-    /// Discard the range. Its content is undefined afterwards.
-    Trim {
-        /// FUA: durable before the reply.
-        fua: bool,
-    },
-    /// Zero the range.
-    WriteZeroes {
-        /// FUA: durable before the reply.
-        fua: bool,
-        /// The range must stay allocated.
-        no_hole: bool,
-        /// Zero only if that is faster than writing; else answer [`Code::NotSupported`].
-        fast: bool,
-    },
-    /// Prefetch the range.
-    Cache,
-}
-
-impl Command {
-    /// Returns true if the operation can change data.
-    #[must_use]
-    pub fn changes(self) -> bool {
-        matches!(self, Self::Write { .. } | Self::Trim { .. } | Self::WriteZeroes { .. })
-    }
 }
 
 /// Meaning of a request's header.
@@ -110,8 +72,8 @@ impl Session {
             return Ok(Incoming::Disconnect);
         }
         let Header { cookie, offset, length, .. } = header;
-        match self.command(&header) {
-            Ok(command) => Ok(Incoming::Request(Request { cookie, command, offset, length })),
+        match self.operation(&header) {
+            Ok(operation) => Ok(Incoming::Request(Request { cookie, operation, offset, length })),
             Err(code) => {
                 let skip = if header.kind == command::WRITE { length } else { 0 };
                 if skip > PAYLOAD_SKIP_MAX {
@@ -122,39 +84,39 @@ impl Session {
         }
     }
 
-    fn command(&self, header: &Header) -> Result<Command, Code> {
-        let command = self.offered(header)?;
+    fn operation(&self, header: &Header) -> Result<Operation, Code> {
+        let operation = self.offered(header)?;
         self.check_flags(header)?;
-        if command.changes() && self.can(Abilities::READ_ONLY) {
+        if operation.changes() && self.can(Abilities::READ_ONLY) {
             return Err(Code::NotPermitted);
         }
-        if command == Command::Flush {
+        if operation == Operation::Flush {
             return if header.offset == 0 && header.length == 0 {
-                Ok(command)
+                Ok(operation)
             } else {
                 Err(Code::Invalid)
             };
         }
-        self.check_range(command, header)?;
-        Ok(command)
+        self.check_range(operation, header)?;
+        Ok(operation)
     }
 
-    fn offered(&self, header: &Header) -> Result<Command, Code> {
+    fn offered(&self, header: &Header) -> Result<Operation, Code> {
         let fua = header.flags & command_flag::FUA != 0;
-        let (command, needs) = match header.kind {
-            command::READ => (Command::Read, Abilities::NONE),
-            command::WRITE => (Command::Write { fua }, Abilities::NONE),
-            command::FLUSH => (Command::Flush, Abilities::FLUSH),
-            command::TRIM => (Command::Trim { fua }, Abilities::TRIM),
-            command::CACHE => (Command::Cache, Abilities::CACHE),
+        let (operation, needs) = match header.kind {
+            command::READ => (Operation::Read, Abilities::NONE),
+            command::WRITE => (Operation::Write { fua }, Abilities::NONE),
+            command::FLUSH => (Operation::Flush, Abilities::FLUSH),
+            command::TRIM => (Operation::Trim { fua }, Abilities::TRIM),
+            command::CACHE => (Operation::Cache, Abilities::CACHE),
             command::WRITE_ZEROES => {
                 let no_hole = header.flags & command_flag::NO_HOLE != 0;
                 let fast = header.flags & command_flag::FAST_ZERO != 0;
-                (Command::WriteZeroes { fua, no_hole, fast }, Abilities::WRITE_ZEROES)
+                (Operation::WriteZeroes { fua, no_hole, fast }, Abilities::WRITE_ZEROES)
             }
             _ => return Err(Code::Invalid),
         };
-        if self.can(needs) { Ok(command) } else { Err(Code::Invalid) }
+        if self.can(needs) { Ok(operation) } else { Err(Code::Invalid) }
     }
 
     /// Checks the flags: FUA goes with every command of an export that offers it, the others with
@@ -175,18 +137,18 @@ impl Session {
 
     /// Checks the range. The specification leaves a length of 0 open; here it is an error, because
     /// no client sends it on purpose. The maximum binds requests with a payload only.
-    fn check_range(&self, command: Command, header: &Header) -> Result<(), Code> {
+    fn check_range(&self, operation: Operation, header: &Header) -> Result<(), Code> {
         let Header { offset, length, .. } = *header;
-        let travels = matches!(command, Command::Read | Command::Write { .. });
+        let travels = matches!(operation, Operation::Read | Operation::Write { .. });
         if length == 0 || !self.blocks().fit(offset, length) || (travels && length > self.longest())
         {
             return Err(Code::Invalid);
         }
         let is_within =
             offset.checked_add(length.into()).is_some_and(|end| end <= self.export.size());
-        match command {
+        match operation {
             _ if is_within => Ok(()),
-            Command::Write { .. } | Command::WriteZeroes { .. } => Err(Code::NoSpace),
+            Operation::Write { .. } | Operation::WriteZeroes { .. } => Err(Code::NoSpace),
             _ => Err(Code::Invalid),
         }
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tilemark_nbd::client::{Failure, Operation, Received, Requests};
-use tilemark_nbd::server::{Command, Incoming, REQUEST_BYTES, Request, Session};
-use tilemark_nbd::{Code, Progress};
+use tilemark_nbd::client::{Failure, Received, Requests};
+use tilemark_nbd::server::{Incoming, REQUEST_BYTES, Request, Session};
+use tilemark_nbd::{Code, Operation, Progress};
 
 use crate::feeding::{Cuts, export, meet, wish};
 
@@ -45,7 +45,7 @@ impl Server {
         let incoming = self.session.incoming(header).unwrap();
         self.held.drain(..REQUEST_BYTES);
         match incoming {
-            Incoming::Request(request) if matches!(request.command, Command::Write { .. }) => {
+            Incoming::Request(request) if matches!(request.operation, Operation::Write { .. }) => {
                 self.write = Some((request, Vec::new()));
             }
             Incoming::Request(request) => self.carry_out(request, &[]),
@@ -59,11 +59,13 @@ impl Server {
         let fails = request.length > 0 && request.offset.is_multiple_of(31);
         let start = usize::try_from(request.offset).unwrap();
         let range = start..start + request.length as usize;
-        match request.command {
+        match request.operation {
             _ if fails => {}
-            Command::Write { .. } => self.disk[range.clone()].copy_from_slice(data),
-            Command::Trim { .. } | Command::WriteZeroes { .. } => self.disk[range.clone()].fill(0),
-            Command::Read | Command::Flush | Command::Cache => {}
+            Operation::Write { .. } => self.disk[range.clone()].copy_from_slice(data),
+            Operation::Trim { .. } | Operation::WriteZeroes { .. } => {
+                self.disk[range.clone()].fill(0)
+            }
+            Operation::Read | Operation::Flush | Operation::Cache => {}
         }
         let data = self.disk[range].to_vec();
         self.waiting.push((request, fails.then_some(Code::Io), data));
@@ -76,12 +78,12 @@ impl Server {
         }
         let (request, code, data) = self.waiting.swap_remove(which % self.waiting.len());
         let cookie = request.cookie;
-        match (request.command, code) {
+        match (request.operation, code) {
             (_, Some(code)) => self.session.write_error(cookie, code, "it is one of those", out),
-            (Command::Read, None) if self.session.is_structured() && part > 0 => {
+            (Operation::Read, None) if self.session.is_structured() && part > 0 => {
                 self.in_parts(&request, &data, part, out);
             }
-            (Command::Read, None) => {
+            (Operation::Read, None) => {
                 self.session.write_data_header(&request, out);
                 out.extend_from_slice(&data);
             }
@@ -160,7 +162,7 @@ fn some_request() -> impl Strategy<Value = Wanted> {
         3 => fua.prop_map(|fua| Operation::Write { fua }),
         1 => Just(Operation::Flush),
         1 => fua.prop_map(|fua| Operation::Trim { fua }),
-        1 => (fua, no_hole).prop_map(|(fua, no_hole)| Operation::WriteZeroes { fua, no_hole }),
+        1 => (fua, no_hole).prop_map(|(fua, no_hole)| Operation::WriteZeroes { fua, no_hole, fast: false }),
         1 => Just(Operation::Cache),
     ];
     (operation, 0..SIZE - 300, 1_u32..300, 1_u8..).prop_map(|(operation, offset, length, byte)| {

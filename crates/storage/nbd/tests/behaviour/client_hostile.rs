@@ -1,9 +1,9 @@
 //! Servers that lie to a client.
 
 use proptest::prelude::*;
-use tilemark_nbd::client::{Handshake, Next, Operation, Received, Requests, Unfit};
+use tilemark_nbd::client::{Handshake, Next, Received, Requests, Unfit};
 use tilemark_nbd::limits::{OPTION_REPLIES_MAX, REPLY_BUFFER};
-use tilemark_nbd::{Code, Progress};
+use tilemark_nbd::{Code, Operation, Progress};
 
 use crate::feeding::{Cuts, exports, meet, wish};
 

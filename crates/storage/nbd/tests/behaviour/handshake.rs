@@ -198,6 +198,7 @@ fn older_servers_are_named_as_what_they_are() {
     let oldstyle = b"NBDMAGIC\x00\x00\x42\x02\x81\x86\x12\x53".to_vec();
     let error = client.feed(&[oldstyle, vec![0; 2]].concat(), &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("oldstyle"), "{error}");
+    assert!(error.hint().is_some(), "{error}");
     let mut client = client::Handshake::new(client::Wish { tls: true, ..wish("x", true) });
     let error = client.feed(b"NBDMAGICIHAVEOPT\x00\x02", &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("TLS"), "{error}");

@@ -1,7 +1,7 @@
 //! Replies as the specification draws them.
 
-use tilemark_nbd::Code;
-use tilemark_nbd::server::{Command, DATA_HEADER_MAX, Request, Session};
+use tilemark_nbd::server::{DATA_HEADER_MAX, Request, Session};
+use tilemark_nbd::{Code, Operation};
 
 use crate::feeding::{Cuts, exports, meet, wish};
 
@@ -24,14 +24,14 @@ fn simple_replies_are_sixteen_bytes() {
     assert_eq!(done, b"\x67\x44\x66\x98\0\0\0\0\x01\x02\x03\x04\x05\x06\x07\x08");
     let failed = written(|out| session.write_error(COOKIE, Code::NoSpace, "words", out));
     assert_eq!(failed, b"\x67\x44\x66\x98\0\0\0\x1c\x01\x02\x03\x04\x05\x06\x07\x08");
-    let request = Request { cookie: COOKIE, command: Command::Read, offset: 5, length: 9 };
+    let request = Request { cookie: COOKIE, operation: Operation::Read, offset: 5, length: 9 };
     assert_eq!(written(|out| session.write_data_header(&request, out)), done);
 }
 
 #[test]
 fn chunks_say_what_they_hold_and_where() {
     let session = session(true);
-    let request = Request { cookie: COOKIE, command: Command::Read, offset: 5, length: 9 };
+    let request = Request { cookie: COOKIE, operation: Operation::Read, offset: 5, length: 9 };
     let data = written(|out| session.write_data_header(&request, out));
     let wanted = b"\x66\x8e\x33\xef\0\x01\0\x01\x01\x02\x03\x04\x05\x06\x07\x08\0\0\0\x11\
                    \0\0\0\0\0\0\0\x05";
@@ -61,8 +61,8 @@ fn long_messages_are_cut_between_letters() {
 #[test]
 #[should_panic(expected = "only reads have data")]
 fn data_for_a_write_are_a_mistake_of_the_driver() {
-    let command = Command::Write { fua: false };
-    let request = Request { cookie: 1, command, offset: 0, length: 1 };
+    let operation = Operation::Write { fua: false };
+    let request = Request { cookie: 1, operation, offset: 0, length: 1 };
     session(true).write_data_header(&request, &mut Vec::new());
 }
 

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tilemark_nbd::limits::PAYLOAD_SKIP_MAX;
-use tilemark_nbd::server::{Command, Incoming, Next, Refusal, Request, Session, Tls};
-use tilemark_nbd::{BlockSizes, Code, Export, Violation};
+use tilemark_nbd::server::{Incoming, Next, Refusal, Request, Session, Tls};
+use tilemark_nbd::{BlockSizes, Code, Export, Operation, Violation};
 
 use crate::feeding::{Cuts, all, asking, exports, meet, option, serve, wish};
 
@@ -48,20 +48,20 @@ fn every_request_is_understood_with_its_flags() {
     let session = session("vm1", true);
     let (fua, no_hole, fast) = (true, true, true);
     let cases = [
-        (0, READ, Command::Read),
-        (DF | FUA, READ, Command::Read),
-        (0, WRITE, Command::Write { fua: false }),
-        (FUA, WRITE, Command::Write { fua }),
-        (FUA, TRIM, Command::Trim { fua }),
-        (FUA, CACHE, Command::Cache),
-        (0, ZEROES, Command::WriteZeroes { fua: false, no_hole: false, fast: false }),
-        (FUA | NO_HOLE | FAST, ZEROES, Command::WriteZeroes { fua, no_hole, fast }),
+        (0, READ, Operation::Read),
+        (DF | FUA, READ, Operation::Read),
+        (0, WRITE, Operation::Write { fua: false }),
+        (FUA, WRITE, Operation::Write { fua }),
+        (FUA, TRIM, Operation::Trim { fua }),
+        (FUA, CACHE, Operation::Cache),
+        (0, ZEROES, Operation::WriteZeroes { fua: false, no_hole: false, fast: false }),
+        (FUA | NO_HOLE | FAST, ZEROES, Operation::WriteZeroes { fua, no_hole, fast }),
     ];
-    for (flags, kind, command) in cases {
-        let wanted = Request { cookie: 77, command, offset: 4096, length: 100 };
+    for (flags, kind, operation) in cases {
+        let wanted = Request { cookie: 77, operation, offset: 4096, length: 100 };
         assert_eq!(ask(&session, flags, kind, 4096, 100), Incoming::Request(wanted));
     }
-    let flush = Request { cookie: 77, command: Command::Flush, offset: 0, length: 0 };
+    let flush = Request { cookie: 77, operation: Operation::Flush, offset: 0, length: 0 };
     assert_eq!(ask(&session, FUA, FLUSH, 0, 0), Incoming::Request(flush));
     assert_eq!(ask(&session, 0, DISC, 0, 0), Incoming::Disconnect);
 }
@@ -173,13 +173,13 @@ proptest! {
                 continue;
             };
             match incoming {
-                Incoming::Request(request) if request.command == Command::Flush => {
+                Incoming::Request(request) if request.operation == Operation::Flush => {
                     prop_assert_eq!((request.offset, request.length), (0, 0));
                 }
                 Incoming::Request(request) => {
                     let size = session.export().size();
                     prop_assert!(length > 0 && offset + u64::from(length) <= size);
-                    prop_assert!(name != "fixed" || !request.command.changes());
+                    prop_assert!(name != "fixed" || !request.operation.changes());
                 }
                 Incoming::Refused(refusal) => {
                     prop_assert_eq!(refusal.skip, if kind == WRITE { length } else { 0 });

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use block_server::{ClientTls, Limits, Listen, Place, RamDisk};
-use nbd::Code;
-use nbd::client::Operation;
+use nbd::{Code, Operation};
 use tier::{Mode, Plan};
 use tilemark_tier_service::{Coming, Command, Copies, Elsewhere, Opening, Refusal};
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use block_server::{Limits, Listen, Place, Running};
-use nbd::client::Operation;
+use nbd::Operation;
 use tier::format::{SIDECAR_BYTES, Sidecar};
 use tier::{Mode, Plan};
 use tilemark_tier_service::{Command, Copies, Opening, Refusal, Report, Set, SetError};
@@ -148,7 +148,13 @@ pub fn play(client: &mut Client, flat: &mut [u8], dice: &mut Dice, requests: usi
             }
             1 => {
                 let (fua, no_hole) = (dice.below(4) == 0, dice.below(2) == 0);
-                done(client, Operation::WriteZeroes { fua, no_hole }, offset, length, &[]);
+                done(
+                    client,
+                    Operation::WriteZeroes { fua, no_hole, fast: false },
+                    offset,
+                    length,
+                    &[],
+                );
                 flat[range].fill(0);
             }
             2..=5 => {

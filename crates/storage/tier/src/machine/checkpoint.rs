@@ -91,7 +91,7 @@ impl Tier {
             bytes.extend_from_slice(&encode_table(number, index, &slots)[..]);
         }
         self.checkpoint.block += count;
-        let io = self.ios.start(Io::Table);
+        let io = self.start_io(Io::Table);
         let at = self.next_table() + first * BLOCK;
         fx.push(Effect::write(io, Place::Cache, at, vec![Piece::Bytes(bytes.into())]));
     }
@@ -152,7 +152,7 @@ impl Tier {
 
     fn put_superblock(&mut self, fx: &mut Fx) {
         self.checkpoint.phase = Phase::Superblock;
-        let io = self.ios.start(Io::Superblock);
+        let io = self.start_io(Io::Superblock);
         let (at, copy) = self.roster.put();
         fx.push(Effect::write(io, Place::Cache, at, vec![copy]));
     }

@@ -9,7 +9,9 @@ use super::pool::After;
 use super::uncached::Uncached;
 use super::write::WriteRequest;
 use super::{Fx, Tier};
-use crate::event::{Effect, IoError, IoId, Op, Place};
+use state_machine::IoId;
+
+use crate::event::{Effect, IoError, Op, Place};
 use crate::format::Flags;
 
 /// Most groups of a log in flight. With two, one gathers while the other is written.
@@ -95,7 +97,7 @@ impl Tier {
                     group.ends_epoch = true;
                 }
                 Pending::Write(write) => {
-                    let found = self.writes.get(write);
+                    let found = &mut self.writes[write];
                     if !group.has_room(found, room) {
                         break;
                     }
@@ -140,7 +142,7 @@ impl Tier {
     ) {
         let unix_ns = self.now.0;
         let LogEnds { seq, position, .. } = self.disk(index).log.ends();
-        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
+        let io = self.start_io(Io::Group { log: LogId::Disk(index), seq });
         let sent: Vec<u32> = writes.iter().map(|placed| placed.write).collect();
         let disk = self.disk(index);
         disk.queue.begin_group(seq, writes);
@@ -152,7 +154,7 @@ impl Tier {
     fn first_needs(&mut self, index: u16) -> (u64, bool) {
         match self.disk(index).queue.first() {
             Some(Pending::Write(write)) => {
-                let found = self.writes.get(write);
+                let found = &mut self.writes[write];
                 (payload_blocks(found), found.request.fua)
             }
             _ => (0, false),
@@ -206,7 +208,7 @@ impl Tier {
     }
 
     fn landed(&mut self, index: u16, Placed { write, at }: Placed, fx: &mut Fx) {
-        let WriteRequest { request, order, .. } = self.writes.get(write);
+        let WriteRequest { request, order, .. } = &self.writes[write];
         let (offset, bytes, order, is_write) =
             (request.offset, request.bytes, *order, request.op == Op::Write);
         if is_write {
@@ -232,7 +234,7 @@ impl Tier {
             covers.extend(accepted.map(|accepted| (LogId::Disk(index), accepted)));
         }
         self.flusher.begin(covers);
-        let io = self.ios.start(Io::CacheFlush);
+        let io = self.start_io(Io::CacheFlush);
         fx.push(Effect::Flush { io, place: Place::Cache });
     }
 
@@ -378,7 +380,7 @@ impl Tier {
 
     /// Fails a write that is not in the log, and removes it from the overlay.
     fn fail_write(&mut self, index: u16, write: u32, fx: &mut Fx) {
-        let WriteRequest { request, order, .. } = self.writes.get(write);
+        let WriteRequest { request, order, .. } = &self.writes[write];
         let (range, order) = ((request.offset, request.bytes), *order);
         self.disk(index).overlay.fail(order, range);
         self.answer(write, Err(IoError::Io), fx);

@@ -75,7 +75,7 @@ impl Tier {
             Runs::UnderWay => {}
             Runs::Failed => self.batch_failed(index, fx),
             Runs::Written => {
-                let io = self.ios.start(Io::BatchFlush { disk: index });
+                let io = self.start_io(Io::BatchFlush { disk: index });
                 fx.push(Effect::Flush { io, place: Place::Backing(index) });
             }
         }
@@ -88,7 +88,7 @@ impl Tier {
     fn begin_run(&mut self, index: u16, run: u32, span: &Span, fx: &mut Fx) {
         let (offset, bytes) = (span.offset, span.bytes);
         if let Some(unmap) = span.zero {
-            let io = self.ios.start(Io::RunWrite { disk: index, run });
+            let io = self.start_io(Io::RunWrite { disk: index, run });
             fx.push(Effect::Zero { io, place: Place::Backing(index), at: offset, bytes, unmap });
             return;
         }
@@ -105,7 +105,7 @@ impl Tier {
                     reads += 1;
                     let chunk = self.geometry.chunk_of(at);
                     self.chunks.pin(chunk);
-                    let io = self.ios.start(Io::RunRead { disk: index, run, chunk });
+                    let io = self.start_io(Io::RunRead { disk: index, run, chunk });
                     let check = Check {
                         at: u32::from(layer.from) * 512,
                         bytes: u32::from(layer.to - layer.from) * 512,
@@ -150,7 +150,7 @@ impl Tier {
     /// Writes a run from memory to the backing store, and its whole blocks into their pages.
     fn write_run(&mut self, index: u16, run: u32, fx: &mut Fx) {
         let (span, buf) = self.batch(index).run_bytes(run);
-        let io = self.ios.start(Io::RunWrite { disk: index, run });
+        let io = self.start_io(Io::RunWrite { disk: index, run });
         let from = vec![Piece::Buf { buf, at: 0, bytes: span.bytes }];
         fx.push(Effect::write(io, Place::Backing(index), span.offset, from));
         let whole = self.batch(index).whole_blocks(&span);

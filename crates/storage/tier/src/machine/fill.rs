@@ -55,7 +55,7 @@ impl Tier {
         }
         for (slot, first, count, at) in runs.iter().copied() {
             let bits = (first..first + count).fold(0_u16, |bits, bit| bits | 1 << bit);
-            let io = self.ios.start(Io::Fill { slot, bits, holder });
+            let io = self.start_io(Io::Fill { slot, bits, holder });
             let bytes = u32::from(count) * 4096;
             self.filling += u64::from(bytes);
             let counters = self.count(disk);
@@ -96,7 +96,7 @@ impl Tier {
         }
         match holder {
             Holder::Read(read) => {
-                self.reads.get(read).holds -= 1;
+                self.reads[read].holds -= 1;
                 self.finish_read(read, fx);
             }
             Holder::Write(write) => self.let_go(write, fx),

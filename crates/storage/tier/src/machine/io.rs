@@ -1,6 +1,5 @@
 use super::log::LogId;
 use super::memory::Opened;
-use crate::event::IoId;
 
 /// I/O under way, by what it does.
 #[derive(Debug, Clone)]
@@ -114,7 +113,7 @@ pub(super) enum Holder {
 /// Waiter for a flush of a backing store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waiter {
-    Flush(crate::ReqId),
+    Flush(state_machine::RequestId),
     Write(u32),
     /// Pages with blocks that the backing store may still lose.
     Pages,
@@ -135,19 +134,6 @@ pub(super) enum PartSource {
     Log { chunk: u32 },
 }
 
-/// Values by small numbers, which are reused.
-#[derive(Debug, Clone)]
-pub(super) struct Slab<T> {
-    things: Vec<Option<T>>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Slab<T> {
-    fn default() -> Self {
-        Self { things: Vec::new(), free: Vec::new() }
-    }
-}
-
 impl Io {
     /// Disk of the I/O, unless a request or a slot determines it.
     pub(super) fn disk(&self) -> Option<u16> {
@@ -164,40 +150,5 @@ impl Io {
             | Self::Peer { disk, .. } => Some(*disk),
             _ => None,
         }
-    }
-}
-
-impl<T> Slab<T> {
-    pub(super) fn insert(&mut self, thing: T) -> u32 {
-        if let Some(at) = self.free.pop() {
-            self.things[at as usize] = Some(thing);
-            return at;
-        }
-        self.things.push(Some(thing));
-        u32::try_from(self.things.len() - 1).unwrap_or(u32::MAX)
-    }
-
-    pub(super) fn remove(&mut self, at: u32) -> T {
-        let thing = self.things[at as usize].take();
-        self.free.push(at);
-        thing.expect("what is removed is there")
-    }
-
-    pub(super) fn get(&mut self, at: u32) -> &mut T {
-        self.things[at as usize].as_mut().expect("what is asked for is there")
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.things.iter().flatten()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.things.len() - self.free.len()
-    }
-}
-
-impl Slab<Io> {
-    pub(super) fn start(&mut self, io: Io) -> IoId {
-        IoId(self.insert(io))
     }
 }

@@ -3,7 +3,9 @@ use super::io::{Io, Part};
 use super::memory::Opened;
 use super::read::whole_blocks;
 use super::{Fx, Tier};
-use crate::event::{Effect, IoId, Kept};
+use state_machine::IoId;
+
+use crate::event::{Effect, Kept};
 
 impl Tier {
     /// Opens places in the memory tier for the blocks that a read is about to read whole. Blocks
@@ -36,18 +38,18 @@ impl Tier {
     /// Stores blocks in the memory tier that were read into a request's memory, if they were opened
     /// and not written meanwhile.
     pub(super) fn keep(&mut self, read: u32, part: Part, fx: &mut Fx) {
-        let found = self.reads.get(read);
+        let found = &mut self.reads[read];
         let (disk, from, offset) = (found.disk, found.buf, found.offset);
         // Blocks of a disk that leaves would be found by the next disk with its index.
         if self.disk(disk).stage != Stage::Serving {
             return;
         }
         for block in whole_blocks(&part) {
-            let opened = Opened::of(&self.reads.get(read).opened, disk, block);
+            let opened = Opened::of(&self.reads[read].opened, disk, block);
             if let Some(opened) = opened
                 && self.memory.admit(opened, block, fx)
             {
-                let io = self.ios.start(Io::Keep { opened, block });
+                let io = self.start_io(Io::Keep { opened, block });
                 let at = u32::try_from(block * 4096 - offset).unwrap_or(u32::MAX);
                 fx.push(Effect::Keep { io, from, at });
             }

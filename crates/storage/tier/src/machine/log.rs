@@ -7,7 +7,9 @@
 
 use std::collections::VecDeque;
 
-use crate::event::{Effect, IoId, Piece, Place};
+use state_machine::IoId;
+
+use crate::event::{Effect, Piece, Place};
 use crate::format::{BLOCK, Flags, Head, Label, NO_CHUNK, Record, Uuid};
 use crate::geometry::Geometry;
 

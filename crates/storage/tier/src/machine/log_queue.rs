@@ -5,15 +5,15 @@
 //! must be; a flush and a durable write, when they are durable there. Answers come in the order of
 //! the requests.
 
-use std::collections::{BTreeMap, VecDeque};
+use state_machine::RequestId;
 
-use crate::ReqId;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Request that waits for its place in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pending {
     Write(u32),
-    Flush(ReqId),
+    Flush(RequestId),
     /// End of an epoch, by an order or by the clock.
     EpochEnd,
 }
@@ -21,7 +21,7 @@ pub(super) enum Pending {
 /// Waiter for a group to be durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durable {
-    Flush(ReqId),
+    Flush(RequestId),
     Write(u32),
 }
 
@@ -45,7 +45,7 @@ pub(super) struct LogQueue {
 /// Requests that waited when the log failed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Failed {
-    pub(super) flushes: Vec<ReqId>,
+    pub(super) flushes: Vec<RequestId>,
     /// Writes that the cache device has.
     pub(super) landed: Vec<u32>,
     /// Writes that the cache device may lack.
@@ -77,7 +77,7 @@ impl LogQueue {
     }
 
     /// Removes the first request, a flush, which is answered when this group is durable.
-    pub(super) fn pop_flush(&mut self, seq: u64, id: ReqId) {
+    pub(super) fn pop_flush(&mut self, seq: u64, id: RequestId) {
         self.pending.pop_front();
         self.durable.push_back((seq, Durable::Flush(id)));
     }
@@ -171,13 +171,13 @@ mod tests {
     #[test]
     fn requests_are_answered_in_order_and_not_before_their_group() {
         let mut queue = LogQueue::default();
-        let flush = Pending::Flush(ReqId(3));
+        let flush = Pending::Flush(RequestId(3));
         for pending in [Pending::Write(1), Pending::Write(2), flush, Pending::Write(4)] {
             queue.push(pending);
         }
         queue.pop_write(10, 1, false);
         queue.pop_write(10, 2, true);
-        queue.pop_flush(10, ReqId(3));
+        queue.pop_flush(10, RequestId(3));
         queue.pop_write(11, 4, false);
         queue.begin_group(10, vec![placed(1), placed(2)]);
         queue.begin_group(11, vec![placed(4)]);
@@ -188,7 +188,7 @@ mod tests {
         assert!(queue.waits_for(|seq| seq == 10) && !queue.waits_for(|seq| seq > 10));
         assert_eq!(queue.take_durable(9), None, "it was accepted, and is not durable");
         assert_eq!(queue.take_durable(10), Some(Durable::Write(2)));
-        assert_eq!(queue.take_durable(10), Some(Durable::Flush(ReqId(3))));
+        assert_eq!(queue.take_durable(10), Some(Durable::Flush(RequestId(3))));
         assert!(queue.is_busy() && !queue.is_idle());
     }
 
@@ -201,10 +201,10 @@ mod tests {
         queue.pop_write(11, 2, true);
         queue.begin_group(11, vec![placed(2)]);
         queue.take_landed(10);
-        queue.push(Pending::Flush(ReqId(9)));
+        queue.push(Pending::Flush(RequestId(9)));
         let failed = queue.fail();
         assert_eq!((failed.landed, failed.unlanded), (vec![1], vec![2, 3]));
-        assert_eq!(failed.flushes, [ReqId(9)]);
+        assert_eq!(failed.flushes, [RequestId(9)]);
         assert!(queue.is_idle());
     }
 

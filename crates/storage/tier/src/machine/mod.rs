@@ -48,9 +48,10 @@ mod write;
 use std::collections::VecDeque;
 
 use cache::PolicyKind;
+use state_machine::{IoId, Slab};
 use units::Nanos;
 
-use crate::event::{Effect, Event, IoError, IoId, Mode, Note, Op, Request};
+use crate::event::{Effect, Event, IoError, Mode, Note, Op, Request};
 use crate::format::Superblock;
 use crate::geometry::Geometry;
 use crate::moment::Moment;
@@ -60,7 +61,7 @@ use chunks::Chunks;
 pub(crate) use disk::{Disk, Wish};
 pub(crate) use epoch::{Epoch, Logged};
 use flusher::Flusher;
-use io::{Holder, Io, Slab};
+use io::{Holder, Io};
 use log::LogId;
 pub(crate) use memory::Memory;
 use pages::PageIndex;
@@ -199,14 +200,14 @@ impl Tier {
     fn mark_concerned(&mut self, event: &Event) {
         let disk = match event {
             Event::Request(request) => Some(request.disk),
-            Event::Done(io, Ok(_)) => match self.ios.get(io.0) {
+            Event::Done(io, Ok(_)) => match &self.ios[io.0] {
                 // No disk depends on the pool's log or on tables before they are flushed.
                 Io::Group { log: LogId::Pool, .. } | Io::Table => return,
                 Io::ReadPart { read, .. } | Io::Fill { holder: Holder::Read(read), .. } => {
-                    Some(self.reads.get(*read).disk)
+                    Some(self.reads[*read].disk)
                 }
                 Io::Through { write } | Io::Fill { holder: Holder::Write(write), .. } => {
-                    Some(self.writes.get(*write).request.disk)
+                    Some(self.writes[*write].request.disk)
                 }
                 io => io.disk(),
             },
@@ -332,6 +333,11 @@ impl Tier {
         fx.extend(request.buf.map(Effect::Release));
     }
 
+    /// Begins an I/O.
+    fn start_io(&mut self, io: Io) -> IoId {
+        IoId(self.ios.insert(io))
+    }
+
     fn done(&mut self, io: IoId, result: Result<Vec<u32>, IoError>, fx: &mut Fx) {
         let ended = self.ios.remove(io.0);
         let is_ok = result.is_ok();
@@ -373,7 +379,7 @@ impl Tier {
     /// Disk whose backing store the I/O wrote or flushed.
     fn written_disk(&mut self, io: &Io) -> Option<u16> {
         match io {
-            Io::Through { write } => Some(self.writes.get(*write).request.disk),
+            Io::Through { write } => Some(self.writes[*write].request.disk),
             Io::ThroughFlush { disk, .. } | Io::RunWrite { disk, .. } | Io::BatchFlush { disk } => {
                 Some(*disk)
             }

@@ -168,7 +168,7 @@ impl Tier {
     }
 
     fn write_pool(&mut self, flags: Flags, records: Vec<Record>, fx: &mut Fx) {
-        let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.ends().seq });
+        let io = self.start_io(Io::Group { log: LogId::Pool, seq: self.pool.log.ends().seq });
         let facts = GroupFacts { flags, unix_ns: self.now.0, ..GroupFacts::default() };
         fx.push(self.pool.log.write(&self.geometry, facts, records, Vec::new(), io));
         self.counters.groups += 1;
@@ -187,7 +187,7 @@ impl Tier {
             return true;
         }
         let Some(chunk) = self.chunks.take() else { return false };
-        let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.ends().seq });
+        let io = self.start_io(Io::Group { log: LogId::Pool, seq: self.pool.log.ends().seq });
         let facts = GroupFacts { unix_ns: self.now.0, ..GroupFacts::default() };
         fx.push(self.pool.log.link(&self.geometry, facts, chunk, io));
         true

@@ -3,13 +3,15 @@ use super::memory::Opened;
 use super::overlay::{Layer, Source, blocks_of, spans, touched};
 use super::pages::CachedBlock;
 use super::{Fx, Tier};
-use crate::event::{Buf, Check, Effect, IoError, Kept, Place, ReadIo, ReqId, Request};
+use state_machine::RequestId;
+
+use crate::event::{Buf, Check, Effect, IoError, Kept, Place, ReadIo, Request};
 
 /// Read request until it is answered and its memory is free.
 #[derive(Debug, Clone)]
 pub(super) struct ReadRequest {
     /// Number of the request; `None` once it is answered.
-    id: Option<ReqId>,
+    id: Option<RequestId>,
     pub(super) disk: u16,
     pub(super) offset: u64,
     pub(super) buf: Buf,
@@ -223,7 +225,7 @@ impl Tier {
 
     fn read_piece(&mut self, read: u32, piece: Piecewise, fx: &mut Fx) {
         let Piecewise { part, at, bytes, skip, checks, .. } = piece;
-        let found = self.reads.get(read);
+        let found = &mut self.reads[read];
         let (buf, index) = (found.buf, found.disk);
         let to = u32::try_from(part.offset - found.offset).unwrap_or(u32::MAX);
         let place = match part.source {
@@ -237,7 +239,7 @@ impl Tier {
                 Place::Cache
             }
         };
-        let io = self.ios.start(Io::ReadPart { read, part });
+        let io = self.start_io(Io::ReadPart { read, part });
         let wants_sums = part.source == PartSource::Backing;
         fx.push(Effect::Read(ReadIo {
             io,
@@ -265,7 +267,7 @@ impl Tier {
                 self.backing_read(read, part, &sums, fx);
                 self.keep(read, part, fx);
             }
-            (PartSource::Backing, Err(error)) => self.reads.get(read).error = Some(error),
+            (PartSource::Backing, Err(error)) => self.reads[read].error = Some(error),
             (PartSource::Slot { slot }, Ok(_)) => {
                 self.pages.unpin(slot);
                 self.keep(read, part, fx);
@@ -276,18 +278,18 @@ impl Tier {
             (PartSource::Log { chunk }, result) => {
                 self.chunks.unpin(chunk);
                 if let Err(error) = result {
-                    self.reads.get(read).error = Some(error);
+                    self.reads[read].error = Some(error);
                 }
             }
         }
-        self.reads.get(read).parts -= 1;
+        self.reads[read].parts -= 1;
         self.finish_read(read, fx);
     }
 
     /// Stops serving the blocks of a page that cannot be read or have a wrong checksum, and reads
     /// them from the backing store.
     fn slot_is_wrong(&mut self, read: u32, part: Part, slot: u32, error: IoError, fx: &mut Fx) {
-        let index = self.reads.get(read).disk;
+        let index = self.reads[read].disk;
         let mut is_wrong = false;
         for block in touched(part.offset, part.bytes) {
             is_wrong |= self.pages.distrust(slot, index, block);
@@ -308,7 +310,7 @@ impl Tier {
 
     /// Answers a read when all parts are there, and removes it when no I/O uses its memory.
     pub(super) fn finish_read(&mut self, read: u32, fx: &mut Fx) {
-        let found = self.reads.get(read);
+        let found = &mut self.reads[read];
         if found.parts > 0 {
             return;
         }
@@ -324,7 +326,7 @@ impl Tier {
 
     /// Fills opened pages with blocks from the backing store.
     fn backing_read(&mut self, read: u32, part: Part, sums: &[u32], fx: &mut Fx) {
-        let found = self.reads.get(read);
+        let found = &mut self.reads[read];
         let (disk, buf, offset, open) =
             (found.disk, found.buf, found.offset, std::mem::take(&mut found.fills));
         let blocks: Vec<(u64, u32, u32)> = whole_blocks(&part)
@@ -334,7 +336,7 @@ impl Tier {
             })
             .collect();
         let holds = self.fill(disk, &blocks, &open, buf, Holder::Read(read), fx);
-        let found = self.reads.get(read);
+        let found = &mut self.reads[read];
         (found.holds, found.fills) = (found.holds + holds, open);
     }
 }

@@ -151,7 +151,7 @@ impl Tier {
         }
         let (mode, holders) = (disk.change.unwrap_or(disk.mode).number(), disk.copies.holders());
         let generation = disk.sidecar.begin(state, mode, holders);
-        let io = self.ios.start(Io::SidecarConfirm { disk: index });
+        let io = self.start_io(Io::SidecarConfirm { disk: index });
         fx.push(Effect::Confirm { io, disk: index, generation });
     }
 
@@ -176,7 +176,7 @@ impl Tier {
         let Some((at, copy)) = disk.sidecar.put(superblock, durable, retired) else {
             return self.sidecar_failed(index, fx);
         };
-        let io = self.ios.start(Io::SidecarWrite { disk: index });
+        let io = self.start_io(Io::SidecarWrite { disk: index });
         fx.push(Effect::write(io, Place::Sidecar(index), at, vec![copy]));
     }
 
@@ -184,7 +184,7 @@ impl Tier {
         if !is_ok {
             return self.sidecar_failed(index, fx);
         }
-        let io = self.ios.start(Io::SidecarFlush { disk: index });
+        let io = self.start_io(Io::SidecarFlush { disk: index });
         fx.push(Effect::Flush { io, place: Place::Sidecar(index) });
     }
 

@@ -11,7 +11,7 @@ impl Tier {
 
     fn flush_backing(&mut self, index: u16, waiter: Waiter, fx: &mut Fx) {
         let written = self.disk(index).written;
-        let io = self.ios.start(Io::ThroughFlush { disk: index, written, waiter });
+        let io = self.start_io(Io::ThroughFlush { disk: index, written, waiter });
         fx.push(Effect::Flush { io, place: Place::Backing(index) });
     }
 
@@ -80,10 +80,10 @@ impl Tier {
         if self.disk(index).is_fenced {
             return self.through_done(write, false, fx);
         }
-        let WriteRequest { request, .. } = self.writes.get(write);
+        let WriteRequest { request, .. } = &self.writes[write];
         let (at, bytes, place) = (request.offset, request.bytes, Place::Backing(request.disk));
         let (op, buf) = (request.op, request.buf);
-        let io = self.ios.start(Io::Through { write });
+        let io = self.start_io(Io::Through { write });
         fx.push(match (op, buf) {
             (Op::Zero { unmap }, _) => Effect::Zero { io, place, at, bytes, unmap },
             (_, Some(buf)) => Effect::write(io, place, at, vec![Piece::Buf { buf, at: 0, bytes }]),
@@ -100,7 +100,7 @@ impl Tier {
             self.answer(write, Err(IoError::Io), fx);
         } else {
             self.fill_from_write(write, fx);
-            if self.writes.get(write).request.fua {
+            if self.writes[write].request.fua {
                 self.flush_backing(index, Waiter::Write(write), fx);
             } else {
                 self.answer(write, Ok(()), fx);
@@ -123,7 +123,7 @@ impl Tier {
 
     /// Fills pages with the whole blocks of a write.
     fn fill_from_write(&mut self, write: u32, fx: &mut Fx) {
-        let WriteRequest { request, .. } = self.writes.get(write);
+        let WriteRequest { request, .. } = &self.writes[write];
         let disk = request.disk;
         let Some(buf) = request.buf.filter(|_| request.op == Op::Write) else { return };
         let whole = blocks_of(request.offset, request.bytes)
@@ -135,7 +135,7 @@ impl Tier {
             .collect::<Vec<_>>();
         let fills = self.open_fills(disk, whole.iter().map(|(block, ..)| *block));
         let holds = self.fill(disk, &whole, &fills, buf, Holder::Write(write), fx);
-        let found = self.writes.get(write);
+        let found = &mut self.writes[write];
         found.holds += holds;
         found.fills = fills;
     }

@@ -80,7 +80,7 @@ impl Tier {
 
     /// Lays the write over the disk: reads see it from now on.
     fn lay_over(&mut self, write: u32) {
-        let WriteRequest { request, order, .. } = self.writes.get(write);
+        let WriteRequest { request, order, .. } = &self.writes[write];
         let disk = self.disks[usize::from(request.disk)].as_mut().expect("the disk is attached");
         let source = match (request.op, request.buf) {
             (Op::Zero { unmap }, _) => Source::Zero { unmap },
@@ -114,13 +114,13 @@ impl Tier {
     }
 
     pub(super) fn range(&mut self, write: u32) -> (u16, u64, u32) {
-        let request = &self.writes.get(write).request;
+        let request = &self.writes[write].request;
         (request.disk, request.offset, request.bytes)
     }
 
     /// Answers a write, once.
     pub(super) fn answer(&mut self, write: u32, result: Result<(), IoError>, fx: &mut Fx) {
-        let found = self.writes.get(write);
+        let found = &mut self.writes[write];
         if !std::mem::replace(&mut found.is_answered, true) {
             fx.push(Effect::Reply(found.request.id, result));
         }
@@ -129,12 +129,12 @@ impl Tier {
 
     /// Records that an I/O has finished with the write's memory.
     pub(super) fn let_go(&mut self, write: u32, fx: &mut Fx) {
-        self.writes.get(write).holds -= 1;
+        self.writes[write].holds -= 1;
         self.forget_write(write, fx);
     }
 
     fn forget_write(&mut self, write: u32, fx: &mut Fx) {
-        let found = self.writes.get(write);
+        let found = &mut self.writes[write];
         if found.is_answered && found.holds == 0 {
             let found = self.writes.remove(write);
             fx.extend(found.request.buf.map(Effect::Release));

@@ -389,7 +389,7 @@ fn g_owner_cut_off_while_running_answers_nothing() {
         let mut asked = Vec::new();
         for at in 0..6 {
             let request = world.request(Op::Write, at * 8192, 8192, at == 3);
-            asked.push(request.id.0);
+            asked.push(u64::from(request.id.0));
             world.ask(request);
         }
         world.settle(|world| world.notes.contains(&Note::Fenced(0)));

@@ -14,7 +14,7 @@ const ALL: u64 = 1 << 20;
 /// Reads and asserts that the answer came at once, without an I/O.
 fn read_at_once(world: &mut World, offset: u64, bytes: u64) -> Vec<u64> {
     let request = world.request(Op::Read, offset, bytes, false);
-    let id = request.id.0;
+    let id = u64::from(request.id.0);
     world.gather(request);
     let data = world.answers.remove(&id).expect("it was answered before anything else happened");
     stamps(&data)

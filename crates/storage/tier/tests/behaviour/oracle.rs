@@ -83,7 +83,7 @@ impl Oracle {
             Op::Read => {
                 let lowest =
                     (first..end).map(|sector| self.lowest(sector, |w| w.is_answered)).collect();
-                self.reads.push((request.id.0, lowest));
+                self.reads.push((u64::from(request.id.0), lowest));
             }
             Op::Flush => {
                 let answered: Vec<usize> = self
@@ -94,11 +94,17 @@ impl Oracle {
                     .map(|(at, _)| at)
                     .collect();
                 let covers = answered.last().map_or(0, |last| last + 1);
-                self.flushes.push((request.id.0, covers, answered));
+                self.flushes.push((u64::from(request.id.0), covers, answered));
             }
             Op::Write | Op::Zero { .. } => {
-                let stamp = if request.op == Op::Write { request.id.0 } else { 0 };
-                self.writes.push(Write { id: request.id.0, first, end, stamp, is_answered: false });
+                let stamp = if request.op == Op::Write { u64::from(request.id.0) } else { 0 };
+                self.writes.push(Write {
+                    id: u64::from(request.id.0),
+                    first,
+                    end,
+                    stamp,
+                    is_answered: false,
+                });
                 self.durable.push(false);
             }
         }
@@ -115,8 +121,11 @@ impl Oracle {
         match request.op {
             Op::Read => self.check_read(request, data.expect("a read brings bytes")),
             Op::Flush => {
-                let at =
-                    self.flushes.iter().position(|(id, ..)| *id == request.id.0).expect("asked");
+                let at = self
+                    .flushes
+                    .iter()
+                    .position(|(id, ..)| *id == u64::from(request.id.0))
+                    .expect("asked");
                 let (_, covers, answered) = self.flushes.swap_remove(at);
                 self.flushed = self.flushed.max(covers);
                 self.barriers.push((covers, self.writes.len()));
@@ -125,7 +134,11 @@ impl Oracle {
                 }
             }
             Op::Write | Op::Zero { .. } => {
-                let at = self.writes.iter().position(|w| w.id == request.id.0).expect("asked");
+                let at = self
+                    .writes
+                    .iter()
+                    .position(|w| w.id == u64::from(request.id.0))
+                    .expect("asked");
                 self.writes[at].is_answered = true;
                 if request.fua {
                     self.flushed = self.flushed.max(at + 1);
@@ -143,7 +156,8 @@ impl Oracle {
     }
 
     fn check_read(&mut self, request: &Request, data: &[u8]) {
-        let at = self.reads.iter().position(|(id, _)| *id == request.id.0).expect("asked");
+        let at =
+            self.reads.iter().position(|(id, _)| *id == u64::from(request.id.0)).expect("asked");
         let (_, lowest) = self.reads.swap_remove(at);
         let first = usize::try_from(request.offset / SECTOR).expect("small");
         for ((sector, stamp), lowest) in (first..).zip(stamps(data)).zip(lowest) {

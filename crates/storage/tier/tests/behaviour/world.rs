@@ -8,7 +8,7 @@ use tilemark_tier::format::{Identity, SIDECAR_BYTES, Sidecar, Uuid};
 use tilemark_tier::ownership::is_owner;
 use tilemark_tier::{
     Attachment, Buf, CELL_BYTES, Effect, Event, Geometry, IoError, IoId, Media, Mode, Moment, Note,
-    Op, Opened, Order, Piece, Place, Plan, Prepared, ReadIo, ReqId, Request, Session, Settings,
+    Op, Opened, Order, Piece, Place, Plan, Prepared, ReadIo, Request, RequestId, Session, Settings,
     Since, Skipped, Sums, Tier,
 };
 use units::Nanos;
@@ -465,7 +465,7 @@ impl World {
         self.next += 1;
         let bytes = u32::try_from(bytes).expect("short");
         let mut request = Request {
-            id: ReqId(id),
+            id: RequestId(u32::try_from(id).expect("few")),
             disk: 0,
             op,
             offset,
@@ -495,7 +495,7 @@ impl World {
     /// Asks; more is to come before the state machine has its turn.
     pub fn gather(&mut self, request: Request) {
         self.oracle_of(request.disk).asked(&request);
-        self.asked.insert(request.id.0, request.clone());
+        self.asked.insert(u64::from(request.id.0), request.clone());
         self.handle(Event::Request(request));
     }
 
@@ -756,8 +756,8 @@ impl World {
         }
     }
 
-    fn reply(&mut self, id: ReqId, result: Result<(), IoError>) {
-        let request = self.asked.remove(&id.0).expect("a request is answered once");
+    fn reply(&mut self, id: RequestId, result: Result<(), IoError>) {
+        let request = self.asked.remove(&id.0.into()).expect("a request is answered once");
         if result.is_err() {
             self.errors += 1;
             self.oracle_of(request.disk).failed(&request);
@@ -768,7 +768,7 @@ impl World {
             request.buf.filter(|_| request.op == Op::Read).map(|buf| self.bufs[&buf.0].clone());
         self.oracle_of(request.disk).answered(&request, data.as_deref());
         if let Some(data) = data {
-            self.answers.insert(id.0, data);
+            self.answers.insert(id.0.into(), data);
         }
     }
 
@@ -784,7 +784,7 @@ impl World {
         for offset in (0..self.shape.disk_bytes).step_by(step) {
             let bytes = (step as u64).min(self.shape.disk_bytes - offset);
             let request = Request { disk, ..self.request(Op::Read, offset, bytes, false) };
-            ids.push(request.id.0);
+            ids.push(u64::from(request.id.0));
             self.ask(request);
         }
         self.settle(|world| world.waiting() == 0);
@@ -820,7 +820,7 @@ impl World {
     /// Makes a request and runs the world until it is answered.
     fn whole(&mut self, op: Op, offset: u64, bytes: u64) -> u64 {
         let request = self.request(op, offset, bytes, false);
-        let id = request.id.0;
+        let id = u64::from(request.id.0);
         self.ask(request);
         self.settle(|world| !world.asked.contains_key(&id));
         assert!(!self.asked.contains_key(&id), "{op:?} at {offset} is answered");

@@ -6,8 +6,8 @@ use hardware::StreamId;
 use state_machine::Operation;
 use tier::format::SIDECAR_BYTES;
 use tier::{
-    Buf, Effect, Event, GeometryError, IoError, IoId, Mode, Op, Order, Piece, Place, Plan, ReqId,
-    Request, Settings, Sums, Tier,
+    Buf, Effect, Event, GeometryError, IoError, IoId, Mode, Op, Order, Piece, Place, Plan, Request,
+    RequestId, Settings, Sums, Tier,
 };
 use units::Nanos;
 
@@ -349,8 +349,7 @@ impl Set {
                 let bytes = u32::try_from(SIDECAR_BYTES).unwrap_or(0);
                 self.io(io, Place::Sidecar(disk), Read, (0, bytes))
             }
-            Effect::Reply(ReqId(request), result) => {
-                let request = u32::try_from(request).expect("it was numbered by 32 bits");
+            Effect::Reply(RequestId(request), result) => {
                 return steps.push(Step::Answer(request, result.is_ok()));
             }
             Effect::Wake(at) => {
@@ -385,7 +384,7 @@ impl Set {
         steps: &mut Vec<Step>,
     ) -> u32 {
         let whole = Request {
-            id: ReqId(request.into()),
+            id: RequestId(request),
             disk: index,
             op: Op::Flush,
             offset: 0,

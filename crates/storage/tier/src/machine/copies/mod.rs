@@ -217,7 +217,7 @@ impl Tier {
         }
         found.under_way += 1;
         let link = found.link;
-        self.ios.start(Io::Peer { disk: index, peer, link, what })
+        self.start_io(Io::Peer { disk: index, peer, link, what })
     }
 
     /// Writes a group to the cache device and to every peer that holds a copy.
@@ -246,7 +246,7 @@ impl Tier {
             found.groups.push_back((seq, left, position));
             for (at, from) in parts {
                 for write in writes {
-                    self.writes.get(*write).holds += 1;
+                    self.writes[*write].holds += 1;
                 }
                 let what = PeerIo::Group { seq, writes: writes.to_vec() };
                 let io = self.start_peer(index, peer, what);

@@ -51,6 +51,7 @@ pub(super) struct Shard {
     policy: Box<dyn Policy>,
     /// Place of each resident unit, by the policy's slot.
     places: Vec<u32>,
+    // Not `state_machine::Slab`: the search for a victim goes round by position.
     units: Vec<Unit>,
     free: Vec<u32>,
     cells: u32,
