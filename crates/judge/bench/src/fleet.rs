@@ -8,6 +8,7 @@ use run_store::slice::{InstanceEntry, InstanceId, Topology, VmEntry, VmId};
 use serde::{Deserialize, Serialize};
 use spec::workload::{CHECK_SIZE, DataPattern, Load, On, Role, Step};
 use spec::{ResolvedTile, disk_asked};
+use state_machine::KindId;
 use units::Bytes;
 use workload::moving::Carry;
 use workload::{BuildError, Instance, InstanceMachine, InstancePlan};
@@ -109,6 +110,8 @@ pub struct FleetInstance {
     pub endpoints: Vec<String>,
     /// Requests of the calls, by `state_machine::KindId`.
     pub asks: Vec<Option<String>>,
+    /// Kinds of I/O that copy whole disks.
+    pub copy_kinds: Vec<KindId>,
     /// Virtual CPUs of each virtual machine.
     pub vcpus: Vec<u32>,
     /// Users at the same time, over all groups: the largest number of actions under way.
@@ -225,6 +228,7 @@ impl Fleet {
             vms: built.vms.iter().map(|vm| format!("{}/{vm}", workload.name)).collect(),
             endpoints: built.endpoints.clone(),
             asks: built.kinds.iter().map(|kind| kind.ask.clone()).collect(),
+            copy_kinds: built.copy_kinds(),
             vcpus: workload.vms.iter().map(|vm| vm.vcpus).collect(),
             users: match workload.replay {
                 Some(_) => REPLAY_DEPTH,

@@ -51,6 +51,7 @@ impl Span {
         let instance = FleetInstance {
             endpoints: Vec::new(),
             asks: Vec::new(),
+            copy_kinds: Vec::new(),
             shape: shape(InstanceId(0), 0, &built),
             disks: vec![DiskNeed { size: built.disks[0].size, ..self.disk() }],
             member: Member { tile: Some(0), workload: 0, copy: 0 },

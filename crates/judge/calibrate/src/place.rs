@@ -85,6 +85,7 @@ pub fn array(name: &str, disk: &Disk) -> Array {
         hosts: None,
         lun_queue: None,
         link: None,
+        background: None,
         controller: None,
         tiers: Vec::new(),
         pools: vec![pool()],

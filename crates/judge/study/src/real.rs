@@ -58,6 +58,7 @@ fn nothing() -> Array {
         lun_queue: None,
         link: None,
         controller: None,
+        background: None,
         tiers: Vec::new(),
         pools: Vec::new(),
         local: None,

@@ -96,6 +96,7 @@ fn array(run: &Run, disk: Disk) -> Array {
         hosts: None,
         lun_queue: None,
         link: None,
+        background: None,
         controller: None,
         tiers: Vec::new(),
         pools: vec![Pool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use spec::workload::{CpuMode, On, Role, Workload};
-use state_machine::Operation;
+use state_machine::{KindId, Operation};
 use units::Bytes;
 
 use crate::InstanceMachine;
@@ -54,6 +54,19 @@ pub struct Instance {
     pub kinds: Vec<KindInfo>,
     /// Names of its endpoints, by `state_machine::EndpointId`.
     pub endpoints: Vec<String>,
+}
+
+/// Ends of the names of kinds that copy whole disks: of copy steps, and of moves
+/// ([`crate::moving::KINDS`]).
+const COPIES: [&str; 4] = ["-copy-read", "-copy-write", "move-read", "move-write"];
+
+impl Instance {
+    /// Kinds of I/O that copy whole disks, found by name.
+    pub fn copy_kinds(&self) -> Vec<KindId> {
+        let numbered = (0..).map(KindId).zip(&self.kinds);
+        let copies = numbered.filter(|(_, kind)| COPIES.iter().any(|end| kind.name.ends_with(end)));
+        copies.map(|(id, _)| id).collect()
+    }
 }
 
 /// Virtual disk that the instance needs.

@@ -1,10 +1,12 @@
 use std::any::Any;
 
-use state_machine::{IoRequest, Operation};
+use state_machine::{IoRequest, KindId, Operation};
 use units::{Bytes, Nanos};
 
 use crate::effects::ModelEffects;
-use crate::part::{Alarm, Component, Job, Message, OUT_OF_RANGE, Outbox, PartId, StreamId, Ticket};
+use crate::part::{
+    Alarm, Class, Component, Job, Message, OUT_OF_RANGE, Outbox, PartId, StreamId, Ticket,
+};
 use crate::usage::Usage;
 use crate::watch::{Watched, Watches};
 
@@ -29,6 +31,8 @@ pub struct Array {
     parts: Vec<Box<dyn Component>>,
     /// Virtual disks by instance and disk.
     volumes: Vec<Vec<(Volume, StreamId)>>,
+    /// Kinds of I/O that copy whole disks, by instance.
+    copy_kinds: Vec<Vec<KindId>>,
     streams: u32,
     watches: Watches,
     out: Outbox,
@@ -46,6 +50,7 @@ impl Array {
         Self {
             parts: Vec::new(),
             volumes: Vec::new(),
+            copy_kinds: Vec::new(),
             streams: 0,
             watches: Watches::default(),
             out: Outbox::new(),
@@ -65,6 +70,21 @@ impl Array {
             (*volume, StreamId(self.streams - 1))
         });
         self.volumes.push(disks.collect());
+    }
+
+    /// Says by instance which kinds of I/O are of [`Class::Copy`]; all others, and those of
+    /// instances beyond the list, are foreground.
+    pub fn set_copy_kinds(&mut self, kinds: Vec<Vec<KindId>>) {
+        self.copy_kinds = kinds;
+    }
+
+    /// Class of an instance's request.
+    #[inline]
+    pub fn class_of(&self, instance: usize, request: &IoRequest) -> Class {
+        match self.copy_kinds.get(instance) {
+            Some(kinds) if kinds.contains(&request.kind) => Class::Copy,
+            _ => Class::Foreground,
+        }
     }
 
     /// From now on times how long jobs take that one part sends or hands on to some others. What
@@ -111,6 +131,7 @@ impl Array {
             offset: volume.base + offset,
             length,
             stream,
+            class: self.class_of(instance, request),
         };
         (end <= volume.size.get()).then_some((volume.entry, job))
     }

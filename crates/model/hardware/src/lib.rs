@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod array;
+mod classes;
 mod cpu;
 mod delay;
 mod effects;
@@ -45,6 +46,7 @@ mod wire;
 mod write_back;
 
 pub use array::{Array, Volume};
+pub use classes::{ClassParameters, ClassQueue};
 pub use cpu::{
     Clocking, CpuParameters, CpuSample, Femtojoules, Governor, HostCpu, HostEffects, HostPower,
     HostSample, IoCost, Protocol, RunOrder, joules, sums_of_20,
@@ -54,9 +56,9 @@ pub use effects::ModelEffects;
 pub use error::ParameterError;
 pub use hdd::{Hdd, HddParameters, HddPreset, Order, SeekCurve, SeekTimes};
 pub use limit::{LimitParameters, QueueLimit};
-pub use link::Link;
+pub use link::{Copies, Link};
 pub use network::{Network, Traffic};
-pub use part::{Alarm, Component, Job, Outbox, PartId, StreamId, Ticket};
+pub use part::{Alarm, Class, Component, Job, Outbox, PartId, StreamId, Ticket};
 pub use raid::{Raid, RaidLevel, RaidParameters};
 pub use replicated::{HostWays, Replicated, ReplicatedCounts, ReplicatedParameters};
 pub use servers::{Servers, ServersParameters};

@@ -3,7 +3,7 @@ use units::Nanos;
 
 use crate::error::ParameterError;
 use crate::lane::Lane;
-use crate::part::{Component, Job, Outbox, PartId, Ticket};
+use crate::part::{Class, Component, Job, Outbox, PartId, Ticket};
 use crate::usage::{Meter, Usage};
 use crate::wire::LinkParameters;
 
@@ -18,6 +18,17 @@ pub struct Link {
     back: Lane<(Job, Result<(), IoError>)>,
     asked: Slab<Job>,
     meter: Meter,
+    copies: Copies,
+}
+
+/// Way of the data that [`crate::Class::Copy`] moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Copies {
+    /// Over the link, as hosts copy that read and write.
+    #[default]
+    OverLinks,
+    /// Inside the array (full copy, XCOPY): only commands cross the link.
+    InArray,
 }
 
 const THERE: u32 = 0;
@@ -29,19 +40,35 @@ impl Link {
     /// # Errors
     ///
     /// When the rate is not a number above zero, or frames carry nothing.
-    pub fn new(parameters: LinkParameters, next: PartId) -> Result<Self, ParameterError> {
+    pub fn new(
+        parameters: LinkParameters,
+        copies: Copies,
+        next: PartId,
+    ) -> Result<Self, ParameterError> {
         parameters.check("link")?;
         let latency = parameters.latency;
         let (there, back) = (Lane::new(latency, THERE), Lane::new(latency, BACK));
-        Ok(Self { parameters, next, there, back, asked: Slab::new(), meter: Meter::new(2) })
+        let (asked, meter) = (Slab::new(), Meter::new(2));
+        Ok(Self { parameters, next, there, back, asked, meter, copies })
+    }
+}
+
+impl Link {
+    /// Time on the wire of a job's data in the direction in which they go.
+    fn wire_time(&self, job: &Job) -> Nanos {
+        if job.class == Class::Copy && self.copies == Copies::InArray {
+            return Nanos::ZERO;
+        }
+        self.parameters.wire_time(job.length)
     }
 }
 
 impl Component for Link {
     fn accept(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
         self.meter.enter(now);
-        let bytes = if job.operation == Operation::Write { job.length } else { 0 };
-        self.there.send(now, self.parameters.wire_time(bytes), job);
+        let is_data = job.operation == Operation::Write;
+        let wire = if is_data { self.wire_time(&job) } else { Nanos::ZERO };
+        self.there.send(now, wire, job);
         self.there.arm(out);
     }
 
@@ -54,8 +81,8 @@ impl Component for Link {
     ) {
         let job = self.asked.remove(ticket.0);
         let is_data = job.operation == Operation::Read && result.is_ok();
-        let bytes = if is_data { job.length } else { 0 };
-        self.back.send(now, self.parameters.wire_time(bytes), (job, result));
+        let wire = if is_data { self.wire_time(&job) } else { Nanos::ZERO };
+        self.back.send(now, wire, (job, result));
         self.back.arm(out);
     }
 

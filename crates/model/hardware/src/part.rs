@@ -26,6 +26,24 @@ pub struct Ticket(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u32);
 
+/// What an I/O is for, the most urgent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Asked by a virtual machine, or waited for by such an I/O.
+    Foreground,
+    /// Written late from memory or a write buffer, or from a page that left a tier.
+    Destage,
+    /// A tier's clean-up, and pages it brings in while nobody waits.
+    CleanUp,
+    /// Copying of whole disks by deployments and migrations.
+    Copy,
+}
+
+impl Class {
+    pub(crate) const COUNT: usize = 4;
+    pub(crate) const BACKGROUND: [Self; 3] = [Self::Destage, Self::CleanUp, Self::Copy];
+}
+
 /// A piece of work that a component is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
@@ -41,6 +59,8 @@ pub struct Job {
     pub length: u32,
     /// Virtual disk that the job belongs to.
     pub stream: StreamId,
+    /// What it is for.
+    pub class: Class,
 }
 
 impl Job {

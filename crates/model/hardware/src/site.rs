@@ -73,7 +73,7 @@ impl Site {
         request: &IoRequest,
         fx: &mut ModelEffects<SiteAlarm>,
     ) {
-        let cost = self.io_cost.of(request);
+        let cost = self.io_cost.of(request, self.array.class_of(instance, request));
         match self.host_of(instance, request) {
             Some(host) if cost > Nanos::ZERO => {
                 let number = self.entering.insert((instance, ticket, *request));

@@ -70,6 +70,7 @@ impl Space {
             tile: if is_one_tile { 0 } else { u32::try_from(slot).unwrap_or(0) },
             vcpus: vec![1],
             vms: Vec::new(),
+            copy_kinds: Vec::new(),
             disks: vec![PlantDisk {
                 name: String::from("slot"),
                 workload: String::from("lab"),

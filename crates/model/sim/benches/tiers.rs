@@ -72,7 +72,13 @@ fn instance(tile: u32) -> PlantInstance {
         vm: 0,
         pool: None,
     };
-    PlantInstance { tile, vcpus: vec![1], vms: vec![String::from("vm")], disks: vec![disk] }
+    PlantInstance {
+        tile,
+        vcpus: vec![1],
+        vms: vec![String::from("vm")],
+        disks: vec![disk],
+        copy_kinds: Vec::new(),
+    }
 }
 
 fn users(number: u32) -> SimInstance<Users> {

@@ -58,7 +58,7 @@ pub use step::{
     CHECK_WARNING, Cause, Check, Disturbance, IoTotal, Phase, PooledAction, Score, Steady, Step,
     Throughput, TileScore, UnderOperations, WarmUp,
 };
-pub use tier::{TierCounts, TierFacts};
+pub use tier::{CopyCounts, TierCounts, TierFacts};
 pub use verdict::Verdict;
 pub use warning::{Known, Warning};
 pub use workload::{

@@ -1,6 +1,7 @@
 use crate::gauge::{BehindTier, Folded, Gauge, GaugeName, Merging, Readings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use state_machine::Operation;
 
 /// State of a tier: requests and bytes of the measured time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -12,12 +13,50 @@ pub struct TierFacts {
     /// Counters of the measured time, and levels at its end.
     #[serde(flatten)]
     pub counts: TierCounts,
+    /// Requests among them that copied whole disks (deployments, migrations); null without any, and
+    /// of a served tier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<CopyCounts>,
     /// Service times of the storage behind the tier, for the I/O that the tier sent there. Only in
     /// the rollup; empty if unknown.
     #[serde(skip)]
     pub behind: BehindTier,
     /// Share of all requests that the tier alone answered, 0 to 1; null without requests.
     pub acceleration_rate: Option<f64>,
+}
+
+/// Requests of a tier that copied whole disks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CopyCounts {
+    /// Read requests.
+    pub reads: u64,
+    /// Read requests all of whose pages were resident.
+    pub read_hits: u64,
+    /// Write requests.
+    pub writes: u64,
+    /// Write requests all of whose pages were resident.
+    pub write_hits: u64,
+}
+
+impl CopyCounts {
+    /// Counts a request; a flush does not count.
+    pub fn count(&mut self, operation: Operation, is_hit: bool) {
+        let (all, hits) = match operation {
+            Operation::Read => (&mut self.reads, &mut self.read_hits),
+            Operation::Write => (&mut self.writes, &mut self.write_hits),
+            Operation::Flush => return,
+        };
+        *all += 1;
+        *hits += u64::from(is_hit);
+    }
+
+    /// Adds what another tier counted.
+    pub fn add(&mut self, other: &Self) {
+        self.reads += other.reads;
+        self.read_hits += other.read_hits;
+        self.writes += other.writes;
+        self.write_hits += other.write_hits;
+    }
 }
 
 /// Counters of a tier over some time, and levels at its end.
@@ -198,6 +237,7 @@ mod tests {
             name: "near".to_owned(),
             capacity_bytes: u64::MAX,
             counts: TierCounts { reads: 7, tier_written_bytes: u64::MAX, ..Default::default() },
+            copies: None,
             behind: BehindTier::default(),
             acceleration_rate: Some(0.1),
         };

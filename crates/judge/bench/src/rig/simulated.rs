@@ -220,6 +220,7 @@ fn plant_instance(plan: &ResolvedPlan, instance: &FleetInstance) -> PlantInstanc
         vcpus: instance.vcpus.clone(),
         vms: instance.vms.clone(),
         disks: instance.disks.iter().map(disk).collect(),
+        copy_kinds: instance.copy_kinds.clone(),
     }
 }
 

@@ -20,8 +20,9 @@ pub(crate) use sizes::{shipped, times};
 pub use calibrated::{Calibrated, OFF_MAX, TileCheck};
 pub use power::{DiskPower, Frequency, Governor, HostPower, Hypervisor, Memory, StoragePower};
 pub use types::{
-    Array, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool, Raid,
-    ReadMemory, RunQueue, TableLoop, Tier, TierPlace, TierShape, Variation, WriteMemory, WriteMode,
+    Array, Background, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool,
+    Raid, ReadMemory, RunQueue, TableLoop, Tier, TierPlace, TierShape, Variation, WriteMemory,
+    WriteMode,
 };
 
 pub use crate::resolve::{overlay, with, with_all};

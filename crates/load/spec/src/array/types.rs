@@ -28,6 +28,10 @@ pub struct Array {
     /// Processors and memory of the storage itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
+    /// Bounds of background I/O at each disk of pools, tiers and hosts; absent: background and
+    /// foreground are equals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<Background>,
     /// Acceleration tiers, the one nearest to the virtual machines first.
     #[serde(rename = "tier", default)]
     pub tiers: Vec<Tier>,
@@ -189,6 +193,27 @@ pub struct Controller {
     /// FLARE does, the default).
     #[serde(default)]
     pub memory_first: bool,
+    /// Whether the array copies for deployments and migrations itself (full copy, XCOPY), so that
+    /// no data of theirs cross links and an I/O costs a host `per-io` alone (default no).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub full_copy: bool,
+}
+
+/// Bounds of background I/O at a disk: destaging, a tier's clean-up, copies of deployments and
+/// migrations, most urgent first. It waits in front of the disk; foreground never does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Background {
+    /// I/Os of each of the three classes that the disk always takes (default 1), at least 1.
+    #[serde(default = "one")]
+    pub least: u32,
+    /// I/Os of all background classes together at most (default 10), `least` to 10,000, while
+    /// foreground takes up to half of `slow`. 10 is `zfs_vdev_async_write_max_active` of OpenZFS.
+    #[serde(default = "ten")]
+    pub most: u32,
+    /// Mean response time of foreground at the disk, above 0, from which on only `least` are
+    /// taken.
+    pub slow: Nanos,
 }
 
 /// Memory with a battery that answers writes and destages them later.
@@ -575,6 +600,10 @@ const fn unity() -> f64 {
 
 const fn yes() -> bool {
     true
+}
+
+const fn ten() -> u32 {
+    10
 }
 
 const fn sixty_four() -> u32 {

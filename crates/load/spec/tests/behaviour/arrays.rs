@@ -109,6 +109,20 @@ fn frame_fits_the_kind_of_link() {
 }
 
 #[test]
+fn bounds_of_background_are_checked() {
+    let background = fine(&["background.slow=20ms"]).background.expect("given");
+    assert_eq!((background.least, background.most), (1, 10));
+    let of =
+        |settings: &[&str]| wrong(settings).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+    assert_eq!(
+        of(&["background.slow=0s", "background.least=0"]),
+        ["background.least", "background.slow"]
+    );
+    let settings = ["background.slow=20ms", "background.least=11"];
+    assert_eq!(of(&settings), ["background.least"]);
+}
+
+#[test]
 fn a_setting_that_is_none_is_refused() {
     for bad in ["", "tier", "=3", "tier..size=3", "a b=3", "tier.fast\n=3", "[x]=3", "a#=1"] {
         let error = overlay(&[bad]).expect_err(bad);

@@ -1,6 +1,9 @@
 use state_machine::{IoRequest, Operation};
 use units::Nanos;
 
+use crate::link::Copies;
+use crate::part::Class;
+
 /// CPU that a hypervisor spends on an I/O of a virtual machine: taking it from the guest, the
 /// way through its storage layers and protocol, and the answer. All of it is charged before the
 /// I/O leaves the host; in truth part of it follows the answer.
@@ -19,6 +22,8 @@ pub struct IoCost {
     pub per_copy: Nanos,
     /// Copies of a write, at least 1; zero counts as one.
     pub copies: u32,
+    /// Way of whole disks' copies: inside the array they cost `per_io` alone.
+    pub full_copies: Copies,
 }
 
 const BYTES_INCLUDED: u32 = 8192;
@@ -26,7 +31,10 @@ const BYTES_INCLUDED: u32 = 8192;
 impl IoCost {
     /// The cost of a request on a core of speed 1.
     #[inline]
-    pub fn of(&self, request: &IoRequest) -> Nanos {
+    pub fn of(&self, request: &IoRequest, class: Class) -> Nanos {
+        if class == Class::Copy && self.full_copies == Copies::InArray {
+            return self.per_io;
+        }
         let further = request.length.div_ceil(BYTES_INCLUDED).saturating_sub(1);
         let is_write = request.operation == Operation::Write;
         let copies = if is_write { self.copies.saturating_sub(1) } else { 0 };
@@ -94,6 +102,14 @@ impl Protocol {
         };
         let (per_io, per_copy) = (Nanos(per_io), Nanos(per_copy));
         let per_8k = Nanos::from_micros(2);
-        IoCost { per_io, per_8k, per_frame: Nanos::ZERO, frame_data: 0, per_copy, copies }
+        IoCost {
+            per_io,
+            per_8k,
+            per_frame: Nanos::ZERO,
+            frame_data: 0,
+            per_copy,
+            copies,
+            full_copies: Copies::OverLinks,
+        }
     }
 }

@@ -267,7 +267,7 @@ mod tests {
 
     use super::super::parameters::HddPreset;
     use super::*;
-    use crate::part::{PartId, StreamId, Ticket};
+    use crate::part::{Class, PartId, StreamId, Ticket};
 
     /// Looks at every request in full.
     fn plainly(disk: &Hdd, now: Nanos) -> Option<usize> {
@@ -287,7 +287,15 @@ mod tests {
         let (offset, length) = (stream.below(within) * 4096, 4096);
         let operation = if stream.chance(0.5) { Operation::Read } else { Operation::Write };
         let (from, ticket) = (PartId::HOST, Ticket(0));
-        Job { from, ticket, operation, offset, length, stream: StreamId(0) }
+        Job {
+            from,
+            ticket,
+            operation,
+            offset,
+            length,
+            stream: StreamId(0),
+            class: Class::Foreground,
+        }
     }
 
     #[test]

@@ -217,7 +217,7 @@ mod tests {
     use state_machine::Operation;
 
     use super::*;
-    use crate::part::{PartId, StreamId, Ticket};
+    use crate::part::{Class, PartId, StreamId, Ticket};
 
     fn dirty(offsets: &[u64]) -> DirtyPages {
         let kib = |kib: u64| Bytes::new(kib << 10);
@@ -225,7 +225,15 @@ mod tests {
         for offset in offsets {
             let (from, ticket, stream) = (PartId::HOST, Ticket(0), StreamId(0));
             let operation = Operation::Write;
-            pages.add(&Job { from, ticket, operation, offset: *offset, length: 8192, stream });
+            pages.add(&Job {
+                from,
+                ticket,
+                operation,
+                offset: *offset,
+                length: 8192,
+                stream,
+                class: Class::Foreground,
+            });
         }
         pages
     }

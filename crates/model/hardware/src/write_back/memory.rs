@@ -5,7 +5,7 @@ use units::{Bytes, Nanos, Ratio};
 
 use super::dirty::{DirtyPages, Marks, Run};
 use crate::error::{Check, ParameterError};
-use crate::part::{Component, Job, Outbox, PartId, StreamId, Ticket};
+use crate::part::{Class, Component, Job, Outbox, PartId, StreamId, Ticket};
 use crate::usage::{Meter, Usage};
 use state_machine::Slab;
 
@@ -191,9 +191,15 @@ impl WriteBack {
                 offset: run.offset,
                 length: run.length,
                 stream: StreamId(0),
+                class: destage_class(&self.waiting),
             },
         );
     }
+}
+
+/// Class of a destage: as urgent as the writes that wait for room.
+pub(super) fn destage_class(waiting: &VecDeque<Job>) -> Class {
+    if waiting.is_empty() { Class::Destage } else { Class::Foreground }
 }
 
 impl Component for WriteBack {

@@ -4,7 +4,7 @@ use state_machine::{IoError, Operation};
 use units::{Bytes, Nanos, Ratio};
 
 use super::dirty::{DirtyPages, Marks, Run};
-use super::memory::WriteBackCounts;
+use super::memory::{WriteBackCounts, destage_class};
 use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, Outbox, PartId, StreamId, Ticket};
 use crate::usage::{Meter, Usage};
@@ -186,7 +186,15 @@ impl SsdBuffer {
 
     fn job(&self, operation: Operation, offset: u64, length: u32, ticket: u32) -> Job {
         let (from, ticket) = (self.ways.disk, Ticket(ticket));
-        Job { from, ticket, operation, offset, length, stream: StreamId(0) }
+        Job {
+            from,
+            ticket,
+            operation,
+            offset,
+            length,
+            stream: StreamId(0),
+            class: destage_class(&self.waiting),
+        }
     }
 
     /// Lets the disk serve a request.

@@ -1,8 +1,8 @@
 //! A whole array: queue limit, link, controller memory, RAID, disks, shared by two loads.
 
 use tilemark_hardware::{
-    Array, Hdd, HddPreset, LimitParameters, Link, LinkPreset, Mirrored, PartId, QueueLimit, Raid,
-    RaidLevel, RaidParameters, WriteBack, WriteBackParameters,
+    Array, Copies, Hdd, HddPreset, LimitParameters, Link, LinkPreset, Mirrored, PartId, QueueLimit,
+    Raid, RaidLevel, RaidParameters, WriteBack, WriteBackParameters,
 };
 use units::{Bytes, Nanos, Ratio};
 
@@ -31,7 +31,8 @@ fn chain(level: RaidLevel, memory: u64) -> Chain {
         flush_depth: 64,
     };
     let memory = array.add(WriteBack::new(memory, raid).unwrap());
-    let link = array.add(Link::new(LinkPreset::Fc4.parameters(), memory).unwrap());
+    let link =
+        array.add(Link::new(LinkPreset::Fc4.parameters(), Copies::OverLinks, memory).unwrap());
     let limit = LimitParameters { depth: 32, depth_shared: 32 };
     let entry = array.add(QueueLimit::new(limit, link).unwrap());
     Chain { array, disks, link, entry }

@@ -6,7 +6,8 @@ use state_machine::{
     Stream, Token,
 };
 use tilemark_hardware::{
-    Array, CpuParameters, HostCpu, InstancePlace, IoCost, Protocol, ServiceTime, Site, Station,
+    Array, Class, Copies, CpuParameters, HostCpu, InstancePlace, IoCost, Protocol, ServiceTime,
+    Site, Station,
 };
 use units::Nanos;
 
@@ -30,22 +31,33 @@ fn request(operation: Operation, length: u32) -> IoRequest {
 #[test]
 fn the_cost_of_an_io_grows_with_its_bytes_and_its_copies() {
     let cost = IoCost { per_copy: Nanos(500), copies: 3, ..Protocol::Fc.cost() };
-    assert_eq!(cost.of(&request(Operation::Read, 512)), Nanos(15_000));
-    assert_eq!(cost.of(&request(Operation::Read, 8192)), Nanos(15_000));
-    assert_eq!(cost.of(&request(Operation::Read, 8193)), Nanos(17_000));
-    assert_eq!(cost.of(&request(Operation::Write, 65536)), Nanos(15_000 + 7 * 2000 + 2 * 500));
-    assert_eq!(cost.of(&request(Operation::Flush, 0)), Nanos(15_000));
-    assert_eq!(IoCost::default().of(&request(Operation::Write, 8192)), Nanos::ZERO);
+    assert_eq!(cost.of(&request(Operation::Read, 512), Class::Foreground), Nanos(15_000));
+    assert_eq!(cost.of(&request(Operation::Read, 8192), Class::Foreground), Nanos(15_000));
+    assert_eq!(cost.of(&request(Operation::Read, 8193), Class::Foreground), Nanos(17_000));
+    assert_eq!(
+        cost.of(&request(Operation::Write, 65536), Class::Foreground),
+        Nanos(15_000 + 7 * 2000 + 2 * 500)
+    );
+    assert_eq!(cost.of(&request(Operation::Flush, 0), Class::Foreground), Nanos(15_000));
+    assert_eq!(
+        IoCost::default().of(&request(Operation::Write, 8192), Class::Foreground),
+        Nanos::ZERO
+    );
     let older = cost.scaled(2.0);
-    assert_eq!(older.of(&request(Operation::Read, 16384)), Nanos(34_000));
+    assert_eq!(older.of(&request(Operation::Read, 16384), Class::Foreground), Nanos(34_000));
 }
 
 /// The relation TR-3808 publishes: NFS needs 145 % of the CPU of Fibre Channel.
 #[test]
 fn nfs_costs_145_per_cent_of_fibre_channel() {
-    let of = |protocol: Protocol| protocol.cost().of(&request(Operation::Read, 4096)).0 as f64;
+    let of = |protocol: Protocol| {
+        protocol.cost().of(&request(Operation::Read, 4096), Class::Foreground).0 as f64
+    };
     assert_within(1e-9, of(Protocol::Nfs) / of(Protocol::Fc), 1.45, "NFS");
-    assert!(Protocol::ALL.is_sorted_by_key(|p| p.cost().of(&request(Operation::Write, 4096))));
+    assert!(
+        Protocol::ALL
+            .is_sorted_by_key(|p| p.cost().of(&request(Operation::Write, 4096), Class::Foreground))
+    );
 }
 
 /// Reads that come at random, of random sizes, beside threads that compute all the time.
@@ -163,10 +175,15 @@ fn jumbo_frames_lower_the_cost_of_large_ios() {
         ..IoCost::default()
     };
     let usual = IoCost { frame_data: 1460, ..jumbo };
-    let of = |cost: IoCost, length| cost.of(&request(Operation::Read, length)).0;
+    let of = |cost: IoCost, length| cost.of(&request(Operation::Read, length), Class::Foreground).0;
     assert_eq!((of(usual, 65536), of(jumbo, 65536)), (1070 + 4500, 1070 + 800));
     assert_eq!((of(usual, 1), of(jumbo, 1), of(jumbo, 0)), (1100, 1100, 1000));
     assert_eq!(of(IoCost { frame_data: 0, ..jumbo }, 65536), 1070, "a link without frames");
+    let offloaded = IoCost { full_copies: Copies::InArray, ..jumbo };
+    assert_eq!(of(offloaded, 65536), 1870, "foreground costs what it did");
+    let copy = request(Operation::Read, 65536);
+    assert_eq!(offloaded.of(&copy, Class::Copy), Nanos(1000), "a command");
+    assert_eq!(jumbo.of(&copy, Class::Copy), Nanos(1870), "the host copies");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Links are arithmetic.
 
 use state_machine::Operation;
-use tilemark_hardware::{Array, Link, LinkParameters, LinkPreset, ServiceTime, Station};
+use tilemark_hardware::{Array, Copies, Link, LinkParameters, LinkPreset, ServiceTime, Station};
 use units::Nanos;
 
 use crate::support::{Arrivals, Load, Seconds, Shape, assert_within, drive};
@@ -10,7 +10,7 @@ fn behind(link: LinkParameters, shape: Shape, users: u32) -> crate::support::Out
     let mut array = Array::new();
     let store =
         array.add(Station::new(64, ServiceTime::Constant(Nanos::from_micros(1)), None).unwrap());
-    let entry = array.add(Link::new(link, store).unwrap());
+    let entry = array.add(Link::new(link, Copies::OverLinks, store).unwrap());
     let arrivals = Arrivals::Closed { users, think: Nanos::ZERO };
     drive(array, entry, vec![Load::new(1, shape, arrivals)], Seconds(0.5))
 }
@@ -54,7 +54,8 @@ fn small_read_takes_turns_with_large_ones() {
         let mut array = Array::new();
         let time = ServiceTime::Constant(Nanos::from_micros(1));
         let store = array.add(Station::new(64, time, None).unwrap());
-        let entry = array.add(Link::new(LinkPreset::Fc8.parameters(), store).unwrap());
+        let entry =
+            array.add(Link::new(LinkPreset::Fc8.parameters(), Copies::OverLinks, store).unwrap());
         let loads = vec![Load::new(1, large, users(flows)), Load::new(2, small, users(1))];
         let outcome = drive(array, entry, loads, Seconds(0.5));
         let times = &outcome.loads[1].answered;
@@ -78,7 +79,7 @@ fn a_link_counts_the_bytes_it_carried() {
     let mut array = Array::new();
     let time = ServiceTime::Constant(Nanos::from_micros(1));
     let store = array.add(Station::new(1, time, None).unwrap());
-    let entry = array.add(Link::new(link, store).unwrap());
+    let entry = array.add(Link::new(link, Copies::OverLinks, store).unwrap());
     let arrivals = Arrivals::Closed { users: 1, think: Nanos::ZERO };
     let outcome = drive(array, entry, vec![Load::new(1, Shape::READ_4K, arrivals)], Seconds(0.1));
     let usage = outcome.array.usage(entry, Nanos::from_millis(100));

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod chains;
+mod classes;
 mod closed_forms;
 mod cpu;
 mod cpu_any;

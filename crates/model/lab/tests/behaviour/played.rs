@@ -48,7 +48,13 @@ fn plant(array: &str) -> Plant {
         vm: 0,
         pool: None,
     };
-    let instance = PlantInstance { tile: 0, vcpus: vec![1], vms: Vec::new(), disks: vec![disk] };
+    let instance = PlantInstance {
+        tile: 0,
+        vcpus: vec![1],
+        vms: Vec::new(),
+        disks: vec![disk],
+        copy_kinds: Vec::new(),
+    };
     let plan = PlantPlan { array: &array, instances: &[instance], seed: 5 };
     Plant::new(&plan).expect("a valid plant")
 }

@@ -1,7 +1,7 @@
 use cache::tier::Counters;
 use hardware::{Array, PartId, Usage};
 use run_store::gauge::BehindTier;
-use run_store::run::{PartFacts, PartKind, TierCounts, TierFacts};
+use run_store::run::{CopyCounts, PartFacts, PartKind, TierCounts, TierFacts};
 use units::Nanos;
 
 /// Equal parts that are reported together.
@@ -64,6 +64,8 @@ pub struct Held {
     pub resident_bytes: u64,
     pub dirty_bytes: u64,
     pub dirty_bytes_max: u64,
+    /// Copies since measured time began.
+    pub copies: CopyCounts,
 }
 
 impl Held {
@@ -73,6 +75,7 @@ impl Held {
         self.resident_bytes += other.resident_bytes;
         self.dirty_bytes += other.dirty_bytes;
         self.dirty_bytes_max += other.dirty_bytes_max;
+        self.copies.add(&other.copies);
     }
 }
 
@@ -105,6 +108,7 @@ pub fn tier_facts(name: &str, held: Held, before: &Counters, after: &Counters) -
             tier_written_bytes: count(|c| c.tier_written_bytes),
             ..TierCounts::default()
         },
+        copies: Some(held.copies).filter(|copies| *copies != CopyCounts::default()),
         behind: BehindTier::default(),
         acceleration_rate: (requests > 0).then(|| as_f64(alone) / as_f64(requests)),
     }

@@ -8,7 +8,7 @@ use run_store::run::{HostFacts, PlaceFacts, VmFacts};
 use spec::array::{Array, Hosts, RunQueue};
 use units::Nanos;
 
-use super::links::link_parameters;
+use super::links::{copies_of, link_parameters};
 use super::plan::{PlantError, PlantInstance};
 
 /// Host of each virtual machine, instance by instance: hosts in turn, each tile beginning one
@@ -75,6 +75,7 @@ pub fn build(
         frame_data: link.map_or(0, |link| link.frame_data),
         per_copy: cpu.per_copy,
         copies,
+        full_copies: copies_of(array),
     });
     let cost = cost.unwrap_or_default();
     let cost = hosts.hypervisor.as_ref().map_or(cost, |own| cost.scaled(own.io_cpu / own.cpu));

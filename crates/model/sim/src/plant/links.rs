@@ -1,4 +1,4 @@
-use hardware::{LinkParameters, LinkPreset};
+use hardware::{Copies, LinkParameters, LinkPreset};
 use spec::array;
 use units::{Bytes, Nanos};
 
@@ -13,6 +13,14 @@ pub fn between_hosts(array: &array::Array) -> Result<LinkParameters, PlantError>
     match array.link.as_ref().filter(is_network) {
         Some(link) => link_parameters(array, link),
         None => Ok(LinkPreset::Ethernet10.parameters()),
+    }
+}
+
+/// Way of the data that deployments and migrations copy.
+pub fn copies_of(array: &array::Array) -> Copies {
+    match &array.controller {
+        Some(controller) if controller.full_copy => Copies::InArray,
+        _ => Copies::OverLinks,
     }
 }
 

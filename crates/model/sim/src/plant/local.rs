@@ -15,7 +15,7 @@ use super::disks::DiskModel;
 use super::facts::Group;
 use super::paged::{Askers, Owners, PagedPart, TierWays};
 use super::plan::PlantError;
-use super::pools::{Sets, combine};
+use super::pools::{Sets, classes_of, combine, in_classes};
 use super::tier_part::TierPart;
 use super::warm::Levels;
 
@@ -90,6 +90,7 @@ impl Groups {
                 level: RaidLevel::Raid0,
                 sets: 1,
                 element: STRIPE,
+                classes: classes_of(array),
             },
             parameters: ReplicatedParameters::new(local.copies),
         })
@@ -161,6 +162,7 @@ impl Groups {
         let (bottom, disks) = self.disks.add(parts, "the disks of a group", (site.seed, first))?;
         let numbered = (site.seed, first + disks_of_group - 1);
         let flash = self.cache.add(parts, "the cache disk of a group", numbered)?;
+        let front = in_classes(parts, "the cache disk of a group", self.disks.classes, flash)?;
         let reads = self.cache.capacity().scale(self.read_share.get()).round_down(self.page);
         let mut next = bottom;
         let mut cache = None;
@@ -171,7 +173,7 @@ impl Groups {
                 ..Config::new(reads.get(), u32::try_from(self.page.get()).unwrap_or(u32::MAX))
             })
             .map_err(|source| PlantError::Tier { tier: String::from("local"), source })?;
-            let ways = TierWays { fast: vec![flash], backing: vec![bottom], network: None };
+            let ways = TierWays { fast: vec![front], backing: vec![bottom], network: None };
             let part = PagedPart::new(tier, ways, Arc::clone(&site.owners), Askers::Streams);
             next = parts.add(TierPart::from(part));
             parts.watch(next, vec![bottom]);
@@ -182,7 +184,7 @@ impl Groups {
             base: reads.get(),
             ..SsdBufferParameters::new(writes.round_down(Bytes::MIB))
         };
-        let buffer = SsdBuffer::new(buffer, flash, next)
+        let buffer = SsdBuffer::new(buffer, front, next)
             .map_err(PlantError::parameter("the write buffer of a group"))?;
         Ok(Built { top: parts.add(buffer), flash, cache, disks })
     }

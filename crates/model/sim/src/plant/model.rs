@@ -333,7 +333,7 @@ impl Plant {
         let usages = self.usages(now);
         let tiers = self.tier_counters().map(|(_, counters)| counters).collect();
         self.marked = Marked { at: now, usages, tiers, fill: (0.0, 0.0, 0) };
-        self.each_tier(|tier| tier.dirty_max = 0);
+        self.each_tier(TierPart::mark);
         let hosts = self.site.hosts.iter_mut();
         hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.mark(now, host));
         let spent = self.spent(now);

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use cache::Tier;
 use cache::tier::{Access, Entry, HostId, Place, Step, VmId, Wait};
-use hardware::{Component, Job, Network, Outbox, PartId, StreamId, Ticket, Usage};
+use hardware::{Class, Component, Job, Network, Outbox, PartId, StreamId, Ticket, Usage};
+use run_store::run::CopyCounts;
 use state_machine::Slab;
 use state_machine::{IoError, Operation};
 use units::Nanos;
@@ -81,6 +82,8 @@ pub struct PagedPart {
     /// Steps that cross the network.
     crossing: Slab<Crossing>,
     steps: Vec<Step>,
+    /// Requests of copies since they were last set to zero.
+    pub copies: CopyCounts,
 }
 
 /// Where a tier's steps go.
@@ -106,7 +109,7 @@ struct Host {
 struct Crossing {
     work: u32,
     step: Step,
-    stream: StreamId,
+    owner: Owner,
     stage: Stage,
     result: Result<(), IoError>,
 }
@@ -119,6 +122,13 @@ enum Stage {
     Served,
     /// On the way back.
     Returning,
+}
+
+/// Virtual disk and class of a step.
+#[derive(Debug, Clone, Copy)]
+struct Owner {
+    stream: StreamId,
+    class: Class,
 }
 
 /// What a ticket stands for.
@@ -157,6 +167,7 @@ impl PagedPart {
             works: Works::new(),
             crossing: Slab::new(),
             steps: Vec::new(),
+            copies: CopyCounts::default(),
         }
     }
 
@@ -202,25 +213,31 @@ impl PagedPart {
         for at in steps {
             let step = self.works.step(place, at);
             let is_awaited = step.wait == Wait::Request;
-            let stream = match job {
-                Some(job) if is_awaited => job.stream,
-                _ => self.owners.stream_at(step.address),
+            let owner = match job {
+                Some(Job { stream, class, .. }) if is_awaited => Owner { stream, class },
+                _ => {
+                    let is_destage = job.is_some()
+                        && step.operation == Operation::Write
+                        && step.place == Place::Backing;
+                    let class = if is_destage { Class::Destage } else { Class::CleanUp };
+                    Owner { stream: self.owners.stream_at(step.address), class }
+                }
             };
             if step.is_remote() {
                 let (stage, result) = (Stage::Going, Ok(()));
-                let crossing = Crossing { work: place, step, stream, stage, result };
+                let crossing = Crossing { work: place, step, owner, stage, result };
                 let crossing = self.crossing.insert(crossing);
                 let is_write = step.operation == Operation::Write;
                 self.send(crossing, if is_write { step.length } else { 0 }, out);
             } else {
-                self.serve(&Under::Work { place, is_awaited }, &step, stream, out);
+                self.serve(&Under::Work { place, is_awaited }, &step, owner, out);
             }
         }
     }
 
     /// Sends a message to the host of a step's share, or back from there.
     fn send(&mut self, place: u32, length: u32, out: &mut Outbox) {
-        let Crossing { step, stream, stage, .. } = self.crossing[place];
+        let Crossing { step, owner: Owner { stream, class }, stage, .. } = self.crossing[place];
         let Place::Share(host) = step.place else { return };
         let (from, to) = match stage {
             Stage::Returning => (host, step.by),
@@ -229,14 +246,15 @@ impl PagedPart {
         let offset = Network::way(u32::from(from.0), u32::from(to.0));
         let to = self.ways.network.expect("hosts have a network between them");
         let (ticket, operation) = (Under::Crossing(place).ticket(), step.operation);
-        out.ask(to, Job { from: to, ticket, operation, offset, length, stream });
+        out.ask(to, Job { from: to, ticket, operation, offset, length, stream, class });
     }
 
-    fn serve(&self, under: &Under, step: &Step, stream: StreamId, out: &mut Outbox) {
+    fn serve(&self, under: &Under, step: &Step, owner: Owner, out: &mut Outbox) {
+        let Owner { stream, class } = owner;
         let to = self.part(step);
         let Step { operation, offset, length, .. } = *step;
         let ticket = under.ticket();
-        out.ask(to, Job { from: to, ticket, operation, offset, length, stream });
+        out.ask(to, Job { from: to, ticket, operation, offset, length, stream, class });
     }
 
     /// A step on another host's share has come one stage further.
@@ -245,8 +263,8 @@ impl PagedPart {
         match own.stage {
             Stage::Going => {
                 own.stage = Stage::Served;
-                let (step, stream) = (own.step, own.stream);
-                self.serve(&Under::Crossing(place), &step, stream, out);
+                let (step, owner) = (own.step, own.owner);
+                self.serve(&Under::Crossing(place), &step, owner, out);
             }
             Stage::Served => {
                 (own.stage, own.result) = (Stage::Returning, result);
@@ -312,7 +330,16 @@ impl Component for PagedPart {
         let mut steps = std::mem::take(&mut self.steps);
         steps.clear();
         let access = Access { vm, operation, offset, length };
+        let hits = |tier: &Tier| {
+            let counters = tier.counters_of(vm);
+            (counters.read_hits, counters.write_hits)
+        };
+        let before = (job.class == Class::Copy).then(|| hits(self.tier()));
         self.tier_mut().access_while(&access, entry, &mut steps);
+        if let Some(before) = before {
+            let after = hits(self.tier());
+            self.copies.count(operation, after != before);
+        }
         self.steps = steps;
         self.begin(Some(job), host, out);
         if operation == Operation::Write {

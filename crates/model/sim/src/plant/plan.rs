@@ -1,5 +1,6 @@
 use cache::tier::ConfigError;
 use hardware::ParameterError;
+use state_machine::KindId;
 use units::Bytes;
 
 /// A virtual disk.
@@ -31,6 +32,8 @@ pub struct PlantInstance {
     pub vms: Vec<String>,
     /// Its disks, by `state_machine::DiskId`.
     pub disks: Vec<PlantDisk>,
+    /// Kinds of its I/O that copy whole disks ([`hardware::Class::Copy`]).
+    pub copy_kinds: Vec<KindId>,
 }
 
 impl PlantInstance {

@@ -1,4 +1,4 @@
-use hardware::{Array, PartId, Raid, RaidLevel, RaidParameters};
+use hardware::{Array, ClassParameters, ClassQueue, PartId, Raid, RaidLevel, RaidParameters};
 use spec::array::{self, Pool};
 use units::Bytes;
 
@@ -13,6 +13,8 @@ pub struct Sets {
     pub level: RaidLevel,
     pub sets: u32,
     pub element: Bytes,
+    /// Bounds of background I/O at each disk.
+    pub classes: Option<ClassParameters>,
 }
 
 impl Sets {
@@ -23,6 +25,7 @@ impl Sets {
             level: level(pool.raid),
             sets: pool.sets,
             element: pool.element,
+            classes: classes_of(array),
         })
     }
 
@@ -61,13 +64,34 @@ impl Sets {
             let count = u64::from(self.count);
             let members =
                 (0..count).map(|disk| self.disk.add(parts, of, (seed, first + set * count + disk)));
-            let members = members.collect::<Result<Vec<_>, _>>()?;
+            let mut members = members.collect::<Result<Vec<_>, _>>()?;
             disks.extend_from_slice(&members);
+            for member in &mut members {
+                *member = in_classes(parts, of, self.classes, *member)?;
+            }
             tops.push(combine(parts, of, (self.level, self.element), members)?);
         }
         let stripe = Bytes::new(self.element.get() * u64::from(self.data_disks()));
         Ok((combine(parts, of, (RaidLevel::Raid0, stripe), tops)?, disks))
     }
+}
+
+/// Bounds of background I/O at the disks of an array, if its file has them.
+pub fn classes_of(array: &array::Array) -> Option<ClassParameters> {
+    let array::Background { least, most, slow } = *array.background.as_ref()?;
+    Some(ClassParameters { least, most, slow })
+}
+
+/// Puts a queue by class in front of a disk if there are bounds; returns the part in front.
+pub fn in_classes(
+    parts: &mut Array,
+    of: &str,
+    classes: Option<ClassParameters>,
+    disk: PartId,
+) -> Result<PartId, PlantError> {
+    let Some(classes) = classes else { return Ok(disk) };
+    let queue = ClassQueue::new(classes, disk).map_err(PlantError::parameter(of))?;
+    Ok(parts.add(queue))
 }
 
 pub fn combine(

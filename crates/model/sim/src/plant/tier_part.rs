@@ -1,4 +1,5 @@
 use hardware::{Component, Job, Outbox, Ticket, Usage};
+use run_store::run::CopyCounts;
 use state_machine::IoError;
 use units::Nanos;
 
@@ -128,6 +129,14 @@ impl TierPart {
         self.dirty_max = self.dirty_max.max(self.content().dirty_bytes());
     }
 
+    /// Measured time begins.
+    pub fn mark(&mut self) {
+        self.dirty_max = 0;
+        if let Kind::Paged(part) = &mut self.kind {
+            part.copies = CopyCounts::default();
+        }
+    }
+
     /// What it holds, in numbers.
     pub fn held(&self) -> Held {
         let content = self.content();
@@ -136,6 +145,10 @@ impl TierPart {
             resident_bytes: content.resident_bytes(),
             dirty_bytes: content.dirty_bytes(),
             dirty_bytes_max: self.dirty_max,
+            copies: match &self.kind {
+                Kind::Paged(part) => part.copies,
+                Kind::Served(_) => CopyCounts::default(),
+            },
         }
     }
 }

@@ -17,7 +17,7 @@ use super::links::link_parameters;
 use super::local::{Groups, LocalParts, LocalSite, local};
 use super::paged::{Askers, Owners, PagedPart, TierWays};
 use super::plan::{PlantError, PlantPlan};
-use super::pools::{Sets, level};
+use super::pools::{Sets, classes_of, level};
 use super::read_memory::{Pages, ReadMemory};
 use super::route::{ByAddress, Way};
 use super::served::ServedPart;
@@ -257,6 +257,7 @@ impl<'a> Builder<'a> {
                 level: level(tier.raid),
                 sets: 1,
                 element: Bytes::new(64 << 10),
+                classes: classes_of(self.array()),
             };
             let capacity = sets.capacity();
             if tier.size > capacity {

@@ -48,6 +48,7 @@ pub fn instance(tile: u32, sizes: &[u64]) -> PlantInstance {
         vcpus: vec![1],
         vms: vec![String::from("load/vm")],
         disks: sizes.iter().enumerate().map(disk).collect(),
+        copy_kinds: Vec::new(),
     }
 }
 

@@ -218,8 +218,13 @@ fn predicted(mode: Mode, policy: PolicyKind, late: bool) -> Counted {
         vm: 0,
         pool: None,
     };
-    let instances =
-        [PlantInstance { tile: 0, vcpus: vec![1], vms: vec!["vm".to_owned()], disks: vec![disk] }];
+    let instances = [PlantInstance {
+        tile: 0,
+        vcpus: vec![1],
+        vms: vec!["vm".to_owned()],
+        disks: vec![disk],
+        copy_kinds: Vec::new(),
+    }];
     let plan = PlantPlan { array: &array, instances: &instances, seed: 1 };
     let mut plant = Plant::new(&plan).expect("the plant can be built");
     let shape = InstanceShape {

@@ -4,7 +4,7 @@ use units::{Bytes, Nanos, Ratio};
 
 use super::amounts::{no_time, some_bytes};
 use crate::array::names::LINKS;
-use crate::array::{Controller, Hosts, Link, LunQueue, Pool, ReadMemory, WriteMemory};
+use crate::array::{Background, Controller, Hosts, Link, LunQueue, Pool, ReadMemory, WriteMemory};
 use crate::check::finding::Findings;
 use crate::locate::Place;
 
@@ -91,6 +91,17 @@ pub(super) fn controller(
     if let Some(memory) = &controller.read_memory {
         read_memory(memory, &place.key("read-memory"), found);
     }
+}
+
+pub(super) fn background(background: &Background, place: &Place, found: &mut Findings) {
+    let Background { least, most, slow } = *background;
+    some_parts(place.key("most"), "the number of background I/Os", most, found);
+    found.at_least_one(place.key("least"), "the least of each class", least);
+    if least > most {
+        let message = format!("{least} I/Os of a class are more than {most} of all");
+        found.add_help(place.key("least"), message, "at most `most`");
+    }
+    found.some_time(place.key("slow"), "the response time", slow);
 }
 
 /// Least and largest page of a controller's memory for writes.

@@ -23,6 +23,9 @@ pub(crate) fn array_findings(array: &Array) -> Vec<Finding> {
     if let Some(controller) = &array.controller {
         parts::controller(controller, &array.pools, &root.key("controller"), &mut found);
     }
+    if let Some(background) = &array.background {
+        parts::background(background, &root.key("background"), &mut found);
+    }
     disks::own(&array.disks, &root.key("disk"), &mut found);
     storage::pools(array, &mut found);
     storage::local(array, &mut found);

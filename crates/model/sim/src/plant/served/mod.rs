@@ -18,7 +18,7 @@ mod sets;
 
 use std::sync::Arc;
 
-use hardware::{Component, Job, Outbox, PartId, StreamId, Ticket, Usage};
+use hardware::{Class, Component, Job, Outbox, PartId, StreamId, Ticket, Usage};
 use state_machine::Slab;
 use state_machine::{IoError, Operation};
 use tier::IoId;
@@ -120,8 +120,13 @@ impl ServedPart {
             Some(stream) => (self.backing, stream),
         };
         let Io { id, sums, is_durable, operation, offset, length, .. } = *io;
+        // A set's own I/Os are waited for or not; the set does not say which.
+        let class = Class::Foreground;
         let place = self.under.insert(Under { set, id, sums, is_durable, to, stream });
-        out.ask(to, Job { from: to, ticket: Ticket(place), operation, offset, length, stream });
+        out.ask(
+            to,
+            Job { from: to, ticket: Ticket(place), operation, offset, length, stream, class },
+        );
     }
 
     fn answered(&mut self, request: u32, is_ok: bool, out: &mut Outbox) {
@@ -168,7 +173,9 @@ impl Component for ServedPart {
         let under = &mut self.under[ticket.0];
         if std::mem::take(&mut under.is_durable) && result.is_ok() {
             let (to, stream, operation) = (under.to, under.stream, Operation::Flush);
-            return out.ask(to, Job { from: to, ticket, operation, offset: 0, length: 0, stream });
+            let class = Class::Foreground;
+            return out
+                .ask(to, Job { from: to, ticket, operation, offset: 0, length: 0, stream, class });
         }
         let Under { set, id, sums, .. } = self.under.remove(ticket.0);
         let mut steps = std::mem::take(&mut self.steps);

@@ -8,7 +8,7 @@ use spec::array::{self, TierPlace};
 use super::Builder;
 use crate::plant::facts::Group;
 use crate::plant::layout::{ALIGNMENT, Extent};
-use crate::plant::links::{between_hosts, link_parameters};
+use crate::plant::links::{between_hosts, copies_of, link_parameters};
 use crate::plant::paged::{Askers, PagedPart, TierWays};
 use crate::plant::plan::PlantError;
 use crate::plant::route::ByStream;
@@ -25,7 +25,8 @@ impl Builder<'_> {
         let bundles = if link.shared { 1 } else { self.host_count };
         let mut parts = Vec::new();
         for _ in 0..u64::from(link.count.max(1)) * bundles as u64 {
-            let part = Link::new(parameters, next).map_err(PlantError::parameter("the link"))?;
+            let part = Link::new(parameters, copies_of(self.array()), next)
+                .map_err(PlantError::parameter("the link"))?;
             parts.push(self.wiring.parts.add(part));
         }
         self.stages.push(vec![Group::new(String::from("link"), PartKind::Link, parts.clone())]);
@@ -187,5 +188,7 @@ impl Builder<'_> {
             });
             self.wiring.parts.add_instance(&disks.collect::<Vec<_>>());
         }
+        let kinds = self.plan.instances.iter().map(|instance| instance.copy_kinds.clone());
+        self.wiring.parts.set_copy_kinds(kinds.collect());
     }
 }
