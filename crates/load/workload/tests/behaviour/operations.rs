@@ -208,3 +208,14 @@ fn a_stage_in_which_an_operation_fails_is_told_as_failed() {
     assert_eq!(ok("deploy/linking"), [true]);
     assert_eq!(ok("deploy/checking"), [false], "and it is the one that is named");
 }
+
+#[test]
+fn copy_kinds_are_copying_and_not_booting() {
+    let workload = shipped::workload("operations/deploy").expect("shipped");
+    let instance = Case { workload, footprint: 0.01, ..case("") }.build();
+    let kinds = instance.copy_kinds().into_iter();
+    let names: Vec<&str> =
+        kinds.map(|kind| instance.kinds[usize::from(kind.0)].name.as_str()).collect();
+    assert_eq!(names, ["template-copy-read", "clone-copy-write"]);
+    assert!(instance.kinds.len() > names.len(), "the boot's reads are foreground");
+}
