@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::Findings;
+use super::{Findings, frozen};
 
 /// Results from before 2026-11-23 (UTC) came into git together with their claims, so that nothing
 /// can be shown of them: docs/studies/README.md says so.
@@ -41,6 +41,7 @@ pub fn check(root: &Path, findings: &mut Findings) -> Result<()> {
         pages.extend(history(root, &format!("docs/studies/{name}-real.md"))?);
         pages.sort_by_key(|page| page.time);
         findings.errors.extend(judge(path, &study, &pages));
+        frozen::check(root, path, findings)?;
     }
     Ok(())
 }
@@ -53,7 +54,7 @@ fn without_history(root: &Path) -> Option<&'static str> {
     }
 }
 
-fn git(root: &Path, arguments: &[&str]) -> Result<String> {
+pub(super) fn git(root: &Path, arguments: &[&str]) -> Result<String> {
     let done = Command::new("git").args(arguments).current_dir(root).output();
     let done = done.context("running git")?;
     if !done.status.success() {

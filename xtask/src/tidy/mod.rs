@@ -9,6 +9,7 @@ mod circles;
 mod claims;
 mod edges;
 mod errors;
+mod frozen;
 mod rules;
 mod scan;
 mod sizes;
