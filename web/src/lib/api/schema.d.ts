@@ -806,6 +806,29 @@ export interface components {
              */
             tiles: number;
         };
+        /** @description Requests of a tier that copied whole disks. */
+        CopyCounts: {
+            /**
+             * Format: uint64
+             * @description Read requests.
+             */
+            reads: number;
+            /**
+             * Format: uint64
+             * @description Read requests all of whose pages were resident.
+             */
+            read_hits: number;
+            /**
+             * Format: uint64
+             * @description Write requests.
+             */
+            writes: number;
+            /**
+             * Format: uint64
+             * @description Write requests all of whose pages were resident.
+             */
+            write_hits: number;
+        };
         /** @description A limit in a step. */
         CurveLimit: {
             /**
@@ -3481,6 +3504,11 @@ export interface components {
              * @description All bytes written to the tier.
              */
             tier_written_bytes: number;
+            /**
+             * @description Requests among them that copied whole disks (deployments, migrations); null without any, and
+             *     of a served tier.
+             */
+            copies?: components["schemas"]["CopyCounts"] | null;
             /**
              * Format: double
              * @description Share of all requests that the tier alone answered, 0 to 1; null without requests.
