@@ -8,7 +8,7 @@ use crate::usage::{Meter, Usage};
 use crate::wire::LinkParameters;
 
 /// A full-duplex link in front of a component: data of writes share the way there, those of
-/// reads the way back, frame by frame ([`Lane`]). Commands and answers without data take the
+/// reads the way back, frame by frame. Commands and answers without data take the
 /// latency only.
 #[derive(Debug)]
 pub struct Link {

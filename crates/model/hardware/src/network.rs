@@ -12,7 +12,7 @@ use crate::wire::LinkParameters;
 ///
 /// A job is a message of `length` bytes with [`Network::way`] for an address, whatever its
 /// operation; it is answered when its last byte has arrived. Messages share the port they leave
-/// by and the port they come to, frame by frame ([`Lane`]). A port that receives takes the bytes
+/// by and the port they come to, frame by frame. A port that receives takes the bytes
 /// as they come (cut-through): a message is on both ports from the start and has arrived when
 /// both are through with it, so that alone it takes its bytes' time once. Messages without bytes
 /// take the latency.
