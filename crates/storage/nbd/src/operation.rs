@@ -25,7 +25,7 @@ pub enum Operation {
         fua: bool,
         /// The range must stay allocated.
         no_hole: bool,
-        /// Zero only if that is faster than writing; else answer [`Code::NotSupported`].
+        /// Zero only if that is faster than writing; else answer [`Code::NotSupported`](crate::Code::NotSupported).
         fast: bool,
     },
     /// Prefetch the range.
