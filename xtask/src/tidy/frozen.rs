@@ -162,4 +162,39 @@ mod tests {
         assert_eq!(difference(&first, &speed), Some("data/studies/x.toml"));
         assert_eq!(difference(&first, &cpu), Some("data/studies/workloads/mail.toml"));
     }
+
+    /// Judges a history of two commits: definitions, then a result that says which program made it.
+    fn history(run_by: impl Fn(&str) -> String, stored: &str, name: &str) -> Findings {
+        let root = std::env::temp_dir().join(format!("tidy-frozen-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("data/studies")).expect("a directory");
+        std::fs::create_dir_all(root.join("docs/studies")).expect("a directory");
+        let commit = |what: &str| {
+            git(&root, &["add", "-A"]).expect("files are added");
+            let who = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"];
+            git(&root, &[&who[..], &["commit", "-qm", what]].concat()).expect("a commit");
+            git(&root, &["rev-parse", "HEAD"]).expect("its name").trim().to_owned()
+        };
+        git(&root, &["init", "-q"]).expect("a repository");
+        std::fs::write(root.join("data/studies/x.toml"), "speed = 0.9\n").expect("a study");
+        let frozen = commit("freeze");
+        let result = format!("{{\"tool\": {{\"commit\": \"{}\"}}}}", run_by(&frozen));
+        std::fs::write(root.join("docs/studies/x.json"), result).expect("a result");
+        std::fs::write(root.join("data/studies/x.toml"), stored).expect("a study");
+        commit("result");
+        let mut findings = Findings::default();
+        check(&root, "data/studies/x.toml", &mut findings).expect("it can be judged");
+        std::fs::remove_dir_all(root).expect("it was made here");
+        findings
+    }
+
+    #[test]
+    fn result_of_frozen_definitions_passes_and_others_are_errors() {
+        let same = "speed = 0.9\nnotes = \"why\"\n";
+        let good = history(ToOwned::to_owned, same, "good");
+        assert_eq!(good.errors, [""; 0], "words are added later");
+        let dirty = history(|commit| format!("{commit}-dirty"), same, "dirty");
+        assert!(dirty.errors[0].contains("which is no commit before"), "{dirty:?}");
+        let tuned = history(ToOwned::to_owned, "speed = 0.8\n", "tuned");
+        assert!(tuned.errors[0].contains("was changed between the run"), "{tuned:?}");
+    }
 }
