@@ -37,12 +37,12 @@ pub(crate) fn tier(source: &Source, lens: &Lens) -> TierPage {
     let is_modelled = source.run().is_some_and(|run| run.target.is_simulated());
     let measured = Totals::of(&Scope::summary(source, lens), is_modelled);
     let is_present = source.has_tier();
-    let told = measured.or_steps(&steps, is_modelled);
+    let summary = measured.or_steps(&steps, is_modelled);
     TierPage {
-        sentence: sentence(is_present, &told),
+        sentence: sentence(is_present, &summary),
         is_present,
         is_modelled,
-        heroes: if is_present { heroes(source, lens, &measured, &told) } else { Vec::new() },
+        heroes: if is_present { heroes(source, lens, &measured, &summary) } else { Vec::new() },
         tiers,
         steps,
     }
@@ -269,15 +269,15 @@ fn step_shares(counts: &TierCounts) -> TierShares {
     }
 }
 
-/// Counters that a page tells of: of the tier of its numbers, and of tiers that are stacked with it.
-struct Told {
+/// Counters of the tier that the page is about, and of the tiers that are stacked with it.
+struct Summary {
     /// Name of the tier; `None` if there is one only, or the counters are those of several side by side.
     name: Option<String>,
     counts: TierCounts,
     stacked: Vec<(String, TierCounts)>,
 }
 
-impl Told {
+impl Summary {
     fn name(&self) -> &str {
         self.name.as_deref().unwrap_or("the tier")
     }
@@ -287,7 +287,7 @@ impl Told {
 ///
 /// A served tier has a part for each disk, side by side: their counters are added up. Tiers of a
 /// simulated array are stacked: misses and destaging of one reach the next, so a sum would count them
-/// twice. There the first one's counters are told, and those of the others beside it.
+/// twice. There the page is about the first tier, and names what the others served.
 #[derive(Default)]
 struct Totals {
     counts: TierCounts,
@@ -337,39 +337,39 @@ impl Totals {
     }
 
     /// Counters; if the run has no course of them, the sums over its steps.
-    fn or_steps(&self, steps: &[TierSteps], is_stacked: bool) -> Told {
-        let mut told = Told { name: None, counts: self.counts, stacked: Vec::new() };
+    fn or_steps(&self, steps: &[TierSteps], is_stacked: bool) -> Summary {
+        let mut summary = Summary { name: None, counts: self.counts, stacked: Vec::new() };
         let mut names = self.names.iter().cloned();
         if self.counts.reads + self.counts.writes > 0 {
-            told.name = names.next().filter(|_| !self.stacked.is_empty());
-            told.stacked = names.zip(self.stacked.iter().copied()).collect();
-            return told;
+            summary.name = names.next().filter(|_| !self.stacked.is_empty());
+            summary.stacked = names.zip(self.stacked.iter().copied()).collect();
+            return summary;
         }
         for (position, facts) in steps.iter().flat_map(|step| step.tiers.iter().enumerate()) {
             if !is_stacked || position == 0 {
-                told.counts = told.counts.and_then(facts.counts);
+                summary.counts = summary.counts.and_then(facts.counts);
                 continue;
             }
-            told.name = steps[0].tiers.first().map(|first| first.name.clone());
-            match told.stacked.get_mut(position - 1) {
+            summary.name = steps[0].tiers.first().map(|first| first.name.clone());
+            match summary.stacked.get_mut(position - 1) {
                 Some((_, counts)) => *counts = counts.and_then(facts.counts),
-                None => told.stacked.push((facts.name.clone(), facts.counts)),
+                None => summary.stacked.push((facts.name.clone(), facts.counts)),
             }
         }
-        told
+        summary
     }
 }
 
 /// Main numbers: reads served, bytes kept off the backing store, writes accelerated, latency saved.
-fn heroes(source: &Source, lens: &Lens, totals: &Totals, told: &Told) -> Vec<TierHero> {
-    let counts = &told.counts;
+fn heroes(source: &Source, lens: &Lens, totals: &Totals, summary: &Summary) -> Vec<TierHero> {
+    let counts = &summary.counts;
     let note = match (lens.time, lens.step) {
         (Some(_), _) => "in the chosen time",
         (None, Some(_)) => "in the measured time of the step",
         (None, None) => "in all measured time",
     };
     vec![
-        served(told, totals, note),
+        served(summary, totals, note),
         kept_off(counts, totals, note),
         accelerated(source, counts, totals, note),
         saved(totals, note),
@@ -388,12 +388,12 @@ fn shares(parts: &[u64], wholes: &[u64]) -> Vec<Option<f64>> {
     pairs.map(|(part, whole)| (*whole > 0).then(|| ratio(*part, *whole))).collect()
 }
 
-fn served(told: &Told, totals: &Totals, note: &str) -> TierHero {
-    let counts = &told.counts;
+fn served(summary: &Summary, totals: &Totals, note: &str) -> TierHero {
+    let counts = &summary.counts;
     let share = ratio(counts.read_hits, counts.reads);
     let is_enough = counts.reads >= ENOUGH;
     TierHero {
-        label: format!("reads served by {}", told.name()),
+        label: format!("reads served by {}", summary.name()),
         text: match is_enough {
             true => format!("{} ({})", percent(share), count(counts.read_hits, "read")),
             false => few(counts.reads, "read"),
@@ -474,21 +474,21 @@ fn saved(totals: &Totals, note: &str) -> TierHero {
     }
 }
 
-fn sentence(is_present: bool, told: &Told) -> String {
+fn sentence(is_present: bool, summary: &Summary) -> String {
     if !is_present {
         return "No acceleration tier took part in this run.".to_owned();
     }
-    let counts = &told.counts;
+    let counts = &summary.counts;
     if counts.reads + counts.writes < ENOUGH {
         return words::too_few(counts.reads + counts.writes);
     }
     let reads = match counts.reads {
-        0 => format!("No reads met {}", told.name()),
+        0 => format!("No reads met {}", summary.name()),
         reads => format!(
             "{} of {} came from {}",
             percent(ratio(counts.read_hits, reads)),
             count(reads, "read"),
-            told.name()
+            summary.name()
         ),
     };
     let writes = match (counts.writes, counts.writes_absorbed) {
@@ -508,7 +508,7 @@ fn sentence(is_present: bool, told: &Told) -> String {
         _ => format!("{evicted} were evicted in measured time"),
     };
     let stacked =
-        told.stacked.iter().filter(|(_, counts)| counts.reads > 0).map(|(name, counts)| {
+        summary.stacked.iter().filter(|(_, counts)| counts.reads > 0).map(|(name, counts)| {
             let share = percent(ratio(counts.read_hits, counts.reads));
             format!(
                 " Of {} that reached {name} {share} came from there.",
