@@ -54,7 +54,7 @@ test('a slow answer keeps what was shown', async ({ page }) => {
 test('shares of sizes that are not known yet are no 0 %', async ({ page }) => {
   let answer = (): void => {};
   const held = new Promise<void>((resolve) => (answer = resolve));
-  await page.route('**/overview?*', async (route) => {
+  await page.route('**/overview**', async (route) => {
     await held;
     await route.continue();
   });
