@@ -15,7 +15,7 @@ fn is_interrupted(place: &Place) {
     assert_eq!(stored.check().expect("its checksums"), []);
     let run = stored.run().expect("run.json");
     assert_eq!(run.answer.status, Status::Interrupted);
-    assert!(run.answer.sentence.starts_with("interrupted: "), "{}", run.answer.sentence);
+    assert!(run.answer.sentence.starts_with("Interrupted: "), "{}", run.answer.sentence);
 }
 
 #[test]
