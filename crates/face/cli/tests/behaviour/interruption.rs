@@ -29,7 +29,7 @@ fn ctrl_c_while_measuring_stores_what_was_measured_and_removes_the_disks() {
     assert!(ended.stderr.contains("stopping: "), "{}", ended.stderr);
     assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
     is_interrupted(&place);
-    assert!(ended.stdout.trim_end().ends_with("no step was finished"), "{}", ended.stdout);
+    assert!(ended.stdout.trim_end().ends_with("no step was finished."), "{}", ended.stdout);
 }
 
 #[test]
