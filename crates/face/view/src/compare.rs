@@ -201,7 +201,7 @@ fn sentence(found: &Comparison) -> String {
         }
         Verdict::Same => format!("The same: none of {} changed by {effect}.", count(all, "figure")),
         Verdict::Inconclusive => format!(
-            "Inconclusive: {these} of {} {} not decided{}; the largest change is {most}.",
+            "Inconclusive: {these} of {} {} not decided{}. The largest change is {most}.",
             count(all, "figure"),
             if these == 1 { "is" } else { "are" },
             commonest(found).map_or_else(String::new, |why| format!(" ({why})")),

@@ -1,5 +1,6 @@
 //! Sentences of several views, and their parts.
 
+pub(crate) use run_store::run::capital;
 use run_store::run::{
     BrokenLimit, Cause, LimitResult, PooledLimit, Resource, Run, Status, Step, Verdict, told_waits,
 };
@@ -11,12 +12,6 @@ use crate::document::{LivePhase, LiveState};
 use crate::request::Lens;
 use crate::scope::{ENOUGH, Scope, Sum, ratio};
 use crate::source::Source;
-
-/// Capitalises the first letter, for the begin of a sentence.
-pub(crate) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
 
 /// Text of a measured value and its limit: `2.87 s of 500 ms`.
 pub(crate) fn of_limit(limit: &LimitResult) -> String {
@@ -95,7 +90,7 @@ pub(crate) fn answer_of(run: &Run) -> String {
         (broken, held) => (sentence_of(run), held.is_some() || broken.is_some()),
     };
     if run.target.is_simulated() && !names_target {
-        return format!("Simulated: {text}");
+        return format!("Simulated: {}", lower(&text));
     }
     capital(&text)
 }
@@ -104,7 +99,8 @@ pub(crate) fn answer_of(run: &Run) -> String {
 pub(crate) fn sentence_of(run: &Run) -> String {
     let said = run.sentence_without_score();
     let said = if said.is_empty() { "no answer was stored" } else { &said };
-    format!("{said}.")
+    // Runs of earlier versions stored it without the last stop.
+    format!("{}.", said.trim_end_matches('.'))
 }
 
 /// Text of the smallest room under a limit in the steps that held.

@@ -98,10 +98,10 @@ pub struct Plan {
     /// Run infrastructure operations beside the tiles [default if named: standard]
     ///
     /// Virtual machines are deployed and moved while the tiles run; both are judged, and the score
-    /// is 0.8 x applications + 0.2 x infrastructure. A shipped group (standard, deploy, move,
-    /// redeploy, linked, snapshot, boot-storm, full; real machines: qemu, qemu-clones; machines of
-    /// yours, with --machine: named-snapshot, named-move, named-storage, named-unified, named-deploy) or a file of
-    /// the form of a tile's. Example: --operations=move
+    /// is 0.8 x applications + 0.2 x infrastructure. A shipped group, or a file in the form of a
+    /// tile. Groups: standard, deploy, move, redeploy, linked, snapshot, boot-storm, full. On real
+    /// VMs: qemu, qemu-clones. On VMs of yours, with --machine: named-snapshot, named-move,
+    /// named-storage, named-unified, named-deploy. Example: --operations=move
     #[arg(long, value_name = "GROUP|FILE", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "standard", display_order = 22)]
     #[arg(hide_short_help = true, help_heading = "What runs")]
@@ -125,11 +125,11 @@ pub struct Plan {
     pub meters: Vec<Meter>,
     /// Add an expectation of the run (repeat for more)
     ///
-    /// tiles >= N, score >= X, not slower than RUN (a stored run with the same tile, figure by figure
-    /// as tilemark compare holds them), or WORKLOAD.ACTION.STATISTIC <= TIME (p95, p99.9, mean, max; of
-    /// a kind of I/O or call, too), in the step that the answer stands on or, with `at N tiles` behind it, in
-    /// that step. Exit code 7 if one is missed, 5 if none is and one is not decided. It changes
-    /// nothing of what is run. Examples: --expect 'tiles >= 8',
+    /// One of: tiles >= N; score >= X; not slower than RUN; WORKLOAD.ACTION.STATISTIC <= TIME.
+    /// RUN is a stored run with the same tile, compared figure by figure as by tilemark compare. ACTION
+    /// may be a kind of I/O or call. STATISTIC is p95, p99.9, mean or max, in the step that the answer
+    /// stands on. With `at N tiles` behind it, it is of that step. Exit code 7 if one is missed, 5 if none is
+    /// and one is not decided. It does not change the run. Examples: --expect 'tiles >= 8',
     /// --expect 'shop.order.p95 <= 300ms', --expect 'not slower than latest'
     #[arg(long, value_name = "EXPECTATION")]
     #[arg(hide_short_help = true, help_heading = "What is expected")]
@@ -190,10 +190,10 @@ pub enum Profile {
 pub struct Ladder {
     /// Try this many tiles: 4, or 1..8; searched if absent
     ///
-    /// A run grows until a limit breaks, then runs the counts that tell most about the edge until
-    /// its interval is narrow or the time is up; simulate doubles, and halves the gap. Of a range,
-    /// simulate runs every step, a run those that are not surely beyond the edge. Numbers are
-    /// from 1.
+    /// A run grows until a limit breaks. Then it runs the counts that say most about the edge,
+    /// until its interval is narrow or the time is up. simulate doubles, and halves the gap. Of a
+    /// range, simulate runs every step, a run those that are not surely beyond the edge. Numbers
+    /// are from 1.
     #[arg(long, value_name = "N|A..B", display_order = 24, help_heading = "What runs")]
     pub tiles: Option<String>,
     /// Search no further than N tiles

@@ -1274,7 +1274,7 @@ export interface components {
             verdict: string;
             /**
              * @description Sentence to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at
-             *     full size have room (64 GiB a tile, 200 GiB may be used), although ...`; none where nothing
+             *     full size have room (64 GiB a tile, 200 GiB may be used). At least ...`; none where nothing
              *     is known.
              */
             plan: string | null;

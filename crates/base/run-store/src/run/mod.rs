@@ -54,6 +54,7 @@ pub use power::{
 pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use replay::{PlayedTrace, ReplayFacts};
 pub use resource::{Bottleneck, Resource, Wait, Waited, told_waits};
+pub use sentence::capital;
 pub use step::{
     CHECK_WARNING, Cause, Check, Disturbance, IoTotal, Phase, PooledAction, Score, Steady, Step,
     Throughput, TileScore, UnderOperations, WarmUp,

@@ -1,22 +1,23 @@
-//! Number of virtual machines to plan with: speed and room in one sentence.
+//! Number of virtual machines to plan with: speed and room in sentences.
 
 use units::Bytes;
 use units::print::{count, whole};
 
+use super::sentence::sentences;
 use super::{Capacity, Edge, EstateFacts, Run, Status};
 
 impl Run {
-    /// Sentence to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at
-    /// full size have room (64 GiB a tile, 200 GiB may be used), although at least 104 VMs are fast
-    /// enough with smaller disks.` For speed, the lower end of the interval counts. `None` where
+    /// Sentences to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at
+    /// full size have room (64 GiB a tile, 200 GiB may be used). At least 104 VMs are fast enough
+    /// with smaller disks.` For speed, the lower end of the interval counts. `None` where
     /// neither is known.
     pub fn plan_text(&self) -> Option<String> {
         let room = self.answer.capacity.map(|room| Room::of(self, room));
         let Some(low) = self.lowest_held() else {
             let unknown = "No count of VMs to plan with: how many are fast enough was not decided";
             return room.map(|room| match self.space_cap() {
-                Some(cap) => format!("{unknown}; {}.", room.held_to(cap)),
-                None => format!("{unknown}; {}.", room.text),
+                Some(cap) => sentences(&format!("{unknown}; {}", room.held_to(cap))),
+                None => sentences(&format!("{unknown}; {}", room.text)),
             });
         };
         let speed = Speed { run: self, low, vms: self.vms_in(low) };
@@ -33,17 +34,17 @@ impl Run {
             }
             (Some(room), _) if room.vms < speed.vms => {
                 let plan = self.plan_with(room.vms);
-                format!("{plan}: {}, although {}", room.text, speed.machines())
+                format!("{plan}: {}; {}", room.text, speed.machines())
             }
             (Some(room), _) => {
                 let plan = self.plan_with(speed.vms);
-                format!("{plan}: {}, and {}{}", speed.tiles(), room.text, self.open())
+                format!("{plan}: {}; {}{}", speed.tiles(), room.text, self.open())
             }
             (None, cap) => {
                 format!("{}{}{}", self.plan_with(speed.vms), speed.alone(cap), self.open())
             }
         };
-        Some(why + ".")
+        Some(sentences(&why))
     }
 
     /// Fewest tiles that hold by all steps; `None` where the run decided nothing.
@@ -282,17 +283,17 @@ mod tests {
         assert_eq!(
             told(&with_room(run(13, Some(17)), 200 << 30)),
             "Plan with 24 VMs: 3 tiles at full size have room (64 GiB a tile, 200 GiB may be \
-             used), although at least 104 VMs are fast enough with smaller disks."
+             used). At least 104 VMs are fast enough with smaller disks."
         );
         assert_eq!(
             told(&with_room(run(2, Some(2)), 200 << 30)),
-            "Plan with 16 VMs: 2 tiles are fast enough with smaller disks, and 3 tiles at full \
+            "Plan with 16 VMs: 2 tiles are fast enough with smaller disks. 3 tiles at full \
              size have room (64 GiB a tile, 200 GiB may be used)."
         );
         assert_eq!(
             told(&with_room(run(13, None), 18 << 30)),
-            "Plan with no VM: no tile at full size has room (64 GiB a tile, 18 GiB may be used), \
-             although at least 104 VMs are fast enough with smaller disks."
+            "Plan with no VM: no tile at full size has room (64 GiB a tile, 18 GiB may be used). \
+             At least 104 VMs are fast enough with smaller disks."
         );
     }
 
@@ -321,7 +322,7 @@ mod tests {
         assert_eq!(
             told(&capped),
             "Plan with 24 VMs if there is room for 192 GiB: at least 3 tiles are fast enough with \
-             smaller disks; the disks of this run were held to 2 GiB (--space-max), and at full size they \
+             smaller disks. The disks of this run were held to 2 GiB (--space-max), and at full size they \
              have 64 GiB a tile."
         );
         capped.target.capacity_bytes = Some(1 << 30);
@@ -339,13 +340,13 @@ mod tests {
         (open.answer.status, open.answer.edge) = (Status::Inconclusive, Edge::None);
         assert_eq!(
             told(&open),
-            "Plan with 16 VMs: at least 2 tiles are fast enough; more was not decided."
+            "Plan with 16 VMs: at least 2 tiles are fast enough. More was not decided."
         );
         open.answer.climb = Some(of_wrong_model());
         assert_eq!(open.plan_text(), None, "a model that is too far off");
         assert_eq!(
             told(&with_room(open, 200 << 30)),
-            "No count of VMs to plan with: how many are fast enough was not decided; 3 tiles at \
+            "No count of VMs to plan with: how many are fast enough was not decided. 3 tiles at \
              full size have room (64 GiB a tile, 200 GiB may be used)."
         );
     }
@@ -361,12 +362,12 @@ mod tests {
         assert_eq!(
             of(with_room(run(14, Some(17)), 352 << 30)),
             "Plan with 71 of your 143 VMs: 71 of them have room at full size (all hold 704 GiB, \
-             352 GiB may be used), although all of them are fast enough with smaller disks."
+             352 GiB may be used). All of them are fast enough with smaller disks."
         );
         assert_eq!(
             of(with_room(run(7, Some(8)), 800 << 30)),
             "Plan with 91 of your 143 VMs: at least 91 of them are fast enough with smaller \
-             disks, and all of them have room at full size (all hold 704 GiB, 800 GiB may be used)."
+             disks. All of them have room at full size (all hold 704 GiB, 800 GiB may be used)."
         );
         let all = of(run(14, None));
         assert_eq!(all, "Plan with all of your 143 VMs: all of them are fast enough.");

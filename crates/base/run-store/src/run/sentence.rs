@@ -1,4 +1,4 @@
-//! The answer in one sentence, and the progress of the run. Both are made from data alone. They are
+//! The answer in sentences, and the progress of the run. Both are made from data alone. They are
 //! stored for readers without this program; this program does not read them.
 
 use units::print::count;
@@ -10,21 +10,21 @@ use super::{
 };
 
 impl Run {
-    /// Answer in one sentence that a person can quote, with the score.
+    /// Answer in sentences that a person can quote, with the score.
     ///
     /// Runs of earlier versions do not have the data; for these, the stored sentence is returned.
     pub fn sentence(&self) -> String {
         self.sentence_with(self.answer.score.value)
     }
 
-    /// Answer in one sentence, for places that show the score beside it.
+    /// Answer in sentences, for places that show the score beside it.
     pub fn sentence_without_score(&self) -> String {
         self.sentence_with(None)
     }
 
     fn sentence_with(&self, score: Option<f64>) -> String {
         match &self.answer.climb {
-            Some(climb) => Sentence { run: self, climb }.text(score),
+            Some(climb) => sentences(&Sentence { run: self, climb }.text(score)),
             None => self.answer.sentence.clone(),
         }
     }
@@ -33,7 +33,7 @@ impl Run {
     pub fn search_text(&self) -> Option<String> {
         let search = self.resized.as_ref().filter(|own| own.is_search)?;
         Some(format!(
-            "with {} of disks per tile {} passed and {} failed; confirmed with {} per tile",
+            "with {} of disks per tile {} passed and {} failed. Confirmed with {} per tile",
             Bytes::new(search.tile_bytes),
             count(search.held.into(), "tile"),
             search.failed,
@@ -125,6 +125,31 @@ impl Answer {
     }
 }
 
+/// Capitalises the first letter, for the begin of a sentence.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Makes a sentence of each part of a text that `; ` divides outside of parentheses.
+pub(super) fn sentences(text: &str) -> String {
+    let mut depth = 0_usize;
+    let mut all = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(|letter| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ';' && depth == 0
+    }) {
+        all += &format!("{}. ", capital(rest[..at].trim_start()));
+        rest = &rest[at + 1..];
+    }
+    all + &capital(rest.trim_start()) + "."
+}
+
 struct Sentence<'a> {
     run: &'a Run,
     climb: &'a ClimbFacts,
@@ -180,20 +205,20 @@ impl Sentence<'_> {
         let run = self.run;
         match run.scale.footprint {
             footprint if footprint < 1.0 && !run.target.is_simulated() => format!(
-                "{} estimate with disks 1/{:.0} of their size: {}by speed, ",
+                "{} estimate with disks 1/{:.0} of their size; {}by speed, ",
                 run.profile,
                 1.0 / footprint,
                 self.search()
             ),
             _ if run.resized.as_ref().is_some_and(|own| own.is_search) => {
-                format!("disks of full size: {}", self.search())
+                format!("disks of full size; {}", self.search())
             }
             _ => String::new(),
         }
     }
 
     fn search(&self) -> String {
-        self.run.search_text().map_or_else(String::new, |text| format!("{text}: "))
+        self.run.search_text().map_or_else(String::new, |text| format!("{text}; "))
     }
 
     fn holds(&self, held: u32, stop: Option<Stop>) -> String {

@@ -47,10 +47,10 @@ fn old_run_is_quoted_as_it_was_stored() {
 fn stored_sentence_is_never_read_where_there_are_data() {
     let mut run = run();
     run.answer.sentence = "nonsense".to_owned();
-    let text = "this datastore holds 1 tile (2 VMs); tile 2 fails because the shop's orders reach \
-                612 ms at p95";
+    let text = "This datastore holds 1 tile (2 VMs). Tile 2 fails because the shop's orders reach \
+                612 ms at p95.";
     assert_eq!(run.sentence_without_score(), text);
-    assert_eq!(run.sentence(), format!("{text}; score 0.90"));
+    assert_eq!(run.sentence(), format!("{text} Score 0.90."));
     assert_eq!(run.progress(), "2 runs of 2 tile counts, 1 passed");
     run.write_sentences();
     assert_eq!(
@@ -68,34 +68,37 @@ fn each_way_to_end_has_its_words() {
     climb(&mut wide).hysteresis = Some(Hysteresis { tiles: 1, overload: 2 });
     assert_eq!(
         wide.sentence_without_score(),
-        "this datastore holds 1 to 3 tiles (95 %), 2 most likely; 1 tile ran and held; tile 2 fails \
-         because the shop's orders reach 612 ms at p95; 1 tile passed before the overload with 2 and \
-         failed after it and a rest"
+        "This datastore holds 1 to 3 tiles (95 %), 2 most likely. 1 tile ran and held. Tile 2 fails \
+         because the shop's orders reach 612 ms at p95. 1 tile passed before the overload with 2 and \
+         failed after it and a rest."
     );
     let mut flat = run();
     climb(&mut flat).stop = Some(Stop::Flat { tiles: 2, gain: 0.034 });
-    let text = "this datastore holds 1 tile (2 VMs); tile 2 adds 3.4 % of a tile's work";
+    let text = "This datastore holds 1 tile (2 VMs). Tile 2 adds 3.4 % of a tile's work.";
     assert_eq!(flat.sentence_without_score(), text);
     let mut none = run();
     (none.answer.tiles_held, none.answer.tiles_interval) = (None, None);
     *climb(&mut none) = ClimbFacts { ended: ClimbEnd::Interrupted, ..ClimbFacts::default() };
     none.answer.score = Figure::absent("no step held");
-    assert_eq!(none.sentence(), "interrupted: no step was finished");
+    assert_eq!(none.sentence(), "Interrupted: no step was finished.");
     let mut asked = none.clone();
     (asked.answer.tiles_held, asked.answer.edge) = (Some(1), Edge::LadderEnded);
     climb(&mut asked).ended = ClimbEnd::Complete;
-    let text = "this datastore holds at least 1 tile (2 VMs)";
-    assert_eq!(asked.sentence(), format!("{text}, the most this run was asked to try"));
+    let text = "This datastore holds at least 1 tile (2 VMs)";
+    assert_eq!(asked.sentence(), format!("{text}, the most this run was asked to try."));
     climb(&mut asked).users_max = Some(4_000_000);
-    let most = ", the most whose users are kept in memory (at most 4,000,000 users)";
+    let most = ", the most whose users are kept in memory (at most 4,000,000 users).";
     assert_eq!(asked.sentence(), format!("{text}{most}"));
     asked.answer.edge = Edge::CapacityReached;
     (asked.answer.tiles_max, asked.target.capacity_bytes) = (Some(1), Some(96 << 30));
     asked.tile.disk_bytes = 64 << 30;
-    let full = "; capacity, not speed, was the limit: 96 GiB hold 1 of 64 GiB each";
+    let full = ". Capacity, not speed, was the limit: 96 GiB hold 1 of 64 GiB each.";
     assert_eq!(asked.sentence(), format!("{text}{full}"));
     climb(&mut asked).ended = ClimbEnd::Failed { error: "read failed".to_owned() };
-    assert_eq!(asked.sentence(), format!("ended by an error (read failed): {text}"));
+    assert_eq!(
+        asked.sentence(),
+        "Ended by an error (read failed): this datastore holds at least 1 tile (2 VMs)."
+    );
 }
 
 #[test]
@@ -105,7 +108,7 @@ fn simulation_ended_by_its_time_is_not_complete() {
     let next = Some(NextStep { tiles: 2, repeat: 2 });
     let left_out = Some(LeftOut { next, steps_run: 3, steps_asked: Some(6) });
     climb(&mut run).out_of_time = Some(OutOfTime { time_ns: 120_000_000_000, left_out });
-    let text = "; the time of 2m ended before run 2 of 2 tiles: 3 of 6 steps were run";
+    let text = ". The time of 2m ended before run 2 of 2 tiles: 3 of 6 steps were run.";
     assert!(run.sentence_without_score().ends_with(text), "{}", run.sentence());
     assert_eq!(run.answer.ending(), "ended-early");
     run.answer.status = Status::Inconclusive;
@@ -132,6 +135,17 @@ fn a_step_that_decided_nothing_gives_its_reason() {
     (run.answer.tiles_held, run.answer.tiles_interval) = (None, None);
     climb(&mut run).stop = Some(Stop::Inconclusive { tiles: 2 });
     run.steps[1].verdict = Verdict::Inconclusive;
-    let text = "nothing can be said about 2 tiles (4 VMs): the shop's orders reach 612 ms at p95";
+    let text = "Nothing can be said about 2 tiles (4 VMs): the shop's orders reach 612 ms at p95.";
     assert_eq!(run.sentence_without_score(), text);
+}
+
+#[test]
+fn each_fact_of_an_answer_is_a_short_sentence() {
+    let mut run = run();
+    run.steps[1].reason += "; of their time on average 97 % went to flushes (of disk a; of disk b)";
+    let text = run.sentence();
+    assert!(text.contains(". Of their time on average 97 %"), "{text}");
+    assert!(text.contains("flushes (of disk a; of disk b). Score 0.90."), "{text}");
+    let longest = text.split(". ").map(|one| one.split_whitespace().count()).max();
+    assert!(longest <= Some(25), "{text}");
 }

@@ -15,9 +15,10 @@ pub struct ConfigArgs {
 pub enum ConfigAction {
     /// Show the options of run, record and serve that are set, and where
     ///
-    /// Each can be set by a variable (--tiles-max: TILEMARK_TILES_MAX; switches: 1 or 0; of options
-    /// that can be given several times a line for each) and in config.toml below $XDG_CONFIG_HOME/tilemark
-    /// or ~/.config/tilemark: version = 1, then tables run, record and serve with the options' names.
+    /// Each can be set by a variable (--tiles-max: TILEMARK_TILES_MAX). Switches are 1 or 0; options
+    /// that can be given several times have a line for each. Each can be set in config.toml below
+    /// $XDG_CONFIG_HOME/tilemark or ~/.config/tilemark, too: version = 1, then tables run, record and
+    /// serve with the options' names.
     /// The command line wins over variables, these over a plan, and the file comes last.
     Show {
         /// Show every option with its variable, set or not

@@ -31,9 +31,9 @@ pub enum EstateAction {
 pub struct EstateImportArgs {
     /// Lists of machines, and loads that were measured
     ///
-    /// RVTools (xlsx, or CSV of vInfo, vDisk, vPartition), CSV of vCenter, PowerCLI or your own, Proxmox VE and libvirt, range
-    /// queries of Prometheus, workloads of analyze --to-workload. What belongs to one machine is put together by
-    /// UUID, else by name. A file that does not say whose it is: VM=FILE. docs/guides/estate.md has the commands.
+    /// RVTools (xlsx, or CSV of vInfo, vDisk, vPartition); CSV of vCenter, PowerCLI or your own. Proxmox VE and libvirt, range
+    /// queries of Prometheus, workloads of analyze --to-workload. Data of one VM are joined by UUID, else by name.
+    /// A file that does not name its VM: VM=FILE. docs/guides/estate.md has the commands.
     /// Example: tilemark estate import rvtools.xlsx
     #[arg(value_name = "[VM=]FILE", required = true, value_parser = source)]
     pub files: Vec<Source>,
@@ -55,8 +55,8 @@ pub struct EstateImportArgs {
     pub units: Vec<NamedUnit>,
     /// The decimal mark of numbers that leave it open: . or ,
     ///
-    /// "204.800" is 204.8 or 204800. What the mark is shows in other numbers of the column, or of the file; where none
-    /// shows it, the file is refused until this option says it.
+    /// "204.800" is 204.8 or 204800. Other numbers of the column, or of the file, show which. Where none does, the
+    /// file is refused without this option.
     #[arg(long, value_name = "MARK")]
     pub decimal: Option<DecimalMark>,
     /// Time between two samples of virsh domstats in one file

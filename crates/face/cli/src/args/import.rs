@@ -13,7 +13,7 @@ pub struct ImportArgs {
     /// Example: tilemark import vm.vscsi.zst --out vm.tmt
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-    /// Its format; told from its beginning if absent
+    /// Format of the file; recognised by its beginning if absent
     ///
     /// A wrong name is answered with all that there are.
     #[arg(long, value_name = "FORMAT")]

@@ -8,8 +8,8 @@ use page_server::Listen;
 pub struct PageArgs {
     /// Answer the page and /metrics here, whatever --live: PORT, HOST or HOST:PORT
     ///
-    /// As `tilemark serve --listen`: at another address than this machine's own a token is needed,
-    /// which is in the printed address or in --token-file; there is no encryption. Without --host
+    /// As `tilemark serve --listen`: beyond this machine's own addresses it needs a token, which
+    /// is in the printed address or in --token-file. There is no encryption. Without --host
     /// also: --listen. Examples: 8000, 0.0.0.0:8000
     #[arg(long, value_name = "ADDRESS", hide_short_help = true, help_heading = "Output")]
     pub page: Option<Listen>,

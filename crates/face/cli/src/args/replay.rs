@@ -39,7 +39,7 @@ pub struct ReplayArgs {
     /// How fast: 1x, 2x, 0.5x, or max
     ///
     /// From 0.001x to 1000x. max leaves no pauses: an I/O waits only for the answer that it
-    /// waited for when it was recorded, or for the I/O before it if the trace has no latencies.
+    /// waited for when it was recorded. If the trace has no latencies, it waits for the I/O before.
     #[arg(long, value_name = "N|max", default_value = "1x", help_heading = "What is played")]
     pub speed: Speed,
     /// An I/O waits for the answer that its sender had last, not for its time

@@ -125,7 +125,7 @@ pub struct RunArgs {
     /// The view of the run: auto, web, full, line or off
     ///
     /// auto: on a terminal a few lines that change in place, and a page for browsers on this
-    /// machine, whose address is printed; plain lines elsewhere, with CI set or with TERM=dumb.
+    /// machine. Its address is printed. Elsewhere, with CI set or with TERM=dumb: plain lines.
     /// web: the page in any case. full: those few lines alone. line: plain lines. off: nothing
     /// until the result. Also: TILEMARK_LIVE
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]

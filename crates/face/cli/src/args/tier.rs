@@ -219,8 +219,8 @@ pub struct TierServeArgs {
     pub vhost: Vec<TierVhost>,
     /// A disk is this host's block device /dev/ublkbNUMBER, without a client; again for more
     ///
-    /// Needs root, and Linux 6.9 or newer with ublk_drv. It is removed when the server ends and nobody uses it; what is in use, or
-    /// was left by a server that was killed, waits for the next one. Example: --ublk vm1=0
+    /// Needs root, and Linux 6.9 or newer with ublk_drv. The server removes it at its end, unless it is in
+    /// use. A device in use, or left by a killed server, waits for the next server. Example: --ublk vm1=0
     #[arg(long = "ublk", value_name = "NAME=NUMBER", requires = "file")]
     pub ublk: Vec<TierUblk>,
     /// The Unix socket where `tier status` and others ask [default: that of clients with .control]
@@ -248,14 +248,14 @@ pub struct TierServeArgs {
     pub admission: u8,
     /// Memory of this machine above the pages, for what is read often; 0 is none
     ///
-    /// Blocks are compressed (LZ4) where that saves an eighth or more, so that it holds more than its size; to know what
-    /// is where takes more beside it, which `tier status` says. It is empty when the server begins.
+    /// Blocks are compressed (LZ4) where that saves an eighth or more, so that it holds more than its size. The index
+    /// takes room beside it, which `tier status` shows. It is empty when the server begins.
     /// At least 1MiB, at most what the machine has. Example: --memory 4GiB
     #[arg(long, value_name = "SIZE", default_value = "0", requires = "file")]
     pub memory: Bytes,
-    /// So long the server looks for the next request before it sleeps, 1ms at most; 0 is never
+    /// Time that the server polls for the next request before it sleeps, 1ms at most; 0 is never
     ///
-    /// It does so where one request comes after another and mostly comes that soon: each is answered two to three times as
+    /// It does so where requests come one after another and mostly that soon. Each is answered two to three times as
     /// fast then, and one processor does little else meanwhile.
     #[arg(long, value_name = "TIME", default_value = "64us", value_parser = poll, hide_short_help = true)]
     pub poll: units::Nanos,
@@ -366,7 +366,7 @@ pub struct TierSetArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub struct TierChange {
-    /// How its writes are answered from now on; done when they are
+    /// Mode of its writes from now on; returns when it has changed
     #[arg(long, value_enum, requires = "disk")]
     pub mode: Option<TierMode>,
     /// Whether new pages come in; what is there is served either way
@@ -380,7 +380,7 @@ pub struct TierChange {
     pub admission: Option<u8>,
     /// Which of its pages leaves: as of tier serve, or common for the tier's policy again
     ///
-    /// With a policy of its own a disk has as many pages as its --share says to itself, and other disks what is left.
+    /// A disk with a policy of its own has the pages of its --share to itself. Other disks have the rest.
     /// The policies of memory (--memory) stay the tier's. Example: --share 30 --policy s3fifo
     #[arg(long, value_name = "POLICY", value_parser = tier_policy)]
     pub policy: Option<TierPolicy>,

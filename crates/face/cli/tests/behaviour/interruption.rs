@@ -15,7 +15,7 @@ fn is_interrupted(place: &Place) {
     assert_eq!(stored.check().expect("its checksums"), []);
     let run = stored.run().expect("run.json");
     assert_eq!(run.answer.status, Status::Interrupted);
-    assert!(run.answer.sentence.starts_with("interrupted: "), "{}", run.answer.sentence);
+    assert!(run.answer.sentence.starts_with("Interrupted: "), "{}", run.answer.sentence);
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn ctrl_c_while_measuring_stores_what_was_measured_and_removes_the_disks() {
     assert!(ended.stderr.contains("stopping: "), "{}", ended.stderr);
     assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
     is_interrupted(&place);
-    assert!(ended.stdout.trim_end().ends_with("no step was finished"), "{}", ended.stdout);
+    assert!(ended.stdout.trim_end().ends_with("no step was finished."), "{}", ended.stdout);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn steps_that_had_ended_are_there_while_it_runs_and_after_kill_9() {
     assert_eq!(run.answer.status, Status::Interrupted);
     let shown = place.output(&["runs", "show", run.id.as_str()]);
     assert_eq!(shown.status.code(), Some(0), "{}", err(&shown));
-    assert!(out(&shown).contains("\nso far: "), "{}", out(&shown));
+    assert!(out(&shown).contains("\nSo far: "), "{}", out(&shown));
 }
 
 #[test]

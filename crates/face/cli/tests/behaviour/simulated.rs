@@ -35,7 +35,7 @@ fn a_range_is_simulated_to_its_end_and_the_result_says_what_it_is() {
     assert_eq!(run.answer.status, Status::Complete);
     assert_eq!(run.steps.iter().map(|step| step.tiles).collect::<Vec<_>>(), [1, 2, 3]);
     assert!(run.target.is_simulated() && run.target.summary.starts_with("simulated: "));
-    assert!(run.answer.sentence.starts_with("this simulated array"), "{}", run.answer.sentence);
+    assert!(run.answer.sentence.starts_with("This simulated array"), "{}", run.answer.sentence);
     assert!(run.steps.iter().all(|step| step.model.is_some()));
     let directory = &place.runs()[0];
     let stored = StoredRun::at(directory).expect("a run directory");
@@ -66,7 +66,7 @@ fn a_step_that_passed_beside_other_work_is_told_in_the_terminal_too() {
     for verbose in [&[][..], &["--verbose"]] {
         let shown = out(&place.output(&[&["runs", "show", &run.id], verbose].concat()));
         let joined = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-        let said = "1 of 2 steps were disturbed; worst at 2 tiles: other processes used 89 %";
+        let said = "1 of 2 steps were disturbed. The worst, at 2 tiles: other processes used 89 %";
         assert!(
             joined.contains(said) && joined.contains("most of it rustc [disturbed]"),
             "{shown}"
@@ -104,7 +104,7 @@ fn a_simulation_that_is_stopped_keeps_what_it_has() {
     running.signal(Signal::INT);
     let ended = running.end();
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
-    assert!(ended.stdout.contains("interrupted: "), "{}", ended.stdout);
+    assert!(ended.stdout.contains("Interrupted: "), "{}", ended.stdout);
     let runs = place.runs();
     assert_eq!(runs.len(), 1);
     let stored = StoredRun::at(&runs[0]).expect("a run directory");
@@ -261,6 +261,6 @@ fn time_that_ends_a_simulation_is_told_with_what_was_left_out() {
     let output = place.output(&[&simulate_words(&words)[..], &["--within", "1ns"]].concat());
     assert_eq!(output.status.code(), Some(5), "{}{}", out(&output), err(&output));
     let said = out(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-    let left_out = "the time of 1 ns ended before run 1 of 1 tile: 0 of 2 steps were run";
+    let left_out = "The time of 1 ns ended before run 1 of 1 tile: 0 of 2 steps were run";
     assert!(said.contains(left_out), "{said}");
 }

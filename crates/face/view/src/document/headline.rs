@@ -7,7 +7,7 @@ pub struct Headline {
     /// Verdict: `passed`, `failed`, `inconclusive` or `interrupted`.
     pub verdict: String,
     /// Sentence to plan with, the tighter of speed and room first: `Plan with 24 VMs: 3 tiles at
-    /// full size have room (64 GiB a tile, 200 GiB may be used), although ...`; none where nothing
+    /// full size have room (64 GiB a tile, 200 GiB may be used). At least ...`; none where nothing
     /// is known.
     pub plan: Option<String>,
     /// Scaling of the measurement: `quick estimate, disks 1/512`; none at full size.

@@ -106,8 +106,8 @@ const STEP_TABLES: [StepTable; 11] = [
     },
     StepTable {
         title: "Cost of infrastructure operations",
-        about: "What they cost the tiles: mean response times of actions in slices in which an \
-                operation did I/O, against the same actions in the other slices; 1 is equal.",
+        about: "Mean response times of the tiles' actions in slices in which an operation did \
+                I/O, divided by those in the other slices.",
         rows: |step| list(step.under_operations.as_slice()),
         columns: &[
             ("operations, of the time", "/share_of_time"),

@@ -25,9 +25,8 @@ fn unknown(is_observed: bool) -> AccessPage {
     let why = match is_observed {
         true => "Which bytes are used is said once the recording has ended.",
         false => {
-            "A run's files hold histograms and no places of I/Os, so nothing is known here of \
-             working sets, alignment or small I/O beside large; a trace recorded beside a run \
-             (tilemark record) says it."
+            "A run's files hold histograms and no offsets of I/Os, so its working sets and \
+             alignment are unknown. A trace recorded beside a run (tilemark record) has them."
         }
     };
     AccessPage { sentence: why.to_owned(), ..AccessPage::default() }

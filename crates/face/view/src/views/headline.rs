@@ -176,7 +176,7 @@ pub fn disturbed(steps: &[Step]) -> Option<String> {
     let worst = own.iter().max_by(|a, b| over(a).total_cmp(&over(b)))?;
     let said = worst.disturbances.first()?;
     Some(format!(
-        "{} of {} disturbed; worst at {}: {said}.",
+        "{} of {} disturbed. The worst, at {}: {said}.",
         own.len(),
         match steps.len() {
             1 => "1 step was".to_owned(),
@@ -189,7 +189,7 @@ pub fn disturbed(steps: &[Step]) -> Option<String> {
 /// Doubt about a count that passed, and failed after an overload: the storage had not recovered.
 fn hysteresis(found: Hysteresis) -> Doubt {
     let text = format!(
-        "{} passed before the overload with {} and failed after it: this storage remembers.",
+        "{} passed before the overload with {} and failed after it: this storage needs more than a pause to recover.",
         words::capital(&tiles(found.tiles)),
         tiles(found.overload)
     );

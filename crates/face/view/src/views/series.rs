@@ -293,8 +293,8 @@ fn latency_sentence(what: What, groups: &[Group], points: &Points) -> String {
     let label = &group.label;
     if median > 0.0 && value >= SPIKE_TIMES * median {
         let share = group.wait_share[point].filter(|_| groups.len() > 1);
-        let share =
-            share.map(|share| format!("; {} of the waiting then was theirs", percent(share)));
+        let share = share
+            .map(|share| format!("; they caused {} of the waiting time there", percent(share)));
         return format!(
             "p99 of {label} rose to {} at {at}, {} times its median of {}{}.",
             nanos(value),

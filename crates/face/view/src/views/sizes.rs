@@ -66,13 +66,12 @@ pub(super) fn sentence(sums: &[Sum]) -> String {
     let mut text = format!("{} are {ios} of the I/Os and {bytes} of the bytes", name(often));
     if (often.direction.as_str(), often.class) != (large.direction.as_str(), large.class) {
         let (ios, bytes) = (percent(large.share_of_count), percent(large.share_of_bytes));
-        let large = words::lower(&name(large));
-        text += &format!("; {large} are {ios} of the I/Os and {bytes} of the bytes");
+        text += &format!(". {} are {ios} of the I/Os and {bytes} of the bytes", name(large));
     }
     if let Some(flush) = flushes(sums).filter(|flush| flush.share_of_count >= 0.001) {
         let wait = percent(flush.share_of_wait);
         text += &format!(
-            "; {} flushes are no reads or writes and cause {wait} of waiting time",
+            ". {} flushes beside them cause {wait} of waiting time",
             units::print::whole(flush.count)
         );
     }

@@ -66,6 +66,6 @@ fn stored_trace_has_the_results_of_the_analysis() {
 fn a_run_says_why_it_does_not_know_and_invents_nothing() {
     let run = Source::in_memory(Sample::LADDER.run(), std::sync::Arc::default());
     let page = model::access(&run, &Lens::default());
-    assert!(page.sentence.contains("no places of I/Os"), "{}", page.sentence);
+    assert!(page.sentence.contains("no offsets of I/Os"), "{}", page.sentence);
     assert_eq!(AccessPage { sentence: String::new(), ..page }, AccessPage::default());
 }

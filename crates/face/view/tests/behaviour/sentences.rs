@@ -573,7 +573,7 @@ fn edges_with_both_sizes_of_disks_are_shown() {
         let doubts = page.headline.expect("a run that has ended has one").doubts;
         doubts.into_iter().map(|own| own.text).collect::<Vec<_>>()
     };
-    let text = "With 128 MiB of disks per tile 46 tiles passed and 64 failed; confirmed with 512 MiB per tile.";
+    let text = "With 128 MiB of disks per tile 46 tiles passed and 64 failed. Confirmed with 512 MiB per tile.";
     assert_eq!(texts(true), [text]);
     assert_eq!(texts(false), [] as [String; 0]);
 }

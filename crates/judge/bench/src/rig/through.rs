@@ -76,7 +76,7 @@ pub enum TierSpecError {
     #[error("a tier is DIRECTORY,size=SIZE, and then mode=back, policy=, admission=, page=, log=")]
     NoSize,
     /// The key is unknown, or its value is invalid.
-    #[error("\"{key}\" is nothing that a tier is told, or \"{value}\" is not what it can be")]
+    #[error("\"{key}\" is no setting of a tier, or \"{value}\" is no value of it")]
     Key {
         /// Key as given.
         key: String,
@@ -153,7 +153,7 @@ impl fmt::Display for TierSpec {
         let mode = if self.is_back { "back" } else { "through" };
         let Self { size, page, log_percent, policy, admission, target, .. } = self;
         write!(f, "mode {mode}, {size} on {target}, pages of {page}, {log_percent} % for logs, ")?;
-        write!(f, "{policy}, pages come in with access {admission}")
+        write!(f, "{policy}, pages admitted with access {admission}")
     }
 }
 

@@ -46,9 +46,9 @@ fn known_edge_is_confirmed_with_larger_disks() {
     assert_eq!(run.steps[0].tiles, other.held, "the larger disks begin where the search held");
     let sentence = &run.answer.sentence;
     let both =
-        format!("with 1 MiB of disks per tile {} tiles passed and {}", other.held, other.failed);
+        format!("With 1 MiB of disks per tile {} tiles passed and {}", other.held, other.failed);
     assert!(sentence.contains(&both), "{sentence}");
-    assert!(sentence.contains("confirmed with 64 MiB per tile"), "{sentence}");
+    assert!(sentence.contains("Confirmed with 64 MiB per tile"), "{sentence}");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn answer_is_that_of_the_search_while_larger_disks_say_nothing() {
     );
     let other = run.resized.expect("larger disks were begun");
     assert_eq!((other.is_search, other.steps.len()), (false, 0));
-    assert!(run.answer.sentence.starts_with("ended by an error"), "{}", run.answer.sentence);
+    assert!(run.answer.sentence.starts_with("Ended by an error"), "{}", run.answer.sentence);
 }
 
 fn seen(left: Nanos, fill_bytes_per_s: f64) -> Seen {

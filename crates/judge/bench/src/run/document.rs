@@ -408,8 +408,8 @@ mod tests {
         assert_eq!(found.tiles_interval.map(|i| (i.low, i.high)), Some((13, Some(20))));
         assert!(
             found.sentence.starts_with(
-                "this datastore holds 18 to 20 tiles (95 %), 19 most likely; tile 20 fails because it \
-                 did not pass; score 17.25; with the error of the model 13 to 20 tiles; the array"
+                "This datastore holds 18 to 20 tiles (95 %), 19 most likely. Tile 20 fails because it \
+                 did not pass. Score 17.25. With the error of the model 13 to 20 tiles. The array"
             ),
             "{found:?}"
         );
@@ -417,14 +417,14 @@ mod tests {
         assert_eq!(found.status, Status::Complete);
         // Regression: the page cut off the model's error together with the score before it.
         let beside = run.sentence_without_score();
-        assert!(beside.contains("; with the error of the model 13 to 20 tiles"), "{beside}");
-        assert!(!beside.contains("score"), "{beside}");
+        assert!(beside.contains(". With the error of the model 13 to 20 tiles."), "{beside}");
+        assert!(!beside.contains("Score"), "{beside}");
     }
 
     #[test]
     fn an_array_that_is_too_far_off_does_not_answer() {
         let found = answered(35, false).answer;
         assert_eq!(found.status, Status::Inconclusive);
-        assert!(found.sentence.starts_with("this model cannot answer: "), "{found:?}");
+        assert!(found.sentence.starts_with("This model cannot answer: "), "{found:?}");
     }
 }

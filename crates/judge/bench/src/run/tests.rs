@@ -136,7 +136,7 @@ fn a_server_for_four_tiles_holds_four_and_says_why_not_five() {
     assert!(
         answer
             .sentence
-            .contains(&format!("tile {} fails because the shop's orders reach", held + 1)),
+            .contains(&format!("Tile {} fails because the shop's orders reach", held + 1)),
         "{}",
         answer.sentence
     );
@@ -207,7 +207,7 @@ fn capacity_not_speed_is_said_when_the_datastore_is_full() {
     let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
     let answer = &ran.finished.run.answer;
     assert_eq!((answer.tiles_held, answer.edge), (Some(3), Edge::CapacityReached));
-    assert!(answer.sentence.contains("capacity, not speed, was the limit"), "{}", answer.sentence);
+    assert!(answer.sentence.contains("Capacity, not speed, was the limit"), "{}", answer.sentence);
 }
 
 /// Without this limit, a search with tiles of a million users takes all memory of the host.
@@ -283,7 +283,7 @@ fn an_interrupted_run_keeps_what_it_measured_and_says_so() {
     assert!(matches!(ran.finished.end, End::Interrupted));
     assert_eq!(run.answer.status, Status::Interrupted);
     assert_eq!(run.answer.tiles_held, Some(1));
-    assert!(run.answer.sentence.starts_with("interrupted: this datastore holds at least 1 tile"));
+    assert!(run.answer.sentence.starts_with("Interrupted: this datastore holds at least 1 tile"));
     assert_eq!(run.steps.last().expect("two steps").verdict, Verdict::Interrupted);
     assert!(!ran.finished.directory.to_string_lossy().ends_with(".partial"));
 }
@@ -319,7 +319,7 @@ fn a_failed_io_ends_the_run_and_names_disk_offset_and_error() {
     let run = &ran.finished.run;
     assert_eq!(run.answer.status, Status::Interrupted);
     assert!(run.warnings.iter().any(|warning| warning.id == "storage-failed"));
-    assert!(run.answer.sentence.starts_with("ended by an error (read at byte"));
+    assert!(run.answer.sentence.starts_with("Ended by an error (read at byte"));
 }
 
 #[test]
@@ -418,7 +418,7 @@ fn a_simulated_run_is_stored_like_any_other_and_says_what_it_is() {
     assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
     let tiles: Vec<u32> = run.steps.iter().map(|step| step.tiles).collect();
     assert_eq!(tiles, [1, 1, 2, 2, 3, 3], "every count, whatever happens, both repeats");
-    assert!(run.answer.sentence.starts_with("this simulated array"), "{}", run.answer.sentence);
+    assert!(run.answer.sentence.starts_with("This simulated array"), "{}", run.answer.sentence);
     assert!(run.target.is_simulated());
     assert_eq!(run.target.summary, format!("simulated: {}", disks().title));
     assert_eq!(run.engine.backend, "virtual time");
@@ -631,7 +631,7 @@ fn time_that_ends_while_tiers_are_filled_ends_the_simulation() {
     let mut ends = Ends { after: 1, counted: begins, control: &control };
     let run = simulate(&plan, &array, &options, &control, &mut ends).expect("a run").run;
     assert!(run.steps.is_empty(), "no load was driven: {:?}", run.steps);
-    let left_out = "the time of 15 s ended before run 1 of 1 tile";
+    let left_out = "The time of 15 s ended before run 1 of 1 tile";
     assert!(run.answer.sentence.contains(left_out), "{}", run.answer.sentence);
 }
 
@@ -665,10 +665,10 @@ fn simulation_within_a_time_says_what_it_left_out() {
     let run = &finished.run;
     assert_eq!(run.steps.len(), 3, "two runs of 1 tile, one of 2");
     assert_eq!(run.answer.status, Status::Inconclusive);
-    let left_out = "; the time of 2m ended before run 2 of 2 tiles: 3 of 6 steps were run";
+    let left_out = ". The time of 2m ended before run 2 of 2 tiles: 3 of 6 steps were run";
     assert!(run.answer.sentence.contains(left_out), "{}", run.answer.sentence);
     let plan = run.plan_text().expect("two tiles held");
-    assert!(plan.ends_with("more was not decided."), "{plan}");
+    assert!(plan.ends_with("More was not decided."), "{plan}");
 }
 
 /// Lists the directory at the time of the report.

@@ -80,8 +80,8 @@ impl<'a> Before<'a> {
         };
         site.warnings.push(note(
             "tier-in-process",
-            "the tier is served by a thread of this program over a socket, so the processor time of \
-             the load is that of load and tier together",
+            "a thread of this program serves the tier over a socket, so the processor time of the \
+             load includes the tier's",
         ));
         site.warnings.push(note(
             "tier-begins-empty",
@@ -91,8 +91,8 @@ impl<'a> Before<'a> {
         if spec.is_back {
             site.warnings.push(note(
                 "tier-owes",
-                "what the log still holds when a step ends reaches the datastore after the measured \
-                 time (tier.dirty_bytes): a load that goes on for longer than the log lasts is slower",
+                "writes in the log at the end of a step reach the datastore unmeasured \
+                 (tier.dirty_bytes): a load that outlasts the log is slower",
             ));
         }
         if self.shares {

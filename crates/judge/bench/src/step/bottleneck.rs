@@ -122,7 +122,7 @@ fn host(host: &HostFacts) -> Bottleneck {
 }
 
 fn busy(kind: Resource, name: String, used: f64) -> Bottleneck {
-    let text = format!("{name} {} busy", percent(used));
+    let text = format!("{name}: {} busy", percent(used));
     Bottleneck { kind, name, utilisation: Some(used), text, source: LAW.to_owned() }
 }
 

@@ -411,12 +411,12 @@ fn tiles_moved(events: &[StepEvent]) -> Option<Warning> {
     (count > 0).then(|| Warning {
         id: "tiles-moved".to_owned(),
         text:
-            "tiles went from one host to another while they were measured: this run is not looked \
-               at by host, and each of its slices is the host's that drove it at its end"
+            "tiles moved between hosts while they were measured: nothing is shown by host, and a \
+             slice counts for the host that drove it at its end"
                 .to_owned(),
         value: Some(format!("{count} times")),
         limit: None,
-        hint: Some("the column host of the series says who drove what".to_owned()),
+        hint: Some("the column host of the series says which host drove what".to_owned()),
     })
 }
 
