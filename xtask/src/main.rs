@@ -1,5 +1,5 @@
-//! The project's own verbs: `cargo xtask tidy` and `words` here, `bench`, `generate` and `generate-run` in
-//! `benchmarks`, which is built for them.
+//! Commands of the project: `cargo xtask tidy` and `words` here, `bench`, `generate` and
+//! `generate-run` in `benchmarks`, which is built for them.
 
 #![forbid(unsafe_code)]
 

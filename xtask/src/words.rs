@@ -1,7 +1,8 @@
-//! `cargo xtask words`: counts what the language rules of CONTRIBUTING.md can count, by crate.
+//! Command `cargo xtask words`: counts by crate what can be counted of the language rules in
+//! CONTRIBUTING.md.
 //!
-//! Counts are a guide, not a gate. With `--sample N SEED`, prints `N` doc comments drawn by the
-//! seed instead, to be read by somebody who has not seen the code.
+//! Counts are a guide, not a gate. With `--sample N SEED` it prints `N` random doc comments
+//! instead, for a reader who has not seen the code.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -12,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::tidy::{self, Tree};
 
-/// First words that make a reader ask what the sentence is about.
+/// First words that leave the subject of a sentence unclear.
 const UNCLEAR_FIRST: [&str; 14] = [
     "What", "Whether", "How", "Which", "Whose", "Who", "Where", "When", "That", "One", "Its", "It",
     "Of", "They",
@@ -159,7 +160,7 @@ fn count_rust(source: &str, counts: &mut Counts) {
     }
 }
 
-/// Mentions of a machine that say neither VM, host nor state machine.
+/// Uses of "machine" that mean neither VM, host nor state machine.
 fn machines_alone(line: &str) -> usize {
     let words: Vec<&str> =
         line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();

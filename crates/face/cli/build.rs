@@ -1,13 +1,13 @@
-//! Tells the program which commit it is built from, with what, and how.
+//! Records in the program the commit, compiler and options of the build.
 //!
-//! `TILEMARK_COMMIT` wins, for builds of packages from sources without a repository; else git is
-//! asked, and what git cannot say is left out. Sources that differ from the commit say so
-//! (`-dirty`), so two builds of one commit carry the same words.
+//! `TILEMARK_COMMIT` wins, for package builds from sources without a repository. Otherwise git is
+//! asked, and an unknown value is left out. Sources that differ from the commit are marked
+//! `-dirty`, so two builds of one commit carry the same words.
 
 use std::path::Path;
 use std::process::Command;
 
-/// What goes into the program, from here.
+/// Root of the sources, relative to this crate.
 const SOURCES: &str = "../../..";
 
 fn main() {
@@ -28,10 +28,10 @@ fn main() {
     }
 }
 
-/// The commit that git has checked out, and whether the sources are still those.
+/// Commit that git has checked out, marked if the sources differ from it.
 fn committed() -> Option<String> {
     let git = |args: &[&str]| said(Command::new("git").args(args).current_dir(SOURCES));
-    // A directory unpacked inside of somebody else's repository is not that repository.
+    // A directory unpacked inside another project's repository does not belong to that repository.
     let top = git(&["rev-parse", "--show-toplevel"])?;
     if Path::new(&top).canonicalize().ok()? != Path::new(SOURCES).canonicalize().ok()? {
         return None;
@@ -42,13 +42,13 @@ fn committed() -> Option<String> {
     Some(if changes.is_none() { head } else { format!("{head}-dirty") })
 }
 
-/// Has this run again after a commit, and when a source changes that the program is built from.
+/// Makes cargo run this script again after a commit and after a change of the program's sources.
 fn watch(git: &impl Fn(&[&str]) -> Option<String>) {
     let branch = git(&["symbolic-ref", "-q", "HEAD"]);
     let refs = [Some("HEAD".to_owned()), branch, Some("packed-refs".to_owned())];
     for name in refs.into_iter().flatten() {
         let path = git(&["rev-parse", "--path-format=absolute", "--git-path", &name]);
-        // An absent file would have this run each time.
+        // Cargo would run this script on every build if it named an absent file.
         if let Some(path) = path.filter(|path| Path::new(path).exists()) {
             println!("cargo::rerun-if-changed={path}");
         }
@@ -56,7 +56,8 @@ fn watch(git: &impl Fn(&[&str]) -> Option<String>) {
     let entries = |folder| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let crates =
         entries(Path::new(SOURCES).join("crates")).flat_map(|folder| entries(folder.path()));
-    // Folders have a README beside their crates, and an absent file would have this run each time.
+    // Folders hold a README beside their crates. Cargo would run this script on every build if it
+    // named an absent file.
     for sources in crates.map(|entry| entry.path().join("src")).filter(|path| path.exists()) {
         println!("cargo::rerun-if-changed={}", sources.display());
     }
@@ -65,7 +66,7 @@ fn watch(git: &impl Fn(&[&str]) -> Option<String>) {
     }
 }
 
-/// What a command says in a line; none if it says nothing or cannot.
+/// Trimmed output of a command; `None` if the command fails or prints nothing.
 fn said(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();

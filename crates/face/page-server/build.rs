@@ -1,6 +1,6 @@
-//! Puts the built page into the program: `web/dist` and the report's template, if `npm run
-//! build` has made them. Nothing is built here, and nothing is needed: without them the program
-//! says that it was built without the page, and serves its interface all the same.
+//! Puts the built page into the program: `web/dist` and the report's template, if `npm run build`
+//! has made them. This script builds nothing. Without the page the program reports that, and serves
+//! its HTTP interface all the same.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -36,19 +36,19 @@ fn main() -> io::Result<()> {
     fs::write(out.join("report.rs"), template)
 }
 
-/// A directory that has us run again when something in it changes. An absent one would do so
-/// each time, so an empty one is made where it will be; version control does not see it.
+/// Makes cargo run this script again after a change in the directory. Cargo would run it each time
+/// for an absent directory, so an empty one is made, which version control ignores.
 fn watched(root: &Path, name: &str) -> PathBuf {
     let path = root.join(name);
     if root.is_dir() && !path.exists() {
-        // Sources may be read-only; then this runs each time.
+        // With read-only sources this fails, and the script runs each time.
         let _ = fs::create_dir(&path);
     }
     println!("cargo::rerun-if-changed={}", path.display());
     path
 }
 
-/// Files below a directory, with their paths as in addresses, by name.
+/// Adds files below a directory, with their paths as in URLs, sorted by name.
 fn collect(directory: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
     if !directory.is_dir() {
         return Ok(());

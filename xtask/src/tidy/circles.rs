@@ -1,9 +1,8 @@
 //! Modules of a crate that lead back to themselves.
 //!
-//! Two modules beside each other are in a circle when each, or what lies in it, names what the
-//! other holds, on whatever way. Names that a module only hands on are followed to where they are
-//! defined. What a module and the modules in it say of one another is no circle, and tests are left
-//! out.
+//! Two modules beside each other form a circle when each, or a module in it, uses a name that the
+//! other defines, by any path. Re-exported names are followed to their definition. Uses between a
+//! module and the modules in it are no circle, and tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
@@ -62,7 +61,7 @@ pub fn check(tree: &Tree, config: &Config, findings: &mut Findings) {
     }
 }
 
-/// The crate and the module that a source file is.
+/// Crate and module of a source file.
 fn module_of(path: &str) -> Option<(&str, Module)> {
     let (name, file) = path.strip_prefix("crates/")?.split_once("/src/")?;
     let mut module: Module = file.strip_suffix(".rs")?.split('/').map(str::to_owned).collect();
@@ -74,13 +73,13 @@ fn module_of(path: &str) -> Option<(&str, Module)> {
     (!module.iter().any(|part| part == "tests")).then_some((name, module))
 }
 
-/// What a file says.
+/// Names that a file uses and defines.
 #[derive(Default)]
 struct Names {
     module: Module,
     /// Paths into the crate, from its root.
     said: BTreeSet<Module>,
-    /// Names that it hands on, and what they are.
+    /// Re-exported names, with their definitions.
     handed_on: BTreeMap<String, Module>,
 }
 
@@ -135,7 +134,7 @@ impl Names {
         names
     }
 
-    /// One tree of a `use`, up to the comma or brace after it.
+    /// Notes one tree of a `use`, up to the comma or brace after it.
     fn note_use<'a, W: Iterator<Item = &'a str>>(
         &mut self,
         words: &mut Peekable<W>,
@@ -200,10 +199,10 @@ struct Crate {
 }
 
 impl Crate {
-    /// The module in which what a path names is defined.
+    /// Module that defines the name at the end of a path.
     fn home(&self, path: &[String]) -> Module {
         let mut at = Module::new();
-        // Every name that is handed on costs a step, so that those of a circle end.
+        // Every re-export costs a step, so that a circle of re-exports ends.
         let (mut rest, mut steps) = (path.to_vec(), 0);
         while let Some(part) = rest.first().cloned() {
             let mut inner = at.clone();
@@ -222,7 +221,7 @@ impl Crate {
         at
     }
 
-    /// What modules beside each other name of one another, level by level.
+    /// Uses between modules beside each other, level by level.
     fn reached(&self) -> BTreeMap<Module, BTreeSet<Module>> {
         let mut reached: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
         for (from, paths) in &self.said {

@@ -1,7 +1,7 @@
-//! That a claim was there before its result: what a study calls predicted must not have been
-//! changed after a page first held what came of it.
+//! Checks that a claim is older than its result: a claim of kind `predicted` must not have changed
+//! after a page first had its outcome.
 //!
-//! Needs git's history, so a checkout without it (an archive, a shallow clone) is told about and
+//! Needs git's history; a checkout without it (an archive, a shallow clone) gives a notice and is
 //! not judged.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub fn check(root: &Path, findings: &mut Findings) -> Result<()> {
     }
     let listed = git(root, &["ls-files", "data/studies/*.toml"])?;
     for path in listed.lines().filter(|path| path.matches('/').count() == 2) {
-        // Studies lay in the root until November 2026.
+        // Studies were in the root until November 2026.
         let old_path = path.trim_start_matches("data/");
         let name = old_path.trim_start_matches("studies/").trim_end_matches(".toml");
         let mut study = history(root, old_path)?;
@@ -77,7 +77,7 @@ fn history(root: &Path, path: &str) -> Result<Vec<Version>> {
     log.lines().map(version).collect()
 }
 
-/// What decides whether a claim is met: its words and reasons may be mended later.
+/// Fields that decide whether a claim is met; its words and reasons may be corrected later.
 type Definition = BTreeMap<String, toml::Value>;
 
 const DECIDES: [&str; 5] = ["kind", "published", "unit", "tolerance", "measure"];

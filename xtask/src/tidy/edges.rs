@@ -1,4 +1,4 @@
-//! Which crate depends on which: by the folder that it lies in.
+//! Checks the dependencies between crates, by their folders.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ fn crate_of(path: &str) -> Option<(&str, &str)> {
     (!name.contains('/')).then_some((folder, name))
 }
 
-/// Names of the crates that the product needs, ours by the name of their directory.
+/// Dependencies of the product, with crates of this workspace by the name of their directory.
 fn product_dependencies(manifest: &Table) -> Vec<String> {
     let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
     let sections = targets.filter_map(|(_, target)| target.as_table()).chain([manifest]);

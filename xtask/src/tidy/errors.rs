@@ -4,7 +4,7 @@ use super::sizes::is_production;
 use super::{Findings, Tree, scan};
 
 pub fn check(tree: &Tree, findings: &mut Findings) {
-    // Parsers of the command line may return what clap shows, and a test shows all it gets.
+    // Parsers of the command line may return text for clap, and a test prints any error.
     let is_library = |path: &str| {
         is_production(path) && !path.starts_with("crates/face/cli/") && !path.ends_with("tests.rs")
     };
@@ -23,12 +23,12 @@ pub fn check(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// Whether the last argument of the type that begins here is `String`.
+/// True if the last argument of the type that begins here is `String`.
 fn has_text_as_error(code: &str) -> bool {
     let (mut depth, mut last) = (0_usize, 0);
     for (at, c) in code.char_indices() {
         match c {
-            // `->` closes nothing.
+            // The `>` of `->` closes no bracket.
             '>' if code[..at].ends_with('-') => {}
             '<' | '(' | '[' => depth += 1,
             ',' if depth == 1 && !code[at + 1..].trim_start().starts_with('>') => last = at + 1,

@@ -1,9 +1,9 @@
 //! `cargo xtask tidy`: the house rules that no compiler checks.
 //!
-//! Which folder's crates may depend on which, which modules of a crate lead back to themselves, how long files
-//! and functions may be, that every crate says what it is, that no to-do floats without an issue, that
-//! no path of somebody's machine is committed, and that predictions came before their results. Rules
-//! and exceptions are in `xtask/tidy.toml`.
+//! Checks the dependencies between folders of crates, circles of modules, the length of files and
+//! functions, that every crate has a description, that no to-do lacks an issue, that no private
+//! path is committed, and that predictions are older than their results. Rules and exceptions are
+//! in `xtask/tidy.toml`.
 
 mod circles;
 mod claims;
@@ -27,16 +27,16 @@ pub type Tree = BTreeMap<String, String>;
 
 const CONFIG: &str = "xtask/tidy.toml";
 
-/// What tidy found.
+/// Findings of tidy.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// These fail the check.
+    /// Findings that fail the check.
     pub errors: Vec<String>,
-    /// These are told.
+    /// Findings that are only printed.
     pub warnings: Vec<String>,
 }
 
-/// Checks the repository around the working directory and tells what it found.
+/// Checks the repository around the working directory and prints the findings.
 pub fn main() -> Result<ExitCode> {
     let mut findings = check(&read_tree(Path::new("."))?)?;
     claims::check(Path::new("."), &mut findings)?;
@@ -46,7 +46,7 @@ pub fn main() -> Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// All rules over a tree of files.
+/// Applies all rules to a tree of files.
 pub fn check(tree: &Tree) -> Result<Findings> {
     let text = tree.get(CONFIG).with_context(|| format!("{CONFIG} is missing"))?;
     let config: rules::Config =
@@ -74,7 +74,7 @@ pub fn read_tree(root: &Path) -> Result<Tree> {
     Ok(names
         .split('\0')
         .filter(|name| !name.is_empty())
-        // Deleted but not yet committed, or binary: nothing to read.
+        // Skips files that are deleted but not committed, and binary ones.
         .filter_map(|name| Some((name.to_owned(), std::fs::read_to_string(root.join(name)).ok()?)))
         .collect())
 }
@@ -103,7 +103,7 @@ mod tests {
         .into()
     }
 
-    /// What tidy says when one file of the good tree is replaced.
+    /// Findings after one file of the good tree is replaced.
     fn with(path: &str, content: &str) -> Findings {
         let mut tree = good();
         tree.insert(path.to_owned(), content.to_owned());

@@ -1,4 +1,4 @@
-//! The configuration, and the rules that look at one line.
+//! Configuration, and the rules for single lines.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Findings, Tree};
 
-/// `xtask/tidy.toml`.
+/// Content of `xtask/tidy.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -17,7 +17,7 @@ pub struct Config {
     /// Crates that a crate must not depend on although the order of folders allows it.
     #[serde(default)]
     pub never: BTreeMap<String, Vec<String>>,
-    /// How many circles of modules a crate still has. They may only become fewer.
+    /// Circles of modules that each crate still has. The numbers may only fall.
     #[serde(default)]
     pub circles: BTreeMap<String, usize>,
     /// Files and functions that are longer than allowed.
@@ -31,11 +31,11 @@ pub struct Config {
 pub struct Exception {
     /// Path from the repository's root.
     pub file: String,
-    /// The function; the file itself, if absent.
+    /// Name of the function; the file itself if absent.
     pub function: Option<String>,
-    /// Its length today. It may only fall.
+    /// Present length. It may only fall.
     pub lines: usize,
-    /// Why.
+    /// Reason for the exception.
     pub reason: String,
 }
 
@@ -86,7 +86,7 @@ fn is_crate_root(path: &str) -> bool {
     )
 }
 
-/// What stands behind the fence of a block in a doc comment.
+/// Text after the fence of a block in a doc comment.
 fn doc_fence(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;

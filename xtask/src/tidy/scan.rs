@@ -1,6 +1,6 @@
 //! Just enough of Rust's syntax to find where functions begin and end.
 
-/// The part of a source file before its module of tests.
+/// Part of a source file before its module of tests.
 pub fn production(source: &str) -> &str {
     let mut offset = 0;
     let mut lines = source.split_inclusive('\n').peekable();
@@ -23,11 +23,11 @@ pub struct Function {
     pub name: String,
     /// The line of its `fn`, from 1.
     pub line: usize,
-    /// From its `fn` to its closing brace.
+    /// Lines from its `fn` to its closing brace.
     pub lines: usize,
 }
 
-/// All functions with a body, nested ones too, in order.
+/// All functions with a body, including nested ones, in order.
 pub fn functions(source: &str) -> Vec<Function> {
     let code = blank(source);
     let word = |c: u8| c.is_ascii_alphanumeric() || c == b'_';
@@ -72,8 +72,8 @@ fn body_end(code: &[u8]) -> Option<usize> {
     None
 }
 
-/// The source with the content of comments, strings and characters replaced by spaces, byte
-/// by byte, line breaks kept.
+/// Source with the content of comments, strings and characters replaced by spaces, byte by byte;
+/// line breaks are kept.
 pub fn blank(source: &str) -> Vec<u8> {
     let bytes = source.as_bytes();
     let mut code = bytes.to_vec();
@@ -90,7 +90,7 @@ pub fn blank(source: &str) -> Vec<u8> {
     code
 }
 
-/// How many bytes from here are a comment or a literal; zero if it is code.
+/// Length in bytes of a comment or literal from here; zero for code.
 fn opaque_length(rest: &[u8], before: Option<u8>) -> usize {
     let in_word = before.is_some_and(|c| c.is_ascii_alphanumeric() || c == b'_');
     match rest {

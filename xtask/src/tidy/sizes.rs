@@ -1,10 +1,10 @@
-//! How long files and functions are.
+//! Checks the length of files and functions.
 
 use super::rules::{Config, Exception};
 use super::scan::{self, Function};
 use super::{CONFIG, Findings, Tree};
 
-/// Lengths in lines: told above the first, refused above the second.
+/// Limits in lines: a warning above the first, an error above the second.
 struct Limits {
     warn: usize,
     stop: usize,
@@ -69,7 +69,7 @@ fn judge(
     }
 }
 
-/// Rust that ships or builds what ships; integration tests do neither.
+/// True for Rust that ships or builds the shipped code; integration tests do neither.
 pub fn is_production(path: &str) -> bool {
     let is_ours = ["crates/", "benchmarks/", "xtask/"].iter().any(|own| path.starts_with(own));
     is_ours && path.ends_with(".rs") && path.contains("/src/")

@@ -1,11 +1,11 @@
-//! What hosts need to work as one, on this machine: a hub here, eight members in processes of
-//! their own, TLS over loopback. One line for each figure:
+//! Benchmark of hosts that work as one, on this computer: a hub here, eight members in separate
+//! processes, TLS over loopback. Prints one line for each figure:
 //!
-//! - `cluster.clock_uncertainty_us`: of the worst member, the best of 20 probes;
-//! - `cluster.start_lateness_us`: all members begin at one moment, the latest of them; the 99th of
-//!   a hundred such moments;
-//! - `cluster.detect_killed_ms`, `cluster.detect_hung_ms`: from SIGKILL and SIGSTOP until the hub misses
-//!   the member, its lease 2 s; the median of five.
+//! - `cluster.clock_uncertainty_us`: best of 20 probes, of the worst member;
+//! - `cluster.start_lateness_us`: latest member at a common start; 99th percentile of a hundred
+//!   starts;
+//! - `cluster.detect_killed_ms`, `cluster.detect_hung_ms`: time from SIGKILL and SIGSTOP until the
+//!   hub misses the member, with a lease of 2 s; median of five.
 #![expect(clippy::print_stdout, reason = "figures are this program's result")]
 
 use std::io::{BufRead, Write};
@@ -23,7 +23,7 @@ const LEASE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(30);
 const STARTS: usize = 100;
 const LOSSES: usize = 5;
-/// What tells this program to be a member.
+/// Argument that makes this program a member.
 const MEMBER: &str = "member";
 
 fn main() {
@@ -79,7 +79,7 @@ fn figure(name: &str, value: f64, unit: &str) {
     println!("figure cluster.{name} {value:.4} {unit}");
 }
 
-/// The worst lateness of all members at one moment, 50 ms from now.
+/// Worst lateness of all members at a start 50 ms from now.
 fn latest(hub: &Hub, names: &[Name]) -> Nanos {
     let offsets: Vec<_> =
         names.iter().map(|member| hub.clock(member, 5).expect("answers")).collect();
@@ -96,7 +96,7 @@ fn latest(hub: &Hub, names: &[Name]) -> Nanos {
     })
 }
 
-/// How long it takes until a member that got this signal is missed.
+/// Time until a member with this signal is missed.
 fn missed(
     hub: &Hub,
     events: &Receiver<Event>,
@@ -124,7 +124,7 @@ fn process(hub: &Hub, member: &Name) -> Child {
     child
 }
 
-/// A member that begins when it is told to, and says how late it was.
+/// Runs as a member that begins when told to, and reports its lateness.
 fn member() {
     let mut token = String::new();
     std::io::stdin().lock().read_line(&mut token).expect("a token");

@@ -8,30 +8,30 @@ pub fn monotonic() -> Nanos {
     Nanos(seconds.unwrap_or(0) * 1_000_000_000 + nanos.unwrap_or(0))
 }
 
-/// How far another host's monotonic clock is from this one's, by the quickest of several probes: it
-/// read what this one reads plus `ahead_ns`, give or take half of that probe's round trip.
+/// Offset of another host's monotonic clock, by the fastest of several probes: the other clock
+/// reads this one's time plus `ahead_ns`, with an error of at most half of that probe's round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockOffset {
-    /// Theirs less ours.
+    /// Other clock minus this one.
     pub ahead_ns: i128,
-    /// Of the quickest probe.
+    /// Round trip of the fastest probe.
     pub round_trip: Nanos,
 }
 
 impl ClockOffset {
-    /// From a probe: our clock before and after, and theirs in between.
+    /// Offset from a probe: this clock before and after, and the other in between.
     pub(crate) fn of(before: Nanos, theirs: Nanos, after: Nanos) -> Self {
         let middle = i128::midpoint(i128::from(before.0), i128::from(after.0));
         let ahead_ns = i128::from(theirs.0) - middle;
         Self { ahead_ns, round_trip: after.saturating_sub(before) }
     }
 
-    /// The true difference is no further away than this.
+    /// Largest error of the offset.
     pub const fn uncertainty(self) -> Nanos {
         Nanos(self.round_trip.0.div_ceil(2))
     }
 
-    /// What the other clock reads when ours reads this.
+    /// Time of the other clock when this clock has the given time.
     pub fn theirs(self, ours: Nanos) -> Nanos {
         let theirs = i128::from(ours.0) + self.ahead_ns;
         Nanos(u64::try_from(theirs.max(0)).unwrap_or(u64::MAX))

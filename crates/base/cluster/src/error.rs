@@ -5,80 +5,80 @@ use units::Bytes;
 
 use crate::name::{Name, NameError};
 
-/// Why processes do not work as one.
+/// Reason why processes cannot work as one.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// A name.
+    /// Invalid name.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// Two of them could not be told apart.
+    /// Name used twice.
     #[error("{0} is named twice")]
     Twice(Name),
-    /// The hub was not told of it.
+    /// Member that the hub does not know.
     #[error("{0} is not a member")]
     Unknown(Name),
-    /// Certificates could not be made.
+    /// Certificates that could not be made.
     #[error("cannot make certificates")]
     Certificates(#[from] rcgen::Error),
-    /// The text is not an invitation, or one of another version.
+    /// Text that is no invitation, or one of another version.
     #[error("this is no invitation: {0}")]
     Invitation(String),
-    /// Its time is over.
+    /// Expired invitation.
     #[error("the invitation of {member} has expired")]
     Expired {
-        /// Whose.
+        /// Invited member.
         member: Name,
     },
-    /// The network, or what stands for it.
+    /// Network failure.
     #[error("{what}: {message}")]
     Network {
-        /// What was tried.
+        /// Attempted action.
         what: &'static str,
-        /// What Zenoh says.
+        /// Error text of Zenoh.
         message: String,
     },
-    /// Nobody is there who would answer: the member is gone, or going.
+    /// Member that is gone, or leaving.
     #[error("{member} is not there to answer `{topic}`")]
     Gone {
-        /// Who.
+        /// Name of the member.
         member: Name,
-        /// What was asked.
+        /// Topic of the request.
         topic: String,
     },
-    /// The member does not answer.
+    /// Member that does not answer.
     #[error("{member} did not answer `{topic}` within {} s", within.as_secs_f64())]
     Silent {
-        /// Who.
+        /// Name of the member.
         member: Name,
-        /// What was asked.
+        /// Topic of the request.
         topic: String,
-        /// How long it was waited for.
+        /// Time waited.
         within: Duration,
     },
-    /// The member answered with an error.
+    /// Error answer of a member.
     #[error("{member}: {message}")]
     Refused {
-        /// Who.
+        /// Name of the member.
         member: Name,
-        /// In its own words.
+        /// Text of the error.
         message: String,
     },
-    /// What arrived is not what was there.
+    /// Fetched data that differ from the offered ones.
     #[error("{member} sent {what} in pieces that do not make the whole: {message}")]
     Damaged {
-        /// Who.
+        /// Name of the member.
         member: Name,
-        /// What was fetched.
+        /// Name of the offer.
         what: String,
-        /// What is wrong.
+        /// Difference found.
         message: String,
     },
-    /// It would be dropped on the way.
+    /// Message that would be dropped.
     #[error("a message of {size} is too large, at most {max}")]
     TooLarge {
-        /// Of the message.
+        /// Size of the message.
         size: Bytes,
-        /// What is carried.
+        /// Largest size.
         max: Bytes,
     },
 }
@@ -96,7 +96,7 @@ impl RemoteError {
 }
 
 impl ClusterError {
-    /// What Zenoh says about what was tried.
+    /// Wraps an error of Zenoh with the attempted action.
     pub(crate) fn network(what: &'static str) -> impl Fn(zenoh::Error) -> Self {
         move |error| Self::Network { what, message: error.to_string() }
     }

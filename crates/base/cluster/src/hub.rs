@@ -21,47 +21,47 @@ use crate::name::Name;
 use crate::session::{Keys, endpoint, open};
 use crate::tunnel::Tunnel;
 
-/// What happened that nobody looked at yet; beyond that, what was sent is lost, and counted.
+/// Most events waiting for a reader; beyond it, messages are dropped and counted.
 const EVENTS_MAX: usize = 4096;
-/// How often a part that did not arrive is asked for.
+/// Attempts to fetch a part.
 const FETCH_TRIES: u32 = 3;
 
-/// How a hub is opened.
+/// Options of a hub.
 #[derive(Debug, Clone)]
 pub struct HubOptions {
-    /// The cluster; a run's id, so that two never meet.
+    /// Cluster name; a run's id, so that two clusters never meet.
     pub cluster: Name,
-    /// Who may join.
+    /// Names that may join.
     pub members: Vec<Name>,
-    /// Where it listens, all at the port of the first; 0 is a free one.
+    /// Addresses to listen at, all with the port of the first; 0 is a free one.
     pub listen: Vec<SocketAddr>,
-    /// Addresses and names by which members reach it; those it listens at if there are none.
+    /// Addresses and names by which members reach the hub; the listening ones if empty.
     pub known_as: Vec<String>,
-    /// A silent member is missed after this.
+    /// Silence after which a member is missed.
     pub lease: Duration,
-    /// Invitations and certificates are good for so long; connections end then.
+    /// Validity of invitations and certificates; connections end then.
     pub valid_for: Duration,
 }
 
-/// What happened.
+/// Event of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A member is there.
+    /// Member that has joined.
     Joined(Name),
-    /// It is gone: ended, cut off or silent for the lease.
+    /// Member that has ended, was cut off, or was silent for the lease.
     Left(Name),
-    /// It sent something.
+    /// Message from a member.
     Sent {
-        /// Who.
+        /// Name of the member.
         member: Name,
-        /// What.
+        /// Content.
         bytes: Vec<u8>,
-        /// So many that it sent before this one, after the last that arrived, were lost.
+        /// Number of messages lost since the last one that arrived.
         missed: u64,
     },
 }
 
-/// Who controls.
+/// Controlling side of a cluster.
 pub struct Hub {
     cluster: Name,
     authority: Authority,
@@ -74,7 +74,7 @@ pub struct Hub {
     _tunnel: Tunnel,
 }
 
-/// Who is there, and what each sends next: which joining of it, and the number.
+/// Present members, and the next message of each: the joining and its number.
 #[derive(Debug, Default)]
 struct State {
     present: BTreeSet<Name>,
@@ -82,8 +82,8 @@ struct State {
 }
 
 impl State {
-    /// How many were lost before one with this number. A connection that was gone for a time goes on
-    /// with its numbers; who joins anew begins at 0.
+    /// Messages lost before one with this number. A reconnected member continues its numbers; a new
+    /// joining begins at 0.
     fn missed(&self, member: &Name, (joining, number): (u64, u64)) -> u64 {
         let next = self.next.get(member).filter(|(known, _)| *known == joining);
         number.saturating_sub(next.map_or(0, |(_, next)| *next))
@@ -91,11 +91,11 @@ impl State {
 }
 
 impl Hub {
-    /// Listens from now on. What happens comes out of the receiver.
+    /// Starts to listen. Events come out of the receiver.
     ///
     /// # Errors
     ///
-    /// When a member is named twice, or an address cannot be listened at.
+    /// If a member is named twice, or an address cannot be listened at.
     pub fn open(options: &HubOptions) -> Result<(Self, Receiver<Event>), ClusterError> {
         let mut members = BTreeSet::new();
         for member in &options.members {
@@ -115,7 +115,7 @@ impl Hub {
         let authority = Authority::new(&options.cluster, options.valid_for)?;
         let own = authority.server(&names)?;
         let tunnel = Tunnel::listen(listeners, authority.certificate(), &own)?;
-        // Read once, when the session opens.
+        // Zenoh reads the file once, when the session opens.
         let passwords = tunnel.directory().join("p");
         let lines =
             members.iter().map(|member| format!("{member}:{}\n", authority.password(member)));
@@ -168,11 +168,11 @@ impl Hub {
         Ok((hub, events))
     }
 
-    /// What a member needs to join.
+    /// Invitation for a member.
     ///
     /// # Errors
     ///
-    /// For somebody who is no member.
+    /// For a name that is no member.
     pub fn invitation(&self, member: &Name) -> Result<Invitation, ClusterError> {
         self.known(member)?;
         self.authority.invitation(&self.cluster, member, &self.reached_at)
@@ -185,17 +185,17 @@ impl Hub {
         }
     }
 
-    /// Who is there now, whatever became of the events.
+    /// Present members, independent of pending events.
     pub fn present(&self) -> Vec<Name> {
         held(&self.state).present.iter().cloned().collect()
     }
 
-    /// Asks a member, and waits for its answer.
+    /// Sends a request to a member, and waits for its answer.
     ///
     /// # Errors
     ///
-    /// When the topic is no name, the member is not there, says nothing in this time, or answers with
-    /// an error of its own.
+    /// If the topic is invalid, the member is not present, does not answer in time, or answers with
+    /// an error.
     pub fn ask(
         &self,
         member: &Name,
@@ -210,7 +210,7 @@ impl Hub {
             return Err(ClusterError::TooLarge { size, max: MESSAGE_MAX });
         }
         let begun = Instant::now();
-        // Zenoh ends a question early when nobody is left who would answer it.
+        // Zenoh ends a request early if no member is left to answer it.
         let silent = || {
             let (member, topic) = (member.clone(), topic.to_owned());
             match begun.elapsed() < within {
@@ -227,7 +227,7 @@ impl Hub {
             .wait()
             .map_err(ClusterError::network("asking"))?;
         let reply = replies.recv().map_err(|_| silent())?;
-        // An error here is Zenoh's: nobody who answers such questions, or none in time.
+        // An error here is Zenoh's: no member answers such requests, or none in time.
         let sample = reply.into_result().map_err(|_| silent())?;
         let bytes = sample.payload().to_bytes();
         match bytes.split_first() {
@@ -240,11 +240,11 @@ impl Hub {
         }
     }
 
-    /// How far a member's monotonic clock is from this host's, by so many probes.
+    /// Offset of a member's monotonic clock from this host's, by so many probes.
     ///
     /// # Errors
     ///
-    /// When one of them is not answered in a second.
+    /// If a probe is not answered in a second.
     pub fn clock(&self, member: &Name, probes: u32) -> Result<ClockOffset, ClusterError> {
         let mut best: Option<ClockOffset> = None;
         for _ in 0..probes.max(1) {
@@ -264,12 +264,12 @@ impl Hub {
         Ok(best.expect("there is at least one probe"))
     }
 
-    /// Fetches what a member offers under this name ([`crate::Member::offer`]): all of it, or an error.
+    /// Fetches a member's offer of this name ([`crate::Member::offer`]): all of it, or an error.
     ///
     /// # Errors
     ///
-    /// When it has nothing of the name, is larger than `size_max`, changes meanwhile, or a part does
-    /// not arrive in `within`, three times.
+    /// If there is no such offer, it is larger than `size_max`, changes meanwhile, or a part fails
+    /// to arrive in `within` three times.
     pub fn fetch(
         &self,
         member: &Name,
@@ -313,7 +313,7 @@ impl Hub {
         }
     }
 
-    /// Waits until all of these are there; those that are not when the time is over.
+    /// Waits until all these members are present; returns those missing at the end of the time.
     pub fn wait_for(&self, members: &[Name], within: Duration) -> Vec<Name> {
         let until = Instant::now() + within;
         loop {
@@ -351,7 +351,7 @@ fn with_port(listen: &[SocketAddr]) -> Result<(Vec<SocketAddr>, Vec<TcpListener>
     Ok((addresses, listeners))
 }
 
-/// An address or a name with a port, as it is connected to.
+/// Address or name with a port, for a connection.
 fn with(name: &str, port: u16) -> String {
     match name.contains(':') {
         true => format!("[{name}]:{port}"),
@@ -359,7 +359,7 @@ fn with(name: &str, port: u16) -> String {
     }
 }
 
-/// What members may do. Everything else is denied.
+/// Access rules for members. Everything else is denied.
 fn allowed(keys: &Keys, members: &BTreeSet<Name>) -> Value {
     let rule = |id: &str, messages: &[&str], flows: &[&str], keys: Vec<String>| {
         json!({
@@ -370,7 +370,7 @@ fn allowed(keys: &Keys, members: &BTreeSet<Name>) -> Value {
     let hub = vec![keys.hub()];
     let mut rules = vec![
         rule("hub-there", &["liveliness_token"], &["egress"], hub.clone()),
-        // Who does not know that somebody listens sends nothing.
+        // A member sends nothing unless it knows of a subscriber.
         rule(
             "hub-hears",
             &["declare_subscriber", "declare_liveliness_subscriber", "liveliness_query"],
@@ -410,7 +410,7 @@ fn sent((state, events): &Told, sample: &Sample) {
     let mut state = held(state);
     let missed = state.missed(&member, (joining, number));
     let event = Event::Sent { member: member.clone(), bytes: bytes.to_vec(), missed };
-    // What finds no room is missed by the next that does.
+    // An event without space is counted as missed by the next one.
     if events.try_send(event).is_ok() {
         state.next.insert(member, (joining, number.saturating_add(1)));
     }
@@ -429,7 +429,7 @@ fn came_or_went((state, events): &Told, sample: &Sample) {
             Event::Left(member)
         }
     };
-    // Who is there is in the state, too.
+    // The state has the present members, too, so a lost event does no harm.
     let _ = events.try_send(event);
 }
 

@@ -15,22 +15,22 @@ use time::OffsetDateTime;
 use crate::error::ClusterError;
 use crate::name::Name;
 
-/// In front of every invitation, so that people and programs see what it is; with its version.
+/// Prefix of every invitation, with its version, so that people and programs recognise it.
 const PREFIX: &str = "tilemark-join-1.";
-/// Two clocks may differ by so much. Our choice: hosts without any time service are minutes apart.
+/// Largest difference of two clocks. Our choice: hosts without a time service differ by minutes.
 const SKEW: Duration = Duration::from_secs(3600);
 
-/// Makes the certificates of one cluster. Its key never leaves it.
+/// Certificate authority of one cluster. Its key stays in this process.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: String,
     from: OffsetDateTime,
     until: OffsetDateTime,
-    /// What passwords are made of.
+    /// Secret from which passwords are derived.
     secret: [u8; 32],
 }
 
-/// A certificate and its key, as PEM.
+/// Certificate and key, as PEM.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Credentials {
     pub certificate: String,
@@ -50,7 +50,7 @@ impl Authority {
         Ok(Self { issuer: Issuer::new(params, key), certificate, from, until, secret })
     }
 
-    /// The password of a member, which nobody finds without the authority's key.
+    /// Password of a member, which cannot be computed without the authority's secret.
     pub fn password(&self, member: &Name) -> String {
         let digest = Sha256::new().chain_update(self.secret).chain_update(member.as_str());
         URL_SAFE_NO_PAD.encode(digest.finalize())
@@ -60,14 +60,14 @@ impl Authority {
         &self.certificate
     }
 
-    /// For who listens at these addresses.
+    /// Certificate for a listener at these addresses.
     pub fn server(&self, addresses: &[String]) -> Result<Credentials, ClusterError> {
         let mut params = CertificateParams::new(addresses.to_vec())?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         self.signed(params, "hub")
     }
 
-    /// For a member, by whose name it is known. It cannot listen with it.
+    /// Certificate for a member, with its name. It is not valid for a listener.
     fn client(&self, member: &Name) -> Result<Credentials, ClusterError> {
         let mut params = CertificateParams::new(Vec::new())?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
@@ -89,7 +89,7 @@ impl Authority {
         Ok(Credentials { certificate, key: key.serialize_pem() })
     }
 
-    /// What a member needs to join a hub at these addresses, with ports.
+    /// Invitation for a member to a hub at these addresses, with ports.
     pub fn invitation(
         &self,
         cluster: &Name,
@@ -116,8 +116,8 @@ fn params(name: &str, (from, until): (OffsetDateTime, OffsetDateTime)) -> Certif
     params
 }
 
-/// What a member needs to join: where the hub is, whom to believe, and its own key. Whoever has it
-/// can join under that name until it expires: written down, as a token or as JSON, it is a secret.
+/// Invitation to a cluster: the hub's addresses, the trusted authority, and the member's key.
+/// Whoever has it can join under that name until it expires, so it is secret in any form.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Invitation {
     pub(crate) cluster: Name,
@@ -130,23 +130,23 @@ pub struct Invitation {
 }
 
 impl Invitation {
-    /// Who is invited.
+    /// Invited member.
     pub const fn member(&self) -> &Name {
         &self.member
     }
 
-    /// Where the hub is: addresses with ports.
+    /// Addresses of the hub, with ports.
     pub fn hub(&self) -> &[String] {
         &self.hub
     }
 
-    /// As one word of letters, digits, `-`, `_` and `.`, about 2 KiB. It is a secret.
+    /// Token: one word of letters, digits, `-`, `_` and `.`, about 2 KiB. It is secret.
     pub fn token(&self) -> String {
         let json = serde_json::to_vec(self).expect("texts and a number are JSON");
         format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(json))
     }
 
-    /// Fails once it has expired.
+    /// Checks that it has not expired.
     pub(crate) fn is_valid(&self) -> Result<(), ClusterError> {
         match OffsetDateTime::now_utc().unix_timestamp() > self.until_unix_s {
             true => Err(ClusterError::Expired { member: self.member.clone() }),
@@ -158,7 +158,7 @@ impl Invitation {
 impl FromStr for Invitation {
     type Err = ClusterError;
 
-    /// Reads a token; blanks around it do not matter. Says nothing of its content.
+    /// Parses a token; surrounding spaces are ignored. Errors reveal nothing of its content.
     fn from_str(text: &str) -> Result<Self, ClusterError> {
         let invalid = |why: &str| ClusterError::Invitation(why.to_owned());
         let text = text.trim();

@@ -24,31 +24,31 @@ use crate::identity::Invitation;
 use crate::session::{Keys, endpoint, open};
 use crate::tunnel::Tunnel;
 
-/// The question for a clock, which is answered at once.
+/// Topic of clock requests, which are answered at once.
 pub(crate) const CLOCK: &str = "clock";
-/// The question for a part of what is offered.
+/// Topic of requests for a part of an offer.
 pub(crate) const FETCH: &str = "fetch";
-/// Bytes of a part. Our choice: a small share of what may be carried.
+/// Bytes of a part. Our choice: a small share of the largest message.
 const PART: usize = 4 << 20;
-/// Questions answered at once; more are refused.
+/// Most requests in progress; further ones are refused.
 const ASKED_MAX: u32 = 16;
 
-/// A question.
+/// Request from the hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// What about: the last part of its key.
+    /// Topic: the last part of its key.
     pub topic: String,
-    /// The question.
+    /// Content of the request.
     pub question: Vec<u8>,
 }
 
-/// Answers questions: each on a thread of its own, so that a long answer holds up no other.
+/// Answers requests, each on a separate thread, so that a long answer delays no other.
 pub trait Answer: Send + Sync {
-    /// Answers.
+    /// Answers a request.
     ///
     /// # Errors
     ///
-    /// The question cannot be answered.
+    /// If the request cannot be answered.
     fn answer(&self, asked: Asked) -> Result<Vec<u8>, RemoteError>;
 }
 
@@ -58,12 +58,12 @@ impl<F: Fn(Asked) -> Result<Vec<u8>, RemoteError> + Send + Sync> Answer for F {
     }
 }
 
-/// A host's part.
+/// Host's side of a cluster.
 pub struct Member {
     session: Session,
     shared: Arc<Shared>,
     publisher: Publisher<'static>,
-    /// Tells this joining from others of the same name: when it was, by this host's clock.
+    /// Identifies this joining among others of the same name: its time by this host's clock.
     joining: u64,
     sent: AtomicU64,
     _alive: LivelinessToken,
@@ -77,7 +77,7 @@ struct Shared {
     is_alone: AtomicBool,
 }
 
-/// Something that may be fetched, as it was when it was offered.
+/// Offered file, as it was at the offer.
 struct Offered {
     file: File,
     size: u64,
@@ -85,12 +85,11 @@ struct Offered {
 }
 
 impl Member {
-    /// Joins the hub that invited, and is there from now on.
+    /// Joins the inviting hub.
     ///
     /// # Errors
     ///
-    /// When the invitation has expired, nobody who may be believed is there in this time, or the hub does not
-    /// let it in.
+    /// If the invitation has expired, no trusted hub is there in this time, or the hub refuses.
     pub fn join(
         invitation: &Invitation,
         lease: Duration,
@@ -114,7 +113,8 @@ impl Member {
                 ("transport/auth/usrpwd/password", json!(password)),
             ],
         )?;
-        // The one connection there will be is made: nothing stays, however this process ends.
+        // The only connection is made, so the directory can go; nothing stays, however this process
+        // ends.
         let _ = std::fs::remove_dir_all(tunnel.directory());
         let keys = Keys::of(&invitation.cluster);
         let name = invitation.member.as_str();
@@ -162,22 +162,22 @@ impl Member {
         Ok(Self { session, shared, publisher, joining, sent, _alive: alive, tunnel })
     }
 
-    /// Whether the hub is gone: whoever works for it stops.
+    /// True if the hub is lost: work for it must stop.
     pub fn is_alone(&self) -> bool {
         self.shared.is_alone.load(Ordering::Acquire) || self.session.is_closed()
     }
 
-    /// Says nothing more and hears nothing more, and tells nobody: as a host does that loses its power. The
-    /// hub finds out after its lease; whoever wants to be there again joins again, once that is over.
+    /// Stops sending and receiving without notice, as at a power loss. The hub notices after its
+    /// lease; the member can join again after that.
     pub fn fall_silent(&self) {
         self.tunnel.cut();
     }
 
-    /// Sends something that may be lost on the way; the hub is told so by the next that arrives.
+    /// Sends a message that may be lost; the next one that arrives tells the hub.
     ///
     /// # Errors
     ///
-    /// When it is too large, or the session is closed.
+    /// If it is too large, or the session is closed.
     pub fn send(&self, bytes: &[u8]) -> Result<(), ClusterError> {
         let size = Bytes::new(bytes.len() as u64);
         if size >= MESSAGE_MAX {
@@ -188,11 +188,11 @@ impl Member {
         self.publisher.put(message).wait().map_err(ClusterError::network("sending"))
     }
 
-    /// Offers a file under a name, until another is offered under it. It is read through once now.
+    /// Offers a file under a name, in place of an earlier one. It is read once now.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn offer(&self, what: &str, mut file: File) -> io::Result<()> {
         let (mut hash, mut size, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
         loop {
@@ -208,7 +208,7 @@ impl Member {
         Ok(())
     }
 
-    /// What was offered under a name is offered no more.
+    /// Withdraws an offer.
     pub fn withdraw(&self, what: &str) {
         self.shared.offered().remove(what);
     }
@@ -237,7 +237,7 @@ impl Shared {
     }
 }
 
-/// Answers a question, or has it answered; the callback itself keeps nobody waiting.
+/// Answers a request, or starts a thread for it; the callback itself never blocks.
 fn asked(shared: &Arc<Shared>, query: Query) {
     let now = monotonic();
     let topic = Keys::last(query.key_expr().as_str()).to_owned();
@@ -257,7 +257,7 @@ fn asked(shared: &Arc<Shared>, query: Query) {
             true => own.part(&question),
             false => own.answer.answer(Asked { topic, question }),
         };
-        // Before the answer leaves: whoever got it may ask again.
+        // Counted down before the answer is sent, because its receiver may ask again at once.
         own.under_way.fetch_sub(1, Ordering::AcqRel);
         reply(&query, answer);
     });
@@ -266,7 +266,7 @@ fn asked(shared: &Arc<Shared>, query: Query) {
     }
 }
 
-/// 0 and the answer, or 1 and why there is none.
+/// Sends 0 and the answer, or 1 and the error text.
 fn reply(query: &Query, answer: Result<Vec<u8>, RemoteError>) {
     let (kind, bytes) = match answer {
         Ok(bytes) if bytes.len() as u64 >= MESSAGE_MAX.get() => {
@@ -276,18 +276,18 @@ fn reply(query: &Query, answer: Result<Vec<u8>, RemoteError>) {
         Err(error) => (1, error.0.into_bytes()),
     };
     let message = [&[kind][..], &bytes].concat();
-    // Who asked may be gone.
+    // The requester may be gone.
     let _ = query.reply(query.key_expr(), message).wait();
 }
 
-/// The question for a part.
+/// Request for a part.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Wanted {
     pub what: String,
     pub from: u64,
 }
 
-/// A part of something, and what all of it is.
+/// Part of an offer, with size and hash of the whole.
 pub(crate) struct Part<'a> {
     pub size: u64,
     pub sha256: [u8; 32],

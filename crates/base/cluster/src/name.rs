@@ -3,20 +3,20 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// It would be part of a key.
+/// Error for text that is no valid part of a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no name: 1 to 63 small letters, digits, `-` and `.`, beginning with a letter or digit"
 )]
 pub struct NameError(String);
 
-/// The name of a member or a cluster: a host's name as DNS has them, so that it is safe in keys,
-/// certificates, paths and terminals.
+/// Name of a member or a cluster: a DNS host name, which is safe in keys, certificates, paths and
+/// terminals.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Name(String);
 
-/// A label of DNS has at most so many; our choice for a whole name.
+/// Longest name: the limit of a DNS label, which is our choice for a whole name.
 const LENGTH_MAX: usize = 63;
 
 impl Name {

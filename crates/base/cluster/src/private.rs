@@ -1,7 +1,8 @@
-//! A directory that only this user enters, and what killed processes left of theirs.
+//! Directory that only this user can enter, and removal of those that killed processes left.
 //!
-//! Whoever made one holds a lock on it, which the kernel lets go when the process ends, however it ends: so
-//! one that nobody holds is left over, and no process is asked for by a number that another may have by now.
+//! The owner holds a lock on the directory, which the kernel releases when the process ends in any
+//! way. A directory without a holder is a leftover. A process id would not tell, because it may be
+//! reused.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -13,7 +14,7 @@ use tempfile::TempDir;
 
 const PREFIX: &str = "tilemark-cluster-";
 
-/// The directory, until it is dropped.
+/// Private directory, removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Private {
     directory: TempDir,
@@ -21,7 +22,8 @@ pub(crate) struct Private {
 }
 
 impl Private {
-    /// Makes one where temporary files go, and removes there what killed processes of this user left.
+    /// Makes a directory among temporary files, and removes those that killed processes of this
+    /// user left.
     pub fn make() -> io::Result<Self> {
         Self::make_in(&std::env::temp_dir())
     }
@@ -32,20 +34,21 @@ impl Private {
             let own = Permissions::from_mode(0o700);
             let directory =
                 tempfile::Builder::new().prefix(PREFIX).permissions(own).tempdir_in(parent)?;
-            // Another one that looks for what is left may have been quicker than the lock.
+            // Another process that removes leftovers may have taken the lock first.
             if let Some(held) = held(directory.path()) {
                 return Ok(Self { directory, _held: held });
             }
         }
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 }
 
-/// Removes what killed processes of this user left where temporary files go. How many directories.
+/// Removes directories that killed processes of this user left among temporary files; returns their
+/// number.
 pub fn remove_stale() -> usize {
     remove_stale_in(&std::env::temp_dir())
 }
@@ -58,7 +61,7 @@ fn remove_stale_in(parent: &Path) -> usize {
     names.filter(|entry| remove_one(&entry.path())).count()
 }
 
-/// Removes it if it is this user's and nobody holds it.
+/// Removes a directory of this user without a holder.
 fn remove_one(path: &Path) -> bool {
     let is_ours = fs::symlink_metadata(path).is_ok_and(|status| {
         status.is_dir()
@@ -69,7 +72,7 @@ fn remove_one(path: &Path) -> bool {
     held.is_some() && fs::remove_dir_all(path).is_ok()
 }
 
-/// The lock of a directory that is there; nothing while another holds it.
+/// Lock of an existing directory; `None` while another process holds it.
 fn held(path: &Path) -> Option<File> {
     let directory = File::open(path).ok()?;
     flock(&directory, FlockOperation::NonBlockingLockExclusive).ok()?;

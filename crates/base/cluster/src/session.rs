@@ -7,10 +7,10 @@ use zenoh::{Config, Session, Wait};
 use crate::MESSAGE_MAX;
 use crate::error::ClusterError;
 
-/// Zenoh tells it is there so many times in a lease.
+/// Keep-alive messages of Zenoh in a lease.
 const KEEP_ALIVE: u32 = 4;
 
-/// A session over a socket of this host alone, which announces nothing and looks for nobody.
+/// Opens a session over a local socket, without announcements or discovery.
 pub fn open(
     what: &'static str,
     lease: Duration,
@@ -33,12 +33,12 @@ pub fn open(
     zenoh::open(config).wait().map_err(ClusterError::network(what))
 }
 
-/// A socket, as Zenoh names it.
+/// Endpoint of a socket in Zenoh's form.
 pub fn endpoint(socket: &Path) -> String {
     format!("unixsock-stream/{}", socket.display())
 }
 
-/// The keys of a cluster.
+/// Keys of a cluster.
 #[derive(Debug, Clone)]
 pub struct Keys(String);
 
@@ -51,7 +51,7 @@ impl Keys {
         format!("{}/hub", self.0)
     }
 
-    /// Of one member, or of all: `*`.
+    /// Key of one member, or of all: `*`.
     pub fn member(&self, name: &str) -> String {
         format!("{}/member/{name}", self.0)
     }
@@ -64,7 +64,7 @@ impl Keys {
         format!("{}/asked/{name}/{topic}", self.0)
     }
 
-    /// The last part of a key.
+    /// Last part of a key.
     pub fn last(key: &str) -> &str {
         key.rsplit_once('/').map_or(key, |(_, last)| last)
     }

@@ -16,27 +16,28 @@ use crate::error::ClusterError;
 use crate::identity::Credentials;
 use crate::private::Private;
 
-/// The way between hosts: TLS with a certificate on both sides, from and to Zenoh's sockets, which lie in a
-/// directory that only this user enters. Zenoh's own TLS is not used: it reads and writes one rustls
-/// stream from two threads at once (zenoh#2557), which on a busy machine ended one connection of fifty
-/// with "handshake not complete", and it waits a tenth of a second after every handshake that failed.
+/// Connection between hosts: TLS with a certificate on both sides, from and to Zenoh's sockets,
+/// which are in a directory that only this user can enter. Zenoh's own TLS is not used: it reads
+/// and writes one rustls stream from two threads at once (zenoh#2557), which on a busy computer
+/// ended one connection of fifty with "handshake not complete", and it waits a tenth of a second
+/// after every failed handshake.
 pub(crate) struct Tunnel {
     /// Dropping it ends every connection.
     runtime: Option<Runtime>,
     directory: Private,
-    /// Nothing goes to and fro any more.
+    /// True after the connection was cut.
     cut: watch::Sender<bool>,
 }
 
-/// Handshakes at the same time; more wait where the kernel keeps them.
+/// Most handshakes at the same time; others wait in the kernel.
 const HANDSHAKES_MAX: usize = 512;
-/// Whoever connects and says nothing is not waited for longer.
+/// Time limit of a handshake, for clients that send nothing.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
-/// Before a listener that failed is tried again (out of files), and before a hub is.
+/// Pause before a failed listener (out of files) or a hub is tried again.
 const AGAIN: Duration = Duration::from_millis(100);
 
 impl Tunnel {
-    /// One thread: all of it is copying.
+    /// One thread is enough, because it only copies.
     fn new() -> Result<Self, ClusterError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -48,7 +49,7 @@ impl Tunnel {
         Ok(Self { runtime, directory, cut: watch::Sender::new(false) })
     }
 
-    /// Cuts the way as a host does that loses its power: nobody is told, and nothing comes any more.
+    /// Cuts the connection without notice, as at a power loss.
     pub fn cut(&self) {
         self.cut.send_replace(true);
     }
@@ -57,17 +58,17 @@ impl Tunnel {
         self.runtime.as_ref().expect("it is taken only at the end")
     }
 
-    /// The directory.
+    /// Directory of the sockets.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Where Zenoh listens, or connects to.
+    /// Socket that Zenoh listens at, or connects to.
     pub fn socket(&self) -> PathBuf {
         self.directory.path().join("z")
     }
 
-    /// Lets in whoever has a certificate of the authority.
+    /// Listens for clients with a certificate of the authority.
     pub fn listen(
         listeners: Vec<TcpListener>,
         authority: &str,
@@ -94,8 +95,8 @@ impl Tunnel {
         Ok(tunnel)
     }
 
-    /// The way to a hub at one of these addresses. The first connection to the socket goes there, and no
-    /// other.
+    /// Connects to a hub at one of these addresses. Only the first connection to the socket is
+    /// forwarded.
     pub fn connect(
         hub: &[String],
         authority: &str,
@@ -120,7 +121,7 @@ impl Tunnel {
             if let Ok((mut near, _)) = near.accept().await {
                 tokio::select! {
                     _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
-                    // Both ends stay open, and neither hears of the other.
+                    // Both ends stay open, without further data.
                     () = async { drop(cut.wait_for(|cut| *cut).await) } => {
                         std::future::pending::<()>().await;
                     }
@@ -154,7 +155,7 @@ async fn let_in(
         let (acceptor, socket) = (acceptor.clone(), socket.clone());
         tokio::spawn(async move {
             let _ = far.set_nodelay(true);
-            // Whoever is not let in learns that from TLS.
+            // A refused client learns the reason from TLS.
             let shaken = tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(far)).await;
             drop(place);
             let Ok(Ok(mut far)) = shaken else { return };
@@ -167,8 +168,7 @@ async fn let_in(
 
 type Far = tokio_rustls::client::TlsStream<TcpStream>;
 
-/// Tries the addresses one after the other, again and again while nobody is there. A hub that is there
-/// and cannot be believed is an error at once.
+/// Tries the addresses in turn until a hub answers. An untrusted hub is an error at once.
 async fn reach(hub: &[String], connector: &TlsConnector) -> Result<Far, ClusterError> {
     loop {
         for address in hub {

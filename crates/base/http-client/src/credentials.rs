@@ -1,4 +1,4 @@
-//! Names and passwords: from a file or the environment only.
+//! Credentials, from a file or the environment only.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::RemoteError;
 use crate::escape::escaped;
 use crate::hide::Forms;
 
-/// What is secret. It has no text of its own, so that it cannot be told by accident.
+/// Secret text. It has no `Display`, so that it cannot be printed by accident.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -20,10 +20,10 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// What `credentials` names: a file, or `env:VARIABLE`. Its first line counts.
+    /// Reads the secret that `credentials` names: a file, or `env:VARIABLE`. Its first line counts.
     ///
     /// # Errors
-    /// When it is not there, or empty.
+    /// If it does not exist, or is empty.
     pub fn read(named: &str) -> Result<Self, RemoteError> {
         let text = match named.strip_prefix("env:") {
             Some(variable) => std::env::var(variable).map_err(|_| {
@@ -40,13 +40,13 @@ impl Secret {
         Ok(Self(line))
     }
 
-    /// The text itself.
+    /// Text of the secret.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// What somebody said to whom this secret was shown, without it: `***` in its place, also where it is
-    /// encoded (base64, URLs, JSON, HTML) or only its secret part is said.
+    /// Text of a service that received this secret, with `***` in its place, also where it is
+    /// encoded (base64, URLs, JSON, HTML) or only its secret part occurs.
     #[must_use]
     pub fn hide(&self, said: &str) -> String {
         Forms::of(&self.0).hide_in_text(said)
@@ -55,27 +55,27 @@ impl Secret {
     /// Name and password.
     ///
     /// # Errors
-    /// When it is no `NAME:PASSWORD`.
+    /// If it is no `NAME:PASSWORD`.
     pub fn pair(&self) -> Result<(&str, &str), RemoteError> {
         let wrong = || RemoteError::Credentials("credentials are no NAME:PASSWORD".to_owned());
         self.0.split_once(':').ok_or_else(wrong)
     }
 }
 
-/// Who asks.
+/// Identity of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
-    /// Anybody.
+    /// No identity.
     Nobody,
-    /// Name and password, as RFC 7617 has them.
+    /// Name and password in the form of RFC 7617.
     Basic(Secret),
-    /// Name and password, as `user` and `password` of the query of every path.
+    /// Name and password, as `user` and `password` in the query of every path.
     Query(Secret),
-    /// A token, behind these words.
+    /// Token after a prefix.
     Token {
-        /// What is before it in the header `Authorization`: `Bearer `, `PVEAPIToken=`.
+        /// Prefix in the header `Authorization`: `Bearer `, `PVEAPIToken=`.
         before: &'static str,
-        /// The token.
+        /// Secret token.
         secret: Secret,
     },
 }
@@ -87,7 +87,7 @@ impl From<Option<Secret>> for Identity {
 }
 
 impl Identity {
-    /// Texts that no answer may hold.
+    /// Texts that no answer may contain.
     pub(crate) fn forms(&self) -> Option<Forms> {
         match self {
             Self::Nobody => None,
@@ -97,7 +97,7 @@ impl Identity {
         }
     }
 
-    /// A path with what shows it in its query; the path alone for those who show it elsewhere.
+    /// Path with the identity in its query; unchanged for other identities.
     pub(crate) fn path(&self, path: &str) -> Result<String, RemoteError> {
         let Self::Query(secret) = self else { return Ok(path.to_owned()) };
         let (name, password) = secret.pair()?;
@@ -108,7 +108,7 @@ impl Identity {
         })
     }
 
-    /// The header that shows it, with its line's end; empty for nobody.
+    /// Header of the identity, with its line end; empty without one.
     pub(crate) fn header(&self) -> Result<String, RemoteError> {
         let value = match self {
             Self::Nobody | Self::Query(_) => return Ok(String::new()),

@@ -1,27 +1,27 @@
-/// Why there is no answer, or none that counts.
+/// Reason for a missing or unusable answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteError {
-    /// Nothing came, or not in time.
+    /// No answer in time.
     #[error("{0}")]
     Unanswered(String),
-    /// What came cannot be understood.
+    /// Unreadable answer.
     #[error("{0}")]
     Nonsense(String),
-    /// It came with another status than was wanted.
+    /// Answer with an unexpected status.
     #[error("HTTP status {status} at {path}")]
     Status {
-        /// The status.
+        /// Status of the answer.
         status: u16,
-        /// What was asked for.
+        /// Path of the request.
         path: String,
     },
-    /// The secret is not there, or has not the form that it must have.
+    /// Missing secret, or one in a wrong form.
     #[error("{0}")]
     Credentials(String),
-    /// It is no address.
+    /// Invalid address.
     #[error("{0}")]
     Address(String),
-    /// Whom to trust cannot be told.
+    /// Invalid fingerprint or certificate of trust.
     #[error("{0}")]
     Trust(String),
 }

@@ -1,6 +1,6 @@
-//! Texts as parts of paths and forms.
+//! Escapes texts for paths and forms.
 
-/// A part of a path or of a form, so that it is nothing else than a part.
+/// Escapes a part of a path or form, so that it cannot end the part.
 pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for byte in text.bytes() {

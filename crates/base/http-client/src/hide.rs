@@ -1,30 +1,30 @@
-//! Takes secrets out of what a service says: an error that echoes the header of a request, whole or in
-//! part, as it was sent or as some encoding writes it.
+//! Removes secrets from a service's answers: an error may echo a request's header, whole or in
+//! part, as sent or encoded.
 //!
-//! Invariant: what is left of a document that was JSON is JSON.
+//! Invariant: a JSON document stays JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
-/// What stands where a secret stood.
+/// Replacement of a secret.
 const HIDDEN: &[u8] = b"***";
-/// Shorter parts are no secret, and would be found in ordinary words.
+/// Shortest secret part; shorter ones would occur in ordinary words.
 const PART_MIN: usize = 4;
-/// Characters of base64 that are a secret's: six bytes, which no ordinary text has by chance.
+/// Fewest base64 characters of a secret: six bytes, which no ordinary text has by chance.
 const BASE64_MIN: usize = 8;
 
-/// Texts that tell a secret.
+/// Texts that reveal a secret.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Forms {
     plain: Vec<Vec<u8>>,
-    /// As base64 has them, wherever in a longer text they begin.
+    /// Base64 forms, at any position in a longer text.
     base64: Vec<Vec<u8>>,
 }
 
 impl Forms {
-    /// Those of one secret: the whole, and the part that is secret of `NAME:PASSWORD`, of `ID=VALUE` and
-    /// of `Bearer TOKEN`.
+    /// Forms of one secret: the whole, and the secret part of `NAME:PASSWORD`, of `ID=VALUE` and of
+    /// `Bearer TOKEN`.
     pub(crate) fn of(secret: &str) -> Self {
         let behind = [
             Some(secret),
@@ -43,7 +43,7 @@ impl Forms {
         forms
     }
 
-    /// The text without them.
+    /// Text without the secrets.
     pub(crate) fn hide(&self, text: &[u8]) -> Vec<u8> {
         let units = units(text);
         let decoded: Vec<u8> = units.iter().map(|unit| unit.byte).collect();
@@ -60,8 +60,8 @@ impl Forms {
         without(text, spans)
     }
 
-    /// An answer's body without them. In JSON only what is said is looked at: a password that is a word
-    /// must not change the names by which values are found.
+    /// Body of an answer without the secrets. In JSON only values are searched: a password that is
+    /// a word must not change the keys by which values are found.
     pub(crate) fn hide_in_body(&self, body: Vec<u8>) -> Vec<u8> {
         match serde_json::from_slice::<Value>(&body) {
             Ok(mut value) => {
@@ -81,14 +81,14 @@ impl Forms {
         }
     }
 
-    /// As [`Forms::hide`], of text.
+    /// Applies [`Forms::hide`] to text.
     pub(crate) fn hide_in_text(&self, text: &str) -> String {
         String::from_utf8_lossy(&self.hide(text.as_bytes())).into_owned()
     }
 }
 
-/// Characters that base64 has of `part` when so many bytes stand before it, of three: those whose six bits
-/// are all of `part`. Both alphabets.
+/// Base64 characters of `part` after so many bytes, out of three: those whose six bits all belong
+/// to `part`. Both alphabets.
 fn inside_base64(part: &[u8], before: usize) -> Vec<Vec<u8>> {
     let padded = [&vec![0; before][..], part].concat();
     let (from, to) = ((before * 8).div_ceil(6), padded.len() * 8 / 6);
@@ -97,14 +97,14 @@ fn inside_base64(part: &[u8], before: usize) -> Vec<Vec<u8>> {
     both.into_iter().filter(|form| form.len() >= BASE64_MIN).collect()
 }
 
-/// A byte of what a text means, and where it stands in the text.
+/// Decoded byte, with its position in the text.
 struct Unit {
     byte: u8,
     from: usize,
     to: usize,
 }
 
-/// What a text means in URLs, JSON and HTML: `%3D`, `\u003d`, `\/`, `&amp;`.
+/// Decodes a text of URLs, JSON and HTML: `%3D`, `\u003d`, `\/`, `&amp;`.
 fn units(text: &[u8]) -> Vec<Unit> {
     let (mut units, mut from) = (Vec::with_capacity(text.len()), 0);
     while let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
@@ -115,7 +115,7 @@ fn units(text: &[u8]) -> Vec<Unit> {
     units
 }
 
-/// The byte that an escape at the beginning of a text stands for, and its length.
+/// Byte of an escape at the beginning of a text, and its length.
 fn escape(text: &[u8]) -> Option<(u8, usize)> {
     const ENTITIES: [(&[u8], u8); 7] = [
         (b"&amp;", b'&'),
@@ -139,7 +139,7 @@ fn escape(text: &[u8]) -> Option<(u8, usize)> {
     }
 }
 
-/// Where a form stands in a text.
+/// Positions of a form in a text.
 fn places<'t>(text: &'t [u8], form: &'t [u8]) -> impl Iterator<Item = (usize, usize)> + 't {
     let found = text.windows(form.len()).enumerate().filter(move |(_, own)| *own == form);
     found.map(|(from, own)| (from, from + own.len()))

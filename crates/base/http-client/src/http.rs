@@ -1,5 +1,6 @@
-//! One question over HTTP/1.1 and its answer; a connection each. Meters are asked once a second, hypervisors
-//! not much more often, and both speak no more than this, so that no client of a library is needed.
+//! Sends one request over HTTP/1.1 and reads its answer, on a new connection each. Meters are read
+//! once a second, hypervisors not much more often, and both need no more than this, so no client
+//! library is needed.
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -9,24 +10,24 @@ use std::time::{Duration, Instant};
 use crate::tls::Trust;
 use crate::{Identity, RemoteError};
 
-/// How long an answer may take, all in all, if nobody says otherwise. Our choice: two periods of a
-/// sample a second; a management controller may take longer, and has longer periods.
+/// Default time limit of a whole answer. Our choice: two periods of a sample a second; a management
+/// controller may take longer, and has longer periods.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// Longer answers are none.
+/// Longest accepted answer.
 const BODY_MAX: usize = 1 << 20;
 const HEADERS_MAX: usize = 64;
 
-/// What is done to what is at a path.
+/// HTTP method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Read it.
+    /// Read a resource.
     Get,
-    /// Make something there.
+    /// Create a resource.
     Post,
-    /// Put it in its place.
+    /// Replace a resource.
     Put,
-    /// Remove it.
+    /// Remove a resource.
     Delete,
 }
 
@@ -41,47 +42,47 @@ impl Method {
     }
 }
 
-/// A question.
+/// Request to a service.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// What is done.
+    /// HTTP method.
     pub method: Method,
-    /// To what; parts that others named are [`crate::escaped`].
+    /// Path; parts from others are [`crate::escaped`].
     pub path: &'a str,
-    /// What is sent with it: its kind, and its bytes.
+    /// Body: its media type and bytes.
     pub body: Option<(&'a str, &'a [u8])>,
 }
 
-/// An answer, of whatever status.
+/// Answer of any status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The status.
+    /// Status code.
     pub status: u16,
-    /// The words behind it, in which some services say what is wrong.
+    /// Reason phrase, in which some services describe an error.
     pub reason: String,
-    /// The rest.
+    /// Body of the answer.
     pub body: Vec<u8>,
 }
 
-/// Where questions go.
+/// Service address with identity and trust.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// Name or address.
     pub host: String,
-    /// Port.
+    /// Port number.
     pub port: u16,
-    /// How the other side shows who it is, if the connection is to be secret.
+    /// Trust in the server's certificate, if the connection uses TLS.
     pub tls: Option<Arc<Trust>>,
-    /// Who asks.
+    /// Identity of the client.
     pub identity: Identity,
-    /// How long an answer may take; 5 s if nobody says.
+    /// Time limit of an answer; 5 s by default.
     pub patience: Option<Duration>,
 }
 
-/// Host and port of `HOST[:PORT]`; an IPv6 address stands in brackets.
+/// Host and port of `HOST[:PORT]`; an IPv6 address is in brackets.
 ///
 /// # Errors
-/// When it is none.
+/// If the text is invalid.
 pub fn host_and_port(text: &str, usual: u16) -> Result<(String, u16), RemoteError> {
     let wrong =
         || RemoteError::Address(format!("\"{}\" is no HOST[:PORT]", untrusted::shown(text)));
@@ -98,10 +99,10 @@ pub fn host_and_port(text: &str, usual: u16) -> Result<(String, u16), RemoteErro
 }
 
 impl Place {
-    /// The document at a path, as JSON.
+    /// JSON document at a path.
     ///
     /// # Errors
-    /// When there is no answer of status 200, or what is there is no JSON.
+    /// If there is no answer of status 200, or it is no JSON.
     pub fn json(&self, path: &str) -> Result<serde_json::Value, RemoteError> {
         let body = self.get(path)?;
         serde_json::from_slice(&body).map_err(|error| {
@@ -110,10 +111,10 @@ impl Place {
         })
     }
 
-    /// The body of an answer of status 200.
+    /// Body of an answer of status 200.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is none.
     pub fn get(&self, path: &str) -> Result<Vec<u8>, RemoteError> {
         let answer = self.ask(Question { method: Method::Get, path, body: None })?;
         match answer.status {
@@ -122,10 +123,10 @@ impl Place {
         }
     }
 
-    /// The answer to a question, of whatever status.
+    /// Answer to a request, of any status.
     ///
     /// # Errors
-    /// When none comes in time, or it is no HTTP.
+    /// If none comes in time, or it is no HTTP.
     pub fn ask(&self, question: Question<'_>) -> Result<Answer, RemoteError> {
         let until = Instant::now() + self.patience.unwrap_or(ANSWER_MAX);
         let request = self.request(question)?;
@@ -137,7 +138,8 @@ impl Place {
         let answer = parse(&answer).ok_or_else(nonsense)?;
         Ok(match self.identity.forms() {
             None => answer,
-            // Here and not where texts are made of answers: they are made in many places, and stored.
+            // Removed here and not where texts are made from answers, because these are many
+            // places, and texts are stored.
             Some(forms) => Answer {
                 reason: forms.hide_in_text(&answer.reason),
                 body: forms.hide_in_body(answer.body),
@@ -181,7 +183,7 @@ impl Place {
         }
         let name =
             if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        // Errors tell the path of the question, which has no secret.
+        // Errors contain the request's original path, which has no secret.
         let path = self.identity.path(path)?;
         let mut text = format!(
             "{} {path} HTTP/1.1\r\nHost: {name}:{}\r\nConnection: close\r\n\
@@ -195,7 +197,7 @@ impl Place {
                 text += &format!("Content-Type: {kind}\r\nContent-Length: {}\r\n\r\n", bytes.len());
                 Ok([text.as_bytes(), bytes].concat())
             }
-            // A body that may be there and is not has a length, too (RFC 9110, section 8.6).
+            // An optional body that is absent needs a length, too (RFC 9110, section 8.6).
             None if matches!(method, Method::Post | Method::Put) => {
                 Ok((text + "Content-Length: 0\r\n\r\n").into_bytes())
             }
@@ -213,7 +215,7 @@ fn wait_at_most(stream: &TcpStream, until: Instant) -> std::io::Result<()> {
     stream.set_write_timeout(Some(left))
 }
 
-/// Sends and reads until the other side ends, or the answer is whole.
+/// Sends a request and reads until the other side ends, or the answer is complete.
 fn exchange<S: Read + Write>(
     mut stream: S,
     request: &[u8],
@@ -228,7 +230,7 @@ fn exchange<S: Read + Write>(
         match stream.read(&mut part) {
             Ok(0) => break,
             Ok(read) => answer.extend_from_slice(&part[..read]),
-            // Many small servers close without TLS's good-bye.
+            // Many small servers close without the TLS close message.
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => break,
             Err(error) => return Err(error),
         }
@@ -253,7 +255,8 @@ enum Length {
     ToTheEnd,
 }
 
-/// Status with its words, length and what there is of the body; nothing until the headers are there.
+/// Status with its reason phrase, length and the body so far; `None` until the headers are
+/// complete.
 fn head(answer: &[u8]) -> Option<(u16, String, Length, &[u8])> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut response = httparse::Response::new(&mut headers);
@@ -264,7 +267,7 @@ fn head(answer: &[u8]) -> Option<(u16, String, Length, &[u8])> {
     };
     let is_chunked = header("transfer-encoding").is_some_and(|how| how.contains("chunked"));
     let status = response.code?;
-    // RFC 9110, section 15.3.5 and 6.4.1: these have no body, whatever is said of its length.
+    // These statuses have no body, whatever the length header (RFC 9110, section 15.3.5 and 6.4.1).
     let is_bare = matches!(status, 204 | 304);
     let length = match (is_chunked, header("content-length").and_then(|own| own.parse().ok())) {
         _ if is_bare => Length::Of(0),
@@ -286,7 +289,7 @@ fn parse(answer: &[u8]) -> Option<Answer> {
     Some(Answer { status, reason, body })
 }
 
-/// RFC 9112, section 7.1; nothing until the last chunk is there.
+/// Body from its chunks (RFC 9112, section 7.1); `None` until the last chunk is there.
 fn unchunked(mut body: &[u8]) -> Option<Vec<u8>> {
     let mut whole = Vec::new();
     loop {

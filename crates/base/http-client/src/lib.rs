@@ -1,14 +1,14 @@
-//! Questions to services that speak HTTP/1.1: meters, management controllers, hypervisors.
+//! Sends requests to services over HTTP/1.1: meters, management controllers, hypervisors.
 //!
-//! What it does: one question and its answer, a connection each, plain or over TLS; credentials from a file
-//! or the environment.
+//! It sends one request and reads its answer, on a new connection each, plain or over TLS, with
+//! credentials from a file or the environment.
 //!
-//! What it refuses: following what an answer points to; credentials on a command line or in any text; a
-//! certificate for which nobody vouches, unless the caller says that any will do.
+//! It does not follow redirects. It refuses credentials on a command line or in any text, and an
+//! untrusted certificate, unless the caller accepts any.
 //!
-//! Invariants: an answer is read until its own end, a deadline, or 1 MiB, whichever comes first. What is sent has
-//! no line break that a caller did not write. An answer never holds the secret of its question: who echoes it,
-//! as it was sent or encoded, is read with `***` in its place.
+//! Invariants: an answer is read until its own end, a deadline, or 1 MiB, whichever comes first. A
+//! sent request has no line break that the caller did not write. An answer never contains the
+//! secret of its request: an echo, as sent or encoded, is replaced by `***`.
 #![forbid(unsafe_code)]
 
 mod credentials;

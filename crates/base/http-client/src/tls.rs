@@ -1,6 +1,6 @@
-//! TLS to management controllers and hypervisors. Most of their certificates are signed by nobody: either the
-//! certificate itself is known by its SHA-256, or an authority of one's own has signed it, or any will do, and
-//! the result says so.
+//! TLS to management controllers and hypervisors. Most of their certificates are self-signed: the
+//! certificate itself is known by its SHA-256, or a private authority has signed it, or any is
+//! accepted, which the result notes.
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::RemoteError;
 
-/// Whom to trust.
+/// Trust in a server's certificate.
 #[derive(Debug)]
 pub struct Trust {
     config: Arc<ClientConfig>,
@@ -26,17 +26,18 @@ pub struct Trust {
 
 #[derive(Debug)]
 struct Known {
-    /// The SHA-256 that the certificate must have; none has an empty one; any will do without.
+    /// Required SHA-256 of the certificate; an empty one accepts no certificate; `None` accepts
+    /// any.
     digest: Option<String>,
     crypto: Arc<CryptoProvider>,
 }
 
 impl Trust {
-    /// The certificate with this SHA-256 in hexadecimal, with or without colons; of an empty one
-    /// none, which says what it is; any without.
+    /// Trust in the certificate with this SHA-256 in hexadecimal, with or without colons. An empty
+    /// one accepts none, and the error has the actual one; `None` accepts any.
     ///
     /// # Errors
-    /// When TLS cannot be had at all.
+    /// If TLS is unavailable.
     pub fn of(fingerprint: Option<&str>) -> Result<Self, RemoteError> {
         let crypto = Arc::new(rustls::crypto::ring::default_provider());
         let digest = fingerprint.map(|text| text.replace(':', "").to_ascii_lowercase());
@@ -44,10 +45,10 @@ impl Trust {
         Self::by(known, crypto)
     }
 
-    /// Any certificate that one of these authorities (PEM) has signed for the name that is asked.
+    /// Trust in certificates signed by one of these authorities (PEM) for the requested name.
     ///
     /// # Errors
-    /// When there is none among them.
+    /// If the text has none.
     pub fn authority(pem: &[u8]) -> Result<Self, RemoteError> {
         let wrong = |error: &dyn std::fmt::Display| {
             RemoteError::Trust(format!("the certificates of authorities cannot be used: {error}"))
@@ -79,7 +80,7 @@ impl Trust {
         Ok(Self { config: Arc::new(config) })
     }
 
-    /// Talks over a connection.
+    /// Runs an exchange over a TLS connection.
     pub(crate) fn exchange<T>(
         &self,
         host: &str,

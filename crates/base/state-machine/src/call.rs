@@ -2,17 +2,17 @@ use units::Nanos;
 
 use crate::{KindId, Token};
 
-/// The position of an endpoint in its workload's list: a service that is called by name. Where it
-/// is, is the driver's to know.
+/// Position of an endpoint in its workload's list: a service that is called by name. Only the
+/// driver knows its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EndpointId(pub u16);
 
-/// One request to a service, which is not block I/O.
+/// Request to a service, which is not block I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Call {
     /// Returned with the answer ([`crate::Event::Done`]).
     pub token: Token,
-    /// Whom it calls.
+    /// Endpoint of the call.
     pub endpoint: EndpointId,
     /// For limits and the series; numbered together with the kinds of I/O.
     pub kind: KindId,

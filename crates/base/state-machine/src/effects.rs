@@ -3,10 +3,10 @@ use units::Nanos;
 
 use crate::{ActionId, Call, GroupId, IoError, IoRequest, Token};
 
-/// What happens to a machine.
+/// Input of a state machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// The run begins. Delivered once, first.
+    /// Start of the run. Delivered once, first.
     Start,
     /// A timer set with [`Effects::wake_at`] has come due.
     Timer(Token),
@@ -18,41 +18,41 @@ pub enum Event {
 
 /// Something that decides: no I/O, no threads, no clock, no randomness of its own.
 pub trait Machine {
-    /// Takes one event at `now` (time since the run's start, never decreasing) and writes
-    /// what should happen into `fx`. Never blocks and never asks the time.
+    /// Handles one event at `now` (time since the run's start, never decreasing) and writes its
+    /// effects into `fx`. Never blocks and never reads a clock.
     fn handle(&mut self, now: Nanos, event: Event, fx: &mut Effects);
 
-    /// Names every action that somebody waits for at `now`: begun and unfinished, in line, or due
-    /// before `now` and not begun, because the driver has not told the machine the time since.
-    /// What is unfinished when a measurement ends has taken at least so long. Machines without
-    /// actions name none.
+    /// Calls `each` for every action that a user waits for at `now`: begun and unfinished, queued,
+    /// or due before `now` and not begun, because the driver has not passed the time on since.
+    /// Actions that are unfinished at the end of a measurement have taken at least that long. State
+    /// machines without actions have none.
     fn waiting_for(&self, _now: Nanos, _each: &mut dyn FnMut(ActionOpen)) {}
 
-    /// All that has changed since it was built, so that one built alike goes on from here as this one
-    /// would ([`Machine::go_on_from`]). None of a machine that cannot.
+    /// All state that has changed since it was built, from which an equally built one can continue
+    /// ([`Machine::go_on_from`]). `None` if it cannot be saved.
     fn saved(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// Takes over what another one that was built alike has saved; whether it did. A driver brings along
-    /// what that one has been promised: answers, timers and CPU bursts.
+    /// Continues from the saved state of an equally built state machine; true if it did. The driver
+    /// must also transfer pending completions, timers and CPU bursts.
     fn go_on_from(&mut self, _saved: &[u8]) -> bool {
         false
     }
 
-    /// Its users come at this moment, not at the start of the run: what they would have begun before is
-    /// not begun. Told before [`Event::Start`]; schedules keep the run's clock.
+    /// Starts the users at this time, not at the start of the run: earlier arrivals are skipped.
+    /// Called before [`Event::Start`]; schedules keep the run's clock.
     fn begin_at(&mut self, _at: Nanos) {}
 }
 
 /// An action that is not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActionOpen {
-    /// Which action.
+    /// Id of the action.
     pub action: ActionId,
-    /// Whether it has begun.
+    /// True if it has begun.
     pub has_begun: bool,
-    /// When its user meant to start.
+    /// Intended start of its user.
     pub intended: Nanos,
 }
 
@@ -61,48 +61,48 @@ pub struct ActionOpen {
 pub struct CpuBurst {
     /// Returned with [`Event::Ran`].
     pub token: Token,
-    /// How long the work takes on an idle core.
+    /// Time of the work on an idle core.
     pub cost: Nanos,
-    /// Whether a real driver burns a core for it (true) or only waits (false).
+    /// True if a real driver burns a core for it, false if it only waits.
     pub burn: bool,
-    /// Which of the machine's virtual machines computes, counted from 0: a modelled host gives
-    /// each its own virtual CPUs. Real drivers ignore it.
+    /// Virtual machine that computes, counted from 0: a modelled host gives each its own virtual
+    /// CPUs. Real drivers ignore it.
     pub vm: u16,
 }
 
 /// A finished user action: a whole dialogue, from intended start to last answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActionDone {
-    /// Which action.
+    /// Id of the action.
     pub action: ActionId,
-    /// Whose user did it.
+    /// Group of the user.
     pub group: GroupId,
-    /// When the user meant to start.
+    /// Intended start of the user.
     pub intended: Nanos,
-    /// When the first step was emitted.
+    /// Time at which the first step was emitted.
     pub started: Nanos,
-    /// When the last step was answered.
+    /// Time at which the last step completed.
     pub finished: Nanos,
-    /// Whether every I/O and call in it succeeded.
+    /// True if every I/O and call in it succeeded.
     pub ok: bool,
 }
 
-/// What a machine tells its observer. I/O and call latencies are observed by the driver itself.
+/// Report of a state machine to its observer. The driver itself observes I/O and call latencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Observation {
-    /// An action finished.
+    /// Finished action.
     Action(ActionDone),
     /// A paced or open group could not start an action because its backlog was full.
     Dropped {
-        /// Which group.
+        /// Group of the user.
         group: GroupId,
-        /// The intended start that was given up.
+        /// Intended start that was given up.
         intended: Nanos,
     },
 }
 
-/// What a machine wants done, in the order it asked. Drivers drain it after every event
-/// and reuse it, so that steady running allocates nothing.
+/// Effects of a state machine, in the order of emission. Drivers drain it after every event and
+/// reuse it, so that steady running allocates nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Effects {
     /// Requests to submit.
@@ -157,7 +157,7 @@ impl Effects {
         self.observations.clear();
     }
 
-    /// Whether nothing was asked for.
+    /// True without effects.
     pub fn is_empty(&self) -> bool {
         self.io.is_empty()
             && self.calls.is_empty()

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why an I/O or a call failed, reduced to what a machine may decide on.
+/// Reason why an I/O or a call failed, reduced to the cases that a state machine may handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IoError {
     /// The kernel's error number (EIO, ENOSPC, ENODEV, ...).
@@ -12,7 +12,7 @@ pub enum IoError {
         /// Bytes that were moved.
         moved: u32,
     },
-    /// The bytes read were not the bytes written (verification).
+    /// Bytes read that differ from the bytes written (verification).
     Mismatch,
     /// A call was not answered as it should have been. One type for both, which is no larger than
     /// that of an I/O alone, keeps one kind of answer for all.
@@ -32,24 +32,24 @@ impl fmt::Display for IoError {
 
 impl std::error::Error for IoError {}
 
-/// Why a call failed, reduced to what a machine may decide on.
+/// Reason why a call failed, reduced to the cases that a state machine may handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum CallError {
-    /// Nobody took the connection.
+    /// Refused connection.
     Refused,
     /// No whole answer in the time allowed.
     TimedOut,
-    /// The connection ended before the answer did.
+    /// Connection that ended before the answer.
     Closed,
     /// A whole answer that says that the request failed.
     Status,
-    /// What came is no answer of the protocol, or longer than was asked for.
+    /// Answer that breaks the protocol, or is longer than requested.
     Protocol,
 }
 
 impl CallError {
-    /// All of them, in order.
+    /// All errors, in order.
     pub const ALL: [Self; 5] =
         [Self::Refused, Self::TimedOut, Self::Closed, Self::Status, Self::Protocol];
 

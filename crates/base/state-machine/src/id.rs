@@ -1,11 +1,11 @@
-//! Names of what is under way between a virtual machine and its storage.
+//! Numbers of requests and I/Os between a virtual machine and its storage.
 
-/// Number of a virtual machine's request, which it keeps from the front end that takes it to the state
-/// machine that carries it out. The front end chooses it; it is free again once the request is answered.
+/// Number of a virtual machine's request, from the front end that receives it to the state machine
+/// that executes it. The front end chooses it; it is free again after the completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u32);
 
-/// Number of an I/O, which it keeps from the state machine that orders it to the ring that does it, and
-/// back. The state machine chooses it; it is free again once the I/O has ended.
+/// Number of an I/O, from the state machine that issues it to the ring that executes it, and back.
+/// The state machine chooses it; it is free again after the completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IoId(pub u32);

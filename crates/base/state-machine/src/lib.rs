@@ -1,15 +1,15 @@
-//! The vocabulary both drivers share: state machines, the events they receive, the effects
-//! they emit, and their random streams.
+//! Vocabulary of both drivers: state machines, the events they receive, the effects they emit, and
+//! their random streams.
 //!
-//! What it does: defines [`Machine`], [`Event`], [`Effects`], [`IoRequest`] and [`Call`], so that
-//! one piece of deciding code runs on real storage (`engine`) and in virtual time (`sim`).
+//! It defines [`Machine`], [`Event`], [`Effects`], [`IoRequest`] and [`Call`], so that the same
+//! deciding code runs on real storage (`engine`) and in virtual time (`sim`).
 //!
-//! What it refuses: threads, files, clocks and global randomness. Time arrives as an
-//! argument; randomness comes from a [`Stream`] derived from the run's seed.
+//! It has no threads, files, clocks or global randomness. Time arrives as an argument; randomness
+//! comes from a [`Stream`] derived from the run's seed.
 //!
-//! Invariants: a machine never blocks; every [`IoRequest`], [`Call`], timer and CPU burst it emits is
-//! answered by the driver exactly once with the token it carries; given the same seed and
-//! the same sequence of `(now, event)` pairs it emits the same effects, bit for bit.
+//! Invariants: a state machine never blocks; the driver completes every [`IoRequest`], [`Call`],
+//! timer and CPU burst exactly once, with its token; the same seed and the same sequence of `(now,
+//! event)` pairs give the same effects, bit for bit.
 #![forbid(unsafe_code)]
 
 mod call;

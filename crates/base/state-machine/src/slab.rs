@@ -14,7 +14,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// No values.
+    /// Empty slab.
     pub const fn new() -> Self {
         Self(slab::Slab::new())
     }
@@ -25,7 +25,7 @@ impl<T> Slab<T> {
         number(self.0.insert(value))
     }
 
-    /// The value of a number, if it is in use.
+    /// Value of a number, if in use.
     #[inline]
     pub fn get(&self, number: u32) -> Option<&T> {
         self.0.get(number as usize)
@@ -40,7 +40,7 @@ impl<T> Slab<T> {
         self.0.remove(number as usize)
     }
 
-    /// The values, by number.
+    /// Values by number.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter().map(|(_, value)| value)
     }
@@ -51,8 +51,8 @@ impl<T> Slab<T> {
         self.0.len()
     }
 
-    /// The numbers in use, from the lowest on: a list of its own, so that values may be changed and
-    /// removed on the way.
+    /// Numbers in use, ascending: a separate list, so that values may be changed and removed
+    /// meanwhile.
     pub fn numbers(&self) -> Vec<u32> {
         self.0.iter().map(|(at, _)| number(at)).collect()
     }

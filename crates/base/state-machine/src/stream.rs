@@ -3,15 +3,15 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// Name and version of the generator, stored with every result so that a library update
-/// cannot silently change what a seed means.
+/// Name and version of the generator, stored with every result so that a library update cannot
+/// silently change the meaning of a seed.
 pub const GENERATOR: &str = "xoshiro256++/splitmix64/1";
 
-/// What a stream is for; part of its derivation, so streams never share numbers.
+/// Purpose of a stream; part of its derivation, so streams never share numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Purpose {
-    /// Which action, think times, addresses, sizes of one user or group.
+    /// Actions, think times, addresses and sizes of one user or group.
     User = 1,
     /// Arrival times of an open group.
     Arrivals = 2,
@@ -27,7 +27,7 @@ pub enum Purpose {
     Service = 7,
 }
 
-/// One step of SplitMix64 (Steele, Lea and Flood 2014, figure 17): a bijective mixer.
+/// Step of SplitMix64 (Steele, Lea and Flood 2014, figure 17): a bijective mixer.
 pub const fn mix(value: u64) -> u64 {
     let z = value.wrapping_add(GOLDEN);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -55,8 +55,8 @@ impl Iterator for SplitMix {
 /// A stream of random numbers, derived from the run's seed and a path of ids, so that
 /// adding tile 5 leaves the numbers of tiles 1 to 4 unchanged.
 ///
-/// xoshiro256++ (Blackman and Vigna 2021); logarithms come from `libm`, so the same seed
-/// gives the same numbers on every machine.
+/// Generator xoshiro256++ (Blackman and Vigna 2021); logarithms come from `libm`, so the same seed
+/// gives the same numbers on every computer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Stream(Xoshiro256PlusPlus);
 

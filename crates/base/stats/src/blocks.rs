@@ -20,7 +20,7 @@ use crate::interval::Interval;
 use crate::nearest::nearest_rank;
 use crate::percentile::PercentileEstimate;
 
-/// The share of samples at or below a value, as a cluster sample knows it.
+/// Share of samples at or below a value, estimated from a cluster sample.
 struct Share {
     value: f64,
     error: f64,
@@ -28,7 +28,7 @@ struct Share {
 }
 
 impl Share {
-    /// Nothing without samples. Blocks that hold none say nothing and do not count.
+    /// Share from all blocks; `None` without samples. Empty blocks do not count.
     fn at_most(blocks: &[Compact], value: Nanos) -> Option<Self> {
         let rows: Vec<(f64, f64)> = blocks
             .iter()
@@ -63,8 +63,8 @@ fn merged(blocks: &[Compact]) -> Histogram {
     all
 }
 
-/// The `share` percentile of all blocks together with its interval. One block alone leaves
-/// the interval open (`low` zero, `high` nothing). Nothing if nothing was recorded.
+/// The `share` percentile of all blocks together with its interval. With a single block the
+/// interval is open (`low` zero, `high` nothing). `None` without samples.
 pub fn percentile_of_blocks(
     blocks: &[Compact],
     share: Ratio,
@@ -75,7 +75,7 @@ pub fn percentile_of_blocks(
     let open = PercentileEstimate { low: Nanos::ZERO, high: None, ..independent };
     let found = Share::at_most(blocks, independent.value)?;
     let Some(student) = found.student() else { return Some(open) };
-    // Where many samples share a value, how blocks differ may show only below it.
+    // If many samples share a value, the difference of blocks may show only below it.
     let below = Share::at_most(blocks, Nanos(independent.value.0.saturating_sub(1)))?;
     let error = found.error.max(below.error);
     let half_of = 1.0 - (1.0 - confidence.get()) / 2.0;
@@ -91,12 +91,12 @@ pub fn percentile_of_blocks(
     Some(PercentileEstimate { low, high, ..independent })
 }
 
-/// The upper end of a percentile's interval where shares of samples do not bound it: blocks that
-/// lie a hair apart have wholly different shares at a value between them, but nearly the same
-/// percentile. The percentiles of at least [`SECTIONS_MIN`] sections, on a logarithmic scale,
-/// around the percentile of all (sectioning: Asmussen and Glynn 2007, *Stochastic Simulation*,
-/// section III.5a; Nakayama 2014, ACM TOMACS 24), at half the error, because it is asked only
-/// where the first way says nothing. Nothing with fewer samples than these need.
+/// Upper end of a percentile's interval if shares of samples do not bound it: blocks that lie close
+/// together may have wholly different shares at a value between them, but nearly the same
+/// percentile. It uses the percentiles of at least [`SECTIONS_MIN`] sections, on a logarithmic
+/// scale, around the percentile of all (sectioning: Asmussen and Glynn 2007, *Stochastic
+/// Simulation*, section III.5a; Nakayama 2014, ACM TOMACS 24), at half the error, because it is
+/// used only if the first method gives nothing. `None` with too few samples.
 fn by_sections(blocks: &[Compact], value: Nanos, share: Ratio, at: f64) -> Option<Nanos> {
     let count: u64 = blocks.iter().map(Compact::count).sum();
     let each = (BEYOND_MIN / (1.0 - share.get()) * blocks.len() as f64 / count as f64).ceil();
@@ -130,22 +130,22 @@ const SECTIONS_MIN: usize = 3;
 /// its maximum, or of none.
 const BEYOND_MIN: f64 = 1.0;
 
-/// How probable it is that the `share` percentile lies beyond `bound`: that fewer than this
-/// share of all samples there could be are at or below it. One half where one block says
-/// nothing about how blocks differ; nothing if nothing was recorded.
+/// Probability that the `share` percentile lies beyond `bound`, that is, that less than this share
+/// of all possible samples is at or below it. One half for a single block, which does not show the
+/// difference of blocks; `None` without samples.
 pub fn probability_beyond(blocks: &[Compact], share: Ratio, bound: Nanos) -> Option<f64> {
     let found = Share::at_most(blocks, bound)?;
     let missing = share.get() - found.value;
     let Some(student) = found.student() else { return Some(0.5) };
-    // All samples on one side have no error of their own; one in all of them is the least.
+    // With all samples on one side the estimated error is zero; it is at least one sample.
     let count: u64 = blocks.iter().map(Compact::count).sum();
     let error = found.error.max(1.0 / count as f64);
     Some(student.cdf(missing / error))
 }
 
-/// The mean of all blocks together, in nanoseconds, as a ratio of sums over blocks with its
-/// interval (Cochran 1977, equation 2.39). Nothing with fewer than two blocks that hold
-/// anything, or at a confidence of 100 %.
+/// Mean of all blocks together, in nanoseconds, as a ratio of sums over blocks with its interval
+/// (Cochran 1977, equation 2.39). `None` with fewer than two non-empty blocks, or at a confidence
+/// of 100 %.
 pub fn mean_of_blocks(blocks: &[Compact], confidence: Ratio) -> Option<Interval> {
     let rows: Vec<(f64, f64)> = blocks
         .iter()
@@ -162,8 +162,8 @@ pub fn mean_of_blocks(blocks: &[Compact], confidence: Ratio) -> Option<Interval>
     Some(Interval { value, low: value - half, high: value + half })
 }
 
-/// The relative standard error of a rate, `(events, time)` by block. Nothing with fewer than
-/// two blocks or without an event.
+/// Relative standard error of a rate, `(events, time)` by block. `None` with fewer than two blocks
+/// or without an event.
 pub fn error_of_rate(blocks: &[(f64, f64)]) -> Option<f64> {
     let (rate, error) = ratio(blocks)?;
     (rate > 0.0).then(|| error / rate)
@@ -213,9 +213,9 @@ mod tests {
             .collect()
     }
 
-    /// The interval of one half must hold the percentile of a very long series: what the
-    /// interval of independent samples did in 8 % of pairs of real runs. Levels of blocks wander
-    /// by up to 1.6, 4.5 and 20 times.
+    /// The interval of one half must contain the percentile of a very long series. The interval of
+    /// independent samples did so in only 8 % of pairs of real runs. Levels of blocks drift by
+    /// factors of up to 1.6, 4.5 and 20.
     #[test]
     fn intervals_of_few_wandering_blocks_hold_the_true_percentile() {
         const TRIES: usize = 400;
@@ -261,7 +261,7 @@ mod tests {
             (0..20).map(|at| slower(u64::from(at == 7 || at == 12))).collect();
         let found = percentile_of_blocks(&blocks, p95(), p95()).expect("not empty");
         assert!(found.high.is_some_and(|high| high < Nanos(31_000_000)), "{found:?}");
-        // 175 mails of 10.7 ms did not decide, either.
+        // 175 mails of 10.7 ms were undecided, too.
         let few = |at: u64| block((0..9).map(|i| 10_600_000 + at * 100_000 + i * 10_000));
         let blocks: Vec<Compact> = (0..20).map(|at| few(u64::from(at % 7 == 3))).collect();
         let found = percentile_of_blocks(&blocks, p95(), p95()).expect("not empty");

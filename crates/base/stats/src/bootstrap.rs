@@ -1,7 +1,7 @@
 //! Intervals by resampling: the quantiles of the resampled values (Efron and Tibshirani 1993,
-//! chapter 13). Plain and never outside what was seen; slightly too narrow for few or skewed
-//! values. Corrected quantiles (their chapter 14) were tried: of fewer than about ten values their
-//! acceleration is itself a guess.
+//! chapter 13). They are simple and never outside the observed range, but slightly too narrow for
+//! few or skewed values. Corrected quantiles (their chapter 14) were tried: with fewer than about
+//! ten values their acceleration is itself a guess.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,15 +10,15 @@ use units::Ratio;
 use crate::interval::Interval;
 use crate::nearest::nearest_rank;
 
-/// How to resample.
+/// Options of resampling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resampling {
     /// Confidence of the interval, between 0 and 1.
     pub confidence: Ratio,
-    /// How many resamples; 1000 suffice for an interval at 95 % (Efron and Tibshirani 1993,
-    /// section 13.5, say at least 1000).
+    /// Number of resamples; 1000 suffice for an interval at 95 % (Efron and Tibshirani 1993,
+    /// section 13.5, recommend at least 1000).
     pub resamples: u32,
-    /// The same seed gives the same interval, on every machine.
+    /// Seed; the same seed gives the same interval on every computer.
     pub seed: u64,
 }
 

@@ -4,7 +4,8 @@ use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use units::{Nanos, Ratio};
 
-// Circle: this is the histogram at rest, and each of the two forms is made from the other.
+// Circle: this is the stored form of the histogram, and each of the two forms is made from the
+// other.
 use crate::histogram::Histogram;
 use crate::layout::{BUCKETS, highest, index_of};
 use crate::nearest::nearest_rank;
@@ -16,9 +17,9 @@ const _: () = assert!(BUCKETS <= 1 << (32 - SHIFT));
 /// Most that one entry counts: 524,287.
 const FULL: u32 = (1 << SHIFT) - 1;
 
-/// A histogram at rest, for slices, messages and files: four bytes for each bucket that holds something.
-/// A step of many hosts keeps millions of them, so that bytes of a bucket are what its memory and most of
-/// its time are made of.
+/// Stored form of a histogram, for slices, messages and files: four bytes for each non-empty
+/// bucket. A step of many hosts keeps millions of them, so the bytes per bucket determine its
+/// memory and most of its time.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Compact {
     /// Bucket and count, ascending by bucket. A count above [`FULL`] is several entries of the same
@@ -26,7 +27,7 @@ pub struct Compact {
     entries: Box<[u32]>,
     /// Sum of the counts, kept because it is asked for more often than anything else.
     count: u64,
-    /// How many latencies were longer than one hour.
+    /// Number of latencies longer than one hour.
     pub saturated: u64,
     /// Sum of all latencies, exact.
     pub sum_ns: u128,
@@ -39,12 +40,12 @@ const fn parts(entry: u32) -> (usize, u32) {
 }
 
 impl Compact {
-    /// How many latencies it holds.
+    /// Number of latencies.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether it holds nothing.
+    /// True if empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -68,23 +69,23 @@ impl Compact {
         (self.entries.len(), ends.map(|(first, last)| (parts(*first).0, parts(*last).0)))
     }
 
-    /// The longest latency, rounded up to its bucket; nothing if empty.
+    /// Longest latency, rounded up to its bucket; `None` if empty.
     pub fn max(&self) -> Option<Nanos> {
         self.positions().next_back().map(|(index, _)| highest(index))
     }
 
-    /// The sum of all latencies; stays at 2^64 - 1 ns.
+    /// Sum of all latencies, at most 2^64 - 1 ns.
     pub fn sum(&self) -> Nanos {
         Nanos(u64::try_from(self.sum_ns).unwrap_or(u64::MAX))
     }
 
-    /// The mean in nanoseconds; nothing if empty.
+    /// Mean in nanoseconds; `None` if empty.
     #[expect(clippy::cast_precision_loss, reason = "a mean is read to a few digits")]
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    /// The same as [`Histogram::percentile`].
+    /// Percentile as of [`Histogram::percentile`].
     pub fn percentile(&self, share: Ratio) -> Option<Nanos> {
         let rank = nearest_rank(self.count, share)?;
         let mut seen = 0;
@@ -123,8 +124,8 @@ impl Compact {
         self.count += other.count;
     }
 
-    /// Inserts entries of buckets that it lacks. From behind, so that what moves makes room in place:
-    /// most often nothing is missing, and no memory is asked for.
+    /// Inserts entries of missing buckets, from the back, so that entries are moved in place:
+    /// usually none is missing, and no memory is allocated.
     fn insert(&mut self, missing: &[u32]) {
         if missing.is_empty() {
             return;
@@ -145,14 +146,14 @@ impl Compact {
         self.entries = entries.into_boxed_slice();
     }
 
-    /// The histogram it came from.
+    /// Converts it to a [`Histogram`].
     pub fn expand(&self) -> Histogram {
         let mut histogram = Histogram::new();
         histogram.merge_compact(self);
         histogram
     }
 
-    /// Its own entries and these.
+    /// Entries merged with further ones.
     fn with(&self, more: &[u32]) -> Entries {
         let mut sum = Entries::with_capacity(self.entries.len() + more.len());
         let theirs = more.iter().map(|entry| parts(*entry));
@@ -193,8 +194,8 @@ impl std::fmt::Debug for Compact {
     }
 }
 
-/// Buckets by any of their values, ascending. Saturation and sum are 0: what is put together from
-/// buckets alone does not know them.
+/// Buckets by any of their values, ascending. Saturation and sum are 0, because buckets alone do
+/// not have them.
 impl FromIterator<(Nanos, u32)> for Compact {
     fn from_iter<T: IntoIterator<Item = (Nanos, u32)>>(buckets: T) -> Self {
         let mut entries = Entries::with_capacity(0);
@@ -206,7 +207,7 @@ impl FromIterator<(Nanos, u32)> for Compact {
 /// Entries as they are put together, ascending.
 pub(crate) struct Entries {
     done: Vec<u32>,
-    /// The bucket that is being filled.
+    /// Bucket that is being filled.
     open: (usize, u32),
     count: u64,
 }
@@ -353,7 +354,7 @@ fn of_bytes(bytes: &[u8]) -> Result<(Box<[u32]>, u64), &'static str> {
     if entries.last().is_some_and(|last| parts(*last).0 >= BUCKETS) {
         return Err("a histogram has a bucket that there is not");
     }
-    // Without an early end, because the compiler looks at several at once then.
+    // Without an early exit, so that the compiler can check several at once.
     let holds = entries.iter().fold(true, |all, entry| all & (entry & FULL > 0));
     let pairs = entries.windows(2);
     let ascends = pairs.fold(true, |all, two| all & (two[0] >> SHIFT < two[1] >> SHIFT));
@@ -364,7 +365,8 @@ fn of_bytes(bytes: &[u8]) -> Result<(Box<[u32]>, u64), &'static str> {
     Ok((entries, count))
 }
 
-/// Whether entries, some of which are of the same bucket, are those that their counts would be kept in.
+/// True if entries, some of which belong to the same bucket, have the canonical form for their
+/// counts.
 fn is_canonical(entries: &[u32]) -> bool {
     let mut kept = Entries::with_capacity(entries.len());
     let ascends = entries.is_sorted_by_key(|entry| entry >> SHIFT);
@@ -428,7 +430,7 @@ mod tests {
         }
     }
 
-    /// What a message with these entries is read as.
+    /// Result of reading a message with these entries.
     fn read(entries: &[(u32, u32)]) -> Option<Compact> {
         let entries = entries.iter().map(|(bucket, count)| bucket << SHIFT | count);
         let bytes: Vec<u8> = entries.flat_map(u32::to_le_bytes).collect();

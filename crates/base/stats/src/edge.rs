@@ -1,35 +1,33 @@
-//! Where a yes-or-no answer turns over: how many tiles a datastore holds, from steps that
-//! passed and steps that failed, in any order and with luck on both sides.
+//! Finds the threshold of a yes-or-no answer: the tiles that a datastore holds, from passed and
+//! failed steps in any order, with chance on both sides.
 //!
-//! The chance that a step fails is a rising curve of the tile count, a psychometric function:
-//! logistic in the logarithm of the count, with the edge (where it crosses one half), a width,
-//! and a small rate of steps that pass or fail for reasons of their own (Wichmann and Hill
-//! 2001, "The psychometric function: I", Perception & Psychophysics 63). Edge and width get a
-//! posterior on a grid, every width alike and every edge alike on a logarithmic scale; the
-//! interval is the posterior's (Watson and Pelli 1983, "QUEST", Perception & Psychophysics 33).
-//! The next count to try is the one after which the posterior is expected to be narrowest
-//! (Kontsevich and Tyler 1999, "Bayesian adaptive estimation of psychometric slope and
-//! threshold", Vision Research 39).
+//! The probability that a step fails is a rising curve of the tile count, a psychometric function:
+//! logistic in the logarithm of the count, with the edge (where it crosses one half), a width, and
+//! a small rate of steps that pass or fail for other reasons (Wichmann and Hill 2001, "The
+//! psychometric function: I", Perception & Psychophysics 63). Edge and width get a posterior on a
+//! grid, with a uniform prior of both on a logarithmic scale; the interval is the posterior's
+//! (Watson and Pelli 1983, "QUEST", Perception & Psychophysics 33). The next count to try is the
+//! one with the narrowest expected posterior (Kontsevich and Tyler 1999, "Bayesian adaptive
+//! estimation of psychometric slope and threshold", Vision Research 39).
 
-/// What one step at one count showed.
+/// Result of one step at one count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
     /// Tiles of the step.
     pub tiles: u32,
-    /// How probable it is that it failed: 0 passed, 1 failed, between where the samples do
-    /// not decide; one half says nothing.
+    /// Probability that it failed: 0 passed, 1 failed, values between if the samples are undecided;
+    /// one half carries no information.
     pub failed: f64,
 }
 
-/// Where the edge lies.
+/// Estimate of the edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EdgeEstimate {
     /// Most tiles that hold, at the edge's lower end.
     pub low: u32,
     /// Most tiles that hold, at the edge's median.
     pub most_likely: u32,
-    /// Most tiles that hold, at the edge's upper end; nothing if it lies beyond what the model
-    /// was told is possible.
+    /// Most tiles that hold, at the edge's upper end; `None` if it lies beyond the model's range.
     pub high: Option<u32>,
 }
 
@@ -40,19 +38,19 @@ impl EdgeEstimate {
     }
 }
 
-/// Steps that pass or fail for reasons of their own: one in fifty either way, the middle of
-/// what Wichmann and Hill find (0 to 6 %). Without it, one unlucky step far below the edge
-/// would outweigh everything measured above it.
+/// Rate of steps that pass or fail for other reasons: one in fifty either way, the middle of the
+/// range that Wichmann and Hill find (0 to 6 %). Without it, one unlucky step far below the edge
+/// would outweigh all measurements above it.
 const LAPSES: f64 = 0.02;
 
-/// From one half to nineteen of twenty takes so much of the count at least and at most: one
-/// per cent is sharper than tiles can be told apart up to a hundred, half is a curve over
-/// which the count nearly doubles.
+/// Least and greatest width of the curve from one half to nineteen of twenty, as a share of the
+/// count: one per cent is finer than single tiles up to a hundred; with half the count nearly
+/// doubles over the curve.
 const WIDTHS: (f64, f64) = (0.01, 0.5);
 const WIDTH_STEPS: u32 = 10;
 const EDGE_STEPS: u32 = 480;
 
-/// The model: a grid over edge and width with the posterior of each point.
+/// Model: a grid over edge and width with the posterior of each point.
 #[derive(Debug, Clone)]
 pub struct EdgeModel {
     /// Logarithm of the edge, ascending.
@@ -81,7 +79,7 @@ impl EdgeModel {
         }
     }
 
-    /// The model after all of these.
+    /// Model after all of these trials.
     #[must_use]
     pub fn after(mut self, trials: impl IntoIterator<Item = Trial>) -> Self {
         trials.into_iter().for_each(|trial| self.add(trial));
@@ -99,13 +97,13 @@ impl EdgeModel {
         self.posterior.iter_mut().for_each(|point| *point /= sum.max(f64::MIN_POSITIVE));
     }
 
-    /// The chance that a step of so many tiles fails, at every point of the grid.
+    /// Probability that a step of so many tiles fails, at every point of the grid.
     fn failing(&self, tiles: u32) -> Vec<f64> {
         let at = f64::from(tiles.max(1)).ln();
         let mut chances = Vec::with_capacity(self.posterior.len());
         for edge in &self.edges {
             for width in &self.widths {
-                // ln 19 takes a logistic curve from one half to 95 %.
+                // A factor of ln 19 takes a logistic curve from one half to 95 %.
                 let steepness = 19.0_f64.ln() / width;
                 let curve = 1.0 / (1.0 + (-(at - edge) * steepness).exp());
                 chances.push(LAPSES + (1.0 - 2.0 * LAPSES) * curve);
@@ -114,19 +112,19 @@ impl EdgeModel {
         chances
     }
 
-    /// The chance that a step of so many tiles fails, over all that is still possible.
+    /// Probability that a step of so many tiles fails, over the whole posterior.
     pub fn chance_of_failing(&self, tiles: u32) -> f64 {
         self.failing(tiles).iter().zip(&self.posterior).map(|(fails, point)| fails * point).sum()
     }
 
-    /// The chance that so many tiles hold.
+    /// Probability that so many tiles hold.
     pub fn chance_of_holding(&self, tiles: u32) -> f64 {
         let at = f64::from(tiles).ln();
         let below = self.edges.partition_point(|edge| *edge < at);
         self.posterior[below * self.widths.len()..].iter().sum()
     }
 
-    /// The logarithm of the edge below which this share of the posterior lies.
+    /// Logarithm of the edge at this quantile of the posterior.
     fn quantile(&self, share: f64) -> f64 {
         let mut sum = 0.0;
         let mut masses = self.posterior.chunks_exact(self.widths.len());
@@ -150,8 +148,7 @@ impl EdgeModel {
         }
     }
 
-    /// Which of some counts to try next: the one after which the least uncertainty about the
-    /// edge is expected to be left.
+    /// Best count to try next: the one with the least expected uncertainty of the edge afterwards.
     pub fn best(&self, counts: impl IntoIterator<Item = u32>) -> Option<u32> {
         let scored = counts.into_iter().map(|tiles| (tiles, self.expected_entropy(tiles)));
         scored.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(tiles, _)| tiles)

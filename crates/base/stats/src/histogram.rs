@@ -10,12 +10,12 @@ pub const RELATIVE_PRECISION: f64 = 1.0 / 128.0;
 
 /// A mergeable latency histogram (HDR layout, two significant digits, 1 ns to 1 h).
 ///
-/// It keeps its own buckets rather than the `hdrhistogram` crate's, because it is merged,
-/// emptied and put to rest every second for thousands of streams: knowing the lowest and
-/// highest bucket in use makes that proportional to what was recorded. The layout is
-/// the crate's. Up to 16 buckets in use are a list of 8 bytes each, as most streams of a second need no more;
-/// with more, all buckets between the shortest and the longest latency that it held have memory: some 0.5 KiB
-/// for each doubling, where all take 18.
+/// It has its own buckets instead of the `hdrhistogram` crate's, because it is merged, cleared and
+/// stored every second for thousands of streams: with the lowest and highest bucket in use the cost
+/// is proportional to the recorded range. The layout is the crate's. Up to 16 buckets in use are a
+/// list of 8 bytes each, which suffices for most streams of a second. With more, all buckets
+/// between the shortest and the longest latency are allocated: some 0.5 KiB for each doubling,
+/// while all take 18.
 #[derive(Clone)]
 pub struct Histogram {
     counts: Counts,
@@ -27,12 +27,12 @@ pub struct Histogram {
     pub(crate) sum_ns: u128,
 }
 
-/// How many latencies each bucket holds.
+/// Counts of the buckets.
 #[derive(Clone)]
 enum Counts {
-    /// Of the buckets that hold something, ascending; at most [`FEW`].
+    /// Non-empty buckets, ascending; at most [`FEW`].
     Few(Vec<(u32, u32)>),
-    /// Of all buckets from `first` on.
+    /// All buckets from `first` on.
     Many { counts: Vec<u32>, first: usize },
 }
 
@@ -41,7 +41,7 @@ const FEW: usize = 16;
 impl Counts {
     const NONE: Self = Self::Few(Vec::new());
 
-    /// Of these buckets, which may be new.
+    /// Counts of these buckets, allocated if needed.
     #[inline]
     fn over(&mut self, lowest: usize, highest: usize) -> &mut [u32] {
         let has =
@@ -92,7 +92,7 @@ impl Counts {
         *bucket = bucket.saturating_add(count);
     }
 
-    /// Whether there was room.
+    /// Adds to the list; false if it is full.
     fn add_to_few(few: &mut Vec<(u32, u32)>, index: usize, count: u32) -> bool {
         let place = few.partition_point(|(held, _)| (*held as usize) < index);
         let is_full = few.len() == FEW;
@@ -153,7 +153,7 @@ impl Histogram {
         self.record_n(latency, 1);
     }
 
-    /// How many latencies the bucket of this one holds.
+    /// Count of the latency's bucket.
     #[inline]
     pub fn held(&self, latency: Nanos) -> u32 {
         let index = index_of(latency.min(LONGEST));
@@ -224,7 +224,7 @@ impl Histogram {
         (self.count, self.saturated, self.sum_ns) = (0, 0, 0);
     }
 
-    /// The same histogram at rest: only the buckets that hold something.
+    /// Stored form: only the non-empty buckets.
     pub fn compact(&self) -> Compact {
         let mut entries = Entries::with_capacity(self.used().count());
         self.used().for_each(|(index, count)| entries.add(index, count));
@@ -250,33 +250,33 @@ impl Histogram {
         }
     }
 
-    /// How many latencies were recorded.
+    /// Number of recorded latencies.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether nothing was recorded.
+    /// True if empty.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many latencies were longer than one hour.
+    /// Number of latencies longer than one hour.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
 
-    /// The shortest latency, rounded down to its bucket; nothing if empty.
+    /// Shortest latency, rounded down to its bucket; `None` if empty.
     pub fn min(&self) -> Option<Nanos> {
         (!self.is_empty()).then(|| lowest(self.lowest_used))
     }
 
-    /// The longest latency, rounded up to its bucket (at most [`RELATIVE_PRECISION`] too
-    /// long); nothing if empty.
+    /// Longest latency, rounded up to its bucket (at most [`RELATIVE_PRECISION`] too long); `None`
+    /// if empty.
     pub fn max(&self) -> Option<Nanos> {
         (!self.is_empty()).then(|| highest(self.highest_used))
     }
 
-    /// The mean in nanoseconds, from the exact sum; nothing if empty.
+    /// Mean in nanoseconds, from the exact sum; `None` if empty.
     pub fn mean_ns(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.sum_ns as f64 / self.count as f64)
     }
@@ -286,15 +286,13 @@ impl Histogram {
         self.sum_ns
     }
 
-    /// The value that at least `share` of all latencies do not exceed (nearest rank),
-    /// rounded up to its bucket: at most [`RELATIVE_PRECISION`] too long, never too short.
-    /// Nothing if empty.
+    /// Value that at least `share` of all latencies do not exceed (nearest rank), rounded up to its
+    /// bucket: at most [`RELATIVE_PRECISION`] too long, never too short. `None` if empty.
     pub fn percentile(&self, share: Ratio) -> Option<Nanos> {
         self.value_at_rank(nearest_rank(self.count, share)?)
     }
 
-    /// The value of the `rank`-th shortest latency, counted from 1; nothing if there are
-    /// fewer.
+    /// The `rank`-th shortest latency, counted from 1; `None` if there are fewer.
     pub fn value_at_rank(&self, rank: u64) -> Option<Nanos> {
         if rank == 0 || rank > self.count {
             return None;
@@ -309,7 +307,7 @@ impl Histogram {
             .or_else(|| self.max()) // a bucket that is full has lost some of its count
     }
 
-    /// How many latencies were longer than `limit`. Those that share its bucket (within
+    /// Number of latencies longer than `limit`. Those in the limit's bucket (within
     /// [`RELATIVE_PRECISION`]) count as not longer.
     pub fn count_above(&self, limit: Nanos) -> u64 {
         let limit = index_of(limit.min(LONGEST));

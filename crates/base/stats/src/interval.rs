@@ -8,23 +8,23 @@ use crate::summary::{mean, stdev};
 /// An estimate with its two-sided confidence interval, in the unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The estimate itself.
+    /// Estimated value.
     pub value: f64,
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
-/// The standard normal quantile that leaves `(1 - confidence) / 2` above it, 1.96 for 95 %.
-/// At 100 % infinite.
+/// Standard normal quantile that leaves `(1 - confidence) / 2` above it, 1.96 for 95 %. Infinite at
+/// 100 %.
 pub(crate) fn normal_quantile(confidence: Ratio) -> f64 {
     Normal::standard().inverse_cdf(1.0 - (1.0 - confidence.get()) / 2.0)
 }
 
-/// The mean of independent runs with Student's t interval, `mean ± t(n-1) s / sqrt(n)`
-/// ("Student" 1908). Assumes that runs scatter about normally. Nothing below two values or
-/// if the confidence is 100 %.
+/// Mean of independent runs with Student's t interval, `mean ± t(n-1) s / sqrt(n)` ("Student"
+/// 1908). Assumes approximately normal scatter of runs. `None` below two values or at a confidence
+/// of 100 %.
 pub fn mean_interval(values: &[f64], confidence: Ratio) -> Option<Interval> {
     if confidence >= Ratio::ONE {
         return None;

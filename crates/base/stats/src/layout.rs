@@ -1,4 +1,4 @@
-//! Where a value goes in a histogram: the HDR layout with two significant digits.
+//! Position of a value in a histogram: the HDR layout with two significant digits.
 //!
 //! Values below 256 have a bucket each; above, every power of two is divided into 128
 //! equal buckets (Tene, "HdrHistogram: A High Dynamic Range Histogram", 2012, section
@@ -10,12 +10,12 @@ use units::Nanos;
 /// Longest value with a bucket of its own.
 pub(crate) const LONGEST: Nanos = Nanos::from_secs(3600);
 
-/// How many buckets reach up to [`LONGEST`].
+/// Number of buckets up to [`LONGEST`].
 pub(crate) const BUCKETS: usize = index_of(LONGEST) + 1;
 
 const HALF_BITS: u32 = 7;
 
-/// The bucket of a value up to [`LONGEST`].
+/// Bucket of a value up to [`LONGEST`].
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "at most 57 * 128 + 255 for any value")]
 pub(crate) const fn index_of(value: Nanos) -> usize {
@@ -23,7 +23,7 @@ pub(crate) const fn index_of(value: Nanos) -> usize {
     ((shift as usize) << HALF_BITS) + (value.0 >> shift) as usize
 }
 
-/// How many bits the values of a bucket may differ in, and the bucket's number among those
+/// Number of bits in which the values of a bucket may differ, and the bucket's number among those
 /// of that width.
 const fn shift_and_part(index: usize) -> (u32, u64) {
     if index < 256 {

@@ -1,13 +1,12 @@
-//! The ratio of two groups of runs, each of repeats, each of blocks of time.
+//! Ratio of two groups of runs, each of repeats, each of blocks of time.
 //!
-//! Values are logarithms. A group's mean has an error from three levels: blocks within a
-//! repeat, repeats within a run, runs (Kalibera and Jones 2013, "Rigorous benchmarking in
-//! reasonable time", ISMM, sections 5 and 6; the same levels that a hierarchical bootstrap
-//! draws from, Davison and Hinkley 1997, section 3.8, which with one or two runs has nothing
-//! to draw). What few runs say of how runs differ is weighed against what is known before, as
-//! variances are moderated in Smyth 2004, "Linear models and empirical Bayes methods", SAGMB
-//! 3(1), section 4: a stated least difference counts like [`PRIOR_FREEDOM`] degrees of
-//! freedom of observation.
+//! Values are logarithms. A group's mean has an error from three levels: blocks within a repeat,
+//! repeats within a run, runs (Kalibera and Jones 2013, "Rigorous benchmarking in reasonable time",
+//! ISMM, sections 5 and 6; the same levels as in a hierarchical bootstrap, Davison and Hinkley
+//! 1997, section 3.8, which cannot draw from one or two runs). The observed difference of a few
+//! runs is weighted against a prior, as variances are moderated in Smyth 2004, "Linear models and
+//! empirical Bayes methods", SAGMB 3(1), section 4: a stated least difference counts like
+//! [`PRIOR_FREEDOM`] degrees of freedom of observation.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use units::Ratio;
@@ -15,27 +14,27 @@ use units::Ratio;
 use crate::interval::Interval;
 use crate::summary::mean;
 
-/// What the stated difference between runs counts as, in degrees of freedom; our choice, by
-/// the simulated pairs of `bench`: with fewer, single runs decide nothing, with more, runs that
-/// differ by twice what is stated are told apart too often.
+/// Weight of the stated difference between runs, in degrees of freedom; our choice, by the
+/// simulated pairs of `bench`: with fewer, single runs decide nothing; with more, runs that differ
+/// by twice the stated difference are found significant too often.
 pub const PRIOR_FREEDOM: f64 = 4.0;
 
-/// The standard deviation of single results whose pairs differ by at most `change` in 95 % of
-/// cases: `change / (1.96 * sqrt(2))`, the repeatability limit of ISO 5725-6:1994, section 4.1.
+/// Standard deviation of single results whose pairs differ by at most `change` in 95 % of cases:
+/// `change / (1.96 * sqrt(2))`, the repeatability limit of ISO 5725-6:1994, section 4.1.
 pub fn deviation_of_repeats(change: f64) -> f64 {
     change / (1.96 * std::f64::consts::SQRT_2)
 }
 
-/// One repeat of a run.
+/// Repeat of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Repeat {
-    /// Logarithm of what was measured.
+    /// Logarithm of the measured value.
     pub value: f64,
-    /// Its standard error from blocks within the repeat; nothing if they do not say.
+    /// Standard error from blocks within the repeat; `None` if unknown.
     pub error: Option<f64>,
 }
 
-/// How much one group lies above another.
+/// Ratio of one group to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RatioOfRuns {
     /// Difference of the logarithms with its interval.
@@ -63,7 +62,7 @@ fn within(runs: &[&Vec<Repeat>]) -> Option<(f64, f64)> {
     let errors: Option<Vec<f64>> =
         runs.iter().flat_map(|run| run.iter()).map(|repeat| repeat.error).collect();
     let blocks = errors.and_then(|all| mean(&all.iter().map(|e| e * e).collect::<Vec<_>>()));
-    // Repeats that agree by luck are not surer than their blocks.
+    // Repeats that agree by chance are not more precise than their blocks.
     let each = match (repeats, blocks) {
         (Some(repeats), Some(blocks)) => repeats.max(blocks),
         (Some(known), None) | (None, Some(known)) => known,
@@ -73,10 +72,9 @@ fn within(runs: &[&Vec<Repeat>]) -> Option<(f64, f64)> {
     Some((each * mean(&shares)?, freedom))
 }
 
-/// How much `second` lies above `first`, each a list of runs with their repeats, if runs of
-/// the same thing differ by a standard deviation of `between` at least as far as is known.
-/// Nothing if a group is empty, at a confidence of 100 %, or where neither runs, nor repeats,
-/// nor blocks say how sure the values are.
+/// Ratio of `second` to `first`, each a list of runs with their repeats, if equal runs differ by a
+/// standard deviation of at least `between`. `None` if a group is empty, at a confidence of 100 %,
+/// or if neither runs, nor repeats, nor blocks give a precision.
 pub fn ratio_of_runs(
     first: &[Vec<Repeat>],
     second: &[Vec<Repeat>],

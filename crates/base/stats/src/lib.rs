@@ -1,9 +1,9 @@
 //! Statistics of runs: histograms, percentiles with intervals, steady state, rank tests and
 //! the bootstrap.
 //!
-//! What it does: everything a verdict needs, as plain functions and one histogram type.
+//! It has everything that a verdict needs, as plain functions and one histogram type.
 //!
-//! What it refuses: I/O, clocks, global randomness (resampling takes a seed), averaging
+//! It has no I/O, clocks or global randomness (resampling takes a seed), and never averages
 //! percentiles (histograms merge, percentiles do not).
 //!
 //! Invariants: merging histograms and then asking is the same as recording everything into

@@ -1,13 +1,13 @@
 use units::Ratio;
 
-/// The rank (from 1) of the `share` percentile of `count` sorted values: the smallest rank
-/// that is at least `share * count` (nearest-rank definition; Hyndman and Fan 1996, type 1).
-/// Nothing when there are no values.
+/// Rank (from 1) of the `share` percentile of `count` sorted values: the smallest rank that is at
+/// least `share * count` (nearest-rank definition; Hyndman and Fan 1996, type 1). `None` without
+/// values.
 pub fn nearest_rank(count: u64, share: Ratio) -> Option<u64> {
     if count == 0 {
         return None;
     }
-    // 0.07 * 100 is 7.000000000000001: a rank must not rise by rounding alone.
+    // 0.07 * 100 is 7.000000000000001: rounding alone must not raise a rank.
     let exact = share.get() * count as f64 * (1.0 - 4.0 * f64::EPSILON);
     #[expect(
         clippy::cast_possible_truncation,

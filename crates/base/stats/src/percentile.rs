@@ -7,21 +7,21 @@ use crate::Histogram;
 /// A percentile with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PercentileEstimate {
-    /// The percentile of everything that was recorded.
+    /// Percentile of all recorded values.
     pub value: Nanos,
     /// Lower end of the interval; zero if the samples do not bound it.
     pub low: Nanos,
     /// Upper end of the interval; nothing if the samples do not bound it.
     pub high: Option<Nanos>,
-    /// How many samples it rests on.
+    /// Number of samples.
     pub samples: u64,
-    /// Whether they were enough by [`enough_samples`].
+    /// True if they were enough by [`enough_samples`].
     pub enough: bool,
 }
 
-/// Whether `count` samples say anything about the `share` percentile: at least ten of them
-/// must be expected beyond it, `n >= 10 / (1 - p)`. Our choice of the usual rule of ten; with
-/// fewer, one outlier moves the percentile. For 100 % (the maximum) always false.
+/// True if `count` samples suffice for the `share` percentile: at least ten of them must be
+/// expected beyond it, `n >= 10 / (1 - p)`. Our choice of the usual rule of ten; with fewer, one
+/// outlier moves the percentile. Always false for 100 % (the maximum).
 pub fn enough_samples(count: u64, share: Ratio) -> bool {
     let beyond = count as f64 * (1.0 - share.get());
     beyond >= 10.0 * (1.0 - 1e-9)
@@ -36,7 +36,7 @@ pub struct RankInterval {
     pub high: Option<u64>,
 }
 
-/// The order statistics that enclose the `share` percentile of the population with at least
+/// Order statistics that enclose the `share` percentile of the population with at least
 /// `confidence`, for `count` independent samples.
 ///
 /// The number of samples below the percentile is binomial, so the lower rank is the largest
@@ -127,8 +127,8 @@ mod tests {
         (found.low, found.high)
     }
 
-    /// The widely printed table of distribution-free intervals for the median at 95 %
-    /// (for instance Conover 1999, section 3.4: sign test, table A3).
+    /// Widely printed table of distribution-free intervals for the median at 95 % (for instance
+    /// Conover 1999, section 3.4: sign test, table A3).
     #[test]
     fn median_intervals_are_those_of_the_printed_table() {
         for (count, low, high) in [(6, 1, 6), (10, 2, 9), (15, 4, 12), (20, 6, 15), (25, 8, 18)] {

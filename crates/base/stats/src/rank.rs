@@ -18,7 +18,7 @@ pub struct MannWhitney {
     /// Probability, if both came from one distribution, of a `u` at least this far from
     /// its mean.
     pub p_two_sided: f64,
-    /// Whether `p_two_sided` is exact or the normal approximation.
+    /// True if `p_two_sided` is exact, false for the normal approximation.
     pub exact: bool,
 }
 
@@ -95,7 +95,7 @@ impl Pooled {
     }
 }
 
-/// How many subsets of `size` values have each sum: entry `s` counts those that sum to `s`.
+/// Number of subsets of `size` values by their sum: entry `s` counts those with sum `s`.
 fn subset_sums(values: &[usize], size: usize) -> Vec<f64> {
     let mut largest = values.to_vec();
     largest.sort_unstable_by(|a, b| b.cmp(a));
@@ -113,13 +113,13 @@ fn subset_sums(values: &[usize], size: usize) -> Vec<f64> {
     counts.swap_remove(size)
 }
 
-/// How much one sample lies above another.
+/// Shift of one sample against another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
-    /// The median of all pairwise differences `second - first`.
+    /// Median of all pairwise differences `second - first`.
     pub value: f64,
-    /// Its interval; nothing if the samples are too few for the confidence asked for (three
-    /// against three cannot give 95 %).
+    /// Interval; `None` if the samples are too few for the confidence (three against three cannot
+    /// give 95 %).
     pub interval: Option<(f64, f64)>,
 }
 
@@ -141,8 +141,8 @@ pub fn shift(first: &[f64], second: &[f64], confidence: Ratio) -> Option<Shift> 
     Some(Shift { value, interval })
 }
 
-/// By which factor `second` exceeds `first`: [`shift`] of the logarithms. Nothing if a value
-/// is not above zero.
+/// Factor of `second` over `first`: [`shift`] of the logarithms. `None` if a value is not above
+/// zero.
 pub fn ratio_shift(first: &[f64], second: &[f64], confidence: Ratio) -> Option<Shift> {
     if !first.iter().chain(second).all(|v| *v > 0.0) {
         return None;
@@ -155,8 +155,8 @@ pub fn ratio_shift(first: &[f64], second: &[f64], confidence: Ratio) -> Option<S
     })
 }
 
-/// How many of the sorted differences lie outside the interval on each side, plus one: the
-/// largest `c` with `P(U <= c - 1) <= alpha / 2`; zero if there is none.
+/// Number of sorted differences outside the interval on each side, plus one: the largest `c` with
+/// `P(U <= c - 1) <= alpha / 2`; zero if there is none.
 fn differences_outside(first: usize, second: usize, confidence: Ratio) -> usize {
     let tail = (1.0 - confidence.get()) / 2.0;
     if first + second > EXACT_MAX {
@@ -175,8 +175,8 @@ fn differences_outside(first: usize, second: usize, confidence: Ratio) -> usize 
         .count()
 }
 
-/// The same by the normal approximation (Hollander and Wolfe 1999, equation 4.41), rounded
-/// down: conservative.
+/// Number by the normal approximation (Hollander and Wolfe 1999, equation 4.41), rounded down:
+/// conservative.
 fn normal_differences_outside(first: f64, second: f64, confidence: Ratio) -> usize {
     let pairs = first * second;
     let deviation = (pairs * (first + second + 1.0) / 12.0).sqrt();
@@ -221,7 +221,7 @@ mod tests {
         assert!((low + 0.15).abs() < 1e-9 && (high - 0.76).abs() < 1e-9, "{low} {high}");
     }
 
-    /// The example in the documentation of `scipy.stats.mannwhitneyu`: ages at diagnosis.
+    /// Example in the documentation of `scipy.stats.mannwhitneyu`: ages at diagnosis.
     #[test]
     fn the_scipy_example_gives_the_printed_p_exactly_and_approximately() {
         let (males, females) = ([19.0, 22.0, 16.0, 29.0, 24.0], [20.0, 11.0, 17.0, 12.0]);
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(shift(&[1.0], &[], p95()), None);
     }
 
-    /// All ways to choose which of the pooled values are the first sample.
+    /// All ways to choose the first sample from the pooled values.
     fn brute_force_p(first: &[f64], second: &[f64]) -> f64 {
         let u = |a: &[f64], b: &[f64]| {
             a.iter()

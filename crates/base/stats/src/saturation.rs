@@ -1,29 +1,31 @@
-//! How work grows with load until more load does no more: a saturation curve fitted to steps
-//! that scatter, and where it goes flat, with what the scatter leaves open.
+//! Finds where work stops growing with load: a saturation curve fitted to scattered steps, with the
+//! uncertainty of the scatter.
 //!
-//! The work of `n` tiles is `a n (1 + (n/k)^p)^(-q/p)`: `a` each while there are few, turning at
-//! `k`, the more sharply the greater `p`. With `q = 1` it ends at `a k`: `p = 1` is the hyperbola
-//! of a closed system without pauses, a great `p` the two lines of the asymptotic bounds (Lazowska,
-//! Zahorjan, Graham and Sevcik 1984, "Quantitative System Performance", chapter 5); with `q > 1` it
-//! falls again, as under contention (Gunther 2007, "Guerrilla Capacity Planning", chapter 4), and
-//! with `q < 1` it goes on growing slowly, as where more load is sorted or merged better. The
-//! curve itself is our choice: the plainest that has both bounds and everything between them.
+//! The work of `n` tiles is `a n (1 + (n/k)^p)^(-q/p)`: `a` each while there are few, with a turn
+//! at `k` that is sharper for a greater `p`. With `q = 1` it ends at `a k`: `p = 1` is the
+//! hyperbola of a closed system without pauses, a great `p` the two lines of the asymptotic bounds
+//! (Lazowska, Zahorjan, Graham and Sevcik 1984, "Quantitative System Performance", chapter 5). With
+//! `q > 1` it falls again, as under contention (Gunther 2007, "Guerrilla Capacity Planning",
+//! chapter 4), and with `q < 1` it continues to grow slowly, as when more load is sorted or merged
+//! better. The curve itself is our choice: the simplest with both bounds and everything between
+//! them.
 //!
 //! Steps scatter by a share of their work, so residuals are of logarithms. The posterior lies on a
-//! grid of `k`, `p` and `q`, each alike before the first step; `a` and the scatter are integrated
-//! out in closed form, the scatter with a stated one that counts like [`PRIOR_FREEDOM`] degrees of
-//! freedom (Gelman and others 2013, "Bayesian Data Analysis", section 14.2). So scatter that is
-//! greater than stated, and a curve that fits badly, widen what is left open by themselves.
+//! grid of `k`, `p` and `q`, with a uniform prior; `a` and the scatter are integrated out in closed
+//! form, the scatter with a stated one that counts like [`PRIOR_FREEDOM`] degrees of freedom
+//! (Gelman and others 2013, "Bayesian Data Analysis", section 14.2). A greater scatter than stated,
+//! and a poor fit of the curve, therefore widen the uncertainty by themselves.
 
 use crate::levels::PRIOR_FREEDOM;
 
 /// Counts of the grid over where the curve turns, alike on a logarithmic scale.
 const TURN_STEPS: u32 = 160;
-/// It is looked for from this share of the fewest tiles to as many times the most.
+/// Range of the search: from the fewest tiles divided by this to the most times this.
 const BEYOND: f64 = 4.0;
-/// How sharply it turns.
+/// Sharpness of the turn.
 const SHARPNESS: [f64; 9] = [1.0, 1.25, 1.6, 2.0, 2.5, 3.5, 5.0, 10.0, f64::INFINITY];
-/// What it does afterwards, as one less the power of the load: grows slowly, stays, or falls.
+/// Behaviour after the turn, as the power of the load in the decline: slow growth, constant, or
+/// fall.
 const DECLINE: [f64; 4] = [0.8, 1.0, 1.25, 2.0];
 /// Work less than this share of the greatest is taken for so much: a logarithm of nothing is none.
 const LEAST: f64 = 1e-3;
@@ -31,16 +33,16 @@ const LEAST: f64 = 1e-3;
 /// A curve so much less likely than the likeliest counts no more.
 const NEGLIGIBLE: f64 = 1e-6;
 
-/// The work of one step.
+/// Work of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Work {
     /// Tiles of the step, at least 1.
     pub tiles: u32,
-    /// What they did, in any unit that is the same for all steps.
+    /// Work done, in any unit that is equal for all steps.
     pub work: f64,
 }
 
-/// The curves that the steps leave possible.
+/// Curves that are possible after the steps.
 #[derive(Debug, Clone)]
 pub struct Saturation {
     curves: Vec<Curve>,
@@ -49,9 +51,9 @@ pub struct Saturation {
 #[derive(Debug, Clone, Copy)]
 struct Curve {
     shape: Shape,
-    /// Logarithm of what a tile does where there are few.
+    /// Logarithm of a tile's work while there are few.
     each: f64,
-    /// The first tile that adds too little is the next after this.
+    /// Last tile that adds enough.
     flat: f64,
     weight: f64,
 }
@@ -74,13 +76,14 @@ impl Shape {
         log - self.decline / self.sharpness * (over * self.sharpness).exp().ln_1p()
     }
 
-    /// What the last of so many tiles adds to the others, as a share of what one does alone.
+    /// Work added by the last of so many tiles, as a share of a single tile's.
     fn gain(self, tiles: f64) -> f64 {
         let others = if tiles > 1.0 { self.log_work(tiles - 1.0).exp() } else { 0.0 };
         (self.log_work(tiles).exp() - others) / self.log_work(1.0).exp()
     }
 
-    /// Where the last tile adds less than this. It adds ever less, until nothing.
+    /// Count from which the last tile adds less than this. The addition falls monotonically to
+    /// nothing.
     fn flat_from(self, gain_min: f64) -> f64 {
         let (mut low, mut high) = (1.0, (1e4 * self.turn).max(2.0));
         for _ in 0..32 {
@@ -92,9 +95,9 @@ impl Shape {
 }
 
 impl Saturation {
-    /// The curves that these steps leave possible, where a tile more is worth it as long as it
-    /// adds `gain_min` of what one does alone. `scatter` is the standard deviation of a step's
-    /// work that is expected, as a share of it. Nothing without work.
+    /// Curves that are possible after these steps, where a further tile is worthwhile while it adds
+    /// `gain_min` of a single tile's work. `scatter` is the expected standard deviation of a step's
+    /// work, as a share of it. `None` without work.
     pub fn of(steps: &[Work], scatter: f64, gain_min: f64) -> Option<Self> {
         let greatest = steps.iter().map(|step| step.work).fold(0.0, f64::max);
         let fewest = f64::from(steps.iter().map(|step| step.tiles).min()?.max(1));
@@ -106,7 +109,7 @@ impl Saturation {
             .iter()
             .map(|step| (f64::from(step.tiles.max(1)), step.work.max(greatest * LEAST).ln()))
             .collect();
-        // Coarsely first, as if steps scattered as widely as the grid: then where that is possible.
+        // First coarse, with a scatter as wide as the grid; then fine where that is possible.
         let wide = ((fewest / BEYOND).ln(), (most * BEYOND).ln());
         let step = (wide.1 - wide.0) / f64::from(TURN_STEPS - 1);
         let coarse = curves(wide, &logs, scatter.max(step));
@@ -117,28 +120,28 @@ impl Saturation {
         );
         let mut curves = curves(narrow, &logs, scatter);
         for curve in &mut curves {
-            // The fewest do what they do, whatever the curve makes of less.
+            // The smallest count did its measured work, whatever the curve gives below it.
             curve.flat = curve.shape.flat_from(gain_min).max(fewest);
         }
         Some(Self { curves })
     }
 
-    /// The chance that so many tiles still add something.
+    /// Probability that so many tiles still add something.
     pub fn chance_of_adding(&self, tiles: u32) -> f64 {
         let tiles = f64::from(tiles);
-        // A turn at a count, within a two-hundredth of it, belongs to that count.
+        // A turn within a two-hundredth of a count belongs to that count.
         let adding = self.curves.iter().filter(|curve| curve.flat * 1.005 >= tiles);
         adding.map(|curve| curve.weight).sum()
     }
 
-    /// What the last of so many tiles adds, as a share of what one does alone.
+    /// Work added by the last of so many tiles, as a share of a single tile's.
     pub fn gain(&self, tiles: u32) -> f64 {
         let tiles = f64::from(tiles.max(1));
         self.curves.iter().map(|curve| curve.weight * curve.shape.gain(tiles)).sum()
     }
 
-    /// How much the logarithm of the work of so many tiles differs between the curves, as a
-    /// standard deviation: a step there says the more the greater it is.
+    /// Standard deviation between the curves of the logarithm of the work at so many tiles: the
+    /// greater it is, the more a step there tells.
     pub fn disagreement(&self, tiles: u32) -> f64 {
         let said = |curve: &Curve| curve.each + curve.shape.log_work(f64::from(tiles.max(1)));
         let mean: f64 = self.curves.iter().map(|curve| curve.weight * said(curve)).sum();
@@ -147,7 +150,7 @@ impl Saturation {
     }
 }
 
-/// All curves that turn between these logarithms, as far as they count.
+/// Curves that turn between these logarithms and have a noticeable weight.
 fn curves((first, last): (f64, f64), logs: &[(f64, f64)], scatter: f64) -> Vec<Curve> {
     let part = |at: u32| f64::from(at) / f64::from(TURN_STEPS - 1);
     let turns = (0..TURN_STEPS).map(|at| (first + (last - first) * part(at)).exp());
@@ -157,7 +160,7 @@ fn curves((first, last): (f64, f64), logs: &[(f64, f64)], scatter: f64) -> Vec<C
         })
     });
     let mut curves: Vec<Curve> = shapes.map(|shape| Curve::fitted(shape, logs, scatter)).collect();
-    // Weights are logarithms until here.
+    // Weights are logarithms up to here.
     let likeliest = curves.iter().map(|curve| curve.weight).fold(f64::NEG_INFINITY, f64::max);
     curves.iter_mut().for_each(|curve| curve.weight = (curve.weight - likeliest).exp());
     curves.retain(|curve| curve.weight > NEGLIGIBLE);
@@ -186,7 +189,7 @@ mod tests {
         counts.iter().map(|tiles| Work { tiles: *tiles, work: work(f64::from(*tiles)) }).collect()
     }
 
-    /// The counts at which a tile more surely, and possibly, still adds something.
+    /// Counts at which a further tile surely, and possibly, still adds something.
     fn ends(found: &Saturation) -> (u32, u32) {
         let most = |share: f64| {
             let adding = (1..1000).take_while(|tiles| found.chance_of_adding(*tiles) >= share);

@@ -2,13 +2,12 @@
 
 use crate::summary::mean;
 
-/// What a window of a series must look like to count as steady.
+/// Rule for a steady window of a series.
 ///
-/// After the SNIA Solid State Storage Performance Test Specification (PTS 2.0.1, definition
-/// of steady state): five rounds, range at most 20 % of their mean, and the least-squares
-/// line through them rising or falling at most 10 % of their mean from end to end. Theirs
-/// are rounds of a minute; the caller chooses what one value is, which should span whole
-/// bursts of the load.
+/// After the SNIA Solid State Storage Performance Test Specification (PTS 2.0.1, definition of
+/// steady state): five rounds, range at most 20 % of their mean, and the least-squares line through
+/// them rising or falling at most 10 % of their mean from end to end. Theirs are rounds of a
+/// minute; here the caller chooses the time of a value, which should span whole bursts of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyRule {
     /// Values in the window, at least 2.
@@ -24,7 +23,7 @@ impl SteadyRule {
     pub const SNIA: Self = Self { window: 5, range_max: 0.20, slope_max: 0.10 };
 }
 
-/// How a window looked.
+/// Result of a window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowCheck {
     /// Mean of its values.
@@ -33,7 +32,7 @@ pub struct WindowCheck {
     pub range: f64,
     /// Rise or fall of the fitted line over the window, divided by the mean; never negative.
     pub slope: f64,
-    /// Whether both keep to the rule.
+    /// True if both keep the rule.
     pub steady: bool,
 }
 
@@ -72,20 +71,19 @@ fn least_squares_slope(values: &[f64]) -> f64 {
 /// field's rule of repeating until results change by less than 3 %.
 pub const REPEAT_CHANGE_MAX: f64 = 0.03;
 
-/// How well repeats agree.
+/// Agreement of repeats.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Agreement {
     /// `|last - previous| / previous`.
     pub change: f64,
     /// `(max - min) / mean` over all repeats.
     pub spread: f64,
-    /// Whether `change` is below the limit.
+    /// True if `change` is below the limit.
     pub agree: bool,
 }
 
-/// Whether the last two repeats agree within `change_max` ([`REPEAT_CHANGE_MAX`] by default
-/// of the caller). Nothing below two repeats. A change from zero to anything else is
-/// infinite.
+/// Agreement of the last two repeats within `change_max` ([`REPEAT_CHANGE_MAX`] by default of the
+/// caller). `None` below two repeats. A change from zero to any other value is infinite.
 pub fn repeats_agree(values: &[f64], change_max: f64) -> Option<Agreement> {
     let [.., previous, last] = values else { return None };
     let share = |part: f64, whole: f64| if part == 0.0 { 0.0 } else { part / whole.abs() };

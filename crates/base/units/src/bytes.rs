@@ -83,7 +83,7 @@ impl Bytes {
 }
 
 impl fmt::Display for Bytes {
-    /// At most three decimals in the largest binary unit: `1.5 GiB`.
+    /// Formats the size with at most three decimals in the largest binary unit: `1.5 GiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, size) =
             BINARY.iter().rev().find(|(_, size)| self.0 >= *size).unwrap_or(&BINARY[0]);
@@ -101,8 +101,8 @@ impl fmt::Display for Bytes {
 
 impl Add for Bytes {
     type Output = Self;
-    /// Saturates: sizes that somebody wrote down may add up to more than there can be, and must
-    /// not come round to a small number.
+    /// Saturates: sizes from a user may add up to more than 64 bits, and must not wrap to a small
+    /// number.
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }

@@ -1,13 +1,13 @@
-/// Why a text is not a quantity. The message names the text and what would be right.
+/// Reason why a text is not a quantity. The message has the text and a valid form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// The text has no number in front.
+    /// Text without a number at its start.
     #[error("\"{text}\" does not start with a number")]
     NoNumber {
         /// The text as given.
         text: String,
     },
-    /// The unit is missing.
+    /// Missing unit.
     #[error("\"{text}\" has no unit; write for example \"{example}\"")]
     NoUnit {
         /// The text as given.
@@ -15,24 +15,24 @@ pub enum ParseError {
         /// A text that would be right.
         example: String,
     },
-    /// The unit is not one of the known ones.
+    /// Unknown unit.
     #[error("\"{unit}\" in \"{text}\" is not a unit of {quantity}; known are {known}")]
     UnknownUnit {
         /// The text as given.
         text: String,
-        /// The unit that was found.
+        /// Unit in the text.
         unit: String,
-        /// What was being parsed.
+        /// Quantity that was expected.
         quantity: &'static str,
-        /// The units that are known.
+        /// Known units.
         known: &'static str,
     },
-    /// The value does not fit or is not a whole number of base units.
+    /// Value that does not fit, or is not a whole number of base units.
     #[error("\"{text}\" is out of range: {reason}")]
     OutOfRange {
         /// The text as given.
         text: String,
-        /// The bound that is broken, with its value.
+        /// Broken limit, with its value.
         reason: String,
     },
     /// A decimal size where only a binary one makes sense.
@@ -43,11 +43,11 @@ pub enum ParseError {
     DecimalBlockSize {
         /// The text as given.
         text: String,
-        /// What it means as written.
+        /// Bytes of the text as written.
         bytes: u64,
         /// The binary text the user probably meant.
         binary: String,
-        /// What that would mean.
+        /// Bytes of the binary text.
         binary_bytes: u64,
     },
 }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// through all of them would put it into every signature between.
 static COLUMNS: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// The narrowest terminal that text is fitted to: below, words would stand in single letters.
+/// Narrowest terminal that text is fitted to: below, single letters would stand in lines of their
+/// own.
 const COLUMNS_MIN: usize = 20;
 
 /// Sets the columns that text for people may be wide from now on.
@@ -32,7 +33,7 @@ pub fn filled(line: &str, width: usize, hanging: usize) -> Vec<String> {
     }
     let begin = line.len() - line.trim_start_matches(' ').len();
     let mut rows = vec![line[..begin].to_owned()];
-    // Blanks of more than one stay: they set a label apart.
+    // Several spaces in a row are kept: they set a label apart.
     for word in line[begin..].split_inclusive(' ') {
         let (letters, blank) = match word.strip_suffix(' ') {
             Some(letters) => (letters, " "),
@@ -66,8 +67,7 @@ fn push_long(rows: &mut Vec<String>, word: &str, width: usize) {
     }
 }
 
-/// Where the words of a line begin whose first word is a label (`page       http://...`), else
-/// where the line begins.
+/// Column of the first word after a label (`page       http://...`), or else the start of the line.
 pub fn hanging_of(line: &str) -> usize {
     /// Labels of results and overviews are set apart at this column.
     const LABEL: usize = 11;

@@ -1,10 +1,10 @@
 //! Quantities with their units: bytes, time, rates and shares.
 //!
-//! What it does: one newtype per quantity, one parser and one printer for each, so that
-//! `"4k"` means 4096 bytes in a plan, on the command line and in a result; and one table of text.
+//! It has one newtype for each quantity, with one parser and one formatter, so that `"4k"` means
+//! 4096 bytes in a plan, on the command line and in a result; and one table of text.
 //!
-//! What it refuses: knowing anything about storage, workloads or runs; guessing a unit
-//! (a bare number is an error wherever a unit could be meant).
+//! It knows nothing about storage, workloads or runs, and never guesses a unit: a bare number is an
+//! error wherever a unit could be meant.
 //!
 //! Invariants: a value that parses prints as text that parses to the same value;
 //! arithmetic that can overflow is checked or saturates, and says which in its name.

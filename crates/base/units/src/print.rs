@@ -26,7 +26,7 @@ pub fn count(value: u64, noun: &str) -> String {
     format!("{} {noun}{}", whole(value), if value == 1 { "" } else { "s" })
 }
 
-/// `18,400 IOPS`.
+/// Rate as text: `18,400 IOPS`.
 pub fn iops(per_second: f64) -> String {
     format!("{} IOPS", number(per_second))
 }
@@ -59,14 +59,14 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// Beyond this factor, up or down, a change is told as a factor: `+12064.9 %` and `-99.2 %` say
-/// less than `122x` and `1/122`. Three is where a reader stops adding and begins to multiply.
+/// Factor, up or down, from which a change is printed as a factor: `+12064.9 %` and `-99.2 %` say
+/// less than `122x` and `1/122`. From about three a reader multiplies instead of adding.
 pub const FACTOR_FROM: f64 = 3.0;
 
-/// A relative change (`0.05` is 5 % more, `-1` is all of it gone) with its sign: `+10.0 %`; what is
-/// more than [`FACTOR_FROM`] times as much `121x`, what is less than one part in as many `1/12`.
-/// What fell to nothing or below is a percentage, as no factor says it. The rule of every
-/// comparison; the page has its twin in `web/src/lib/format.ts`.
+/// Text of a relative change (`0.05` is 5 % more, `-1` is a fall to nothing) with its sign: `+10.0
+/// %`. An increase beyond [`FACTOR_FROM`] is `121x`, a decrease below its inverse `1/12`. A fall to
+/// nothing or below is a percentage, because no factor expresses it. All comparisons use this rule;
+/// the page has an equal one in `web/src/lib/format.ts`.
 pub fn change(change: f64) -> String {
     let ratio = 1.0 + change;
     if ratio > FACTOR_FROM {
@@ -79,7 +79,7 @@ pub fn change(change: f64) -> String {
     }
 }
 
-/// One decimal below ten, none from there.
+/// Factor with one decimal below ten, and none above.
 fn factor(ratio: f64) -> String {
     if ratio < 9.95 {
         short((ratio * 10.0).round() / 10.0)
@@ -88,7 +88,7 @@ fn factor(ratio: f64) -> String {
     }
 }
 
-/// A time that nobody knows exactly: `less than 1 min`, `about 4 min`, `about 3 h`.
+/// Approximate time: `less than 1 min`, `about 4 min`, `about 3 h`.
 pub fn about(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000;
     match seconds {
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// The same cases are in `web/tests/unit/format.test.ts`.
+    /// These cases are also in `web/tests/unit/format.test.ts`.
     #[test]
     fn a_large_change_is_a_factor_and_a_small_one_a_percentage() {
         for (value, text) in [

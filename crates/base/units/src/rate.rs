@@ -16,7 +16,7 @@ impl Rate {
         Self(if value.is_finite() { value.max(0.0) } else { 0.0 })
     }
 
-    /// Things per second.
+    /// Events per second.
     pub const fn get(self) -> f64 {
         self.0
     }

@@ -9,9 +9,9 @@ use crate::text::{as_text, short, split};
 pub struct Ratio(f64);
 
 impl Ratio {
-    /// Nothing.
+    /// Share of 0.
     pub const ZERO: Self = Self(0.0);
-    /// All of it.
+    /// Share of 1.
     pub const ONE: Self = Self(1.0);
 
     /// A share; values outside 0 to 1 are clamped, not-a-number becomes 0.

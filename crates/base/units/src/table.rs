@@ -35,13 +35,13 @@ impl Table {
         }
     }
 
-    /// One more column, of numbers.
+    /// Adds a column of numbers.
     pub fn column(&mut self, name: &str) {
         self.header.push(name.to_owned());
         self.right.push(true);
     }
 
-    /// One more row; cells that are missing at its end are empty.
+    /// Adds a row; missing cells at its end are empty.
     pub fn row(&mut self, cells: Vec<String>) {
         self.lines.push(Line::Cells(cells));
     }
@@ -64,18 +64,18 @@ impl Table {
         })
     }
 
-    /// Whether it has no row.
+    /// True without rows.
     pub fn is_empty(&self) -> bool {
         self.rows().next().is_none()
     }
 
-    /// Its lines, without trailing blanks, as wide as the terminal at most.
+    /// Lines without trailing spaces, at most as wide as the terminal.
     pub fn lines(&self) -> Vec<String> {
         self.lines_within(fit::columns())
     }
 
-    /// Its lines in at most so many columns. What does not fit beside the first columns of words
-    /// goes on below, with these again; a cell that is too wide for itself is broken at blanks.
+    /// Lines of at most so many columns. Table columns that do not fit beside the leading text
+    /// columns continue below, with these repeated; a cell that is too wide is broken at spaces.
     pub fn lines_within(&self, most: usize) -> Vec<String> {
         let widths: Vec<usize> = (0..self.header.len()).map(|at| self.width(at)).collect();
         let every: Vec<usize> = (0..widths.len()).collect();
@@ -95,7 +95,7 @@ impl Table {
         }
         let fitted = |group: &Vec<usize>| {
             let mut widths = widths.clone();
-            // The widest gives way; what is left of it is still a column of words.
+            // The widest column is narrowed, but remains wide enough for words.
             while whole_width(group, &widths) > most {
                 let widest = group.iter().copied().max_by_key(|at| widths[*at]);
                 let Some(widest) = widest.filter(|at| widths[*at] > CELL_MIN) else { break };
@@ -119,8 +119,7 @@ impl Table {
         all.filter_map(|row| row.get(column)).map(|cell| fit::length(cell)).max().unwrap_or(0)
     }
 
-    /// The leading columns of words that say what a row is about: at most half of the width, and
-    /// one at least.
+    /// Leading text columns that identify a row: at most half of the width, and at least one.
     fn key(&self, widths: &[usize], most: usize) -> Vec<usize> {
         let words = self.right.iter().take_while(|right| !**right).count();
         let mut key: Vec<usize> = (0..words.clamp(1, widths.len().max(1))).collect();
@@ -160,7 +159,7 @@ impl Table {
         header.into_iter().chain(lines).collect()
     }
 
-    /// Its lines as one text, each after `indent` unless it is empty.
+    /// Lines as one text, each after `indent` unless it is empty.
     pub fn text(&self, indent: &str) -> String {
         let line = |line: String| {
             if line.is_empty() { "\n".to_owned() } else { format!("{indent}{line}\n") }
@@ -169,7 +168,7 @@ impl Table {
         self.lines_within(most).into_iter().map(line).collect()
     }
 
-    /// Its rows as Markdown.
+    /// Rows as Markdown.
     pub fn markdown(&self) -> String {
         let line = |row: &[String]| {
             let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();

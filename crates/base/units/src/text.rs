@@ -1,4 +1,4 @@
-//! The splitting and the serde glue that every quantity shares.
+//! Splits texts, and the serde code that all quantities share.
 
 use crate::ParseError;
 
@@ -22,8 +22,8 @@ pub(crate) fn short(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The error for a number where a quantity is wanted: the same one as for its text, so that
-/// `3` and `"3"` both say which unit to write; where the text alone would do (`0`), the type.
+/// Error for a number instead of a quantity: the same as for its text, so that `3` and `"3"` both
+/// get the missing unit; if the text alone would be valid (`0`), the expected type.
 pub(crate) fn bare<T, E>(number: &str, expected: &dyn serde::de::Expected) -> E
 where
     T: std::str::FromStr<Err = ParseError>,

@@ -23,9 +23,9 @@ const UNITS: [(&str, u64); 7] = [
 ];
 
 impl Nanos {
-    /// The start of a run, or no time at all.
+    /// Start of a run, or an empty span.
     pub const ZERO: Self = Self(0);
-    /// The end of time: used where something never happens.
+    /// Largest time, for events that never happen.
     pub const MAX: Self = Self(u64::MAX);
     /// One second.
     pub const SECOND: Self = Self(1_000_000_000);
@@ -84,7 +84,7 @@ impl Nanos {
         Self::from_secs_f64(self.as_secs_f64() * factor)
     }
 
-    /// The same span as the standard library's type.
+    /// Converts the span to the standard library's type.
     pub const fn to_duration(self) -> Duration {
         Duration::from_nanos(self.0)
     }

@@ -1,4 +1,4 @@
-//! The command line, defined once: help, manual page and completions come from here.
+//! Command line. Help, manual page and completions are made from this one definition.
 
 mod analyze;
 mod config;
@@ -60,7 +60,6 @@ pub use what_if::{CacheAt, WhatIfArgs, Write};
 #[derive(Debug, Parser)]
 #[command(name = "tilemark", version, help_template = groups::help_template(), after_help = crate::exit::TABLE, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
     /// Colour on the terminal: auto, always or never
@@ -70,39 +69,39 @@ pub struct Cli {
     pub color: Choice,
 }
 
-/// When to use a terminal feature.
+/// Use of a terminal feature such as colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Choice {
-    /// Only on a terminal, without NO_COLOR.
+    /// On a terminal, unless NO_COLOR is set.
     Auto,
-    /// In any case.
+    /// Always.
     Always,
-    /// In no case.
+    /// Never.
     Never,
 }
 
-/// The verbs.
+/// Subcommands of `tilemark`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show in a minute what this is: three small steps, live in a browser
+    /// Show in a minute how Tilemark works: three small steps, live in a browser
     Demo(DemoArgs),
     /// Find out how many tiles a datastore holds
     Run(RunArgs),
-    /// Say what a run would write, where and for how long; touch nothing
+    /// Print what a run would write, where and for how long; write nothing
     Plan(RunArgs),
-    /// Check a datastore and a plan; touch nothing
+    /// Check a datastore and a plan; write nothing
     Check(RunArgs),
-    /// Make and fill the disks of --tiles N once, and keep them for run --reuse
+    /// Create and fill the disks of --tiles N once, and keep them for run --reuse
     Prepare(RunArgs),
     /// Find out how many tiles a modelled array would hold, in virtual time
     Simulate(SimulateArgs),
-    /// Say which hosts are there, how far their clocks are, and what may be written there
+    /// Test the connection to hosts: clocks, and targets that may be written there
     Hosts(HostsArgs),
-    /// Work on this host for a run that another machine controls
+    /// Work on this host for a run that another computer controls
     Agent(AgentArgs),
     /// Play a trace back on storage, or on a modelled array
     Replay(ReplayArgs),
-    /// Say how many tiles a run's storage would hold if something were different
+    /// Estimate how many tiles a run's storage would hold with one thing changed
     WhatIf(WhatIfArgs),
     /// Measure a disk and fit a model of it, for simulate
     Calibrate(CalibrateArgs),
@@ -110,19 +109,19 @@ pub enum Command {
     Lab(LabArgs),
     /// Record the I/O of disks as it happens, as a trace
     Record(RecordArgs),
-    /// Say what observed I/O means: sizes, what made it slow, working sets
+    /// Explain a trace: sizes, causes of latency, working sets
     Analyze(AnalyzeArgs),
-    /// Turn a trace of another tool into one of ours (Parquet)
+    /// Convert a trace of another tool to Tilemark's format (Parquet)
     Import(ImportArgs),
     /// Remove what Tilemark left in a datastore, and nothing else
     Cleanup(CleanupArgs),
-    /// Read back what a verified run wrote and name every block that is wrong
+    /// Read back what a verified run wrote and name every wrong block
     Verify(VerifyArgs),
     /// List, show or remove stored runs
     Runs(RunsArgs),
-    /// Show runs in a browser, stored ones and those that go on
+    /// Show stored and running runs in a browser
     Serve(ServeArgs),
-    /// Write a run's report, one file, again
+    /// Write a run's report again, as one HTML file
     Report(ReportArgs),
     /// Compare runs: better, worse, same or inconclusive, figure by figure
     Compare(CompareArgs),
@@ -130,51 +129,48 @@ pub enum Command {
     VerifyReport(VerifyReportArgs),
     /// Write a run in another format
     Export(ExportArgs),
-    /// Make a tile of the virtual machines that you have
+    /// Make a tile from your own virtual machines
     Estate(EstateArgs),
     /// List or show the shipped tiles and workloads
     Tiles(TilesArgs),
     /// List or show the shipped arrays: models of storage
     Array(ArrayArgs),
-    /// List, show or run studies: published claims held against the models
+    /// List, show or run studies: published claims tested on the models
     Study(StudyArgs),
-    /// Say why this machine may not be fit for measuring
+    /// Tell why this computer may not be fit for measuring
     Doctor(DoctorArgs),
-    /// Serve disks through a cache on fast storage, which loses nothing it acknowledged
+    /// Serve disks through a cache on fast storage that loses no acknowledged write
     Tier(TierArgs),
-    /// Look at a meter of watts before a run relies on it
+    /// Test a power meter before a run relies on it
     Meter(MeterArgs),
-    /// Show what is set by the environment and config.toml, and where
+    /// Show which options the environment and config.toml set
     Config(ConfigArgs),
     /// Print the JSON Schema of a file
     Schema(SchemaArgs),
     /// Print completions for a shell
-    Completions {
-        /// Which shell.
-        shell: clap_complete::Shell,
-    },
+    Completions { shell: clap_complete::Shell },
     /// Print the manual page (roff), or write one page per verb
     Man(ManArgs),
-    /// Say what this program is: commit, features, formats
+    /// Print commit, features and formats of this program
     Version(VersionArgs),
 }
 
-/// What stdout carries.
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// A result for people.
+    /// Text for people.
     Text,
     /// One JSON document.
     Json,
 }
 
-/// How the live view looks.
+/// View of a running run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Live {
-    /// A few lines that change in place and a page for browsers on a terminal; plain lines
-    /// elsewhere or with CI=1.
+    /// On a terminal: a few lines that change in place, and a page for browsers. Elsewhere or with
+    /// CI=1: plain lines.
     Auto,
-    /// The same, and the page in any case.
+    /// As auto, and the page in any case.
     Web,
     /// A few lines that change in place.
     Full,
@@ -184,55 +180,54 @@ pub enum Live {
     Off,
 }
 
-/// `verify-report`.
+/// Options of `tilemark verify-report`.
 #[derive(Debug, Args)]
 pub struct VerifyReportArgs {
     /// A run: its directory, its name, a part of its id, `latest`, `latest~1` or `previous`
     ///
-    /// Its files are held against SHA256SUMS, and every limit, verdict and score against what
-    /// the same rules make of its raw series. Exit code 0 if all agree, 4 if anything differs,
-    /// 5 if it cannot be judged again. Example: tilemark verify-report latest
+    /// Compares the files with SHA256SUMS. Judges the raw series again by the same rules and
+    /// compares every limit, verdict and score. Exit code 0 if all agree, 4 if anything differs, 5
+    /// if the run cannot be judged again. Example: tilemark verify-report latest
     #[arg(value_name = "RUN")]
     pub run: String,
     /// The tile that was run, if it is not where the plan says: a name or a file
     #[arg(long, value_name = "TILE")]
     pub tile: Option<String>,
-    /// Where run directories are, and what stdout carries.
     #[command(flatten)]
     pub stored: StoredArgs,
 }
 
-/// `calibrate`.
+/// Options of `tilemark calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
-    /// What to measure: dir:PATH, file:PATH, block:PATH, or a directory
+    /// Storage to measure: dir:PATH, file:PATH, block:PATH, or a directory
     ///
     /// The same rules as for run. Example: tilemark calibrate --quick dir:/mnt/ssd
     #[arg(value_name = "DATASTORE")]
     pub target: String,
-    /// About a minute: fewer and shorter loops
+    /// Measure about a minute: fewer and shorter loops
     #[arg(long, help_heading = "What is measured")]
     pub quick: bool,
-    /// Only read, from what is there; for files and block devices
+    /// Only read existing data; for files and block devices
     #[arg(long, help_heading = "What is measured")]
     pub read_only: bool,
-    /// Calibrate a target without direct I/O, where memory answers
+    /// Calibrate a target without direct I/O, although memory answers
     ///
-    /// The array says so in every later use.
+    /// The array file records this, and every later use shows it.
     #[arg(long, help_heading = "What is measured")]
     pub buffered: bool,
-    /// Size of the disk that is measured, at least 8 MiB
+    /// Size of the measured disk, at least 8 MiB
     ///
-    /// It is filled first. One that fits into a cache measures the cache. Example: 16GiB
+    /// The disk is filled first. A disk that fits into a cache measures the cache. Example: 16GiB
     #[arg(long, value_name = "SIZE", default_value = "2GiB", help_heading = "What is measured")]
     pub space: Bytes,
-    /// Measured time of each loop, all its rounds together [default: 2s, 800ms with --quick]
+    /// Measured time of each loop, over all its rounds [default: 2s, 800ms with --quick]
     #[arg(long, value_name = "TIME", help_heading = "What is measured")]
     pub point: Option<Nanos>,
-    /// Sets of parameters each kind of model tries [default: 240, 80 with --quick]
+    /// Parameter sets that each kind of model tries [default: 240, 80 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "What is measured")]
     pub tries: Option<u32>,
-    /// Where random numbers start; drawn and printed if absent
+    /// Seed of random numbers; drawn and printed if absent
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed, help_heading = "What is measured")]
     pub seed: Option<u64>,
 
@@ -246,12 +241,12 @@ pub struct CalibrateArgs {
     #[arg(long, help_heading = "Safety")]
     pub allow_root_fs: bool,
 
-    /// Name of the array [default: the device's]
+    /// Name of the array [default: the device's name]
     ///
     /// Letters a to z, digits and hyphens. `tilemark simulate --array NAME` finds it.
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub name: Option<String>,
-    /// Where the array's file goes
+    /// File of the array
     ///
     /// If absent, $XDG_DATA_HOME/tilemark/arrays or ~/.local/share/tilemark/arrays, as
     /// NAME.toml. Only a file that calibrate made is replaced.
@@ -262,68 +257,67 @@ pub struct CalibrateArgs {
     pub format: Format,
 }
 
-/// `cleanup`.
+/// Options of `tilemark cleanup`.
 #[derive(Debug, Args)]
 pub struct CleanupArgs {
     /// A datastore: dir:PATH, file:PATH, block:PATH, or a directory
     #[arg(value_name = "DATASTORE")]
     pub target: String,
-    /// Only say what would be removed
+    /// Only print what would be removed
     #[arg(long)]
     pub dry_run: bool,
     /// The identity of the block device whose label is erased
     #[arg(long, value_name = "IDENTITY")]
     pub destroy_data: Option<String>,
-    /// Hosts on which this is done instead of here.
     #[command(flatten)]
     pub there: ThereArgs,
 }
 
-/// `verify`.
+/// Options of `tilemark verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// The datastore a verified run wrote to (kept with --keep, or left by kill -9)
     #[arg(value_name = "DATASTORE")]
     pub target: String,
-    /// Where runs are stored, if not in the usual place: of a file or device, the state of
-    /// verification is there
+    /// Directory of stored runs, if not the usual one; it holds the verification state of files and
+    /// devices
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
     pub out: Option<PathBuf>,
-    /// What stdout carries
+    /// Format of stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
 
-/// `runs`.
+/// Options of `tilemark runs`.
 #[derive(Debug, Args)]
 pub struct RunsArgs {
-    /// What to do; lists if absent.
+    /// Lists the runs if absent.
     #[command(subcommand)]
     pub action: Option<RunsAction>,
     /// Only runs of this name
     #[arg(long, value_name = "NAME", global = true)]
     pub name: Option<String>,
-    /// Only runs with this tag; with all of them, if given several times
+    /// Only runs with this tag; repeat to require several tags
     #[arg(long = "tag", value_name = "KEY=VALUE", value_parser = run_store::run::tag, global = true)]
     pub tags: Vec<(String, String)>,
-    /// Where run directories are kept
+    /// Directory of stored runs
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true, global = true)]
     pub out: Option<PathBuf>,
-    /// What stdout carries
+    /// Format of stdout
     #[arg(long, value_enum, default_value_t = Format::Text, global = true)]
     pub format: Format,
 }
 
-/// What to do with stored runs.
+/// Subcommands of `tilemark runs`.
 #[derive(Debug, Subcommand)]
 pub enum RunsAction {
-    /// List them, newest last
+    /// List the runs, newest last
     Ls,
-    /// Show one again
+    /// Show a run again
     Show {
         /// A run: its directory, its name, a part of its id, `latest`, `latest~1` or `previous`
         run: String,
-        /// Print every step, limit and response time, not one screen
+        /// Print every step, limit and response time
         #[arg(long)]
         verbose: bool,
     },
@@ -334,31 +328,31 @@ pub enum RunsAction {
         #[arg(required = true, value_name = "RUN")]
         runs: Vec<String>,
     },
-    /// Keep runs from being removed
+    /// Protect runs from removal
     Keep {
         /// A run: its directory, name, a part of its id, `latest`, `latest~1`, `previous`, or
         /// tag:KEY=VALUE for all that have it
         #[arg(required = true, value_name = "RUN")]
         runs: Vec<String>,
-        /// Let go of them
+        /// End the protection
         #[arg(long)]
         off: bool,
     },
-    /// Remove old runs, of those that are complete and not kept
+    /// Remove old runs that are complete and not protected
     Prune {
-        /// Runs that began so long ago or longer
+        /// Remove runs that began at least this long ago
         #[arg(long, value_name = "TIME", required_unless_present = "keep_last")]
         older_than: Option<Nanos>,
-        /// All but the newest N
+        /// Remove all but the newest N
         #[arg(long, value_name = "N")]
         keep_last: Option<usize>,
-        /// Only say what would be removed
+        /// Only print what would be removed
         #[arg(long)]
         dry_run: bool,
     },
 }
 
-/// `compare`.
+/// Options of `tilemark compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// Runs of side A, then `vs`, then runs of side B; with two runs `vs` may be left out
@@ -368,32 +362,32 @@ pub struct CompareArgs {
     /// Examples: tilemark compare previous latest, tilemark compare tag:branch=main vs tag:branch=new
     #[arg(value_name = "RUN", num_args = 2.., required = true)]
     pub runs: Vec<String>,
-    /// A difference smaller than this share is no difference
+    /// Treat a difference smaller than this share as none
     #[arg(long, value_name = "PERCENT", default_value = "3%")]
     pub min_effect: units::Ratio,
-    /// Inconclusive is a failure, too (exit code 5)
+    /// Exit with code 5 if the result is inconclusive, too
     #[arg(long)]
     pub strict: bool,
-    /// What stdout carries
+    /// Format of stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Where run directories are kept
+    /// Directory of stored runs
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
     pub out: Option<PathBuf>,
 }
 
-/// `export`.
+/// Options of `tilemark export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// A run: its directory, its name, a part of its id, `latest`, `latest~1` or `previous`
     pub run: String,
-    /// The format
+    /// Export format
     #[arg(long, value_enum, default_value_t = ExportFormat::Json)]
     pub format: ExportFormat,
-    /// A file; stdout if absent
+    /// File to write; stdout if absent
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// Where run directories are kept
+    /// Directory of stored runs
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
     pub out: Option<PathBuf>,
 }
@@ -407,11 +401,11 @@ pub enum ExportFormat {
     Csv,
     /// Calls to endpoints, one row per slice, instance and kind.
     CallsCsv,
-    /// What was read beside the I/O, one row per slice and gauge.
+    /// Gauges that were sampled during the run, one row per slice and gauge.
     GaugesCsv,
     /// The series with its histograms.
     Parquet,
-    /// A histogram log other HdrHistogram tools read.
+    /// Histogram log that other HdrHistogram tools read.
     Hlog,
     /// OpenMetrics text.
     Openmetrics,
@@ -421,19 +415,19 @@ pub enum ExportFormat {
     Markdown,
     /// Tiles, score and work for github-action-benchmark (customBiggerIsBetter).
     BenchJson,
-    /// The times that limits are on, for it (customSmallerIsBetter).
+    /// Response times with limits for github-action-benchmark (customSmallerIsBetter).
     BenchJsonTimes,
 }
 
-/// `tiles`.
+/// Options of `tilemark tiles`.
 #[derive(Debug, Args)]
 pub struct TilesArgs {
-    /// What to do; lists if absent.
+    /// Lists the tiles if absent.
     #[command(subcommand)]
     pub action: Option<TilesAction>,
 }
 
-/// What to do with shipped definitions.
+/// Subcommands of `tilemark tiles`.
 #[derive(Debug, Subcommand)]
 pub enum TilesAction {
     /// List tiles
@@ -442,11 +436,11 @@ pub enum TilesAction {
     Show {
         /// A shipped tile or a tile file
         tile: String,
-        /// Print the definition files themselves
+        /// Print the definition files
         #[arg(long)]
         toml: bool,
     },
-    /// Make a workload of a fio job file; every option that does not carry over is named
+    /// Convert a fio job file to a workload, naming every option that has no counterpart
     ///
     /// Options and jobs that have no counterpart are listed with the reason; the other jobs are
     /// converted. Sizes are read as fio reads them: powers of 1,024 unless kb_base=1000.
@@ -454,10 +448,10 @@ pub enum TilesAction {
         /// The job file
         #[arg(value_name = "JOB")]
         job: PathBuf,
-        /// What the workload is called [default: the file's name]
+        /// Name of the workload [default: the file's name]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
-        /// The size of jobs that name none, or of which they name a share (size=80%)
+        /// Size for jobs without a size, or with a share such as size=80%
         #[arg(long, value_name = "SIZE")]
         size: Option<Bytes>,
         /// Write NAME.toml and NAME-tile.toml into this directory, instead of printing the workload
@@ -466,56 +460,55 @@ pub enum TilesAction {
     },
 }
 
-/// `array`.
+/// Options of `tilemark array`.
 #[derive(Debug, Args)]
 pub struct ArrayArgs {
-    /// What to do; lists if absent.
+    /// Lists the arrays if absent.
     #[command(subcommand)]
     pub action: Option<ArrayAction>,
 }
 
-/// What to do with arrays.
+/// Subcommands of `tilemark array`.
 #[derive(Debug, Subcommand)]
 pub enum ArrayAction {
     /// List arrays
     #[command(alias = "ls")]
     List {
-        /// What stdout carries
+        /// Format of stdout
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Show an array's file, ready to be copied and changed
+    /// Print an array's file, ready to copy and change
     Show {
         /// A shipped array or an array file
         #[arg(value_name = "NAME|FILE")]
         array: String,
-        /// Change a key; may be given several times
+        /// Change a key; repeat for more
         ///
-        /// The tiers, pools and placing rules go by name; remove=true takes one out.
-        /// Examples: tier.fast.size=92GiB, pool.lun1.count=4, tier.fast.remove=true
+        /// Tiers, pools and placement rules are named; remove=true removes one. Examples:
+        /// tier.fast.size=92GiB, pool.lun1.count=4, tier.fast.remove=true
         #[arg(long = "with", value_name = "KEY.PATH=VALUE")]
         changes: Vec<String>,
-        /// What stdout carries: the file, or all values with the defaults as JSON
+        /// Format of stdout: text is the file, json has all values with the defaults
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
 }
 
-/// `doctor`.
+/// Options of `tilemark doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Also look at this datastore
+    /// Also check this datastore
     #[arg(value_name = "DATASTORE")]
     pub target: Option<String>,
-    /// What stdout carries
+    /// Format of stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Hosts on which this is done instead of here.
     #[command(flatten)]
     pub there: ThereArgs,
 }
 
-/// `man`.
+/// Options of `tilemark man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// Write tilemark.1 and a page per verb into this directory, instead of printing all as one
@@ -523,21 +516,21 @@ pub struct ManArgs {
     pub to: Option<PathBuf>,
 }
 
-/// `version`.
+/// Options of `tilemark version`.
 #[derive(Debug, Args)]
 pub struct VersionArgs {
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long)]
     pub json: bool,
-    /// What stdout carries
+    /// Format of stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
 
-/// `schema`.
+/// Options of `tilemark schema`.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// Which file
+    /// Kind of file
     #[arg(value_enum)]
     pub kind: SchemaKind,
 }
@@ -555,26 +548,26 @@ pub enum SchemaKind {
     Array,
     /// A study.
     Study,
-    /// The result of a study.
+    /// Result of a study.
     StudyResult,
-    /// A part of a study, of one shard.
+    /// Part of a study, from one shard.
     StudyPart,
     /// A run's `run.json`.
     Run,
     /// A comparison.
     Compare,
-    /// The answer of what-if.
+    /// Answer of what-if.
     WhatIf,
-    /// The answer of analyze.
+    /// Answer of analyze.
     Analysis,
-    /// The answer of analyze over hosts.
+    /// Answer of analyze over hosts.
     HostsAnalysis,
-    /// The answer of analyze --to-workload.
+    /// Answer of analyze --to-workload.
     Fit,
-    /// The machines that somebody has, sorted: estate.json.
+    /// Sorted virtual machines of an estate: estate.json.
     Estate,
     /// One I/O of a trace: the columns of its Parquet files.
     Trace,
-    /// What `tilemark serve` answers (OpenAPI).
+    /// HTTP interface of `tilemark serve` (OpenAPI).
     Openapi,
 }

@@ -1,4 +1,4 @@
-//! The end of the time that somebody gave (`--within`).
+//! Time limit of `--within`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use units::Nanos;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Ends what obeys this control after so long, from a thread of its own.
+/// Stops `control` after the given time, from a separate thread.
 pub fn after(time: Option<Nanos>, control: &Arc<Control>) -> Result<(), Failure> {
     let Some(time) = time else { return Ok(()) };
     let control = Arc::clone(control);

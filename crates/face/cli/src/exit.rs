@@ -1,12 +1,12 @@
-//! Exit codes: a public interface, the same in every version.
+//! Exit codes: a public interface, equal in every version.
 
 use std::process::ExitCode;
 
-/// How the command ended.
+/// Exit code of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Done, and every objective that was asked for was met.
+    /// Done, and every requested objective was met.
     Success = 0,
     /// Something failed while running (an I/O error, a full disk, a device that vanished).
     Failure = 1,
@@ -14,15 +14,15 @@ pub enum Exit {
     Usage = 2,
     /// Preflight refused: nothing was written.
     Refused = 3,
-    /// Finished, but an objective failed or a comparison found a regression; also a
-    /// verification that found blocks that are not what was written.
+    /// Finished, but an objective failed, a comparison found a regression, or a verification found
+    /// wrong blocks.
     ObjectiveFailed = 4,
     /// Finished without an answer: not steady, too few repeats, or a saturated generator.
     Inconclusive = 5,
-    /// Done and told, but something that Tilemark made could not be removed. Where there is
-    /// another code to end with, that one is used.
+    /// Done, but something that Tilemark made could not be removed. Any other code wins over this
+    /// one.
     NotRemoved = 6,
-    /// Finished, and something that was expected of it (`--expect`) was missed.
+    /// Finished, and an expectation (`--expect`) was missed.
     ExpectationMissed = 7,
     /// Interrupted (Ctrl-C); a partial result was written and marked as such.
     Interrupted = 130,
@@ -36,7 +36,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The table printed at the end of `--help`.
+/// Table at the end of `--help`.
 pub const TABLE: &str = "\
 Exit codes:
   0    done, objectives met

@@ -1,4 +1,4 @@
-//! How a failed command says why: one line, causes below it, the way out on a line of its own.
+//! Error output of a failed command: one line, causes below it, a hint on a separate line.
 
 use std::error::Error;
 
@@ -11,22 +11,21 @@ use crate::args::Cli;
 use crate::exit::Exit;
 use crate::hints;
 
-/// Why a command ended without a result.
+/// Reason why a command ended without a result.
 #[derive(Debug)]
 pub struct Failure {
-    /// The exit code.
     pub exit: Exit,
     message: String,
     hint: Option<String>,
 }
 
 impl Failure {
-    /// A failure with a message.
+    /// Failure with a message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into(), hint: None }
     }
 
-    /// A failure with an error and its causes, each on a line of its own.
+    /// Failure from an error and its causes, each on a separate line.
     pub fn from_error(exit: Exit, error: &dyn Error) -> Self {
         let mut message = error.to_string();
         let mut cause = error.source();
@@ -40,7 +39,7 @@ impl Failure {
         Self::new(exit, message)
     }
 
-    /// A definition error that points into its file.
+    /// Failure from a definition error, with its place in the file.
     pub fn from_definition(error: &spec::SpecError) -> Self {
         match error {
             spec::SpecError::Invalid(invalid) => Self::new(Exit::Usage, invalid.report()),
@@ -48,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// A command line that could not be read, in the words of every other failure.
+    /// Failure from an unreadable command line, in the form of all failures.
     pub fn from_command_line(error: &clap::Error) -> Self {
         if let Some(failure) = not_over_hosts(error) {
             return failure;
@@ -78,21 +77,21 @@ impl Failure {
         Self::new(Exit::Usage, message.join("\n")).hint(Some(hints.join("; ")))
     }
 
-    /// What is wrong and the way out, as it is printed, for whoever prints it elsewhere.
+    /// Message and hint as printed, for output elsewhere.
     #[cfg(feature = "hosts")]
     pub fn text(&self) -> String {
         let hint = self.hint.as_ref().map(|hint| format!("\nhint: {hint}"));
         self.message.clone() + &hint.unwrap_or_default()
     }
 
-    /// Adds the way out.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: Option<impl Into<String>>) -> Self {
         self.hint = hint.map(Into::into).or(self.hint);
         self
     }
 
-    /// Writes it to stderr.
+    /// Prints the failure to stderr.
     pub fn print(&self) {
         crate::say!("tilemark: {}", self.message);
         if let Some(hint) = &self.hint {
@@ -101,13 +100,13 @@ impl Failure {
     }
 }
 
-/// The command a slip of the fingers meant: clap measures by letters in common, and so takes `rn`
-/// for `runs`.
+/// Command that a typing error meant. Clap compares by letters in common, and so takes `rn` for
+/// `runs`.
 fn nearer(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(wanted)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
-    // Below `study` and the like are other commands.
+    // Subcommands such as those of `study` have other names.
     if std::env::args_os().nth(1).is_none_or(|first| first != wanted.as_str()) {
         return None;
     }
@@ -116,7 +115,7 @@ fn nearer(error: &clap::Error) -> Option<String> {
     Some(format!("the nearest command is '{name}'"))
 }
 
-/// Why `--host` is no option of a verb that others may expect it of, and what does.
+/// Commands without `--host`, with the reason and the alternative.
 const NOT_OVER_HOSTS: [(&str, &str, &str); 1] = [(
     "replay",
     "replay runs on this machine alone: the trace is a file of this one",
@@ -124,7 +123,7 @@ const NOT_OVER_HOSTS: [(&str, &str, &str); 1] = [(
          --to-workload FILE), which runs over hosts",
 )];
 
-/// A verb that was given hosts and has none.
+/// Failure for `--host` at a command that has no hosts.
 fn not_over_hosts(error: &clap::Error) -> Option<Failure> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -137,7 +136,6 @@ fn not_over_hosts(error: &clap::Error) -> Option<Failure> {
     Some(Failure::new(Exit::Usage, what).hint(Some(hint)))
 }
 
-/// A run that could not begin.
 impl From<BenchError> for Failure {
     fn from(error: BenchError) -> Self {
         let exit = match &error {

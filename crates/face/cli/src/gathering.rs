@@ -1,9 +1,9 @@
-//! From options and a plan to the hosts that drive a run.
+//! Builds the hosts of a run from options and a plan.
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// What every command says that needs hosts in a build without them.
+/// Failure of commands that need hosts, in a build without them.
 #[cfg(not(feature = "hosts"))]
 pub fn absent() -> Failure {
     Failure::new(Exit::Usage, "this build has no hosts: it was made without the feature `hosts`")
@@ -27,7 +27,7 @@ mod with {
     use super::{Exit, Failure};
     use crate::args::{ReachArgs, RunArgs, Storage};
 
-    /// How the hosts of a plan are gathered.
+    /// Options for the hosts of a plan.
     pub fn of_run(args: &RunArgs, plan: &ResolvedPlan) -> Result<Options, Failure> {
         let mut options =
             options(&plan.settings.hosts.members, plan.origin("hosts.members"), &args.hosts.reach)?;
@@ -40,7 +40,7 @@ mod with {
         Ok(options)
     }
 
-    /// Hands a token out to whoever starts that agent: in a file of its own, or printed.
+    /// Passes a join token to the person who starts the agent: in a file, or printed.
     pub fn invite(
         reach: &ReachArgs,
     ) -> impl FnMut(&many_hosts::Invitation) -> Result<(), BenchError> + '_ {
@@ -58,7 +58,7 @@ mod with {
                 BenchError::Hosts(format!("writing {}: {error}", path.display()))
             };
             let _ = std::fs::remove_file(&path);
-            // It is a secret: nobody else reads it, and no link is followed.
+            // The token is secret: only this user may read it, and no link is followed.
             let mut file = OpenOptions::new()
                 .write(true)
                 .create_new(true)
@@ -74,7 +74,7 @@ mod with {
         }
     }
 
-    /// How these hosts are gathered.
+    /// Options for the given hosts.
     pub fn options(
         texts: &[String],
         origin: Origin,
@@ -85,7 +85,7 @@ mod with {
             let launch: Launch = text.parse().map_err(|error: many_hosts::LaunchError| {
                 Failure::new(Exit::Usage, error.to_string())
             })?;
-            // Opening somebody's plan must not run somebody's commands.
+            // Opening a plan from another person must not run its commands.
             if origin != Origin::Flag && matches!(launch.by, By::Command(_)) {
                 let text = format!("host {}: a plan cannot name commands to run", launch.name);
                 let hint = format!("give it on the command line: --host '{launch}'");
@@ -100,7 +100,8 @@ mod with {
         Ok(options)
     }
 
-    /// Where hosts connect to must be an address, which is told to them.
+    /// Socket address that hosts connect to. A name is refused, because hosts get the address as it
+    /// is.
     fn address(listen: &page_server::Listen) -> Result<SocketAddr, Failure> {
         listen.to_string().parse().map_err(|_| {
             let message =

@@ -1,8 +1,8 @@
-//! What helps with a command line that is written as other tools have it.
+//! Hints for command lines written in the way of other tools.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Options that a verb does not have, and what does the same.
+/// Options that a subcommand lacks, with the alternative.
 const NOT_HERE: [(&str, &str, &str); 7] = [
     ("simulate", "--disks", DISKS),
     ("replay", "--disks", DISKS),
@@ -23,16 +23,16 @@ const EXPECTATIONS: &str = "in quotes, as > and < are the shell's, with or witho
                             'score >= 7.5' or 'shop.order.p95 <= 300ms'; how many IOPS there are is \
                             no aim here, tiles and score say what they are worth";
 
-/// A failure of the command line with words of its own.
+/// Replacement for the message or hint of clap.
 #[derive(Debug, Default)]
 pub struct Help {
-    /// In place of what clap proposes.
+    /// Hint instead of clap's.
     pub hint: Option<String>,
-    /// What is wrong, if clap says it with a proposal that misleads.
+    /// Message instead of clap's, if clap's proposal misleads.
     pub message: Option<String>,
 }
 
-/// What helps with `error`, which was made of these arguments.
+/// Help for `error` on a command line of these arguments.
 pub fn of_command_line(error: &clap::Error, arguments: &[String]) -> Help {
     let context = |kind: ContextKind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -62,7 +62,7 @@ fn not_here(verb: &str, option: &str) -> Option<String> {
     found.map(|(.., hint)| (*hint).to_owned())
 }
 
-/// A size without a unit: hardly anybody means bytes of a disk.
+/// Help for a size without a unit: few people mean bytes when they size a disk.
 fn size(option: &str, value: &str) -> Help {
     let is_bare = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
     if !is_bare {

@@ -1,4 +1,4 @@
-//! The `tilemark` command: options in, text or JSON out, exit codes. No logic of its own.
+//! The `tilemark` command: options in, text or JSON out, exit codes. It contains no logic.
 
 #![forbid(unsafe_code)]
 
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     output::fit_to_terminal();
     let result = match settings::parse() {
         Ok(Ok(cli)) => commands::dispatch(&cli),
-        // What was asked for, such as --help, belongs on stdout.
+        // Requested text, such as --help, belongs on stdout.
         Ok(Err(error)) if !error.use_stderr() => {
             output::print(&error.render().to_string()).map(|()| Exit::Success)
         }

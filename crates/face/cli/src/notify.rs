@@ -1,11 +1,10 @@
-//! Tells systemd how a service is doing (`sd_notify(3)`), where it wants to know.
+//! Reports the state of a service to systemd (`sd_notify(3)`), if systemd asks for it.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Sends a state, as `READY=1`. Does nothing outside of systemd; one that cannot be told is not
-/// waited for.
+/// Sends a state, such as `READY=1`. Does nothing outside systemd, and ignores errors.
 pub fn notify(state: &str) {
     let Some(place) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let address = match place.as_bytes() {

@@ -1,4 +1,5 @@
-//! Every virtual disk in a directory is an open file, so a long ladder needs many.
+//! Raises the limit on open files: every virtual disk in a directory is one, so a long ladder needs
+//! many.
 
 use bench::ladder::Climb;
 use bench::plan::ResolvedPlan;
@@ -8,10 +9,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Files beside the disks: rings, results, libraries. We need about 30; our choice.
+/// Files beside the disks: rings, results, libraries. About 30 are needed; our choice.
 const OTHERS: u64 = 64;
 
-/// Raises the soft limit on open files to the hard one; what may be open then.
+/// Raises the soft limit on open files to the hard one, and returns the new limit.
 ///
 /// The soft limit is low for programs that use `select(2)` (see `getrlimit(2)` and systemd's
 /// notes on `RLIMIT_NOFILE`); this one does not.
@@ -22,7 +23,7 @@ pub fn raise() -> u64 {
     granted.unwrap_or(u64::MAX)
 }
 
-/// Refuses a ladder that is bound to run out of files.
+/// Refuses a ladder that would run out of open files.
 pub fn check(plan: &ResolvedPlan, allowed: u64) -> Result<(), Failure> {
     let target: Option<Target> = plan.datastore.parse().ok();
     let is_file_per_disk = target.is_some_and(|target| target.facts().is_file_per_disk);
@@ -40,7 +41,7 @@ pub fn check(plan: &ResolvedPlan, allowed: u64) -> Result<(), Failure> {
     Err(Failure::new(Exit::Refused, message).hint(Some(hint)))
 }
 
-/// Most tiles the plan asks for; nothing if only the datastore bounds it.
+/// Most tiles that the plan asks for; `None` if only the datastore limits them.
 fn most_tiles(plan: &ResolvedPlan) -> Option<u32> {
     match plan.climb {
         Climb::Range { last, .. } | Climb::Every { last, .. } => Some(last),

@@ -1,12 +1,12 @@
-//! stdout carries data and nothing else; a reader that went away is not a failure.
+//! Output: stdout carries only data; a reader that went away is not a failure.
 
 use std::io::{IsTerminal, Write};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Writes a line to stderr, for people. `eprintln!` would end the run when nobody reads any
-/// more (`2>&1 | head`, a closed terminal); the result matters more than its story.
+/// Writes a line to stderr, for people. `eprintln!` would panic after the reader went away (`2>&1 |
+/// head`, a closed terminal), and the result matters more than messages.
 #[macro_export]
 macro_rules! say {
     ($($words:tt)*) => {
@@ -14,18 +14,19 @@ macro_rules! say {
     };
 }
 
-/// What [`say!`] does. Names from elsewhere must not steer the terminal.
+/// Writes a line for [`say!`]. Control characters in foreign names must not reach the terminal.
 pub fn to_stderr(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", untrusted::shown(line));
 }
 
-/// Writes text for people to stdout. Names from elsewhere must not steer the terminal.
+/// Writes text for people to stdout. Control characters in foreign names must not reach the
+/// terminal.
 pub fn print(text: &str) -> Result<(), Failure> {
     write(&untrusted::shown(text))
 }
 
-/// Writes text for people to stdout, in lines that its terminal can hold. What goes to no terminal
-/// stays as it is.
+/// Writes text for people to stdout, with lines fitted to the terminal. Without a terminal lines
+/// stay as they are.
 pub fn show(text: &str) -> Result<(), Failure> {
     let text = untrusted::shown(text);
     let width = units::fit::columns();
@@ -39,7 +40,7 @@ pub fn show(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Fits text and tables for people to the terminal on stdout, if there is one that says its size.
+/// Fits text and tables for people to the terminal on stdout, if it reports its size.
 pub fn fit_to_terminal() {
     let stdout = std::io::stdout();
     if !stdout.is_terminal() {

@@ -1,4 +1,4 @@
-//! The page of a run while it goes on, and what becomes of it when the run has ended.
+//! Live page of a run, and its handover when the run has ended.
 
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
@@ -20,12 +20,12 @@ use view::document::LiveLimit;
 use crate::push::Pushing;
 use crate::time_left::TimeLeft;
 
-/// The environment variable that hands the token on: it is not shown in lists of processes.
+/// Environment variable that passes the token on, because lists of processes do not show it.
 pub const TOKEN: &str = "TILEMARK_PAGE_TOKEN";
-/// Who looked this recently may want to go on looking.
+/// A visitor within this time may want to stay.
 const RECENT: Duration = Duration::from_secs(60);
 
-/// The page of a run.
+/// Live page of a run.
 pub struct Page {
     server: Server,
     library: Arc<Library>,
@@ -33,19 +33,18 @@ pub struct Page {
     base: PathBuf,
     feed: Option<Feed>,
     recording: Option<TraceFeed>,
-    /// A finished recording.
     trace: Option<PathBuf>,
     run: Option<RunId>,
     left: TimeLeft,
 }
 
 impl Page {
-    /// Serves what is stored in a directory, and soon the run.
+    /// Serves the runs stored in a directory, and later the live run.
     pub fn open(base: &Path) -> std::io::Result<Self> {
         Self::at(Listen::default().bind()?, base)
     }
 
-    /// The same, at an address that is open.
+    /// Serves the runs at an open address.
     pub fn at(door: Door, base: &Path) -> std::io::Result<Self> {
         let base = std::path::absolute(base)?;
         let library = Arc::new(Library::new(Shelf::All(base.clone())));
@@ -64,30 +63,31 @@ impl Page {
         })
     }
 
-    /// Its address, of which [`url_of`] makes that of a run.
+    /// Address of the page; [`url_of`] makes the address of a run from it.
     pub fn address(&self) -> String {
         self.server.url("")
     }
 
-    /// Says where it is before there is a run, and what a token is for.
+    /// Prints the address before there is a run, and the purpose of the token.
     pub fn say(&self) {
         crate::say!("page       {}", self.server.url("/"));
         say_token(&self.server);
     }
 
-    /// A run begins.
+    /// Begins to show a run.
     pub fn begin(&mut self, subject: Subject) {
-        // Without a thread to fold them the stored slices are shown, a little later.
+        // Without a thread that folds the slices, the stored slices are shown, a little later.
         self.feed = self.show(LiveRun::begin(subject), "the page will be behind");
     }
 
-    /// A recording begins.
+    /// Begins to show a recording.
     pub fn record(&mut self, recording: Recording) {
         let otherwise = "the page shows the recording when it ends";
         self.recording = self.show(LiveRun::record(recording), otherwise);
     }
 
-    /// Shows what begins, and returns its feed. What cannot be shown live is no reason to stop.
+    /// Shows a run or recording and returns its feed. A failure is only printed: it must not stop
+    /// the run.
     fn show<F>(&mut self, begun: std::io::Result<(Arc<LiveRun>, F)>, otherwise: &str) -> Option<F> {
         let (run, feed) = begun.inspect_err(|error| crate::say!("{otherwise}: {error}")).ok()?;
         self.run = Some(run.id().clone());
@@ -96,14 +96,14 @@ impl Page {
         Some(feed)
     }
 
-    /// Shows what was recorded since the last time; never waits.
+    /// Shows the records since the last call; never waits.
     pub fn seen(&mut self, info: Option<&TraceInfo>, records: &Arc<Vec<IoRecord>>, elapsed: Nanos) {
         if let Some(feed) = &mut self.recording {
             feed.seen(info.cloned(), records, elapsed);
         }
     }
 
-    /// The recording is complete, in this directory.
+    /// Adds the complete recording in this directory to the page.
     pub fn recorded(&mut self, trace: &Path) {
         let added =
             std::path::absolute(trace).map_err(|error| error.to_string()).and_then(|path| {
@@ -118,7 +118,7 @@ impl Page {
         self.server.wake();
     }
 
-    /// Shows what happens.
+    /// Shows an event.
     pub fn event(&mut self, event: &Progress<'_>) {
         if let Progress::Planned(overview) = event {
             self.planned(overview);
@@ -149,14 +149,14 @@ impl Page {
         }
     }
 
-    /// The address of the run's page.
+    /// Address of the run's page.
     pub fn url(&self) -> String {
         let path = self.run.as_ref().map_or_else(String::new, |run| format!("/run/{run}"));
         self.server.url(&path)
     }
 
-    /// The run has ended: those who look are left with a process of their own, which ends when
-    /// nobody has looked for ten minutes. Does not wait for anybody.
+    /// Hands the page over to a new process, if there are visitors, without waiting. That process
+    /// ends after ten minutes without a visit.
     pub fn leave(mut self) {
         drop((self.feed.take(), self.recording.take()));
         let again = match &self.trace {
@@ -180,7 +180,7 @@ impl Page {
         }
     }
 
-    /// Goes on serving here until something is asked for.
+    /// Serves on in this process until `is_over`.
     pub fn stay(mut self, is_over: impl Fn() -> bool) {
         drop(self.feed.take());
         self.server.wake();
@@ -205,7 +205,7 @@ fn second(tick: &Tick, run_left: Option<String>) -> Second {
     }
 }
 
-/// The limits of the step so far, the one with the least room first.
+/// Limits of the step so far, the one with the least room first.
 fn limits(tick: &Tick) -> Vec<LiveLimit> {
     let limit = |own: &LimitSoFar| LiveLimit {
         name: own.name.clone(),
@@ -219,7 +219,7 @@ fn limits(tick: &Tick) -> Vec<LiveLimit> {
     limits
 }
 
-/// Has another process of this program answer at the address, and returns its id.
+/// Starts another process of this program that serves at the address, and returns its process id.
 fn hand_over(left: Left, places: &[&Path]) -> std::io::Result<u32> {
     let Left { listener, host, token } = left;
     let mut command = Command::new(std::env::current_exe()?);
@@ -227,7 +227,7 @@ fn hand_over(left: Left, places: &[&Path]) -> std::io::Result<u32> {
     if let Some(token) = token {
         command.env(TOKEN, token);
     }
-    // Nothing of ours is held open by it: whoever reads our output sees its end.
+    // The process must not keep pipes of this one open: a reader of the output waits for their end.
     command.current_dir("/").stdin(address(listener)).stdout(Stdio::null()).stderr(Stdio::null());
     Ok(command.spawn()?.id())
 }
@@ -236,7 +236,7 @@ fn address(listener: TcpListener) -> Stdio {
     Stdio::from(OwnedFd::from(listener))
 }
 
-/// The address of a run, where the page's may end with a token.
+/// Address of a run, made from the page's address, which may end with a token.
 pub fn url_of(address: &str, run: &str) -> String {
     match address.split_once('?') {
         Some((address, token)) => format!("{address}/run/{run}?{token}"),
@@ -244,7 +244,7 @@ pub fn url_of(address: &str, run: &str) -> String {
     }
 }
 
-/// Says what a token is for, where there is one.
+/// Prints the purpose of the token, if there is one.
 pub fn say_token(server: &Server) {
     if server.url("").contains("?token=") {
         crate::say!(

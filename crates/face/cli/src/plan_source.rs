@@ -1,4 +1,4 @@
-//! From options and a plan file to layers of plan values; `bench` resolves them.
+//! Makes layers of plan values from options and a plan file; `bench` resolves them.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{stored_runs, target};
 
-/// What `estate import` writes beside the tile: its machines.
+/// File that `estate import` writes beside the tile: its virtual machines.
 pub const SHEET: &str = "estate.json";
 
-/// The tile that runs if nobody names one.
+/// Tile for runs without a named tile.
 const DEFAULT_TILE: &str = "datacenter";
 
-/// Resolves what the options and the plan file say.
+/// Resolves the options and the plan file.
 pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
     let mut source = match args.given.as_slice() {
         [line, environment] => Source::layered(flags(line), flags(environment)),
@@ -57,8 +57,8 @@ pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
     Ok(plan)
 }
 
-/// Replaces the runs that expectations name by their ids: `latest` means the run that is latest
-/// before this one begins.
+/// Replaces the runs that expectations name by their ids: `latest` means the latest run before this
+/// one begins.
 fn name_expected_runs(plan: &mut ResolvedPlan, out: Option<&Path>) -> Result<(), Failure> {
     for expectation in &mut plan.settings.expect {
         let Quantity::NotSlower { run } = &mut expectation.quantity else { continue };
@@ -72,10 +72,10 @@ fn name_expected_runs(plan: &mut ResolvedPlan, out: Option<&Path>) -> Result<(),
     Ok(())
 }
 
-/// Resolves what the options and the plan file of a simulation say, and reads the array.
+/// Resolves the options and the plan file of a simulation, and reads the array.
 ///
-/// On a terminal the profile is `quick` where nobody names one: somebody waits. Scripts get the
-/// `standard` one, whose figures are the steadier.
+/// On a terminal the default profile is `quick`, because a person waits. Scripts get `standard`,
+/// whose figures vary less.
 pub fn simulated(
     args: &SimulateArgs,
     is_at_terminal: bool,
@@ -93,7 +93,7 @@ pub fn simulated(
     let array = spec::resolve_array_with(&crate::user_arrays::find(&name), &base, &[changes])
         .map_err(definition)?;
     let array = titled(array, &args.with);
-    // A plan file that names no profile means the standard one, so that it repeats its run.
+    // A plan file without a profile means the standard one, so that it repeats its run.
     let is_named = source.layers.iter().any(|layer| layer.plan.profile.is_some());
     if is_at_terminal && args.plan.is_none() && !is_named {
         crate::say!("profile    quick, for this is a terminal; --standard for three repeats");
@@ -106,7 +106,7 @@ pub fn simulated(
     Ok((plan, array))
 }
 
-/// Reads a trace and makes a plan around it; with the array, if it is to be played on one.
+/// Reads a trace and makes a plan for it; with the array, if it is played on one.
 pub fn replayed(args: &ReplayArgs) -> Result<(ResolvedPlan, Option<Array>), Failure> {
     let array = args.array.as_ref().map(|name| modelled(name, &args.with)).transpose()?;
     let datastore = match (&args.on, &args.array) {
@@ -137,7 +137,7 @@ pub fn replayed(args: &ReplayArgs) -> Result<(ResolvedPlan, Option<Array>), Fail
     Ok((plan, array))
 }
 
-/// A disk of less than an I/O's worth is a slip of the unit.
+/// Refuses a disk below 1 MiB, which is a wrong unit.
 fn check_size(size: Bytes) -> Result<(), Failure> {
     if size >= Bytes::MIB {
         return Ok(());
@@ -180,7 +180,7 @@ fn replay_flags(args: &ReplayArgs) -> Plan {
     }
 }
 
-/// One copy, once, at full size and speed, from its first I/O.
+/// Defaults of a replay: one copy, once, at full size and speed, from its first I/O.
 fn replay_defaults(made: &Definition) -> Plan {
     Plan {
         tile: Some(files::TILE.to_owned()),
@@ -196,7 +196,7 @@ fn replay_defaults(made: &Definition) -> Plan {
     }
 }
 
-/// An array by its name, or from a file found from here, with changes.
+/// Reads an array by its name, or from a file relative to the working directory, with changes.
 pub fn modelled(name: &str, with: &[String]) -> Result<Array, Failure> {
     let definition = |error: SpecError| Failure::from_definition(&error);
     let changes = spec::array::overlay(with).map_err(definition)?;
@@ -206,7 +206,7 @@ pub fn modelled(name: &str, with: &[String]) -> Result<Array, Failure> {
     Ok(titled(array, with))
 }
 
-/// Names the changes in the title, which no longer is that of the shipped array.
+/// Appends the changes to the title, because the array is no longer the shipped one.
 fn titled(mut array: Array, with: &[String]) -> Array {
     let is_own = with.iter().any(|change| change.starts_with("title="));
     if !with.is_empty() && !is_own {
@@ -215,7 +215,7 @@ fn titled(mut array: Array, with: &[String]) -> Array {
     array
 }
 
-/// The array that a plan names.
+/// Array that a plan names.
 fn array_of(plan: &Path, datastore: &str) -> Result<String, Failure> {
     datastore.strip_prefix(ARRAY_PREFIX).map(str::to_owned).ok_or_else(|| {
         let message = format!(
@@ -237,7 +237,7 @@ fn not_real(plan: &Path, datastore: &str) -> Failure {
     Failure::new(Exit::Usage, message).hint(Some(hint))
 }
 
-/// Layers of plan values, and where relative paths in them begin.
+/// Layers of plan values, and the base of their relative paths.
 struct Source {
     layers: Vec<Layer>,
     base: PathBuf,
@@ -256,7 +256,7 @@ impl Source {
         Self { layers, base: PathBuf::new(), has_tile }
     }
 
-    /// What the command line says, and what the environment adds to it.
+    /// Starts with the command line's values and those that the environment adds.
     fn layered(line: Plan, with_environment: Plan) -> Self {
         let mut source = Self::new(line);
         source.has_tile |= with_environment.tile.is_some();
@@ -264,7 +264,7 @@ impl Source {
         source
     }
 
-    /// Adds what a plan file says.
+    /// Adds a plan file.
     fn read(&mut self, path: &Path) -> Result<Plan, Failure> {
         check_toml(path)?;
         let plan = spec::read_plan(path).map_err(|error| Failure::from_definition(&error))?;
@@ -278,11 +278,12 @@ impl Source {
         self.resolve_with(resolve, tile)
     }
 
-    /// The tile that the layers name.
+    /// Reads the tile that the layers name.
     fn tile(&mut self) -> Result<ResolvedTile, Failure> {
         let defaults = Plan { tile: Some(DEFAULT_TILE.to_owned()), ..Plan::default() };
         self.layers.push(Layer { origin: Origin::Default, plan: defaults });
-        // A tile named on the command line is found from here, one named in a plan from there.
+        // Paths on the command line are relative to the working directory, those in a plan to the
+        // plan.
         let is_here = self.has_tile || !self.layers.iter().any(in_plan);
         let base = if is_here { Path::new("") } else { self.base.as_path() };
         let mut names = self.layers.iter_mut().filter_map(|layer| layer.plan.tile.as_mut());
@@ -294,7 +295,8 @@ impl Source {
         }
         let tile =
             spec::resolve_tile(name, base).map_err(|error| Failure::from_definition(&error))?;
-        // The stored plan means the same everywhere; a tile that a run made itself lies beside it.
+        // An absolute path keeps the stored plan valid in any directory. A tile that the run made
+        // lies beside the plan.
         let is_made = tile.workloads.iter().all(|(workload, _)| workload.replay.is_some());
         if spec::shipped::is_path(name) && !(is_made && name == files::TILE) {
             let path = base.join(&*name);
@@ -303,7 +305,7 @@ impl Source {
         self.operations(tile)
     }
 
-    /// The tile with the infrastructure operations that the layers name, found as the tile is.
+    /// Adds the infrastructure operations that the layers name, found by the same rule as the tile.
     fn operations(&mut self, tile: ResolvedTile) -> Result<ResolvedTile, Failure> {
         let named = |layer: &&mut Layer| layer.plan.operations.is_some();
         let Some(layer) = self.layers.iter_mut().find(named) else { return Ok(tile) };
@@ -325,14 +327,14 @@ impl Source {
     }
 }
 
-/// Whether a layer is a plan file that names a tile.
+/// True if the layer is a plan file that names a tile.
 fn in_plan(layer: &Layer) -> bool {
     layer.origin == Origin::Plan && layer.plan.tile.is_some()
 }
 
 type Resolve = fn(&[Layer], ResolvedTile, Surroundings) -> Result<ResolvedPlan, PlanError>;
 
-/// Messages name the key in the plan; on the command line it has another name.
+/// Option for a message that names the plan's key, which has another name on the command line.
 fn option_of(error: &PlanError) -> Option<String> {
     if let PlanError::UnknownEndpoint { help, .. }
     | PlanError::MissingEndpoint { help, .. }
@@ -355,7 +357,7 @@ fn option_of(error: &PlanError) -> Option<String> {
     (key != option).then(|| format!("{key} in a plan is --{option} on the command line"))
 }
 
-/// The option of a setting, by the last word of its key.
+/// Option of a setting, by the last word of its key.
 fn option_named(word: &str) -> Option<String> {
     let options = EngineOptions::augment_args(Plan::augment_args(clap::Command::new("plan")));
     let arg =
@@ -363,15 +365,15 @@ fn option_named(word: &str) -> Option<String> {
     arg.get_long().map(str::to_owned)
 }
 
-/// The list that a tile's path lies in, where a file was named for an estate's directory.
+/// The list itself, if a list of a hypervisor was given instead of an estate's directory.
 fn hypervisor_list(tile: &Path) -> Option<&Path> {
     tile.parent().filter(|parent| !parent.as_os_str().is_empty() && parent.is_file())
 }
 
-/// The tile beside what is named of an estate.
+/// Path of the tile for an estate's directory or file.
 fn tile_of_estate(estate: &Path) -> String {
-    // JSON of a hypervisor is no file of an estate, though a tile may lie beside it, which would run
-    // in its place; as a directory it is refused with the way out.
+    // JSON of a hypervisor is no file of an estate. A tile beside it would otherwise run by
+    // mistake; as a directory the path is refused with a hint.
     let is_list = |own: &Path| {
         let json = own.extension().is_some_and(|extension| extension == "json");
         let is_sheet = own.file_name().is_some_and(|name| name == SHEET);
@@ -387,27 +389,27 @@ fn tile_of_estate(estate: &Path) -> String {
     directory.unwrap_or(Path::new("")).join(files::TILE).display().to_string()
 }
 
-/// A datastore by its whole path, so that the stored plan means the same everywhere. What is
-/// not a datastore stays as it is, and is refused where it is read.
+/// Absolute form of a datastore, which keeps the stored plan valid in any directory. Any other text
+/// stays as it is, and is refused where it is read.
 fn from_anywhere(text: &str) -> String {
     text.parse().map_or_else(|_| text.to_owned(), |target: Target| target.absolute().to_string())
 }
 
-/// The same of a second one, which is a pool in a simulation.
+/// Absolute form of a second datastore, which is a pool in a simulation.
 fn second_from_anywhere(text: &str) -> String {
     if text.starts_with("pool:") { text.to_owned() } else { from_anywhere(text) }
 }
 
-/// A plan is a regular file whose name ends in `.toml`.
+/// Path of a plan: a regular file whose name ends in `.toml`.
 fn plan_file(target: &str) -> Option<PathBuf> {
     let path = Path::new(target);
     let is = |wanted: &str| path.extension().is_some_and(|extension| extension == wanted);
-    // A plan in another language is refused by name when it is read.
+    // A plan in another format is refused by name when it is read.
     let is_plan = is("toml") || ((is("json") || is("yaml") || is("yml")) && path.is_file());
     (is_plan && !target.contains(':')).then(|| path.to_path_buf())
 }
 
-/// Refuses a plan that is no TOML by what it is.
+/// Refuses a plan in another format than TOML, with the format's name.
 fn check_toml(path: &Path) -> Result<(), Failure> {
     let is = |wanted: &str| path.extension().is_some_and(|extension| extension == wanted);
     let begins_so = || {
@@ -452,7 +454,7 @@ fn flags(args: &RunArgs) -> Plan {
     }
 }
 
-/// Settings that `run` and `simulate` share, with those that have a second option.
+/// Settings that `run` and `simulate` share, including those with a second option.
 fn shared(load: &LoadArgs) -> Plan {
     let mut plan = load.plan.clone();
     plan.tile = plan.tile.or_else(|| load.estate.as_deref().map(tile_of_estate));
@@ -461,7 +463,7 @@ fn shared(load: &LoadArgs) -> Plan {
     plan
 }
 
-/// What the run is called and what is noted of it.
+/// Name, tags and note of the run.
 fn labels(load: &LoadArgs) -> Labels {
     Labels {
         name: load.name.clone(),
@@ -470,7 +472,7 @@ fn labels(load: &LoadArgs) -> Labels {
     }
 }
 
-/// Random bits from the operating system, by way of the standard hasher's keys.
+/// Random bits from the operating system, by the keys of the standard hasher.
 pub fn entropy() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

@@ -1,18 +1,18 @@
-//! Figures that are pushed while something is served, if the environment says where to.
+//! Pushes figures while something is served, if the environment names an endpoint.
 
 use std::sync::Arc;
 
 use page_server::Library;
 use page_server::otlp::{Pusher, Settings};
 
-/// Pushes for as long as it lives, and once more at its end, for which two seconds are waited at most.
+/// Pushes until dropped, and once more at the end, with a wait of at most two seconds.
 #[derive(Debug)]
 pub struct Pushing {
     _pusher: Option<Pusher>,
 }
 
 impl Pushing {
-    /// Begins, if an endpoint is named. A push that fails never ends anything.
+    /// Starts to push, if an endpoint is named. A failed push never ends the program.
     pub fn begin(library: &Arc<Library>) -> Self {
         let settings = Settings::from_variables(|name| std::env::var(name).ok());
         let settings = settings.unwrap_or_else(|error| {

@@ -1,4 +1,4 @@
-//! The report that every run leaves.
+//! Report that every run stores.
 
 use std::error::Error;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use bench::run::Reporter;
 
-/// What makes the report of a run.
+/// Writer of a run's report.
 pub fn reporter() -> Option<Arc<dyn Reporter>> {
     Some(Arc::new(Packed))
 }
 
-/// The page with the run packed into it; plain tables in a program that was built without it.
+/// Page with the run packed into it; plain tables in a program without the built page.
 #[derive(Debug)]
 struct Packed;
 

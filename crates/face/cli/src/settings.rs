@@ -1,10 +1,10 @@
-//! Options of `run`, `record` and `serve` from elsewhere than the command line: `TILEMARK_TILES`
-//! of the environment, and `tiles` below `[run]` in config.toml.
+//! Options of `run`, `record` and `serve` from the environment, such as `TILEMARK_TILES`, and from
+//! config.toml, such as `tiles` below `[run]`.
 //!
-//! They become options of the command line, so that they are read, checked and refused by the one
-//! definition there is. The command line wins over the environment, and that over the file; of
-//! options that exclude each other, too. What permits to destroy data is read from neither: a
-//! permission that stands is none.
+//! They are turned into command-line options, so that one definition reads, checks and refuses
+//! them. The command line wins over the environment, and the environment over the file; this also
+//! holds for options that exclude each other. Permissions to destroy data are read from neither: a
+//! standing permission would protect nothing.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,36 +17,33 @@ use crate::args::{self, Cli};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Verbs whose options can be set.
+/// Subcommands whose options can be set.
 pub const VERBS: [&str; 3] = ["run", "record", "serve"];
-/// Verbs that say what a run would do: they have its options, and its settings.
+/// Subcommands with the options and settings of `run`.
 const AS_RUN: [&str; 3] = ["plan", "check", "prepare"];
-/// The version of the file that this program reads.
+/// Version of config.toml that this program reads.
 const VERSION: i64 = 1;
-/// Options that only the command line has.
+/// Options that only the command line can set.
 const HERE_ONLY: [&str; 3] = ["destroy-data", "second-destroy-data", "overwrite-file"];
 
-/// Where a setting comes from.
+/// Source of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum From {
-    /// A variable of the environment.
     Environment,
-    /// config.toml.
     File,
 }
 
-/// An option of a verb that is set elsewhere.
+/// Option of a subcommand that is set elsewhere than on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// The option without its dashes.
+    /// Option without its dashes.
     pub option: String,
-    /// Its values; none for a switch that is on.
+    /// Values; empty for a switch that is on.
     pub values: Vec<String>,
-    /// Where it is set.
     pub from: From,
 }
 
-/// Reads the command line with what is set elsewhere.
+/// Reads the command line together with environment and file.
 pub fn parse() -> Result<Result<Cli, clap::Error>, Failure> {
     parse_from(&std::env::args_os().collect::<Vec<_>>())
 }
@@ -61,7 +58,7 @@ fn parse_from(line: &[OsString]) -> Result<Result<Cli, clap::Error>, Failure> {
         return Ok(Cli::try_parse_from(line));
     };
     let mut command = Cli::command();
-    // Only then groups know who is in them.
+    // A group knows its members only after this call.
     command.build();
     let command = command.find_subcommand(verb).expect("it was matched");
     let environment = fitting(command, given, of_environment(command)?);
@@ -85,7 +82,7 @@ fn parse_from(line: &[OsString]) -> Result<Result<Cli, clap::Error>, Failure> {
     Ok(Ok(cli))
 }
 
-/// The options of a run, of the verbs that have them.
+/// Options of a run, for the subcommands that have them.
 const fn run_of(command: &mut args::Command) -> Option<&mut args::RunArgs> {
     match command {
         args::Command::Run(args)
@@ -96,8 +93,8 @@ const fn run_of(command: &mut args::Command) -> Option<&mut args::RunArgs> {
     }
 }
 
-/// What `run` was given on the command line alone, and with the environment: values of a plan
-/// tell where they come from.
+/// Options of `run` from the command line alone, and with the environment: the plan stores the
+/// origin of each value.
 fn layers(line: &[OsString], with_environment: &[OsString]) -> Vec<args::RunArgs> {
     let of = |line: &[OsString]| match Cli::try_parse_from(line).ok()?.command {
         args::Command::Run(args)
@@ -109,7 +106,7 @@ fn layers(line: &[OsString], with_environment: &[OsString]) -> Vec<args::RunArgs
     [of(line), of(with_environment)].into_iter().flatten().collect()
 }
 
-/// Those that the command line leaves open.
+/// Settings that the command line leaves open.
 fn fitting(command: &Command, given: &ArgMatches, settings: Vec<Setting>) -> Vec<Setting> {
     let is_given = |arg: &Arg| {
         let source = given.value_source(arg.get_id().as_str());
@@ -123,7 +120,7 @@ fn fitting(command: &Command, given: &ArgMatches, settings: Vec<Setting>) -> Vec
         .collect()
 }
 
-/// Whether two options are the same or cannot stand together.
+/// True if two options are equal or exclude each other.
 fn excludes(command: &Command, one: &str, other: &str) -> bool {
     let find = |name: &str| options(command).find(|arg| arg.get_long() == Some(name));
     let (Some(a), Some(b)) = (find(one), find(other)) else { return false };
@@ -143,17 +140,17 @@ pub fn options(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(is_option).filter(|arg| !arg.is_hide_set())
 }
 
-/// The variable of an option: `TILEMARK_TILES_MAX`, or the one that it has for other verbs, too.
+/// Variable of an option: `TILEMARK_TILES_MAX`, or the one defined with the option.
 pub fn variable(arg: &Arg) -> String {
     let own = arg.get_env().map(|name| name.to_string_lossy().into_owned());
     let name = arg.get_long().unwrap_or_default();
     own.unwrap_or_else(|| format!("TILEMARK_{}", name.replace('-', "_").to_uppercase()))
 }
 
-/// What the environment sets.
+/// Settings from the environment.
 pub fn of_environment(command: &Command) -> Result<Vec<Setting>, Failure> {
     let mut found = Vec::new();
-    // Those with a variable of their own are read by the definition itself.
+    // Clap itself reads options with a variable of their own.
     for arg in options(command).filter(|arg| arg.get_env().is_none()) {
         let (option, variable) = (arg.get_long().unwrap_or_default(), variable(arg));
         let Some(value) = std::env::var_os(&variable).filter(|value| !value.is_empty()) else {
@@ -194,7 +191,7 @@ fn here_only(what: &str, option: &str) -> Failure {
         .hint(Some(format!("name it where it is meant: --{option} on the command line")))
 }
 
-/// Where config.toml is: `$XDG_CONFIG_HOME/tilemark` or `~/.config/tilemark`.
+/// Path of config.toml: in `$XDG_CONFIG_HOME/tilemark` or `~/.config/tilemark`.
 pub fn path() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let base = set("XDG_CONFIG_HOME").map(PathBuf::from);
@@ -202,7 +199,7 @@ pub fn path() -> Option<PathBuf> {
     Some(base.join("tilemark/config.toml"))
 }
 
-/// What config.toml sets of a verb.
+/// Settings of a subcommand from config.toml.
 pub fn of_file(command: &Command) -> Result<Vec<Setting>, Failure> {
     let Some(path) = path() else { return Ok(Vec::new()) };
     let text = match untrusted::read_named_text(&path) {
@@ -274,9 +271,9 @@ fn word(value: &toml::Value) -> Option<String> {
     }
 }
 
-/// The command line with settings behind the verb.
+/// Command line with the settings inserted after the subcommand.
 fn with(line: &[OsString], verb: &str, settings: &[Setting]) -> Vec<OsString> {
-    // `--color` before the verb takes a word that may be anything.
+    // The value of `--color` before the subcommand may be any word, so it is skipped.
     let mut at = 1;
     while line.get(at).is_some_and(|word| word != verb) {
         at += if line[at] == "--color" { 2 } else { 1 };

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first stops cleanly, the second aborts.
+//! Ctrl-C and SIGTERM: the first signal stops cleanly, the second aborts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use signal_hook::iterator::Signals;
 
 use crate::exit::Exit;
 
-/// Knows which signal came.
+/// Remembers the signal that came.
 #[derive(Debug)]
 pub struct Watch {
     is_terminated: Arc<AtomicBool>,
@@ -17,12 +17,12 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// From now on somebody else says what a signal does.
+    /// Leaves messages about signals to the view.
     pub fn hush(&self) {
         self.is_hushed.store(true, Ordering::Relaxed);
     }
 
-    /// The exit code of a run that a signal stopped.
+    /// Exit code of a run that a signal stopped.
     pub fn exit(&self) -> Exit {
         if self.is_terminated.load(Ordering::Relaxed) {
             Exit::Terminated
@@ -32,7 +32,7 @@ impl Watch {
     }
 }
 
-/// Hands signals to a run from a thread of its own.
+/// Passes signals to a run, from a separate thread.
 pub fn watch(control: Arc<Control>) -> std::io::Result<Watch> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let is_terminated = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! Stored runs, by where they are and what names one.
+//! Finds stored runs by name.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use run_store::rundir::{self, RunDirError, StoredRun};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Where run directories are kept.
+/// Directory of stored runs.
 pub fn base(out: Option<&Path>) -> Result<PathBuf, Failure> {
     match out {
         Some(path) => Ok(path.to_path_buf()),
@@ -20,7 +20,7 @@ pub fn open(out: Option<&Path>, name: &str) -> Result<StoredRun, Failure> {
     rundir::open(&base(out)?, name).map_err(failure)
 }
 
-/// A run directory that could not be read or written.
+/// Failure for a run directory that could not be read or written.
 pub fn failure(error: RunDirError) -> Failure {
     let hint = error.hint();
     let exit = match error {

@@ -1,11 +1,11 @@
-//! Targets on the command line, and how their errors end a command.
+//! Targets on the command line, and the failures for their errors.
 
 use datastore::{DatastoreError, Target};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Reads a target.
+/// Parses a target.
 pub fn parse(text: &str) -> Result<Target, Failure> {
     text.parse::<Target>().map_err(|error| {
         let hint = error.hint();
@@ -13,7 +13,7 @@ pub fn parse(text: &str) -> Result<Target, Failure> {
     })
 }
 
-/// A datastore that refused or failed.
+/// Failure for a datastore that refused or failed.
 pub fn failure(error: DatastoreError) -> Failure {
     let exit =
         if matches!(error, DatastoreError::Refused(_)) { Exit::Refused } else { Exit::Failure };

@@ -5,14 +5,14 @@ use run_store::run::Verdict;
 use units::Nanos;
 use units::print::about;
 
-/// How long the whole run still takes, as far as it can be told.
+/// Estimate of the time that the whole run still takes.
 #[derive(Debug, Default)]
 pub struct TimeLeft {
     whole: Option<Whole>,
     begun: Option<Instant>,
-    /// What one run of a step takes at most; of a simulation that is another clock's time.
+    /// Longest time of one step. In a simulation this is virtual time.
     at_most: Option<Duration>,
-    /// When the first step began, and how many have ended.
+    /// Start of the first step, and number of ended steps.
     stepping: Option<Instant>,
     done: u32,
     held: u32,
@@ -20,7 +20,7 @@ pub struct TimeLeft {
 }
 
 impl TimeLeft {
-    /// Notices what happens.
+    /// Notes an event.
     pub fn hear(&mut self, event: &Progress<'_>, now: Instant) {
         match event {
             Progress::Planned(overview) => {
@@ -51,8 +51,8 @@ impl TimeLeft {
         }
     }
 
-    /// `about 4 min left`; of a search without a bound `at least about 20 min left`. Nothing
-    /// before anything is known.
+    /// Text of the estimate: `about 4 min left`, or for a search without a bound `at least about 20
+    /// min left`. `None` before anything is known.
     pub fn told(&self, now: Instant) -> Option<String> {
         let (least, time) = match self.whole? {
             Whole::Time(all) => {
@@ -66,14 +66,14 @@ impl TimeLeft {
         Some(format!("{least}{} left", about(time)))
     }
 
-    /// Runs that a search still needs if the very next count fails: halving, then repeats.
+    /// Steps that a search still needs if the very next count fails: halving, then repeats.
     fn search(&self, repeats: u32) -> u32 {
         let open = self.failed.map_or(self.held, |failed| failed.saturating_sub(self.held));
         u32::BITS - open.leading_zeros() + repeats
     }
 
-    /// As long as those before took each, else as long as one takes at most; less what has gone
-    /// by of the one that goes on.
+    /// Time of the remaining steps: the mean of the ended ones each, or the longest time of a step.
+    /// The elapsed time of the current step is subtracted.
     fn time_of(&self, runs: u32, now: Instant) -> Option<Duration> {
         let Some(begun) = self.stepping.filter(|_| self.done > 0) else {
             return Some(self.at_most? * runs);

@@ -1,8 +1,8 @@
-//! Arrays of the user: what `calibrate` saved is found by its name.
+//! Arrays of the user, saved by `calibrate` and found by name.
 
 use std::path::PathBuf;
 
-/// What names an array for `spec`: a shipped name or a path stays as it is; another name
+/// Name or path of an array for `spec`: a shipped name or a path stays as it is; another name
 /// becomes the path of the user's file, if there is one.
 pub fn find(name: &str) -> String {
     let is_shipped = spec::shipped::array_names().any(|shipped| shipped == name);

@@ -9,19 +9,19 @@ use crate::live::Hub;
 use crate::problem::{Kind, Problem};
 use crate::provider::{Provider, ProviderError};
 
-/// Questions that are answered at the same time; the rest waits.
+/// Requests that are answered at the same time; others wait.
 const WORKERS: usize = 2;
-/// How long one waits for its turn.
+/// Longest wait of a request for its turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What all requests share.
+/// State shared by all requests.
 pub struct App {
     pub(crate) access: Access,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) hub: Hub,
     turns: Arc<Semaphore>,
     begun: Instant,
-    /// Milliseconds after `begun` of the last request of somebody who looks, plus one; 0: none.
+    /// Time of the last visitor's request, in milliseconds after `begun` plus one; 0: none.
     seen: AtomicU64,
     watching: AtomicUsize,
 }
@@ -39,7 +39,7 @@ impl App {
         }
     }
 
-    /// Remembers that somebody looked. Machines that collect figures do not count.
+    /// Notes a visitor. Programs that collect figures do not count.
     pub(crate) fn note(&self, path: &str) {
         if path != "/metrics" && path != "/healthz" {
             let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -47,7 +47,7 @@ impl App {
         }
     }
 
-    /// How long ago somebody looked; zero while one watches, none if nobody ever did.
+    /// Time since the last visit: zero while a visitor watches, `None` if there was no visit.
     pub(crate) fn idle(&self) -> Option<Duration> {
         if self.is_watched() {
             return Some(Duration::ZERO);
@@ -56,18 +56,18 @@ impl App {
         Some(self.begun.elapsed().saturating_sub(Duration::from_millis(seen)))
     }
 
-    /// Whether somebody watches a run.
+    /// True while a visitor watches a run.
     pub(crate) fn is_watched(&self) -> bool {
         self.watching.load(Ordering::Relaxed) > 0
     }
 
-    /// Counts one who watches for as long as the result lives.
+    /// Counts a visitor until the result is dropped.
     pub(crate) fn watch(self: &Arc<Self>) -> Watching {
         self.watching.fetch_add(1, Ordering::Relaxed);
         Watching(Arc::clone(self))
     }
 
-    /// Asks the provider on a thread that may wait.
+    /// Calls the provider on a blocking thread.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&dyn Provider) -> Result<T, ProviderError> + Send + 'static,
@@ -89,7 +89,7 @@ impl App {
     }
 }
 
-/// Somebody who watches.
+/// Visitor that watches a run.
 pub struct Watching(Arc<App>);
 
 impl Drop for Watching {

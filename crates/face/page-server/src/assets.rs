@@ -1,23 +1,22 @@
-//! The page, as it was built into the program.
+//! Files of the page, built into the program.
 
 use std::borrow::Cow;
 use std::io::Read;
 
 use flate2::read::GzDecoder;
 
-/// Files of the page, each with its path in addresses, compressed (gzip).
+/// Files of the page by URL path, compressed (gzip).
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
-/// The report's page without its data, likewise.
+/// Report page without its data, compressed (gzip).
 static REPORT: Option<&[u8]> = include!(concat!(env!("OUT_DIR"), "/report.rs"));
-/// What is shown when there is no page.
+/// Page shown by a program without the built page.
 const WITHOUT: &str = include_str!("without_page.html");
 
-/// One file of the page.
+/// File of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asset {
-    /// Its path in addresses: `/index.html`.
+    /// URL path, such as `/index.html`.
     pub path: &'static str,
-    /// Its content.
     content: Content,
 }
 
@@ -28,19 +27,19 @@ enum Content {
 }
 
 impl Asset {
-    /// The file at a path.
+    /// File at a path.
     pub fn find(path: &str) -> Option<Self> {
         let (path, packed) = FILES.iter().find(|(known, _)| *known == path)?;
         Some(Self { path, content: Content::Packed(packed) })
     }
 
-    /// What every path of the page shows; it reads the path itself.
+    /// Start file for every path of the page; the page reads the path itself.
     pub fn index() -> Self {
         Self::find("/index.html")
             .unwrap_or(Self { path: "/index.html", content: Content::Plain(WITHOUT.as_bytes()) })
     }
 
-    /// As gzip, where it is stored so.
+    /// Content as gzip, if stored so.
     pub fn packed(&self) -> Option<&'static [u8]> {
         match self.content {
             Content::Packed(bytes) => Some(bytes),
@@ -48,7 +47,7 @@ impl Asset {
         }
     }
 
-    /// The file itself.
+    /// Content of the file.
     pub fn plain(&self) -> Cow<'static, [u8]> {
         match self.content {
             Content::Packed(bytes) => Cow::Owned(unpack(bytes)),
@@ -56,12 +55,12 @@ impl Asset {
         }
     }
 
-    /// Names of assets hold a hash of their content, so that they never change.
+    /// True if the name contains a hash of the content, so that the file never changes.
     pub fn is_hashed(&self) -> bool {
         self.path.starts_with("/assets/")
     }
 
-    /// Its media type.
+    /// Media type of the file.
     pub fn media_type(&self) -> &'static str {
         match self.path.rsplit_once('.').map_or("", |(_, end)| end) {
             "html" => "text/html; charset=utf-8",
@@ -78,12 +77,12 @@ impl Asset {
     }
 }
 
-/// The report's page without its data; none if the program was built without it.
+/// Report page without its data; `None` if the program was built without it.
 pub fn report_template() -> Option<String> {
     REPORT.and_then(|packed| String::from_utf8(unpack(packed)).ok())
 }
 
-/// Whether the page was built in.
+/// True if the page was built in.
 pub fn has_page() -> bool {
     !FILES.is_empty()
 }

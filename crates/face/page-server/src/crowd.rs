@@ -1,5 +1,5 @@
-//! Who is connected: a bounded number, of which the one that was sent nothing for longest gives
-//! way, so that who is slow keeps nobody out.
+//! Limits the connections. A new one replaces the connection that was sent nothing for longest, so
+//! slow clients keep no other client out.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::AbortHandle;
 
-/// Connections at the same time.
+/// Most connections at the same time.
 const ALL_MAX: usize = 256;
-/// Those of them that one peer may have: half, so that no peer has all.
+/// Most connections of one peer: half, so that no peer takes all.
 const PEER_MAX: usize = ALL_MAX / 2;
 
-/// The connections there are.
+/// Present connections.
 #[derive(Debug, Default)]
 pub struct Crowd {
     clock: Arc<AtomicU64>,
@@ -26,8 +26,8 @@ struct Place {
     task: AbortHandle,
 }
 
-/// When a connection was last sent something, or was accepted, on a clock that counts such
-/// moments of all connections.
+/// Time of the last sending on a connection, or of its start, on a clock that counts such events of
+/// all connections.
 #[derive(Debug, Clone)]
 pub struct Activity {
     clock: Arc<AtomicU64>,
@@ -35,15 +35,15 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Something is sent now.
+    /// Notes that bytes are sent now.
     pub fn note(&self) {
         self.last.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }
 }
 
 impl Crowd {
-    /// Admits a connection from a peer, whose task `start` begins. Where there is no room, the
-    /// one of that peer, or of all, that was sent nothing for longest is ended.
+    /// Admits a connection from a peer, whose task `start` begins. Without room, the connection of
+    /// that peer, or of all, that was sent nothing for longest is ended.
     pub fn admit(&mut self, peer: IpAddr, start: impl FnOnce(Activity) -> AbortHandle) {
         self.places.retain(|place| !place.task.is_finished());
         let of_peer = self.places.iter().filter(|place| place.peer == peer).count();

@@ -1,62 +1,62 @@
-//! What a run's users feel: how often their actions end and how long those take, how near limits
-//! are, and what became of each step.
+//! Figures that a run's users feel: rate and response time of their actions, closeness of limits,
+//! and verdicts of steps.
 
 use run_store::rollup::Rollup;
 use run_store::run::{Run, Step};
 use units::{Nanos, Ratio};
 
-/// What users feel of one run; empty where nobody has felt anything yet.
+/// Figures that users of one run feel; empty before the first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Felt {
-    /// Each action over all tiles.
+    /// Actions over all tiles.
     pub actions: Vec<FeltAction>,
-    /// Each limit over all tiles.
+    /// Limits over all tiles.
     pub limits: Vec<FeltLimit>,
-    /// Each step that was judged.
+    /// Judged steps.
     pub steps: Vec<FeltStep>,
 }
 
-/// An action over all tiles.
+/// Action over all tiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeltAction {
-    /// The workload.
+    /// Name of the workload.
     pub workload: String,
-    /// The action.
+    /// Name of the action.
     pub action: String,
-    /// How many ended well a second.
+    /// Successful actions per second.
     pub per_s: f64,
-    /// 95th percentile of response time; none where none ended.
+    /// 95th percentile of response time; `None` without a finished action.
     pub p95_ns: Option<u64>,
 }
 
-/// A limit over all tiles.
+/// Limit over all tiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeltLimit {
-    /// The workload.
+    /// Name of the workload.
     pub workload: String,
-    /// The action, or kind of I/O or call.
+    /// Name of the action, or kind of I/O or call.
     pub on: String,
-    /// `p95`, `mean` or `max`.
+    /// Statistic: `p95`, `mean` or `max`.
     pub statistic: String,
-    /// Measured, as a share of what is allowed: above 1 it is broken.
+    /// Measured value as a share of the limit; above 1 the limit is broken.
     pub share: f64,
 }
 
-/// A step that was judged.
+/// Judged step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeltStep {
     /// Step of the ladder, from 1.
     pub step: u32,
     /// Repeat of the step, from 1.
     pub repeat: u32,
-    /// Tiles in it.
+    /// Tiles in the step.
     pub tiles: u32,
-    /// `passed`, `failed`, `inconclusive` or `interrupted`.
+    /// Verdict: `passed`, `failed`, `inconclusive` or `interrupted`.
     pub verdict: &'static str,
 }
 
 impl Felt {
-    /// Of one step of a run, with the verdicts of all.
+    /// Figures of one step of a run, with the verdicts of all.
     pub fn of_step(run: &Run, step: &Step) -> Self {
         let seconds = Nanos(step.measured_ns).as_secs_f64();
         let action = |of: &run_store::run::PooledAction| FeltAction {
@@ -69,8 +69,8 @@ impl Felt {
         Self { actions, limits: limits(step), steps: steps(run) }
     }
 
-    /// Of a run that goes on: its actions in the last seconds, the limits of the last step that
-    /// was judged.
+    /// Figures of a running run: its actions in the last seconds, the limits of the last judged
+    /// step.
     pub fn of_live(rollup: &Rollup, run: Option<&Run>) -> Self {
         let judged = run.and_then(|run| run.steps.last());
         Self {
@@ -104,7 +104,7 @@ fn steps(run: &Run) -> Vec<FeltStep> {
     run.steps.iter().map(step).collect()
 }
 
-/// Actions of the bucket of time that was filled last.
+/// Actions of the last time bucket.
 fn last_seconds(rollup: &Rollup) -> Vec<FeltAction> {
     let Some(last) = rollup.slices().last() else { return Vec::new() };
     let seconds = last.time.as_secs_f64();

@@ -1,4 +1,4 @@
-//! Figures of the running runs and of the last that ended: what metrics show and push.
+//! Figures of the running runs and of the last ended one, for metrics and pushes.
 
 mod felt;
 
@@ -7,7 +7,7 @@ use view::document::RunState;
 
 use crate::provider::Current;
 
-/// What a figure is of.
+/// Kind of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kind {
     name: &'static str,
@@ -16,30 +16,30 @@ struct Kind {
     help: &'static str,
 }
 
-/// A unit for Prometheus, where it is a part of the name, and for OpenTelemetry (UCUM).
+/// Unit for Prometheus, which puts it into the name, and for OpenTelemetry (UCUM).
 type Unit = Option<(&'static str, &'static str)>;
 
-/// Figures of a kind.
+/// Figures of one kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Family {
-    /// Its name for Prometheus.
+    /// Name for Prometheus.
     pub name: String,
-    /// Its name for OpenTelemetry.
+    /// Name for OpenTelemetry.
     pub dotted: String,
-    /// Its unit, none for a count.
+    /// Unit; `None` for a count.
     pub unit: Unit,
-    /// What it is, for people.
+    /// Description for people.
     pub help: String,
-    /// Its figures, one at least.
+    /// Figures, at least one.
     pub figures: Vec<Figure>,
 }
 
-/// One number.
+/// Single number with its labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// What tells it apart from others of its kind.
+    /// Labels that tell the figure from others of its kind.
     pub labels: Vec<(&'static str, String)>,
-    /// The number.
+    /// Value of the figure.
     pub value: f64,
 }
 
@@ -53,7 +53,7 @@ const CALLS_UNIT: Unit = Some(("calls_per_second", "{call}/s"));
 const OPERATIONS_OF_ACTIONS: Unit = Some(("actions_per_second", "{action}/s"));
 const BYTES: Unit = Some(("bytes_per_second", "By/s"));
 
-/// Every kind, in the order in which they are told.
+/// Kinds in the order of output.
 static KINDS: [Kind; 13] = [
     kind("run", "tilemark.run", None, "A run; always 1"),
     kind("run_running", "tilemark.run.running", None, "1 while the run goes on, else 0"),
@@ -118,7 +118,7 @@ const CALLS: usize = 10;
 const HOST_RATE: usize = 11;
 const HOST_THROUGHPUT: usize = 12;
 
-/// What is known of these runs, in families that each have a figure.
+/// Families of these runs' figures, without empty ones.
 pub fn families(runs: &[Current]) -> Vec<Family> {
     let mut figures: [Vec<Figure>; KINDS.len()] = Default::default();
     runs.iter().for_each(|run| add(&mut figures, run));
@@ -139,7 +139,7 @@ pub fn families(runs: &[Current]) -> Vec<Family> {
         .collect()
 }
 
-/// What was read beside the I/O of these runs.
+/// Family of a gauge that was sampled during these runs.
 fn gauge(name: GaugeName, runs: &[Current]) -> Family {
     let of_run = |run: &Current| {
         let own = run.gauges.iter().filter(|gauge| gauge.name == name);

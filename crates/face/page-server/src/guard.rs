@@ -1,4 +1,4 @@
-//! What every request passes before it is looked at: method, host, length, token.
+//! Checks that each request passes first: method, host, length, token.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::token::Token;
 
 /// Longest path and query of a request, bytes.
 const ADDRESS_MAX: usize = 4096;
-/// The cookie that carries the token after it was seen in an address.
+/// Cookie that carries the token after it was in a URL.
 const COOKIE: &str = "tilemark_token";
-/// The key that carries it in an address.
+/// Query key of the token in a URL.
 const KEY: &str = "token";
 
-/// Sent with everything. The page runs its own scripts and talks to where it came from;
-/// elements may have a `style` attribute, which the page's charts use, and no more.
+/// Headers of every response. The page may run its own scripts and connect to its own origin;
+/// elements may have a `style` attribute, which the page's charts need.
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -36,7 +36,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
 ];
 
-/// Lets a request pass or says why not.
+/// Passes a request on, or answers with a problem.
 pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let mut response = match check(&app.access, &request) {
         Ok(Pass::On) => {
@@ -54,7 +54,7 @@ pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) ->
 
 enum Pass {
     On,
-    /// The token came in the address: from now on a cookie carries it.
+    /// The token was in the URL: from now on a cookie carries it.
     Enter(Response),
 }
 
@@ -75,8 +75,8 @@ fn check(access: &Access, request: &Request) -> Result<Pass, Problem> {
     }
 }
 
-/// A page of a stranger may have its name point at this machine (DNS rebinding); its requests
-/// then carry that name.
+/// Checks the host name. A foreign page may make its name resolve to this computer (DNS rebinding);
+/// its requests then carry that name.
 fn check_host(access: &Access, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let named = hosts.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
@@ -120,11 +120,12 @@ fn bearer(header: &HeaderValue) -> Option<&str> {
     header.to_str().ok()?.strip_prefix("Bearer ")
 }
 
-/// Sends on to the same address without the token, which would stay in the history.
+/// Redirects to the same URL without the token, which would otherwise stay in the browser's
+/// history.
 fn enter(token: &Token, uri: &Uri, query: &str) -> Response {
     let rest: Vec<&str> =
         query.split('&').filter(|pair| !pair.starts_with("token=") && !pair.is_empty()).collect();
-    // Two slashes at the beginning would name another host.
+    // Two leading slashes would name another host.
     let path = format!("/{}", uri.path().trim_start_matches('/'));
     let target = match rest.is_empty() {
         true => path,

@@ -1,14 +1,14 @@
-//! Runs, stored or live, over HTTP for people to look at: the page, its interface, the metrics.
+//! Serves runs, stored or live, over HTTP: the page, its interface, the metrics.
 //!
-//! What it does: answers `GET` with documents of `view`, tells live runs over server-sent events,
-//! serves the page that is built into the program, and shows the last figures to Prometheus.
+//! It answers `GET` with documents of `view`, sends live states as server-sent events, serves the
+//! page built into the program, and gives the last figures to Prometheus.
 //!
-//! What it refuses: starting, changing or deleting anything; other methods than `GET` and `HEAD`;
-//! requests for a host it does not listen for; other addresses than this machine's without the
-//! token; paths that are not ids. It never makes a run wait for somebody who looks at it.
+//! It refuses changes of any kind; methods other than `GET` and `HEAD`; requests for a host that it
+//! does not listen for; requests without the token at other addresses than this computer's; and
+//! paths that are not ids. A run never waits for a visitor.
 //!
 //! Invariants: every answer is a document of `view` or a problem document (RFC 9457); names from a
-//! request are parsed to ids before they touch a path; a client that is slow is dropped.
+//! request are parsed to ids before they become part of a path; a slow client is dropped.
 #![forbid(unsafe_code)]
 
 mod app;

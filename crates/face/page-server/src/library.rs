@@ -1,4 +1,4 @@
-//! Runs on disk and the one that goes on in this process, as a [`Provider`].
+//! Runs on disk and the live run of this process, as a [`Provider`].
 
 mod cached;
 mod held;
@@ -23,27 +23,27 @@ use crate::provider::{Current, Provider, ProviderError};
 use cached::Cache;
 use traces::{Trace, Traces};
 
-/// Which stored runs there are.
+/// Stored runs to serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shelf {
-    /// All in a directory, with the recorded traces that lie there; also those that come later.
+    /// All runs and recorded traces in a directory, including later ones.
     All(PathBuf),
-    /// These, by their directories.
+    /// Runs by their directories.
     Some(Vec<PathBuf>),
 }
 
-/// Stored runs, and perhaps one that goes on.
+/// Stored runs, and possibly a live one.
 pub struct Library {
     shelf: Shelf,
     cache: Cache,
     traces: Traces,
     live: Mutex<Option<Arc<LiveRun>>>,
-    /// Shown while there is nothing else.
+    /// Sample run, shown while there is no other.
     sample: Mutex<Option<Arc<Source>>>,
 }
 
 impl Library {
-    /// Runs of a shelf.
+    /// Library of a shelf's runs.
     pub fn new(shelf: Shelf) -> Self {
         Self {
             shelf,
@@ -54,28 +54,29 @@ impl Library {
         }
     }
 
-    /// Adds the run that goes on in this process.
+    /// Adds the live run of this process.
     pub fn set_live(&self, run: Arc<LiveRun>) {
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(run);
     }
 
-    /// Adds a recorded trace; nothing but its description is read before somebody asks for it.
+    /// Adds a recorded trace. Only its description is read before a request for it.
     ///
     /// # Errors
     ///
-    /// If it is none, or was not finished.
+    /// If the path is no complete trace.
     pub fn add_trace(&self, path: &Path) -> Result<RunId, TraceError> {
         self.traces.add(path)
     }
 
-    /// Adds a run to look at while there is no other, so that the first page is never empty.
+    /// Adds a sample run that is shown while there is no other, so that the first page is never
+    /// empty.
     pub fn set_sample(&self, run: StoredRun) -> Result<(), OpenError> {
         let source = Arc::new(Source::open(run)?.as_sample());
         *self.sample.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
         Ok(())
     }
 
-    /// The directory of all runs, where studies are kept as well.
+    /// Directory of all runs, which also holds studies.
     fn base(&self) -> Option<&Path> {
         match &self.shelf {
             Shelf::All(base) => Some(base),
@@ -91,7 +92,7 @@ impl Library {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The run that goes on in this process, if that is it.
+    /// The live run of this process, if it has this id.
     fn live_as(&self, id: &RunId) -> Option<Arc<LiveRun>> {
         self.live_run().filter(|live| live.id() == id && !live.has_ended())
     }
@@ -124,7 +125,7 @@ impl Library {
         }
     }
 
-    /// A run, live or stored.
+    /// Run, live or stored.
     fn source(&self, id: &RunId) -> Result<Arc<Source>, ProviderError> {
         if let Some(live) = self.live_as(id) {
             return Ok(Arc::new(live.source()));
@@ -142,7 +143,7 @@ impl Library {
         self.sample().filter(|sample| sample.id() == id.as_str())
     }
 
-    /// A trace that is known, or that came beside the runs since somebody looked.
+    /// Trace that is known, or that was stored beside the runs meanwhile.
     fn trace(&self, id: &RunId) -> Option<Arc<Trace>> {
         let known = self.traces.find(id);
         let base = self.base().filter(|_| known.is_none() && self.stored(id).is_err());
@@ -152,7 +153,7 @@ impl Library {
         })
     }
 
-    /// A run that goes on, here or in another process.
+    /// Running run, in this or in another process.
     fn going_on(&self, id: &RunId) -> Result<Option<Arc<Source>>, ProviderError> {
         if let Some(live) = self.live_as(id) {
             return Ok(Some(Arc::new(live.source())));
@@ -167,7 +168,7 @@ impl Library {
         self.cache.source(stored).map(Some)
     }
 
-    /// What metrics show of a run.
+    /// Figures of a run for metrics.
     fn known_of(&self, row: &RunRow) -> Current {
         let mut known = Current {
             row: row.clone(),
@@ -192,7 +193,7 @@ impl Library {
         known
     }
 
-    /// Whether it is a trace or the sample: not a run that is or was stored here.
+    /// True for a trace or the sample, which have no run directory here.
     fn has_no_directory(&self, id: &RunId) -> bool {
         self.sample_as(id).is_some() || self.trace(id).is_some()
     }
@@ -251,7 +252,7 @@ impl Provider for Library {
             None if self.has_no_directory(run) => None,
             None => Some(self.stored(run)?.events()),
         };
-        // Before its directory is there nothing has happened.
+        // Before the directory exists, nothing has happened.
         let events = events.transpose().map_err(unreadable)?.unwrap_or_default();
         Ok(EventList { events })
     }

@@ -1,4 +1,4 @@
-//! Where the server listens, and who may ask it what.
+//! Address of the server, and access to it.
 
 use std::fmt;
 use std::io;
@@ -6,16 +6,16 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
 
 use crate::token::Token;
 
-/// The port that is tried first.
+/// Port that is tried first.
 pub const PORT: u16 = 7655;
-/// Ports tried after it when it is taken.
+/// Further ports that are tried if the first is taken.
 const TRIES: u16 = 50;
 
-/// `--listen`: a port, an address, or both: `8000`, `0.0.0.0`, `[::1]:8000`, `nas:8000`.
+/// Value of `--listen`: a port, an address, or both: `8000`, `0.0.0.0`, `[::1]:8000`, `nas:8000`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listen {
     host: String,
-    /// None: [`PORT`] or the next that is free.
+    /// Port; `None` for [`PORT`] or the next free one.
     port: Option<u16>,
 }
 
@@ -25,7 +25,7 @@ impl Default for Listen {
     }
 }
 
-/// Not an address.
+/// Error for a text that is not an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an address to listen at: PORT, HOST or HOST:PORT, as 8000 or 0.0.0.0:8000")]
 pub struct ListenError(String);
@@ -69,13 +69,12 @@ impl fmt::Display for Listen {
 }
 
 impl Listen {
-    /// Opens the address. A port that was asked for is taken or refused; if none was, the next
-    /// free one is taken.
+    /// Opens the address. A given port is taken or refused; otherwise the next free one is taken.
     pub fn bind(&self) -> io::Result<Door> {
         self.bind_with(None)
     }
 
-    /// The same, with the token that is asked for where one is; none: one is drawn.
+    /// Opens the address with the given token, where one is needed; `None` draws one.
     pub fn bind_with(&self, token: Option<String>) -> io::Result<Door> {
         let listener = match self.port {
             Some(port) => bind(&self.host, port)?,
@@ -107,7 +106,7 @@ fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
     TcpListener::bind(addresses.as_slice())
 }
 
-/// An open address, not yet answered.
+/// Open address that does not answer yet.
 #[derive(Debug)]
 pub struct Door {
     pub(crate) listener: TcpListener,
@@ -115,7 +114,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// One that another process has opened, with the names and the token it goes by.
+    /// Door for an address that another process opened, with its host name and token.
     pub fn inherited(listener: TcpListener, host: &str, token: Option<String>) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let access = Access::new(host, address, || match token {
@@ -125,22 +124,22 @@ impl Door {
         Ok(Self { listener, access })
     }
 
-    /// What is typed into a browser, with the token where one is needed.
+    /// URL for a browser, with the token where one is needed.
     pub fn url(&self, path: &str) -> String {
         self.access.url(path)
     }
 }
 
-/// Who may ask.
+/// Access rules: host names and token.
 #[derive(Debug, Clone)]
 pub struct Access {
     address: SocketAddr,
-    /// The host as it was named.
+    /// Host as given.
     host: String,
-    /// Names for which requests are answered, in lower case, IPv6 in brackets.
+    /// Accepted host names, in lower case, IPv6 in brackets.
     names: Vec<String>,
-    /// Whether any address, as opposed to any name, will do: names can be made to point at us
-    /// by a stranger's page (DNS rebinding), addresses cannot.
+    /// True if any IP address, but no further name, is accepted: a foreign page can make a name
+    /// resolve to this computer (DNS rebinding), but not an address.
     any_address: bool,
     token: Option<Token>,
 }
@@ -163,24 +162,24 @@ impl Access {
         Ok(Self { address, host: host.to_owned(), names, any_address: is_everywhere, token })
     }
 
-    /// Whether a request for this host (with or without port) is for us.
+    /// True if a request for this host (with or without port) is accepted.
     pub fn is_ours(&self, authority: &str) -> bool {
         let host = host_of(authority).to_ascii_lowercase();
         let plain = host.trim_start_matches('[').trim_end_matches(']');
         self.names.contains(&host) || (self.any_address && plain.parse::<IpAddr>().is_ok())
     }
 
-    /// The token that is asked for; none on this machine alone.
+    /// Required token; `None` on this computer alone.
     pub fn token(&self) -> Option<&Token> {
         self.token.as_ref()
     }
 
-    /// The host as it was named.
+    /// Host as given.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// What is typed into a browser.
+    /// URL for a browser.
     pub fn url(&self, path: &str) -> String {
         let port = self.address.port();
         let host = match machine_name().filter(|_| self.any_address) {
@@ -193,7 +192,7 @@ impl Access {
         }
     }
 
-    /// The names that are answered, for messages.
+    /// Accepted names, for messages.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -242,7 +241,7 @@ mod tests {
             assert_eq!(text.parse(), Ok(listen), "{text}");
         }
         for text in ["", "a b", "host:port", "http://x", "[x]", "[::1", ":80", "99999"] {
-            // A number that is no port is read as a name, and fails when it is looked up.
+            // A number that is no port is read as a name, and its lookup fails.
             let parsed = text.parse::<Listen>();
             assert!(parsed.is_err() || text == "99999", "{text}: {parsed:?}");
         }

@@ -1,4 +1,4 @@
-//! How a run goes, told to everybody who watches it: asked once a second, however many do.
+//! Live states of a run for all its watchers, read once a second whatever their number.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,21 +10,21 @@ use view::document::{LivePhase, LiveState};
 
 use crate::provider::{Provider, ProviderError};
 
-/// Between two looks at a run.
+/// Interval of reading a run's state.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// What is told.
+/// State sent to watchers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Told {
-    /// Nothing yet.
+    /// No state yet.
     Nothing,
-    /// A state, as JSON.
+    /// State as JSON.
     State(Arc<str>),
-    /// It has ended; the last state, if there was one.
+    /// End of the run, with the last state if there was one.
     End(Option<Arc<str>>),
 }
 
-/// One teller for each run that is watched.
+/// Publisher of states, one task for each watched run.
 pub struct Hub {
     provider: Arc<dyn Provider>,
     tellers: Mutex<HashMap<RunId, watch::Receiver<Told>>>,
@@ -36,8 +36,8 @@ impl Hub {
         Self { provider, tellers: Mutex::default(), wake: watch::Sender::new(()) }
     }
 
-    /// What is told about a run from now on. A reader that is slow sees fewer states, and always
-    /// the newest; nothing is kept for it.
+    /// Subscribes to the states of a run. A slow reader misses states but always gets the newest;
+    /// none are queued for it.
     pub fn subscribe(&self, run: &RunId) -> watch::Receiver<Told> {
         let mut tellers = self.tellers.lock().unwrap_or_else(PoisonError::into_inner);
         tellers.retain(|_, told| told.has_changed().is_ok());
@@ -56,7 +56,7 @@ impl Hub {
         told
     }
 
-    /// Has every run looked at now.
+    /// Reads every watched run now.
     pub fn wake(&self) {
         let _ = self.wake.send(());
     }
@@ -70,7 +70,7 @@ struct Teller {
 }
 
 impl Teller {
-    /// Until the run has ended, or nobody watches any more (one receiver is the hub's).
+    /// Publishes until the run has ended, or only the hub's own receiver is left.
     async fn tell(mut self) {
         let mut last = None;
         loop {
@@ -85,7 +85,7 @@ impl Teller {
                     self.sender.send_replace(Told::State(text));
                 }
                 Ok(None) => break,
-                // It may be readable a second later.
+                // The state may be readable a second later.
                 Err(_) => {}
             }
             if self.sender.receiver_count() <= 1 {

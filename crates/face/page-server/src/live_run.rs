@@ -1,8 +1,8 @@
-//! The run that goes on in this process, as those who look at it see it.
+//! Live run of this process, as visitors see it.
 //!
-//! The run hands copies of its slices to a bounded queue and goes on; a thread folds them. When
-//! that thread is behind, slices are dropped and counted: the view loses them, the run's own
-//! record does not.
+//! The run sends copies of its slices to a bounded queue and continues; a thread folds them. If
+//! that thread lags, slices are dropped and counted: the view loses them, the run's own record does
+//! not.
 
 mod recording;
 mod serving;
@@ -23,30 +23,30 @@ use view::{Source, TraceFacts};
 pub use recording::{Recording, TraceFeed};
 pub use serving::{ServedSecond, Serving};
 
-/// Slices that wait at most: about a minute of a real run.
+/// Most waiting slices: about a minute of a real run.
 const WAITING: usize = 64;
-/// Nice value of the thread that folds.
+/// Nice value of the folding thread.
 const PRIORITY: i32 = 5;
 
-/// What is looked at.
+/// Subject of a live page.
 #[derive(Debug, Clone)]
 pub enum Subject {
-    /// A run, with the base of its directory.
+    /// Run, with the base of its directory.
     Run {
-        /// Its id.
+        /// Id of the run.
         id: RunId,
-        /// Where its directory is.
+        /// Parent of the run's directory.
         base: PathBuf,
-        /// What runs: the tile's name.
+        /// Name of the tile.
         tile: String,
-        /// On what, one line.
+        /// Target, as one line.
         target: String,
     },
     /// A recording of I/O.
     Trace(RunId, TraceFacts),
 }
 
-/// A run that goes on.
+/// Running run.
 pub struct LiveRun {
     subject: Subject,
     rollup: Mutex<Arc<Rollup>>,
@@ -55,7 +55,7 @@ pub struct LiveRun {
     has_ended: AtomicBool,
 }
 
-/// A slice on its way.
+/// Slice in the queue.
 struct Copy {
     key: StepKey,
     topology: Arc<Topology>,
@@ -63,17 +63,17 @@ struct Copy {
     readings: Readings,
 }
 
-/// What the run tells; never waits.
+/// Sender of the run's events; never waits.
 pub struct Feed {
     run: Arc<LiveRun>,
     sender: SyncSender<Copy>,
     topology: Option<Arc<Topology>>,
-    /// Of the last slice.
+    /// Rates of the hosts in the last slice.
     hosts: Vec<HostRate>,
 }
 
 impl LiveRun {
-    /// A run that begins, and what it tells its news to.
+    /// Makes a run that begins, and its feed.
     pub fn begin(subject: Subject) -> std::io::Result<(Arc<Self>, Feed)> {
         let run = Arc::new(Self::new(subject));
         let (sender, receiver) = sync_channel(WAITING);
@@ -119,7 +119,7 @@ impl LiveRun {
     fn fold(&self, receiver: &Receiver<Copy>) {
         for copy in receiver {
             let mut rollup = self.rollup.lock().unwrap_or_else(PoisonError::into_inner);
-            // Copied only while somebody is being answered.
+            // Copied only while a request is being answered.
             let folded = Arc::make_mut(&mut rollup);
             folded.slice(copy.key, &copy.topology, &copy.slice);
             folded.readings(copy.slice.width, &copy.readings);
@@ -139,26 +139,26 @@ impl LiveRun {
         state.version += 1;
     }
 
-    /// Its id.
+    /// Id of the run.
     pub fn id(&self) -> &RunId {
         match &self.subject {
             Subject::Run { id, .. } | Subject::Trace(id, _) => id,
         }
     }
 
-    /// Whether it goes on no more: what is stored of it counts from now on.
+    /// True after the end, when the stored run replaces the live one.
     pub fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Acquire)
     }
 
-    /// Its directory, once there is one.
+    /// Stored run, once its directory exists.
     pub fn stored(&self) -> Option<StoredRun> {
         let Subject::Run { id, base, .. } = &self.subject else { return None };
         let path = base.join(format!("{id}{}", files::PARTIAL));
         path.is_dir().then(|| StoredRun::at(&path)).flatten()
     }
 
-    /// What is known of it now.
+    /// Present content.
     pub fn source(&self) -> Source {
         let rollup = Arc::clone(&self.rollup.lock().unwrap_or_else(PoisonError::into_inner));
         let mut state = self.state().clone();
@@ -173,7 +173,7 @@ impl LiveRun {
         }
     }
 
-    /// Its line in the list, with what is known before its `run.json` is there.
+    /// Row of the list, completed with what is known before `run.json` exists.
     pub fn row(&self, mut row: RunRow) -> RunRow {
         if let Subject::Run { id, tile, target, .. } = &self.subject {
             for (field, known) in [(&mut row.tile, tile), (&mut row.target, target)] {
@@ -188,42 +188,42 @@ impl LiveRun {
         row
     }
 
-    /// What was folded of it.
+    /// Folded slices.
     pub fn rollup(&self) -> Arc<Rollup> {
         Arc::clone(&self.rollup.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// What the last second was like.
+/// State in the last second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Second {
-    /// Whether it is measured, not warming up.
+    /// True while measuring, false while warming up.
     pub is_measured: bool,
-    /// Time left of this part at most, nanoseconds.
+    /// Longest time left of this phase, nanoseconds.
     pub left_ns: Option<u64>,
-    /// Time left of the whole run, in words.
+    /// Time left of the whole run, as text.
     pub run_left: Option<String>,
-    /// I/Os a second.
+    /// I/Os per second.
     pub operations_per_s: f64,
-    /// Calls answered well a second; none where no calls are made.
+    /// Successful calls per second; `None` without calls.
     pub calls_per_s: Option<f64>,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bytes_per_s: f64,
-    /// 99th percentile of the service time of I/Os, of calls where there is no I/O, nanoseconds.
+    /// 99th percentile of the service time of I/Os, or of calls if there is no I/O, nanoseconds.
     pub p99_ns: Option<u64>,
     /// Limits of the step so far, the one with the least room first.
     pub limits: Vec<LiveLimit>,
-    /// Sentences about others whose work is in the way.
+    /// Sentences about other work that disturbs the step.
     pub doubts: Vec<String>,
 }
 
 impl Feed {
-    /// The run that is fed.
+    /// Run of this feed.
     pub fn run(&self) -> &Arc<LiveRun> {
         &self.run
     }
 
-    /// Disks are being filled; share that is done, 0 to 1.
+    /// Reports the filling of disks; `share` done, 0 to 1.
     pub fn prepared(&self, share: f64, run_left: Option<String>) {
         self.run.change(|state| {
             state.phase = LivePhase::Preparing;
@@ -231,17 +231,17 @@ impl Feed {
         });
     }
 
-    /// A step begins.
+    /// Begins a step.
     pub fn step(&self, tiles: u32) {
         self.run.change(|state| {
             state.phase = LivePhase::WarmUp;
             (state.tiles, state.prepared, state.left_ns) = (tiles, None, None);
-            // Those of the step before say nothing of this one.
+            // Limits of the step before do not apply to this one.
             (state.limits, state.doubts) = (Vec::new(), Vec::new());
         });
     }
 
-    /// A slice was measured.
+    /// Adds a measured slice.
     pub fn slice(&mut self, key: StepKey, topology: &Topology, slice: &Slice, readings: &Readings) {
         let known = self.topology.take().filter(|known| **known == *topology);
         let topology = known.unwrap_or_else(|| Arc::new(topology.clone()));
@@ -253,7 +253,7 @@ impl Feed {
         }
     }
 
-    /// How the last second was.
+    /// Reports the last second.
     pub fn second(&self, second: &Second) {
         self.run.change(|state| {
             state.phase = if second.is_measured { LivePhase::Measured } else { LivePhase::WarmUp };
@@ -269,7 +269,7 @@ impl Feed {
         });
     }
 
-    /// The step is over and is judged, or the run is being put together.
+    /// Reports that the step is judged, or the run is assembled.
     pub fn judging(&self) {
         self.run.change(|state| {
             state.phase = LivePhase::Judging;
@@ -281,14 +281,14 @@ impl Feed {
         });
     }
 
-    /// The run's directory is complete, or the run failed.
+    /// Ends the run: its directory is complete, or the run failed.
     pub fn end(&self) {
         self.run.change(|state| state.phase = LivePhase::Ended);
         self.run.has_ended.store(true, Ordering::Release);
     }
 }
 
-/// What each host did in a slice, in the order of the step; nothing where there are none.
+/// Rates of each host in a slice, in the order of the step; empty without hosts.
 fn of_hosts(topology: &Topology, slice: &Slice) -> Vec<HostRate> {
     let host_of = |instance: usize| topology.instances.get(instance)?.host.as_deref();
     let mut rates: Vec<HostRate> = Vec::new();

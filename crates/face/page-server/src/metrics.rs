@@ -8,7 +8,7 @@ use run_store::openmetrics::{END, family, labels, sample};
 use crate::figures::families;
 use crate::provider::Current;
 
-/// What is known of these runs.
+/// Figures of these runs as text.
 pub fn text(runs: &[Current]) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     for of in families(runs) {

@@ -1,7 +1,6 @@
-//! `/metrics` alone, for a program that may show no page.
+//! Serves `/metrics` alone, for a program without a page.
 //!
-//! It refuses any address but a loopback one: whoever wants the figures elsewhere has a proxy with a
-//! password.
+//! It refuses all but loopback addresses: for other clients a proxy with a password is needed.
 
 use std::future::pending;
 use std::io;
@@ -19,7 +18,7 @@ use crate::server::answer;
 /// Answers `/metrics` with OpenMetrics text, on a thread that ends with the program.
 ///
 /// # Errors
-/// The address is not of this computer alone, or cannot be opened.
+/// If the address is not a loopback address, or cannot be opened.
 pub fn answer_metrics(
     address: SocketAddr,
     text: impl Fn() -> io::Result<Vec<u8>> + Clone + Send + Sync + 'static,
@@ -33,7 +32,7 @@ pub fn answer_metrics(
     let listener = TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
     let at = listener.local_addr()?;
-    // One question at a time is asked of the program; the others wait for their turn.
+    // One request at a time reaches the program; others wait.
     let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
     let router = Router::new()
         .route("/metrics", get(move || figures(text.clone())))

@@ -1,7 +1,7 @@
-//! What the interface answers, as an OpenAPI 3.1 document made from the types of the answers.
+//! OpenAPI 3.1 document of the interface, generated from the types of the answers.
 //!
-//! OpenAPI 3.1 uses JSON Schema 2020-12 as it is (OpenAPI Specification 3.1.1, 4.8.24), so the
-//! schemas of the types go in unchanged; only their place differs.
+//! OpenAPI 3.1 uses JSON Schema 2020-12 unchanged (OpenAPI Specification 3.1.1, 4.8.24), so the
+//! types' schemas are included as they are; only their place differs.
 
 use run_store::rundir::Event;
 use schemars::generate::SchemaSettings;
@@ -114,7 +114,7 @@ fn paths(schemas: &mut SchemaGenerator) -> Map<String, Value> {
             answer::<doc::StudyPage>(schemas),
         ),
     );
-    // Named here, because no answer of its own holds it.
+    // Named here, because no answer contains it.
     let _ = schemas.subschema_for::<Event>();
     let problem = json!({ "application/problem+json": {
         "schema": schemas.subschema_for::<Problem>().to_value() } });
@@ -170,7 +170,7 @@ fn view_answer(view: View, schemas: &mut SchemaGenerator) -> Value {
     }
 }
 
-/// `getHeatmap`.
+/// Operation id of a view, such as `getHeatmap`.
 fn operation_id(view: View) -> String {
     let name = view.name();
     let (first, rest) = name.split_at(1);
@@ -195,10 +195,10 @@ fn run_query(name: &str) -> Value {
     value
 }
 
-/// As [`run_store::rundir::RunId::parse`] reads it.
+/// Pattern of ids, as [`run_store::rundir::RunId::parse`] reads them.
 const RUN_ID: &str = "^[0-9]{8}T[0-9]{6}Z-[a-z0-9-]+-[a-z0-9]{6}$";
 
-/// A key of the lens, as `view::Request` reads it.
+/// Schema of a key of the lens, as `view::Request` reads it.
 fn lens_key(key: &str) -> Value {
     let text = |pattern: &str| json!({ "type": "string", "pattern": pattern });
     let one_of = |names: &[&str]| json!({ "type": "string", "enum": names });

@@ -10,10 +10,10 @@ use tokio::time::Sleep;
 
 use crate::crowd::Activity;
 
-/// How long a client may take nothing of what is sent.
+/// Longest time in which a client accepts no bytes.
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// A connection to somebody who must take what is sent within [`WITHIN`], or is dropped.
+/// Connection to a client that must accept bytes within [`WITHIN`], or is dropped.
 pub struct Patient {
     stream: TcpStream,
     activity: Activity,

@@ -1,4 +1,4 @@
-//! Why there is no answer, as a document (RFC 9457).
+//! Reason for a missing answer, as a document (RFC 9457).
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -11,46 +11,46 @@ use crate::provider::ProviderError;
 /// Media type of [`Problem`].
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-/// Why there is no answer.
+/// Reason for a missing answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Problem {
-    /// What kind, as `docs/serve.md` lists them: `/problems/unknown-run`.
+    /// Kind, as listed in `docs/serve.md`: `/problems/unknown-run`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The kind in words, the same for all of the kind.
+    /// Name of the kind in words.
     pub title: String,
-    /// What was wrong this time, and what would be right.
+    /// Error in this request, and what would be right.
     pub detail: String,
     /// Status of the response, RFC 9110.
     pub status: u16,
 }
 
-/// The kinds of problems.
+/// Kinds of problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Another method than GET or HEAD.
+    /// Method other than GET or HEAD.
     Method,
-    /// A `Host` we do not listen for.
+    /// `Host` that the server does not listen for.
     Host,
-    /// Without the token.
+    /// Missing token.
     Token,
-    /// The address is too long.
+    /// URL too long.
     TooLong,
-    /// Too much at once.
+    /// Too many requests at once.
     Busy,
-    /// A value that makes no sense.
+    /// Invalid value.
     Request,
-    /// No such path.
+    /// Unknown path.
     UnknownPath,
-    /// No such run.
+    /// Unknown run.
     UnknownRun,
-    /// No such study.
+    /// Unknown study.
     UnknownStudy,
-    /// The run has not come so far.
+    /// Part of a run that does not exist yet.
     NotYet,
-    /// The run's files cannot be read.
+    /// Unreadable files of a run.
     Unreadable,
-    /// We failed.
+    /// Failure of the server itself.
     Internal,
 }
 
@@ -82,7 +82,7 @@ impl Kind {
 }
 
 impl Problem {
-    /// A problem of a kind, this time.
+    /// Makes a problem of a kind, with its detail.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
         let (status, name, title) = kind.facts();
         Self {

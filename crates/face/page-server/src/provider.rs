@@ -1,4 +1,4 @@
-//! Where the answers come from: between HTTP and the runs.
+//! Source of the answers, between HTTP and the runs.
 
 use run_store::gauge::Gauge;
 use run_store::rundir::RunId;
@@ -9,81 +9,80 @@ use view::document::{
 
 use crate::felt::Felt;
 
-/// Knows runs and answers about them. Called on threads that may wait, never on the one that
-/// serves; several calls may run at the same time.
+/// Answers requests about runs. Called on blocking threads, never on the serving one; several calls
+/// may run at the same time.
 pub trait Provider: Send + Sync + 'static {
     /// All runs, newest first.
     fn runs(&self) -> Result<RunList, ProviderError>;
-    /// What does not depend on the lens.
+    /// Parts of the page that do not depend on the lens.
     fn page(&self, run: &RunId) -> Result<RunPage, ProviderError>;
-    /// A view through a lens.
+    /// View through a lens.
     fn answer(&self, run: &RunId, request: &Request) -> Result<serde_json::Value, ProviderError>;
-    /// What happened.
+    /// Events of the run.
     fn events(&self, run: &RunId) -> Result<EventList, ProviderError>;
-    /// Run `b` against run `a`.
+    /// Comparison of run `b` with run `a`.
     fn compare(&self, a: &RunId, b: &RunId) -> Result<ComparePage, ProviderError>;
-    /// Studies.
+    /// List of studies.
     fn studies(&self) -> Result<StudyList, ProviderError>;
-    /// One study.
+    /// Page of a study.
     fn study(&self, name: &str) -> Result<StudyPage, ProviderError>;
-    /// How a run goes; none once it has ended. Asked about once a second for each run that
-    /// somebody watches, so it must be cheap.
+    /// Live state of a run; `None` once it has ended. Read once a second for each watched run, so
+    /// it must be cheap.
     fn live(&self, run: &RunId) -> Result<Option<LiveState>, ProviderError>;
-    /// The running runs and the last one that ended, for metrics.
+    /// The running runs and the last ended one, for metrics.
     fn current(&self) -> Result<Vec<Current>, ProviderError>;
 }
 
-/// A run as metrics show it.
+/// Figures of a run for metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Current {
-    /// Its line in the list.
+    /// Row of the list.
     pub row: RunRow,
-    /// How it goes, while it does.
+    /// Live state, while the run is running.
     pub live: Option<LiveState>,
-    /// Of the step that its answer stands on, once it has ended.
+    /// Figures of the step that the answer is based on, after the end.
     pub held: Option<Held>,
-    /// What was read beside its I/O, sums by the second: when it was last read, or in the step
-    /// held.
+    /// Gauges sampled beside the I/O, as sums per second: the last ones, or those of the step held.
     pub gauges: Vec<Gauge>,
-    /// What its users feel.
+    /// Figures that users feel.
     pub felt: Felt,
 }
 
 /// Figures of a judged step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Held {
-    /// Tiles in it.
+    /// Tiles in the step.
     pub tiles: u32,
-    /// I/Os a second.
+    /// I/Os per second.
     pub operations_per_s: f64,
-    /// Calls answered well a second; none where no calls were made.
+    /// Successful calls per second; `None` without calls.
     pub calls_per_s: Option<f64>,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bytes_per_s: f64,
-    /// What each of several hosts did.
+    /// Rates of each host.
     pub hosts: Vec<HostRate>,
     /// 99th percentile of reads' service time, nanoseconds.
     pub read_p99_ns: Option<u64>,
-    /// Of writes'.
+    /// 99th percentile of writes' service time, nanoseconds.
     pub write_p99_ns: Option<u64>,
 }
 
-/// Why there is no answer.
+/// Reason for a missing answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// No such run.
+    /// Unknown run.
     #[error("there is no run {0}")]
     UnknownRun(RunId),
-    /// No such study.
+    /// Unknown study.
     #[error("there is no study `{0}`")]
     UnknownStudy(String),
-    /// The request makes no sense for this run.
+    /// Request that is invalid for this run.
     #[error("{0}")]
     Request(String),
-    /// The run has not come so far.
+    /// Part of the run that does not exist yet.
     #[error("{0}")]
     NotYet(String),
-    /// The run's files cannot be read.
+    /// Unreadable files of the run.
     #[error("{0}")]
     Unreadable(String),
 }

@@ -1,5 +1,4 @@
-//! A run as one file: the page with everything it shows packed into it, so that it opens
-//! anywhere, without a network and without us.
+//! Report of a run in one file: the page with all its data, which opens anywhere without a network.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -15,32 +14,32 @@ use view::document::{RunPage, RunState};
 
 use crate::assets;
 
-/// Where the data go in the page, as `web/vite.report.config.ts` leaves it.
+/// Place of the data in the page, as `web/vite.report.config.ts` leaves it.
 const PLACE: &str =
     "<script id=\"tilemark-data\" type=\"application/octet-stream;base64\"></script>";
 
-/// A report that cannot be made.
+/// Reason why a report cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// The directory's name is not a run's.
+    /// Directory whose name is not a run's.
     #[error("{0} is not the directory of a run")]
     NoRun(String),
-    /// The run does not open.
+    /// Run that cannot be opened.
     #[error(transparent)]
     Open(#[from] view::OpenError),
-    /// Its directory cannot be read.
+    /// Directory that cannot be read.
     #[error(transparent)]
     Directory(#[from] RunDirError),
-    /// The data cannot be packed.
+    /// Data that cannot be packed.
     #[error("packing the report: {0}")]
     Pack(#[from] std::io::Error),
-    /// The built page has no place for the data.
+    /// Built page without a place for the data.
     #[error("the built page of the report has no place for its data")]
     Template,
 }
 
-/// The report of a run in a directory, whose other files are complete. Without the built page
-/// it is plain tables.
+/// Makes the report of a run in a directory whose other files are complete. Without the built page
+/// the report is plain tables.
 pub fn report(directory: &Path) -> Result<String, ReportError> {
     let unnamed = || ReportError::NoRun(directory.display().to_string());
     let stored = StoredRun::at(directory).ok_or_else(unnamed)?;
@@ -51,7 +50,7 @@ pub fn report(directory: &Path) -> Result<String, ReportError> {
     filled(&template, &page(&source, directory), view::offline(&source))
 }
 
-/// The run's page as it is when the directory has its final name.
+/// Page of the run as it is after the directory gets its final name.
 fn page(source: &Source, directory: &Path) -> RunPage {
     let mut page = source.page();
     page.row.state = RunState::Complete;
@@ -60,7 +59,7 @@ fn page(source: &Source, directory: &Path) -> RunPage {
     page
 }
 
-/// As `SHA256SUMS` will list them, without the report, which cannot hold its own.
+/// Checksums as `SHA256SUMS` will list them, without the report, which cannot contain its own.
 fn checksums(directory: &Path) -> Option<String> {
     let all = StoredRun::at(directory)?.checksums().ok()?;
     let is_report = |line: &&str| line.ends_with(&format!("  {}", files::REPORT));
@@ -90,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// A page of nothing.
+    /// Empty page.
     fn nothing() -> RunPage {
         RunPage {
             row: RunRow {

@@ -1,4 +1,4 @@
-//! The thread that serves: accepts connections, and lets go of them when it is told to.
+//! Serving thread: accepts connections, and closes them at the end.
 
 use std::io;
 use std::net::TcpListener;
@@ -21,16 +21,16 @@ use crate::patient::Patient;
 use crate::provider::Provider;
 use crate::routes;
 
-/// Threads that answer, beside the one that serves.
+/// Threads for answers, beside the serving one.
 const THREADS: usize = 3;
-/// How long a request may take to arrive.
+/// Longest time for a request to arrive.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
-/// How long those who watch are given to hear of the end; who has heard is not waited for.
+/// Longest time for watchers to receive the end; those who have it are not waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// Nice value: looking comes after measuring.
+/// Nice value: serving must not disturb the measurement.
 const PRIORITY: i32 = 5;
 
-/// A server that is answering. Dropping it ends it without waiting for anybody.
+/// Running server. Dropping it ends it without waiting for clients.
 pub struct Server {
     app: Arc<App>,
     listener: TcpListener,
@@ -38,20 +38,20 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// An address that nobody answers any more but that is still open: who asks now waits for
-/// whom it is handed to.
+/// Address without a server that is still open: new clients wait for the process that takes it
+/// over.
 #[derive(Debug)]
 pub struct Left {
-    /// The open address.
+    /// Open listener.
     pub listener: TcpListener,
-    /// The host as it was named.
+    /// Host as given.
     pub host: String,
-    /// The token that is asked for.
+    /// Required token.
     pub token: Option<String>,
 }
 
 impl Server {
-    /// Answers at a door from now on, on a thread of its own.
+    /// Starts to answer at a door, on a separate thread.
     pub fn start(door: Door, provider: Arc<dyn Provider>) -> io::Result<Self> {
         let listener = door.listener.try_clone()?;
         door.listener.set_nonblocking(true)?;
@@ -70,22 +70,22 @@ impl Server {
         Ok(Self { app, listener, stop, thread: Some(thread) })
     }
 
-    /// What is typed into a browser to see a path.
+    /// URL of a path for a browser.
     pub fn url(&self, path: &str) -> String {
         self.app.access.url(path)
     }
 
-    /// How long ago somebody looked; zero while a run is watched, none if nobody ever did.
+    /// Time since the last visit: zero while a run is watched, `None` if there was no visit.
     pub fn idle(&self) -> Option<Duration> {
         self.app.idle()
     }
 
-    /// Has those who watch told now, not within a second.
+    /// Sends watchers the present state now, not within a second.
     pub fn wake(&self) {
         self.app.hub.wake();
     }
 
-    /// Stops answering, at once but for `FAREWELL` for those who watch. The address stays open.
+    /// Stops answering, at once except for `FAREWELL` for watchers. The address stays open.
     pub fn stop(mut self) -> io::Result<Left> {
         self.end();
         Ok(Left {
@@ -98,7 +98,7 @@ impl Server {
     fn end(&mut self) {
         let _ = self.stop.send(true);
         if let Some(thread) = self.thread.take() {
-            // What it panicked about has been printed; the run does not depend on it.
+            // A panic has been printed; the run does not depend on the thread.
             let _ = thread.join();
         }
     }
@@ -117,10 +117,10 @@ struct Serving {
 
 impl Serving {
     fn run(self, runtime: Runtime, listener: TcpListener) {
-        // It is not allowed everywhere, and not needed.
+        // The call may be forbidden, and is not essential.
         let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), PRIORITY);
         runtime.block_on(self.serve(listener));
-        // Without waiting for questions that are still being answered.
+        // Without waiting for requests in progress.
         runtime.shutdown_background();
     }
 
@@ -137,7 +137,7 @@ impl Serving {
     }
 }
 
-/// Answers whoever connects until `stopped` is done; then the address is closed.
+/// Answers clients until `stopped` is done, then closes the address.
 pub(crate) async fn answer(listener: TcpListener, router: Router, stopped: impl Future) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let mut stopped = std::pin::pin!(stopped);
@@ -151,7 +151,7 @@ pub(crate) async fn answer(listener: TcpListener, router: Router, stopped: impl 
             Ok((stream, address)) => crowd.admit(address.ip(), |activity| {
                 tokio::spawn(connection(stream, router.clone(), activity)).abort_handle()
             }),
-            // Too many open files, most likely: a moment later there may be room.
+            // Probably too many open files, which may pass in a moment.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
@@ -166,19 +166,19 @@ async fn connection(stream: TcpStream, router: Router, activity: Activity) {
             TokioIo::new(Patient::new(stream, activity)),
             TowerToHyperService::new(router),
         );
-    // Whoever hung up or was too slow is gone; there is nobody to tell.
+    // The client hung up or was too slow, so the error concerns no one.
     let _ = serving.await;
 }
 
 impl Left {
-    /// A door again, for another server in this process.
+    /// Makes a door again, for another server in this process.
     pub fn door(self) -> io::Result<Door> {
         Door::inherited(self.listener, &self.host, self.token)
     }
 }
 
 impl Door {
-    /// Names and token of the door.
+    /// Access rules of the door.
     pub fn access(&self) -> &Access {
         &self.access
     }

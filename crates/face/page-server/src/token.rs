@@ -4,30 +4,30 @@ use std::io::{self, Read};
 /// Bytes of randomness in a token.
 const LENGTH: usize = 24;
 
-/// What somebody on another machine must know.
+/// Secret of clients on other computers.
 #[derive(Clone)]
 pub struct Token(String);
 
 impl Token {
-    /// A new one: 192 bits from the operating system, in hexadecimal.
+    /// New token: 192 bits from the operating system, in hexadecimal.
     pub fn random() -> io::Result<Self> {
         let mut bytes = [0; LENGTH];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// One that was made before.
+    /// Known token.
     pub fn known(text: String) -> Self {
         Self(text)
     }
 
-    /// The token itself.
+    /// Text of the token.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// Whether that is it. The time it takes depends on the lengths alone, so that an answer's
-    /// time does not tell how many letters were right.
+    /// Compares a guess. The time depends on the lengths alone, so it does not reveal how many
+    /// letters were right.
     pub fn is(&self, guess: &str) -> bool {
         let (ours, theirs) = (self.0.as_bytes(), guess.as_bytes());
         let differs = ours.iter().zip(theirs).fold(0, |all, (a, b)| all | (a ^ b));
@@ -35,7 +35,7 @@ impl Token {
     }
 }
 
-/// Not shown where it is not meant to be.
+/// The token is left out of debug output.
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(..)")

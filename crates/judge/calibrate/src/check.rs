@@ -1,5 +1,5 @@
-//! A step of a shipped tile on the storage, against the same step on the array fitted to it:
-//! loops of one size and kind at a time are not what virtual machines do.
+//! Compares a step of a shipped tile on the storage with the same step on the fitted array, because
+//! loops of one size and kind differ from the load of virtual machines.
 
 use std::path::Path;
 
@@ -18,15 +18,15 @@ use bench::run::{TileLoad, fill};
 use bench::simulate::{Settings, Stage};
 use bench::step::{Nowhere, StepBench, place_now, step_at_most};
 
-/// The tile: two machines that read and write at random all the time, in two sizes, with a
-/// queue of their own. It has neither phases nor bursts, so seconds are enough of it.
+/// Tile of the check: two VMs that read and write at random all the time, in two sizes, each with
+/// its own queue. It has neither phases nor bursts, so a few seconds of it suffice.
 const TILE: &str = "general";
 
-/// How often a loop's time the step is measured for, and the bounds of that; our choice.
+/// Measured time of the step in loop times, and its bounds; our choice.
 const TIMES: u64 = 10;
 const TIME: (Nanos, Nanos) = (Nanos::from_secs(2), Nanos::from_secs(10));
 
-/// The step where a loop has this time.
+/// Settings of the step for loops of this time.
 fn settings(point: Nanos) -> Settings {
     let duration = Nanos(point.0.saturating_mul(TIMES)).clamp(TIME.0, TIME.1);
     Settings {
@@ -45,7 +45,7 @@ fn tile() -> Result<ResolvedTile, CalibrateError> {
         .map_err(|error| CalibrateError::CheckTile { tile: TILE, source: Box::new(error) })
 }
 
-/// The step, with disks that are together about as large as the disk of the loops.
+/// Step with disks that are together about as large as the loops' disk.
 pub fn stage(span: Bytes, point: Nanos) -> Result<Stage, CalibrateError> {
     let (tile, settings) = (tile()?, settings(point));
     let plan = settings.plan("any", &tile).map_err(BenchError::from)?;
@@ -54,12 +54,12 @@ pub fn stage(span: Bytes, point: Nanos) -> Result<Stage, CalibrateError> {
     Ok(Stage::new(&tile, &Settings { footprint, ..settings })?)
 }
 
-/// Bytes of its disks.
+/// Bytes of the step's disks.
 pub fn disks(span: Bytes) -> Result<Bytes, CalibrateError> {
     Ok(TileLoad::of(stage(span, TIME.0)?.plan())?.bytes)
 }
 
-/// Runs the step on both. The rig's slices are as wide as the plan says.
+/// Runs the step on both. The rig's slices must be as wide as in the plan.
 pub fn check<R: Rig>(
     rig: &mut R,
     stage: &Stage,
@@ -92,7 +92,7 @@ pub fn check<R: Rig>(
     Ok(TileCheck { tile, measured_rate, modelled_rate, measured_time, modelled_time })
 }
 
-/// I/Os per second, and the mean time of one.
+/// I/Os per second, and mean latency.
 fn rate_and_time(step: &Step) -> (f64, Nanos) {
     let sums = step.io.iter().fold((0.0, 0.0), |(count, time), io| {
         let own = io.operations_per_s;
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::{DiskModel, model_disk, place};
 
-    /// One server that takes so long, as a fitted array.
+    /// Fitted array of one server with this service time.
     fn server(service: Nanos) -> Array {
         let disk = ServersParameters::plain(Bytes::GIB * 4, 1, (service, service), 1e12);
         place::array("fitted", &model_disk(&DiskModel::Servers(disk)))
@@ -127,7 +127,7 @@ mod tests {
         check(&mut rig, &stage, (array, 7), contact).expect("both answer")
     }
 
-    /// What was saved without a word: loops that are met, and a tile that is not.
+    /// A model that matches the loops but not a tile was once saved without a warning.
     #[test]
     fn a_model_is_checked_with_a_tile_on_the_storage_and_on_itself() {
         let right = checked(&server(Nanos::from_millis(1)));

@@ -1,19 +1,19 @@
 use stats::Compact;
 
-/// How far the latency distribution of a model is from the measured one: the root mean square
-/// of the horizontal distance between the two cumulative curves, as a share of the measured
-/// mean. Nothing if either is empty.
+/// Distance of a model's latency distribution from the measured one: the root mean square of the
+/// horizontal distance between the two cumulative curves, as a share of the measured mean. `None`
+/// if either is empty.
 ///
 /// With quantile functions `M` (measured) and `S` (simulated):
 /// `sqrt(integral over p from 0 to 1 of (M(p) - S(p))^2 dp) / mean(M)`.
 ///
-/// Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994,
-/// call it the demerit figure; the DiskSim 4 manual, section 6, reports it in this relative
-/// form. Both curves are steps at the buckets of their histograms, so differences below the
-/// histogram's precision (0.8 %) count as none.
+/// Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994, name
+/// it the demerit figure; the DiskSim 4 manual, section 6, reports it in this relative form. Both
+/// curves are steps at the buckets of their histograms, so differences below the histogram's
+/// precision (0.8 %) count as none.
 ///
-/// A distance is squared, so one slow request in ten thousand weighs as much as all the others
-/// if it is a hundred times as far off as they are.
+/// Distances are squared: one slow request in ten thousand weighs as much as all the others if it
+/// is off a hundred times as far.
 pub fn demerit(measured: &Compact, model: &Compact) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "counts and sums are far below 2^53")]
     let mean = measured.sum_ns as f64 / measured.count() as f64;
@@ -21,9 +21,8 @@ pub fn demerit(measured: &Compact, model: &Compact) -> Option<f64> {
     (mean > 0.0).then(|| square.sqrt() / mean)
 }
 
-/// The same of the fastest 99 % of both, as a share of the mean of the fastest 99 % measured:
-/// how far off everything but the tail is. Not the demerit of the literature, and to be named
-/// beside it.
+/// Demerit of the fastest 99 % of both, as a share of the mean of the fastest 99 % measured: the
+/// error without the tail. This is not the demerit of the literature, and must be labelled.
 pub fn demerit_p99(measured: &Compact, model: &Compact) -> Option<f64> {
     let (measured, model) = (below(steps(measured), P99), below(steps(model), P99));
     let mut seen = 0.0;
@@ -39,7 +38,7 @@ pub fn demerit_p99(measured: &Compact, model: &Compact) -> Option<f64> {
 
 const P99: f64 = 0.99;
 
-/// The steps up to this share.
+/// Steps up to this share.
 fn below(mut steps: Vec<(f64, f64)>, share: f64) -> Vec<(f64, f64)> {
     let kept = steps.iter().take_while(|(_, until)| *until < share).count();
     steps.truncate(kept + 1);
@@ -49,7 +48,7 @@ fn below(mut steps: Vec<(f64, f64)>, share: f64) -> Vec<(f64, f64)> {
     steps
 }
 
-/// Values in nanoseconds with the share of all that are at most them, ascending.
+/// Values in nanoseconds, ascending, each with the share of all values up to it.
 fn steps(histogram: &Compact) -> Vec<(f64, f64)> {
     let mut seen = 0;
     let whole = histogram.count();
@@ -135,7 +134,7 @@ mod tests {
         close(demerit(&few.compact(), &many.compact()), 0.0);
     }
 
-    /// The slowest 1 % is what two curves differ in, or it is not looked at.
+    /// The curves differ only in the slowest 1 %, which is left out.
     #[test]
     fn up_to_p99_the_slowest_do_not_count_and_all_others_do() {
         let measured = of(&[(1000, 990), (2_000_000, 10)]);
@@ -144,7 +143,7 @@ mod tests {
         assert!(demerit_p99(&measured, &other).is_some_and(|most| most.abs() < 1e-9));
         let later = of(&[(1300, 99), (2_000_000, 1)]);
         assert!(demerit_p99(&measured, &later).is_some_and(|most| (most - 0.3).abs() < 0.01));
-        // A fiftieth of the answers is inside.
+        // A fiftieth of the answers is within the fastest 99 %.
         let slow = of(&[(1000, 98), (5000, 2)]);
         assert!(demerit_p99(&measured, &slow).is_some_and(|most| most > 0.3));
     }

@@ -6,23 +6,23 @@ use spec::array::{Disk, TableLoop, Variation};
 use state_machine::{Purpose, Stream};
 use units::{Bytes, Nanos, Rate, Ratio};
 
-/// A modelled disk that may answer like the measured one.
+/// Modelled disk that may match the measured one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DiskModel {
-    /// Only its outside is known.
+    /// Servers behind a queue.
     Servers(ServersParameters),
-    /// Flash, as [`hardware::SsdPreset::NvmeMqsim`] but for what a file can name.
+    /// Flash, as [`hardware::SsdPreset::NvmeMqsim`] except for parameters that a file can set.
     Ssd(SsdParameters),
-    /// Only its answers are known.
+    /// Table of measured latencies.
     Table(TableParameters),
 }
 
 impl DiskModel {
-    /// Adds such a disk to an array.
+    /// Adds the disk to an array.
     ///
     /// # Errors
     ///
-    /// When a parameter is outside its range.
+    /// If a parameter is outside its range.
     pub fn add(&self, array: &mut Array, seed: u64) -> Result<PartId, ParameterError> {
         let stream = Stream::derive(seed, &[], Purpose::Device);
         Ok(match self {
@@ -32,7 +32,7 @@ impl DiskModel {
         })
     }
 
-    /// The kind of disk, as array files name it.
+    /// Kind of disk, as in array files.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Servers(_) => "servers",
@@ -42,7 +42,7 @@ impl DiskModel {
     }
 }
 
-/// The disk as an array file says it: whole bytes per second.
+/// Disk in the form of an array file: whole bytes per second.
 pub fn model_disk(model: &DiskModel) -> Disk {
     match model {
         DiskModel::Servers(disk) => Disk::Servers {
@@ -94,14 +94,14 @@ fn variation(found: &hardware::Variation) -> Option<Variation> {
     })
 }
 
-/// At least a byte per second, so that what is written can be read again.
+/// At least a byte per second, so that the written value can be read again.
 fn whole(rate: f64) -> Bytes {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
     let bytes = rate.round() as u64;
     Bytes::new(bytes.max(1))
 }
 
-/// A time of so many seconds, at least a nanosecond: service times may not be zero.
+/// Time of so many seconds, at least a nanosecond, because service times may not be zero.
 pub(super) fn time(seconds: f64) -> Nanos {
     Nanos::from_secs_f64(seconds).max(Nanos(1))
 }

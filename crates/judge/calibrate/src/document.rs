@@ -13,78 +13,78 @@ use super::matrix::Mix;
 use super::measure::{Answers, Measured};
 use super::model_disk;
 
-/// A finished calibration: what was measured, what was fitted, and how far off it is.
+/// Finished calibration: measurements, the fitted model, and its errors.
 ///
 /// Format `tilemark.calibration/1.0`. Shares are parts of 1, times nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Calibration {
     /// Name and version of this format.
     pub schema: &'static str,
-    /// The program.
+    /// Version of the program.
     pub tool: ToolFacts,
     /// Name of the array.
     pub name: String,
-    /// Where its file is.
+    /// Path of its file.
     pub path: PathBuf,
-    /// The command that made it.
+    /// Command line that made it.
     pub command: String,
-    /// When measuring began.
+    /// Start of the measurement.
     pub started: Timestamp,
-    /// What was measured, as it was named.
+    /// Target as given.
     pub target: String,
-    /// The same in words a person recognises.
+    /// Target as text for people.
     pub target_summary: String,
-    /// The machine.
+    /// Computer that measured.
     pub machine: Machine,
-    /// Whether fewer and shorter loops were run.
+    /// True if fewer and shorter loops were run.
     pub quick: bool,
-    /// Whether nothing was written.
+    /// True if nothing was written.
     pub read_only: bool,
-    /// Where random numbers started.
+    /// Seed of random numbers.
     pub seed: u64,
-    /// Size of the disk that was measured, in bytes.
+    /// Size of the measured disk, in bytes.
     pub span_bytes: u64,
-    /// Time of each loop in all rounds together, without warm-ups, in nanoseconds.
+    /// Time of each loop over all rounds, without warm-ups, in nanoseconds.
     pub point_ns: u64,
-    /// Time for everything, in nanoseconds.
+    /// Whole time, in nanoseconds.
     pub elapsed_ns: u64,
-    /// What else the machine did.
+    /// Other work on the computer.
     pub noise: Noise,
-    /// How the last round differed from the first.
+    /// Difference of the last round from the first.
     pub drift: Option<Drift>,
-    /// The kind of model that was chosen.
+    /// Kind of the chosen model.
     pub chosen: &'static str,
-    /// The fitted disk, as in the array file.
+    /// Fitted disk, as in the array file.
     pub disk: Disk,
-    /// How far it is off with a tile, as in the array file.
+    /// Error with a tile, as in the array file.
     pub calibrated: Calibrated,
-    /// Its demerits.
+    /// Demerits of the chosen model.
     pub demerits: Demerits,
-    /// Every kind of model that was tried, best first.
+    /// Kinds of models that were tried, best first.
     pub candidates: Vec<CandidateFacts>,
-    /// Every loop.
+    /// All loops.
     pub points: Vec<PointFacts>,
-    /// What a reader should know.
+    /// Warnings for readers.
     pub warnings: Vec<Warning>,
 }
 
-/// The machine that measured.
+/// Computer that measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Machine {
     /// Kernel release.
     pub kernel: Option<String>,
     /// Processor model.
     pub cpu: Option<String>,
-    /// Processors the scheduler sees.
+    /// Processors of the scheduler.
     pub processors: Option<u32>,
-    /// What names a virtual machine.
+    /// Name of the virtualisation.
     pub virtualisation: Option<String>,
-    /// The block device, with its model.
+    /// Block device, with its model.
     pub device: Option<String>,
 }
 
 impl Machine {
-    /// Out of all that is known of it.
+    /// Selected facts of an environment.
     pub fn of(environment: &Environment) -> Self {
         let device = environment.storage.devices.first().map(|device| {
             let model = device.model.as_deref().map(|model| format!(" ({})", model.trim()));
@@ -99,7 +99,7 @@ impl Machine {
         }
     }
 
-    /// One line about it.
+    /// Text of one line.
     pub fn sentence(&self) -> String {
         let device = self.device.as_deref().unwrap_or("an unknown device");
         let processors = self.processors.map_or_else(String::new, |count| format!("{count} x "));
@@ -110,25 +110,25 @@ impl Machine {
     }
 }
 
-/// What else the machine did while it was measured. Null is unknown.
+/// Other work on the computer during the measurement. Null is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Noise {
-    /// Share of the CPU time that the hypervisor gave to others.
+    /// Share of the CPU time that the hypervisor gave to other VMs.
     pub steal: Option<f64>,
-    /// Share of the CPU time that other processes used.
+    /// Share of the CPU time of other processes.
     pub others: Option<f64>,
-    /// Mean demerit of the rounds of each loop that were fitted against the rounds between
-    /// them: what is left of a model that knows the former by heart.
+    /// Mean demerit of the fitted rounds of each loop against the other rounds: the lowest error
+    /// that a model can reach.
     pub floor: Option<f64>,
     /// Highest CPU share of a generator thread in any loop.
     pub worker_cpu: f64,
 }
 
-/// The last round against the first.
+/// Difference of the last round from the first.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Drift {
-    /// I/Os per second in the last round, as a multiple of those in the first: the geometric
-    /// mean over all loops.
+    /// I/Os per second in the last round, as a multiple of those in the first: the geometric mean
+    /// over all loops.
     pub iops: f64,
     /// Mean demerit of the last round against the first.
     pub demerit: Option<f64>,
@@ -137,80 +137,80 @@ pub struct Drift {
 /// Mean demerits over loops, in the rounds that were not fitted; null without any.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Demerits {
-    /// Of the loops that were fitted.
+    /// Fitted loops.
     pub training: Option<f64>,
-    /// Of those it did not see, by a model made without them.
+    /// Unseen loops, by a model made without them.
     pub validation: Option<f64>,
-    /// Of all, by the model that is saved.
+    /// All loops, by the saved model.
     pub all: Option<f64>,
-    /// Of all, with the fastest 99 % only.
+    /// All loops, with the fastest 99 % only.
     pub all_p99: Option<f64>,
-    /// Of the fastest 99 % of the fitted rounds of each loop against the others.
+    /// Fitted rounds of each loop against the others, fastest 99 %.
     pub floor_p99: Option<f64>,
-    /// The worst loop.
+    /// Worst loop.
     pub worst: Option<f64>,
-    /// The same by mix.
+    /// Demerits by mix.
     pub mixes: Vec<MixDemerits>,
 }
 
 /// Mean demerits of the loops of one mix.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MixDemerits {
-    /// The mix.
+    /// Mix of the loops.
     pub mix: Mix,
-    /// Of the loops that were fitted.
+    /// Fitted loops.
     pub training: Option<f64>,
-    /// Of those it did not see, by a model made without them.
+    /// Unseen loops, by a model made without them.
     pub validation: Option<f64>,
-    /// Of all, by the model that is saved.
+    /// All loops, by the saved model.
     pub all: Option<f64>,
-    /// Of all, with the fastest 99 % only.
+    /// All loops, with the fastest 99 % only.
     pub all_p99: Option<f64>,
-    /// Of the fitted rounds of each loop against the others.
+    /// Fitted rounds of each loop against the others.
     pub floor: Option<f64>,
-    /// The same with the fastest 99 % only.
+    /// Fitted rounds against the others, fastest 99 %.
     pub floor_p99: Option<f64>,
 }
 
-/// A kind of model that was tried.
+/// Kind of model that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CandidateFacts {
-    /// Its name.
+    /// Name of the kind.
     pub name: &'static str,
-    /// Mean demerit of the loops that were fitted.
+    /// Mean demerit of the fitted loops.
     pub training: Option<f64>,
-    /// Mean demerit of those it did not see, by a model made without them.
+    /// Mean demerit of the unseen loops, by a model made without them.
     pub validation: Option<f64>,
-    /// Sets of parameters that were tried.
+    /// Parameter sets that were tried.
     pub evaluations: u32,
-    /// The best it came to.
+    /// Best parameters.
     pub disk: Disk,
 }
 
-/// One loop, measured and modelled.
+/// Loop, measured and modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PointFacts {
-    /// What it does.
+    /// Mix of reads and writes.
     pub mix: Mix,
-    /// Bytes of an I/O.
+    /// Bytes per I/O.
     pub block_bytes: u64,
-    /// I/Os outstanding.
+    /// Outstanding I/Os.
     pub depth: u32,
-    /// Whether the fit saw it.
+    /// True if the loop was fitted.
     pub training: bool,
-    /// What was measured.
+    /// Measured figures.
     pub measured: Side,
-    /// What the model gives.
+    /// Figures of the model.
     pub model: Side,
-    /// The demerit of the model that is saved.
+    /// Demerit of the saved model.
     pub demerit: Option<f64>,
-    /// The demerit of a model made without the unseen loops.
+    /// Demerit of a model made without the unseen loops.
     pub foreseen: Option<f64>,
-    /// The demerit of the fastest 99 %.
+    /// Demerit of the fastest 99 %.
     pub demerit_p99: Option<f64>,
-    /// The demerit of the fitted rounds of the loop against the others.
+    /// Demerit of the loop's fitted rounds against the others.
     pub floor: Option<f64>,
-    /// The same of the fastest 99 %.
+    /// Demerit of the fitted rounds, fastest 99 %.
     pub floor_p99: Option<f64>,
 }
 
@@ -235,7 +235,7 @@ impl Side {
     }
 }
 
-/// Every loop with the model that was chosen.
+/// Facts of every loop with the chosen model.
 pub fn point_facts(points: &[Measured], fit: &Fit) -> Vec<PointFacts> {
     let best = fit.best();
     let foreseen = best.foreseen_demerits(points);
@@ -290,7 +290,7 @@ impl Demerits {
 type Value = fn(&PointFacts) -> Option<f64>;
 
 impl CandidateFacts {
-    /// What a reader wants to know of it.
+    /// Facts of a candidate.
     pub fn of(points: &[Measured], candidate: &Candidate) -> Self {
         Self {
             name: candidate.name,

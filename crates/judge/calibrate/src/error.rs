@@ -2,64 +2,64 @@ use std::path::PathBuf;
 
 use bench::BenchError;
 
-/// Why there is no calibration.
+/// Reason why there is no calibration.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CalibrateError {
-    /// The target, the load or the rig.
+    /// Error of the target, the load or the rig.
     #[error(transparent)]
     Bench(#[from] BenchError),
-    /// The tile that a calibration is checked with cannot be read.
+    /// Tile of the check that cannot be read.
     #[error("reading the shipped tile {tile}")]
     CheckTile {
-        /// The tile.
+        /// Name of the tile.
         tile: &'static str,
-        /// Why.
+        /// Error of reading it.
         #[source]
         source: Box<spec::SpecError>,
     },
-    /// What would be calibrated is memory.
+    /// Target that memory would answer.
     #[error("calibrating {target}: {why}, so memory would be measured, not the storage")]
     PageCache {
-        /// The target.
+        /// Name of the target.
         target: String,
-        /// How that is known.
+        /// Evidence for the page cache.
         why: String,
     },
-    /// An array by this name could not be found again.
+    /// Array name that could not be found again.
     #[error("array name \"{name}\" {why}")]
     ArrayName {
-        /// The name.
+        /// Name as given.
         name: String,
-        /// What is wrong with it.
+        /// Error in the name.
         why: &'static str,
     },
-    /// A file that calibration did not make.
+    /// File that calibration did not make.
     #[error("{} exists and was not made by tilemark calibrate", .path.display())]
     ArrayExists {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The array's file.
+    /// Array file that cannot be written.
     #[error("writing the array {}", .path.display())]
     ArrayFile {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: std::io::Error,
     },
-    /// The array as text.
+    /// Array that cannot be written as text.
     #[error("making the text of the array")]
     ArrayText {
-        /// What is wrong.
+        /// Error of the text.
         #[source]
         source: toml::ser::Error,
     },
 }
 
 impl CalibrateError {
-    /// What to do about it, if anything is known to help.
+    /// Hint on what to do, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Bench(error) => error.hint(),

@@ -14,64 +14,64 @@ use super::tally::Tally;
 use super::vary::variation;
 use super::virtual_time::{Length, answers};
 
-/// How much is simulated.
+/// Amount of simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
-    /// Sets of parameters a candidate may try.
+    /// Most parameter sets of a candidate.
     pub evaluations: u32,
-    /// Answers of each loop that are enough while searching; at the end ten times as many.
+    /// Answers of each loop during the search; ten times as many at the end.
     pub answers: f64,
-    /// Virtual time of each loop that is wanted, in seconds.
+    /// Virtual time of each loop, in seconds.
     pub seconds: f64,
-    /// Threads that simulate; the result does not depend on it.
+    /// Threads that simulate; the result does not depend on the number.
     pub threads: usize,
-    /// Time for the search of all candidates together; one that reaches its share is cut short.
+    /// Time limit for the search of all candidates together; each may use an equal share.
     pub at_most: Duration,
 }
 
-/// A kind of model with its best parameters.
+/// Kind of model with its best parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// What was tried.
+    /// Name of the kind.
     pub name: &'static str,
-    /// The best found.
+    /// Best model found.
     pub model: DiskModel,
-    /// Mean demerit up to p99 and error of the rate over the training points, while searching.
+    /// Mean demerit up to p99 and error of the rate over the training points, during the search.
     pub cost: f64,
-    /// Sets of parameters that were tried.
+    /// Parameter sets that were tried.
     pub evaluations: u32,
-    /// Whether time ended the search.
+    /// True if time ended the search.
     pub is_cut: bool,
-    /// The demerit of every point in the rounds that were not fitted, in the order of the
-    /// points; none without answers.
+    /// Demerit of every point in the rounds that were not fitted, in the order of the points;
+    /// `None` without answers.
     pub demerits: Vec<Option<f64>>,
-    /// What the model answered, in the order of the points.
+    /// Answers of the model, in the order of the points.
     pub answers: Vec<Answers>,
-    /// What it answered when it was made without the unseen points.
+    /// Answers of a model made without the unseen points.
     pub foreseen: Vec<Answers>,
 }
 
 impl Candidate {
-    /// The demerit of what it answered when it was made without the unseen points.
+    /// Demerits of the answers of a model made without the unseen points.
     pub fn foreseen_demerits(&self, points: &[Measured]) -> Vec<Option<f64>> {
         demerits(points, &self.foreseen)
     }
 }
 
-/// All candidates, the one that foresees the unseen points best first.
+/// All candidates, the best for unseen points first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
-    /// Never empty.
+    /// Candidates, never empty.
     pub candidates: Vec<Candidate>,
 }
 
 impl Fit {
-    /// The one that was chosen.
+    /// Chosen candidate.
     pub fn best(&self) -> &Candidate {
         &self.candidates[0]
     }
 
-    /// What a reader should know of how it was found.
+    /// Warning about the search, if time ended it.
     pub fn warning(&self) -> Option<Warning> {
         let cut = self.candidates.iter().filter(|candidate| candidate.is_cut);
         let names: Vec<&str> = cut.map(|candidate| candidate.name).collect();
@@ -85,12 +85,12 @@ impl Fit {
     }
 }
 
-/// A kind of model.
+/// Kind of model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// [`DiskModel::Servers`] that are always alike.
+    /// [`DiskModel::Servers`] without variation.
     Servers,
-    /// The same with paces and stalls as measured.
+    /// [`DiskModel::Servers`] with measured paces and stalls.
     Varying,
     /// [`DiskModel::Ssd`].
     Ssd,
@@ -99,10 +99,10 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Table, Self::Servers, Self::Varying, Self::Ssd];
 
-    /// Its name in reports.
+    /// Name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Servers => "servers",
@@ -113,15 +113,14 @@ impl Kind {
     }
 }
 
-/// What a model without answers costs: far more than any that has some.
+/// Cost of a model without answers: far more than any with some.
 const NO_ANSWER: f64 = 100.0;
 
-/// Whether to stop, and who is told what is tried.
+/// Stop condition, and receiver of progress lines.
 pub type Contact<'a> = (&'a (dyn Fn() -> bool + Sync), &'a mut dyn FnMut(&str));
 
-/// Fits every kind of model to the training points. `capacity` is the size the disk is to have;
-/// `progress` is told how far the search is; once `is_stopped`, what comes out
-/// means nothing.
+/// Fits every kind of model to the training points. `capacity` is the size of the modelled disk;
+/// `progress` gets progress lines. After `is_stopped` the result is meaningless.
 pub fn fit(
     points: &[Measured],
     (span, capacity): (Span, Bytes),
@@ -131,7 +130,7 @@ pub fn fit(
     fit_kinds(points, (span, capacity), effort, contact, &Kind::ALL)
 }
 
-/// The same with some kinds of model only, at least one.
+/// Fits some kinds of model only, at least one.
 pub(super) fn fit_kinds(
     points: &[Measured],
     (span, capacity): (Span, Bytes),
@@ -157,8 +156,8 @@ pub(super) fn fit_kinds(
     Fit { candidates }
 }
 
-/// What decides between candidates: how well they foresee the points they were made without
-/// (or the others, if there are none), as the mean of demerits and of the errors of rates.
+/// Criterion between candidates: the mean demerit and rate error at points that they were made
+/// without (or at the others, if there are none).
 fn misfit(points: &[Measured], candidate: &Candidate) -> f64 {
     let training = points.iter().all(|measured| measured.point.is_training);
     let of_half = points.iter().zip(&candidate.foreseen);
@@ -169,7 +168,7 @@ fn misfit(points: &[Measured], candidate: &Candidate) -> f64 {
     mean_demerit(points, &demerits, training).unwrap_or(NO_ANSWER) + rates
 }
 
-/// Of every point in the rounds that were not fitted.
+/// Demerits of every point in the rounds that were not fitted.
 fn demerits(points: &[Measured], answers: &[Answers]) -> Vec<Option<f64>> {
     points.iter().zip(answers).map(|(m, answers)| m.checked().demerit(answers)).collect()
 }
@@ -185,7 +184,7 @@ pub(super) fn mean_demerit(
     stats::mean(&found)
 }
 
-/// A kind of model with what is known of it before the search.
+/// Kind of model with the facts known before the search.
 #[derive(Debug, Clone)]
 enum Family {
     Servers(Variation),
@@ -201,11 +200,12 @@ struct Fitter<'a> {
     guess: Guess,
 }
 
-/// Whole numbers a family starts from: servers and window, or dies and none.
+/// Start of a search in whole numbers: servers and window, or dies and none.
 type Shape = (u32, Option<Bytes>);
 
 impl Fitter<'_> {
-    /// The best of a family: a coarse look at whole numbers, then a search from the two best.
+    /// Best model of a family: a coarse search over whole numbers, then a fine search from the two
+    /// best.
     fn candidate(&self, family: &Family, tally: &mut Tally<'_>) -> Candidate {
         let mut shapes = shapes(family);
         shapes.truncate(usize::try_from(self.effort.evaluations).unwrap_or(usize::MAX).max(1));
@@ -231,7 +231,7 @@ impl Fitter<'_> {
         self.judged(model, cost, tally)
     }
 
-    /// A candidate with its demerits, from longer loops than the search looked at.
+    /// Candidate with its demerits, from longer loops than those of the search.
     fn judged(&self, model: DiskModel, cost: f64, tally: &Tally<'_>) -> Candidate {
         let answers = self.at_length(&model);
         let demerits = demerits(self.points, &answers);
@@ -241,7 +241,7 @@ impl Fitter<'_> {
         Candidate { name, model, cost, evaluations, is_cut, demerits, answers, foreseen }
     }
 
-    /// The table, which needs no search: what was measured is what it answers.
+    /// Table of measured latencies, which needs no search.
     fn table(&self, name: &'static str) -> Candidate {
         let model = DiskModel::Table(table(self.points, self.capacity));
         let answers = self.at_length(&model);
@@ -263,7 +263,7 @@ impl Fitter<'_> {
         (0..self.points.len()).filter(|place| self.points[*place].point.is_training).collect()
     }
 
-    /// Logarithms of the continuous parameters, from what a plot would show.
+    /// Logarithms of the continuous parameters, derived from simple figures.
     fn start(&self, family: &Family, shape: Shape) -> Vec<f64> {
         let Guess { read, write, read_iops, write_iops, read_rate, write_rate } = self.guess;
         let units = f64::from(shape.0);
@@ -292,7 +292,7 @@ impl Fitter<'_> {
         let value = |number: usize| place[number].exp();
         match family {
             Family::Servers(variation) => DiskModel::Servers(ServersParameters {
-                // What this shape does not have is not among the parameters.
+                // Parameters that this shape lacks are left out.
                 window: shape.1.map(|_| bytes(value(5))),
                 variation: if variation.pace.is_empty() {
                     variation.clone()
@@ -324,9 +324,9 @@ impl Fitter<'_> {
 
     /// Mean over the training points of the demerit up to p99 and the error of the rate.
     ///
-    /// What is beyond p99 is a handful of the answers that a search can afford, and would lead
-    /// it by chance. Without the rate, a model that answers at once is as good as any where
-    /// tails are long: nothing comes nearer to a demerit of 100 %.
+    /// The part beyond p99 is only a few answers during a search, and would mislead it. Without the
+    /// rate, a model that answers at once is as good as any with long tails, because no other comes
+    /// below a demerit of 100 %.
     fn cost(&self, model: &DiskModel, tally: &mut Tally<'_>) -> f64 {
         if (self.is_stopped)() || tally.is_over() {
             return NO_ANSWER;
@@ -348,7 +348,7 @@ impl Fitter<'_> {
         stats::mean(&costs.collect::<Vec<_>>()).unwrap_or(NO_ANSWER)
     }
 
-    /// The model's answers to these points, spread over the threads.
+    /// Answers of the model to these points, distributed over the threads.
     fn simulate(&self, model: &DiskModel, places: &[usize], length: Length) -> Vec<Answers> {
         let one = |place: &usize| {
             if (self.is_stopped)() {
@@ -356,7 +356,7 @@ impl Fitter<'_> {
             }
             let measured = &self.points[*place];
             let iops = measured.answers.iops();
-            // More than was measured says nothing more about what was measured.
+            // More answers than were measured give no better comparison.
             #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
             let measured_answers = (measured.answers.count() as f64).max(100.0);
             let length = Length { answers: length.answers.min(measured_answers), ..length };

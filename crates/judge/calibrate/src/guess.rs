@@ -4,10 +4,10 @@ use units::{Bytes, Nanos, Ratio};
 use super::matrix::Mix;
 use super::measure::{Answers, Measured};
 
-/// What a plot would show at a glance, in seconds and per second.
+/// Simple figures of the measurements, in seconds and per second.
 #[derive(Debug, Clone, Copy)]
 pub struct Guess {
-    /// Median latencies of the smallest blocks alone.
+    /// Median latencies of the smallest blocks at depth 1.
     pub read: f64,
     pub write: f64,
     /// Most I/Os per second of the smallest blocks.

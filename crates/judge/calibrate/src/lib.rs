@@ -1,15 +1,14 @@
-//! A model of a real disk: measure, fit, and say how far off it is.
+//! Models a real disk: measures it, fits a model, and reports the model's error.
 //!
-//! [`measure()`] drives closed loops of several sizes, depths and mixes on a rig, [`fit()`]
-//! searches the parameters of a modelled disk that answers the same loops alike in virtual
-//! time, and [`Calibration`] says how well that went, by the measure that simulators of disks
-//! are judged by ([`demerit()`]).
+//! [`measure()`] runs closed loops of several sizes, depths and mixes on a rig, [`fit()`] searches
+//! parameters of a modelled disk that answers the same loops alike in virtual time, and
+//! [`Calibration`] reports the error in the usual measure of disk simulators ([`demerit()`]).
 //!
-//! What it refuses: measuring memory as if it were the storage, replacing a file that it did not
+//! It refuses to measure memory as if it were the storage, and to replace a file that it did not
 //! make.
 //!
-//! Invariants: the loops that a model is held against are not those it was fitted to; a model
-//! comes with how far it is from the disk, and how far the disk is from itself.
+//! Invariants: a model is checked on loops that it was not fitted to; a model has its distance from
+//! the disk, and the disk's distance from itself.
 #![forbid(unsafe_code)]
 
 mod check;

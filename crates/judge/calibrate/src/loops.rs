@@ -9,17 +9,17 @@ use workload::{BuildError, InstancePlan};
 use super::matrix::{Mix, Point};
 use bench::fleet::{DiskNeed, Driven, FleetInstance, Member, shape};
 
-/// The disk that loops run on.
+/// Disk of the loops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Its size.
+    /// Size of the disk.
     pub size: Bytes,
-    /// Where random numbers start.
+    /// Seed of random numbers.
     pub seed: u64,
 }
 
 impl Span {
-    /// The disk, the same for every point.
+    /// Disk, equal for every point.
     pub fn disk(self) -> DiskNeed {
         DiskNeed {
             name: "calibrate/disk".to_owned(),
@@ -33,7 +33,7 @@ impl Span {
         }
     }
 
-    /// The machine of a point, before its first event. Another round has other addresses.
+    /// State machine of a point, before its first event. Another round has other addresses.
     pub fn machine(self, point: &Point, round: u64) -> Result<Driven, BuildError> {
         let workload = workload_of(point, self.size);
         let built = workload::build(&InstancePlan {

@@ -2,7 +2,7 @@ use serde::Serialize;
 use state_machine::{Purpose, Stream};
 use units::Bytes;
 
-/// What a loop does.
+/// Mix of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mix {
@@ -15,10 +15,10 @@ pub enum Mix {
 }
 
 impl Mix {
-    /// All of them.
+    /// All mixes.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Mixed];
 
-    /// Its name in reports.
+    /// Name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -37,16 +37,16 @@ impl Mix {
     }
 }
 
-/// One closed loop: this many users without think time, uniform random over the disk.
+/// Closed loop: this many users without think time, uniform random over the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     /// Bytes of each I/O.
     pub block: Bytes,
-    /// I/Os outstanding at all times.
+    /// Outstanding I/Os at all times.
     pub depth: u32,
-    /// What they do.
+    /// Mix of reads and writes.
     pub mix: Mix,
-    /// Whether the fit may look at it; the other half validates the fit.
+    /// True if the fit may use it; the other half validates the fit.
     pub is_training: bool,
 }
 
@@ -54,9 +54,9 @@ const BLOCKS: [u64; 5] = [4, 16, 64, 256, 1024];
 const DEPTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 const QUICK_DEPTHS: [u32; 4] = [1, 4, 16, 64];
 
-/// The loops to measure, sizes and depths in order. Training points and validation points
-/// alternate like the colours of a chessboard, so that the smallest size at depth 1 is known
-/// and every validation point lies between training points.
+/// Loops to measure, sizes and depths in order. Training and validation points alternate like the
+/// colours of a chessboard, so the smallest size at depth 1 is a training point and every
+/// validation point lies between training points.
 pub fn matrix(quick: bool, read_only: bool) -> Vec<Point> {
     let depths: &[u32] = if quick { &QUICK_DEPTHS } else { &DEPTHS };
     let mixes = if read_only { &Mix::ALL[..1] } else { &Mix::ALL[..] };
@@ -76,8 +76,8 @@ pub fn matrix(quick: bool, read_only: bool) -> Vec<Point> {
     points
 }
 
-/// A random order of so many things (Fisher and Yates), so that a drift of the machine does
-/// not look like an effect of size or depth.
+/// Random order of so many items (Fisher and Yates), so that a drift of the computer does not look
+/// like an effect of size or depth.
 pub fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut stream = Stream::derive(seed, &[], Purpose::Bootstrap);
     let mut order: Vec<usize> = (0..count).collect();

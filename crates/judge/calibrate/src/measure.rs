@@ -13,11 +13,11 @@ use bench::rig::{Drives, Load, LoadOutcome, Received};
 /// Latencies of a loop, from submission to answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answers {
-    /// Of reads.
+    /// Latencies of reads.
     pub reads: Compact,
-    /// Of writes.
+    /// Latencies of writes.
     pub writes: Compact,
-    /// Time in which they came.
+    /// Length of the time.
     pub seconds: f64,
 }
 
@@ -27,19 +27,19 @@ impl Answers {
         [&self.reads, &self.writes]
     }
 
-    /// How many.
+    /// Number of answers.
     pub fn count(&self) -> u64 {
         self.reads.count() + self.writes.count()
     }
 
-    /// Answers per second; zero in no time.
+    /// Answers per second; zero for an empty time.
     pub fn iops(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
         let count = self.count() as f64;
         if self.seconds > 0.0 { count / self.seconds } else { 0.0 }
     }
 
-    /// All of several times.
+    /// Sum of several times.
     pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         let (mut reads, mut writes, mut seconds) = (Histogram::new(), Histogram::new(), 0.0);
         for part in parts {
@@ -57,19 +57,18 @@ impl Answers {
         all
     }
 
-    /// How far the answers of a model are off: the demerit of each direction, weighted by the
-    /// measured I/Os. Nothing if a direction was not measured or not modelled.
+    /// Demerit of a model's answers: that of each direction, weighted by the measured I/Os. `None`
+    /// if a direction was not measured or not modelled.
     pub fn demerit(&self, model: &Self) -> Option<f64> {
         self.off_by(model, super::demerit)
     }
 
-    /// The same of the fastest 99 % of each direction.
+    /// Demerit of the fastest 99 % of each direction.
     pub fn demerit_p99(&self, model: &Self) -> Option<f64> {
         self.off_by(model, super::demerit_p99)
     }
 
-    /// How many times the rate of answers is off, up or down, as a logarithm: 0.1 is about
-    /// 10 %. Nothing without answers.
+    /// Absolute logarithm of the ratio of the rates: 0.1 is about 10 %. `None` without answers.
     pub fn rate_error(&self, model: &Self) -> Option<f64> {
         let (measured, model) = (self.iops(), model.iops());
         (measured > 0.0 && model > 0.0).then(|| (model / measured).ln().abs())
@@ -90,7 +89,7 @@ impl Answers {
     }
 }
 
-/// Collects slices of a time into answers.
+/// Collects the slices of a time into answers.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     reads: Histogram,
@@ -110,7 +109,7 @@ impl Collector {
         }
     }
 
-    /// How many answers there are.
+    /// Number of answers.
     pub fn count(&self) -> u64 {
         self.reads.count() + self.writes.count()
     }
@@ -124,44 +123,43 @@ impl Collector {
     }
 }
 
-/// How long a point takes.
+/// Times of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// What is left out at the beginning.
+    /// Time left out at the beginning.
     pub warm_up: Nanos,
-    /// What is measured.
+    /// Measured time.
     pub duration: Nanos,
 }
 
-/// A point, measured.
+/// Measured point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// The loop.
+    /// Loop of the point.
     pub point: Point,
     /// All answers of the measured time.
     pub answers: Answers,
-    /// Those of every other round from the first, which are fitted, and those of the rounds
-    /// between, which the fit is held against. Between them: how well the device predicts
-    /// itself.
+    /// Answers of the odd rounds, which are fitted, and of the even rounds, which check the fit.
+    /// Their difference shows how well the device predicts itself.
     pub halves: [Answers; 2],
 }
 
 impl Measured {
-    /// What a fit may know of the loop.
+    /// Answers for the fit.
     pub fn fitted(&self) -> &Answers {
         &self.halves[0]
     }
 
-    /// What a fit is held against.
+    /// Answers that check the fit.
     pub fn checked(&self) -> &Answers {
         &self.halves[1]
     }
 }
 
-/// A point, measured once.
+/// Point, measured once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
-    /// All answers after the warm-up.
+    /// Answers after the warm-up.
     pub answers: Answers,
     /// CPU share of the generator's busiest worker, 0 to 1.
     pub worker_cpu: f64,
@@ -172,11 +170,11 @@ pub struct Passage {
 const POLL: Duration = Duration::from_millis(50);
 const SILENCE_MAX: Nanos = Nanos::from_secs(30);
 
-/// Runs a loop on the rig's disk, which is prepared.
+/// Runs a loop on the rig's prepared disk.
 ///
 /// # Errors
 ///
-/// When the load cannot start, fails, falls silent or is interrupted.
+/// If the load cannot start, fails, falls silent or is interrupted.
 pub fn measure<R: Drives>(
     rig: &mut R,
     (point, span, round): (&Point, Span, u64),
@@ -191,7 +189,7 @@ pub fn measure<R: Drives>(
     let driven = drive(&mut load, &mut course, control);
     load.stop();
     if matches!(driven, Err(BenchError::Aborted | BenchError::Silent(_))) {
-        // Waiting for a load that hangs would hang us.
+        // Waiting for a load that hangs would hang this program.
         load.abandon();
         return Err(driven.err().unwrap_or(BenchError::Aborted));
     }
@@ -214,7 +212,7 @@ struct Course {
 }
 
 impl Course {
-    /// Whether the slice was the last one that is needed.
+    /// Adds a slice; true after the last one needed.
     fn take(&mut self, slice: &Slice) -> bool {
         let Some(since) = slice.start.0.checked_sub(self.pace.warm_up.0) else { return false };
         self.answers.add(slice);
@@ -240,7 +238,7 @@ fn drive(load: &mut impl Load, course: &mut Course, control: &Control) -> Result
             Received::Slice(slice) => {
                 silent = Nanos::ZERO;
                 if slice.io.iter().any(|row| row.errors > 0) {
-                    // Named when the load has ended and its failures are known.
+                    // The failures are known only after the end of the load.
                     return Err(BenchError::Storage { tiles: 1, failures: Vec::new() });
                 }
                 if course.take(&slice) {
@@ -259,7 +257,7 @@ fn drive(load: &mut impl Load, course: &mut Course, control: &Control) -> Result
     }
 }
 
-/// Takes what comes until the load has ended.
+/// Receives slices until the load has ended.
 fn drain(load: &mut impl Load, control: &Control) -> Result<(), BenchError> {
     let mut silent = Nanos::ZERO;
     loop {

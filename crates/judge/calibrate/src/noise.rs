@@ -2,28 +2,28 @@ use run_store::run::Warning;
 
 use super::document::Noise;
 
-/// CPU time of the machine since it started, in ticks.
+/// CPU time of the computer since its start, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CpuTimes {
-    /// Spent on work.
+    /// Time spent on work.
     pub busy: f64,
-    /// Taken by the hypervisor for others.
+    /// Time that the hypervisor gave to other VMs.
     pub steal: f64,
-    /// Everything.
+    /// Time of all states.
     pub total: f64,
 }
 
-/// Ticks per second of `/proc/stat`: `USER_HZ`, 100 on every Linux we run on (proc(5)).
+/// Ticks per second of `/proc/stat`: `USER_HZ`, 100 on every supported Linux (proc(5)).
 const TICKS_PER_S: f64 = 100.0;
 
 impl CpuTimes {
-    /// Now; nothing where the system does not tell.
+    /// Present times; `None` if the system does not report them.
     pub fn now() -> Option<Self> {
         Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal;
-    /// the guests' time after it is a part of user.
+    /// Parses the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq,
+    /// steal; the following guest time is a part of user.
     fn parse(text: &str) -> Option<Self> {
         let line = text.lines().next()?.strip_prefix("cpu ")?;
         let ticks = line.split_whitespace().map(|word| word.parse::<f64>().ok());
@@ -33,7 +33,7 @@ impl CpuTimes {
         Some(Self { busy, steal, total: busy + steal + idle + waiting })
     }
 
-    /// What came since then.
+    /// Difference from an earlier time.
     pub fn since(self, before: Self) -> Self {
         Self {
             busy: self.busy - before.busy,
@@ -43,7 +43,7 @@ impl CpuTimes {
     }
 }
 
-/// What the machine did since `before`, but for this process with so many seconds of CPU time.
+/// Other work on the computer since `before`, without this process's CPU seconds.
 pub fn cpu_noise(before: Option<CpuTimes>, own_s: f64) -> Noise {
     let Some(spent) = before.and_then(|before| Some(CpuTimes::now()?.since(before))) else {
         return Noise::default();
@@ -53,7 +53,7 @@ pub fn cpu_noise(before: Option<CpuTimes>, own_s: f64) -> Noise {
     Noise { steal: share(spent.steal), others, ..Noise::default() }
 }
 
-/// What of it a reader of the result should know.
+/// Warnings about other work.
 pub fn noise_warnings(noise: &Noise) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut above = |id: &str, found: Option<f64>, limit: f64, text: &str, hint: &str| {

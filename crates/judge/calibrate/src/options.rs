@@ -4,39 +4,39 @@ use datastore::Target;
 use run_store::run::ToolFacts;
 use units::{Bytes, Nanos};
 
-/// What to calibrate, and what is allowed.
+/// Options and permissions of a calibration.
 #[derive(Debug, Clone)]
 pub struct CalibrateOptions {
-    /// What is measured.
+    /// Target to measure.
     pub target: Target,
-    /// Name of the array; nothing for the device's name.
+    /// Name of the array; `None` for the device's name.
     pub name: Option<String>,
-    /// Where its file goes; nothing for the user's directory of arrays.
+    /// Path of its file; `None` for the user's directory of arrays.
     pub out: Option<PathBuf>,
-    /// Fewer and shorter loops.
+    /// True for fewer and shorter loops.
     pub quick: bool,
-    /// Reads only, from what is there; for block devices and files.
+    /// True to only read existing data; for block devices and files.
     pub read_only: bool,
-    /// Size of the disk that is measured.
+    /// Size of the measured disk.
     pub space: Bytes,
-    /// Time of each loop; nothing for the default.
+    /// Time of each loop; `None` for the default.
     pub point: Option<Nanos>,
-    /// Sets of parameters each kind of model may try, about; nothing for the default.
+    /// Approximate number of parameter sets of each kind of model; `None` for the default.
     pub tries: Option<u32>,
-    /// Where random numbers start.
+    /// Seed of random numbers.
     pub seed: u64,
     /// Threads that simulate.
     pub threads: usize,
-    /// Identity of the block device whose content may be lost.
+    /// Identity of the block device that may be overwritten.
     pub destroy_data: Option<String>,
-    /// An existing file that is not ours may be overwritten.
+    /// True if an existing foreign file may be overwritten.
     pub overwrite_file: bool,
-    /// A directory on a memory, overlay or root file system may be used.
+    /// True if a directory on a memory, overlay or root file system may be used.
     pub allow_root_fs: bool,
-    /// What the page cache answers is measured too, instead of being refused.
+    /// True to measure answers of the page cache instead of refusing.
     pub buffered: bool,
-    /// The program.
+    /// Version of the program.
     pub tool: ToolFacts,
-    /// The command, for the file's source.
+    /// Command line, for the file's source.
     pub command: String,
 }

@@ -10,28 +10,28 @@ use super::error::CalibrateError;
 use super::options::CalibrateOptions;
 use bench::BenchError;
 
-/// Where fitted arrays are kept if nobody says otherwise: `$XDG_DATA_HOME/tilemark/arrays`, or
+/// Default directory of fitted arrays: `$XDG_DATA_HOME/tilemark/arrays`, or
 /// `~/.local/share/tilemark/arrays`.
 ///
 /// # Errors
 ///
-/// When neither variable is an absolute path.
+/// If neither variable is an absolute path.
 pub fn user_arrays() -> Result<PathBuf, BenchError> {
     let runs = default_base()?;
     Ok(runs.parent().map_or_else(|| runs.clone(), |data| data.join("arrays")))
 }
 
-/// Where the array goes.
+/// Name and path of the array.
 pub struct Place {
     pub name: String,
     pub path: PathBuf,
 }
 
-/// What the source of every file of ours begins with.
+/// Start of the source in every file of calibration.
 const OURS: &str = "tilemark calibrate";
 
 impl Place {
-    /// Refuses, before anything is measured, what could not be saved or found afterwards.
+    /// Refuses, before the measurement, a name or path that could not be saved or found afterwards.
     pub fn of(options: &CalibrateOptions, device: Option<&str>) -> Result<Self, CalibrateError> {
         let from_file = options.out.as_deref().and_then(Path::file_stem);
         let from_file = from_file.map(|stem| stem.to_string_lossy().into_owned());
@@ -56,7 +56,7 @@ impl Place {
         }
     }
 
-    /// Writes the file beside its place first, so that an earlier one is replaced as a whole.
+    /// Writes a file beside the final path first, so that an earlier one is replaced atomically.
     pub fn save(&self, calibration: &Calibration) -> Result<(), CalibrateError> {
         let failed = |source| CalibrateError::ArrayFile { path: self.path.clone(), source };
         let text = array_text(calibration)?;
@@ -69,14 +69,14 @@ impl Place {
     }
 }
 
-/// Whether an array's file was made by us.
+/// True if calibration made the array's file.
 fn is_ours(text: &str) -> bool {
     let table = text.parse::<toml::Table>();
     let source = table.as_ref().ok().and_then(|table| table.get("source")?.as_str());
     source.is_some_and(|source| source.starts_with(OURS))
 }
 
-/// One pool of one fitted disk.
+/// Array with one pool of one fitted disk.
 pub fn array(name: &str, disk: &Disk) -> Array {
     Array {
         name: name.to_owned(),
@@ -97,7 +97,7 @@ pub fn array(name: &str, disk: &Disk) -> Array {
     }
 }
 
-/// The array's file.
+/// Text of the array's file.
 fn array_text(calibration: &Calibration) -> Result<String, CalibrateError> {
     let day = calibration.started.strftime("%Y-%m-%d");
     let percent = |share: Option<f64>| {
@@ -142,7 +142,7 @@ fn pool() -> Pool {
 mod tests {
     use super::*;
 
-    /// A model's name in quotes makes the writer of TOML use the other kind of quotes.
+    /// With a model's name in quotes, the TOML writer uses the other kind of quotes.
     #[test]
     fn a_file_of_ours_is_known_however_its_source_is_quoted() {
         for ours in [

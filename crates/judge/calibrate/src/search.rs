@@ -1,21 +1,21 @@
-/// What a search found.
+/// Result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// The best place.
+    /// Best position.
     pub place: Vec<f64>,
-    /// Its cost.
+    /// Cost of the position.
     pub cost: f64,
-    /// How often the cost was asked for.
+    /// Number of evaluated positions.
     pub evaluations: u32,
 }
 
-/// A place and its cost.
+/// Position with its cost.
 type Corner = (Vec<f64>, f64);
 
-/// The lowest cost near a place, without derivatives: the simplex method of Nelder and Mead
-/// (Computer Journal 7, 1965) with their coefficients 1, 2, 1/2 and 1/2. It ends when all
-/// corners cost the same within `tolerance`, or after so many evaluations. The same cost
-/// function gives the same answer.
+/// Finds the lowest cost near a position, without derivatives: the simplex method of Nelder and
+/// Mead (Computer Journal 7, 1965) with their coefficients 1, 2, 1/2 and 1/2. It ends when all
+/// corners cost the same within `tolerance`, or after so many evaluations. The same cost function
+/// gives the same result.
 pub fn minimise(
     start: &[f64],
     step: f64,
@@ -48,7 +48,7 @@ pub fn minimise(
     Found { place, cost, evaluations }
 }
 
-/// One move of the worst corner, or a shrinking of all. How many places were looked at.
+/// Moves the worst corner, or shrinks all; returns the number of evaluated positions.
 fn step_once(corners: &mut [Corner], at: &mut dyn FnMut(Vec<f64>) -> Corner) -> usize {
     let worst = corners.len() - 1;
     let centre = centre(&corners[..worst]);

@@ -26,15 +26,15 @@ use bench::run::{page_cache, summary};
 use bench::simulate::Stage;
 use bench::step::step_at_most;
 
-/// Smallest disk that is measured: a few of the largest blocks.
+/// Smallest measured disk: a few of the largest blocks.
 const SPACE_MIN: Bytes = Bytes::new(8 << 20);
 
 /// Measures a target, fits a model and saves it as an array file.
 ///
 /// # Errors
 ///
-/// When the target is refused, the array's file may not be written, a loop fails, or it is
-/// interrupted. Nothing of ours is left on the target then either.
+/// If the target is refused, the array's file may not be written, a loop fails, or it is
+/// interrupted. The target is cleaned up then, too.
 pub fn calibrate(
     options: &CalibrateOptions,
     control: &Control,
@@ -67,20 +67,20 @@ pub fn calibrate(
     Ok(calibration)
 }
 
-/// What is calibrated.
+/// Target and place of a calibration.
 struct Subject {
     started: Timestamp,
     place: Place,
     machine: Machine,
     target_summary: String,
     span: Span,
-    /// Whether the page cache is measured too.
+    /// True if the page cache is measured, too.
     is_buffered: bool,
-    /// What the target has room for.
+    /// Space of the target.
     capacity: Bytes,
 }
 
-/// Makes the disk's store, after everything that could refuse it later was asked.
+/// Opens the disk's store, after all other checks.
 fn open(options: &CalibrateOptions) -> Result<(Datastore, Subject), CalibrateError> {
     let started = Timestamp::now();
     if options.read_only && !options.target.facts().has_content {
@@ -100,7 +100,7 @@ fn open(options: &CalibrateOptions) -> Result<(Datastore, Subject), CalibrateErr
     let place = Place::of(options, device.as_deref())?;
     let store =
         Datastore::open(&options.target, needed, &store_options).map_err(BenchError::from)?;
-    // What a target says of direct I/O is known for sure when it is open.
+    // The target's direct I/O is known for certain only after it is open.
     let cached = cached.or_else(|| page_cache(store.preflight()));
     if let Some(why) = cached.clone().filter(|_| !options.buffered) {
         return Err(CalibrateError::PageCache { target: options.target.to_string(), why });
@@ -134,7 +134,7 @@ fn store_options(
     })
 }
 
-/// How long all of it takes, filling the disk aside.
+/// Length of the whole calibration without filling the disk, as text.
 fn whole(options: &CalibrateOptions, stage: Option<&Stage>) -> String {
     let Pace { warm_up, duration } = pace(options);
     let loops = matrix(options.quick, options.read_only).len() as u64 * u64::from(ROUNDS);
@@ -149,7 +149,7 @@ fn whole(options: &CalibrateOptions, stage: Option<&Stage>) -> String {
     format!("about {all}: {} of loops, at most {} of fitting{check}", about(loops), about(fit))
 }
 
-/// How long the check takes at most; nothing where there is none.
+/// Longest time of the check; zero without one.
 fn check_at_most(stage: Option<&Stage>) -> Nanos {
     stage.map_or(Nanos::ZERO, |stage| step_at_most(stage.plan()))
 }
@@ -159,7 +159,7 @@ fn slice(options: &CalibrateOptions) -> Nanos {
     Nanos(pace(options).duration.0 / 8).max(Nanos::from_millis(1))
 }
 
-/// Runs the loops, fits a model, and holds it against a step of a tile on the same target.
+/// Runs the loops, fits a model, and checks it with a step of a tile on the same target.
 fn measure_on(
     rig: &mut RealRig,
     (subject, stage): (&Subject, Option<&Stage>),
@@ -178,7 +178,7 @@ fn measure_on(
     Ok((sweep, fit, Some(found)))
 }
 
-/// Fits to what was measured; what comes `after` takes at most so long.
+/// Fits a model to the points; the work `after` takes at most so long.
 fn fit_to(
     (points, after): (&[Measured], Nanos),
     subject: &Subject,
@@ -248,8 +248,8 @@ fn elapsed(since: Timestamp) -> u64 {
     u64::try_from(Timestamp::now().duration_since(since).as_nanos()).unwrap_or(0)
 }
 
-/// How long a loop runs in each round. In quick mode all rounds of the 60 loops and their
-/// warm-ups are a minute; those of the 105 loops of the whole matrix are four and a half.
+/// Times of a loop in each round. In quick mode all rounds of the 60 loops with warm-ups take a
+/// minute; those of the 105 loops of the whole matrix four and a half.
 fn pace(options: &CalibrateOptions) -> Pace {
     let default = Nanos::from_millis(if options.quick { 800 } else { 2000 });
     let point = options.point.unwrap_or(default).max(Nanos::from_millis(64));
@@ -257,7 +257,7 @@ fn pace(options: &CalibrateOptions) -> Pace {
     Pace { warm_up: Nanos(duration.0 / 4), duration }
 }
 
-/// On a core like those we saw, the search takes about a third of its limit.
+/// On typical cores the search takes about a third of its limit.
 fn effort(options: &CalibrateOptions) -> Effort {
     let (evaluations, answers, at_most) =
         if options.quick { (80, 500.0, 30) } else { (240, 1000.0, 180) };

@@ -14,24 +14,24 @@ use bench::progress::{Control, NoObserver, about};
 use bench::rig::Drives;
 use bench::run::fill;
 
-/// A loop with fewer answers says nothing about a distribution; our choice.
+/// Fewest answers of a loop for a distribution; our choice.
 const ANSWERS_MIN: u64 = 50;
 
-/// How often every loop is measured, each time between others: a device that drifts does not
-/// look like an effect of size or depth, and shows by how much it is unlike itself. Our choice.
+/// Number of measurements of every loop, each time between others: a drift of the device does not
+/// look like an effect of size or depth, and its size becomes visible. Our choice.
 pub const ROUNDS: u32 = 4;
 
-/// What was measured.
+/// Measured loops.
 pub struct Sweep {
     pub points: Vec<Measured>,
     pub noise: Noise,
     pub drift: Option<Drift>,
-    /// Loops left out because too little was answered.
+    /// Loops left out because they had too few answers.
     pub silent: usize,
 }
 
 impl Sweep {
-    /// What a reader should know of the loops that are missing.
+    /// Warning about missing loops.
     pub fn warning(&self) -> Option<Warning> {
         (self.silent > 0).then(|| Warning {
             id: "few-answers".to_owned(),
@@ -48,7 +48,7 @@ impl Sweep {
 
 pub type Contact<'a> = (&'a Control, &'a mut dyn FnMut(&str));
 
-/// Fills the disk and runs every loop. What comes `after` takes about so long.
+/// Fills the disk and runs every loop. The work `after` takes about so long.
 pub fn sweep<R: Drives>(
     rig: &mut R,
     options: &CalibrateOptions,
@@ -87,8 +87,8 @@ pub fn sweep<R: Drives>(
     Ok(Sweep { points, noise, drift, silent: silent.len() })
 }
 
-/// Measures every loop once in each round, in another order each time. Each round's answers are
-/// in the order of the matrix.
+/// Measures every loop once in each round, each time in another order. Each round's answers are in
+/// the order of the matrix.
 fn in_rounds(
     matrix: &[Point],
     seed: u64,
@@ -105,7 +105,7 @@ fn in_rounds(
     Ok(rounds)
 }
 
-/// Every loop with all its rounds, those to fit and those between.
+/// Joins the rounds of every loop, those for the fit and those for the check.
 fn together(matrix: &[Point], rounds: &[Vec<Answers>]) -> Vec<Measured> {
     let of_loop = |(place, point): (usize, &Point)| {
         let every_other =
@@ -116,7 +116,7 @@ fn together(matrix: &[Point], rounds: &[Vec<Answers>]) -> Vec<Measured> {
     matrix.iter().enumerate().map(of_loop).collect()
 }
 
-/// The last round against the first.
+/// Compares the last round with the first.
 fn drift(rounds: &[Vec<Answers>]) -> Option<Drift> {
     let (first, last) = rounds.first().zip(rounds.last())?;
     let both =
@@ -137,8 +137,8 @@ mod tests {
 
     use super::*;
 
-    /// A disk that is half as fast in each round as in the one before: the fit sees the first
-    /// and the third, and both lists of rounds tell.
+    /// The disk is half as fast in each round as in the one before: the fit sees the first and the
+    /// third, and both halves show the drift.
     #[test]
     fn rounds_alternate_between_fit_and_check_and_show_a_drift() {
         let matrix = &matrix(true, true)[..3];

@@ -6,21 +6,20 @@ use super::disk::time;
 use super::matrix::Point;
 use super::measure::{Answers, Measured};
 
-/// Where the shares end that a table's entries stand for, our choice: twentieths up to 90 %,
-/// and ever finer above, because the tail is what a demerit consists of.
+/// Upper ends of the shares of a table's entries, our choice: twentieths up to 90 %, and finer
+/// above, because the tail dominates a demerit.
 const SHARES: [f64; 37] = [
     0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85,
     0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.9925, 0.995, 0.9965, 0.9975, 0.9985,
     0.999, 0.9994, 0.9997, 0.9999, 0.99997, 1.0,
 ];
 
-/// The latencies of all loops, from the rounds that are fitted.
+/// Latencies of all loops, from the fitted rounds.
 pub fn table(points: &[Measured], capacity: Bytes) -> TableParameters {
     parameters(capacity, points.iter().filter_map(known).collect())
 }
 
-/// The same without the loops that are unseen: these are interpolated from their neighbours
-/// in the matrix.
+/// Latencies without the unseen loops, which are interpolated from their neighbours in the matrix.
 pub fn foreseen(points: &[Measured], capacity: Bytes) -> TableParameters {
     let of_half = |training: bool| points.iter().filter(move |m| m.point.is_training == training);
     let mut loops: Vec<TableLoop> = of_half(true).filter_map(known).collect();
@@ -44,7 +43,7 @@ fn with(point: &Point, read: Vec<Nanos>, write: Vec<Nanos>) -> Option<TableLoop>
     is_any.then_some(TableLoop { reads: mix.reads(), block, depth, read, write })
 }
 
-/// The mean of the latencies in each share; nothing without any.
+/// Mean latency of each share; empty without latencies.
 fn means(latencies: &Compact) -> Vec<Nanos> {
     let whole = f64::from(u32::try_from(latencies.count()).unwrap_or(u32::MAX));
     let mut buckets = latencies.buckets();
@@ -63,7 +62,7 @@ fn means(latencies: &Compact) -> Vec<Nanos> {
             let Some((next, count)) = buckets.next() else { break };
             (value, until) = (next, until + f64::from(count) / whole);
         }
-        // What rounding left out is as slow as the slowest.
+        // The share lost by rounding gets the slowest latency.
         sum += (end - below).max(0.0) * value.as_secs_f64();
         below = *end;
         time(sum / (end - begin))
@@ -74,7 +73,7 @@ fn means(latencies: &Compact) -> Vec<Nanos> {
     means
 }
 
-/// An unseen loop, from loops of its block and from loops of its depth.
+/// Estimates an unseen loop from loops of its block and of its depth.
 fn guess(point: &Point, known: &[TableLoop]) -> Option<TableLoop> {
     let of_mix = || known.iter().filter(|l| l.reads.to_bits() == point.mix.reads().to_bits());
     let by_depth = of_mix().filter(|l| l.block == point.block);
@@ -97,7 +96,7 @@ fn guess(point: &Point, known: &[TableLoop]) -> Option<TableLoop> {
     with(point, list(|l| &l.read), list(|l| &l.write))
 }
 
-/// Loops along one of the two axes, and where on it a value is wanted; all as logarithms.
+/// Loops along one of the two axes, and the position of the wanted value; all as logarithms.
 struct Line<'a> {
     at: f64,
     loops: Vec<(f64, &'a TableLoop)>,
@@ -115,8 +114,8 @@ impl<'a> Line<'a> {
         self.loops.first().zip(self.loops.last()).is_some_and(is_in)
     }
 
-    /// The logarithm of an entry, by the line through the two nearest loops; outside of them
-    /// it neither falls nor rises faster than in proportion.
+    /// Logarithm of an entry, on the line through the two nearest loops; outside them it neither
+    /// falls nor rises faster than in proportion.
     fn value(&self, entry: usize, of: fn(&TableLoop) -> &Vec<Nanos>) -> Option<f64> {
         let value = |each: &TableLoop| of(each).get(entry).map(|found| found.as_secs_f64().ln());
         let above = self.loops.partition_point(|(x, _)| *x < self.at);
@@ -159,14 +158,14 @@ mod tests {
         assert!((mean / 500.5e-6 - 1.0).abs() < 0.01, "{mean}");
         assert!((found[0].as_secs_f64() / 25.5e-6 - 1.0).abs() < 0.02, "{}", found[0]);
         assert!(means(&Compact::default()).is_empty());
-        // One answer is all there is of every share.
+        // With one answer all shares have its latency.
         let mut one = Histogram::new();
         one.record(Nanos(100));
         assert!(means(&one.compact()).iter().all(|latency| *latency == Nanos(100)));
     }
 
-    /// Latency as a power of depth and block is a plane of logarithms: met between loops, and
-    /// in the corners too.
+    /// A power law of depth and block is a plane of logarithms: matched between loops, and in the
+    /// corners too.
     #[test]
     fn unseen_loops_of_a_plane_are_met() {
         let latency = |kib: u64, depth: u32| {

@@ -1,12 +1,12 @@
 use std::time::{Duration, Instant};
 
-/// How far the search of a candidate is: told to whoever waits, and ended after its time.
+/// Progress of a candidate's search, with its time limit.
 pub struct Tally<'a> {
-    /// The candidate.
+    /// Name of the candidate.
     pub name: &'static str,
-    /// Sets of parameters looked at.
+    /// Parameter sets tried.
     pub tried: u32,
-    /// Whether the time was over before the search was.
+    /// True if time ended the search.
     pub is_cut: bool,
     best: f64,
     ends: Instant,
@@ -14,24 +14,24 @@ pub struct Tally<'a> {
     progress: &'a mut dyn FnMut(&str),
 }
 
-/// Between two lines about the same candidate; our choice.
+/// Interval of lines about the same candidate; our choice.
 const EVERY: Duration = Duration::from_secs(5);
 
 impl<'a> Tally<'a> {
-    /// Begins now.
+    /// Starts the time.
     pub fn new(name: &'static str, at_most: Duration, progress: &'a mut dyn FnMut(&str)) -> Self {
         let said = Instant::now();
         let ends = said + at_most;
         Self { name, tried: 0, is_cut: false, best: f64::INFINITY, ends, said, progress }
     }
 
-    /// Whether there is no time for another set.
+    /// True if there is no time for another set.
     pub fn is_over(&mut self) -> bool {
         self.is_cut |= Instant::now() >= self.ends;
         self.is_cut
     }
 
-    /// A set was looked at.
+    /// Counts a set with its cost.
     pub fn note(&mut self, cost: f64) {
         self.tried += 1;
         self.best = self.best.min(cost);
@@ -40,7 +40,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Tells how far it is, if it is anywhere.
+    /// Prints the progress, if there is any.
     pub fn say(&mut self) {
         if self.tried == 0 {
             return;

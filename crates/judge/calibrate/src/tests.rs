@@ -28,7 +28,7 @@ fn known() -> ServersParameters {
     }
 }
 
-/// What measuring this disk would have given: other addresses than the fit simulates.
+/// Measurement of this disk, with other addresses than the fit simulates.
 fn measured(model: &DiskModel, points: &[Point], wanted: f64) -> Vec<Measured> {
     let one = |(number, point): (usize, &Point)| {
         let length = Length { answers: wanted, shortest: 0.0 };
@@ -40,7 +40,7 @@ fn measured(model: &DiskModel, points: &[Point], wanted: f64) -> Vec<Measured> {
     points.iter().enumerate().map(one).collect()
 }
 
-/// A matrix that is quick to simulate: three sizes and depths, 14 loops to fit, 13 unseen.
+/// Matrix that is quick to simulate: three sizes and depths, 14 loops to fit, 13 unseen.
 fn few() -> Vec<Point> {
     let is_few = |point: &Point| {
         [4, 16, 1024].contains(&(point.block.get() >> 10)) && [1, 2, 16].contains(&point.depth)
@@ -50,7 +50,7 @@ fn few() -> Vec<Point> {
 
 const EFFORT: Effort =
     Effort { evaluations: 120, answers: 40.0, seconds: 0.0, threads: 2, at_most: AN_HOUR };
-/// No search of a test is cut short.
+/// Time limit that no test reaches.
 const AN_HOUR: Duration = Duration::from_secs(3600);
 
 fn fit_of(points: &[Measured], effort: Effort, kinds: &[Kind]) -> Fit {
@@ -72,12 +72,12 @@ fn the_parameters_of_a_known_device_are_found_again() {
     let known = known();
     within(0.1, found.rate, known.rate, "rate");
     within(0.1, found.write_rate, known.write_rate, "write rate");
-    // What one user waits for is known better than its parts.
+    // The latency at depth 1 is known better than its parts.
     let alone = |disk: &ServersParameters| (disk.read + disk.latency).as_secs_f64();
     within(0.1, alone(found), alone(&known), "a read without a queue");
     within(0.15, found.read.as_secs_f64(), known.read.as_secs_f64(), "read");
     within(0.15, found.write.as_secs_f64(), known.write.as_secs_f64(), "write");
-    // Points the fit did not see are met as well.
+    // Points unseen by the fit are matched as well.
     let unseen = mean_demerit(&points, &best.demerits, false);
     assert!(unseen.is_some_and(|unseen| unseen < 0.05), "{unseen:?}");
 }
@@ -90,7 +90,7 @@ fn a_fit_is_the_same_on_one_thread_and_on_three() {
     assert_eq!(on(1), on(3));
 }
 
-/// Paces of 0.8 to 1.2 and stalls of 2 ms, 100 in a second.
+/// Paces of 0.8 to 1.2 and stalls of 2 ms, 100 per second.
 #[test]
 fn a_device_that_stalls_is_fitted_better_with_its_stalls() {
     let stalls = vec![Nanos::from_millis(2)];
@@ -109,13 +109,13 @@ fn a_device_that_stalls_is_fitted_better_with_its_stalls() {
     assert_eq!(best.name, "servers with variation");
     let DiskModel::Servers(found) = &best.model else { panic!("not servers: {best:?}") };
     within(0.3, found.variation.stalls_per_s, 100.0, "stalls");
-    // Some requests were struck twice; most were not.
+    // Some requests met two stalls; most did not.
     let table = &found.variation.stalls;
     within(0.1, table[table.len() / 2].as_secs_f64(), 2e-3, "their length");
 }
 
-/// Two servers: nothing that a table was told of, and yet met where it was measured. Between
-/// its loops the knee at two users is a curve, not the line that is drawn.
+/// Two servers are unknown to a table, which still matches them where measured. Between its loops
+/// the knee at two users is a curve, not the interpolated line.
 #[test]
 fn a_table_answers_like_what_it_was_made_of_and_foresees_what_it_was_not() {
     let points = matrix(false, true);
@@ -136,7 +136,7 @@ fn a_table_answers_like_what_it_was_made_of_and_foresees_what_it_was_not() {
     assert!(off.fold(0.0, f64::max) < 0.05, "rates follow from latencies");
 }
 
-/// The goal for a real one. Each half of the rounds is a sample of its own, as on a real disk.
+/// The goal for a real disk. Each half of the rounds is a separate sample, as on a real disk.
 #[test]
 fn a_table_of_a_modelled_flash_disk_is_within_ten_percent() {
     let ssd = DiskModel::Ssd(SsdPreset::SataEnterprise.parameters());
@@ -189,7 +189,7 @@ fn half_the_users_halve_the_latency_of_what_a_queue_made() {
     within(0.02, deeper.iops() / deep.iops(), 1.0, "rate");
 }
 
-/// What is saved is what was fitted, to the byte per second.
+/// The saved model equals the fitted one, to the byte per second.
 #[test]
 fn a_fitted_disk_survives_its_file() {
     let variation = Variation {

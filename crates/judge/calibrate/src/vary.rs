@@ -4,18 +4,18 @@ use units::Ratio;
 use super::disk::time;
 use super::measure::Measured;
 
-/// A latency above so many medians of its loop is a stall, not a pace; our choice, where the
-/// distributions of depth 1 on the machines we saw have their knee.
+/// Latency, in medians of its loop, from which it is a stall and not a pace; our choice, at the
+/// knee of the distributions of depth 1 on several computers.
 const PACE_MAX: f64 = 2.0;
 
-/// Entries of the tables; with 33 the last one holds the slowest 3 %.
+/// Number of entries of the tables; with 33 the last one holds the slowest 3 %.
 const PACES: u32 = 33;
 const STALLS: u32 = 65;
 
-/// What varies, from loops of one user: nothing waits for anything of its own there.
+/// Variation of a disk, from loops of one user, which have no queueing.
 ///
-/// Paces are latencies up to twice their loop's median, as multiples of it. What is beyond is
-/// a stall, as long as it is longer than the median; their number per second is taken from the
+/// Paces are latencies up to twice their loop's median, as multiples of it. Longer latencies are
+/// stalls, as long as their excess over the median; their number per second is taken from the
 /// smallest blocks, whose short median hides the fewest.
 pub fn variation(points: &[Measured]) -> Variation {
     let alone = || points.iter().filter(|m| m.point.is_training && m.point.depth == 1);
@@ -66,7 +66,7 @@ fn table(values: &mut [(f64, f64)], entries: u32) -> Vec<f64> {
     (0..entries).filter_map(at).collect()
 }
 
-/// Four digits are more than a measurement knows, and short in a file.
+/// Four digits exceed the precision of a measurement, and are short in a file.
 fn rounded(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }

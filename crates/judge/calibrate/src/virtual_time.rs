@@ -7,22 +7,22 @@ use super::loops::Span;
 use super::matrix::Point;
 use super::measure::{Answers, Collector};
 
-/// How much of a loop is simulated.
+/// Length of a simulated loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Length {
-    /// Answers that are enough.
+    /// Number of answers that is enough.
     pub answers: f64,
-    /// Seconds that are wanted.
+    /// Shortest time in seconds.
     pub shortest: f64,
 }
 
-/// Bytes of all answers that are enough, our choice: large blocks cost a model of flash an
-/// event for each page, and their latencies vary less.
+/// Bytes of all answers that are enough, our choice: for large blocks a flash model needs an event
+/// for each page, and their latencies vary less.
 const BYTES: f64 = 256e6;
 
 impl Length {
-    /// Seconds of a loop of this many I/Os per second, and answers after which it may end
-    /// sooner: those wanted, or what comes in the seconds wanted, but at most twice as many.
+    /// Seconds of a loop of this many I/Os per second, and answers after which it may end earlier:
+    /// the wanted ones, or those in the wanted seconds, but at most twice as many.
     fn bounds(self, block: Bytes, iops: f64) -> (f64, u64) {
         let enough = self.answers.min((BYTES / block.as_f64()).max(100.0));
         let most = 2.0 * enough;
@@ -37,12 +37,12 @@ impl Length {
     }
 }
 
-/// The loop runs in so many slices, and the first ones are left out.
+/// Slices of a loop; the first ones are left out.
 const SLICES: u64 = 20;
 const WARM_UP: u64 = 4;
 
-/// The answers of a modelled disk to a loop of about this many I/Os per second. Nothing if the
-/// model cannot be built or lets no time pass.
+/// Answers of a modelled disk to a loop of about this many I/Os per second. `None` if the model
+/// cannot be built or lets no time pass.
 pub fn answers(
     model: &DiskModel,
     (point, span, round): (&Point, Span, u64),

@@ -5,61 +5,60 @@ use serde::{Deserialize, Serialize};
 /// Name and version of the document. A minor version adds optional fields only.
 pub const SCHEMA: &str = "tilemark.compare/1.1";
 
-/// Two groups of runs compared, B against A.
+/// Comparison of two groups of runs, B against A.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// `tilemark.compare/1.0`.
+    /// Schema name and version: `tilemark.compare/1.0`.
     pub schema: String,
-    /// The baseline.
+    /// Baseline group.
     pub a: SideFacts,
-    /// What is held against it.
+    /// Group that is compared with the baseline.
     pub b: SideFacts,
     /// Smallest relative change that counts: 0.03 for 3 %.
     pub min_effect: f64,
     /// Confidence of the intervals: 0.95 for 95 %.
     pub confidence: f64,
-    /// By how much two runs of the same thing differ in 95 % of cases, at least as far as is
-    /// known: 0.03 for 3 %.
+    /// Difference of two runs of the same plan in 95 % of cases, assumed at least: 0.03 for 3 %.
     pub between_runs: f64,
-    /// Where the machines, targets or programs differ.
+    /// Differences of the computers, targets or programs.
     pub environment: Vec<Difference>,
-    /// Where the plans, tiles or scales differ.
+    /// Differences of the plans, tiles or scales.
     pub plan: Vec<Difference>,
-    /// Whether both groups ran the same random streams.
+    /// Overlap of the random streams.
     pub seeds: Seeds,
-    /// What else a reader should know.
+    /// Notes for readers.
     pub notes: Vec<String>,
-    /// Every figure that both groups have.
+    /// Figures that both groups have.
     pub metrics: Vec<MetricComparison>,
     /// Worst news of all figures: worse, then inconclusive, then better, then same.
     pub verdict: Verdict,
 }
 
-/// One group of runs.
+/// Group of runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SideFacts {
-    /// Ids of its runs.
+    /// Ids of the runs.
     pub runs: Vec<String>,
-    /// Their seeds, each once, ascending.
+    /// Seeds, each once, ascending.
     pub seeds: Vec<u64>,
 }
 
-/// Something that is not the same everywhere.
+/// Fact that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
-    /// What: `kernel.release`, `measure.duration`.
+    /// Name of the fact: `kernel.release`, `measure.duration`.
     pub key: String,
-    /// Its values in group A, each once; `absent` where a run does not have it.
+    /// Distinct values in group A; `absent` if a run does not have the fact.
     pub a: Vec<String>,
-    /// Its values in group B.
+    /// Distinct values in group B.
     pub b: Vec<String>,
 }
 
-/// Whether both groups ran the same random streams.
+/// Overlap of the random streams of both groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seeds {
-    /// The same seeds: the loads asked for the same things in the same order.
+    /// Same seeds: the loads sent the same requests in the same order.
     Same,
     /// Some seeds, not all, are in both groups.
     Overlapping,
@@ -67,7 +66,7 @@ pub enum Seeds {
     Different,
 }
 
-/// Which way a figure improves.
+/// Direction of improvement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
@@ -95,16 +94,16 @@ pub enum Unit {
     /// Nanoseconds.
     #[serde(rename = "ns")]
     Nanoseconds,
-    /// Of the time, or of all processors, 0 to 1.
+    /// Share of the time, or of all processors, 0 to 1.
     #[serde(rename = "share")]
     Share,
-    /// Anything else that is counted: I/Os that wait.
+    /// Other counts, such as waiting I/Os.
     #[serde(rename = "count")]
     Count,
 }
 
 impl Unit {
-    /// That of a gauge's level.
+    /// Unit of a gauge's level.
     pub(crate) const fn of_gauge(unit: GaugeUnit) -> Self {
         match unit {
             GaugeUnit::Share | GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => Self::Share,
@@ -115,18 +114,18 @@ impl Unit {
     }
 }
 
-/// One figure in both groups.
+/// Figure in both groups.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricComparison {
     /// Stable name: `tiles-held`, `4-tiles/read/p99`.
     pub id: String,
-    /// Tile count of the steps it is from; null for figures of whole runs.
+    /// Tile count of its steps; null for figures of whole runs.
     pub tiles: Option<u32>,
-    /// The name without the tile count, for people.
+    /// Name without the tile count, for people.
     pub title: String,
     /// Unit of the medians.
     pub unit: Unit,
-    /// Which way it improves.
+    /// Direction of improvement.
     pub better: Better,
     /// Repeats in group A.
     pub repeats_a: usize,
@@ -136,46 +135,45 @@ pub struct MetricComparison {
     pub median_a: f64,
     /// Median of group B, in `unit`.
     pub median_b: f64,
-    /// Whether the true value of group A is its median or more.
+    /// True if the median of group A is a lower bound.
     pub at_least_a: bool,
-    /// The same of group B.
+    /// True if the median of group B is a lower bound.
     pub at_least_b: bool,
-    /// How much B differs from A; null where A's median is zero and B's is not, and where both
-    /// are lower bounds.
+    /// Change of B against A; null if A's median is zero and B's is not, and if both are lower
+    /// bounds.
     pub change: Option<Change>,
-    /// Whether the change is a bound itself, because one of the groups is; null if not.
+    /// Side of the truth, if the change is a bound because one of the groups is; otherwise null.
     pub bound: Option<Bound>,
-    /// Two-sided probability of a difference this large by chance: Student's t over blocks,
-    /// repeats and runs; Mann and Whitney's test where a value is zero or nothing says how sure
-    /// it is.
+    /// Two-sided probability of a difference this large by chance: Student's t over blocks, repeats
+    /// and runs; Mann and Whitney's test if a value is zero or nothing gives its precision.
     pub p: f64,
-    /// What it comes to.
+    /// Verdict on the figure.
     pub verdict: Verdict,
-    /// Whether it only explains the others, as a gauge does: the verdict on all leaves it out.
+    /// True if the figure only explains others, as a gauge does: the overall verdict leaves it out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub explains: bool,
-    /// Whether only the width of its interval leaves it open: no other work was in the way, and both ends are known.
-    /// Not stored.
+    /// True if only the width of its interval leaves it open: no other work disturbed it, and both
+    /// ends are known. Not stored.
     #[serde(skip)]
     pub is_wide: bool,
-    /// Why, where the numbers do not say it.
+    /// Reason of the verdict, if the numbers do not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A relative change of B against A: 0.05 is 5 % more.
+/// Relative change of B against A: 0.05 is 5 % more.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// Ratio of the geometric means less one; Hodges and Lehmann's estimate where a value is
-    /// zero or nothing says how sure it is.
+    /// Ratio of the geometric means minus one; Hodges and Lehmann's estimate if a value is zero or
+    /// nothing gives its precision.
     pub value: f64,
-    /// Lower end of its interval; null if it has none, or is open there.
+    /// Lower end of its interval; null if there is no interval, or it is open there.
     pub low: Option<f64>,
-    /// Upper end of its interval; null if it has none, or is open there.
+    /// Upper end of its interval; null if there is no interval, or it is open there.
     pub high: Option<f64>,
 }
 
-/// On which side of the truth a change is.
+/// Side of the truth of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
@@ -185,7 +183,7 @@ pub enum Bound {
     AtMost,
 }
 
-/// What a figure, or all of them, came to.
+/// Verdict on a figure, or on all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -200,7 +198,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word in documents and tables.
+    /// Word in documents and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Worse => "worse",
@@ -211,34 +209,34 @@ impl Verdict {
     }
 }
 
-/// Whether an open question is a failure.
+/// Treatment of an undecided comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strictness {
     /// Only a proven regression fails.
     #[default]
     Lenient,
-    /// Not being able to tell fails too.
+    /// An undecided comparison fails, too.
     Strict,
 }
 
-/// What a script should do about it.
+/// Decision for a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Nothing.
+    /// No failure.
     Accept,
-    /// A figure is worse.
+    /// Worse figure.
     Worse,
-    /// It could not be told, and that was asked to count.
+    /// Undecided, and strict.
     Inconclusive,
 }
 
 impl Comparison {
-    /// The figures that decide, without those that explain.
+    /// Figures that decide, without those that explain.
     pub fn deciding(&self) -> impl Iterator<Item = &MetricComparison> {
         self.metrics.iter().filter(|metric| !metric.explains)
     }
 
-    /// Each reason once, with the number of figures that have it; the commonest first.
+    /// Distinct reasons, with the number of their figures; the most common first.
     pub fn reasons(&self) -> Vec<(&str, usize)> {
         let mut counted: Vec<(&str, usize)> = Vec::new();
         for reason in self.metrics.iter().filter_map(|metric| metric.reason.as_deref()) {
@@ -251,7 +249,7 @@ impl Comparison {
         counted
     }
 
-    /// What a script should do about it.
+    /// Decision for a script.
     pub fn decision(&self, strictness: Strictness) -> Decision {
         match (self.verdict, strictness) {
             (Verdict::Worse, _) => Decision::Worse,
@@ -261,7 +259,7 @@ impl Comparison {
     }
 }
 
-/// The JSON Schema of the document, as a JSON value.
+/// JSON Schema of the document.
 pub fn json_schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Comparison);
     schema.insert("title".to_owned(), SCHEMA.into());

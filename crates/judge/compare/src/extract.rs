@@ -1,4 +1,4 @@
-//! Figures out of runs: for each, one value per repeat.
+//! Extracts figures from runs: one value for each repeat.
 
 use indexmap::IndexMap;
 use run_store::gauge::Wanted;
@@ -11,18 +11,18 @@ use crate::document::{Better, Unit};
 use crate::names::{call_name, gauge_name, latency_name, limit_key, work_name};
 use crate::subject::Subject;
 
-/// What a figure is, without its values.
+/// Figure without its values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Metric {
-    /// Tile count of its steps; nothing for figures of whole runs.
+    /// Tile count of its steps; `None` for figures of whole runs.
     pub tiles: Option<u32>,
     /// Name below the tile count: `read/p99`.
     pub name: String,
-    /// The same for people: `read p99`.
+    /// Name for people: `read p99`.
     pub title: String,
     pub unit: Unit,
     pub better: Better,
-    /// Whether it only explains the others.
+    /// True if it only explains other figures.
     pub explains: bool,
 }
 
@@ -48,37 +48,38 @@ impl Metric {
     }
 }
 
-/// A figure in one repeat.
+/// Figure in one repeat.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sample {
     /// Position of its run in the group.
     pub run: usize,
     pub value: f64,
-    /// Its relative standard error, as far as the run itself can tell.
+    /// Relative standard error, as far as the run itself can tell.
     pub error: Option<f64>,
-    /// Whether the true value is this or more: nothing was seen to end there.
+    /// True if the value is a lower bound: no end was observed.
     pub at_least: bool,
-    /// Whether other work was in the way: the true value is this or better.
+    /// True if other work disturbed it: the true value is this or better.
     pub disturbed: bool,
 }
 
-/// All values of all figures of one group, figures in the order they were first met.
+/// Values of all figures of one group, figures in the order of their first appearance.
 pub(crate) type Values = IndexMap<Metric, Vec<Sample>>;
 
 /// Half of an interval at 95 % in standard errors.
 const NORMAL_95: f64 = 1.959_964;
 
-/// Which score is compared: the whole one means the same only beside the same operations.
+/// Score to compare: whole scores are comparable only with the same operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scored {
-    /// Of applications and operations; where none ran, of applications, which is all there is.
+    /// Score of applications and operations; without operations that of applications, which is the
+    /// whole.
     Whole,
-    /// Of applications alone.
+    /// Score of applications alone.
     Applications,
 }
 
 impl Scored {
-    /// What all of these runs have: the whole score only beside the same operations, or none.
+    /// Score that all of these runs have: the whole score only with the same operations, or none.
     pub fn of<'a>(subjects: impl Iterator<Item = &'a Subject<'a>>) -> Self {
         let mut operations =
             subjects.map(|own| own.run.tile.operations.as_ref().map(|facts| &facts.sha256));
@@ -86,7 +87,7 @@ impl Scored {
         if operations.all(|own| own == first) { Self::Whole } else { Self::Applications }
     }
 
-    /// A step's score, and whether its interval is of this.
+    /// Score of a step, and true if its interval belongs to it.
     fn of_step(self, score: &Score) -> Option<(f64, bool)> {
         let applications = score.applications.value?;
         match (self, score.total.value) {
@@ -96,9 +97,9 @@ impl Scored {
     }
 }
 
-/// Every figure of these runs. Steps that were interrupted or whose generator was saturated
-/// say nothing about the storage and are left out; their number is the second answer. Those that
-/// other work disturbed count where a group has no others.
+/// Figures of these runs. Steps that were interrupted or had a saturated generator tell nothing
+/// about the storage and are left out; their number is the second result. Disturbed steps count if
+/// a group has no others.
 pub(crate) fn values(subjects: &[Subject<'_>], scored: Scored) -> (Values, usize) {
     let mut values = Values::new();
     let mut left_out = 0;
@@ -136,7 +137,7 @@ fn of_run(run: &Run, number: usize, scored: Scored, values: &mut Values) {
         push(values, metric, value.map(sample));
     };
     let tiles = answer.tiles_held.map(f64::from);
-    // Disturbed steps never break a count, so the number of tiles is a lower bound already.
+    // Disturbed steps never break a count, so the number of tiles is already a lower bound.
     add("tiles-held", "tiles held", Unit::Tiles, tiles, error_of_tiles(answer), false);
     let interval = answer.score_interval.as_ref().map(|interval| (interval.low, interval.high));
     let (score, interval) = match scored {
@@ -153,8 +154,8 @@ fn of_run(run: &Run, number: usize, scored: Scored, values: &mut Values) {
     }
 }
 
-/// Scores per kilowatt. They explain: score and watts decide. None where scores are those of
-/// applications alone, for these are by the whole.
+/// Scores per kilowatt. They only explain, because score and watts decide. None if scores are those
+/// of applications alone, because these use the whole score.
 fn per_kilowatt(
     all: &[PerKilowatt],
     tiles: Option<u32>,
@@ -176,7 +177,7 @@ fn per_kilowatt(
     })
 }
 
-/// The score of applications of the tiles that held, the mean of its repeats.
+/// Score of applications at the tiles held, the mean of its repeats.
 fn applications(run: &Run) -> Option<f64> {
     let held = run.steps.iter().filter(|step| Some(step.tiles) == run.answer.tiles_held);
     let passed = held.filter(|step| step.verdict == StepVerdict::Passed);
@@ -185,7 +186,7 @@ fn applications(run: &Run) -> Option<f64> {
     stats::mean(&parts?)
 }
 
-/// The interval of the tiles held as a relative standard error; an open end is as far as the
+/// Interval of the tiles held as a relative standard error; an open end is taken as far as the
 /// other.
 fn error_of_tiles(answer: &Answer) -> Option<f64> {
     let TilesInterval { low, high, .. } = answer.tiles_interval?;
@@ -230,7 +231,7 @@ fn of_step(
         push(values, Metric { tiles, name, title, unit, better, explains }, sample);
     };
     put("score".into(), "score".into(), (Unit::TilesWorth, Better::Higher), score);
-    // A step that only called endpoints asked nothing of the storage.
+    // A step with only calls gives no storage throughput.
     let throughput =
         Some(&step.throughput).filter(|_| !step.io.is_empty() || step.calls.is_empty());
     for (name, unit, value) in throughput.into_iter().flat_map(|throughput| {
@@ -292,7 +293,7 @@ fn of_step(
     }
 }
 
-/// Whether so much had not finished that what was measured is one of its ages.
+/// True if so many requests had not finished that the measured value is an age.
 fn is_lower_bound(limit: &LimitResult) -> bool {
     let beyond = match limit.statistic {
         Statistic::Percentile(p) => limit.samples as f64 * (1.0 - p / 100.0),

@@ -5,22 +5,21 @@ use crate::extract::{Metric, Sample, Scored, values};
 use crate::subject::Subject;
 use crate::{differ, extract};
 
-/// What counts, and how sure it must be.
+/// Options of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Smallest relative change that counts (default 3 %).
     pub min_effect: Ratio,
     /// Confidence of the intervals (default 95 %).
     pub confidence: Ratio,
-    /// By how much two runs of the same thing differ, at least as far as is known (default
-    /// 3 %, in 95 % of cases).
+    /// Difference of two runs of the same plan, assumed at least (default 3 %, in 95 % of cases).
     pub between_runs: Ratio,
-    /// Only figures whose id contains one of these; all, if empty.
+    /// Only figures whose id contains one of these texts; all, if empty.
     pub metrics: Vec<String>,
 }
 
 impl Default for Options {
-    /// 3 % is the field's rule for runs that agree ([`stats::REPEAT_CHANGE_MAX`]).
+    /// 3 % is the usual rule for runs that agree ([`stats::REPEAT_CHANGE_MAX`]).
     fn default() -> Self {
         Self {
             min_effect: Ratio::new(stats::REPEAT_CHANGE_MAX),
@@ -31,39 +30,39 @@ impl Default for Options {
     }
 }
 
-/// Why two groups cannot be compared.
+/// Reason why two groups cannot be compared.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CompareError {
-    /// A group is empty.
+    /// Empty group.
     #[error("group {side} has no runs, at least 1 is needed")]
     NoRuns {
-        /// `A` or `B`.
+        /// Name of the group: `A` or `B`.
         side: char,
     },
-    /// Runs of two major versions mean different things by the same words.
+    /// Runs of two major versions, whose words have different meanings.
     #[error(
         "run {second} has the schema \"{second_schema}\" and run {first} \"{first_schema}\": \
          different major versions are not compared"
     )]
     MajorVersions {
-        /// A run's id.
+        /// Id of the first run.
         first: String,
-        /// Its schema.
+        /// Schema of the first run.
         first_schema: String,
-        /// The other run's id.
+        /// Id of the other run.
         second: String,
-        /// Its schema.
+        /// Schema of the other run.
         second_schema: String,
     },
-    /// Nothing was judged in one of the groups, or nothing that the other judged too.
+    /// No judged step in one of the groups, or none in common.
     #[error("no figure is in both groups; those of steps that were interrupted do not count")]
     NothingInCommon,
-    /// No figure is left.
+    /// No figure left.
     #[error("no figure in both groups matches {asked}; both have {known}")]
     NoMetric {
-        /// What was asked for.
+        /// Figures as requested.
         asked: String,
-        /// What there is.
+        /// Figures in both groups.
         known: String,
     },
 }
@@ -71,7 +70,7 @@ pub enum CompareError {
 /// Compares B with A.
 ///
 /// # Errors
-/// When a group is empty, when major versions differ, or when no figure is left to compare.
+/// If a group is empty, major versions differ, or no figure is left to compare.
 pub fn compare(
     a: &[Subject<'_>],
     b: &[Subject<'_>],
@@ -116,7 +115,7 @@ pub fn compare(
     })
 }
 
-/// `tilemark.run/1.2` has the major part `tilemark.run/1`.
+/// Major part of a schema: `tilemark.run/1` of `tilemark.run/1.2`.
 fn major(schema: &str) -> &str {
     let slash = schema.find('/').unwrap_or(schema.len());
     let end = schema[slash..].find('.').map_or(schema.len(), |dot| slash + dot);
@@ -151,7 +150,8 @@ fn judge_all(
         .filter(|(metric, ..)| wanted(metric))
         .filter_map(|(metric, a, b)| judge(metric, a, b, options))
         .collect();
-    // Figures of whole runs first, then by tile count; within, the order they were met.
+    // Figures of whole runs first, then by tile count; within these in the order of their first
+    // appearance.
     judged.sort_by_key(|metric| metric.tiles);
     if judged.is_empty() {
         let known: Vec<String> = both().map(|(metric, ..)| metric.id()).collect();
@@ -166,7 +166,7 @@ fn judge_all(
     Ok(judged)
 }
 
-/// Nothing only if a group has no values.
+/// Judges a figure; `None` only if a group has no values.
 fn judge(
     metric: &Metric,
     a: &[Sample],
@@ -213,7 +213,7 @@ fn judge(
     })
 }
 
-/// What is left of a change where a side is a lower bound: one end, or nothing.
+/// Change if a side is a lower bound: one end of the interval, or nothing.
 fn bounded(change: Option<Change>, at_least: [bool; 2]) -> (Option<Change>, Option<Bound>) {
     let Some(change) = change else { return (None, None) };
     match at_least {
@@ -224,10 +224,10 @@ fn bounded(change: Option<Change>, at_least: [bool; 2]) -> (Option<Change>, Opti
     }
 }
 
-/// Relative change of B against A and the probability of one as large by chance. Where all
-/// values are above zero, the ratio of the geometric means with the interval that blocks,
-/// repeats and runs allow ([`stats::ratio_of_runs`]); otherwise, or without blocks and without
-/// repeats, by ranks. Nothing if a group is empty.
+/// Relative change of B against A and the probability of one as large by chance. If all values are
+/// above zero, the ratio of the geometric means with the interval from blocks, repeats and runs
+/// ([`stats::ratio_of_runs`]); otherwise, or without blocks and repeats, by ranks. `None` if a
+/// group is empty.
 fn change(a: &[Sample], b: &[Sample], options: &Options) -> Option<(Option<Change>, f64)> {
     let between = stats::deviation_of_repeats(options.between_runs.get());
     if let Some((first, second)) = by_run(a).zip(by_run(b))
@@ -243,7 +243,7 @@ fn change(a: &[Sample], b: &[Sample], options: &Options) -> Option<(Option<Chang
     Some((by_ranks(&a, &b, options.confidence)?, p))
 }
 
-/// Logarithms by run; nothing if a value is not above zero.
+/// Logarithms by run; `None` if a value is not above zero.
 fn by_run(samples: &[Sample]) -> Option<Vec<Vec<stats::Repeat>>> {
     samples
         .chunk_by(|one, next| one.run == next.run)
@@ -257,9 +257,9 @@ fn by_run(samples: &[Sample]) -> Option<Vec<Vec<stats::Repeat>>> {
         .collect()
 }
 
-/// Relative change of B against A. Ratios where all values are above zero (Hodges and
-/// Lehmann on logarithms); otherwise differences divided by A's median, and `Some(None)` if
-/// that is zero although the values differ. Nothing if a group is empty.
+/// Relative change of B against A. Ratios if all values are above zero (Hodges and Lehmann on
+/// logarithms); otherwise differences divided by A's median, and `Some(None)` if that is zero
+/// although the values differ. `None` if a group is empty.
 #[expect(clippy::option_option, reason = "no values and no baseline are different answers")]
 fn by_ranks(a: &[f64], b: &[f64], confidence: Ratio) -> Option<Option<Change>> {
     if let Some(found) = stats::ratio_shift(a, b, confidence) {
@@ -297,7 +297,7 @@ fn verdict(
         _ => return (Verdict::Inconclusive, Some(too_few(repeats, options.confidence))),
     };
     let effect = options.min_effect.get();
-    // Rounding of logarithms must not turn a change of exactly the limit into more than it.
+    // Rounding of logarithms must not turn a change of exactly the limit into a larger one.
     let beyond = |value: f64| value > effect + 1e-9;
     let (up, down) = match better {
         Better::Higher => (Verdict::Better, Verdict::Worse),
@@ -316,8 +316,8 @@ fn verdict(
     }
 }
 
-/// What is left of a verdict beside other work, which only makes a side look worse than it is:
-/// "worse" says nothing where that is B, "better" where it is A, "same" in both cases.
+/// Verdict after other work is considered, which only makes a side look worse: "worse" is undecided
+/// if it disturbed B, "better" if it disturbed A, "same" in both cases.
 fn excused(
     (found, reason): (Verdict, Option<String>),
     disturbed: [bool; 2],
@@ -339,15 +339,15 @@ fn excused(
     (Verdict::Inconclusive, Some(reason))
 }
 
-/// Repeats on each side from which the largest possible difference can be told from chance:
-/// the smallest `n` with `2 / C(2n, n) <= 1 - confidence`, at most 20; 4 for 95 %.
+/// Repeats on each side from which the largest possible difference is significant: the smallest `n`
+/// with `2 / C(2n, n) <= 1 - confidence`, at most 20; 4 for 95 %.
 fn repeats_needed(confidence: Ratio) -> usize {
     let extreme = |n: usize| 2.0 / (1..=n).map(|k| (n + k) as f64 / k as f64).product::<f64>();
     let tail = 1.0 - confidence.get();
     (1..20).find(|n| extreme(*n) <= tail * (1.0 + 1e-9)).unwrap_or(20)
 }
 
-/// One more than needed is advised, so that a single bad run does not spoil it.
+/// One more than needed is advised, so that a single bad run does not spoil the comparison.
 fn too_few([a, b]: [usize; 2], confidence: Ratio) -> String {
     let needed = repeats_needed(confidence);
     format!("inconclusive by design: {a}+{b} repeats without series, use --repeats {}", needed + 1)
@@ -360,7 +360,7 @@ fn overall(metrics: &[MetricComparison]) -> Verdict {
         .unwrap_or(Verdict::Same)
 }
 
-/// Steps of a group beside which others worked, and the first of the others.
+/// Text on the disturbed steps of a group, with the first disturbance.
 fn disturbed(side: char, subjects: &[Subject<'_>]) -> Option<String> {
     let steps = || subjects.iter().flat_map(|subject| &subject.run.steps);
     let count = steps().filter(|step| !step.disturbances.is_empty()).count();
@@ -372,7 +372,7 @@ fn disturbed(side: char, subjects: &[Subject<'_>]) -> Option<String> {
     Some(format!("{count} of {were} of group {side} disturbed by other work: {first}"))
 }
 
-/// What is assumed where a group is one run.
+/// Text on the assumption for a group of one run.
 fn single_runs([a, b]: [usize; 2], options: &Options) -> Option<String> {
     let of = match (a, b) {
         (1, 1) => "each group is one run: ",
@@ -410,7 +410,7 @@ mod tests {
     use crate::subjects;
     use fixtures::{disturbed, run, runs, step};
 
-    /// Five runs around a level, scattered by about 1 %.
+    /// Comparison of runs around two levels, scattered by about 1 %.
     fn compared(level_a: f64, level_b: f64, repeats: u64) -> Comparison {
         let (a, b) = (runs(0, repeats, level_a), runs(100, repeats, level_b));
         compare(&subjects(&a), &subjects(&b), &Options::default()).expect("comparable")
@@ -433,8 +433,8 @@ mod tests {
         assert!(iops.p < 0.001, "{}", iops.p);
     }
 
-    /// The whole score was held against the applications' of a run without operations: 0.8 x 1 + 0.2
-    /// x 0.5 against 1 was "10 % worse", though the tiles did the same.
+    /// The whole score was once compared with the application score of a run without operations:
+    /// 0.8 x 1 + 0.2 x 0.5 against 1 was "10 % worse", although the tiles did the same.
     #[test]
     fn beside_other_operations_only_what_applications_did_is_compared() {
         use run_store::run::{Figure, OperationsFacts};
@@ -488,7 +488,7 @@ mod tests {
         assert!(p99.median_b < p99.median_a);
     }
 
-    /// A busier device explains what users feel, and is no regression by itself.
+    /// A busier device explains slower requests, and is no regression by itself.
     #[test]
     fn a_gauge_that_is_worse_does_not_decide() {
         use run_store::gauge::{Gauge, GaugeName};
@@ -528,7 +528,7 @@ mod tests {
         assert_eq!(comparison.decision(Strictness::Strict), Decision::Inconclusive);
     }
 
-    /// Seen of two runs of one plan: the second, beside other tests, was "worse", exit 4.
+    /// The second of two runs of one plan, disturbed by other tests, was once "worse", exit 4.
     #[test]
     fn what_other_work_could_have_done_is_not_the_storages() {
         let with = |level: f64, is_disturbed: bool| -> Vec<Run> {
@@ -555,7 +555,7 @@ mod tests {
         assert!(beside.notes.iter().any(told), "{:?}", beside.notes);
     }
 
-    /// Of 13 open figures 9 had a reason, and 4 stood there without a word.
+    /// Of 13 undecided figures 9 had a reason, and 4 had none.
     #[test]
     fn open_figures_have_a_reason_each() {
         let about_the_limit = compared(1.0, 1.03, 5);
@@ -569,7 +569,7 @@ mod tests {
         assert!(reasons[0].0.contains("neither within 3"), "{reasons:?}");
     }
 
-    /// Rank tests of three against three say at most p = 0.1, so that slow-sata against
+    /// Rank tests of three against three give at least p = 0.1, so that slow-sata against
     /// nvme-local, 556 times as slow, was inconclusive in 18 of 18 figures.
     #[test]
     fn three_runs_each_tell_half_the_rate() {
@@ -591,7 +591,7 @@ mod tests {
         assert!(comparison.notes[0].starts_with("each group is one run"), "{:?}", comparison.notes);
     }
 
-    /// A run that held so many tiles, in an interval of one tile to each side.
+    /// Run that held so many tiles, in an interval of one tile to each side.
     fn held(seed: u64, tiles: u32, edge: run_store::run::Edge) -> Run {
         let mut run = run(seed, vec![step(4, 1.0)]);
         let (low, high) = (tiles - 1, Some(tiles + 1));

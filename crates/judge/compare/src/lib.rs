@@ -1,14 +1,14 @@
-//! Two groups of runs compared: what differs around them, by how much each figure changed,
-//! and whether that is more than chance.
+//! Compares two groups of runs: their differences beside the figures, the change of each figure,
+//! and whether it is more than chance.
 //!
-//! Every figure gets the ratio of the groups' geometric means with an interval that knows how
-//! blocks of a repeat, repeats of a run and runs differ; its verdict compares the whole interval
-//! with the smallest change that counts, so noise is `inconclusive` and never `worse`.
+//! Every figure gets the ratio of the groups' geometric means, with an interval from the
+//! differences of blocks, repeats and runs. The verdict compares the whole interval with the
+//! smallest change that counts, so noise is `inconclusive` and never `worse`.
 //!
-//! What it refuses: measuring, judging a step again, reading anything but what a run left.
+//! It refuses to measure, to judge a step again, and to read anything but a run's files.
 //!
-//! Invariants: what is compared is in the files of the runs; a run held against itself is never
-//! `worse` or `better`.
+//! Invariants: all compared values are in the files of the runs; a run compared with itself is
+//! never `worse` or `better`.
 #![forbid(unsafe_code)]
 
 mod differ;
@@ -29,7 +29,7 @@ pub use judge::{CompareError, Options, compare};
 pub use subject::Subject;
 pub use within::Within;
 
-/// The runs without their environment.
+/// Runs without their environment.
 #[cfg(test)]
 fn subjects(runs: &[run_store::run::Run]) -> Vec<Subject<'_>> {
     runs.iter().map(|run| Subject { run, environment: None, within: None }).collect()

@@ -3,13 +3,13 @@ use serde_json::Value;
 
 use crate::within::Within;
 
-/// A run and the machine it ran on.
+/// Run with the computer that it ran on.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
-    /// Its `run.json`.
+    /// Content of its `run.json`.
     pub run: &'a Run,
-    /// Its `env.json`, if there is one.
+    /// Content of its `env.json`, if there is one.
     pub environment: Option<&'a Value>,
-    /// How sure its figures are, from its series; without them only repeats say it.
+    /// Precision of its figures, from its series; without it only repeats give a precision.
     pub within: Option<&'a Within>,
 }

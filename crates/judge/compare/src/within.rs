@@ -1,4 +1,4 @@
-//! How sure the figures of one repeat are, from how blocks of its measured time differ.
+//! Precision of one repeat's figures, from the differences of blocks of its measured time.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,32 +12,32 @@ use units::{Nanos, Ratio};
 
 use crate::names;
 
-/// Most blocks of a repeat: with ten to thirty, few are lost to degrees of freedom and each is
-/// long beside what makes neighbours alike (Schmeiser 1982, "Batch size effects in the analysis
+/// Most blocks of a repeat: with ten to thirty, few degrees of freedom are lost and each is long
+/// compared with the correlation of neighbours (Schmeiser 1982, "Batch size effects in the analysis
 /// of simulation output", Operations Research 30).
 const BLOCKS: usize = 10;
 
-/// One standard error to each side.
+/// Probability within one standard error to each side.
 const ONE_ERROR: f64 = 0.682_689_5;
 
 /// Relative standard errors of the figures of each repeat of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Within {
-    /// By step and repeat, by the figure's name below its tile count.
+    /// Errors by step and repeat, then by the figure's name below its tile count.
     errors: HashMap<(u32, u32), HashMap<String, f64>>,
 }
 
 impl Within {
-    /// Of a stored run: its series are read once.
+    /// Errors of a stored run: its series are read once.
     ///
     /// # Errors
     ///
-    /// When the series cannot be read.
+    /// If the series cannot be read.
     pub fn of(run: &Run, directory: &Path) -> Result<Self, SeriesError> {
         Self::of_slices(run, Slices::of(directory)?)
     }
 
-    /// The same of slices at hand, each repeat's together.
+    /// Errors from given slices, each repeat's together.
     pub(crate) fn of_slices(
         run: &Run,
         slices: impl Iterator<Item = Result<StoredSlice, SeriesError>>,
@@ -69,25 +69,25 @@ impl Within {
         }
     }
 
-    /// The relative standard error of a figure; nothing if it is not known.
+    /// Relative standard error of a figure; `None` if unknown.
     pub(crate) fn error(&self, step: &Step, name: &str) -> Option<f64> {
         self.errors.get(&(step.step, step.repeat))?.get(name).copied()
     }
 }
 
-/// What one slice, or some together, had of every figure.
+/// Figures of one slice, or of several.
 #[derive(Debug, Clone, Default)]
 struct Block {
     seconds: f64,
     operations: f64,
     bytes: f64,
     directions: [Compact; 3],
-    /// By limit of the step.
+    /// Latencies by limit of the step.
     limits: Vec<Compact>,
-    /// By kind of call of the step.
+    /// Latencies by kind of call of the step.
     calls: Vec<Compact>,
     gauges: Gauges,
-    /// What was finished of each workload.
+    /// Finished work of each workload.
     work: HashMap<String, f64>,
 }
 
@@ -108,7 +108,7 @@ impl Block {
     }
 }
 
-/// The measured time of one repeat, slice by slice.
+/// Measured time of one repeat, slice by slice.
 struct Blocks<'a> {
     step: &'a Step,
     slices: Vec<Block>,
@@ -214,7 +214,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Of means, and of what is added up: a rate of either is its value over its time.
+/// Error of a gauge, for means and for sums: a rate of either is its value over its time.
 fn error_of_gauge(blocks: &[Block], of: &Gauge) -> Option<f64> {
     let over = |folded: Folded| match of.name.merging() {
         Merging::Sum => Some(folded.value),
@@ -237,8 +237,8 @@ const fn place(direction: Direction) -> usize {
     }
 }
 
-/// The longer side of the interval of one standard error, in logarithms; nothing where it is
-/// open: too few samples. A maximum has none.
+/// Longer side of the interval of one standard error, in logarithms; `None` if it is open because
+/// of too few samples. A maximum has none.
 fn error_of_latency(blocks: &[Compact], statistic: Statistic) -> Option<f64> {
     let one = Ratio::new(ONE_ERROR);
     let (low, value, high) = match statistic {

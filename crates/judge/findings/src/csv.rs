@@ -1,4 +1,4 @@
-//! The result as comma-separated values in long form, for plotting.
+//! Result as comma-separated values in long form, for plots.
 
 use crate::document::{PointFigures, StudyResult};
 
@@ -66,7 +66,7 @@ fn figures(figures: &PointFigures) -> Vec<(String, Option<f64>, &'static str)> {
     all
 }
 
-/// A cell as RFC 4180 wants it.
+/// Cell in the form of RFC 4180.
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

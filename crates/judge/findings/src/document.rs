@@ -6,120 +6,120 @@ use spec::study::{Kind, Published, Tolerance};
 /// Name and version of the result of a study. Minor versions only add fields.
 pub const SCHEMA: &str = "tilemark.study/1.0";
 
-/// What a study came to. It holds no time of day and no wall-clock time: the same study, seed
-/// and program give the same result to the byte.
+/// Result of a study. It has no time of day and no wall-clock time: the same study, seed and
+/// program give the same result to the byte.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyResult {
     /// Name and version of this format: `tilemark.study/1.0`.
     pub schema: String,
-    /// The study's name.
+    /// Name of the study.
     pub name: String,
-    /// One line about it.
+    /// Title of one line.
     pub title: String,
-    /// What is reproduced, and where ours differs.
+    /// Reproduced work, with our differences.
     pub source: String,
     /// Further paragraphs; null if there are none.
     pub notes: Option<String>,
-    /// The command that makes this result.
+    /// Command that makes this result.
     pub command: String,
-    /// The program that made it.
+    /// Program that made it.
     pub tool: ToolFacts,
     /// Name and version of the random generator.
     pub random_generator: String,
-    /// SHA-256 of the study's file and of all arrays and tiles it resolves to, in
-    /// hexadecimal: what was frozen before the run.
+    /// SHA-256 of the study's file and of all its arrays and tiles, in hexadecimal: the definitions
+    /// that were frozen before the run.
     pub sha256: String,
-    /// Where random numbers start.
+    /// Seed of random numbers.
     pub seed: u64,
-    /// Runs of every step.
+    /// Repeats of every step.
     pub repeats: u32,
-    /// Whether everything that was to be run was run.
+    /// True if everything planned was run.
     pub complete: bool,
-    /// Whether everything was simulated; if not, configurations say which were measured on
-    /// real storage. What is measured is not the same from run to run.
+    /// True if everything was simulated; otherwise the configurations tell which were measured on
+    /// real storage. Measurements differ from run to run.
     pub simulated: bool,
-    /// What was compared.
+    /// Compared configurations.
     pub configurations: Vec<ConfigurationFacts>,
-    /// Every step that was run.
+    /// All steps that were run.
     pub points: Vec<PointResult>,
     /// The study's tables.
     pub tables: Vec<TableResult>,
-    /// Every claim that was asked for, in the study's order.
+    /// Requested claims, in the study's order.
     pub claims: Vec<ClaimResult>,
-    /// How many claims were met, by kind.
+    /// Number of met claims, by kind.
     pub summary: Summary,
-    /// What a reader should know before trusting the numbers.
+    /// Warnings about the numbers.
     pub warnings: Vec<Warning>,
 }
 
-/// A configuration.
+/// Facts of a configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigurationFacts {
-    /// Its name.
+    /// Name of the configuration.
     pub name: String,
-    /// One line about it.
+    /// Title of one line.
     pub title: String,
-    /// Its array's name or path.
+    /// Name or path of its array.
     pub array: String,
-    /// Its tile's name or path.
+    /// Name or path of its tile.
     pub tile: String,
-    /// The name or path of the infrastructure operations beside its tiles; absent if none ran.
+    /// Name or path of the infrastructure operations beside its tiles; absent if none ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<String>,
-    /// Where these had a second place, `pool:NAME`; absent if they had none.
+    /// Second place of the operations, `pool:NAME`; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<String>,
     /// Virtual machines in one tile.
     pub vms_per_tile: u64,
-    /// Its numbers of tiles.
+    /// Tile counts.
     pub tiles: Vec<u32>,
-    /// Disk sizes were multiplied by this.
+    /// Factor of disk sizes.
     pub footprint: f64,
-    /// Schedule times were multiplied by this.
+    /// Factor of schedule times.
     pub time: f64,
-    /// Whether it was measured on real storage.
+    /// True if it was measured on real storage.
     pub real: bool,
 }
 
-/// A step, all its repeats.
+/// Step with all its repeats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PointResult {
-    /// The configuration's name.
+    /// Name of the configuration.
     pub configuration: String,
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
-    /// What all repeats came to.
+    /// Verdict over all repeats.
     pub verdict: PointVerdict,
-    /// The first limit that broke, or why there is no step; null if nothing broke.
+    /// First broken limit, or the reason for a missing step; null if nothing broke.
     pub reason: Option<String>,
     /// Means of the repeats.
     pub mean: PointFigures,
-    /// Every repeat.
+    /// All repeats.
     pub runs: Vec<PointRun>,
 }
 
-/// What the repeats of a step came to.
+/// Verdict over the repeats of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PointVerdict {
-    /// All passed.
+    /// All repeats passed.
     Passed,
-    /// One failed.
+    /// One repeat failed.
     Failed,
-    /// One could not be judged, and none failed.
+    /// One repeat was undecided, and none failed.
     Inconclusive,
-    /// One did not end.
+    /// One repeat did not end.
     Interrupted,
-    /// The array has no room for so many tiles.
+    /// The array has no space for so many tiles.
     DoesNotFit,
-    /// It needs what is not here.
+    /// It needs something that is not here.
     LeftOut,
-    /// One could not be simulated.
+    /// One repeat could not be simulated.
     NotSimulated,
 }
 
 impl PointVerdict {
-    /// Its name in files and tables.
+    /// Name in files and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -132,7 +132,7 @@ impl PointVerdict {
         }
     }
 
-    /// Whether a reader needs to know why there is no more.
+    /// True if readers need the reason for a missing result.
     pub(crate) const fn needs_a_reason(self) -> bool {
         match self {
             Self::DoesNotFit | Self::LeftOut | Self::NotSimulated | Self::Inconclusive => true,
@@ -141,27 +141,27 @@ impl PointVerdict {
     }
 }
 
-/// One repeat of a step.
+/// Repeat of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PointRun {
-    /// From 1.
+    /// Number of the repeat, from 1.
     pub repeat: u32,
-    /// What it came to; null if it could not be simulated.
+    /// Verdict; null if it could not be simulated.
     pub verdict: Option<Verdict>,
-    /// Why not; null if it could.
+    /// Error of the simulation; null if there was none.
     pub error: Option<String>,
-    /// Its figures; null if it could not be simulated.
+    /// Figures; null if it could not be simulated.
     pub figures: Option<PointFigures>,
 }
 
-/// The figures every study shows. Null where there is none.
+/// Figures that every study has. Null if unknown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PointFigures {
     /// Application score, in tiles' worth of work.
     pub score: Option<f64>,
     /// Reads and writes per second.
     pub operations_per_s: Option<f64>,
-    /// Reads as a share of them, 0 to 1.
+    /// Share of reads, 0 to 1.
     pub read_share: Option<f64>,
     /// Bytes per second.
     pub bytes_per_s: Option<f64>,
@@ -169,66 +169,66 @@ pub struct PointFigures {
     pub read_ms: Option<f64>,
     /// Mean service time of writes, in milliseconds.
     pub write_ms: Option<f64>,
-    /// Mean share of all hosts' cores that was used, 0 to 1.
+    /// Mean share of all hosts' cores in use, 0 to 1.
     pub cpu: Option<f64>,
-    /// Largest share that a measured value is of its limit.
+    /// Largest measured value as a share of its limit.
     pub strain: Option<f64>,
-    /// Every tier, and memory that answers reads.
+    /// Tiers, and memory that answers reads.
     pub tiers: Vec<TierShares>,
 }
 
-/// What a tier answered, as shares of requests, 0 to 1. Null without requests.
+/// Hit shares of a tier, 0 to 1. Null without requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierShares {
-    /// Its name.
+    /// Name of the tier.
     pub name: String,
-    /// Of all requests.
+    /// Share of all requests.
     pub hit: Option<f64>,
-    /// Of reads.
+    /// Share of reads.
     pub read_hit: Option<f64>,
-    /// Of writes.
+    /// Share of writes.
     pub write_hit: Option<f64>,
 }
 
 /// A table of the study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TableResult {
-    /// Heading.
+    /// Heading of the table.
     pub title: String,
     /// Unit of the cells; null if the study gives none.
     pub unit: Option<String>,
-    /// The formula of the cells.
+    /// Formula of the cells.
     pub measure: String,
     /// Names of the configurations, one for each column.
     pub configurations: Vec<String>,
-    /// One for each number of tiles.
+    /// Rows, one for each tile count.
     pub rows: Vec<TableRow>,
 }
 
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TableRow {
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
-    /// Means over the repeats; null where the configuration is not tried with so many tiles,
-    /// or has no such figure.
+    /// Means over the repeats; null if the configuration is not run with so many tiles, or has no
+    /// such figure.
     pub cells: Vec<Option<f64>>,
 }
 
-/// Whether a claim was met.
+/// Outcome of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Ours is close enough.
+    /// Our value is within the tolerance.
     Met,
-    /// It is not.
+    /// Our value is outside the tolerance.
     NotMet,
-    /// There is no figure of ours.
+    /// There is no value of ours.
     NotMeasured,
 }
 
 impl Outcome {
-    /// For tables.
+    /// Words for tables.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Met => "yes",
@@ -238,66 +238,66 @@ impl Outcome {
     }
 }
 
-/// A claim and what became of it.
+/// Claim with its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimResult {
-    /// Its name.
+    /// Name of the claim.
     pub id: String,
-    /// What is said.
+    /// Text of the claim.
     pub text: String,
-    /// What part it has in the study: only `predicted` counts as reproduced.
+    /// Role in the study: only `predicted` counts as reproduced.
     pub kind: Kind,
-    /// What the source gives.
+    /// Published value.
     pub published: Published,
     /// Unit of the numbers; null if the study gives none.
     pub unit: Option<String>,
     /// Document and place.
     pub source: String,
-    /// How close ours must come.
+    /// Tolerance of our value.
     pub tolerance: Tolerance,
-    /// The formula of ours; null if it has none.
+    /// Formula of our value; null if it has none.
     pub measure: Option<String>,
-    /// Ours: the mean of the repeats, or of a comparison 1 or 0; null if it was not measured.
+    /// Our value: the mean of the repeats, or for a comparison 1 or 0; null if not measured.
     pub ours: Option<f64>,
-    /// Its 95 % interval; null with fewer than two repeats.
+    /// 95 % interval of our value; null with fewer than two repeats.
     pub interval: Option<Interval>,
-    /// Ours in every repeat.
+    /// Our value in every repeat.
     pub repeats: Vec<Option<f64>>,
-    /// Whether ours is close enough; false if it was not measured.
+    /// True if our value is within the tolerance; false if not measured.
     pub met: bool,
-    /// The same in three words.
+    /// Outcome in words.
     pub outcome: Outcome,
-    /// Whether all of the interval is close enough; null without an interval.
+    /// True if the whole interval is within the tolerance; null without an interval.
     pub interval_inside: Option<bool>,
-    /// Why it was not measured; null if it was.
+    /// Reason why it was not measured; null if it was.
     pub reason: Option<String>,
-    /// What the study says of its failure; null if it is met or the study says nothing.
+    /// The study's reason for a missed claim; null if met or without a reason.
     pub why: Option<String>,
 }
 
-/// How many claims were met.
+/// Number of met claims.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// By kind, those that there are.
+    /// Counts of the kinds that occur.
     pub kinds: Vec<KindCount>,
-    /// The answer in a sentence: of predicted claims alone.
+    /// Result as a sentence, of predicted claims alone.
     pub sentence: String,
 }
 
-/// Claims of a kind.
+/// Counts of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KindCount {
-    /// The kind.
+    /// Kind of the claims.
     pub kind: Kind,
-    /// Met.
+    /// Met claims.
     pub met: usize,
     /// Not met.
     pub not_met: usize,
-    /// Without a figure of ours.
+    /// Claims without a value of ours.
     pub not_measured: usize,
 }
 
-/// The JSON Schema of a result.
+/// JSON Schema of a result.
 pub fn json_schema() -> serde_json::Value {
     schema_for!(StudyResult).to_value()
 }

@@ -1,12 +1,12 @@
-//! What a study found: its document, and that as a page, as values for plotting and in words.
+//! Result of a study: its document, with output as a page, as values for plots and as text.
 //!
-//! What it does: defines [`StudyResult`], keeps it beside the runs and reads it back; makes its
-//! page of documentation and its CSV.
+//! It defines [`StudyResult`], stores it beside the runs and reads it back, and makes its page of
+//! documentation and its CSV.
 //!
-//! What it refuses: running anything, judging a claim.
+//! It refuses to run anything and to judge a claim.
 //!
-//! Invariants: a page and all views of a result say the same, because they come from the same
-//! document; a document of another major version is not read.
+//! Invariants: a page and all views of a result agree, because they come from the same document; a
+//! document of another major version is refused.
 #![forbid(unsafe_code)]
 
 mod csv;

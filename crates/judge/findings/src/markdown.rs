@@ -1,9 +1,9 @@
-//! The result as a page of the documentation.
+//! Result as a page of the documentation.
 
 use crate::StudyResult;
 use crate::page::{Block, Page, Section};
 
-/// The page, which begins with the command that makes it.
+/// Page, which begins with the command that makes it.
 pub fn markdown(result: &StudyResult) -> String {
     let page = Page::of(result);
     let mut parts = vec![

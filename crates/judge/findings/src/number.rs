@@ -1,10 +1,10 @@
-//! Numbers, tolerances and published values in words.
+//! Numbers, tolerances and published values as text.
 
 use spec::study::{Published, Tolerance};
 
 use crate::document::ClaimResult;
 
-/// Four significant digits at most, thousands grouped.
+/// Number with at most four significant digits, thousands grouped.
 pub fn short(value: f64) -> String {
     let size = value.abs();
     let digits = match size {
@@ -40,17 +40,17 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// A number, or a dash.
+/// Number, or a dash.
 pub fn or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), short)
 }
 
-/// A share as a percentage, or a dash.
+/// Share as a percentage, or a dash.
 pub fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
-/// What a source gives, in words.
+/// Published value as text.
 pub fn published_text(published: &Published, unit: Option<&str>) -> String {
     let text = match published {
         Published::Text(words) => return words.clone(),
@@ -67,7 +67,7 @@ fn with_unit(text: String, unit: Option<&str>) -> String {
     }
 }
 
-/// Ours, with half the width of its interval.
+/// Our value, with half the width of its interval.
 pub fn ours(claim: &ClaimResult) -> String {
     let Some(ours) = claim.ours else { return "-".to_owned() };
     if matches!(claim.tolerance, Tolerance::Order(_)) {
@@ -85,7 +85,7 @@ pub fn ours(claim: &ClaimResult) -> String {
     with_unit(format!("{}{spread}", short(ours)), claim.unit.as_deref())
 }
 
-/// How close ours must come, in words.
+/// Tolerance as text.
 pub fn tolerance_text(tolerance: Tolerance) -> String {
     match tolerance {
         Tolerance::Absolute(far) => format!("\u{b1} {}", short(far)),
@@ -98,7 +98,7 @@ pub fn tolerance_text(tolerance: Tolerance) -> String {
     }
 }
 
-/// Whether it was met, and how surely.
+/// Outcome, with its certainty.
 pub fn met(claim: &ClaimResult) -> String {
     let words = claim.outcome.words();
     match (claim.met, claim.interval_inside) {

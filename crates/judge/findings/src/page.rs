@@ -1,56 +1,55 @@
-//! A result in the order in which people read it: of this are the page of documentation and the
-//! views of it made.
+//! Result in reading order, from which the page of documentation and its views are made.
 
 use units::Table;
 
 use crate::words::{claims, facts, heading, missed, notes_on_points, points, summary, table, why};
 use crate::{ConfigurationFacts, Outcome, StudyResult};
 
-/// How to read the claims.
+/// Note on how to read the claims.
 pub const CLAIMS_NOTE: &str = "Only what is *predicted* counts as reproduced: nothing was chosen to make it come out. \
      Parameters were chosen so that *calibrated* claims come out, and *inputs* were put in. \
      Ours is the mean of the runs with a 95 % interval; \"by the mean\": the interval reaches \
      beyond the tolerance.";
 
-/// What a study found, beside its claims. Texts are Markdown.
+/// Result of a study without its claims. Texts are Markdown.
 #[derive(Debug)]
 pub struct Page {
-    /// The command that makes it again.
+    /// Command that makes it again.
     pub command: String,
-    /// The program, seed and definitions that made it.
+    /// Program, seed and definitions.
     pub facts: String,
-    /// What is reproduced, where ours differs, what was fitted.
+    /// Reproduced work, our differences, and fitted parameters.
     pub notes: Vec<String>,
-    /// How many claims were met.
+    /// Number of met claims.
     pub sentence: String,
-    /// Which claims are not met, and why.
+    /// Missed claims, with reasons.
     pub missed: Option<Section>,
-    /// What else was found, under headings.
+    /// Further results, under headings.
     pub sections: Vec<Section>,
 }
 
-/// A part under a heading.
+/// Part under a heading.
 #[derive(Debug)]
 pub struct Section {
     /// The heading.
     pub title: String,
-    /// What is below it.
+    /// Blocks of the section.
     pub blocks: Vec<Block>,
 }
 
-/// A part of a section.
+/// Block of a section.
 #[derive(Debug)]
 pub enum Block {
-    /// A paragraph.
+    /// Single paragraph.
     Paragraph(String),
-    /// A list.
+    /// List of items.
     Items(Vec<String>),
-    /// A table.
+    /// Table of values.
     Table(Table),
 }
 
 impl Page {
-    /// Of a result.
+    /// Page of a result.
     pub fn of(result: &StudyResult) -> Self {
         let mut notes = vec![how(result).to_owned(), result.source.clone()];
         notes.extend(result.notes.clone());
@@ -77,7 +76,7 @@ impl Page {
         }
     }
 
-    /// The claims' section.
+    /// Section of the claims.
     pub fn claims(result: &StudyResult) -> Section {
         let blocks =
             vec![Block::Paragraph(CLAIMS_NOTE.to_owned()), Block::Table(claims(&result.claims))];
@@ -125,7 +124,7 @@ fn configurations(result: &StudyResult) -> Section {
     Section { title: "Configurations".to_owned(), blocks: vec![Block::Items(lines.collect())] }
 }
 
-/// What ran beside the tiles of a configuration.
+/// Text on the operations of a configuration.
 fn operations(of: &ConfigurationFacts) -> String {
     let named = |what, name: &Option<String>| {
         name.as_ref().map_or_else(String::new, |name| format!(", {what} `{name}`"))

@@ -3,17 +3,17 @@ use crate::{SCHEMA, StudyResult};
 const NAME: &str = "tilemark.study";
 const MAJOR: &str = "1";
 
-/// Why a text is not a result that this version reads.
+/// Reason why a text is no readable result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// It is not JSON, or a field is missing or of the wrong type.
+    /// Text that is no JSON, or has a missing or wrong field.
     #[error("reading the result of a study: {0}")]
     Json(#[from] serde_json::Error),
-    /// It is something else, or of another major version.
+    /// Other document, or another major version.
     #[error("the document has the schema \"{found}\", and this tool reads {SCHEMA} and later 1.x")]
     OtherSchema {
-        /// What it says.
+        /// Schema of the document.
         found: String,
     },
 }
@@ -22,7 +22,7 @@ pub enum ReadError {
 ///
 /// # Errors
 ///
-/// When it is no result, or one of another major version.
+/// If it is no result, or one of another major version.
 pub fn parse(text: &str) -> Result<StudyResult, ReadError> {
     let value: serde_json::Value = serde_json::from_str(text)?;
     let found = value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();

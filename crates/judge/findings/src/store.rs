@@ -1,4 +1,4 @@
-//! Results of studies on disk.
+//! Storage of results of studies.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use run_store::rundir::RunId;
 
 use crate::{StudyResult, markdown};
 
-/// Where results of studies are kept, beside the directories of runs.
+/// Directory of results, beside the directories of runs.
 pub const DIRECTORY: &str = "studies";
-/// A result as one document.
+/// File of a result as a document.
 pub const RESULT: &str = "study.json";
-/// A result as a page.
+/// File of a result as a page.
 pub const PAGE: &str = "study.md";
 
-/// Keeps a result: `BASE/studies/ID/` with the document and the page. The directory has its name
-/// only when both are complete.
+/// Stores a result: `BASE/studies/ID/` with the document and the page. The directory gets its name
+/// only after both are complete.
 ///
 /// # Errors
 ///
-/// Where it cannot be written.
+/// If it cannot be written.
 pub fn store(result: &StudyResult, base: &Path, now: Timestamp) -> io::Result<PathBuf> {
     let id = RunId::new(&result.name, now)?;
     let directory = base.join(DIRECTORY).join(id.as_str());

@@ -1,10 +1,10 @@
-//! Parts of a result in words and tables.
+//! Parts of a result as text and tables.
 
 use crate::document::{ClaimResult, KindCount, Outcome, PointResult, StudyResult, TableResult};
 use crate::number::{met, or_dash, ours, percent, published_text, tolerance_text};
 use units::Table;
 
-/// What it was run with.
+/// Text on program, seed and definitions.
 pub fn facts(result: &StudyResult) -> String {
     let commit =
         result.tool.commit.as_ref().map_or_else(String::new, |commit| format!(" ({commit})"));
@@ -21,7 +21,7 @@ pub fn facts(result: &StudyResult) -> String {
     )
 }
 
-/// Every step.
+/// Table of all steps.
 pub fn points(points: &[PointResult]) -> Table {
     let mut names: Vec<&str> = Vec::new();
     for tier in points.iter().flat_map(|point| &point.mean.tiers) {
@@ -65,7 +65,7 @@ pub fn points(points: &[PointResult]) -> Table {
     grid
 }
 
-/// Why steps have no figures.
+/// Reasons of steps without figures.
 pub fn notes_on_points(points: &[PointResult]) -> Vec<String> {
     let note = |point: &PointResult| {
         let reason = point.reason.as_deref().unwrap_or("no reason is known");
@@ -74,7 +74,7 @@ pub fn notes_on_points(points: &[PointResult]) -> Vec<String> {
     points.iter().filter(|point| point.verdict.needs_a_reason()).map(note).collect()
 }
 
-/// A table's heading.
+/// Heading of a table.
 pub fn heading(table: &TableResult) -> String {
     match &table.unit {
         Some(unit) => format!("{} ({unit})", table.title),
@@ -82,7 +82,7 @@ pub fn heading(table: &TableResult) -> String {
     }
 }
 
-/// A table of the study.
+/// Table of the study.
 pub fn table(table: &TableResult) -> Table {
     let mut grid = Table::new(&[">tiles"]);
     table.configurations.iter().for_each(|name| grid.column(name));
@@ -93,7 +93,7 @@ pub fn table(table: &TableResult) -> Table {
     grid
 }
 
-/// Every claim.
+/// Table of all claims.
 pub fn claims(claims: &[ClaimResult]) -> Table {
     let mut grid =
         Table::new(&["claim", "kind", "published", "ours", "tolerance", "met", "what is said"]);
@@ -111,7 +111,7 @@ pub fn claims(claims: &[ClaimResult]) -> Table {
     grid
 }
 
-/// Why a claim is not met.
+/// Reasons of a missed claim.
 pub fn missed(claim: &ClaimResult) -> Vec<String> {
     let what = match claim.outcome {
         Outcome::NotMeasured => "not measured",
@@ -123,14 +123,13 @@ pub fn missed(claim: &ClaimResult) -> Vec<String> {
     lines
 }
 
-/// What the study says of a claim that is not met; empty of one that was not measured for a reason
-/// of its own.
+/// The study's reason for a missed claim; empty if the claim was not measured for another reason.
 pub fn why(claim: &ClaimResult) -> &str {
     let unknown = if claim.reason.is_some() { "" } else { "the study does not say why" };
     claim.why.as_deref().unwrap_or(unknown)
 }
 
-/// How many were met.
+/// Lines on the number of met claims.
 pub fn summary(result: &StudyResult) -> Vec<String> {
     let mut lines = vec![result.summary.sentence.clone()];
     let others: Vec<String> = result

@@ -1,15 +1,15 @@
-//! What arrivals are, and how their numbers are written.
+//! Kinds of arrivals, and the form of their numbers.
 
 use units::Nanos;
 
-/// How work arrives.
+/// Arrival of work.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Arrival {
-    /// Waits for nobody; gaps by weight, none for Poisson.
+    /// Independent of answers; gaps by weight, none for Poisson.
     Open { rate: f64, gaps: Vec<(Nanos, f64)>, bursts: Vec<Burst> },
-    /// Keeps a rate.
+    /// At a fixed rate.
     Paced { users: u32, rate: f64 },
-    /// Waits for answers.
+    /// After answers.
     Closed { users: u32, think: Nanos },
 }
 
@@ -18,15 +18,15 @@ pub(crate) enum Arrival {
 pub(crate) struct Burst {
     /// Share of the I/Os.
     pub(crate) io: f64,
-    /// Share of the time that levels before leave.
+    /// Share of the time that earlier levels leave.
     pub(crate) time: f64,
     pub(crate) length: Nanos,
-    /// Gaps by weight; those of the load, if none.
+    /// Gaps by weight; those of the load if empty.
     pub(crate) gaps: Vec<(Nanos, f64)>,
 }
 
 impl Arrival {
-    /// Kinds of bursts; none if there cannot be any.
+    /// Number of kinds of bursts; `None` if there cannot be any.
     pub(crate) fn bursts(&self) -> Option<usize> {
         match self {
             Self::Open { bursts, .. } => Some(bursts.len()),
@@ -35,7 +35,7 @@ impl Arrival {
     }
 }
 
-/// Three digits are plenty.
+/// Rounds a time to three digits.
 pub(crate) fn rounded(time: Nanos) -> Nanos {
     let mut step = 1;
     while time.0 / step >= 1000 {

@@ -1,4 +1,4 @@
-//! From parameters to a workload of the language.
+//! Makes a workload from parameters.
 
 use indexmap::IndexMap;
 use spec::workload::{
@@ -18,25 +18,25 @@ use super::model::{Access, Block, Model, Stream};
 use super::phases::Stretch;
 use super::{document, toml};
 
-/// Rounds in which shares are corrected by what a run of the workload shows.
+/// Rounds in which shares are corrected by a run of the workload.
 const CORRECTIONS: u32 = 10;
 
-/// A workload, its file, and how near it comes.
+/// Workload with its file and its distances from the trace.
 #[derive(Debug, Clone)]
 pub struct Fitted {
-    /// The definition.
+    /// Definition of the workload.
     pub workload: Workload,
-    /// The same as a file with comments.
+    /// Text of the file, with comments.
     pub toml: String,
-    /// What was decided, and distances.
+    /// Decisions and distances.
     pub report: FitReport,
 }
 
-/// Fits a workload and runs it in virtual time to see how near it comes. The same records and
-/// seed give the same answer.
+/// Fits a workload and runs it in virtual time to measure its distances. The same records and seed
+/// give the same result.
 ///
 /// # Errors
-/// Where our own workload cannot be run, which is a mistake of ours.
+/// If the fitted workload cannot be run, which is a bug of this program.
 pub fn fit(observed: &Observed, tool: &str, seed: u64) -> Result<Fitted, FitError> {
     let mut model = Model::of(observed);
     let storage = Storage::like(observed);
@@ -67,16 +67,16 @@ fn run(
     Ok(compare::compare(&observed.records, &made))
 }
 
-/// Scales the shares of sequential, of new and of misaligned places by what was seen over what a run
-/// had: small differences between what a step means and what a trace counts, such as blocks that
-/// begin within a page, are taken out so, and the luck of a page that is touched often.
+/// Scales the shares of sequential, new and misaligned places by the observed share over that of a
+/// run. This removes small differences between a step's meaning and a trace's counts, such as
+/// blocks that begin within a page, and the chance of a page that is accessed often.
 fn correct(model: &mut Model, comparison: &Comparison) {
     let blocks = model.kinds.iter_mut().flat_map(|kind| &mut kind.accesses);
     for block in blocks.filter_map(|access| access.block.as_mut()) {
         let (seen, made) = comparison.sequential[usize::from(block.is_write)];
         if made > 0.0 && made < 1.0 && seen < 1.0 {
-            // Halfway on a scale of logarithms: where runs end early, more of them also are longer. By
-            // odds, for I/Os that jump are what begins a run.
+            // Half the correction on a logarithmic scale, because longer runs also become more
+            // frequent when fewer end early. By odds, because the other I/Os begin the runs.
             let odds = |share: f64| share / (1.0 - share);
             let own = odds(block.habit.sequential.min(0.9999)) * (odds(seen) / odds(made)).sqrt();
             block.habit.sequential = own / (1.0 + own);
@@ -96,14 +96,14 @@ fn correct(model: &mut Model, comparison: &Comparison) {
     }
 }
 
-/// The definition.
+/// Makes the definition.
 pub(crate) fn workload(observed: &Observed, model: &Model, tool: &str) -> Workload {
     let name = name(observed);
     let mut groups = Vec::new();
     for (at, stretch) in model.stretches.iter().enumerate() {
         let kind = &model.kinds[stretch.kind];
         let number = (model.stretches.len() > 1).then_some(at + 1);
-        // Which of its kind it is.
+        // Number of the stretch among those of its kind.
         let alike = model.stretches[..at].iter().filter(|it| it.kind == stretch.kind).count();
         groups.extend(kind.streams.iter().map(|stream| {
             group(&name, model, (stretch, number), (stream, stream.decided.of(alike)))
@@ -136,7 +136,7 @@ fn disk(disk: &super::model::Disk) -> SpecDisk {
     }
 }
 
-/// On one line and without characters that a reader could stumble over.
+/// Text on one line without control characters.
 fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
@@ -155,7 +155,7 @@ fn source(observed: &Observed, tool: &str) -> String {
     ))
 }
 
-/// One tile's worth is the rate that was seen.
+/// One tile's worth is the observed rate.
 fn metric(observed: &Observed) -> Metric {
     let moves = observed.records.iter().filter(|record| record.operation.moves_data()).count();
     let rate = moves as f64 / observed.span().as_secs_f64();
@@ -169,7 +169,7 @@ fn metric(observed: &Observed) -> Metric {
     }
 }
 
-/// The VM's name, or the trace's where it has none.
+/// Name of the VM, or of the trace if it has none.
 fn name(observed: &Observed) -> String {
     let name = plain_name(&observed.vm);
     let path = std::path::Path::new(&observed.trace);
@@ -181,7 +181,7 @@ fn name(observed: &Observed) -> String {
     }
 }
 
-/// Letters, digits and `-`, as names are in the language.
+/// Name with only letters, digits and `-`, as the language requires.
 pub(crate) fn plain_name(text: &str) -> String {
     let letter = |letter: char| match letter.to_ascii_lowercase() {
         letter @ ('a'..='z' | '0'..='9' | '_' | '.') => letter,
@@ -208,7 +208,7 @@ fn group(
     UserGroup { name, vm: vm.to_owned(), load, mix: Some(mix), schedule, phases: Vec::new() }
 }
 
-/// A trace that was measured for long is repeated from its beginning.
+/// Schedule of a stretch: a load that runs longer than the trace repeats it from its beginning.
 fn schedule(model: &Model, stretch: &Stretch) -> Schedule {
     let whole = |time: Nanos| Nanos(time.0.div_ceil(1_000_000) * 1_000_000);
     let start = whole(stretch.from);
@@ -239,7 +239,8 @@ fn load(arrival: &Arrival) -> Load {
     }
 }
 
-/// None of none. A single one is said, too: a burst then has it and not what is said outside.
+/// Gaps by weight; `None` if empty. A single one is kept, too: a burst then uses it instead of the
+/// gap outside.
 fn by_weight(gaps: &[(Nanos, f64)]) -> Option<IndexMap<String, f64>> {
     let by_weight = || gaps.iter().map(|(gap, weight)| (gap.to_text(), *weight)).collect();
     (!gaps.is_empty()).then(by_weight)
@@ -254,18 +255,18 @@ fn burst(burst: &super::arrival::Burst) -> Burst {
     }
 }
 
-/// As a file has it, so that the definition and its file are the same.
+/// Ratio as rounded in a file, so that the definition and its file are equal.
 fn ratio(value: f64) -> Ratio {
     let ratio = Ratio::new(value);
     ratio.to_text().parse().unwrap_or(ratio)
 }
 
-/// Rounded down, so that several are never more than all.
+/// Share rounded down, so that the sum of several is never above one.
 fn share(value: f64) -> Ratio {
     ratio((value * 1e6).floor() / 1e6)
 }
 
-/// Four digits.
+/// Number with four digits.
 pub(crate) fn digits(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 0.0;

@@ -1,10 +1,10 @@
-//! Times of higher rates within a stretch, found in its counts per second.
+//! Finds times of higher rates within a stretch, from its counts per second.
 //!
-//! Gaps that do not depend on each other make the busiest seconds too quiet: real I/O comes in
-//! bursts of bursts. Seconds are put into a few levels by their counts, as the states of a Markov
-//! modulated process are (Fischer and Meier-Hellstern, "The Markov-modulated Poisson process
-//! cookbook", Performance Evaluation 18, 1993), and the gaps of each level are fitted on a clock
-//! that runs at the level's rate.
+//! Independent gaps make the busiest seconds too quiet: real I/O comes in bursts of bursts. Seconds
+//! are divided into a few levels by their counts, as the states of a Markov modulated process are
+//! (Fischer and Meier-Hellstern, "The Markov-modulated Poisson process cookbook", Performance
+//! Evaluation 18, 1993). The gaps of each level are fitted on a clock that runs at the level's
+//! rate.
 
 use state_machine::{Purpose, Stream};
 use trace::IoRecord;
@@ -14,30 +14,31 @@ use super::arrival::{Arrival, Burst};
 use super::gaps;
 use super::phases::Stretch;
 
-/// Fewest seconds and I/Os of a stretch that are looked at.
+/// Fewest seconds of a stretch, and fewest I/Os below, for a search.
 const SECONDS_LEAST: usize = 20;
 const IOS_LEAST: usize = 100;
-/// Levels at most, of which the language has as many as one likes: with a second one what is left was too
-/// quiet in a production trace, where some I/O comes every second (I/Os per second 0.27 apart, not 0.19).
+/// Most levels; the language allows any number. With a second one the rest was too quiet in a
+/// production trace, where some I/O comes every second (distance of I/Os per second 0.27, not
+/// 0.19).
 const LEVELS: usize = 1;
-/// A second is of a level from this share of the busiest one on.
+/// Least count of a second in a level, as a share of the busiest one.
 const BUSY: f64 = 0.5;
-/// The busiest second is more than gaps alone make from this factor on.
+/// Least ratio of the busiest second to one made by gaps alone, for a level.
 const BUSIER: f64 = 1.5;
-/// Gaps of a level that are fitted.
+/// Fewest gaps of a level for a fit.
 const GAPS_LEAST: usize = 30;
-/// Times that gaps alone are tried.
+/// Number of trials with gaps alone.
 const TRIES: u64 = 5;
 
-/// The seconds of a stretch: I/Os in each, and its level, 0 for none.
+/// Seconds of a stretch: I/Os in each, and its level, 0 for none.
 struct Seconds {
     counts: Vec<u32>,
     levels: Vec<usize>,
-    /// Times of I/Os in seconds from the stretch's begin.
+    /// Times of I/Os, in seconds since the stretch began.
     times: Vec<f64>,
 }
 
-/// How I/Os of one stretch come, if gaps alone do not make its busiest second.
+/// Bursts of one stretch, if gaps alone do not explain its busiest second.
 pub(crate) fn of_stretch(
     records: &[&IoRecord],
     stretch: &Stretch,
@@ -89,13 +90,13 @@ impl Seconds {
         Some(Self { levels: vec![0; length], counts, times })
     }
 
-    /// The busiest second of a level.
+    /// Busiest second of a level.
     fn most(&self, level: usize) -> u32 {
         let own = self.counts.iter().zip(&self.levels).filter(|(_, its)| **its == level);
         own.map(|(count, _)| *count).max().unwrap_or(0)
     }
 
-    /// Seconds of a level, I/Os in them, and runs of seconds.
+    /// Seconds of a level, their I/Os, and the number of runs of seconds.
     fn sums(&self, level: usize) -> (f64, f64, f64) {
         let (mut seconds, mut ios, mut runs, mut was_in) = (0.0, 0.0, 0.0, false);
         for (count, its) in self.counts.iter().zip(&self.levels) {
@@ -110,7 +111,7 @@ impl Seconds {
         (seconds, ios, f64::max(runs, 1.0))
     }
 
-    /// Whether the seconds outside of levels are busier than their gaps alone make them.
+    /// True if the seconds outside levels are busier than their gaps alone explain.
     fn is_busier(&self, levels: usize, least: f64) -> bool {
         let (seconds, ios, _) = self.sums(0);
         if seconds < SECONDS_LEAST as f64 || ios < IOS_LEAST as f64 {
@@ -120,12 +121,12 @@ impl Seconds {
         let made =
             (0..TRIES).map(|seed| busiest(&mixture, ios / seconds, seconds, seed)).sum::<u32>();
         let made = f64::from(made) / TRIES as f64;
-        // Levels below the mean of the whole are no bursts.
+        // Levels below the overall mean are no bursts.
         let is_high = levels == 0 || f64::from(self.most(0)) > 4.0 * ios / seconds;
         is_high && f64::from(self.most(0)) > BUSIER * made
     }
 
-    /// The busiest of the seconds without a level become this one.
+    /// Moves the busiest seconds without a level to this level.
     fn divide(&mut self, level: usize) {
         let least = f64::from(self.most(0)) * BUSY;
         let seconds = self.counts.iter().zip(&mut self.levels);
@@ -143,7 +144,7 @@ impl Seconds {
                 ios / f64::max(seconds, 1.0)
             })
             .collect();
-        // Expected I/Os up to the begin of each second.
+        // Expected I/Os before each second.
         let mut before = vec![0.0];
         for its in &self.levels {
             before.push(before[before.len() - 1] + rates[*its]);
@@ -170,7 +171,7 @@ fn second(at: f64, count: usize) -> usize {
     (at as usize).min(count - 1)
 }
 
-/// The busiest second of so many with such gaps at such a rate.
+/// Busiest second of a simulation with such gaps and rate.
 fn busiest(gaps: &[(Nanos, f64)], rate: f64, seconds: f64, seed: u64) -> u32 {
     let mut stream = Stream::derive(seed, &[], Purpose::Arrivals);
     let total: f64 = gaps.iter().map(|(_, weight)| weight).sum();

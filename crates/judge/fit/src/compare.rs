@@ -1,13 +1,13 @@
-//! How far what a fitted workload does is from what was seen.
+//! Distances of a fitted workload from the observed I/O.
 
 use analyze::{Buckets, Curve, Of, Shape};
 use trace::{Flags, IoRecord, Operation};
 use units::Nanos;
 
-/// Sizes of caches that curves are compared at: from this on, by factors of the root of two.
+/// Smallest cache size in the comparison of curves; sizes grow by the root of two.
 const CACHE_MIN: f64 = 256.0 * 1024.0;
 
-/// Two histograms.
+/// Comparison of two histograms.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pair {
     pub(crate) of: Of,
@@ -15,47 +15,48 @@ pub(crate) struct Pair {
     pub(crate) seen: u64,
     pub(crate) made: u64,
     pub(crate) distance: f64,
-    /// The bucket at whose limit the two are furthest apart.
+    /// Limit of the bucket with the largest difference.
     pub(crate) at: Option<i32>,
     pub(crate) unit: &'static str,
 }
 
-/// All of it: what was seen first, and what was made second.
+/// Whole comparison: observed values first, those of the run second.
 #[derive(Debug, Clone)]
 pub(crate) struct Comparison {
     pub(crate) histograms: Vec<Pair>,
     /// I/Os per second of time.
     pub(crate) rates: Pair,
     pub(crate) peak: (f64, f64),
-    /// Where I/Os begin, sectors modulo 8.
+    /// First sectors of I/Os, modulo 8.
     pub(crate) alignment: Pair,
     /// Shares by first sector modulo 8.
     pub(crate) sectors: [[f64; 8]; 2],
-    /// Share of the writes.
+    /// Share of durable writes.
     pub(crate) durable: (f64, f64),
     pub(crate) count: (u64, u64),
     /// Sequential share of reads and of writes.
     pub(crate) sequential: [(f64, f64); 2],
-    /// Different bytes.
+    /// Distinct bytes.
     pub(crate) touched: (f64, f64),
-    /// At pages of 4 KiB and of 64 KiB.
+    /// Curves with pages of 4 KiB and of 64 KiB.
     pub(crate) curves: [CurvePair; 2],
 }
 
-/// Two miss-ratio curves.
+/// Comparison of two miss-ratio curves.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CurvePair {
     pub(crate) page_bytes: u64,
-    /// Largest difference of the miss ratio, and the cache's size.
+    /// Largest difference of the miss ratio, and its cache size.
     pub(crate) most: f64,
     pub(crate) at_bytes: f64,
-    /// The area between them over the logarithm of the size, divided by its length: the earth
+    /// Area between the curves over the logarithm of the size, divided by its length: the earth
     /// mover's distance of the logarithms of stack distances.
     pub(crate) mean: f64,
 }
 
 impl Comparison {
-    /// What corrections make smaller: both curves, the shares of sequential I/O and alignment.
+    /// Value that corrections minimise: differences of the curves, the shares of sequential I/O and
+    /// the alignment.
     pub(crate) fn score(&self) -> f64 {
         let sequential = self.sequential.iter().map(|(seen, made)| (seen - made).abs());
         let curves = self.curves.iter().map(|pair| pair.most);
@@ -64,20 +65,20 @@ impl Comparison {
         curves.chain(sequential).chain(lengths).sum::<f64>() + self.alignment.distance
     }
 
-    /// Shares of I/Os that begin at a sector modulo 8, seen and made.
+    /// Shares of I/Os that begin at a sector modulo 8: observed, and of the run.
     pub(crate) fn at_sector(&self, sector: u32) -> (f64, f64) {
         let at = sector as usize % 8;
         (self.sectors[0][at], self.sectors[1][at])
     }
 
-    /// Shares that do not begin on a multiple of 4 KiB.
+    /// Shares of I/Os that do not begin on a multiple of 4 KiB.
     pub(crate) fn misaligned(&self) -> (f64, f64) {
         let (seen, made) = self.at_sector(0);
         (1.0 - seen, 1.0 - made)
     }
 }
 
-/// One side.
+/// One side of a comparison.
 struct Side {
     shape: Shape,
     /// I/Os in each second.
@@ -97,7 +98,7 @@ impl Side {
     }
 }
 
-/// Folds both and takes distances.
+/// Folds both sides and computes distances.
 pub(crate) fn compare(seen: &[IoRecord], made: &[IoRecord]) -> Comparison {
     let last = seen.last().map_or(Nanos::ZERO, |record| record.issue);
     let seconds = usize::try_from(last.0 / Nanos::SECOND.0).unwrap_or(0) + 1;
@@ -137,8 +138,8 @@ pub(crate) fn compare(seen: &[IoRecord], made: &[IoRecord]) -> Comparison {
     }
 }
 
-/// The Kolmogorov-Smirnov statistic of two samples at the limits of the buckets: the largest
-/// difference of their cumulative shares. 1 if only one of them has anything.
+/// Kolmogorov-Smirnov statistic of two samples at the limits of the buckets: the largest difference
+/// of their cumulative shares. 1 if only one of them has values.
 fn pair(
     (of, name, unit): (Of, &'static str, &'static str),
     seen: &Buckets,
@@ -161,7 +162,7 @@ fn pair(
     Pair { of, name, seen: a, made: b, distance, at, unit }
 }
 
-/// I/Os that move data, by their first sector modulo 8.
+/// I/Os that transfer data, by their first sector modulo 8.
 fn first_sectors(records: &[IoRecord]) -> [u64; 8] {
     let mut counts = [0; 8];
     for record in records.iter().filter(|record| record.operation.moves_data()) {
@@ -170,14 +171,14 @@ fn first_sectors(records: &[IoRecord]) -> [u64; 8] {
     counts
 }
 
-/// Share of the writes that are durable before they are answered.
+/// Share of writes that are durable before they are acknowledged.
 fn durable(records: &[IoRecord]) -> f64 {
     let writes = || records.iter().filter(|record| record.operation == Operation::Write);
     let durable = writes().filter(|record| record.flags.has(Flags::FUA)).count();
     durable as f64 / writes().count().max(1) as f64
 }
 
-/// The statistic of first sectors.
+/// Statistic of first sectors.
 fn alignment(seen: &[u64; 8], made: &[u64; 8]) -> Pair {
     let (a, b) = (seen.iter().sum::<u64>(), made.iter().sum::<u64>());
     let (mut sums, mut distance, mut at) = ((0.0, 0.0), 0.0, None);
@@ -200,7 +201,7 @@ fn alignment(seen: &[u64; 8], made: &[u64; 8]) -> Pair {
     }
 }
 
-/// The exact statistic of I/Os per second.
+/// Exact statistic of I/Os per second.
 fn rates(seen: &[u64], made: &[u64]) -> Pair {
     let (mut a, mut b) = (seen.to_vec(), made.to_vec());
     a.sort_unstable();

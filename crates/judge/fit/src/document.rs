@@ -1,4 +1,4 @@
-//! What was fitted and how near it comes, as it is written to JSON.
+//! Report of a fit, as JSON.
 
 use analyze::{COARSE, Of};
 use schemars::{JsonSchema, schema_for};
@@ -13,57 +13,57 @@ use super::model::{Kind, Model};
 
 /// Schema id of [`FitReport`]: a minor version only adds fields.
 pub const FIT_SCHEMA: &str = "tilemark.fit/1.0";
-/// Distances from here on are told in words. Our choice: a fifth of the I/Os are in other buckets.
+/// Least distance that the text mentions. Our choice: a fifth of the I/Os are in other buckets.
 const FAR: f64 = 0.2;
 
-/// What was fitted, why so, and distances between the trace and a run of the workload in virtual
-/// time.
+/// Report of a fit: decisions with reasons, and distances between the trace and a run of the
+/// workload in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FitReport {
-    /// `tilemark.fit/1.0`.
+    /// Schema name and version: `tilemark.fit/1.0`.
     pub schema: String,
-    /// The program that made it, with its version.
+    /// Program with its version.
     pub tool: String,
-    /// The trace, as it was named, and its format.
+    /// Trace as given.
     pub trace: String,
     /// Format of the trace.
     pub format: String,
-    /// The VM.
+    /// Name of the VM.
     pub vm: String,
-    /// The fitted workload's name.
+    /// Name of the fitted workload.
     pub workload: String,
-    /// I/Os that it is fitted to.
+    /// I/Os used by the fit.
     pub records: u64,
-    /// I/Os that came after them and were left out, because no more are kept.
+    /// Later I/Os, left out because no more are kept.
     pub beyond: u64,
-    /// Issue of the first, nanoseconds from the trace's start.
+    /// Issue of the first I/O, nanoseconds from the trace's start.
     pub first_ns: u64,
-    /// From the first to the last.
+    /// Time from the first to the last I/O.
     pub span_ns: u64,
-    /// Where random numbers of the run started.
+    /// Seed of the run.
     pub seed: u64,
-    /// I/Os that the run had.
+    /// I/Os of the run.
     pub made: u64,
     /// Stretches of time.
     pub phases: Vec<PhaseRow>,
-    /// What load model was chosen, and why.
+    /// Chosen load models, with reasons.
     pub decisions: Vec<Decision>,
-    /// One for each histogram, and for rates.
+    /// Distances of each histogram, and of rates.
     pub distances: Vec<Distance>,
-    /// Of miss-ratio curves.
+    /// Distances of miss-ratio curves.
     pub curves: Vec<CurveDistance>,
-    /// Other figures side by side.
+    /// Further figures side by side.
     pub shares: Vec<Share>,
-    /// What the workload does not do as the trace has it.
+    /// Properties of the trace that the workload does not reproduce.
     pub not_reproduced: Vec<String>,
 }
 
 /// A stretch of time.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PhaseRow {
-    /// Begin, nanoseconds from the first I/O.
+    /// Start, nanoseconds from the first I/O.
     pub from_ns: u64,
-    /// End.
+    /// End of the stretch.
     pub to_ns: u64,
     /// Stretches with one name have the same parameters; empty if there is one stretch.
     pub kind: String,
@@ -71,57 +71,57 @@ pub struct PhaseRow {
     pub rate: f64,
 }
 
-/// A choice of a load model.
+/// Choice of a load model.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Decision {
-    /// Which users, without the number of the stretch.
+    /// Users of the choice, without the number of the stretch.
     pub users: String,
-    /// `open`, `paced` or `closed`.
+    /// Load model: `open`, `paced` or `closed`.
     pub load: String,
-    /// The evidence.
+    /// Evidence for the choice.
     pub why: String,
 }
 
 /// The Kolmogorov-Smirnov statistic of a histogram.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Distance {
-    /// Which histogram.
+    /// Name of the histogram.
     pub histogram: String,
-    /// Values in it from the trace, and from the run.
+    /// Values of the trace.
     pub seen: u64,
-    /// Values from the run.
+    /// Values of the run.
     pub made: u64,
     /// Largest difference of the cumulative shares, 0 to 1; none if neither has values.
     pub distance: Option<f64>,
-    /// The value up to which the shares differ most.
+    /// Value up to which the shares differ most.
     pub at: Option<i32>,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: String,
 }
 
-/// How far two miss-ratio curves are apart.
+/// Distance of two miss-ratio curves.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CurveDistance {
     /// Page size of the cache.
     pub page_bytes: u64,
     /// Largest difference of the miss ratio.
     pub most: f64,
-    /// Where it is, bytes of cache.
+    /// Cache size of that difference, bytes.
     pub at_bytes: f64,
     /// Mean difference over the logarithm of the cache's size.
     pub mean: f64,
 }
 
-/// A figure of both.
+/// Figure of both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Share {
-    /// Which one.
+    /// Name of the figure.
     pub name: String,
-    /// In the trace.
+    /// Value of the trace.
     pub seen: f64,
-    /// In the run.
+    /// Value of the run.
     pub made: f64,
-    /// Its unit; empty for a share.
+    /// Unit; empty for a share.
     pub unit: String,
 }
 
@@ -229,7 +229,7 @@ fn shares(comparison: &Comparison) -> Vec<Share> {
     ]
 }
 
-/// What the workload does not do, or not as the trace has it.
+/// Sentences on properties that the workload does not reproduce.
 fn words(
     observed: &Observed,
     model: &Model,

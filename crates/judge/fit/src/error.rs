@@ -1,73 +1,73 @@
 use trace::TraceError;
 use workload::BuildError;
 
-/// Why no workload can be made from a trace.
+/// Reason why no workload can be made from a trace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// The trace cannot be read.
+    /// Trace that cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// Records are only in order.
+    /// Trace with records only in order.
     #[error("{trace} has no times, so its load has no rate")]
     NoTimes {
-        /// The trace.
+        /// Name of the trace.
         trace: String,
     },
-    /// More than one VM, and none was chosen.
+    /// More than one VM without a choice.
     #[error("{trace} has I/O of {} VMs, and a workload is fitted to one: {}", vms.len(), list(vms))]
     SeveralVms {
-        /// The trace.
+        /// Name of the trace.
         trace: String,
-        /// Names and I/Os, most first.
+        /// Names with their number of I/Os, most first.
         vms: Vec<(String, u64)>,
     },
-    /// A VM that does not occur.
+    /// VM that does not occur.
     #[error("VM \"{vm}\" is not in {trace}")]
     UnknownVm {
-        /// The trace.
+        /// Name of the trace.
         trace: String,
-        /// What was asked for.
+        /// VM as given.
         vm: String,
-        /// What there is.
+        /// VMs of the trace.
         known: Vec<String>,
     },
-    /// Too little to fit anything to.
+    /// Too few I/Os for a fit.
     #[error("{count} reads and writes of {trace} count, and a fit needs {least}")]
     TooFew {
-        /// The trace.
+        /// Name of the trace.
         trace: String,
-        /// How many there are.
+        /// Number of I/Os.
         count: u64,
-        /// The least.
+        /// Fewest I/Os.
         least: u64,
     },
-    /// Longer than any recording: times that are wrong.
+    /// Time longer than any recording: the times are wrong.
     #[error("the I/Os of {trace} span {span}, and a fit takes at most {most}")]
     TooLong {
-        /// The trace.
+        /// Name of the trace.
         trace: String,
-        /// From the first to the last.
+        /// Time from the first to the last I/O.
         span: units::Nanos,
-        /// The longest.
+        /// Longest time.
         most: units::Nanos,
     },
-    /// All at one moment.
+    /// All I/Os at the same time.
     #[error("all I/Os of {trace} have the same time")]
     NoSpan {
-        /// The trace.
+        /// Name of the trace.
         trace: String,
     },
-    /// The fitted workload cannot be built: a mistake of ours.
+    /// Fitted workload that cannot be built: a bug of this program.
     #[error("the fitted workload cannot be built: {0}")]
     Build(#[from] BuildError),
-    /// The fitted workload lets no time pass: a mistake of ours.
+    /// Fitted workload that lets no time pass: a bug of this program.
     #[error("the fitted workload cannot be run: {0}")]
     Run(#[from] sim::SimError),
 }
 
 impl FitError {
-    /// What to try next, if anything helps.
+    /// Hint on what to try next, if anything helps.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Trace(error) => error.hint().map(str::to_owned),

@@ -9,7 +9,7 @@ const ROUNDS: u32 = 100;
 /// Components below this weight are left out.
 const LIGHT: f64 = 0.002;
 
-/// The Kolmogorov-Smirnov statistic of gaps held against an exponential distribution.
+/// Kolmogorov-Smirnov statistic of gaps against an exponential distribution.
 pub(super) fn poisson_distance(gaps: &[f64], mean: f64) -> f64 {
     let mut sorted = gaps.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -21,9 +21,9 @@ pub(super) fn poisson_distance(gaps: &[f64], mean: f64) -> f64 {
     sorted.iter().enumerate().map(distance).fold(0.0, f64::max)
 }
 
-/// A mixture of exponentials, by expectation and maximisation (Dempster, Laird and Rubin 1977)
-/// over a histogram of ten parts for each power of ten: one component for each power of ten to
-/// begin with. Every round keeps the mean of the gaps.
+/// Mixture of exponentials, by expectation and maximisation (Dempster, Laird and Rubin 1977) over a
+/// histogram with ten parts for each power of ten; it starts with one component for each power of
+/// ten. Every round keeps the mean of the gaps.
 pub(super) fn mixture(gaps: &[f64]) -> Vec<(Nanos, f64)> {
     let parts = parts(gaps);
     let (first, last) = (parts[0].0.log10().floor(), parts[parts.len() - 1].0.log10().ceil());

@@ -5,51 +5,52 @@ use units::Nanos;
 
 use super::error::FitError;
 
-/// Fewest reads and writes that are fitted: shares of a percent need as many.
+/// Fewest reads and writes for a fit: shares of a percent need as many.
 pub(crate) const LEAST: u64 = 1000;
-/// Most records that are kept, 64 B each; a longer trace is fitted by its first ones.
+/// Most records kept, 64 B each; a longer trace is fitted by its first ones.
 const MOST: usize = 2_000_000;
 
-/// Longest time that is fitted: memory is taken for each of its seconds. Two years of 63 million
-/// seconds; the two million I/Os that are kept are then one in half a minute.
+/// Longest fitted time, because memory is used for each second: two years of 63 million seconds.
+/// The two million kept I/Os are then one in half a minute.
 const SPAN_MOST: Nanos = Nanos::from_secs(2 * 366 * 86_400);
 
-/// What of a trace is fitted.
+/// Selection of I/O to fit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
-    /// As the caller names the trace.
+    /// Name of the trace, as given.
     pub trace: String,
-    /// This VM; the only one, if none.
+    /// Name of the VM; `None` if the trace has only one.
     pub vm: Option<String>,
-    /// Only what was issued from this moment on.
+    /// Only I/Os issued at this time or later.
     pub from: Option<Nanos>,
-    /// Only what was issued before this moment.
+    /// Only I/Os issued before this time.
     pub to: Option<Nanos>,
 }
 
-/// The I/O of one VM.
+/// Observed I/O of one VM.
 #[derive(Debug, Clone)]
 pub struct Observed {
     pub(crate) trace: String,
     pub(crate) vm: String,
     pub(crate) info: TraceInfo,
-    /// In order of issue; times from the first record, devices by position in `devices`.
+    /// Records in order of issue, with times since the first one and devices by their position in
+    /// `devices`.
     pub(crate) records: Vec<IoRecord>,
-    /// Names and sizes of the devices that have I/O.
+    /// Names and sizes of the devices with I/O.
     pub(crate) devices: Vec<trace::Device>,
     /// Issue of the first record in the trace.
     pub(crate) start: Nanos,
-    /// I/Os after the last one that is kept.
+    /// I/Os after the last kept one.
     pub(crate) beyond: u64,
 }
 
 impl Observed {
-    /// From the first issue to the last.
+    /// Time from the first issue to the last.
     pub(crate) fn span(&self) -> Nanos {
         self.records.last().map_or(Nanos::ZERO, |record| record.issue)
     }
 
-    /// The smallest step between two times.
+    /// Smallest step between two times.
     pub(crate) fn resolution(&self) -> Nanos {
         match self.info.clock {
             Clock::Real { resolution } => resolution.max(Nanos(1)),
@@ -61,7 +62,7 @@ impl Observed {
 /// Reads a trace to its end and keeps the records of one VM.
 ///
 /// # Errors
-/// Where the trace cannot be read, has no times, or has not what is wanted, or too little of it.
+/// If the trace cannot be read, has no times, or has none or too little of the selected I/O.
 pub fn gather(source: &mut dyn Source, wanted: &Wanted) -> Result<Observed, FitError> {
     let trace = || wanted.trace.clone();
     if source.info().clock == Clock::Order {

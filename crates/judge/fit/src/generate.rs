@@ -10,21 +10,20 @@ use workload::InstancePlan;
 use super::error::FitError;
 use super::gather::Observed;
 
-/// Latencies of each direction that are kept to draw from.
+/// Most latencies of each direction kept for drawing.
 const KEPT: usize = 4096;
 
-/// What answers a workload that is tried in virtual time.
+/// Storage for a trial of a workload in virtual time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Storage {
-    /// Answers take no time, and have none in the records.
+    /// Immediate answers, without latencies in the records.
     Ideal,
-    /// Latencies are drawn from these: of reads, of writes, of flushes. An empty list answers at
-    /// once.
+    /// Latencies drawn from lists for reads, writes and flushes. An empty list answers at once.
     Latencies([Vec<Nanos>; 3]),
 }
 
 impl Storage {
-    /// As slow as the observed one, each I/O on its own; ideal where nothing is known.
+    /// Storage with the observed latencies, independent for each I/O; ideal without latencies.
     pub(crate) fn like(observed: &Observed) -> Self {
         let of = |operation: Operation| -> Vec<Nanos> {
             let own = observed.records.iter().filter(|record| record.operation == operation);
@@ -38,10 +37,10 @@ impl Storage {
     }
 }
 
-/// Runs a workload in virtual time and returns its I/O in order of issue, disks as devices.
+/// Runs a workload in virtual time and returns its I/O in order of issue, with disks as devices.
 ///
 /// # Errors
-/// Where it cannot be built, or lets no time pass.
+/// If it cannot be built, or lets no time pass.
 pub fn generate(
     workload: &Workload,
     seed: u64,
@@ -71,7 +70,7 @@ pub fn generate(
     };
     let stream = Stream::derive(seed, &[], Purpose::Device);
     let mut tape = Tape { storage, stream, records: Vec::new() };
-    // Slices are not looked at; few of them are enough.
+    // Slices are not used, so few of them suffice.
     let slice = Nanos((until.0 / 16).max(1));
     let options = Options { until, slice, ..Options::default() };
     let mut instances = [SimInstance { machine: built.machine, shape }];
@@ -79,7 +78,7 @@ pub fn generate(
     Ok(tape.records)
 }
 
-/// Writes down what it is asked for.
+/// Recorder of requests.
 struct Tape<'a> {
     storage: &'a Storage,
     stream: Stream,
@@ -107,7 +106,7 @@ impl Device for Tape<'_> {
     }
 }
 
-/// One of them, at least a nanosecond so that loops let time pass.
+/// Random latency from a list, at least a nanosecond so that loops let time pass.
 fn draw(latencies: &[Nanos], stream: &mut Stream) -> Nanos {
     let at = stream.below(latencies.len().max(1) as u64);
     let found = usize::try_from(at).ok().and_then(|at| latencies.get(at).copied());

@@ -1,11 +1,10 @@
-//! A workload of our language that does what one VM was seen to do, and how near it comes.
+//! Fits a workload to the observed I/O of one VM, and measures its distances.
 //!
-//! What it does: keeps one VM's I/O, finds in it disks, streams, places, sizes and how work arrives,
-//! writes that as a workload, runs the workload in virtual time and holds what it did against what
-//! was seen.
+//! It keeps one VM's I/O, derives disks, streams, places, sizes and arrivals from it, writes them
+//! as a workload, runs the workload in virtual time and compares its I/O with the observed one.
 //!
-//! What it refuses: more than one VM; fewer than 1,000 I/Os; naming a distance small that was not
-//! computed.
+//! It refuses more than one VM, and fewer than 1,000 I/Os; it never calls a distance small without
+//! computing it.
 //!
 //! Invariants: the same records and seed give the same file; at most the first two million records
 //! are kept.

@@ -1,4 +1,4 @@
-//! How I/Os come: whether they wait for answers, and what the gaps between them are.
+//! Decides how I/Os arrive: whether they wait for answers, and their gaps.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,20 +10,20 @@ use super::arrival::{Arrival, rounded, short};
 use super::phases::Stretch;
 use super::{bursts, gaps};
 
-/// I/Os that a place in a statistic needs.
+/// Fewest I/Os of a point in a statistic.
 const ENOUGH: f64 = 30.0;
-/// Gaps vary by less than this, as a multiple of their mean, where a rate is kept.
+/// Largest variation of gaps at a fixed rate, as a multiple of their mean.
 const STEADY: f64 = 0.3;
-/// Largest Kolmogorov-Smirnov distance of gaps that still are a Poisson process's.
+/// Largest Kolmogorov-Smirnov distance of gaps of a Poisson process.
 const POISSON: f64 = 0.05;
-/// Share of the time at the ceiling from which a loop needs no other sign.
+/// Share of the time at the ceiling that alone proves a loop.
 const FULL: f64 = 0.5;
 
-/// What was chosen, and why.
+/// Decision with its reason.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Decided {
     pub(crate) arrival: Arrival,
-    /// Where stretches of one kind have bursts of their own: one for each stretch.
+    /// Arrivals of each stretch, if those of one kind have different bursts.
     pub(crate) each: Vec<Arrival>,
     pub(crate) why: String,
 }
@@ -33,13 +33,13 @@ impl Decided {
         Self { arrival, each: Vec::new(), why }
     }
 
-    /// That of a stretch, by its place among those of its kind.
+    /// Arrival of a stretch, by its position among those of its kind.
     pub(crate) fn of(&self, stretch: usize) -> &Arrival {
         self.each.get(stretch).unwrap_or(&self.arrival)
     }
 }
 
-/// Time spent, and I/Os issued, with so many in flight.
+/// Time, and issued I/Os, by the number of I/Os in flight.
 #[derive(Debug, Clone, Default)]
 struct Feedback {
     seconds: Vec<f64>,
@@ -88,17 +88,17 @@ impl Feedback {
     }
 
     fn issue(&mut self, depth: usize) {
-        // An I/O makes the depth that it is then at exist.
+        // An I/O at a new depth extends the table.
         self.room(depth + 1);
         self.issues[depth] += 1.0;
     }
 
-    /// A closed loop shows in one of two ways. As a ceiling: time passes with so many in flight,
-    /// and never is there one more, although at the mean rate dozens would have come. Or as a
-    /// slope: the more of the `n` users wait for answers, the fewer are left to send something,
-    /// so that the rate falls as a straight line which reaches zero at `n` (the finite source of
-    /// queueing theory; Kleinrock 1975, section 3.8). A loop of `n` users has, by Little's law, a
-    /// think time of `n` divided by the rate, less the latency.
+    /// A closed loop shows in one of two ways. A ceiling: time passes with a number of I/Os in
+    /// flight, and never one more is issued, although at the mean rate dozens would have come. Or a
+    /// slope: the more of the `n` users wait for answers, the fewer can issue, so the rate falls as
+    /// a straight line which reaches zero at `n` (the finite source of queueing theory; Kleinrock
+    /// 1975, section 3.8). By Little's law, the think time of a loop of `n` users is `n` divided by
+    /// the rate, minus the latency.
     fn closed(&self) -> Option<Decided> {
         let (time, count): (f64, f64) = (self.seconds.iter().sum(), self.issues.iter().sum());
         let ceiling = self.issues.iter().rposition(|issues| *issues > 0.0)? + 1;
@@ -128,7 +128,7 @@ impl Feedback {
         };
         let latency = self.latency / count;
         let think = users / rate - latency;
-        // A hundredth of the latency is within what the rate is known to.
+        // A hundredth of the latency is within the precision of the rate.
         let think = Nanos::from_secs_f64(if think > latency / 100.0 { think } else { 0.0 });
         let why = format!(
             "closed: {sign}; {} I/Os a second at {} each leave {} of thinking",
@@ -141,8 +141,8 @@ impl Feedback {
         Some(Decided::alike(Arrival::Closed { users, think: rounded(think) }, why))
     }
 
-    /// The line through the rates of issues by the number in flight, each weighted by what was
-    /// expected; none if it does not fall.
+    /// Line through the rates of issues by the number in flight, each weighted by its expected
+    /// count; `None` if it does not fall.
     fn line(&self, ceiling: usize, rate: f64) -> Option<Line> {
         let points: Vec<(f64, f64, f64)> = (0..=ceiling)
             .filter(|at| self.seconds[*at] * rate >= ENOUGH)
@@ -167,32 +167,32 @@ impl Feedback {
     }
 }
 
-/// A rate that falls with the number in flight.
+/// Rate that falls with the number in flight.
 #[derive(Debug, Clone, Copy)]
 struct Line {
-    /// Where it is zero.
+    /// Number in flight at rate zero.
     zero: f64,
-    /// The slope in units of its standard error.
+    /// Slope in units of its standard error.
     errors: f64,
-    /// Share of the rate at none in flight that is lost at the mean number.
+    /// Loss of rate at the mean number in flight, as a share of the rate at none.
     drop: f64,
 }
 
 impl Line {
-    /// Whether chance would not do it, and it matters.
+    /// True if the slope is significant and large.
     fn is_steep(&self) -> bool {
         self.errors >= 6.0 && self.drop >= 0.05
     }
 }
 
-/// Whether these I/Os wait for answers; none if nothing says so.
+/// Closed loop of these I/Os; `None` without evidence for one.
 pub(crate) fn closed(records: &[&IoRecord], stretches: &[Stretch]) -> Option<Decided> {
     let decided = Feedback::of(records, stretches)?.closed()?;
     (!keeps_pace(records)).then_some(decided)
 }
 
-/// Whether one after another comes at equal times, however long the one before took: the time
-/// from issue to issue varies less than that from answer to issue.
+/// True if I/Os come at equal intervals, independent of latencies: the time from issue to issue
+/// varies less than that from answer to issue.
 fn keeps_pace(records: &[&IoRecord]) -> bool {
     let gaps = records.windows(2).map(|pair| (pair[1].issue - pair[0].issue).as_secs_f64());
     let pauses = records.windows(2).map(|pair| {
@@ -215,7 +215,7 @@ fn variation(values: impl Iterator<Item = f64>) -> (f64, f64) {
     (mean, (squares / f64::max(count, 1.0) - mean * mean).max(0.0).sqrt())
 }
 
-/// How I/Os come that wait for nobody. `active` is how long the stretches are.
+/// Arrivals of I/Os that do not wait for answers. `active` is the length of the stretches.
 pub(crate) fn open(
     records: &[&IoRecord],
     stretches: &[Stretch],
@@ -263,7 +263,7 @@ pub(crate) fn open(
     Decided { arrival, each, why }
 }
 
-/// Most I/Os at a time, at least 1.
+/// Most I/Os in flight, at least 1.
 fn in_flight(records: &[&IoRecord]) -> u32 {
     let mut ends: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
     let mut most = 1;
@@ -277,7 +277,8 @@ fn in_flight(records: &[&IoRecord]) -> u32 {
     u32::try_from(most).unwrap_or(u32::MAX)
 }
 
-/// Seconds between neighbours in one stretch; what the clock cannot tell apart is half a step.
+/// Seconds between neighbours in one stretch; times that the clock cannot distinguish are half a
+/// step apart.
 fn between(records: &[&IoRecord], stretches: &[Stretch], resolution: Nanos) -> Vec<f64> {
     let least = resolution.as_secs_f64() / 2.0;
     let mut gaps = Vec::with_capacity(records.len());

@@ -1,4 +1,4 @@
-//! The parameters of a fitted workload, before they are put into the language's form.
+//! Parameters of a fitted workload, before they are written in the language.
 
 use trace::{Flags, IoRecord, Operation};
 use units::{Bytes, Nanos};
@@ -10,29 +10,29 @@ use super::phases::{self, Stretch};
 use super::place::{self, Habit, Way};
 use super::sizes::{self, Sizes};
 
-/// Blocks from this size on are large: they are placed by habits of their own.
+/// Smallest large block; large blocks have their own habits.
 const LARGE: u32 = 32 << 10;
-/// Share of small or large blocks that is worth habits of its own, and I/Os.
+/// Least share of small or large blocks for separate habits, and fewest I/Os below.
 const PART: f64 = 0.05;
 const PART_LEAST: usize = 50;
 /// Names of directions in actions and groups.
 const WAYS: [&str; 2] = ["read", "write"];
 
-/// An I/O and how it found its place.
+/// I/O with the way to its place.
 type Seen<'a> = &'a (&'a IoRecord, Way);
 
-/// All that is fitted.
+/// All fitted parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) span: Nanos,
     pub(crate) disks: Vec<Disk>,
-    /// Unit in which data is remembered.
+    /// Unit of remembered data.
     pub(crate) page: u64,
     pub(crate) stretches: Vec<Stretch>,
     pub(crate) kinds: Vec<Kind>,
 }
 
-/// A disk.
+/// Fitted disk.
 #[derive(Debug, Clone)]
 pub(crate) struct Disk {
     pub(crate) name: String,
@@ -40,50 +40,50 @@ pub(crate) struct Disk {
     pub(crate) source: String,
 }
 
-/// What is alike in stretches of one kind.
+/// Parameters of all stretches of one kind.
 #[derive(Debug, Clone)]
 pub(crate) struct Kind {
     pub(crate) name: String,
-    /// I/Os in them.
+    /// I/Os in these stretches.
     pub(crate) count: usize,
-    /// How long they are together.
+    /// Length of these stretches together.
     pub(crate) seconds: f64,
     pub(crate) streams: Vec<Stream>,
     pub(crate) accesses: Vec<Access>,
 }
 
-/// I/Os that come in one way.
+/// I/Os with a common arrival process.
 #[derive(Debug, Clone)]
 pub(crate) struct Stream {
     pub(crate) name: String,
     pub(crate) decided: Decided,
-    /// Actions and how often each was seen.
+    /// Actions with their observed counts.
     pub(crate) mix: Vec<(String, usize)>,
 }
 
-/// One action: a read, a write or a flush.
+/// Action: a read, a write or a flush.
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     pub(crate) name: String,
     pub(crate) disk: usize,
     pub(crate) count: usize,
-    /// How often it is chosen, as many as all of a direction together.
+    /// Weight of the choice: the count of its direction.
     pub(crate) weight: usize,
-    /// None for a flush.
+    /// Block of a read or write; `None` for a flush.
     pub(crate) block: Option<Block>,
 }
 
-/// What a read or write looks like.
+/// Parameters of a read or write.
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
     pub(crate) is_write: bool,
-    /// Whether a run keeps the size of its first I/O.
+    /// True if a run keeps the size of its first I/O.
     pub(crate) is_same_size: bool,
     pub(crate) sizes: Sizes,
     pub(crate) habit: Habit,
-    /// Share of places, and bytes behind a multiple of 4 KiB.
+    /// Shares of places, by bytes after a multiple of 4 KiB.
     pub(crate) misaligned: Vec<(f64, u32)>,
-    /// Share that is durable before it is answered.
+    /// Share that is durable before it is acknowledged.
     pub(crate) durable: f64,
 }
 
@@ -110,7 +110,7 @@ impl Model {
     }
 }
 
-/// A size that holds all that was touched, and the device's own if it is known.
+/// Disks that hold all accessed bytes, with the device's size if known.
 fn disks(observed: &Observed) -> Vec<Disk> {
     let mut ends = vec![0_u64; observed.devices.len()];
     for record in observed.records.iter().filter(|record| record.operation.moves_data()) {
@@ -147,7 +147,7 @@ impl Kind {
     }
 }
 
-/// A part of an action's name for its disk, if there are several.
+/// Part of an action's name for its disk, if there are several.
 fn of_disk((disk, disks): (usize, usize)) -> String {
     if disks > 1 { format!("-{}", disk + 1) } else { String::new() }
 }
@@ -156,7 +156,7 @@ fn is_on(record: &IoRecord, disk: usize, operation: Operation) -> bool {
     usize::from(record.device.0) == disk && record.operation == operation
 }
 
-/// One action, or one for small and one for large blocks.
+/// One action, or one each for small and large blocks.
 fn of_way(
     inside: &[(&IoRecord, Way)],
     disk: (usize, usize),
@@ -183,7 +183,7 @@ fn of_way(
             None => habit,
         }
     };
-    // What goes on is of the run, whichever action is chosen meanwhile.
+    // A continued run belongs to its first I/O, whichever action is chosen meanwhile.
     let jumps = |part: &[Seen<'_>]| {
         part.iter().filter(|(_, way)| !matches!(way, Way::Behind(_))).count().max(1)
     };
@@ -205,7 +205,7 @@ fn of_way(
     parts.map(access).collect()
 }
 
-/// Small and large ones. All of a run go together, as most of its bytes are.
+/// Splits I/Os into small and large ones. A run stays together, on the side of most of its bytes.
 fn by_runs<'a>(own: &[Seen<'a>]) -> (Vec<Seen<'a>>, Vec<Seen<'a>>) {
     let (mut small, mut large) = (Vec::new(), Vec::new());
     for run in own.chunk_by(|_, (_, way)| matches!(way, Way::Behind(_))) {
@@ -219,7 +219,7 @@ fn by_runs<'a>(own: &[Seen<'a>]) -> (Vec<Seen<'a>>, Vec<Seen<'a>>) {
     (small, large)
 }
 
-/// Share of these that is durable before it is answered.
+/// Share of these I/Os that is durable before it is acknowledged.
 fn durable(part: &[Seen<'_>]) -> f64 {
     let count = part.iter().filter(|(record, _)| record.flags.has(Flags::FUA)).count();
     count as f64 / part.len().max(1) as f64
@@ -231,7 +231,7 @@ fn flushes(inside: &[(&IoRecord, Way)], disk: (usize, usize)) -> Option<Access> 
     (count > 0).then_some(Access { name, disk: disk.0, count, weight: count, block: None })
 }
 
-/// One loop of all, or arrivals for each operation.
+/// One loop of all operations, or arrivals for each operation.
 fn streams(
     observed: &Observed,
     stretches: &[Stretch],
@@ -242,7 +242,8 @@ fn streams(
         let wanted = accesses.iter().filter(|access| is_wanted(access));
         wanted.map(|access| (access.name.clone(), access.weight)).collect()
     };
-    // Discards are left out: Tilemark sends none. Whoever waits for one is not seen.
+    // Discards are left out, because Tilemark sends none. Waits for a discard are therefore not
+    // seen.
     let records: Vec<&IoRecord> = inside
         .iter()
         .map(|(record, _)| *record)
@@ -271,7 +272,7 @@ fn streams(
         .collect()
 }
 
-/// The busiest and the quietest of several have names that say so.
+/// Names the busiest and the quietest of several kinds.
 fn name_kinds(kinds: &mut [Kind]) {
     if kinds.len() == 1 {
         return;
@@ -297,7 +298,7 @@ fn name_kinds(kinds: &mut [Kind]) {
 }
 
 impl Arrival {
-    /// The name of its load in the language.
+    /// Name of its load in the language.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Open { .. } => "open",

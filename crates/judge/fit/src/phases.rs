@@ -1,17 +1,17 @@
-//! Stretches of time with clearly different rates.
+//! Finds stretches of time with clearly different rates.
 
 use trace::{IoRecord, Operation};
 use units::Nanos;
 
-/// Bins that a trace is divided into at most; a bin is a second or longer.
+/// Most bins of a trace; a bin is a second or longer.
 const BINS_MAX: u64 = 240;
-/// Bins of a stretch at least.
+/// Fewest bins of a stretch.
 const SHORTEST: usize = 4;
-/// Stretches at most: a workload is to stay readable.
+/// Most stretches, so that a workload stays readable.
 const MOST: usize = 8;
-/// Rates within this factor are alike.
+/// Largest ratio of similar rates.
 const ALIKE: f64 = 2.0;
-/// Standard deviation of a logarithm of counts that is taken for noise at least.
+/// Least assumed noise: standard deviation of the logarithm of counts.
 const NOISE: f64 = 0.25;
 
 /// A stretch of time.
@@ -19,7 +19,7 @@ const NOISE: f64 = 0.25;
 pub(crate) struct Stretch {
     pub(crate) from: Nanos,
     pub(crate) to: Nanos,
-    /// Stretches of one kind have the same parameters.
+    /// Number of the kind; stretches of one kind have the same parameters.
     pub(crate) kind: usize,
 }
 
@@ -29,10 +29,10 @@ impl Stretch {
     }
 }
 
-/// Finds changes of the mean of the logarithm of reads and of writes per bin: least squares over
-/// all divisions (dynamic programming; Auger and Lawrence 1989), with a penalty on each change of
-/// three parameters as in Schwarz's criterion (Yao 1988), twice as large because counts of bursts
-/// depend on each other; the noise is the median difference of neighbours.
+/// Finds changes of the mean logarithm of reads and of writes per bin: least squares over all
+/// divisions (dynamic programming; Auger and Lawrence 1989), with a penalty for each change of
+/// three parameters as in Schwarz's criterion (Yao 1988), doubled because counts of bursts are
+/// correlated. The noise is the median difference of neighbours.
 pub(crate) fn find(records: &[IoRecord], span: Nanos) -> Vec<Stretch> {
     let bin = Nanos(span.0.div_ceil(BINS_MAX).next_multiple_of(1_000_000_000));
     let bins = usize::try_from(span.0 / bin.0 + 1).unwrap_or(1);
@@ -61,14 +61,15 @@ fn logarithms(counts: &[[f64; 2]]) -> Vec<[f64; 2]> {
             logs.windows(2).map(|pair| (pair[1][way] - pair[0][way]).abs()).collect();
         steps.sort_by(f64::total_cmp);
         let median = steps.get(steps.len() / 2).copied().unwrap_or(0.0);
-        // The median of the size of a normal difference is 0.6745 times the root of 2 sigma^2.
+        // The median of the absolute value of a normal difference is 0.6745 times the root of 2
+        // sigma^2.
         let noise = (median / 0.6745 / std::f64::consts::SQRT_2).max(NOISE);
         logs.iter_mut().for_each(|pair| pair[way] /= noise);
     }
     logs
 }
 
-/// Borders of the best division, first and last included.
+/// Borders of the best division, including the first and last.
 fn divide(logs: &[[f64; 2]]) -> Vec<usize> {
     let count = logs.len();
     let mut sums = vec![[0.0_f64; 4]; count + 1];
@@ -83,7 +84,7 @@ fn divide(logs: &[[f64; 2]]) -> Vec<usize> {
         [0, 1].iter().map(|way| of(way + 2) - of(*way) * of(*way) / (to - from) as f64).sum()
     };
     let penalty = 6.0 * (count as f64).ln();
-    // Least cost of the first bins in so many stretches, and where the last of them begins.
+    // Least cost of the first bins in so many stretches, and the start of the last one.
     let mut least = vec![vec![(f64::INFINITY, 0_usize); count + 1]; MOST + 1];
     least[0][0].0 = 0.0;
     for stretches in 1..=MOST {
@@ -108,13 +109,13 @@ fn divide(logs: &[[f64; 2]]) -> Vec<usize> {
     borders
 }
 
-/// Per bin: reads and writes.
+/// Reads and writes per bin.
 fn rates(counts: &[[f64; 2]], from: usize, to: usize) -> [f64; 2] {
     let bins = (to - from) as f64;
     [0, 1].map(|way| counts[from..to].iter().map(|pair| pair[way]).sum::<f64>() / bins)
 }
 
-/// Whether two stretches do about the same: as many I/Os, and as many of them reads.
+/// True if two stretches have similar rates and read shares.
 fn are_alike(a: [f64; 2], b: [f64; 2]) -> bool {
     let total = |rates: [f64; 2]| (rates[0] + rates[1]).max(1e-9);
     let reads = |rates: [f64; 2]| rates[0] / total(rates);
@@ -122,7 +123,7 @@ fn are_alike(a: [f64; 2], b: [f64; 2]) -> bool {
     (1.0 / ALIKE..=ALIKE).contains(&ratio) && (reads(a) - reads(b)).abs() <= 0.25
 }
 
-/// Without borders between stretches that do about the same.
+/// Removes borders between similar stretches.
 fn merged(mut borders: Vec<usize>, counts: &[[f64; 2]]) -> Vec<usize> {
     let mut at = 1;
     while at + 1 < borders.len() {
@@ -137,7 +138,7 @@ fn merged(mut borders: Vec<usize>, counts: &[[f64; 2]]) -> Vec<usize> {
     borders
 }
 
-/// The kind of each stretch: that of the first one like it.
+/// Kind of each stretch: that of the first similar one.
 fn kinds(borders: &[usize], counts: &[[f64; 2]]) -> Vec<usize> {
     let mut known: Vec<[f64; 2]> = Vec::new();
     let stretches = borders.windows(2).map(|pair| rates(counts, pair[0], pair[1]));
@@ -155,7 +156,7 @@ fn kinds(borders: &[usize], counts: &[[f64; 2]]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// So many reads in each second.
+    /// Reads with this many in each second.
     fn reads(per_second: &[u64]) -> (Vec<IoRecord>, Nanos) {
         let mut records = Vec::new();
         for (second, count) in (0_u64..).zip(per_second) {

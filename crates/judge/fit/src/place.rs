@@ -1,43 +1,43 @@
-//! Where I/Os go: behind the one before, back to what was touched, or anywhere else.
+//! Classifies the places of I/Os: after the previous one, back at accessed data, or elsewhere.
 
 use cache::PageId;
 use cache::mrc::ReuseStack;
 use trace::{IoRecord, Operation};
 
-/// Smallest unit in which data is remembered, and the largest that the language has.
+/// Smallest unit of remembered data, and the largest that the language allows.
 const PAGE: u64 = 4 << 10;
 const PAGE_MAX: u64 = 1 << 20;
-/// Pages that a fitted workload remembers at most: about 30 MB.
+/// Most pages that a fitted workload remembers: about 30 MB.
 const PAGES_MAX: usize = 1 << 19;
-/// Entries of a list of depths, and I/Os for each of them at least.
+/// Most entries of a list of depths, and fewest I/Os of each below.
 const ENTRIES: usize = 10;
 const ENTRY_LEAST: usize = 20;
 
-/// Share of places that is worth a word.
+/// Smallest share of places that is kept.
 const RARE: f64 = 0.001;
 
-/// How one I/O found its place.
+/// Way of an I/O to its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// It moves no data.
+    /// No data transferred.
     None,
-    /// It began where the one before of its direction ended, and its last page was touched so
-    /// many pages ago, if it was.
+    /// Start at the end of the previous I/O of its direction; with the depth in pages of its last
+    /// page, if accessed before.
     Behind(Option<u64>),
-    /// Its first page was touched before, so many pages ago, counting itself.
+    /// First page accessed before, at this depth in pages, counting itself.
     Again(u64),
-    /// Its first page was not touched before.
+    /// First page not accessed before.
     Fresh,
 }
 
-/// How each of some I/Os found its place.
+/// Ways of I/Os to their places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Places {
     pub(crate) page: u64,
     pub(crate) ways: Vec<Way>,
 }
 
-/// With the smallest page at which not too many are touched.
+/// Finds the ways with the smallest page that keeps the number of accessed pages within the limit.
 pub(crate) fn of(records: &[IoRecord], devices: usize) -> Places {
     let mut page = PAGE;
     loop {
@@ -49,7 +49,7 @@ pub(crate) fn of(records: &[IoRecord], devices: usize) -> Places {
     }
 }
 
-/// The ways, and the most pages of a device.
+/// Ways, and the most pages of a device.
 fn with_page(records: &[IoRecord], devices: usize, page: u64) -> (Vec<Way>, usize) {
     let mut stacks = vec![ReuseStack::new(); devices];
     let mut next: Vec<[Option<u64>; 2]> = vec![[None; 2]; devices];
@@ -71,9 +71,9 @@ fn with_page(records: &[IoRecord], devices: usize, page: u64) -> (Vec<Way>, usiz
     (ways, stacks.iter().map(ReuseStack::pages).max().unwrap_or(0))
 }
 
-/// The depths of its first and last page. A block that begins behind a multiple of 4 KiB counts as if it
-/// began there, as it does in the language: on a disk of such blocks every block has pages of its own
-/// then, and a block beside one that was touched is not taken for one that comes back.
+/// Depths of its first and last page. A block that begins after a multiple of 4 KiB counts as if it
+/// began there, as in the language. On a disk of such blocks every block then has its own pages,
+/// and a neighbour of an accessed block does not count as accessed.
 fn touch(stack: &mut ReuseStack, record: &IoRecord, page: u64) -> (Option<u64>, Option<u64>) {
     let begin = record.offset - record.offset % PAGE;
     let (first, last) = (begin / page, (begin + u64::from(record.length) - 1) / page);
@@ -82,20 +82,21 @@ fn touch(stack: &mut ReuseStack, record: &IoRecord, page: u64) -> (Option<u64>, 
     (begin, end.unwrap_or(begin))
 }
 
-/// Shares of some I/Os.
+/// Shares of places of I/Os.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Habit {
-    /// Of all.
+    /// Share of sequential I/Os among all.
     pub(crate) sequential: f64,
-    /// How many of these follow each other, if not by chance.
+    /// Mean length of sequential runs, if longer than by chance.
     pub(crate) run: Option<f64>,
-    /// Of the others: share, and depth in pages, ascending. The rest goes anywhere.
+    /// Repeated accesses among the others: share, and depth in pages, ascending. The rest is
+    /// random.
     pub(crate) again: Vec<(f64, u64)>,
 }
 
-/// Counts, and divides the depths into parts of equal weight. Sequential I/Os count with the depth
-/// they are at themselves: long runs then weigh as much in where runs begin as they do in the
-/// miss-ratio curve, although the language begins short and long ones alike.
+/// Counts the ways, and divides the depths into parts of equal weight. Sequential I/Os count with
+/// their own depth: long runs then have the weight in the starts of runs that they have in the
+/// miss-ratio curve, although the language starts short and long runs alike.
 pub(crate) fn habit(ways: impl Iterator<Item = Way>) -> Habit {
     let (mut behind, mut fresh, mut depths) = (0_usize, 0_usize, Vec::new());
     for way in ways {
@@ -113,7 +114,7 @@ pub(crate) fn habit(ways: impl Iterator<Item = Way>) -> Habit {
     let mut from = 0;
     for entry in 1..=entries {
         let Some(last) = (depths.len() * entry / entries).checked_sub(1) else { break };
-        // All of one depth belong to one entry.
+        // Equal depths belong to one entry.
         let to = depths.partition_point(|depth| *depth <= depths[last]);
         if to > from {
             again.push(((to - from) as f64 / all, depths[last]));
@@ -123,8 +124,8 @@ pub(crate) fn habit(ways: impl Iterator<Item = Way>) -> Habit {
     Habit { sequential: behind as f64 / all, run: None, again }
 }
 
-/// The share of sequential I/Os of one direction, and how many of them follow each other if that
-/// is at least half more than chance would have.
+/// Share of sequential I/Os of one direction, and the mean length of runs if at least half more
+/// than by chance.
 pub(crate) fn runs(ways: impl Iterator<Item = Way>) -> Option<(f64, f64)> {
     let (mut all, mut behind, mut runs, mut was_behind) = (0.0, 0.0, 0.0, false);
     for way in ways.filter(|way| *way != Way::None) {
@@ -140,8 +141,7 @@ pub(crate) fn runs(ways: impl Iterator<Item = Way>) -> Option<(f64, f64)> {
     (is_enough && run > 1.5 / (1.0 - share)).then_some((share, run))
 }
 
-/// Of places that are not sequential: shares by bytes behind a multiple of 4 KiB, those of a
-/// thousandth and more.
+/// Shares of places that are not sequential, by bytes after a multiple of 4 KiB, from a thousandth.
 pub(crate) fn misaligned(places: impl Iterator<Item = (u64, Way)>) -> Vec<(f64, u32)> {
     let (mut counts, mut all) = ([0.0_f64; 8], 0.0);
     for (offset, way) in places {
@@ -173,13 +173,13 @@ mod tests {
         let places = of(&records, 1);
         assert_eq!(
             places.ways,
-            // Two pages of its own, and two pairs after it.
+            // Two own pages, and two pairs after it.
             [Way::Fresh, Way::Behind(None), Way::Fresh, Way::Again(6), Way::None, Way::Fresh]
         );
     }
 
-    /// The partition of a disk begins at sector 63. A block next to one that was touched has a page in
-    /// common with it and is new all the same.
+    /// The partition of a disk begins at sector 63. A block next to an accessed one shares a page
+    /// with it and is still new.
     #[test]
     fn neighbours_on_a_misaligned_disk_are_new() {
         let io =

@@ -1,25 +1,26 @@
 use std::collections::BTreeMap;
 
-/// Sizes of a mix at most.
+/// Most sizes of a mix.
 const MOST: usize = 12;
-/// A size has a 512 B sector or several, up to 64 MiB, as the language has it.
+/// Smallest size, and the largest below: one or more sectors of 512 B up to 64 MiB, as in the
+/// language.
 const SECTOR: u32 = 512;
 const LARGEST: u32 = 64 << 20;
 
-/// Block sizes by weight, and the share of I/Os that have a size nearby instead of their own.
+/// Block sizes by weight, and the share of I/Os whose size was rounded to a neighbour.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sizes {
-    /// Bytes and I/Os, most I/Os first.
+    /// Bytes with their I/Os, most I/Os first.
     pub(crate) mix: Vec<(u32, u64)>,
     pub(crate) moved: u64,
 }
 
-/// A size that the language can say: whole sectors.
+/// Size in whole sectors, as the language requires.
 pub(crate) fn whole(length: u32) -> u32 {
     length.clamp(SECTOR, LARGEST).next_multiple_of(SECTOR)
 }
 
-/// The most frequent sizes; others count as the nearest of these, by ratio.
+/// Most frequent sizes; others count as the nearest of these, by ratio.
 pub(crate) fn fit(lengths: impl Iterator<Item = u32>) -> Sizes {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
     lengths.for_each(|length| *counts.entry(whole(length)).or_default() += 1);

@@ -1,4 +1,4 @@
-//! The file: the definition with comments that say where each number is from.
+//! Writes the file: the definition with comments on the origin of each number.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use super::document::FitReport;
 use super::gather::Observed;
 use super::model::{Access, Kind, Model};
 
-/// The text; loading it gives `workload`.
+/// Text of the file; loading it gives `workload`.
 pub(crate) fn file(
     observed: &Observed,
     model: &Model,
@@ -197,7 +197,7 @@ fn actions(text: &mut String, model: &Model, workload: &Workload) {
     }
 }
 
-/// Where an action's numbers are from.
+/// Comment on the origin of an action's numbers.
 fn from(access: &Access) -> String {
     let Some(block) = &access.block else { return format!("{} flushes.", access.count) };
     let sequential = block.habit.sequential * 100.0;
@@ -228,12 +228,12 @@ fn one_action(text: &mut String, action: &Action) {
     text.push_str("]\n");
 }
 
-/// On one line, as the language itself would read it: nothing is left out.
+/// Value on one line, complete and readable by the language.
 fn inline(part: &impl Serialize) -> String {
     Value::try_from(part).expect("what was read from the language can be written in it").to_string()
 }
 
-/// A basic string: what TOML does not allow in one is escaped.
+/// Basic string: characters that TOML forbids are escaped.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
@@ -252,7 +252,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// A key, bare where that is allowed.
+/// Key, bare if allowed.
 fn key(name: &str) -> String {
     let is_bare = name.chars().all(|it| it.is_ascii_alphanumeric() || it == '-' || it == '_');
     if is_bare { name.to_owned() } else { quoted(name) }
@@ -264,7 +264,7 @@ fn comment(text: &mut String, line: &str) {
     }
 }
 
-/// Lines of a comment, without characters that would end it.
+/// Lines of a comment, without control characters.
 fn wrapped(text: &str) -> Vec<String> {
     const WIDTH: usize = 96;
     let clean = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
@@ -294,7 +294,7 @@ mod tests {
         action: Vec<Action>,
     }
 
-    /// Every kind of step, and every field that a step may have.
+    /// Text with every kind of step, and every field of a step.
     const ACTION: &str = r#"
         [[action]]
         name = "all"

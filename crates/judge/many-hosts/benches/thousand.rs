@@ -1,8 +1,9 @@
-//! A thousand hosts on paper: what a controller's processor and memory are for. Prints `figure` lines.
+//! Benchmark with a thousand simulated hosts: processor time and memory of a controller. Prints
+//! `figure` lines.
 //!
-//! Ten tiles are simulated once; their slices go through the wire form, as bytes, and are taken for those of
-//! each of a thousand hosts with tiles of its own. What is read, put together and judged is what a run over
-//! hosts reads, puts together and judges; there is no network, no series and no page.
+//! Ten tiles are simulated once. Their slices are encoded as messages and used as those of each of
+//! a thousand hosts with its own tiles. Reading, merging and judging are those of a real run over
+//! hosts; there is no network, series or page.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -26,7 +27,7 @@ use units::{Bytes, Nanos};
 
 const HOSTS: usize = 1000;
 const TILES_EACH: u32 = 10;
-/// Of the load, its warm-up included.
+/// Length of the load, including its warm-up.
 const SECONDS: u64 = 35;
 
 fn plan(hosts: usize) -> ResolvedPlan {
@@ -46,7 +47,7 @@ fn plan(hosts: usize) -> ResolvedPlan {
     resolve(&layers, tile, Surroundings { entropy: 1, cores: 2 }).expect("a plan that resolves")
 }
 
-/// What one host sends, second by second.
+/// Messages of one host, one a second.
 fn sent() -> Vec<Vec<u8>> {
     let plan = plan(0);
     let file = spec::shipped::array_file("nvme-local").expect("shipped");
@@ -66,7 +67,7 @@ fn sent() -> Vec<Vec<u8>> {
     all
 }
 
-/// A thousand times the same, each second as soon as it is asked for.
+/// The same messages for a thousand hosts, each second available at once.
 struct Paper {
     sent: Vec<Vec<u8>>,
 }
@@ -127,7 +128,7 @@ impl PaperLoad {
         let mut whole = None;
         for part in 0..HOSTS {
             self.merge.keep(part, &bytes).expect("a slice of that host");
-            // As of a run, looked for after each that comes.
+            // As in a run, looked for after each message.
             whole = whole.or(self.merge.gathered());
         }
         self.gauges = self.merge.gauges();
@@ -198,8 +199,8 @@ fn main() {
     println!("figure cluster.merge_1000_memory_mb {:.0} MB", peak_mb());
 }
 
-/// Digest of the step without what the real clock and meters of this host put into it: two builds
-/// that print the same one judged the same.
+/// Digest of the step without values of this host's clock and meters. Two builds with equal digests
+/// gave equal verdicts.
 fn digest(mut step: Step) -> u64 {
     (step.gauges, step.bottleneck) = (Vec::new(), None);
     step.started = jiff::Timestamp::UNIX_EPOCH;

@@ -27,50 +27,50 @@ use crate::wire::{
     step_name, topic,
 };
 
-/// How an agent works.
+/// Options of an agent.
 #[derive(Debug, Clone)]
 pub struct AgentOptions {
-    /// What may be written here.
+    /// Targets that may be written here.
     pub allowed: Allowed,
-    /// The program.
+    /// Version of the program.
     pub tool: ToolFacts,
-    /// Where the state of verification goes that cannot be beside the disks.
+    /// Directory of verification state that cannot be stored beside the disks.
     pub base: PathBuf,
-    /// A controller that is silent for so long is gone.
+    /// Silence after which a controller counts as lost.
     pub lease: Duration,
-    /// How long the controller is looked for.
+    /// Time to look for the controller.
     pub join_within: Duration,
-    /// Does what commands of the program do on one machine.
+    /// Carries out commands of the program on one host.
     pub commands: fn(&Order) -> Result<Said, AgentError>,
-    /// Which of several agents on one machine this is; empty for the only one.
+    /// Name of this agent among several on one host; empty for the only one.
     pub slot: String,
 }
 
-/// How an agent's work ended.
+/// Reason why an agent ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentEnd {
-    /// The controller had no more for it.
+    /// The controller had no more orders.
     Left,
-    /// The controller is gone; what could not be removed then.
+    /// The controller is lost.
     Alone {
-        /// With the reason.
+        /// Files that could not be removed, with the reason.
         not_removed: Vec<String>,
     },
-    /// Somebody here asked it to stop; what could not be removed then.
+    /// A user of this host stopped the agent.
     Stopped {
-        /// With the reason.
+        /// Files that could not be removed, with the reason.
         not_removed: Vec<String>,
     },
 }
 
-/// Works on this host for one controller.
+/// Agent on this host for one controller.
 pub struct Agent {
     options: AgentOptions,
-    /// Or who else has this host.
+    /// Lock of this host, or its present holder.
     hold: Result<Hold, HeldBy>,
     invitation: Invitation,
     member: RwLock<Option<Arc<Member>>>,
-    /// Until when it stays away, because the plan had it lose its power.
+    /// End of a simulated power loss.
     away: Mutex<Option<Instant>>,
     has_left: AtomicBool,
     open: Mutex<Option<OpenRun>>,
@@ -83,7 +83,7 @@ pub struct Agent {
     seeing: Seeing,
 }
 
-/// Machines of a load that has not begun.
+/// VMs of a load that has not begun.
 struct Built {
     epoch: u64,
     driven: Vec<Driven>,
@@ -104,20 +104,20 @@ struct JobUnderWay {
     state: Mutex<JobState>,
 }
 
-/// How often it is looked whether the controller is still there.
+/// Interval of checks for the controller.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a question waits for the end of a load.
+/// Longest wait of a request for the end of a load.
 const FINISH_WAIT: Duration = Duration::from_secs(2);
-/// How long requests in flight are waited for when nobody is left to be told of them.
+/// Longest wait for requests in flight after the controller is lost.
 const END_WAIT: Duration = Duration::from_secs(10);
 
 impl Agent {
-    /// Joins, does what is asked, and ends with the controller, or when `control` says so. Whatever it
-    /// made is removed by then, but for what it was told to keep.
+    /// Joins, carries out orders, and ends with the controller or when `control` stops it. By then
+    /// everything it made is removed, except what it was told to keep.
     ///
     /// # Errors
     ///
-    /// When it cannot join.
+    /// If it cannot join.
     pub fn run(
         invitation: &Invitation,
         options: AgentOptions,
@@ -143,7 +143,7 @@ impl Agent {
         loop {
             std::thread::sleep(LOOK);
             if agent.has_left.load(Ordering::Acquire) {
-                // The answer to that must still go out.
+                // The answer to that request must still be sent.
                 std::thread::sleep(LOOK);
                 agent.end();
                 return Ok(AgentEnd::Left);
@@ -158,7 +158,7 @@ impl Agent {
         }
     }
 
-    /// Is there from now on; in the place of who it was before.
+    /// Joins the controller, in place of its former membership.
     fn join(self: &Arc<Self>) -> Result<(), ClusterError> {
         let AgentOptions { lease, join_within, .. } = self.options;
         let answering = Arc::clone(self);
@@ -167,7 +167,7 @@ impl Agent {
         let mut place = self.member.write().unwrap_or_else(PoisonError::into_inner);
         let before = place.replace(Arc::new(member));
         drop(place);
-        // Saying farewell to nobody may take a while.
+        // Leaving a lost controller may take a while.
         std::thread::spawn(move || drop(before));
         Ok(())
     }
@@ -176,8 +176,8 @@ impl Agent {
         self.member.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether it stays away; joins again when that is over. That it cannot is found out as it is of any
-    /// agent that is alone.
+    /// True during a simulated power loss; joins again at its end. A failure to join is detected
+    /// like that of any agent without a controller.
     fn is_away(self: &Arc<Self>) -> bool {
         let until = *held(&self.away);
         match until {
@@ -191,7 +191,7 @@ impl Agent {
         }
     }
 
-    /// Ends load and job, and removes what was made. What could not be removed.
+    /// Ends load and job, and removes what was made. Returns what could not be removed.
     fn end(&self) -> Vec<String> {
         let mut not_ended = self.seeing.end(END_WAIT);
         if let Some((load, _)) = held(&self.load).take() {
@@ -274,7 +274,7 @@ impl Agent {
         Ok(self.hold.as_ref().map_err(HeldBy::clone)?)
     }
 
-    /// What recording takes, for whom this host is held then.
+    /// Resources for a recording; holds this host for its controller.
     fn sight(self: &Arc<Self>, who: &str) -> Result<Sight, AgentError> {
         let hold = self.hold()?;
         hold.is_held_by(who.to_owned());
@@ -297,7 +297,7 @@ impl Agent {
         }
     }
 
-    /// What the target is, and whether it may be used: nothing is touched.
+    /// Examines the target without writing.
     fn examined(&self, asked: &Open) -> Result<Examined, AgentError> {
         let plan = resolved(asked)?;
         let permitted = self.allowed(&plan, asked)?;
@@ -314,7 +314,7 @@ impl Agent {
         Ok(Examined { preflight, refusals })
     }
 
-    /// Which runs left disks there that fit this one's part.
+    /// Runs whose disks fit this host's part.
     fn kept(&self, asked: &Reusable) -> Result<Vec<KeptRun>, AgentError> {
         let plan = resolved(&asked.open)?;
         self.allowed(&plan, &asked.open)?;
@@ -335,7 +335,7 @@ impl Agent {
             .map_err(|error| AgentError::failed(permitted.named(&error.to_string())))?;
         said.text = permitted.named(&said.text);
         said.errors = said.errors.iter().map(|text| permitted.named(text)).collect();
-        // Nothing but strings has a path in it.
+        // In this document only strings contain paths.
         let document = permitted.named(&said.document.to_string());
         said.document = serde_json::from_str(&document).unwrap_or(said.document);
         Ok(said)
@@ -385,7 +385,7 @@ impl Agent {
         Ok(opened)
     }
 
-    /// Simulates points of a study from now on; asked again, it goes on as it is.
+    /// Begins to simulate points of a study; a repeated request changes nothing.
     fn begin_study(&self, asked: Study) -> Result<(), AgentError> {
         let hold = self.hold()?;
         let mut study = held(&self.study);
@@ -400,7 +400,7 @@ impl Agent {
         held(&self.study).clone().ok_or_else(|| AgentError::refused("no study is simulated here"))
     }
 
-    /// Simulates steps of a run from now on; asked again, it goes on as it is.
+    /// Begins to simulate steps of a run; a repeated request changes nothing.
     fn begin_simulation(&self, asked: Simulation) -> Result<(), AgentError> {
         let hold = self.hold()?;
         let mut steps = held(&self.steps);
@@ -436,7 +436,7 @@ impl Agent {
             .ok_or_else(|| AgentError::refused("no run is open here"))
     }
 
-    /// Whether what another host opened is seen from here.
+    /// True if this host sees what another host opened.
     fn sees(&self, asked: &Sees) -> Result<bool, AgentError> {
         let plan = self.plan()?;
         let target = plan.datastore.parse().map_err(AgentError::failed)?;
@@ -444,7 +444,7 @@ impl Agent {
         Ok(found.iter().any(|owned| owned.run_id == asked.run_id))
     }
 
-    /// Begins a job on a thread of its own. Asked again, the same job is not begun again.
+    /// Begins a job on a separate thread; a repeated request changes nothing.
     fn begin_job(self: &Arc<Self>, job: Job) -> Result<(), AgentError> {
         let mut current = held(&self.job);
         if let Some(current) = current.as_ref()
@@ -547,7 +547,7 @@ impl Agent {
         let Built { driven, guests, .. } =
             built.ok_or_else(|| AgentError::refused("it was not made ready"))?;
         let tiles = driven.iter().filter_map(|own| own.instance.member.tile).collect();
-        // One that was lost may still wait for its last answers.
+        // A lost load may still wait for its last completions.
         if let Some((before, _)) = current.as_ref() {
             let _ = before.finished(END_WAIT);
         }
@@ -559,7 +559,7 @@ impl Agent {
         let began = Began { unit_bytes: load.unit().get(), began_late_ns: load.began_late().0 };
         let own = Arc::clone(self);
         let send = move |bytes: &[u8]| {
-            // What does not arrive is asked for.
+            // The controller asks again for lost messages.
             let _ = own.member().map(|member| member.send(bytes));
         };
         let eyes = move || Eyes { watch, meters: bystanders::meters() };
@@ -569,7 +569,7 @@ impl Agent {
         Ok(began)
     }
 
-    /// Disks of other runs are nobody's to drive here.
+    /// Refuses disks of other runs.
     fn is_of_this_run(&self, run_id: &str) -> Result<(), AgentError> {
         let open = held(&self.open);
         let own = open.as_ref().map_or("", |open| open.made_by.as_str());
@@ -580,13 +580,13 @@ impl Agent {
         }
     }
 
-    /// Ends the load and falls silent, as at a power cut.
+    /// Ends the load and stops answering, as at a power cut.
     fn lose(self: &Arc<Self>, asked: &Lose) -> Result<(), AgentError> {
         self.of_load(asked.epoch, UnderWay::lose)?;
         *held(&self.away) = Some(Instant::now() + Duration::from_nanos(asked.away_ns));
         let member = self.member();
         let silent = move || {
-            // The answer to this must still go out.
+            // The answer to this request must still be sent.
             std::thread::sleep(LOOK);
             member.inspect(|member| member.fall_silent());
         };
@@ -595,7 +595,7 @@ impl Agent {
     }
 
     fn of_load<T>(&self, epoch: u64, get: impl FnOnce(&UnderWay) -> T) -> Result<T, AgentError> {
-        // The lock is not held while the end is waited for.
+        // The lock is released during the wait for the end.
         let load = held(&self.load).as_ref().map(|(load, _)| Arc::clone(load));
         let load = load.filter(|load| load.epoch() == epoch);
         let missing = || AgentError::refused(format!("there is no load {epoch} here"));
@@ -609,7 +609,7 @@ impl std::fmt::Debug for Agent {
     }
 }
 
-/// The plan as the controller has it: every value is in it, so nothing of this machine is asked for.
+/// Resolves the controller's plan. Every value is in it, so nothing depends on this host.
 fn resolved(asked: &Open) -> Result<ResolvedPlan, AgentError> {
     let layers = [Layer { origin: Origin::Plan, ..Layer::of_plan(&asked.plan) }];
     let here = Surroundings { entropy: 0, cores: 1 };
@@ -630,7 +630,7 @@ fn store_options(plan: &ResolvedPlan, asked: &Open) -> datastore::Options {
     }
 }
 
-/// The disks of these tiles.
+/// Disks of these tiles.
 fn disks_of(plan: &ResolvedPlan, tiles: &[u32]) -> Result<Vec<DiskNeed>, BenchError> {
     let most = tiles.iter().max().map_or(0, |tile| tile.saturating_add(1));
     let mut order = StepOrder::whole(plan, most, 0);

@@ -5,15 +5,15 @@ use datastore::Target;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-/// What may be written on a host, by the word of its owner: `agent.toml`, and what whoever
-/// started the agent allowed. A controller can ask for nothing else.
+/// Targets that may be written on a host, by its owner's `agent.toml` and by the options of the
+/// agent. A controller can use no others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Allowed {
-    /// Each list allows by itself; what is used must be in all of them.
+    /// Lists of allowed targets; a target must be in all of them.
     lists: Vec<AgentFile>,
 }
 
-/// `agent.toml`.
+/// Content of `agent.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AgentFile {
@@ -21,91 +21,91 @@ pub struct AgentFile {
     /// `block:PATH`).
     #[serde(default)]
     pub allow: Vec<String>,
-    /// Whether a root, memory or overlay file system may be used if a run asks for it.
+    /// True if a root, memory or overlay file system may be used when a run asks for it.
     #[serde(default)]
     pub allow_root_fs: bool,
-    /// Whether, or where, what everybody's I/O is may be recorded.
+    /// Permission to record the I/O of all users.
     #[serde(default)]
     pub record: Option<Recordings>,
 }
 
-/// Recordings that a host's owner allows: everybody's I/O is in them, whoever asks.
+/// Recordings that a host's owner allows. They contain the I/O of all users, whoever asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Recordings {
-    /// None, or to where an agent keeps what it needs.
+    /// No recordings, or recordings in the agent's own directory.
     Is(bool),
-    /// To these directories; new ones to the first.
+    /// Recordings in these directories; new ones in the first.
     In(Vec<PathBuf>),
 }
 
-/// Where the owner's file is looked for.
+/// Path of the owner's file.
 pub const AGENT_FILE: &str = "/etc/tilemark/agent.toml";
 
-/// Why a target, or a file of what is allowed, is refused.
+/// Reason why a target, or a list of allowed targets, is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum AllowedError {
-    /// The file.
+    /// Unreadable or invalid file.
     #[error("{}: {why}", path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Error in the file.
         why: String,
     },
-    /// Nobody allowed anything.
+    /// No list allows anything.
     #[error("nothing may be written here: {AGENT_FILE} is not there, and no --allow was given")]
     Nothing,
-    /// The target is not among what is allowed.
+    /// Target that is not allowed.
     #[error("{target} may not be used here; allowed: {allowed}")]
     Target {
-        /// As asked for.
+        /// Target as requested.
         target: String,
-        /// What is.
+        /// Allowed targets.
         allowed: String,
     },
-    /// Its I/O may not be recorded.
+    /// Recording that is not allowed.
     #[error(
         "recording is not allowed here, because it sees everybody's I/O; its owner allows it by \
          `record = true` or `record = [\"DIR\"]` in {AGENT_FILE}"
     )]
     Record,
-    /// It is no target.
+    /// Text that is no target.
     #[error("{0}")]
     NoTarget(String),
-    /// The owner does not allow it.
+    /// File system that the owner does not allow.
     #[error("a root, memory or overlay file system may not be used here (allow-root-fs is off)")]
     RootFs,
 }
 
-/// A target that may be used. The directory in which anything is made is held open from before the
-/// check to the end of its use: whoever may write around it can put a link in the place of a name, and
-/// not in the place of a descriptor.
+/// Allowed target. The directory for new files is held open from before the check until the end of
+/// its use: another user who may write there can replace a name with a link, but not an open
+/// descriptor.
 #[derive(Debug)]
 pub struct Permitted {
     target: Target,
-    /// Where it was when it was checked, after every link.
+    /// Path at the time of the check, with all links resolved.
     path: PathBuf,
     held: Option<OwnedFd>,
 }
 
 impl Permitted {
-    /// The target, by a path that leads through the held directory.
+    /// Target by a path through the held directory.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Where it is, for people.
+    /// Path for people.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The target by the path that people know.
+    /// Target by its path for people.
     pub fn text(&self) -> String {
         format!("{}:{}", self.target.facts().word, self.path.display())
     }
 
-    /// A text in which the target has the name that people know.
+    /// Text in which the target has its path for people.
     pub fn named(&self, text: &str) -> String {
         let held = self.target.path().display().to_string();
         match self.held {
@@ -114,12 +114,12 @@ impl Permitted {
         }
     }
 
-    /// Holds what a target names, or the directory of a file that is not there yet.
+    /// Opens the directory of a target, or the directory of a file that does not exist yet.
     fn hold(target: Target) -> Self {
         let given = target.path().to_owned();
         let unheld = |target, path| Self { target, path, held: None };
         let is_directory = target.facts().remembers_disks;
-        // A block device is made by nobody here, and its node is in a directory of the system's.
+        // Agents do not make block devices, and their nodes are in a system directory.
         if !is_directory && target.facts().word != FILE {
             let path = given.canonicalize().unwrap_or(given);
             return unheld(target, path);
@@ -149,15 +149,15 @@ impl Permitted {
     }
 }
 
-/// The word of targets that are a file.
+/// Kind of targets that are a file.
 const FILE: &str = "file";
 
 impl Allowed {
-    /// What the owner's file allows, if there is one, and of that what whoever started the agent named.
+    /// Reads the owner's file, if it exists, and adds the targets named by the agent's options.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or has a mistake. One that was named must be there.
+    /// If the file cannot be read or has an error. A file given by path must exist.
     pub fn read(file: Option<&Path>, named: AgentFile) -> Result<Self, AllowedError> {
         let path = file.unwrap_or(Path::new(AGENT_FILE));
         let wrong = |why: String| AllowedError::File { path: path.to_owned(), why };
@@ -202,23 +202,24 @@ impl Allowed {
         found.filter(|directories| !directories.is_empty()).ok_or(AllowedError::Record)
     }
 
-    /// Every target that some list names.
+    /// Targets in any list.
     pub fn names(&self) -> Vec<String> {
         self.lists.iter().flat_map(|list| list.allow.iter().cloned()).collect()
     }
 
-    /// This target, held open, if it may be used.
+    /// Checks a target and holds it open.
     ///
     /// # Errors
     ///
-    /// When it may not, with what may.
+    /// If the target is not allowed; the error lists those that are.
     pub fn check(&self, target: &str, wants_root_fs: bool) -> Result<Permitted, AllowedError> {
         let parsed: Target =
             target.parse().map_err(|error| AllowedError::NoTarget(format!("{target}: {error}")))?;
         if self.names().is_empty() {
             return Err(AllowedError::Nothing);
         }
-        // Held first and looked at then: the other way round a link may come between the two.
+        // Opened first and checked afterwards: the other way round a link may be put between the
+        // two.
         let permitted = Permitted::hold(parsed);
         let is_in = |list: &AgentFile| list.allow.iter().any(|text| covers(text, &permitted));
         if !self.lists.iter().all(is_in) {
@@ -232,20 +233,20 @@ impl Allowed {
     }
 }
 
-/// Whether what this text allows is, or holds, the target: after every link on the way.
+/// True if the allowed text names the target, or a directory above it, with all links resolved.
 fn covers(allowed: &str, permitted: &Permitted) -> bool {
     let Ok(allowed) = allowed.parse::<Target>() else { return false };
     let Permitted { target, path, held } = permitted;
     let is_kind = allowed.facts().noun == target.facts().noun;
     let real = |path: &Path| path.canonicalize().ok();
     if target.facts().remembers_disks {
-        // Without a descriptor nothing is known of where it is.
+        // Without a descriptor the real place is unknown.
         let inside = |allowed: PathBuf| path.starts_with(allowed);
         return is_kind && held.is_some() && real(allowed.path()).is_some_and(inside);
     }
     match (real(allowed.path()), real(path)) {
         (Some(allowed), Some(path)) => is_kind && path == allowed,
-        // A file that is not there yet is what its name says in a directory that is.
+        // A file that does not exist yet is identified by its name in an existing directory.
         (None, None) if is_kind => {
             let place = |path: &Path| Some((real(path.parent()?)?, path.file_name()?.to_owned()));
             let asked = place(path);
@@ -286,7 +287,7 @@ mod tests {
         assert!(matches!(root, AllowedError::RootFs));
     }
 
-    /// Seen at e6eaf978: a link that came between check and creation won 1 of 90 times.
+    /// A link made between check and creation won 1 of 90 times (seen at e6eaf978).
     #[test]
     fn link_planted_after_the_check_leads_nowhere() {
         let dir = tempfile::tempdir().expect("a directory");

@@ -16,44 +16,44 @@ use crate::link::{Link, SOON, host_error_with};
 use crate::opening::{TILES_MAX, questions};
 use crate::wire::{Examined, Hello, Order, Reusable, Said, topic};
 
-/// Whether hosts see one storage or each its own.
+/// Storage of the hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sharing {
-    /// What one writes the others see: a cluster's file system.
+    /// Each host sees the writes of the others: a cluster file system.
     #[default]
     Shared,
-    /// Each has its own.
+    /// Each host has its own storage.
     Local,
 }
 
-/// How hosts are gathered.
+/// Options for gathering hosts.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Who they are.
+    /// Hosts of the run.
     pub hosts: Vec<Launch>,
-    /// Where this machine is reached; found by the way to the first ssh host if absent, loopback without
-    /// one.
+    /// Address of this controller. If absent, the one from which the first ssh host is reached, or
+    /// loopback without one.
     pub listen: Option<SocketAddr>,
-    /// The program on the other side of ssh.
+    /// Program on the other side of ssh.
     pub program: String,
-    /// Whether they see one storage.
+    /// Storage of the hosts.
     pub sharing: Sharing,
-    /// How long they may take to join.
+    /// Time that hosts may take to join.
     pub join_within: Duration,
-    /// A host that is silent for so long is lost.
+    /// Silence after which a host counts as lost.
     pub lease: Duration,
-    /// A root, memory or overlay file system may be used.
+    /// True if a root, memory or overlay file system may be used.
     pub allow_root_fs: bool,
-    /// The target that agents over ssh are started for.
+    /// Target that agents over ssh are started for.
     pub target: Option<String>,
 }
 
-/// A host, or a controller, that is silent for so long is gone.
+/// Silence after which a host or controller counts as lost.
 pub const LEASE: Duration = Duration::from_secs(2);
 
 impl Options {
-    /// 30 s to join, a lease of 2 s: what a busy host's own thread for the network is never late by, and
-    /// soon enough that a step is not measured to its end without a host.
+    /// Defaults: 30 s to join, a lease of 2 s. A busy host's network thread is never that late, and
+    /// a step is not measured to its end without a host.
     pub fn new(hosts: Vec<Launch>) -> Self {
         Self {
             hosts,
@@ -68,47 +68,47 @@ impl Options {
     }
 }
 
-/// Looking after a host takes seconds; removing terabytes of files takes longer.
+/// Time limit of a command: an examination takes seconds, removing terabytes of files takes longer.
 const COMMAND_WITHIN: Duration = Duration::from_secs(600);
 
-/// A host that is there.
+/// Host that has joined.
 #[derive(Debug, Clone)]
 pub struct Present {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// How it was reached, as `--host` has it.
+    /// Way to the host, as in `--host`.
     pub reached: String,
-    /// What it said.
+    /// Greeting of its agent.
     pub hello: Hello,
-    /// How far its clock is from ours.
+    /// Offset of its clock from this controller's.
     pub clock: ClockOffset,
 }
 
-/// Round trips that a clock is found by: the quickest of twenty is within a tenth of the quickest of
+/// Round trips to measure a clock: the fastest of twenty is within a tenth of the fastest of
 /// thousands (measured on loopback and over veth).
 pub(crate) const PROBES: u32 = 20;
-/// Examining looks at every device.
+/// Time limit of an examination, which reads every device.
 const EXAMINE_WITHIN: Duration = Duration::from_secs(60);
 
-/// Hosts that have joined.
+/// Controller of the hosts that have joined.
 #[derive(Debug)]
 pub struct Controller {
     pub(crate) link: Arc<Link>,
     present: Vec<Present>,
     children: Vec<Option<Child>>,
     pub(crate) sharing: Sharing,
-    /// Bytes that disks which are used again hold on each host.
+    /// Bytes that reused disks occupy on each host.
     held: Vec<u64>,
 }
 
 impl Controller {
-    /// Starts the agents and waits until all have joined. `tell` hands out the invitations of those
-    /// that somebody else starts.
+    /// Starts the agents and waits until all have joined. `tell` passes on the invitations of
+    /// agents that are started elsewhere.
     ///
     /// # Errors
     ///
-    /// When one does not join in time, is of another version, works for somebody else, or its clock cannot
-    /// be found.
+    /// If one does not join in time, has another version or another controller, or its clock cannot
+    /// be measured.
     pub fn gather(
         cluster: &str,
         options: &Options,
@@ -179,7 +179,7 @@ impl Controller {
         Ok(controller)
     }
 
-    /// Waits until all are there.
+    /// Waits until all have joined.
     fn wait(&mut self, options: &Options, control: &Control) -> Result<(), BenchError> {
         let until = Instant::now() + options.join_within;
         let mut is_last = false;
@@ -191,7 +191,7 @@ impl Controller {
             }
             for (child, name) in self.children.iter_mut().zip(&self.link.names) {
                 let ended = child.as_mut().and_then(|child| child.try_wait().ok().flatten());
-                // One that ended at the last moment may have joined before.
+                // An agent that ended at the last moment may have joined before.
                 if let Some(status) = ended
                     && missing.iter().any(|missing| missing.as_str() == name)
                     && std::mem::replace(&mut is_last, true)
@@ -211,7 +211,7 @@ impl Controller {
         }
     }
 
-    /// Finds out who they are.
+    /// Exchanges greetings and measures the clocks.
     fn meet(
         &mut self,
         options: &Options,
@@ -245,16 +245,16 @@ impl Controller {
         Ok(())
     }
 
-    /// Who is there, in the order in which they were named.
+    /// Hosts in the order in which they were given.
     pub fn present(&self) -> &[Present] {
         &self.present
     }
 
-    /// What every host says of the target; nothing is touched.
+    /// Examines the target on every host, without writing.
     ///
     /// # Errors
     ///
-    /// When one does not answer, or its owner does not allow the target.
+    /// If one does not answer, or its owner does not allow the target.
     pub fn examine(
         &self,
         plan: &ResolvedPlan,
@@ -268,11 +268,11 @@ impl Controller {
         self.link.ask_all(topic::EXAMINE, &questions, EXAMINE_WITHIN)
     }
 
-    /// What a plan does with the room that was found on every host.
+    /// Outline of a plan with the space found on every host.
     ///
     /// # Errors
     ///
-    /// When the placement names another host, or a tile has too many users.
+    /// If the placement names another host, or a tile has too many users.
     pub fn outline(&self, plan: &ResolvedPlan, found: &[Examined]) -> Result<Outline, BenchError> {
         let rooms: Vec<u64> = found.iter().map(|own| own.preflight.capacity_bytes).collect();
         let room = self.room_of(rooms.iter().copied());
@@ -284,7 +284,7 @@ impl Controller {
         bench::run::outline(plan, &load, (fits, room))
     }
 
-    /// The most tiles whose disks fit where each host may use so much, and drives these.
+    /// Most tiles whose disks fit, for this space and placement of each host.
     pub(crate) fn tiles_that_fit(&self, load: &TileLoad, placed: &[usize], rooms: &[u64]) -> u32 {
         let per_tile = load.bytes;
         if self.sharing == Sharing::Shared {
@@ -301,18 +301,19 @@ impl Controller {
         fits
     }
 
-    /// What a command of the program says on every host, in their order.
+    /// Runs a command of the program on every host; answers in their order.
     ///
     /// # Errors
     ///
-    /// When one does not answer, its owner does not allow the target, or it cannot be done there.
+    /// If a host does not answer, its owner does not allow the target, or the command cannot be run
+    /// there.
     pub fn command(&self, order: &Order) -> Result<Vec<Said>, BenchError> {
         let everyone: Vec<(usize, &Order)> =
             (0..self.link.names.len()).map(|host| (host, order)).collect();
         self.link.ask_all(topic::COMMAND, &everyone, COMMAND_WITHIN)
     }
 
-    /// Bytes that a run over these hosts may use, if none refuses.
+    /// Bytes that a run over these hosts may use, unless a host refuses.
     pub(crate) fn room(
         &self,
         plan: &ResolvedPlan,
@@ -333,8 +334,8 @@ impl Controller {
         Ok(self.room_of(rooms))
     }
 
-    /// Of storage that all see what the host with the least may use, and what all of them have there; of
-    /// others what all may.
+    /// Usable bytes. On shared storage the least of all hosts, plus what all occupy; on local
+    /// storage the sum.
     pub(crate) fn room_of(&self, rooms: impl Iterator<Item = u64>) -> Bytes {
         let rooms = rooms.map(Bytes::new);
         let held = self.held.iter().copied().map(Bytes::new);
@@ -347,7 +348,8 @@ impl Controller {
         }
     }
 
-    /// The options with the id of a run instead of "the latest" or a part of an id, of which every host has its part.
+    /// Options with a run id instead of "the latest" or a part of an id, of which every host has
+    /// its part.
     pub(crate) fn reusing(
         &mut self,
         plan: &ResolvedPlan,
@@ -379,7 +381,7 @@ impl Controller {
         Ok(RunOptions { reuse: Some(Reuse::Run(run_id)), ..options.clone() })
     }
 
-    /// The way to them, for whoever leaves at the end.
+    /// Sends all hosts the order to leave.
     fn leave(&mut self) {
         let everyone = 0..self.link.names.len();
         for host in everyone {
@@ -405,9 +407,9 @@ impl Drop for Controller {
     }
 }
 
-/// How long agents that were started from here may take to end.
+/// Time limit for the end of agents that were started from here.
 const CHILD_WAIT: Duration = Duration::from_secs(12);
-/// Certificates outlive the longest run: a full one takes a day.
+/// Certificates must outlive the longest run: a full one takes a day.
 const VALID_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
 
 fn said(tool: &run_store::run::ToolFacts) -> String {
@@ -417,7 +419,7 @@ fn said(tool: &run_store::run::ToolFacts) -> String {
     }
 }
 
-/// Where the hub listens.
+/// Address that the hub listens at.
 fn listen(options: &Options) -> SocketAddr {
     let seen = || options.hosts.iter().find_map(Launch::seen_from);
     options

@@ -5,65 +5,65 @@ use run_store::gauge::Gauge;
 use run_store::slice::Slice;
 use units::Nanos;
 
-/// Puts the slices of several hosts together: those of one time are one slice of the whole, handed out when
-/// everyone's is there, in order.
+/// Merges the slices of several hosts: slices of the same time become one slice of the whole,
+/// handed out in order as soon as every host's is there.
 ///
-/// Clocks begin at one moment and slices end at its multiples, so most often those of one number are of one
-/// time. A host that was held up makes one slice of two, and its numbers are others from then on: so it is time
-/// that counts, and the whole is as wide as the widest of them.
+/// Clocks begin at one moment and slices end at its multiples, so slices of equal number usually
+/// cover equal time. A delayed host makes one slice of two, and its later numbers differ. Therefore
+/// time counts, and the merged slice is as wide as the widest.
 #[derive(Debug)]
 pub(crate) struct Gather {
     hosts: Vec<Queue>,
-    /// When the first of what is next was there.
+    /// Arrival of the first part of the next slice.
     first_at: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     waiting: BTreeMap<u64, (Slice, Vec<Gauge>)>,
-    /// The number of its own that is handed out next.
+    /// Number of the host's next slice to hand out.
     next: u64,
-    /// How many there are altogether, once that is known.
+    /// Number of all slices, once known.
     slices: Option<u64>,
     late_max: Duration,
     fetched: u64,
 }
 
-/// One slice of the whole.
+/// Merged slice.
 #[derive(Debug)]
 pub(crate) struct Gathered {
-    /// Each host's own, where it has one.
+    /// Each host's own slice, if it has one.
     pub parts: Vec<Option<(Slice, Vec<Gauge>)>>,
 }
 
 impl Queue {
-    /// Its slices that can be handed out, in order: up to the first that is missing.
+    /// Slices that can be handed out, in order, up to the first missing one.
     fn ready(&self) -> impl Iterator<Item = &Slice> {
         (self.next..).map_while(|number| self.waiting.get(&number)).map(|(slice, _)| slice)
     }
 
-    /// The number of the first that is missing.
+    /// Number of the first missing slice.
     fn missing(&self) -> u64 {
         self.next + self.ready().count() as u64
     }
 
-    /// Whether none comes after so many.
+    /// True if no slice follows the first `count`.
     fn ends_at(&self, count: u64) -> bool {
         self.slices.is_some_and(|slices| slices <= count)
     }
 
-    /// Whether it has told all that it did until then.
+    /// True if all slices until `end` have arrived.
     fn covers(&self, end: Nanos) -> bool {
         self.ends_at(self.missing()) || self.ready().any(|slice| slice.end() >= end)
     }
 
-    /// The end of its slice that a moment is within.
+    /// End of the slice that contains a moment.
     fn around(&self, moment: Nanos) -> Option<Nanos> {
         let mut ready = self.ready();
         ready.find(|slice| slice.start < moment && moment < slice.end()).map(Slice::end)
     }
 
-    /// Takes all that it did until then, as one.
+    /// Takes all slices until `end` as one.
     fn take_until(&mut self, end: Nanos) -> Option<(Slice, Vec<Gauge>)> {
         let mut whole: Option<(Slice, Vec<Gauge>)> = None;
         while self.waiting.get(&self.next).is_some_and(|(slice, _)| slice.end() <= end) {
@@ -86,7 +86,7 @@ impl Gather {
         Self { hosts: (0..hosts).map(|_| Queue::default()).collect(), first_at: None }
     }
 
-    /// Takes what arrived, however often and in whatever order; whether it was new.
+    /// Stores an arrived slice, in any order, repeated or not. True if it was new.
     pub fn put(
         &mut self,
         host: usize,
@@ -107,19 +107,18 @@ impl Gather {
         true
     }
 
-    /// A host's load has ended after so many.
+    /// Notes that a host's load ended after so many slices.
     pub fn ended(&mut self, host: usize, slices: u64) {
         self.hosts[host].slices = Some(slices);
     }
 
-    /// Nothing more comes from a host.
+    /// Drops a host and its waiting slices.
     pub fn gone(&mut self, host: usize) {
         self.hosts[host].slices = Some(0);
         self.hosts[host].waiting.clear();
     }
 
-    /// Nothing more comes from a host that is lost; what it told before counts, as far as nothing is
-    /// missing.
+    /// Ends a lost host; its earlier slices count up to the first missing one.
     pub fn lost_host(&mut self, host: usize) {
         let queue = &mut self.hosts[host];
         let told = queue.missing();
@@ -128,20 +127,21 @@ impl Gather {
         queue.waiting.retain(|number, _| *number < slices);
     }
 
-    /// The next one, if everyone's is there who still has one.
+    /// Next merged slice, if every host that has one has sent its part.
     pub fn take(&mut self, now: Instant) -> Option<Gathered> {
         let end = self.end()?;
         if !self.hosts.iter().all(|queue| queue.covers(end)) {
             return None;
         }
         let parts = self.hosts.iter_mut().map(|queue| queue.take_until(end)).collect();
-        // Those of the next that came before were early, not the others late.
+        // Parts of the following slice that are already there were early; the other hosts are not
+        // late.
         let is_there = self.hosts.iter().any(|queue| queue.ready().next().is_some());
         self.first_at = is_there.then_some(now);
         Some(Gathered { parts })
     }
 
-    /// Where the next one ends; nothing as long as somebody's is not there.
+    /// End of the next merged slice; `None` while a host's part is missing.
     fn end(&self) -> Option<Nanos> {
         let lacks = |queue: &Queue| queue.ready().next().is_none() && !queue.ends_at(queue.next);
         if self.hosts.iter().any(lacks) {
@@ -149,14 +149,14 @@ impl Gather {
         }
         let mut end =
             self.hosts.iter().filter_map(|queue| queue.ready().next()).map(Slice::end).max()?;
-        // One that was held up may end later, and another one in its middle.
+        // A delayed host's slice may end later, and in the middle of another's.
         while let Some(later) = self.hosts.iter().filter_map(|queue| queue.around(end)).max() {
             end = later;
         }
         Some(end)
     }
 
-    /// Whether the next one waits for this host.
+    /// True if the next merged slice waits for this host.
     fn is_awaited(&self, queue: &Queue) -> bool {
         match self.end() {
             Some(end) => !queue.covers(end),
@@ -164,13 +164,13 @@ impl Gather {
         }
     }
 
-    /// Whether all have ended and all was handed out.
+    /// True if all have ended and all slices were handed out.
     pub fn is_over(&self) -> bool {
         self.hosts.iter().all(|queue| queue.ends_at(queue.next))
     }
 
-    /// Whose next one is surely lost, or has been waited for longer than `patience` after another's; and
-    /// its number.
+    /// Hosts whose next slice is surely lost, or is later than another's by more than `patience`;
+    /// with its number.
     pub fn lost(&self, now: Instant, patience: Duration) -> Vec<(usize, u64)> {
         let waited = self.first_at.map_or(Duration::ZERO, |first| now.duration_since(first));
         let is_lost = |queue: &Queue| {
@@ -186,12 +186,12 @@ impl Gather {
             .collect()
     }
 
-    /// Notes that one was asked for again and came.
+    /// Notes that a slice arrived after a repeated request.
     pub fn fetched(&mut self, host: usize) {
         self.hosts[host].fetched += 1;
     }
 
-    /// How long the next one of this host is waited for, after another's.
+    /// Wait for this host's next slice, after another's arrived.
     pub fn waited_for(&self, host: usize, now: Instant) -> Duration {
         match self.first_at {
             Some(first) if self.is_awaited(&self.hosts[host]) => now.duration_since(first),
@@ -199,8 +199,8 @@ impl Gather {
         }
     }
 
-    /// The longest wait for a host's slices after those of others, and how many were fetched; since
-    /// this was last asked.
+    /// Longest wait for a host's slices after those of others, and number of repeated requests,
+    /// since the last call.
     pub fn punctuality(&mut self, host: usize) -> (Duration, u64) {
         let queue = &mut self.hosts[host];
         (std::mem::take(&mut queue.late_max), std::mem::take(&mut queue.fetched))
@@ -211,7 +211,7 @@ impl Gather {
 mod tests {
     use super::*;
 
-    /// The slice of so many seconds; what it did is told by its number.
+    /// Slice of so many seconds; `submitted` identifies it.
     fn wide(number: u64, seconds: u64, submitted: u64) -> (Slice, Vec<Gauge>) {
         let (start, width) = (Nanos::from_secs(number), Nanos::from_secs(seconds));
         let generator = run_store::slice::GeneratorRow { submitted, ..Default::default() };
@@ -277,8 +277,8 @@ mod tests {
         assert!(!gather.is_over(), "the other goes on");
     }
 
-    /// Numbers went on as if nothing had been: every slice of the whole was two seconds wide from then on,
-    /// and a step of ten seconds was over after five.
+    /// Merging by number made every slice two seconds wide after a delayed one, and a step of ten
+    /// seconds was over after five.
     #[test]
     fn a_host_that_makes_one_slice_of_two_is_put_together_by_time() {
         let (mut gather, now) = (Gather::new(2), Instant::now());

@@ -1,8 +1,8 @@
-//! What happens to hosts while a step is measured: the plan's events are carried out, each when it is due,
-//! and the tiles of a lost host start again elsewhere.
+//! Carries out the plan's events while a step is measured, each at its time, and restarts the tiles
+//! of a lost host elsewhere.
 //!
-//! It has a thread of its own, so that slices go on being gathered meanwhile. One thing is done at a time:
-//! what comes due meanwhile begins late, and its times say so.
+//! Runs on a separate thread, so that slices are still merged meanwhile. Events are carried out one
+//! at a time; an event that is due meanwhile begins late, and its times show that.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -22,22 +22,23 @@ use crate::moves::Tiles;
 use crate::under_way::held;
 use crate::wire::{Came, Lose, Put, Stand, Stands, Take, Taken, topic};
 
-/// A tile's I/Os in flight have half a minute, and then what is known of its disks is brought to storage.
+/// Time limit of a move: half a minute for a tile's I/Os in flight, then its verification state is
+/// written to storage.
 const MOVE_WITHIN: Duration = Duration::from_secs(60);
-/// A host that lost its power joins again after so many leases: by then everybody has missed it.
+/// Leases after which a host that lost power joins again: by then all have noticed the loss.
 const AWAY_LEASES: u32 = 3;
 
-/// What is to happen in a load, and to which hosts.
+/// Events of a load.
 pub(crate) struct Script {
     pub epoch: u64,
-    /// When all began, by this host's monotonic clock.
+    /// Start of the load, by this host's monotonic clock.
     pub began: Nanos,
     pub events: Vec<PlannedEvent>,
     pub restart: Option<Restart>,
     pub tiles: Tiles,
 }
 
-/// The other end of the thread.
+/// Handle of the thread.
 #[derive(Debug)]
 pub(crate) struct Happening {
     notes: Sender<Note>,
@@ -46,21 +47,21 @@ pub(crate) struct Happening {
     has_restart: bool,
 }
 
-/// What came of it so far.
+/// Results of the events so far.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub events: Vec<HostEvent>,
-    /// Since when which tile is driven by whom, in the order in which it came about.
+    /// Moves in their order: time, tile and new host.
     pub moved: Vec<(Nanos, u32, usize)>,
-    /// Why the step is void.
+    /// Reason why the step is void.
     pub failure: Option<BenchError>,
 }
 
 #[derive(Debug)]
 enum Note {
-    /// The measured time begins so long after the start.
+    /// Start of the measured time, since the start of the load.
     Measured(Nanos),
-    /// A host is gone; its last sign of life, from the start.
+    /// Loss of a host, with its last sign of life since the start.
     Lost {
         host: usize,
         last_sign: Nanos,
@@ -69,7 +70,7 @@ enum Note {
 }
 
 impl Happening {
-    /// Begins to wait for what is to happen.
+    /// Starts the thread.
     pub fn start(link: Arc<Link>, script: Script) -> std::io::Result<Self> {
         let (notes, noted) = channel();
         let told = Arc::new(Mutex::default());
@@ -90,27 +91,27 @@ impl Happening {
         Ok(Self { notes, told, thread, has_restart })
     }
 
-    /// Whether tiles of a lost host start again.
+    /// True if tiles of a lost host restart.
     pub const fn has_restart(&self) -> bool {
         self.has_restart
     }
 
-    /// The measured time begins so long after the start.
+    /// Reports the start of the measured time.
     pub fn measured(&self, since_start: Nanos) {
         let _ = self.notes.send(Note::Measured(since_start));
     }
 
-    /// A host is gone.
+    /// Reports the loss of a host.
     pub fn lost(&self, host: usize, last_sign: Nanos) {
         let _ = self.notes.send(Note::Lost { host, last_sign });
     }
 
-    /// What came of it so far.
+    /// Access to the results so far.
     pub fn told<T>(&self, get: impl FnOnce(&mut Told) -> T) -> T {
         get(&mut held(&self.told))
     }
 
-    /// Nothing more happens; what is under way is waited for.
+    /// Stops further events, and waits for the one in progress.
     pub fn end(&mut self) {
         let _ = self.notes.send(Note::Over);
         if let Some(thread) = self.thread.take() {
@@ -125,11 +126,11 @@ impl Drop for Happening {
     }
 }
 
-/// Tiles of a lost host that start again.
+/// Tiles of a lost host that restart.
 struct Again {
     due: Nanos,
     tiles: Vec<u32>,
-    /// Which of the events that were told.
+    /// Index of the event.
     event: usize,
 }
 
@@ -140,14 +141,14 @@ struct Course {
     planned: VecDeque<PlannedEvent>,
     restart: Option<Restart>,
     tiles: Tiles,
-    /// When the measured time began, from the start.
+    /// Start of the measured time, since the start.
     measured: Option<Nanos>,
     restarts: VecDeque<Again>,
     told: Arc<Mutex<Told>>,
 }
 
 impl Course {
-    /// Time from the start.
+    /// Time since the start.
     fn now(&self) -> Nanos {
         monotonic().saturating_sub(self.began)
     }
@@ -156,7 +157,7 @@ impl Course {
         loop {
             let due = self.next_due();
             let left = due.map(|due| due.saturating_sub(self.now()).to_duration());
-            // Whoever waits for nothing waits for a note.
+            // Without a due event only notes matter.
             match notes.recv_timeout(left.unwrap_or(Duration::from_secs(3600))) {
                 Ok(Note::Measured(since_start)) => self.measured = Some(since_start),
                 Ok(Note::Lost { host, last_sign }) => self.lose(host, last_sign),
@@ -176,7 +177,7 @@ impl Course {
         planned.into_iter().chain(again).min()
     }
 
-    /// What is due now.
+    /// Carries out events that are due.
     fn carry_out(&mut self) {
         let now = self.now();
         if self.restarts.front().is_some_and(|again| again.due <= now) {
@@ -214,7 +215,7 @@ impl Course {
         held(&self.told).failure.get_or_insert(error);
     }
 
-    /// Tells of an event that has begun; which it is.
+    /// Records an event that has begun, and returns its index.
     fn begin(&self, planned: Option<&PlannedEvent>, kind: StepEventKind, began: Nanos) -> usize {
         let host = planned.and_then(|own| own.host.clone());
         let event = StepEvent {
@@ -301,7 +302,7 @@ impl Course {
         Ok(())
     }
 
-    /// Has a host lose its power; that it is gone is noticed as it is of any other.
+    /// Cuts a host's power; the loss is detected as for any other host.
     fn cut(&mut self, planned: &PlannedEvent, host: usize) -> Result<(), BenchError> {
         let away = self.link.lease * AWAY_LEASES;
         let away_ns = u64::try_from(away.as_nanos()).unwrap_or(u64::MAX);
@@ -313,7 +314,7 @@ impl Course {
         Ok(())
     }
 
-    /// A host is gone.
+    /// Handles the loss of a host.
     fn lose(&mut self, host: usize, last_sign: Nanos) {
         let (noticed, name) = (self.now(), self.link.names()[host].clone());
         let is_own = |own: &HostEvent| {
@@ -367,14 +368,14 @@ impl Course {
         self.ended(again.event, "");
     }
 
-    /// Moves a tile with all that its machines have become.
+    /// Moves a tile with the state of its VMs.
     fn move_tile(&mut self, event: usize, tile: u32, to: Option<usize>) -> Result<(), BenchError> {
         let Some(from) = self.tiles.host_of(tile) else { return Ok(()) };
         let asked = Take { epoch: self.epoch, tile };
         let taken: Result<Taken, _> = self.link.ask_data(from, topic::TAKE, &asked, MOVE_WITHIN);
         let taken = match taken {
             Ok(taken) => taken,
-            // It starts again with all others of that host.
+            // The tile restarts with all others of that host.
             Err(_) if self.restart.is_some() && self.link.is_gone(from) => return Ok(()),
             Err(error) => return Err(error),
         };
@@ -394,7 +395,8 @@ impl Course {
         Ok(())
     }
 
-    /// Puts a tile where it is to go, or where there are the fewest if that host is gone meanwhile.
+    /// Puts a tile on its new host, or on the one with the fewest tiles if that host is lost
+    /// meanwhile.
     fn put(
         &mut self,
         tile: u32,
@@ -425,7 +427,7 @@ impl Course {
         }
     }
 
-    /// All of an event is done; `none` says why there was nothing to do.
+    /// Ends an event; `none` is the reason if there was nothing to do.
     fn ended(&self, event: usize, none: &str) {
         let now = self.now();
         self.with(event, |own| {

@@ -4,23 +4,23 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Keeps a second agent from working on this host: a name among the kernel's abstract sockets, which goes
-/// with the process however it ends. Whoever finds it taken is told by whom.
+/// Lock against a second agent on this host: a name among the kernel's abstract sockets, which
+/// vanishes with the process. A process that finds it taken is told the holder.
 #[derive(Debug, Clone)]
 pub(crate) struct Hold {
     holder: Arc<Mutex<String>>,
 }
 
-/// Holder of the host, in its own words; or the error that kept this process from holding it.
+/// Holder of the host, as text; or the error that kept this process from holding it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("this host is held by {0}")]
 pub struct HeldBy(pub String);
 
-/// What is told is no longer than this.
+/// Longest text about the holder.
 const TOLD_MAX: u64 = 512;
 
 impl Hold {
-    /// Takes this host, or the part of it that `slot` names; or says who has it.
+    /// Takes this host, or the part that `slot` names; otherwise returns its holder.
     pub fn take(slot: &str) -> Result<Self, HeldBy> {
         let place = if slot.is_empty() { String::new() } else { format!("/{slot}") };
         let name = format!("tilemark-agent{place}");
@@ -44,7 +44,7 @@ impl Hold {
         Ok(hold)
     }
 
-    /// Who works with it, in words.
+    /// Sets the text about the holder.
     pub fn is_held_by(&self, holder: String) {
         *self.holder.lock().unwrap_or_else(PoisonError::into_inner) = holder;
     }

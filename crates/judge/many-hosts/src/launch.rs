@@ -7,55 +7,55 @@ use std::str::FromStr;
 
 use cluster::{Invitation, Name, NameError};
 
-/// How the agent on a host comes to be: what `--host` says.
+/// Way to start the agent on a host: a value of `--host`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// Its name in the run.
+    /// Name in the run.
     pub name: Name,
-    /// Who starts it.
+    /// Starter of the agent.
     pub by: By,
 }
 
-/// Who starts an agent.
+/// Starter of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum By {
-    /// The system's ssh client, with the user's own configuration and keys.
+    /// System's ssh client, with the user's own configuration and keys.
     Ssh(String),
-    /// A command of the user's: `srun ...`, `kubectl exec ...`, `ip netns exec ...`. It gets the join
-    /// token on its standard input, as `tilemark agent --join -` reads it.
+    /// Command of the user: `srun ...`, `kubectl exec ...`, `ip netns exec ...`. It gets the join
+    /// token on standard input, as `tilemark agent --join -` reads it.
     Command(String),
-    /// Somebody else: a person, systemd, a scheduler. The controller waits for it.
+    /// A person, systemd or a scheduler. The controller waits for the agent.
     Nobody,
 }
 
-/// Why a host cannot be had.
+/// Reason why a host cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// The name.
+    /// Invalid name.
     #[error("--host {text}: {source}")]
     Name {
-        /// As given.
+        /// Text as given.
         text: String,
-        /// What is wrong with it.
+        /// Error in the name.
         source: NameError,
     },
-    /// What stands behind the name.
+    /// Invalid text after the name.
     #[error(
         "--host {0}: behind the name comes `=ssh:DESTINATION`, `=exec:COMMAND` or `=join`; the \
          name alone is an ssh destination"
     )]
     Form(String),
-    /// ssh would take it for an option.
+    /// Destination that ssh would take for an option.
     #[error("--host {0}: an ssh destination does not begin with `-`")]
     Destination(String),
-    /// It did not start.
+    /// Agent that did not start.
     #[error("host {name}: starting {program}: {source}")]
     Start {
-        /// Which host.
+        /// Name of the host.
         name: Name,
-        /// What was started.
+        /// Program that was started.
         program: String,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
@@ -94,20 +94,20 @@ impl fmt::Display for Launch {
     }
 }
 
-/// What an agent is started with over ssh.
+/// Arguments of an agent over ssh.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Remote {
-    /// The program there.
+    /// Program on the host.
     pub program: String,
-    /// The target that the person who starts it allows.
+    /// Target that the user who starts the agent allows.
     pub allow: Option<String>,
-    /// Whether a root file system is allowed.
+    /// True if a root file system is allowed.
     pub allow_root_fs: bool,
 }
 
 impl Launch {
-    /// Starts it, and hands the token over on its standard input. What it says on standard error is told
-    /// with its name in front. Nothing if somebody else starts it.
+    /// Starts the agent with the token on standard input. Lines of its standard error are printed
+    /// after its name. `None` if it is started elsewhere.
     pub(crate) fn start(
         &self,
         invitation: &Invitation,
@@ -129,10 +129,10 @@ impl Launch {
             source,
         };
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-        // Ctrl-C is for the controller, which ends its agents when it has what they know.
+        // Ctrl-C is for the controller, which ends its agents after it has their results.
         let mut child = command.process_group(0).spawn().map_err(failed)?;
         if let Some(mut input) = child.stdin.take() {
-            // Who ends before reading it says why on standard error.
+            // A program that ends before reading it gives the reason on standard error.
             let _ = writeln!(input, "{}", invitation.token());
         }
         if let Some(errors) = child.stderr.take() {
@@ -149,7 +149,7 @@ impl Launch {
         Ok(Some(child))
     }
 
-    /// The address of this machine from which the host is reached, as far as can be told before.
+    /// Address of this computer from which the host is reached, as far as known before.
     pub(crate) fn seen_from(&self) -> Option<IpAddr> {
         let By::Ssh(to) = &self.by else { return None };
         let asked = Command::new("ssh").args(["-G", "--", to]).output().ok()?;
@@ -157,14 +157,14 @@ impl Launch {
         let host = text.lines().find_map(|line| line.strip_prefix("hostname "))?;
         let address = (host, 22).to_socket_addrs().ok()?.next()?;
         let any: IpAddr = if address.is_ipv6() { [0_u16; 8].into() } else { [0_u8; 4].into() };
-        // Nothing is sent: the kernel only looks for the way.
+        // Nothing is sent: the kernel only looks up the route.
         let socket = UdpSocket::bind((any, 0)).ok()?;
         socket.connect(address).ok()?;
         socket.local_addr().ok().map(|local| local.ip())
     }
 }
 
-/// `ssh DESTINATION PROGRAM agent --join -`, with nothing that asks.
+/// Command `ssh DESTINATION PROGRAM agent --join -`, without prompts.
 fn ssh(to: &str, remote: &Remote) -> Command {
     let mut words = vec![quoted(&remote.program), "agent --join -".to_owned()];
     if let Some(target) = &remote.allow {
@@ -178,7 +178,7 @@ fn ssh(to: &str, remote: &Remote) -> Command {
     command
 }
 
-/// A word for the shell on the other side.
+/// Quotes a word for the shell on the other side.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -1,27 +1,27 @@
-//! One ladder over many hosts: an [`Agent`] on each, which owns an engine and a datastore there, and a
-//! rig that drives them all as if they were one.
+//! Runs one ladder over many hosts: an [`Agent`] on each, with an engine and a datastore there, and
+//! a rig that drives them all as one.
 //!
-//! What it does: starts agents ([`Launch`]: ssh, any command, or by hand with a join token), finds out
-//! who they are and whether they see the same storage, places tiles on them, begins every step
-//! at one moment, gathers their slices into those of the whole, and says of each host how late, how
-//! slow and how well fed it was; carries out what a plan has happen to hosts: tiles move, hosts stand still
-//! or are lost. Ladder, verdict, score and run directory are `bench`'s and do not know more of hosts than a
-//! name for each tile.
+//! It starts agents ([`Launch`]: ssh, any command, or by hand with a join token), identifies them
+//! and checks that they see the same storage, places tiles on them, begins every step at one
+//! moment, merges their slices, and reports for each host lateness, speed and lost messages. It
+//! carries out a plan's events on hosts: moves, pauses and power loss. Ladder, verdict, score and
+//! run directory belong to `bench`, which knows of hosts only a name for each tile.
 //!
-//! What it refuses: judging; a target that the host's owner did not allow ([`Allowed`]); a host of another
-//! version; two hosts that see different files under one path; a step without all of its hosts.
+//! It refuses to judge; a target that the host's owner did not allow ([`Allowed`]); a host of
+//! another version; two hosts that see different files under one path; a step without all of its
+//! hosts.
 //!
 //! # How it works
 //!
-//! Everything that is asked of an agent is a question of `cluster` with a JSON document ([`wire`]), safe to
-//! repeat: a load is named by its epoch. What takes long (filling disks, reading back) is begun by one
-//! question and looked after by others, so that no answer is waited for longer than seconds. Slices are sent
-//! as they come and kept by the agent until the step is over; one that was lost on the way is asked for.
+//! Every order to an agent is a request of `cluster` with a JSON document ([`wire`]), safe to
+//! repeat: a load is named by its epoch. Long work (filling disks, reading back) is begun by one
+//! request and followed by others, so that no answer takes longer than seconds. Agents send slices
+//! as they are made, and keep them until the step is over; the controller asks again for lost ones.
 //!
-//! Invariants: nothing but data travels, and the same order gives the same requests wherever it is driven; a
-//! step is judged on every slice of every host or is void, with the name of the host that lacks, unless the plan
-//! says that tiles of a lost host start again; a tile is driven by one host at a time; whoever is
-//! alone ends its load, removes what it made and ends.
+//! Invariants: only data are sent, and the same order gives the same I/O on any host. A step is
+//! judged on every slice of every host, or is void with the name of the missing host, unless the
+//! plan restarts tiles of a lost host. A tile is driven by one host at a time. An agent without a
+//! controller ends its load, removes what it made and ends.
 #![forbid(unsafe_code)]
 
 mod agent;

@@ -10,23 +10,22 @@ use serde::de::DeserializeOwned;
 
 use crate::under_way::held;
 
-/// The way to the hosts of a run.
+/// Connection to the hosts of a run.
 pub(crate) struct Link {
     pub hub: Hub,
     pub events: Mutex<Receiver<Event>>,
     pub members: Vec<Name>,
     pub names: Vec<String>,
     pub lease: Duration,
-    /// Hosts that stay away for a time because the plan wants it.
-    /// Until when.
+    /// Hosts that the plan keeps away for a time, with its end.
     pub away: Mutex<BTreeMap<usize, Instant>>,
 }
 
-/// A clock that is known no better than this is none: a hundredth of a slice. Our choice.
+/// Largest uncertainty of a usable clock: a hundredth of a slice. Our choice.
 const CLOCK_UNCERTAINTY_MAX: Duration = Duration::from_millis(10);
-/// How long a host may take to come back after it was away as long as it should. Our choice.
+/// Time for a host to return after its time away. Our choice.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
-/// Questions that need no work.
+/// Time limit of requests that need no work.
 pub(crate) const SOON: Duration = Duration::from_secs(10);
 
 impl Link {
@@ -34,7 +33,7 @@ impl Link {
         &self.names
     }
 
-    /// Asks a host, and reads its answer.
+    /// Sends a request to a host, and reads its answer.
     pub fn ask<Q: Serialize, A: DeserializeOwned>(
         &self,
         host: usize,
@@ -47,7 +46,7 @@ impl Link {
             .map_err(|error| host_error(&self.names[host], format!("answered {topic}: {error}")))
     }
 
-    /// Asks a host.
+    /// Sends a request to a host.
     pub fn ask_bytes<Q: Serialize>(
         &self,
         host: usize,
@@ -72,14 +71,14 @@ impl Link {
         }
         self.hub.ask(&self.members[host], topic, question, within).map_err(|error| match error {
             cluster::ClusterError::Refused { message, .. } => host_error(name, message),
-            // It may be told that it left only after this.
+            // The hub may learn only later that the host left.
             cluster::ClusterError::Gone { .. } => self.lost(name),
             _ if !self.hub.present().contains(&self.members[host]) => self.lost(name),
             other => host_error(name, other.to_string()),
         })
     }
 
-    /// Asks a host something that is no JSON, and reads such an answer.
+    /// Sends a binary request to a host, and reads a binary answer.
     pub fn ask_data<Q: Serialize, A: DeserializeOwned>(
         &self,
         host: usize,
@@ -95,7 +94,8 @@ impl Link {
         postcard::from_bytes(&bytes).map_err(wrong)
     }
 
-    /// The same question of all at once; the first error in the order of the hosts.
+    /// Sends the same request to all hosts at once; returns the first error in the order of the
+    /// hosts.
     pub fn ask_all<Q: Serialize + Sync, A: DeserializeOwned + Send>(
         &self,
         topic: &str,
@@ -112,18 +112,18 @@ impl Link {
         })
     }
 
-    /// Tells a host something that it need not know at once; whether it heard is no matter.
+    /// Sends a host a notice in the background; a failure does not matter.
     pub fn tell(self: &Arc<Self>, host: usize, topic: &'static str, epoch: u64) {
         let own = Arc::clone(self);
         std::thread::spawn(move || own.ask::<_, ()>(host, topic, &epoch, SOON));
     }
 
-    /// What happens next.
+    /// Waits for the next event.
     pub fn event(&self, within: Duration) -> Result<Event, RecvTimeoutError> {
         held(&self.events).recv_timeout(within)
     }
 
-    /// How far a host's clock is, by so many probes.
+    /// Measures the offset of a host's clock, by so many probes.
     pub fn clock(&self, host: usize, probes: u32) -> Result<ClockOffset, BenchError> {
         let found = self.hub.clock(&self.members[host], probes);
         let found = found.map_err(|error| host_error(&self.names[host], error.to_string()))?;
@@ -138,12 +138,12 @@ impl Link {
         Ok(found)
     }
 
-    /// Whether a host is there.
+    /// True if a host is present.
     pub fn is_present(&self, host: usize) -> bool {
         self.hub.present().contains(&self.members[host])
     }
 
-    /// Whether a host that did not answer is gone: it is known after its lease at the latest.
+    /// True if a host that did not answer is lost: known after its lease at the latest.
     pub fn is_gone(&self, host: usize) -> bool {
         let until = Instant::now() + self.lease * 2;
         while self.is_present(host) {
@@ -155,11 +155,11 @@ impl Link {
         true
     }
 
-    /// Waits until those are back that the plan had lose their power.
+    /// Waits until hosts are back after a simulated power loss.
     pub fn wait_for_away(&self) -> Result<(), BenchError> {
         let mut away = held(&self.away);
         if let Some(until) = away.values().max() {
-            // Until then it may only seem to be there.
+            // Until then a host may only seem present.
             std::thread::sleep(until.saturating_duration_since(Instant::now()));
         }
         let missing: Vec<Name> = away.keys().map(|host| self.members[*host].clone()).collect();
@@ -171,7 +171,7 @@ impl Link {
         Ok(())
     }
 
-    /// That a host is gone.
+    /// Error for a lost host.
     pub fn lost(&self, name: &str) -> BenchError {
         let lease = self.lease.as_secs_f64();
         host_error(name, format!("gone: its agent ended, or nothing came from it for {lease} s"))
@@ -188,7 +188,7 @@ pub(crate) fn host_error(host: &str, what: impl Into<String>) -> BenchError {
     BenchError::Host { host: host.to_owned(), what: what.into(), hint: None }
 }
 
-/// The same with what helps.
+/// Error of a host, with a hint.
 pub(crate) fn host_error_with(
     host: &str,
     what: impl Into<String>,

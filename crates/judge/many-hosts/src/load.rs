@@ -15,7 +15,7 @@ use crate::merge::{Merge, Part};
 use crate::under_way::held;
 use crate::wire::{Finished, Lost, topic};
 
-/// A load that hosts drive together.
+/// Load that hosts drive together.
 #[derive(Debug)]
 pub struct HostsLoad {
     link: Arc<Link>,
@@ -28,31 +28,31 @@ pub struct HostsLoad {
     finished: Vec<Option<Finished>>,
     gone: Vec<bool>,
     asked_at: Instant,
-    /// By part, when something came from it last.
+    /// Last message from each part.
     last_sign: Vec<Nanos>,
-    /// None where nothing is to happen.
+    /// `None` without events.
     happening: Option<Happening>,
     driven: Driven,
-    /// Where the slice handed out last ended.
+    /// End of the last slice handed out.
     end: Nanos,
 }
 
-/// Who drives which tile, slice by slice.
+/// Hosts of the tiles, slice by slice.
 #[derive(Debug, Default)]
 struct Driven {
     by_tile: Vec<usize>,
-    /// How many of the moves have been seen.
+    /// Number of moves already applied.
     seen: usize,
     has_changed: bool,
 }
 
-/// A slice that is so late is asked for; so often, and so long.
+/// Lateness after which a slice is requested again; below: interval and time limit of the request.
 const PATIENCE: Duration = Duration::from_secs(1);
 const ASK_EVERY: Duration = Duration::from_millis(250);
 const ASK_WITHIN: Duration = Duration::from_millis(500);
-/// A host that tells nothing for so long while others do is given up. Our choice: ten slices.
+/// Silence after which a host is given up while others send. Our choice: ten slices.
 const LATE_MAX: Duration = Duration::from_secs(10);
-/// How long the machine of a load that was told to stop may be silent: as long as `bench` waits.
+/// Longest silence of a host whose load was told to stop: as long as `bench` waits.
 const FINISH_WITHIN: Duration = Duration::from_secs(60);
 
 impl HostsLoad {
@@ -83,7 +83,7 @@ impl HostsLoad {
         }
     }
 
-    /// Something is to happen to its hosts.
+    /// Adds events of the hosts.
     pub(crate) fn with_happening(self, happening: Happening) -> Self {
         Self { happening: Some(happening), ..self }
     }
@@ -96,7 +96,7 @@ impl HostsLoad {
         &self.merge.parts()[part]
     }
 
-    /// What came of itself.
+    /// Handles an event of the connection.
     fn take(&mut self, event: Event) -> Result<(), BenchError> {
         match event {
             Event::Joined(_) => Ok(()),
@@ -119,7 +119,7 @@ impl HostsLoad {
                 Err(error)
             }
             Event::Sent { member, bytes, .. } => match self.part_of(member.as_str()) {
-                // What one sent before it was lost may be told late.
+                // Messages of a host may arrive after its loss.
                 Some(part) if self.gone[part] => Ok(()),
                 Some(part) => {
                     self.last_sign[part] = monotonic().saturating_sub(self.began);
@@ -130,13 +130,13 @@ impl HostsLoad {
         }
     }
 
-    /// Keeps what a host sent, whatever else it is told by; whether it was new.
+    /// Stores a slice from a host, by message or by request; true if new.
     fn keep(&mut self, part: usize, bytes: &[u8]) -> Result<bool, BenchError> {
         let kept = self.merge.keep(part, bytes);
         kept.map_err(|what| host_error(&self.part(part).name, what))
     }
 
-    /// Asks for what was lost on the way, now and then.
+    /// Requests lost slices, at intervals.
     fn fetch(&mut self) -> Result<(), BenchError> {
         let now = Instant::now();
         if now.duration_since(self.asked_at) < ASK_EVERY {
@@ -150,7 +150,7 @@ impl HostsLoad {
             }
             let lost = Lost { epoch: self.epoch, number };
             let asked = self.link.ask_bytes(self.part(part).host, topic::SLICE, &lost, ASK_WITHIN);
-            // No answer now is no reason to end: it is asked again.
+            // A missing answer does not end the load: the request is repeated.
             if let Ok(bytes) = asked
                 && !bytes.is_empty()
                 && self.keep(part, &bytes)?
@@ -161,7 +161,7 @@ impl HostsLoad {
         Ok(())
     }
 
-    /// Notes whose load has ended, and how.
+    /// Notes hosts whose load has ended, and its result.
     fn note_ends(&mut self) -> Result<(), BenchError> {
         let Some(ends) = &self.ends else { return Ok(()) };
         let all: Vec<_> = ends.try_iter().collect();
@@ -182,7 +182,7 @@ impl HostsLoad {
         Ok(())
     }
 
-    /// What came of events; nothing more is to be seen of tiles that move after this slice.
+    /// Applies results of events; tiles that move may be missing after this slice.
     fn follow(&mut self) {
         let Some(happening) = &self.happening else { return };
         let (end, driven) = (self.end, &mut self.driven);
@@ -237,7 +237,7 @@ impl Load for HostsLoad {
                 return Received::Ended;
             }
             if !self.is_stopping && self.merge.gather.is_over() {
-                // All of them ended by themselves: there is a reason, which `finish` has.
+                // All ended by themselves: `finish` has the reason.
                 return Received::Ended;
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -297,7 +297,7 @@ impl Load for HostsLoad {
             happening.end();
         }
         for (at, gone) in self.gone.iter_mut().enumerate() {
-            // One that is away may not have been missed yet.
+            // The loss of a host that is away may not be known yet.
             if held(&self.link.away).contains_key(&self.merge.parts()[at].host)
                 && !std::mem::replace(gone, true)
             {
@@ -346,7 +346,7 @@ fn end_of(link: &Link, host: usize, epoch: u64) -> Result<Finished, BenchError> 
     }
 }
 
-/// Adds what a host's load came to.
+/// Adds the outcome of a host's load.
 fn add(all: &mut LoadOutcome, own: LoadOutcome, name: &str) {
     all.submitted += own.submitted;
     all.completed += own.completed;

@@ -1,8 +1,8 @@
-//! What the hosts of a load send, put together: bytes of their slices in, slices of the whole out.
+//! Merges the messages of a load's hosts: encoded slices in, slices of the whole out.
 //!
-//! It knows no network, so hosts can be many more than there are (`figures`, a thousand on paper). It refuses
-//! what is no slice and what names something that the sender does not drive. Invariant: a slice of the whole
-//! holds every host's of that time, once, whatever came twice, late or in another order.
+//! Independent of the network, so a benchmark can use more hosts than exist. Refuses invalid
+//! slices, and slices with names that the sender does not drive. Invariant: a merged slice contains
+//! every host's slice of that time once, whatever arrived twice, late or in another order.
 
 use std::time::Instant;
 
@@ -14,25 +14,25 @@ use units::Nanos;
 use crate::gather::Gather;
 use crate::wire::Sent;
 
-/// One host's part of a load.
+/// Part of a load on one host.
 #[derive(Debug)]
 pub struct Part {
-    /// Its position among the hosts of the run.
+    /// Position among the hosts of the run.
     pub host: usize,
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// The ids of the whole, by its own.
+    /// Instance ids of the whole load, by the part's own.
     pub instances: Vec<InstanceId>,
-    /// The same of machines.
+    /// VM ids of the whole load, by the part's own.
     pub vms: Vec<VmId>,
-    /// When it began, and how sure that is.
+    /// Lateness of the start.
     pub began_late: Nanos,
-    /// By how much the common moment may be wrong there.
+    /// Uncertainty of the common start on that host.
     pub clock_uncertainty: Nanos,
 }
 
 impl Part {
-    /// What a host drives: these positions of a load's instances, in this order.
+    /// Makes a host's part: these positions of a load's instances, in this order.
     pub fn new((host, name): (usize, &str), positions: &[usize], whole: &VmsOf) -> Self {
         let id = |at: &usize| InstanceId(u32::try_from(*at).unwrap_or(u32::MAX));
         Self {
@@ -46,12 +46,12 @@ impl Part {
     }
 }
 
-/// The machines of every instance of a load.
+/// VMs of every instance of a load.
 #[derive(Debug)]
 pub struct VmsOf(Vec<Vec<VmId>>);
 
 impl VmsOf {
-    /// Of all that a load has.
+    /// Collects the VMs of a load.
     pub fn new(topology: &Topology) -> Self {
         let mut by_instance = vec![Vec::new(); topology.instances.len()];
         for (vm, at) in topology.vms.iter().zip(0..) {
@@ -67,7 +67,7 @@ impl VmsOf {
     }
 }
 
-/// The slices of a load that hosts drive together.
+/// Slices of a load that hosts drive together.
 #[derive(Debug)]
 pub struct Merge {
     epoch: u64,
@@ -75,12 +75,12 @@ pub struct Merge {
     parts: Vec<Part>,
     pub(crate) gather: Gather,
     gauges: Vec<Gauge>,
-    /// By host of the run, those without a part as well.
+    /// By host of the run, including those without a part.
     hosts: Vec<HostLoad>,
 }
 
 impl Merge {
-    /// Nothing yet of these parts, whose hosts are among `hosts`.
+    /// Makes an empty merge of these parts, whose hosts are among `hosts`.
     pub fn new(epoch: u64, topology: Topology, parts: Vec<Part>, hosts: usize) -> Self {
         let gather = Gather::new(parts.len());
         let (gauges, hosts) = (Vec::new(), vec![HostLoad::default(); hosts]);
@@ -89,12 +89,12 @@ impl Merge {
         merge
     }
 
-    /// The parts, in order.
+    /// Parts in order.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// Forgets what hosts did until now.
+    /// Forgets the hosts' counters so far.
     pub fn reset(&mut self) {
         for (at, part) in self.parts.iter().enumerate() {
             let _ = self.gather.punctuality(at);
@@ -106,11 +106,11 @@ impl Merge {
         }
     }
 
-    /// Keeps what a host sent, whatever else it is told by; whether it was new.
+    /// Stores a slice from a host, by message or by request; true if new.
     ///
     /// # Errors
     ///
-    /// In words, when it is no slice, or one of what the host does not drive.
+    /// If the bytes are no slice, or one of tiles that the host does not drive.
     pub fn keep(&mut self, part: usize, bytes: &[u8]) -> Result<bool, &'static str> {
         let sent = Sent::read(bytes).ok_or("sent what is no slice")?;
         if sent.epoch != self.epoch {
@@ -128,7 +128,7 @@ impl Merge {
         Ok(self.gather.put(part, sent.number, (slice, sent.gauges), Instant::now()))
     }
 
-    /// The next slice of all, if everyone's is there.
+    /// Next merged slice, if every host's part is there.
     pub fn gathered(&mut self) -> Option<Slice> {
         let gathered = self.gather.take(Instant::now())?;
         let (parts, hosts, all) = (&self.parts, &mut self.hosts, &mut self.gauges);
@@ -140,12 +140,12 @@ impl Merge {
         }))
     }
 
-    /// What was read beside the slices handed out since it was last asked for.
+    /// Gauges sampled with the slices handed out since the last call.
     pub fn gauges(&mut self) -> Vec<Gauge> {
         std::mem::take(&mut self.gauges)
     }
 
-    /// What each host of the run did since the last [`Self::reset`].
+    /// Counters of each host of the run since the last [`Self::reset`].
     pub fn hosts(&mut self) -> Vec<HostLoad> {
         for (at, part) in self.parts.iter().enumerate() {
             let (late, fetched) = self.gather.punctuality(at);
@@ -157,7 +157,7 @@ impl Merge {
     }
 }
 
-/// A gauge of this host among those of others.
+/// Gauge of a host, named after it.
 fn of_host(gauge: Gauge, name: &str) -> Gauge {
     let scope = match gauge.name.scope() {
         ScopeKind::Host => name.to_owned(),
@@ -166,7 +166,7 @@ fn of_host(gauge: Gauge, name: &str) -> Gauge {
     Gauge { scope, ..gauge }
 }
 
-/// Whether a slice names nothing that is not there.
+/// True if a slice contains only known names.
 fn fits(slice: &Slice, topology: &Topology) -> bool {
     use run_store::slice::Unfinished;
     let entry = |instance: InstanceId| topology.instances.get(instance.0 as usize);

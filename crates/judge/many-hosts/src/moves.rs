@@ -1,49 +1,49 @@
-//! Which host drives which tile, and who gets those that have to go.
+//! Assigns tiles to hosts, and chooses hosts for tiles that must move.
 
-/// The tiles of a step and their hosts.
+/// Tiles of a step and their hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tiles {
     by_tile: Vec<usize>,
-    /// By host, whether it takes no more.
+    /// By host, true if it takes no more tiles.
     is_away: Vec<bool>,
 }
 
 impl Tiles {
-    /// As they are placed on so many hosts.
+    /// Tiles as placed on so many hosts.
     pub fn new(by_tile: Vec<usize>, hosts: usize) -> Self {
         Self { by_tile, is_away: vec![false; hosts] }
     }
 
-    /// Who drives it; nothing if the step has no such tile.
+    /// Host of a tile; `None` if the step has no such tile.
     pub fn host_of(&self, tile: u32) -> Option<usize> {
         self.by_tile.get(tile as usize).copied()
     }
 
-    /// The tiles of a host, in order.
+    /// Tiles of a host, in order.
     pub fn of(&self, host: usize) -> Vec<u32> {
         let all = (0..).zip(&self.by_tile);
         all.filter(|(_, of)| **of == host).map(|(tile, _)| tile).collect()
     }
 
-    /// It takes no more tiles.
+    /// Stops giving a host more tiles.
     pub fn leave(&mut self, host: usize) {
         self.is_away[host] = true;
     }
 
-    /// A tile is driven by another.
+    /// Notes a tile's new host.
     pub fn moved(&mut self, tile: u32, to: usize) {
         if let Some(host) = self.by_tile.get_mut(tile as usize) {
             *host = to;
         }
     }
 
-    /// Who has the fewest tiles and takes more, the first of several.
+    /// Host with the fewest tiles among those that take more, the first of several.
     pub fn fewest(&self) -> Option<usize> {
         let hosts = (0..self.is_away.len()).filter(|host| !self.is_away[*host]);
         hosts.min_by_key(|host| self.count(*host))
     }
 
-    /// The next tile that has to move for the numbers of tiles to be even, and to whom.
+    /// Next tile to move for even numbers of tiles, with its new host.
     pub fn uneven(&self) -> Option<(u32, usize)> {
         let hosts = || (0..self.is_away.len()).filter(|host| !self.is_away[*host]);
         let most = hosts().rev().max_by_key(|host| self.count(*host))?;

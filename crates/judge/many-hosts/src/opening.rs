@@ -5,10 +5,10 @@ use run_store::rundir::RunId;
 
 use crate::wire::{Allowances, Open};
 
-/// Tiles that are placed at most.
+/// Most tiles that are placed.
 pub(crate) const TILES_MAX: u32 = 1 << 20;
 
-/// What opening comes to on every host.
+/// Requests that open the target on every host.
 pub(crate) fn questions(
     plan: &ResolvedPlan,
     options: &RunOptions,

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::allowed::AllowedError;
 use crate::hold::HeldBy;
 
-/// Reason why an agent does not do what it is asked. The controller is sent its text.
+/// Reason why an agent refuses a request. The controller is sent its text.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// Another agent or controller has the host.
@@ -22,7 +22,8 @@ pub enum AgentError {
     /// An error occurred while writing the answer.
     #[error("the answer: {0}")]
     Answer(#[source] Box<dyn Error + Send + Sync>),
-    /// The agent is busy, or the question names a tile, a load, a run or a recording that is not here.
+    /// The agent is busy, or the request names a tile, a load, a run or a recording that is not
+    /// here.
     #[error("{0}")]
     Refused(Cow<'static, str>),
     /// An error of the rig or of the load, with all its causes.
@@ -38,7 +39,7 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// Takes any other error.
+    /// Wraps any other error.
     pub fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Failed(error.into())
     }
@@ -73,7 +74,7 @@ impl From<AllowedError> for AgentError {
     }
 }
 
-/// An error with its causes.
+/// Error text with its causes.
 pub(crate) fn with_causes(error: &BenchError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);

@@ -23,46 +23,46 @@ use crate::moves::Tiles;
 use crate::opening::{TILES_MAX, questions};
 use crate::wire::{Began, Begin, Failed, Job, JobDone, JobState, Opened, Ready, Sees, topic};
 
-/// Drives load on hosts, each on its own datastore or its part of a shared one.
+/// Rig that drives load on hosts, each on its own datastore or its part of a shared one.
 #[derive(Debug)]
 pub struct HostsRig {
     controller: Controller,
     link: Arc<Link>,
     opened: Vec<Opened>,
-    /// By tile, for as many as there may be.
+    /// Host of each tile, for as many tiles as possible.
     placed: Vec<usize>,
     epoch: u64,
-    /// The run that made the disks, without the host that it is part of.
+    /// Run id of the disks, without the host's suffix.
     run_id: String,
-    /// Tiles whose disks were made, by whomever.
+    /// Tiles whose disks exist.
     made: u32,
     is_cleared: bool,
     power: Option<Arc<Panel>>,
 }
 
-/// What stays on hosts when all is over.
+/// Leftovers on hosts at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cleared {
-    /// What was left in place, each with its host.
+    /// Files left in place, each with its host.
     pub stays: Vec<String>,
-    /// What could not be removed, each with its host.
+    /// Files that could not be removed, each with their host.
     pub not_removed: Vec<String>,
 }
 
-/// What a job of a host came to, or why it was not done.
+/// Result of a host's job.
 type JobEnd = Result<JobDone, Failed>;
 
-/// Opening examines devices, and may wait for a sleeping disk.
+/// Time limit of opening, which examines devices and may wait for a sleeping disk.
 const OPEN_WITHIN: Duration = Duration::from_secs(60);
-/// Building the machines of hundreds of tiles.
+/// Time limit of building the VMs of hundreds of tiles.
 const READY_WITHIN: Duration = Duration::from_secs(120);
-/// How often a job is looked after.
+/// Interval of asking for a job's state.
 const LOOK: Duration = Duration::from_millis(100);
-/// From the question until all begin: ten times the slowest round trip, and not less than it takes to
-/// set rings and buffers up.
+/// Time between the request and the common start: ten times the slowest round trip, but at least
+/// the time to set up rings and buffers.
 const LEAD_MIN: Nanos = Nanos::from_millis(300);
-/// Probes of a clock before each step: clocks drift by less than 100 ppm apart, a millisecond in ten
-/// seconds.
+/// Probes of a clock before each step: clocks drift apart by less than 100 ppm, a millisecond in
+/// ten seconds.
 const STEP_PROBES: u32 = 5;
 impl HostsRig {
     /// Opens the target on every host.
@@ -96,14 +96,14 @@ impl HostsRig {
         Ok(rig)
     }
 
-    /// These meters are read here, beside every step.
+    /// Adds meters that are read here, beside every step.
     #[must_use]
     pub(crate) fn with_power(mut self, power: Option<Arc<Panel>>) -> Self {
         self.power = power;
         self
     }
 
-    /// Whether all hosts see what each of them made, as they should.
+    /// Checks that all hosts see each other's files on shared storage.
     fn see_one_storage(&self, run_id: &dyn Fn(&str) -> String) -> Result<(), BenchError> {
         let names = self.link.names();
         let Some((first, others)) = names.split_first() else { return Ok(()) };
@@ -143,7 +143,7 @@ impl HostsRig {
         Ok(())
     }
 
-    /// What is known before the first step.
+    /// Facts known before the first step.
     pub(crate) fn site(&self, plan: &ResolvedPlan, id: RunId) -> Site {
         let names = self.link.names();
         let (first, all) = (&self.opened[0], self.opened.iter().zip(names));
@@ -182,7 +182,7 @@ impl HostsRig {
         }
     }
 
-    /// Begins a job on hosts and looks after it until all are done. What each came to.
+    /// Begins jobs on hosts and follows them to their ends. Returns the results.
     fn jobs(
         &self,
         jobs: Vec<(usize, Job)>,
@@ -232,7 +232,7 @@ impl HostsRig {
         Ok(ended)
     }
 
-    /// What hosts made stays, whatever was to become of it.
+    /// Keeps what hosts made, whatever was planned for it.
     pub(crate) fn keep(&mut self) -> Result<(), BenchError> {
         let all = (0..self.link.names().len()).map(|host| (host, Job::Keep)).collect();
         for (host, ended) in self.jobs(all, &mut |_| true)? {
@@ -242,7 +242,7 @@ impl HostsRig {
         Ok(())
     }
 
-    /// Removes what hosts made, or leaves it as evidence; once.
+    /// Removes what hosts made, or leaves it as evidence; acts once.
     pub(crate) fn clear(&mut self, is_evidence: bool) -> Cleared {
         let mut cleared = Cleared::default();
         if std::mem::replace(&mut self.is_cleared, true) {
@@ -267,7 +267,7 @@ impl HostsRig {
         cleared
     }
 
-    /// The tiles of these disks, by host.
+    /// Tiles of these disks, by host.
     fn tiles_by_host(&self, disks: &[DiskNeed]) -> Vec<(usize, Vec<u32>)> {
         let mut by_host: Vec<(usize, Vec<u32>)> =
             (0..self.link.names().len()).map(|host| (host, Vec::new())).collect();
@@ -315,7 +315,7 @@ fn load_host((present, opened): (&crate::controller::Present, &Opened)) -> LoadH
 
 impl Drop for HostsRig {
     fn drop(&mut self) {
-        // Nobody is left to tell; `cleanup` finds the rest.
+        // The error concerns no one now; `cleanup` finds the rest.
         let _ = self.clear(false);
     }
 }
@@ -365,7 +365,7 @@ impl Rig for HostsRig {
                         None => all = Some(more),
                     }
                 }
-                // Those that were stopped because of it say less.
+                // Hosts that were stopped because of it say less.
                 Err(failed) if failed.is_interrupted => interrupted = Some((host, failed)),
                 Err(failed) => return Err(self.error_of(host, failed)),
             }
@@ -441,8 +441,8 @@ impl Rig for HostsRig {
 }
 
 impl HostsRig {
-    /// Who reads back what, one round after the other: each its own, and then the first that is there what
-    /// others made that are gone.
+    /// Jobs to read back, in rounds: each host its own disks, then the first present host the disks
+    /// of lost ones.
     fn checks(&self) -> Vec<Vec<(usize, Job)>> {
         let names = self.link.names();
         let (here, gone): (Vec<usize>, Vec<usize>) =
@@ -457,8 +457,8 @@ impl HostsRig {
         std::iter::once(own).chain(of_gone).collect()
     }
 
-    /// Positions of the order that a host drives, and after them those of tiles that may come to it, with
-    /// who made their disks; nothing if it has nothing to do.
+    /// Positions of the order that a host drives, then those of tiles that may move to it, with the
+    /// makers of their disks; `None` if it has nothing to do.
     fn part_of(
         &self,
         plan: &ResolvedPlan,
@@ -481,7 +481,7 @@ impl HostsRig {
         (!positions.is_empty()).then_some((positions, guests))
     }
 
-    /// The load, with what is to happen in it.
+    /// Load with its events.
     fn happening(
         &self,
         plan: &ResolvedPlan,

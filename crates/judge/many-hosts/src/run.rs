@@ -14,10 +14,10 @@ use run_store::rundir::RunId;
 use crate::controller::{Controller, Options, Sharing};
 use crate::rig::{Cleared, HostsRig};
 
-/// A run over hosts that is over and stored, and the hosts until they are let go.
+/// Stored run over hosts, with the hosts until they are released.
 #[derive(Debug)]
 pub struct HostsRun {
-    /// What it found.
+    /// Result of the run.
     pub finished: FinishedRun,
     rig: HostsRig,
 }
@@ -32,7 +32,7 @@ impl HostsRun {
         self.rig.clear(is_evidence)
     }
 
-    /// Lets the hosts go.
+    /// Releases the hosts.
     pub fn into_finished(self) -> FinishedRun {
         self.finished
     }
@@ -42,8 +42,8 @@ impl HostsRun {
 ///
 /// # Errors
 ///
-/// When it cannot begin: hosts cannot be had, do not see the same storage, or one of them refuses the
-/// target. Once the ladder is begun, whatever ends it is in the [`FinishedRun`].
+/// If it cannot begin: hosts cannot be reached, do not see the same storage, or one refuses the
+/// target. Later errors are in the [`FinishedRun`].
 pub fn run(
     plan: &ResolvedPlan,
     run_options: &RunOptions,
@@ -60,13 +60,13 @@ pub fn run(
     Ok(HostsRun { finished, rig })
 }
 
-/// Makes and fills the disks of as many tiles as the plan's last step has, each on its host, and keeps
-/// them. With [`RunOptions::reuse`] it adds what is missing to what an earlier run left.
+/// Creates and fills the disks of as many tiles as the plan's last step has, each on its host, and
+/// keeps them. With [`RunOptions::reuse`] it adds missing disks to those of an earlier run.
 ///
 /// # Errors
 ///
-/// As of [`run`], when the plan searches, and when filling fails or is interrupted. Then nothing is left
-/// that was not there before, but for what was added to an earlier run's disks.
+/// As of [`run`], if the plan searches, and if filling fails or is interrupted. Then all new files
+/// are removed, except those added to an earlier run's disks.
 pub fn prepare(
     plan: &ResolvedPlan,
     run_options: &RunOptions,

@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::controller::Controller;
 use crate::under_way::held;
 
-/// Hosts that simulate, as much at a time as each has processors. What is simulated is data, so it comes to the
-/// same wherever that is done, bit for bit; what a lost host had under way is done again on the others.
+/// Hosts that simulate, each as much at a time as it has processors. Input is data, so results are
+/// bit for bit equal on any host; work of a lost host is repeated on the others.
 pub(crate) struct Shares<'a> {
     pub controller: Controller,
     places: Mutex<Places>,
@@ -22,29 +22,29 @@ pub(crate) struct Shares<'a> {
 
 #[derive(Debug, Default)]
 struct Places {
-    /// Hosts, each as often as it has room.
+    /// Free hosts, each as often as it has room.
     free: Vec<usize>,
-    /// By host, what it may forget.
+    /// By host, results that it may forget.
     received: Vec<Vec<u64>>,
     is_lost: Vec<bool>,
 }
 
-/// Something for a host.
+/// Work for a host.
 pub(crate) struct Share {
     pub host: usize,
-    /// Its number with this controller.
+    /// Number of the work with this controller.
     pub number: u64,
-    /// Numbers of what has arrived from this host.
+    /// Numbers of results received from this host.
     pub received: Vec<u64>,
 }
 
-/// How often it is asked for: it takes seconds.
+/// Interval of asking for a result, which takes seconds.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
-/// A study of hundreds of configurations is some megabytes.
+/// Time limit to send the input: a study of hundreds of configurations is some megabytes.
 const HANDED_OUT_WITHIN: Duration = Duration::from_secs(60);
 
 impl<'a> Shares<'a> {
-    /// Hands out what is to be simulated, under this topic; `tell_lost` hears of a host that is lost.
+    /// Sends the input under this topic; `tell_lost` is called for a lost host.
     pub fn hand_out<Q: Serialize + Sync>(
         controller: Controller,
         (topic, asked): (&str, &Q),
@@ -53,8 +53,8 @@ impl<'a> Shares<'a> {
         let hosts = controller.present().len();
         let everyone: Vec<(usize, &Q)> = (0..hosts).map(|host| (host, asked)).collect();
         controller.link.ask_all::<_, ()>(topic, &everyone, HANDED_OUT_WITHIN)?;
-        // One place of each host, then a second one: where there is less to do than there are processors,
-        // every host has a part.
+        // One place of each host, then a second one of each: with less work than processors, every
+        // host has a part.
         let cores: Vec<usize> =
             controller.present().iter().map(|host| host.hello.processors.max(1)).collect();
         let most = cores.iter().copied().max().unwrap_or(1);
@@ -72,13 +72,13 @@ impl<'a> Shares<'a> {
         })
     }
 
-    /// What is simulated at the same time.
+    /// Number of simulations at the same time.
     pub fn threads(&self) -> NonZeroUsize {
         NonZeroUsize::new(held(&self.places).free.len()).unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// Has something done on a host that is there, on the next one if it is lost meanwhile; nothing if none is
-    /// left, or `control` asks to stop.
+    /// Runs work on a host, and on the next one if that is lost meanwhile. `None` if no host is
+    /// left, or `control` stops.
     pub fn on_one<T>(
         &self,
         control: &Control,
@@ -102,7 +102,7 @@ impl<'a> Shares<'a> {
         Err(NoHost::Stopped)
     }
 
-    /// A place on a host; nothing if none is left.
+    /// Takes a free place on a host; `None` if no host is left.
     fn take(&self) -> Option<usize> {
         let mut places = held(&self.places);
         loop {
@@ -133,10 +133,10 @@ impl<'a> Shares<'a> {
     }
 }
 
-/// Why nothing was done.
+/// Reason why no work was done.
 pub(crate) enum NoHost {
-    /// All are lost.
+    /// All hosts are lost.
     Left,
-    /// Nobody wants it any more.
+    /// The run was stopped.
     Stopped,
 }

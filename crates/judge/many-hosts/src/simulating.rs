@@ -14,11 +14,11 @@ use crate::under_way::held;
 use crate::wire::{SimulatePoint, SimulateStep, Simulation};
 use cluster::RemoteError;
 
-/// What is simulated here for a controller, each on a thread of its own: by number; nothing while it goes on.
+/// Simulations for a controller by number, each on a separate thread; `None` while running.
 #[derive(Debug)]
 struct Going<O>(Mutex<BTreeMap<u64, Option<O>>>);
 
-/// So much goes on at the same time, for each processor: the controller asks for one.
+/// Most simulations at the same time for each processor: the controller asks for one.
 const GOING_MAX: usize = 2;
 
 impl<O: Clone + Send + 'static> Going<O> {
@@ -26,7 +26,8 @@ impl<O: Clone + Send + 'static> Going<O> {
         Arc::new(Self(Mutex::default()))
     }
 
-    /// Begins something; asked again, the same is not begun again. What the controller has is forgotten.
+    /// Begins a simulation; a repeated request changes nothing. Forgets results that the controller
+    /// has.
     fn begin(
         self: &Arc<Self>,
         number: u64,
@@ -52,7 +53,7 @@ impl<O: Clone + Send + 'static> Going<O> {
         spawned.map(drop).map_err(AgentError::Thread)
     }
 
-    /// What it came to; nothing while it goes on.
+    /// Result of a simulation; `None` while running.
     fn outcome(&self, number: u64) -> Result<Option<O>, AgentError> {
         let all = held(&self.0);
         let unknown = || AgentError::refused(format!("number {number} was not begun here"));
@@ -70,7 +71,7 @@ pub(crate) struct Simulating {
 }
 
 impl Simulating {
-    /// None yet.
+    /// Starts without points.
     pub fn new(configurations: Vec<ResolvedConfiguration>) -> Arc<Self> {
         Arc::new(Self {
             simulated: Simulated::new(&configurations),
@@ -101,12 +102,12 @@ impl Simulating {
         self.simulated.step(&point, &self.control).into()
     }
 
-    /// What a point came to; nothing while it goes on.
+    /// Result of a point; `None` while running.
     pub fn outcome(&self, number: u64) -> Result<Option<PartOutcome>, AgentError> {
         self.points.outcome(number)
     }
 
-    /// Ends what goes on.
+    /// Stops running points.
     pub fn stop(&self) {
         self.control.interrupt();
     }
@@ -120,7 +121,7 @@ pub(crate) struct Foreseeing {
 }
 
 impl Foreseeing {
-    /// None yet.
+    /// Starts without steps.
     pub fn new(asked: Simulation) -> Result<Arc<Self>, AgentError> {
         let layers = [Layer { origin: Origin::Plan, ..Layer::of_plan(&asked.plan) }];
         let here = Surroundings { entropy: 0, cores: 1 };
@@ -129,7 +130,7 @@ impl Foreseeing {
         Ok(Arc::new(Self { here, steps: Going::new() }))
     }
 
-    /// Begins a step, and hands `offer` what it came to.
+    /// Begins a step, and gives `offer` its result.
     pub fn begin(
         self: &Arc<Self>,
         asked: &SimulateStep,
@@ -146,7 +147,7 @@ impl Foreseeing {
         })
     }
 
-    /// Whether a step is there; nothing while it goes on.
+    /// State of a step: `None` while running, an error if it failed.
     pub fn outcome(&self, number: u64) -> Result<Option<Result<(), RemoteError>>, AgentError> {
         self.steps.outcome(number)
     }

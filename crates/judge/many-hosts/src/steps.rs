@@ -23,18 +23,19 @@ pub struct Steps<'a> {
     control: Control,
 }
 
-/// A slice of a thousand virtual machines is a megabyte, and a step has hundreds. Our choice.
+/// Largest step accepted: a slice of a thousand virtual machines is a megabyte, and a step has
+/// hundreds. Our choice.
 const STEP_MAX: Bytes = Bytes::new(4 << 30);
-/// One part of one.
+/// Time limit of a part of a step.
 const PART_WITHIN: Duration = Duration::from_secs(30);
 
 impl<'a> Steps<'a> {
-    /// Starts the agents and hands plan and array out. `tell` hands out invitations, `tell_lost` hears of a host
-    /// that is lost.
+    /// Starts the agents and sends plan and array. `tell` passes on invitations, `tell_lost` is
+    /// called for a lost host.
     ///
     /// # Errors
     ///
-    /// When a host cannot be had, or the tile plays a trace: its file is here.
+    /// If a host cannot be reached, or the tile plays a trace, whose file is here.
     pub fn gather(
         (plan, array): (&ResolvedPlan, &Array),
         options: &Options,
@@ -57,7 +58,7 @@ impl<'a> Steps<'a> {
         Ok(Self { shares, control: Control::default() })
     }
 
-    /// A step on a host; nothing if it cannot be simulated there or nobody wants it any more.
+    /// Simulates a step on a host; `None` if it cannot be simulated there or was stopped.
     fn on(
         &self,
         Share { host, number, received }: Share,

@@ -13,38 +13,38 @@ use units::Nanos;
 use crate::refusal::{AgentError, with_causes};
 use crate::wire::{Came, Finished, Sent, Stands, Taken};
 
-/// How long a slice is waited for at a time.
+/// Longest wait for a slice at a time.
 const POLL: Duration = Duration::from_millis(100);
-/// How long the machine is looked at without load to see who was in the way, as `bench` does.
+/// Idle sampling time, to find other work on this host, as in `bench`.
 const QUIET: Duration = Duration::from_millis(1500);
 
-/// Where slices go: to the controller, who may miss some.
+/// Sender of slices to the controller; messages may be lost.
 pub(crate) type Send = Box<dyn Fn(&[u8]) + std::marker::Send>;
 
-/// A load under way on this host: a thread of its own takes its slices, keeps them and sends them.
+/// Running load on this host: a separate thread receives its slices, stores and sends them.
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     epoch: u64,
     stop: AtomicBool,
     marked: AtomicBool,
     orders: Orders,
-    /// By instance, its tile.
+    /// Tile of each instance.
     tiles: Vec<u32>,
-    /// Nobody is told anything any more.
+    /// True if nothing is sent any more.
     is_lost: AtomicBool,
-    /// Every slice as it was sent.
+    /// Slices as they were sent.
     kept: Mutex<Vec<Arc<Vec<u8>>>>,
     ended: (Mutex<Option<Finished>>, Condvar),
 }
 
-/// Who looks at the machine meanwhile.
+/// Observers of this host.
 pub(crate) struct Eyes {
     pub watch: Option<HostWatch>,
     pub meters: Vec<Box<dyn GaugeSource>>,
 }
 
 impl UnderWay {
-    /// Takes a load that has begun.
+    /// Takes over a load that has begun.
     pub fn start(
         (epoch, tiles): (u64, Vec<u32>),
         load: RealLoad,
@@ -68,17 +68,17 @@ impl UnderWay {
         Ok(own)
     }
 
-    /// Which load it is.
+    /// Epoch of the load.
     pub const fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Asks it to end.
+    /// Stops the load.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
     }
 
-    /// Takes a tile out: all of it at the same time.
+    /// Takes a tile out, all its instances at the same time.
     pub fn take(&self, tile: u32) -> Result<Taken, AgentError> {
         let (own, orders) = (self.instances_of(tile)?, &self.orders);
         let taken: Result<Vec<Carried>, MoveError> = std::thread::scope(|scope| {
@@ -92,7 +92,7 @@ impl UnderWay {
         Ok(Taken { instances: taken? })
     }
 
-    /// Puts a tile in, or lets its users begin anew here.
+    /// Puts a tile in, or restarts its users here.
     pub fn put(&self, tile: u32, taken: Option<Taken>) -> Result<Came, AgentError> {
         let (own, orders) = (self.instances_of(tile)?, &self.orders);
         let mut carried: Vec<Option<Carried>> = match taken {
@@ -115,7 +115,7 @@ impl UnderWay {
         Ok(Came { goes_on_ns: last.0 })
     }
 
-    /// Stands still for so long.
+    /// Pauses the load for a time.
     pub fn stand_still(&self, time: Nanos) -> Result<Stands, AgentError> {
         let from = self.orders.now();
         let until = from.saturating_add(time);
@@ -137,17 +137,17 @@ impl UnderWay {
         if own.is_empty() { Err(unknown()) } else { Ok(own) }
     }
 
-    /// The measured time begins now.
+    /// Marks the start of the measured time.
     pub fn mark(&self) {
         self.marked.store(true, Ordering::Release);
     }
 
-    /// A slice as it was sent.
+    /// Slice as it was sent.
     pub fn slice(&self, number: u64) -> Option<Arc<Vec<u8>>> {
         held(&self.kept).get(usize::try_from(number).ok()?).cloned()
     }
 
-    /// What it came to; waits so long for it.
+    /// Result of the load; waits up to `within` for it.
     pub fn finished(&self, within: Duration) -> Option<Finished> {
         let (ended, changed) = &self.ended;
         let waited = changed.wait_timeout_while(held(ended), within, |ended| ended.is_none());
@@ -216,7 +216,7 @@ impl Eyes {
         all.gauges
     }
 
-    /// Whose work was in the way since the mark, and goes on now that there is no load.
+    /// Other work that disturbed the load since the mark, and continues now without load.
     fn disturbances(&mut self, own_bytes: f64) -> Vec<Disturbance> {
         let Some(watch) = &mut self.watch else { return Vec::new() };
         let load = Seen::of(watch.seconds(), watch.device());

@@ -1,4 +1,4 @@
-//! What travels between a controller and its agents. Questions and answers are JSON; slices are
+//! Messages between a controller and its agents. Requests and answers are JSON; slices are
 //! postcard, because there are many.
 
 use std::collections::BTreeMap;
@@ -16,217 +16,219 @@ use spec::plan::Plan;
 use spec::study::ResolvedConfiguration;
 use units::Nanos;
 
-/// What can be asked, as topics.
+/// Topics of requests.
 pub mod topic {
-    /// Who are you? Answered with [`super::Hello`].
+    /// Identify the agent: answered with [`super::Hello`].
     pub const HELLO: &str = "hello";
-    /// What opening a target would come to: [`super::Open`], answered with [`super::Examined`].
+    /// Examine a target: [`super::Open`], answered with [`super::Examined`].
     pub const EXAMINE: &str = "examine";
-    /// What a command of the program says there: [`super::Order`], answered with [`super::Said`].
+    /// Run a command of the program: [`super::Order`], answered with [`super::Said`].
     pub const COMMAND: &str = "command";
-    /// Which runs left disks that fit: [`super::Reusable`], answered with a list of [`bench::run::KeptRun`].
+    /// List runs whose disks fit: [`super::Reusable`], answered with a list of
+    /// [`bench::run::KeptRun`].
     pub const KEPT: &str = "kept";
     /// Open a target for a run: [`super::Open`], answered with [`super::Opened`].
     pub const OPEN: &str = "open";
-    /// Whether what another host made is seen: [`super::Sees`], answered with a truth value.
+    /// Check that another host's files are seen: [`super::Sees`], answered with a boolean.
     pub const SEES: &str = "sees";
-    /// Begin something that takes long: [`super::Job`].
+    /// Begin long work: [`super::Job`].
     pub const JOB: &str = "job";
-    /// How far it is: answered with [`super::JobState`].
+    /// Read its state: answered with [`super::JobState`].
     pub const JOB_STATE: &str = "job-state";
     /// End it early.
     pub const JOB_STOP: &str = "job-stop";
-    /// Build the machines of a load: [`super::Ready`].
+    /// Build the VMs of a load: [`super::Ready`].
     pub const READY: &str = "ready";
-    /// Begin it at a moment: [`super::Begin`], answered with [`super::Began`].
+    /// Begin the load at a moment: [`super::Begin`], answered with [`super::Began`].
     pub const BEGIN: &str = "begin";
-    /// The measured time begins now: an epoch.
+    /// Begin the measured time: an epoch.
     pub const MARK: &str = "mark";
-    /// A slice that did not arrive: [`super::Lost`], answered with a [`super::Sent`], or with nothing
-    /// if there is none yet.
+    /// Send a lost slice: [`super::Lost`], answered with a [`super::Sent`], or empty if there is
+    /// none yet.
     pub const SLICE: &str = "slice";
     /// End the load: an epoch.
     pub const STOP: &str = "stop";
-    /// What it came to: an epoch, answered with [`super::Finished`], or with nothing while it goes on.
+    /// Read the load's result: an epoch, answered with [`super::Finished`], or empty while running.
     pub const FINISH: &str = "finish";
-    /// A tile stops here and goes elsewhere: [`super::Take`], answered with [`super::Taken`].
+    /// Take a tile out: [`super::Take`], answered with [`super::Taken`].
     pub const TAKE: &str = "take";
-    /// A tile comes here: [`super::Put`], answered with [`super::Came`].
+    /// Put a tile in: [`super::Put`], answered with [`super::Came`].
     pub const PUT: &str = "put";
-    /// The load stands still: [`super::Stand`], answered with [`super::Stands`].
+    /// Pause the load: [`super::Stand`], answered with [`super::Stands`].
     pub const STAND: &str = "stand";
-    /// The host loses its power: [`super::Lose`].
+    /// Simulate a power loss of the host: [`super::Lose`].
     pub const LOSE: &str = "lose";
     /// Simulate points of a study: [`super::Study`].
     pub const STUDY: &str = "study";
-    /// Begin one: [`super::SimulatePoint`].
+    /// Begin a point: [`super::SimulatePoint`].
     pub const POINT: &str = "point";
-    /// What it came to: its number, answered with a [`study::PartOutcome`], or with nothing while it goes on.
+    /// Read a point's result: its number, answered with a [`study::PartOutcome`], or empty while
+    /// running.
     pub const POINT_OUTCOME: &str = "point-outcome";
-    /// End those that go on.
+    /// Stop running points.
     pub const STUDY_STOP: &str = "study-stop";
     /// Simulate steps of a run: [`super::Simulation`].
     pub const SIMULATION: &str = "simulation";
-    /// Begin one: [`super::SimulateStep`].
+    /// Begin a step: [`super::SimulateStep`].
     pub const STEP: &str = "step";
-    /// Whether it is there, to be fetched as [`super::step_name`]: its number, answered with nothing while it
-    /// goes on, or with why it could not be simulated.
+    /// Check that a step is ready, to be fetched as [`super::step_name`]: its number, answered
+    /// empty while running, or with the reason of its failure.
     pub const STEP_OUTCOME: &str = "step-outcome";
-    /// That is all: leave.
+    /// Leave the controller.
     pub const LEAVE: &str = "leave";
 }
 
-/// Who answers.
+/// Identity of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The program.
+    /// Version of the program.
     pub tool: ToolFacts,
-    /// The kernel's name of the host.
+    /// Kernel's name of the host.
     pub hostname: String,
-    /// What may be written there, as its owner wrote it.
+    /// Targets that may be written there, as its owner wrote them.
     pub allowed: Vec<String>,
-    /// Who else works with this host now, in words.
+    /// Other holder of this host now, as text.
     pub held_by: Option<String>,
-    /// Processors that it may use; other versions did not say.
+    /// Processors that it may use; 0 from older versions.
     #[serde(default)]
     pub processors: usize,
 }
 
-/// A study whose points are to be simulated.
+/// Study whose points are to be simulated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Study {
-    /// Its name, and who controls, in words.
+    /// Name of the study, and controller as text.
     pub name: String,
-    /// Its configurations, so that no host reads a file that another has not.
+    /// Configurations, so that no host needs a file that another lacks.
     pub configurations: Vec<ResolvedConfiguration>,
 }
 
-/// Begins a point.
+/// Order to simulate a point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SimulatePoint {
-    /// Its number with this controller.
+    /// Number with this controller.
     pub number: u64,
-    /// Position of its configuration.
+    /// Position of the configuration.
     pub index: usize,
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
     /// Repeat, from 1.
     pub repeat: u32,
-    /// The study's seed.
+    /// Seed of the study.
     pub seed: u64,
-    /// Points whose outcomes have arrived: they need not be kept.
+    /// Points whose results have arrived and need not be kept.
     pub received: Vec<u64>,
 }
 
-/// A run whose steps are to be simulated.
+/// Run whose steps are to be simulated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Simulation {
-    /// Every value of the plan.
+    /// Plan with every value.
     pub plan: Plan,
-    /// Its tile, so that no host reads a file that another has not.
+    /// Tile, so that no host needs a file that another lacks.
     pub tile: ResolvedTile,
-    /// The array, for the same reason.
+    /// Array, for the same reason.
     pub array: Array,
 }
 
-/// Begins a step of it.
+/// Order to simulate a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SimulateStep {
-    /// Its number with this controller.
+    /// Number with this controller.
     pub number: u64,
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
     /// Repeat, from 0.
     pub repeat: u32,
-    /// Steps that have arrived: they need not be kept.
+    /// Steps that have arrived and need not be kept.
     pub received: Vec<u64>,
 }
 
-/// What a step is offered as.
+/// Name of a step among the offered files.
 pub fn step_name(number: u64) -> String {
     format!("step-{number}")
 }
 
-/// A step's load as bytes: slices are postcard, and what is documents elsewhere is JSON.
+/// Encodes a step's load: slices as postcard, the rest as JSON.
 pub fn write_step(step: &Foreseen) -> Vec<u8> {
     let Foreseen { slices, model, energy, outcome } = step;
     let rest = serde_json::to_vec(&(model, energy, outcome)).expect("they are documents");
     postcard::to_stdvec(&(slices, rest)).expect("numbers and texts are postcard")
 }
 
-/// From bytes; nothing if they are something else.
+/// Decodes a step's load; `None` for other bytes.
 pub fn read_step(bytes: &[u8]) -> Option<Foreseen> {
     let (slices, rest): (_, Vec<u8>) = postcard::from_bytes(bytes).ok()?;
     let (model, energy, outcome) = serde_json::from_slice(&rest).ok()?;
     Some(Foreseen { slices, model, energy, outcome })
 }
 
-/// Opens a target.
+/// Order to open a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Open {
-    /// The run, with the host in it.
+    /// Run id, with the host's suffix.
     pub run_id: String,
-    /// Who controls, in words.
+    /// Controller, as text.
     pub controller: String,
-    /// Every value of the plan.
+    /// Plan with every value.
     pub plan: Plan,
-    /// Its tile, so that no host reads a file that another has not.
+    /// Tile, so that no host needs a file that another lacks.
     pub tile: ResolvedTile,
     /// Bytes that the first step needs there.
     pub needed_bytes: u64,
-    /// Tiles (from 0) that are driven there, of those that are certain to be visited.
+    /// Tiles (from 0) driven there, of those that are certain to run.
     #[serde(default)]
     pub tiles: Vec<u32>,
-    /// The part of an earlier run, with the host in it, whose disks are used again.
+    /// Part of an earlier run, with the host's suffix, whose disks are reused.
     #[serde(default)]
     pub adopt: Option<String>,
-    /// What the person who started the run allowed.
+    /// Permissions by the user who started the run.
     pub allowances: Allowances,
 }
 
 impl Open {
-    /// The run id by which disks are made there.
+    /// Run id by which disks are made there.
     pub fn made_by(&self) -> &str {
         self.adopt.as_deref().unwrap_or(&self.run_id)
     }
 }
 
-/// Whose disks may be used again.
+/// Request for runs whose disks may be reused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reusable {
-    /// What is to be opened.
+    /// Target to open.
     pub open: Open,
-    /// An id or a part of one without the host in it, `latest` or `latest~1`.
+    /// Id or a part of one without the host's suffix, `latest` or `latest~1`.
     pub reuse: String,
 }
 
-/// What the person who started a run allowed; the host's owner has the last word.
+/// Permissions by the user who started a run; the host's owner decides.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Allowances {
-    /// Identity of the block device whose content may be lost.
+    /// Identity of the block device that may be overwritten.
     pub destroy_data: Option<String>,
-    /// An existing file may be overwritten.
+    /// True if an existing file may be overwritten.
     pub overwrite_file: bool,
-    /// A root, memory or overlay file system may be used.
+    /// True if a root, memory or overlay file system may be used.
     pub allow_root_fs: bool,
-    /// The disks stay.
+    /// True if the disks stay.
     pub keep: bool,
 }
 
-/// A command of the program, for a host.
+/// Command of the program, for a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Whether the host is fit for measuring, and a target for a run.
+    /// Check that the host is fit for measuring, and a target for a run.
     Doctor {
-        /// The target, if one is named.
+        /// Target, if one is named.
         target: Option<String>,
     },
     /// Remove what runs left in a target.
     Cleanup {
-        /// The target.
+        /// Target to clean.
         target: String,
-        /// Only say what would be removed.
+        /// True to only list what would be removed.
         dry_run: bool,
         /// Identity of the block device whose label is erased.
         destroy_data: Option<String>,
@@ -234,7 +236,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The target that the host's owner must have allowed.
+    /// Target that the host's owner must have allowed.
     pub fn target(&self) -> Option<&str> {
         match self {
             Self::Doctor { target } => target.as_deref(),
@@ -242,7 +244,7 @@ impl Order {
         }
     }
 
-    /// The same of another target, where it has one.
+    /// Order for another target, if it has one.
     #[must_use]
     pub fn with_target(&self, other: String) -> Self {
         let mut own = self.clone();
@@ -254,275 +256,276 @@ impl Order {
     }
 }
 
-/// What a command came to on a host.
+/// Result of a command on a host.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Said {
-    /// For people.
+    /// Text for people.
     pub text: String,
-    /// The same as a document; null where the command has none.
+    /// Document; null if the command has none.
     pub document: serde_json::Value,
-    /// What went wrong without ending it, a line each.
+    /// Errors that did not end the command, a line each.
     pub errors: Vec<String>,
-    /// Its exit code.
+    /// Exit code.
     pub exit: u8,
 }
 
-/// What is found where nothing was touched.
+/// Findings of an examination without writing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Examined {
-    /// The examination.
+    /// Result of the examination.
     pub preflight: datastore::Preflight,
-    /// Why a run would be refused.
+    /// Reasons why a run would be refused.
     pub refusals: Vec<Refused>,
 }
 
-/// Why a run is refused.
+/// Reason why a run is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     /// Stable name.
     pub id: String,
-    /// In words.
+    /// Text for people.
     pub text: String,
-    /// What to do about it.
+    /// Hint on what to do.
     pub hint: Option<String>,
 }
 
-/// What was opened.
+/// Facts of an opened target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opened {
-    /// Bytes that disks may take.
+    /// Bytes that disks may occupy.
     pub capacity_bytes: u64,
-    /// One line about the target.
+    /// Target, as one line.
     pub summary: String,
-    /// Its kind, as a result names it.
+    /// Kind, as in results.
     pub kind: String,
-    /// Where disks are made.
+    /// Directory or device of the disks.
     pub path: String,
-    /// What its examination warned of.
+    /// Warnings of the examination.
     pub warnings: Vec<Warning>,
-    /// What is seen of caches on the way.
+    /// Caches found on the way.
     pub caches: String,
-    /// The examination.
+    /// Result of the examination.
     pub preflight: serde_json::Value,
-    /// The machine.
+    /// Environment of the host.
     pub environment: serde_json::Value,
 }
 
-/// Whether what another made is seen.
+/// Request to check that another host's files are seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sees {
-    /// The run id that the other opened with.
+    /// Run id that the other host opened with.
     pub run_id: String,
 }
 
-/// Something that takes long.
+/// Work that takes long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Job {
-    /// Make and fill the disks of these tiles (from 0).
+    /// Create and fill the disks of these tiles (from 0).
     Prepare {
-        /// Which.
+        /// Tiles to prepare.
         tiles: Vec<u32>,
     },
-    /// All of it is made: from now on it stays.
+    /// Keep everything that was made.
     Keep,
     /// Read back everything that was written.
     Check,
-    /// Read back what was written to disks of another part of the run, whose host is gone.
+    /// Read back the disks of another part of the run, whose host is lost.
     CheckOf {
-        /// The run id by which they were made.
+        /// Run id by which they were made.
         run_id: String,
-        /// Whose disks, tiles from 0.
+        /// Tiles of the disks, from 0.
         tiles: Vec<u32>,
     },
-    /// Remove what was made; or leave it, as evidence.
+    /// Remove what was made, or leave it as evidence.
     Clear {
-        /// Blocks on it are wrong: leave all in place.
+        /// True if blocks are wrong, so that all stays in place.
         is_evidence: bool,
     },
 }
 
-/// How far a job is.
+/// State of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
-    /// Under way.
+    /// In progress.
     Going {
         /// Bytes done.
         done: u64,
-        /// Bytes to do.
+        /// Bytes in all.
         total: u64,
-        /// Speed over the last moment.
+        /// Present rate.
         bytes_per_s: f64,
     },
-    /// It is done.
+    /// Done, with its result.
     Done(JobDone),
-    /// It was not done.
+    /// Failed, with the reason.
     Failed(Failed),
 }
 
-/// What a job came to.
+/// Result of a job.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct JobDone {
-    /// What filling came to.
+    /// Result of filling.
     pub prefilled: Option<Prefilled>,
-    /// What reading back found, in words.
+    /// Result of reading back, as text.
     pub verified: Option<String>,
-    /// What stays there, each with why.
+    /// Files that stay there, each with the reason.
     pub stays: Vec<String>,
-    /// What could not be removed.
+    /// Files that could not be removed.
     pub not_removed: Vec<String>,
 }
 
-/// Why something was not done.
+/// Reason why work was not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
-    /// In words.
+    /// Text for people.
     pub text: String,
-    /// It was asked to end early.
+    /// True if it was told to end early.
     pub is_interrupted: bool,
-    /// Blocks that were wrong, in words.
+    /// Wrong blocks, as text.
     pub wrong_blocks: Vec<String>,
 }
 
-/// Builds the machines of a load.
+/// Order to build the VMs of a load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
-    /// Which load of the run.
+    /// Epoch of the load.
     pub epoch: u64,
-    /// Its part of the step, and after it what may come here.
+    /// Part of the step on this host, then the tiles that may move here.
     pub order: StepOrder,
-    /// Tiles (from 0) of the order that others drive until they come here, each with the run id by which
-    /// its disks were made.
+    /// Tiles (from 0) of the order that other hosts drive until they move here, each with the run
+    /// id by which its disks were made.
     #[serde(default)]
     pub guests: BTreeMap<u32, String>,
 }
 
-/// Takes a tile out of a load. Not asked twice: the second time it is not there.
+/// Order to take a tile out of a load. Not repeatable: the second time the tile is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Take {
-    /// Which load.
+    /// Epoch of the load.
     pub epoch: u64,
-    /// Which tile, from 0.
+    /// Tile, from 0.
     pub tile: u32,
 }
 
-/// A tile on its way.
+/// State of a tile that moves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Taken {
-    /// Its instances, in the order of the step.
+    /// Instances, in the order of the step.
     pub instances: Vec<Carried>,
 }
 
 impl Taken {
-    /// Since when the first of its instances has stood still, from the start of the load.
+    /// Time at which the first of its instances paused, since the start of the load.
     pub fn stood(&self) -> Nanos {
         self.instances.iter().map(|carried| carried.left).min().unwrap_or_default()
     }
 }
 
-/// Puts a tile into a load. Postcard, as its answer to [`topic::TAKE`] is: there may be much of it.
+/// Order to put a tile into a load. Encoded as postcard, like the answer to [`topic::TAKE`],
+/// because it may be large.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Put {
-    /// Which load.
+    /// Epoch of the load.
     pub epoch: u64,
-    /// Which tile, from 0.
+    /// Tile, from 0.
     pub tile: u32,
-    /// What it has become; without it its users begin anew.
+    /// State of the tile; without it the users restart.
     pub taken: Option<Taken>,
 }
 
-/// A tile goes on.
+/// Answer: the tile continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Came {
-    /// Since when all of it does, in nanoseconds from the start of the load, by that host's clock.
+    /// Time from which all of it continues, in nanoseconds from the start of the load, by that
+    /// host's clock.
     pub goes_on_ns: u64,
 }
 
-/// Lets a load stand still.
+/// Order to pause a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stand {
-    /// Which load.
+    /// Epoch of the load.
     pub epoch: u64,
-    /// How long, in nanoseconds.
+    /// Length of the pause, in nanoseconds.
     pub for_ns: u64,
 }
 
-/// It stands still.
+/// Answer: the load pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stands {
-    /// Since when, in nanoseconds from the start of the load, by that host's clock.
+    /// Start of the pause, in nanoseconds from the start of the load, by that host's clock.
     pub from_ns: u64,
-    /// Until when.
+    /// End of the pause.
     pub until_ns: u64,
 }
 
-/// Lets a host lose its power.
+/// Order to simulate a power loss of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lose {
-    /// Which load.
+    /// Epoch of the load.
     pub epoch: u64,
-    /// How long it stays away, in nanoseconds: then it joins again, for the next step.
+    /// Time away, in nanoseconds; then the host joins again, for the next step.
     pub away_ns: u64,
 }
 
-/// Begins it.
+/// Order to begin the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begin {
-    /// Which load.
+    /// Epoch of the load.
     pub epoch: u64,
-    /// When, by the agent's own monotonic clock, in nanoseconds.
+    /// Start by the agent's own monotonic clock, in nanoseconds.
     pub at_ns: u64,
 }
 
-/// It has begun.
+/// Answer: the load has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Began {
-    /// The unit in which the storage takes requests, in bytes.
+    /// Smallest request unit of the storage, in bytes.
     pub unit_bytes: u64,
-    /// How long after the moment, by that host's clock, in nanoseconds.
+    /// Delay after the ordered start, by that host's clock, in nanoseconds.
     pub began_late_ns: u64,
 }
 
-/// Asks for a slice again.
+/// Request for a lost slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
-    /// Which load.
+    /// Epoch of the load.
     pub epoch: u64,
-    /// Its number in the load.
+    /// Number in the load.
     pub number: u64,
 }
 
-/// What a load came to.
+/// Result of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
-    /// How many slices there were.
+    /// Number of slices.
     pub slices: u64,
-    /// What was done; or why that is not known.
+    /// Outcome, or the reason why it is unknown.
     pub outcome: Result<LoadOutcome, RemoteError>,
 }
 
-/// What an agent sends without being asked.
+/// Message that an agent sends by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sent {
-    /// Which load.
+    /// Epoch of the load.
     pub epoch: u64,
-    /// Its number in the load.
+    /// Number in the load.
     pub number: u64,
-    /// What was done; without one the load has ended, by itself or because it was stopped, after so
-    /// many slices.
+    /// Slice; `None` if the load has ended, by itself or stopped, after so many slices.
     pub slice: Option<Slice>,
-    /// What was read beside it on that host.
+    /// Gauges sampled with it on that host.
     pub gauges: Vec<Gauge>,
 }
 
 impl Sent {
-    /// As bytes.
+    /// Encodes the message.
     pub fn write(&self) -> Vec<u8> {
         postcard::to_stdvec(self).expect("numbers and texts are postcard")
     }
 
-    /// From bytes; nothing if they are something else.
+    /// Decodes a message; `None` for other bytes.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         postcard::from_bytes(bytes).ok()
     }
@@ -542,7 +545,7 @@ mod tests {
         }
     }
 
-    /// A point is simulated from what arrives: a number that changes on the way is another result.
+    /// A point is simulated from the received message: a changed number would change the result.
     #[test]
     fn every_configuration_of_a_shipped_study_is_the_same_after_a_message() {
         let mut seen = 0;

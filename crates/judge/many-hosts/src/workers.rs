@@ -15,17 +15,17 @@ use crate::wire::{SimulatePoint, Study, topic};
 /// Hosts that simulate a study's points.
 pub struct Workers<'a> {
     shares: Shares<'a>,
-    /// What is not worth sending: working sets.
+    /// Working sets, which are computed here because they are not worth sending.
     here: Simulated,
 }
 
 impl<'a> Workers<'a> {
-    /// Starts the agents and hands the study out. `tell` hands out invitations, `tell_lost` hears of a host
-    /// that is lost.
+    /// Starts the agents and sends the study. `tell` passes on invitations, `tell_lost` is called
+    /// for a lost host.
     ///
     /// # Errors
     ///
-    /// When a host cannot be had.
+    /// If a host cannot be reached.
     pub fn gather(
         study: &ResolvedStudy,
         options: &Options,
@@ -47,7 +47,7 @@ impl<'a> Workers<'a> {
         self.shares.threads()
     }
 
-    /// A point on a host.
+    /// Simulates a point on a host.
     fn on(
         &self,
         Share { host, number, received }: Share,

@@ -1,19 +1,19 @@
-/// Why there is no number.
+/// Reason for a missing number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Absent(pub String);
 
 impl Absent {
-    /// With this reason.
+    /// Makes the reason.
     pub fn because(reason: impl Into<String>) -> Self {
         Self(reason.into())
     }
 }
 
-/// A number, or why there is none.
+/// Number, or the reason why there is none.
 pub(super) type Number = Result<f64, Absent>;
 
-/// A number that is one; what is not finite is none.
+/// Checks that a number is finite.
 pub(super) fn finite(value: f64, what: &str) -> Number {
     if value.is_finite() { Ok(value) } else { Err(Absent(format!("{what} is no finite number"))) }
 }

@@ -1,4 +1,4 @@
-//! What a formula comes to.
+//! Evaluates formulas.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::absent::{Absent, Number, finite};
 use super::figures;
 use super::point::{PointError, Simulate};
 
-/// Share of intervals that cover the true value.
+/// Coverage of the intervals.
 pub(super) const CONFIDENCE: f64 = 0.95;
 
-/// What came of every step: one result for each repeat.
+/// Results of all steps, one for each repeat.
 pub(super) type Results = BTreeMap<(usize, u32), Vec<Result<Step, PointError>>>;
 
 /// Values of the variables.
@@ -24,38 +24,38 @@ pub(super) struct Bound<'a> {
     pub tiles: Option<u32>,
 }
 
-/// Which repeats a figure is taken from.
+/// Repeats from which a figure is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
-    /// One, from 0.
+    /// Single repeat, from 0.
     Repeat(usize),
-    /// Every figure is the mean of all.
+    /// Mean of all repeats.
     Mean,
-    /// The same, and a comparison holds or does not if the interval of the difference between
-    /// its sides does over the repeats, which are compared in pairs; else it is not decided.
+    /// Mean of all repeats; a comparison holds or fails only if the interval of the difference
+    /// between its sides, over paired repeats, decides it. Otherwise it is undecided.
     Intervals,
 }
 
-/// Evaluates formulas.
+/// Evaluator of formulas.
 #[derive(Clone, Copy)]
 pub(super) struct Evaluator<'a> {
     pub study: &'a ResolvedStudy,
     pub results: &'a Results,
-    /// Who knows working sets; none where nothing may be simulated.
+    /// Source of working sets; `None` where nothing may be simulated.
     pub simulate: Option<(&'a dyn Simulate, u64)>,
     pub repeats: u32,
-    /// Whether claims are evaluated: of a step that broke a limit there is then no figure.
+    /// True for claims: then a step that broke a limit has no figure.
     pub is_claim: bool,
 }
 
-/// The value of a formula that needs no step.
+/// Value of a formula that needs no step.
 pub(super) fn constant(study: &ResolvedStudy, node: &Node, bound: Bound<'_>) -> Option<f64> {
     let results = Results::new();
     let none = Evaluator { study, results: &results, simulate: None, repeats: 1, is_claim: false };
     none.value(node, bound, Of::Repeat(0)).ok()
 }
 
-/// A whole number of tiles from 1 up.
+/// Whole number of tiles, at least 1.
 pub(super) fn whole(tiles: f64) -> Option<u32> {
     let is_whole = tiles >= 1.0 && tiles <= f64::from(u32::MAX) && tiles.fract() == 0.0;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it was checked")]
@@ -63,7 +63,7 @@ pub(super) fn whole(tiles: f64) -> Option<u32> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// What a formula comes to.
+    /// Value of a formula.
     pub fn value(&self, node: &Node, bound: Bound<'_>, of: Of) -> Number {
         let number = |node: &Node| self.value(node, bound, of);
         match &node.tree {
@@ -76,7 +76,7 @@ impl<'a> Evaluator<'a> {
             }
             Tree::Negate(part) => Ok(-number(part)?),
             Tree::Not(part) => Ok(truth(number(part)? == 0.0)),
-            // What is multiplied by 0 is not asked for: `(strain(...) <= 1) * iops(...)`.
+            // A factor of 0 makes the other one unnecessary: `(strain(...) <= 1) * iops(...)`.
             Tree::Binary(Binary::Multiply, a, b) => match number(a)? {
                 0.0 => Ok(0.0),
                 a => arithmetic(Binary::Multiply, a, number(b)?),
@@ -107,8 +107,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Whether one side is before the other over the repeats: the random numbers of a repeat are
-    /// the same in every configuration, so that differences are taken repeat by repeat.
+    /// Compares both sides over the repeats. A repeat has the same random numbers in every
+    /// configuration, so differences are taken repeat by repeat.
     fn orders(
         &self,
         comparison: Comparison,
@@ -191,7 +191,8 @@ impl<'a> Evaluator<'a> {
                 let mut best: Option<(u32, f64)> = None;
                 for tiles in &configuration.tiles {
                     let bound = Bound { tiles: Some(*tiles), ..bound };
-                    // Where the peak is, is asked of the means: repeats of a flat top differ.
+                    // The position of the peak is taken from the means, because repeats of a flat
+                    // top differ.
                     let is_mean = function == Function::Argmax || of == Of::Intervals;
                     let of = if is_mean { Of::Mean } else { of };
                     let value = self.value(&arguments[1], bound, of)?;
@@ -257,7 +258,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Of all tiles: alike and sharing no page, each takes an equal part of a shared memory.
+    /// Working set of all tiles, which are alike and share no page, so each uses an equal part of a
+    /// shared memory.
     fn working_set(&self, configuration: &ResolvedConfiguration, tiles: u32, share: f64) -> Number {
         let (simulate, seed) =
             self.simulate.ok_or_else(|| Absent::because("nothing may be simulated here"))?;
@@ -285,7 +287,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Whether every limit held in every repeat. A step that cannot be held at all, does not.
+    /// True if every limit held in every repeat. A step that cannot run does not pass.
     fn passes(
         &self,
         index: usize,

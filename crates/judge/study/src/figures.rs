@@ -1,4 +1,4 @@
-//! Figures of a step, by the function that asks for them. Times are in milliseconds.
+//! Figures of a step, by function. Times are in milliseconds.
 
 use run_store::run::{ActionResult, IoTotal, Latency, MeterScope, Score, Step, Verdict};
 use run_store::slice::Direction;
@@ -8,7 +8,7 @@ use spec::study::formula::Function;
 use super::absent::{Absent, Number, precise};
 use super::model;
 
-/// A figure of a step; `names` are the function's arguments that are names.
+/// Figure of a step; `names` are the function's arguments that are names.
 pub(super) fn figure(
     function: Function,
     step: &Step,
@@ -62,12 +62,12 @@ pub(super) fn figure(
     }
 }
 
-/// Virtual machines.
+/// Number of virtual machines.
 pub(super) fn vms(configuration: &ResolvedConfiguration, tiles: u32) -> f64 {
     precise(configuration.tile.vms()) * f64::from(tiles)
 }
 
-/// Bytes of virtual disks, as scaled.
+/// Scaled bytes of virtual disks.
 pub(super) fn footprint(configuration: &ResolvedConfiguration, tiles: u32) -> f64 {
     let workloads = configuration.tile.workloads.iter();
     let bytes: f64 = workloads
@@ -92,12 +92,12 @@ fn score_of(step: &Step) -> Result<&Score, Absent> {
     step.score.as_ref().ok_or_else(|| Absent::because("there is no score"))
 }
 
-/// The application score.
+/// Application score.
 pub(super) fn score(step: &Step) -> Number {
     of(&score_of(step)?.applications)
 }
 
-/// The score with operations, where some ran.
+/// Score with operations, if some ran.
 fn score_value(step: &Step) -> Number {
     let score = score_of(step)?;
     if score.total.value.is_some() { of(&score.total) } else { of(&score.applications) }
@@ -201,7 +201,7 @@ fn bytes(step: &Step, direction: Direction) -> f64 {
     total(step, direction).map_or(0.0, |total| total.bytes_per_s)
 }
 
-/// Reads as a share of reads and writes.
+/// Share of reads.
 pub(super) fn read_share(step: &Step) -> Number {
     let (reads, writes) = (iops(step, Direction::Read), iops(step, Direction::Write));
     if reads + writes == 0.0 {

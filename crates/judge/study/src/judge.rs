@@ -1,12 +1,11 @@
-//! Whether ours is close enough to what was published.
+//! Compares our value with the published one.
 
 use spec::study::{Published, Tolerance};
 
-/// Rounding of the arithmetic that leads to a bound must not decide: bounds are widened by
-/// this share of the numbers in them.
+/// Slack of bounds, as a share of their size: rounding errors must not decide.
 const SLACK: f64 = 1e-9;
 
-/// The lowest and highest value that is close enough; none if words leave it open.
+/// Lowest and highest value within the tolerance; `None` if the published value is text.
 pub(super) fn bounds(published: &Published, tolerance: Tolerance) -> Option<(f64, f64)> {
     let (low, high) = match tolerance {
         Tolerance::Absolute(far) => {
@@ -26,7 +25,7 @@ pub(super) fn bounds(published: &Published, tolerance: Tolerance) -> Option<(f64
     Some((low, high))
 }
 
-/// Whether a value is inside; bounds are.
+/// True if a value is within the bounds, including them.
 pub(super) fn is_inside(value: f64, (low, high): (f64, f64)) -> bool {
     let slack =
         |bound: f64| if bound.is_finite() { bound.abs().max(value.abs()) * SLACK } else { 0.0 };

@@ -1,12 +1,12 @@
-//! Studies: every step their claims need, once each and spread over threads, or over machines; claims
-//! judged.
+//! Runs studies: every step that their claims need, once, on several threads or hosts; and judges
+//! the claims.
 //!
-//! What it refuses: counting what was put in or fitted as reproduced, a claim that was met by
-//! what is not there.
+//! It refuses to count an input or a fitted value as reproduced, and a claim that is met by missing
+//! values.
 //!
-//! Invariants: the result does not depend on the number of threads or machines or on their order; a
-//! repeat has the same random numbers in every configuration; a figure that is not there is
-//! never met; only predicted claims count as reproduced.
+//! Invariants: the result does not depend on the number of threads or hosts or on their order; a
+//! repeat has the same random numbers in every configuration; a missing figure never meets a claim;
+//! only predicted claims count as reproduced.
 #![forbid(unsafe_code)]
 
 mod absent;

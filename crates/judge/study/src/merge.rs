@@ -1,4 +1,4 @@
-//! A study's runs on several machines: one shard on each, and their parts put together.
+//! Runs a study on several hosts, one shard each, and merges the parts.
 
 use run_store::run::ToolFacts;
 use spec::study::ResolvedStudy;
@@ -13,75 +13,75 @@ use super::shard::{Shard, ranges};
 use bench::progress::Control;
 use findings::StudyResult;
 
-/// Why parts are not put together. Parts go by the names that the caller gave them.
+/// Reason why parts cannot be merged. Parts have the names given by the caller.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
-    /// There are none.
+    /// No part given.
     #[error("no part was given")]
     NoParts,
-    /// One was made of something else, or by something else.
+    /// Part of another result.
     #[error("{part} is of another result: {what} is {theirs}, and {expected} {of}")]
     Other {
-        /// The part.
+        /// Name of the part.
         part: String,
-        /// What differs.
+        /// Fact that differs.
         what: &'static str,
-        /// What it is in this part.
+        /// Value in this part.
         theirs: String,
-        /// What it should be.
+        /// Expected value.
         expected: String,
-        /// Where it is that.
+        /// Place of the expected value.
         of: String,
     },
-    /// The runs are split another way.
+    /// Part with another number of shards.
     #[error("{part} is shard {shard}, and {first} is one of {of}")]
     OtherCount {
-        /// The part.
+        /// Name of the part.
         part: String,
-        /// Its shard.
+        /// Shard of the part.
         shard: Shard,
-        /// The part it was held against.
+        /// Name of the first part.
         first: String,
-        /// How many parts that is one of.
+        /// Number of shards of the first part.
         of: u32,
     },
-    /// A shard is there twice.
+    /// Shard given twice.
     #[error("{part} and {first} are both shard {shard}")]
     Twice {
-        /// The part.
+        /// Name of the part.
         part: String,
-        /// The other one.
+        /// Name of the other part.
         first: String,
-        /// Which.
+        /// Shard of both.
         shard: Shard,
     },
-    /// Shards are not there.
+    /// Missing shards.
     #[error("of {of} shards these are missing: {numbers}")]
     Missing {
-        /// Of how many.
+        /// Number of all shards.
         of: u32,
-        /// Numbers, as a list of ranges.
+        /// Missing numbers, as a list of ranges.
         numbers: String,
     },
-    /// A part does not hold the runs of its shard.
+    /// Part without the runs of its shard.
     #[error("{part} does not hold the runs of shard {shard}: somebody changed it")]
     OtherRuns {
-        /// The part.
+        /// Name of the part.
         part: String,
-        /// Its shard.
+        /// Shard of the part.
         shard: Shard,
     },
-    /// The study has no such claim.
+    /// Claim that the study does not have.
     #[error(transparent)]
     Study(#[from] StudyError),
 }
 
-/// Runs one share of a study; nothing if it was interrupted. [`merge`] makes the result of all
-/// shares. Real storage has no part in it.
+/// Runs one share of a study; `None` if interrupted. [`merge`] makes the result of all shares. Real
+/// storage is not included.
 ///
 /// # Errors
 ///
-/// When there is no such claim.
+/// If there is no such claim.
 pub fn run_shard(
     study: &ResolvedStudy,
     simulate: &dyn Simulate,
@@ -113,12 +113,12 @@ pub fn run_shard(
     }))
 }
 
-/// The result that one machine alone would have had, of the parts of all shards. Each comes with
-/// a name for it.
+/// Merges the parts of all shards to the result that a single host would have made. Each part has a
+/// name.
 ///
 /// # Errors
 ///
-/// When they are not all parts of one result of this study and this program, each once.
+/// If they are not all parts of one result of this study and this program, each once.
 pub fn merge(
     study: &ResolvedStudy,
     simulate: &dyn Simulate,
@@ -155,12 +155,12 @@ pub fn merge(
     Ok(work.result(&options, simulate, results))
 }
 
-/// Places of a shard's points.
+/// Positions of a shard's points.
 fn share(work: &Work<'_>, shard: Shard) -> impl Iterator<Item = usize> {
     shard.deal(begun_first(&work.points)).into_iter()
 }
 
-/// What parts of a result have in common; the options name seed and repeats.
+/// Facts that all parts of a result share; the options give seed and repeats.
 fn job(study: &ResolvedStudy, options: &Options) -> Job {
     Job {
         study: study.study.name.clone(),
@@ -174,7 +174,7 @@ fn job(study: &ResolvedStudy, options: &Options) -> Job {
     }
 }
 
-/// The first part says what was asked for; the study and the program are those that are here.
+/// Checks that all parts have the options of the first, and this study and program.
 fn check_jobs(expected: &Job, parts: &[(String, StudyPart)]) -> Result<(), MergeError> {
     for (index, (part, StudyPart { job, .. })) in parts.iter().enumerate() {
         let Some((what, theirs, expected)) = job.difference(expected) else { continue };
@@ -184,7 +184,7 @@ fn check_jobs(expected: &Job, parts: &[(String, StudyPart)]) -> Result<(), Merge
     Ok(())
 }
 
-/// Each shard is there once.
+/// Checks that each shard is given once.
 fn check_shards(parts: &[(String, StudyPart)]) -> Result<(), MergeError> {
     let (first, of) = (&parts[0].0, parts[0].1.shard.of());
     let mut known = std::collections::BTreeMap::new();
@@ -218,7 +218,7 @@ mod tests {
         )
     }
 
-    /// A part, through its file, named after its shard.
+    /// Part, written and read back, named after its shard.
     fn part(study: &ResolvedStudy, options: &Options, shard: &str) -> (String, StudyPart) {
         let shard = shard.parse().expect("a shard");
         let (fake, control) = (Fake::default(), Control::default());
@@ -252,7 +252,7 @@ mod tests {
         ] {
             let alone = run(&study, &Fake::default(), &options, &Control::default(), &mut |_| {});
             let alone = serde_json::to_string(&alone.expect("it runs")).expect("JSON");
-            // The last is more than there are runs.
+            // The last count exceeds the number of runs.
             for of in [1, 2, 3, 40] {
                 let mut parts = parts(&study, &options, of);
                 parts.reverse();
@@ -360,7 +360,7 @@ mod tests {
     }
 
     proptest! {
-        /// A reader that is off in the last bit would make another document.
+        /// A parser that is off in the last bit would change the document.
         #[test]
         fn numbers_come_back_from_a_part_to_the_bit(value in -1e300..1e300_f64, small in -1.0..1.0_f64) {
             for value in [value, small] {

@@ -1,11 +1,11 @@
-//! Figures of the parts, tiers and hosts of a simulated step.
+//! Figures of a simulated step's parts, tiers and hosts.
 
 use run_store::run::{HostFacts, ModelFacts, PartFacts, TierCounts, TierFacts, VmFacts};
 use spec::study::formula::Function;
 
 use super::absent::{Absent, Number, precise};
 
-/// A figure of the model.
+/// Figure of the model.
 pub(super) fn figure(function: Function, facts: &ModelFacts, names: &[&str]) -> Number {
     let (first, second) = (names.first().copied(), names.get(1).copied());
     let (first, second) = (first.unwrap_or_default(), second.unwrap_or_default());
@@ -20,7 +20,7 @@ pub(super) fn figure(function: Function, facts: &ModelFacts, names: &[&str]) -> 
     }
 }
 
-/// The things whose name fits; none is no answer.
+/// Items with a fitting name; an error if there are none.
 fn fitting<'a, T>(
     all: &'a [T],
     what: &str,
@@ -36,7 +36,7 @@ fn fitting<'a, T>(
     Ok(found)
 }
 
-/// Whether a name fits a pattern in which `*` stands for any letters.
+/// True if a name fits a pattern in which `*` stands for any letters.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };

@@ -1,4 +1,4 @@
-//! Which steps a formula needs.
+//! Finds the steps that a formula needs.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ fn configuration(
     study.configurations.iter().position(|each| each.name == name)
 }
 
-/// Whether a figure follows from the definitions, without a step.
+/// True if a figure follows from the definitions, without a step.
 pub(super) const fn is_static(function: Function) -> bool {
     matches!(function, Function::Footprint | Function::Vms | Function::WorkingSet)
 }

@@ -4,27 +4,27 @@ use run_store::run::ToolFacts;
 
 use super::real::RealStorage;
 
-/// How a study is run.
+/// Options of a study run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Only these claims and no tables; all if empty.
     pub only: Vec<String>,
-    /// Every step of every configuration, needed or not.
+    /// True for every step of every configuration, needed or not.
     pub all: bool,
-    /// Threads (default: one per core). They do not change the result.
+    /// Threads (default: one per core). The result stays the same.
     pub threads: Option<NonZeroUsize>,
-    /// Runs of every step, if not as many as the study says.
+    /// Repeats of every step, instead of the study's.
     pub repeats: Option<u32>,
-    /// Where random numbers start, if not where the study says.
+    /// Seed of random numbers, instead of the study's.
     pub seed: Option<u64>,
-    /// Where configurations on real storage are tried; absent: nowhere.
+    /// Real storage to use; absent: none.
     pub real: Option<RealStorage>,
-    /// The program that runs it.
+    /// Program that runs it.
     pub tool: Option<ToolFacts>,
 }
 
 impl Options {
-    /// The program that runs it; this crate's version if nobody says.
+    /// Program that runs it; this crate's version if not given.
     pub(super) fn tool(&self) -> ToolFacts {
         let version = || env!("CARGO_PKG_VERSION").to_owned();
         self.tool.clone().unwrap_or_else(|| ToolFacts { version: version(), commit: None })

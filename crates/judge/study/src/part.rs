@@ -1,4 +1,4 @@
-//! A part of a study: what one shard of its runs came to, as a file (`docs/formats/study-part.md`).
+//! Part of a study: results of one shard, as a file (`docs/formats/study-part.md`).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,64 +10,64 @@ use serde::{Deserialize, Serialize};
 use super::point::PointError;
 use super::shard::Shard;
 
-/// Name and version of the format. It is read by the program that wrote it, and by no other.
+/// Name and version of the format. Only the program that wrote it can read it.
 pub const PART_SCHEMA: &str = "tilemark.study-part/1.0";
 
-/// The runs of one shard.
+/// Results of one shard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyPart {
     /// Name and version of this format: `tilemark.study-part/1.0`.
     pub schema: String,
-    /// What all parts of a result have in common.
+    /// Facts that all parts of a result share.
     pub job: Job,
-    /// Which part it is: `3/16`.
+    /// Shard of the part: `3/16`.
     #[schemars(with = "String")]
     pub shard: Shard,
-    /// Its runs, in the order in which they are begun.
+    /// Runs, in the order in which they are started.
     pub runs: Vec<PartRun>,
 }
 
-/// What was run, and by what.
+/// Work and program of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
-    /// The study's name.
+    /// Name of the study.
     pub study: String,
     /// SHA-256 of its definitions, as in its result.
     pub sha256: String,
-    /// The program.
+    /// Version of the program.
     pub tool: ToolFacts,
     /// Name and version of the random generator.
     pub random_generator: String,
-    /// Where random numbers start.
+    /// Seed of random numbers.
     pub seed: u64,
-    /// Runs of every step.
+    /// Repeats of every step.
     pub repeats: u32,
-    /// The claims that were asked for; all if empty.
+    /// Requested claims; all if empty.
     pub only: Vec<String>,
-    /// Whether every step was asked for, needed or not.
+    /// True if every step was requested, needed or not.
     pub all: bool,
 }
 
-/// A run.
+/// Run of a shard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartRun {
-    /// The configuration's name.
+    /// Name of the configuration.
     pub configuration: String,
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
     /// Repeat, from 1.
     pub repeat: u32,
-    /// What it came to.
+    /// Outcome of the run.
     pub outcome: PartOutcome,
 }
 
-/// What a run came to.
+/// Outcome of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartOutcome {
-    /// A step, as in `run.json`.
+    /// Step, as in `run.json`.
     Step(Box<Step>),
-    /// Why there is none.
+    /// Reason for a missing step.
     NoStep(PointError),
 }
 
@@ -87,7 +87,7 @@ impl From<PartOutcome> for Result<Step, PointError> {
 }
 
 impl Job {
-    /// The first thing that is not the same in another: what it is, this one's, the other's.
+    /// First difference from another job: name, this value, the other value.
     pub(super) fn difference(&self, other: &Self) -> Option<(&'static str, String, String)> {
         let words = |job: &Self| {
             let commit = job.tool.commit.as_deref().unwrap_or("unknown");
@@ -108,24 +108,24 @@ impl Job {
     }
 }
 
-/// Why a text is no part.
+/// Reason why a text is no part.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartError {
-    /// It is not JSON, or a field is missing or of the wrong type.
+    /// Text that is no JSON, or has a missing or wrong field.
     #[error("reading a part of a study: {0}")]
     Json(#[from] serde_json::Error),
-    /// It is something else, or of another version.
+    /// Other document, or another version.
     #[error("the document has the schema \"{0}\", and a part has {PART_SCHEMA}")]
     OtherSchema(String),
 }
 
 impl StudyPart {
-    /// Reads a part.
+    /// Parses a part.
     ///
     /// # Errors
     ///
-    /// When it is none, or one of another version.
+    /// If it is no part, or one of another version.
     pub fn parse(text: &str) -> Result<Self, PartError> {
         #[derive(Deserialize)]
         struct Head {
@@ -139,12 +139,12 @@ impl StudyPart {
         Ok(serde_json::from_str(text)?)
     }
 
-    /// Keeps it where results are kept: `BASE/studies/NAME-part-3-of-16.json`. The file has its
-    /// name only when it is complete; an older one of the same name is replaced.
+    /// Stores the part beside results: `BASE/studies/NAME-part-3-of-16.json`. The file gets its
+    /// name only when complete; an older one of the same name is replaced.
     ///
     /// # Errors
     ///
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn store(&self, base: &Path) -> io::Result<PathBuf> {
         let directory = base.join(findings::store::DIRECTORY);
         let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
@@ -159,7 +159,7 @@ impl StudyPart {
     }
 }
 
-/// The JSON Schema of a part.
+/// JSON Schema of a part.
 pub fn part_json_schema() -> serde_json::Value {
     schema_for!(StudyPart).to_value()
 }

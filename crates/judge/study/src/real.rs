@@ -1,5 +1,5 @@
-//! Configurations on real storage. Formulas, points and reports take them like any other; only
-//! what turns a point into a step differs.
+//! Configurations on real storage. Formulas, points and reports handle them like any other; only
+//! the step of a point is made differently.
 
 use std::path::PathBuf;
 
@@ -14,16 +14,16 @@ use bench::plan::profile_values;
 use bench::progress::Control;
 use bench::real::{RealError, RealPlace, RealSettings, step};
 
-/// Where configurations on real storage are tried.
+/// Real storage for configurations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RealStorage {
-    /// A directory; virtual disks are made in it and removed.
+    /// Directory in which virtual disks are created and removed.
     pub directory: PathBuf,
-    /// Whether it may be on a root, memory or overlay file system.
+    /// True if it may be on a root, memory or overlay file system.
     pub allow_root_fs: bool,
 }
 
-/// The study with its configurations on real storage behind the others.
+/// Study with its configurations on real storage after the others.
 pub(super) fn with_reals(study: &ResolvedStudy) -> ResolvedStudy {
     let mut all = study.clone();
     all.configurations.extend(study.reals.iter().map(as_configuration));
@@ -48,7 +48,7 @@ fn as_configuration(real: &ResolvedReal) -> ResolvedConfiguration {
     }
 }
 
-/// The model of real storage: there is none.
+/// Placeholder for the model of real storage.
 fn nothing() -> Array {
     Array {
         name: "none".to_owned(),
@@ -69,13 +69,13 @@ fn nothing() -> Array {
     }
 }
 
-/// Measures the points of a study that need real storage, one at a time.
+/// Measures the points of a study on real storage, one at a time.
 pub(super) struct Measured<'a> {
-    /// Those on real storage.
+    /// Configurations on real storage.
     pub reals: &'a [ResolvedReal],
-    /// How many configurations are before them.
+    /// Number of configurations before them.
     pub modelled: usize,
-    /// Where.
+    /// Storage to use.
     pub storage: &'a RealStorage,
 }
 
@@ -110,8 +110,8 @@ impl Simulate for Measured<'_> {
     }
 }
 
-/// What the configuration says, and the quick profile where it says nothing: nobody waits an
-/// hour for each of many real steps. Processors are looked at once a second.
+/// Settings of the configuration, with the quick profile as default, because nobody waits an hour
+/// for each of many real steps. Processors are sampled once a second.
 fn settings(real: &ResolvedReal, seed: u64) -> RealSettings {
     let base = profile_values(spec::plan::Profile::Quick);
     let measure = &real.measure;

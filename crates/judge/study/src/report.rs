@@ -26,7 +26,7 @@ pub(super) struct Report<'a> {
     pub seed: u64,
 }
 
-/// The cells of a table that the study fills: configuration and tiles.
+/// Cells of a table: configuration and tiles.
 pub(super) fn cells<'a>(
     study: &'a ResolvedStudy,
     table: &'a Table,
@@ -76,7 +76,7 @@ impl Report<'_> {
     }
 
     fn configurations(&self) -> Vec<ConfigurationFacts> {
-        // Those on real storage are among the others if they are tried.
+        // Configurations on real storage are among the others if they are run.
         let is_real = |each: &&ResolvedConfiguration| self.study.real(&each.name).is_some();
         let facts = |each| ConfigurationFacts { real: is_real(&each), ..configuration(each) };
         self.study.configurations.iter().map(facts).collect()
@@ -139,8 +139,8 @@ impl Report<'_> {
         };
         let repeats: Vec<Number> =
             self.repeat_numbers().map(|repeat| value(Of::Repeat(repeat))).collect();
-        // What is compared are means, as those who publish do, and with their interval: an order
-        // that another seed may turn round is none.
+        // Means are compared, as in publications, including their interval: an order that another
+        // seed may reverse does not count.
         let is_order = matches!(claim.tolerance, Tolerance::Order(_));
         let ours = if is_order { value(Of::Intervals) } else { mean(&repeats) };
         let interval = ours.as_ref().ok().filter(|_| !is_order).and_then(|_| interval(&repeats));
@@ -256,7 +256,7 @@ impl Report<'_> {
     }
 }
 
-/// Of the file, and of everything it resolves to.
+/// SHA-256 of the file and of everything it refers to.
 pub(super) fn definitions_sha256(study: &ResolvedStudy) -> String {
     let parts = study.configurations.iter().map(|each| (&each.array, &each.tile));
     let parts: Vec<_> = parts.collect();
@@ -282,7 +282,7 @@ fn configuration(each: &ResolvedConfiguration) -> ConfigurationFacts {
     }
 }
 
-/// The mean, or why one of the repeats has no value.
+/// Mean, or the reason why a repeat has no value.
 fn mean(values: &[Number]) -> Number {
     let values = values.iter().cloned().collect::<Result<Vec<f64>, _>>()?;
     stats::mean(&values).ok_or_else(|| super::Absent::because("there are no repeats"))
@@ -388,7 +388,7 @@ fn verdict(results: &[Result<Step, PointError>]) -> PointVerdict {
     }
 }
 
-/// Why the first run that did not pass did not.
+/// Reason of the first run that did not pass.
 fn reason(results: &[Result<Step, PointError>]) -> Option<String> {
     results.iter().find_map(|result| match result {
         Ok(step) if step.verdict == Verdict::Passed => None,

@@ -13,60 +13,60 @@ use super::report::Report;
 use bench::progress::{Control, Request};
 use findings::StudyResult;
 
-/// Why a study could not be run.
+/// Reason why a study could not be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StudyError {
-    /// There is no such claim.
+    /// Unknown claim.
     #[error("the study \"{study}\" has no claim \"{claim}\"")]
     NoClaim {
-        /// The study.
+        /// Name of the study.
         study: String,
-        /// The claim as given.
+        /// Claim as given.
         claim: String,
-        /// The nearest one, and all.
+        /// Nearest claim, and all.
         hint: String,
     },
 }
 
 impl StudyError {
-    /// The way out.
+    /// Hint on what to do.
     pub fn hint(&self) -> &str {
         let Self::NoClaim { hint, .. } = self;
         hint
     }
 }
 
-/// What is told while a study runs.
+/// Progress of a study.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// So many runs are to be done, on so many threads.
+    /// Start of so many runs, on so many threads.
     Begins {
-        /// Runs.
+        /// Number of runs.
         runs: usize,
-        /// Threads.
+        /// Number of threads.
         threads: usize,
     },
-    /// A run is done.
+    /// Ended run.
     Done {
-        /// How many are done with it.
+        /// Number of ended runs, including it.
         done: usize,
-        /// Of how many.
+        /// Number of all runs.
         runs: usize,
-        /// Which.
+        /// Point of the run.
         point: &'a Point<'a>,
-        /// Its step.
+        /// Step, or the reason for a missing one.
         result: &'a Result<Step, PointError>,
     },
 }
 
 /// Runs a study.
 ///
-/// When `control` asks to stop, no further run begins, those under way end as soon as they
-/// can, and the result says of the rest that it was not measured.
+/// After `control` stops, no further run begins, those in progress end as soon as possible, and the
+/// result has the others as not measured.
 ///
 /// # Errors
 ///
-/// When there is no such claim.
+/// If there is no such claim.
 pub fn run(
     study: &ResolvedStudy,
     simulate: &dyn Simulate,
@@ -77,7 +77,7 @@ pub fn run(
     let (reals, modelled) = (&study.reals, study.configurations.len());
     let extended = options.real.is_some().then(|| with_reals(study));
     let work = Work::new(extended.as_ref().unwrap_or(study), options)?;
-    // Points are in the study's order, and what is real comes last, when nothing else runs.
+    // Points are in the study's order; those on real storage come last, when nothing else runs.
     let split = work.points.partition_point(|point| point.index < modelled);
     let (simulated, real) = work.points.split_at(split);
     let (runs, threads) = (work.points.len(), threads(options, simulated.len()));
@@ -92,14 +92,14 @@ pub fn run(
     Ok(work.result(options, simulate, results))
 }
 
-/// All that a study's options ask for.
+/// Work for a study's options.
 pub(super) struct Work<'a> {
     study: &'a ResolvedStudy,
-    /// Runs of every step.
+    /// Repeats of every step.
     pub repeats: u32,
-    /// Where random numbers start.
+    /// Seed of random numbers.
     pub seed: u64,
-    /// Every repeat of every step, in the order of the study.
+    /// Points: every repeat of every step, in the order of the study.
     pub points: Vec<Point<'a>>,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Work<'a> {
         Ok(Self { study, repeats, seed, points })
     }
 
-    /// What the results of its points, in their order, come to.
+    /// Result from the outcomes of its points, in their order.
     pub fn result(
         &self,
         options: &Options,
@@ -140,7 +140,7 @@ fn check_only(study: &ResolvedStudy, only: &[String]) -> Result<(), StudyError> 
     }
 }
 
-/// The steps that what was asked for needs.
+/// Steps that the requested claims and tables need.
 fn wanted(study: &ResolvedStudy, options: &Options) -> Steps {
     let mut steps = Steps::new();
     if options.all {
@@ -188,31 +188,31 @@ pub(super) fn threads(options: &Options, runs: usize) -> usize {
     options.threads.unwrap_or_else(cores).get().min(runs).max(1)
 }
 
-/// A run that is done.
+/// Ended run.
 pub(super) struct Told<'a> {
-    /// How many are done with it.
+    /// Number of ended runs, including it.
     done: usize,
     point: &'a Point<'a>,
     result: &'a Result<Step, PointError>,
 }
 
 impl<'a> Told<'a> {
-    /// As one of so many runs, some of which were done before.
+    /// Progress as one of so many runs, some of which were done before.
     pub fn of(&self, before: usize, runs: usize) -> Progress<'a> {
         let &Self { done, point, result } = self;
         Progress::Done { done: before + done, runs, point, result }
     }
 }
 
-/// Points with most tiles are begun first, so that no thread is left alone with a long one at the
-/// end: their places in that order.
+/// Order of starting points, those with most tiles first, so that no thread is left alone with a
+/// long one at the end.
 pub(super) fn begun_first(points: &[Point<'_>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by_key(|index| std::cmp::Reverse(points[*index].tiles));
     order
 }
 
-/// The results in the order of the points.
+/// Outcomes in the order of the points.
 pub(super) fn all(
     points: &[Point<'_>],
     simulate: &dyn Simulate,

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// One of so many shares of a study's runs, from 1: `3/16`.
+/// Share of a study's runs, from 1: `3/16`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
@@ -12,24 +12,23 @@ pub struct Shard {
     of: NonZeroU32,
 }
 
-/// A text is no shard.
+/// Error for a text that is no shard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a shard is N/COUNT, such as 3/16, with N from 1 to COUNT")]
 pub struct ShardError;
 
 impl Shard {
-    /// Which.
+    /// Number of the shard.
     pub const fn number(self) -> u32 {
         self.number.get()
     }
 
-    /// Of how many.
+    /// Number of all shards.
     pub const fn of(self) -> u32 {
         self.of.get()
     }
 
-    /// Its share of what is dealt out one by one, as cards are: shares of a list that is sorted by
-    /// size are alike.
+    /// Every n-th item of a list: shares of a list that is sorted by size have equal sizes.
     pub(super) fn deal<T>(self, list: Vec<T>) -> Vec<T> {
         let size = |number: NonZeroU32| usize::try_from(number.get()).unwrap_or(usize::MAX);
         list.into_iter().skip(size(self.number) - 1).step_by(size(self.of)).collect()
@@ -67,7 +66,7 @@ impl fmt::Display for Shard {
     }
 }
 
-/// Numbers as a list of ranges, as a job array takes them: `1,4-6`. They are in order.
+/// Ascending numbers as a list of ranges, as for a job array: `1,4-6`.
 pub(super) fn ranges(numbers: impl Iterator<Item = u32>) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for number in numbers {

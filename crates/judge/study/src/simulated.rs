@@ -16,16 +16,16 @@ use bench::simulate::{Settings, Stage, WORKING_SET_PAGE};
 #[derive(Debug)]
 pub struct Simulated {
     configurations: Vec<ResolvedConfiguration>,
-    /// By configuration; those that are alike but for the array share the first one's.
+    /// Stages by configuration; configurations that differ only in the array share the first one's.
     stages: Vec<OnceLock<Result<Stage, BenchError>>>,
     /// Miss-ratio curves, by the same configurations.
     curves: Vec<OnceLock<Result<MissRatioCurve, BenchError>>>,
-    /// What steps begin with.
+    /// Warmed caches for the start of steps.
     warmed: Warmed,
 }
 
 impl Simulated {
-    /// For the configurations of a study.
+    /// Simulator for the configurations of a study.
     pub fn new(configurations: &[ResolvedConfiguration]) -> Self {
         let count = configurations.len();
         Self {
@@ -36,7 +36,7 @@ impl Simulated {
         }
     }
 
-    /// The first configuration that is alike but for the array.
+    /// Position of the first configuration that differs only in the array.
     fn position(&self, configuration: &ResolvedConfiguration) -> usize {
         let is_equal = |other: &ResolvedConfiguration| {
             other.tile == configuration.tile
@@ -48,7 +48,7 @@ impl Simulated {
         position.expect("the configuration is one of the study's")
     }
 
-    /// The stage of a configuration: whoever asks first makes it, others wait.
+    /// Stage of a configuration: made by the first caller, others wait.
     fn stage(&self, configuration: &ResolvedConfiguration) -> Result<&Stage, PointError> {
         let position = self.position(configuration);
         let make = || {
@@ -98,7 +98,7 @@ fn bytes_for(curve: &MissRatioCurve, share: f64) -> Option<f64> {
     Some(precise(pages) * WORKING_SET_PAGE.as_f64())
 }
 
-/// What the configuration says, and the standard profile where it says nothing.
+/// Settings of the configuration, with the standard profile as default.
 fn settings(configuration: &ResolvedConfiguration) -> Settings {
     let measure = &configuration.measure;
     let base = Settings::of(Profile::Standard);
@@ -114,7 +114,7 @@ fn settings(configuration: &ResolvedConfiguration) -> Settings {
     }
 }
 
-/// An error with its causes in a line.
+/// Error with its causes on one line.
 pub(super) fn told(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! Studies with a simulator that makes its steps up, and the shipped example for real.
+//! Studies with a fake simulator, and the shipped example with the real one.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use bench::progress::Control;
 
 const EXAMPLE: &str = include_str!("../../../../data/studies/example.toml");
 
-/// The example with other claims.
+/// Example with other claims.
 pub(super) fn study(claims: &str) -> ResolvedStudy {
     let (head, _) = EXAMPLE.split_once("[[table]]").expect("the example has a table");
     let text = format!("{head}{claims}");
@@ -25,7 +25,7 @@ pub(super) fn study(claims: &str) -> ResolvedStudy {
     resolve_study_text(file, &Folder::Shipped).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
-/// A claim whose formula is this.
+/// Claim with this formula.
 pub(super) fn claim(id: &str, kind: &str, tolerance: &str, measure: &str) -> String {
     format!(
         "[[claim]]\nid = \"{id}\"\ntext = \"It is so\"\nkind = \"{kind}\"\npublished = 2\n\
@@ -34,7 +34,7 @@ pub(super) fn claim(id: &str, kind: &str, tolerance: &str, measure: &str) -> Str
     )
 }
 
-/// The made-up steps, of which three tiles fit nowhere.
+/// Fake steps; three tiles never fit.
 #[derive(Default)]
 pub(super) struct Fake {
     pub runs: AtomicUsize,
@@ -67,7 +67,7 @@ fn go(study: &ResolvedStudy, options: &Options) -> StudyResult {
     run(study, &Fake::default(), options, &Control::default(), &mut |_| {}).expect("it runs")
 }
 
-/// What a formula comes to with the fake's figures.
+/// Value of a formula with the fake's figures.
 fn ours(measure: &str) -> Result<f64, String> {
     let study = study(&claim("X", "predicted", "exact = true", measure));
     let result = go(&study, &Options::default());
@@ -207,7 +207,7 @@ fn an_order_that_the_repeats_do_not_decide_is_not_met() {
         let claim = go(&study, &options).claims.remove(0);
         (claim.outcome, claim.reason.unwrap_or_default())
     };
-    // 1.01, 1.02 and 1.03: the mean is above 1.015, its interval begins at 0.995.
+    // With 1.01, 1.02 and 1.03 the mean is above 1.015, and its interval begins at 0.995.
     let near = "score(\"disks\", 1) > 1.015";
     let (outcome, reason) = of(near, 3);
     assert_eq!(outcome, Outcome::NotMeasured, "{reason}");
@@ -307,7 +307,7 @@ fn the_stored_schema_of_parts_is_that_of_the_types() {
     assert_stored("study-part-1.0.json", &part_json_schema());
 }
 
-/// The whole way: the shipped example through the simulator.
+/// Whole path: the shipped example through the simulator.
 #[test]
 fn the_example_is_the_same_on_one_thread_and_on_several() {
     let study = resolve_study("example").expect("shipped");
@@ -331,7 +331,7 @@ fn the_example_is_the_same_on_one_thread_and_on_several() {
     assert!(claims[2]["ours"].is_number(), "{}", claims[2]);
 }
 
-/// Disks of 2 GiB (16 at a footprint of 1/8), of which 10 % take 95 % of the orders' I/O.
+/// Disks of 2 GiB (16 at a footprint of 1/8), where 10 % get 95 % of the orders' I/O.
 #[test]
 fn the_working_set_is_that_of_the_hot_spot_and_grows_with_the_share() {
     let study = resolve_study("example").expect("shipped");

@@ -1,5 +1,5 @@
-//! The study of FAST Cache: that it is there, whole, and the same on any number of threads. Its
-//! claims are not judged here; its page in `docs/studies` shows what they came to.
+//! Study of FAST Cache: it exists, is complete, and is equal on any number of threads. Its claims
+//! are not judged here; the page in `docs/studies` has their outcomes.
 
 use std::num::NonZeroUsize;
 

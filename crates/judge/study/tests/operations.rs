@@ -8,12 +8,12 @@ use spec::workload::{Load, Time};
 use tilemark_study::{Point, Simulate, Simulated};
 use units::Nanos;
 
-/// A configuration of the study of FAST Cache with operations, of some seconds: tiles of a
-/// sixteenth of its size, and operations that hardly pause.
+/// Configuration of the FAST Cache study with operations, for some seconds: tiles of a sixteenth of
+/// the size, and operations with short pauses.
 fn brief() -> ResolvedConfiguration {
     let study = resolve_study("fast-cache").expect("it is shipped");
     let mut own = study.configuration("op-92-20").expect("it is there").clone();
-    // Nothing in front of the disks, so that each I/O is seen there.
+    // Without caches before the disks, each I/O reaches them.
     own.array.tiers.clear();
     own.array.controller = None;
     own.footprint /= 16.0;
@@ -45,7 +45,7 @@ fn third(step: &Step) -> f64 {
     parts.find(|part| part.name == "pool lun3 disks").expect("the array has it").iops
 }
 
-/// Of three that are alike but for operations and their place, each has its own.
+/// Three configurations that differ only in operations and their place have different results.
 #[test]
 fn operations_count_in_the_whole_score_and_go_to_the_second_place() {
     let copies = brief();

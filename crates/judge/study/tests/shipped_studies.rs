@@ -1,5 +1,5 @@
-//! Every configuration of every shipped study runs: one small tile, for an instant. What their
-//! claims come to is in `docs/studies`; this only keeps one from breaking while nobody looks.
+//! Every configuration of every shipped study runs: one small tile, for an instant. Outcomes of
+//! claims are in `docs/studies`; this test detects a study that no longer runs.
 
 use bench::progress::Control;
 use spec::plan::Measure;
@@ -8,14 +8,14 @@ use spec::study::{ResolvedStudy, resolve_study};
 use tilemark_study::{Point, Simulate, Simulated};
 use units::Nanos;
 
-/// A study whose steps take half a second of tiles a sixteenth of its size; where one is long
-/// because its task begins five times in an hour, a quarter of one.
+/// Study with steps of half a second and tiles of a sixteenth of the size; a step that is long
+/// because its task begins five times in an hour, takes a quarter of an hour.
 fn brief(name: &str) -> ResolvedStudy {
     let mut study = resolve_study(name).unwrap_or_else(|error| panic!("{name}: {error}"));
     let tenth = Some(Nanos::from_millis(100));
     for configuration in &mut study.configurations {
         configuration.footprint /= 16.0;
-        // Schedules of five minutes: in half a second.
+        // Schedules of five minutes are compressed to half a second.
         configuration.time = configuration.time.min(1.0 / 600.0);
         let is_long = configuration.measure.duration >= Some(Nanos::from_secs(600));
         let (millis, slice) = if is_long { (900_000, 1_000) } else { (500, 100) };

@@ -13,20 +13,20 @@ use super::utilisation::bottleneck;
 use super::{Changed, Subject};
 use bench::run::{TileLoad, broken_limit, times, work_of};
 
-/// A part that is busy less than this is no bottleneck; our choice.
+/// Utilisation below which a part is no bottleneck; our choice.
 const HALF: f64 = 0.5;
 
-/// Everything that was computed for an answer.
+/// Results of all computations for an answer.
 pub(super) struct Answered<'a> {
     pub subject: &'a Subject,
     pub changed: &'a Changed,
     pub options: &'a Options,
     pub load: TileLoad,
-    /// Those of which both sides were searched.
+    /// Seeds with both sides searched.
     pub seeds: Vec<u64>,
     pub sides: [Vec<Climbed>; 2],
     pub tiles_max: [u32; 2],
-    /// Measured tile counts on the unchanged array.
+    /// Measured tile counts, simulated on the unchanged array.
     pub modelled: BTreeMap<u32, Step>,
 }
 
@@ -107,7 +107,7 @@ impl Answered<'_> {
         )
     }
 
-    /// What time did not allow.
+    /// Seeds that time did not allow.
     fn left_out(&self) -> String {
         let (done, all) = (self.seeds.len(), self.options.repeats);
         match self.options.within {
@@ -183,7 +183,7 @@ impl Answered<'_> {
     }
 }
 
-/// Why nothing is known although every step was simulated for as long as it may be.
+/// Reason for a missing answer although every step was simulated for its longest time.
 fn undecided(base: &Side, changed: &Side, lengthen_max: u32) -> Option<String> {
     let open = |side: &Side| {
         let edges = side.edges.iter();
@@ -243,12 +243,12 @@ fn points(climbs: &[Climbed]) -> Vec<Point> {
             operations_per_s: step.throughput.operations_per_s,
         })
         .collect();
-    // Stable, so that the seeds stay in their order.
+    // Stable sort, so that the seeds stay in their order.
     points.sort_by_key(|point| point.tiles);
     points
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins words as a list: `a`, `a and b`, `a, b and c`.
 fn listed(words: &[String]) -> String {
     match words {
         [] => String::new(),
@@ -273,7 +273,7 @@ fn range(side: &Side) -> String {
     }
 }
 
-/// `interval 4 to 6`; one seed has none, but for the error of the model.
+/// Text such as `interval 4 to 6`; one seed has no interval, except by the error of the model.
 fn interval(side: &Side) -> String {
     match side.edges.len() {
         1 if side.low == side.high => "one seed, so without an interval".to_owned(),

@@ -5,11 +5,11 @@ use super::change::{Change, ChangeError, Changed, Changes, Draft, blame, plain, 
 use super::{cache, disks};
 
 impl Changes {
-    /// Lays the changes over an array.
+    /// Applies the changes to an array.
     ///
     /// # Errors
     ///
-    /// When nothing is changed, or the result is not an array: then the option is named.
+    /// If nothing is changed, or the result is no valid array; the error names the option.
     pub fn apply(&self, base: &Array) -> Result<Changed, ChangeError> {
         if *self == Self::default() {
             return Err(ChangeError::Nothing);
@@ -36,11 +36,11 @@ impl Changes {
         Ok(Changed { array, changes })
     }
 
-    /// What lies between the hosts and the disks.
+    /// Changes the link between hosts and disks.
     fn connect(&self, base: &Array, draft: &mut Draft) {
         if let Some(kind) = &self.link {
             draft.set(&["link", "kind"], Value::String(kind.clone()));
-            // A rate of its own would hide the kind's.
+            // The array's own rate would override the kind's.
             let link = base.link.as_ref();
             let own = [("rate", link.is_some_and(|link| link.rate.is_some()))];
             let own = own

@@ -5,20 +5,20 @@ use units::Bytes;
 
 use super::change::{ChangeError, Changes, Draft, plain, text};
 
-/// The access with which the policy `nhit` lets a page in: FAST Cache, as its makers describe
-/// it, takes a 64 KiB page in after three accesses.
+/// Access on which the policy `nhit` admits a page: FAST Cache, as its makers describe it, admits a
+/// 64 KiB page after three accesses.
 const NHIT: u8 = 3;
 
-/// The name of the policy that is one of admission.
+/// Name of the policy that is an admission rule.
 pub(super) const NHIT_NAME: &str = "nhit";
 
-/// What a new tier consists of, if nobody says otherwise; our choice.
+/// Default disk of a new tier; our choice.
 const CACHE_DISK: &str = "ssd-sata-enterprise";
 
-/// Most disks that a tier is given here; what needs more is refused by the array's checks.
+/// Most disks of a tier here; the array's checks refuse more.
 const COUNT_MAX: u64 = 65_536;
 
-/// The tier's changes.
+/// Changes the tier.
 pub(super) fn change(
     changes: &Changes,
     base: &Array,
@@ -46,7 +46,7 @@ pub(super) fn change(
     Ok(())
 }
 
-/// The options that are about a tier, as they were given.
+/// Options for a tier, as given.
 fn asked(changes: &Changes) -> Vec<String> {
     let options = [
         changes.cache.map(|size| format!("--cache {}", plain(size))),
@@ -81,7 +81,7 @@ fn tier_meant<'a>(
     }
 }
 
-/// Another size of the tier that is there, of as many of its disks as that takes.
+/// Resizes the existing tier, with as many of its disks as needed.
 fn resize(base: &Array, tier: &Tier, size: Bytes, draft: &mut Draft) {
     let key = format!("tier.{}", tier.name);
     draft.set(&["tier", &tier.name, "size"], text(size));
@@ -102,12 +102,12 @@ fn resize(base: &Array, tier: &Tier, size: Bytes, draft: &mut Draft) {
     ));
 }
 
-/// A new tier.
+/// Adds a new tier.
 fn add(changes: &Changes, base: &Array, size: Bytes, draft: &mut Draft) -> String {
     let is_taken = |name: &str| base.tiers.iter().any(|tier| tier.name == name);
     let name = if is_taken("cache") { "cache-2" } else { "cache" };
     let at = changes.cache_at.unwrap_or_default();
-    // A host that fails must not take answered writes along.
+    // A failing host must not lose acknowledged writes.
     let write = changes.write.unwrap_or(match at {
         TierPlace::Host => WriteMode::Through,
         TierPlace::Array => WriteMode::Back,
@@ -133,7 +133,7 @@ fn add(changes: &Changes, base: &Array, size: Bytes, draft: &mut Draft) -> Strin
     name.to_owned()
 }
 
-/// What a tier does, new or not.
+/// Sets the options of a tier, new or not.
 fn options(changes: &Changes, name: &str, draft: &mut Draft) {
     let key = format!("tier.{name}");
     let within = |what: &str| format!("{key}.{what}");
@@ -162,15 +162,15 @@ fn options(changes: &Changes, name: &str, draft: &mut Draft) {
     }
 }
 
-/// The fewest of a disk that hold so much, and how they are combined; none for memory and what
-/// no number holds.
+/// Fewest disks with so much space, and their RAID level; `None` for memory and for impossible
+/// sizes.
 fn set_for(base: &Array, disk: &str, raid: Raid, size: Bytes) -> Option<(u32, Raid)> {
     let each = base.disk_capacity(disk).filter(|each| disk != MEMORY && *each > Bytes::ZERO)?;
     let data = size.get().div_ceil(each.get()).clamp(1, COUNT_MAX);
     let data = u32::try_from(data).ok()?;
     Some(match raid {
         Raid::Raid0 => (data, raid),
-        // A set of four is the smallest that is striped over pairs.
+        // The smallest striped set of pairs has four disks.
         Raid::Raid1 | Raid::Raid10 if data == 1 => (2, Raid::Raid1),
         Raid::Raid1 | Raid::Raid10 => (2 * data, Raid::Raid10),
         Raid::Raid5 => ((data + 1).max(3), raid),

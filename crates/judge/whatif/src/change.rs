@@ -3,18 +3,18 @@ use spec::array::{Array, TierPlace, WriteMode};
 use toml::{Table, Value};
 use units::Bytes;
 
-/// What is to be different. Absent values leave the array as it is.
+/// Changes of an array. Absent values leave the array as it is.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Changes {
     /// Size of the tier: of the array's own, or of a new one if it has none.
     pub cache: Option<Bytes>,
-    /// Which tier is meant, or where the new one is.
+    /// Place of the tier to change or add.
     pub cache_at: Option<TierPlace>,
-    /// Its policy; `nhit` is `lru` that lets a page in with its third access.
+    /// Replacement policy; `nhit` is `lru` that admits a page on its third access.
     pub policy: Option<String>,
-    /// Its page.
+    /// Page size.
     pub page: Option<Bytes>,
-    /// What it does with writes.
+    /// Write mode.
     pub write: Option<WriteMode>,
     /// Disks of all pools together, or of all hosts.
     pub disks: Option<u32>,
@@ -24,43 +24,43 @@ pub struct Changes {
     pub link: Option<String>,
     /// Size of the controller's memory for reads.
     pub memory: Option<Bytes>,
-    /// Single keys, `KEY.PATH=VALUE`; laid over all the others.
+    /// Single keys, `KEY.PATH=VALUE`; applied after all other changes.
     pub with: Vec<String>,
 }
 
-/// Why an array cannot be changed so.
+/// Reason why an array cannot be changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChangeError {
-    /// Nothing was asked for.
+    /// No change given.
     #[error("nothing is changed, so there is nothing to ask")]
     Nothing,
-    /// All that was asked for is there.
+    /// Array that already has the changes.
     #[error("the array \"{array}\" is already like that")]
     Same {
-        /// The array.
+        /// Name of the array.
         array: String,
     },
-    /// An option cannot be carried out.
+    /// Option that cannot be applied.
     #[error("{option}: {message}")]
     Option {
-        /// The option with its value.
+        /// Option with its value.
         option: String,
-        /// What is wrong.
+        /// Error text.
         message: String,
-        /// What to do about it.
+        /// Hint on what to do.
         hint: Option<String>,
     },
-    /// A single key.
+    /// Invalid single key.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// The array cannot be written as text.
+    /// Array that cannot be written as text.
     #[error("making the text of the array")]
     Text(#[from] toml::ser::Error),
 }
 
 impl ChangeError {
-    /// What to do about it.
+    /// Hint on what to do.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Nothing | Self::Same { .. } => Some(
@@ -79,29 +79,29 @@ impl ChangeError {
     }
 }
 
-/// One thing that is different.
+/// Change of an array.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// The option with its value: `--disks 11`.
+    /// Option with its value: `--disks 11`.
     pub option: String,
-    /// What it comes to, in words: `11 disks`.
+    /// Effect as text: `11 disks`.
     pub words: String,
-    /// Beginnings of the keys that it sets.
+    /// Prefixes of the keys that it sets.
     pub keys: Vec<String>,
-    /// What is assumed with it.
+    /// Assumptions of the change.
     pub assumed: Vec<String>,
 }
 
-/// An array with its changes.
+/// Array with its changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {
-    /// The array.
+    /// Changed array.
     pub array: Array,
-    /// What is different.
+    /// List of the changes.
     pub changes: Vec<Change>,
 }
 
-/// Changes on their way to be an overlay.
+/// Changes that are being collected as an overlay.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     pub overlay: Table,
@@ -122,7 +122,7 @@ impl Draft {
         table.insert((*last).to_owned(), value);
     }
 
-    /// Notes what is different.
+    /// Records a change.
     pub fn note(&mut self, option: &str, words: impl Into<String>, keys: &[&str]) {
         self.changes.push(Change {
             option: option.to_owned(),
@@ -132,7 +132,7 @@ impl Draft {
         });
     }
 
-    /// Adds what is assumed with the change that was noted last.
+    /// Adds an assumption of the last recorded change.
     pub fn assume(&mut self, text: String) {
         if let Some(change) = self.changes.last_mut() {
             change.assumed.push(text);
@@ -140,7 +140,7 @@ impl Draft {
     }
 }
 
-/// A mistake in what an option has set is that option's.
+/// Attributes an error in a key to the option that set it.
 pub(super) fn blame(changes: &[Change], error: SpecError) -> ChangeError {
     let SpecError::Invalid(invalid) = &error else { return error.into() };
     let found = invalid.problems().find_map(|problem| {
@@ -158,12 +158,12 @@ pub(super) fn blame(changes: &[Change], error: SpecError) -> ChangeError {
     found.unwrap_or_else(|| error.into())
 }
 
-/// A size as files write it.
+/// Size in the form of files.
 pub(super) fn text(size: Bytes) -> Value {
     Value::String(plain(size))
 }
 
-/// A size as a command line writes it, exactly.
+/// Size in the form of a command line, exact.
 pub(super) fn plain(size: Bytes) -> String {
     size.to_text()
 }

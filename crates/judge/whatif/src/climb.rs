@@ -10,7 +10,7 @@ use bench::ladder::{Climb, Edge, Ladder, LadderOptions, StepResult};
 use bench::progress::Control;
 use bench::simulate::Stage;
 
-/// One seed's way to the edge.
+/// Search of the edge with one seed.
 #[derive(Debug)]
 pub(super) struct Climbed {
     pub seed: u64,
@@ -29,14 +29,14 @@ impl Climbed {
         SeedEdge { seed: self.seed, tiles: self.edge.held, stopped }
     }
 
-    /// The step that ended it, else the last that held.
+    /// Step that ended the search, otherwise the last that held.
     pub fn last_step(&self) -> Option<&Step> {
         let tiles = self.edge.stop.map_or(self.edge.held, Stop::tiles);
         self.steps.get(&tiles)
     }
 }
 
-/// What all climbs of a side share.
+/// Input shared by all searches of a side.
 pub(super) struct Way<'a> {
     pub stage: &'a Stage,
     pub array: &'a Array,
@@ -45,8 +45,8 @@ pub(super) struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// Searches the edge with a seed: doubling and halving, or from a guess down to what holds
-    /// and up to what does not. Each step runs once; the seeds are its repeats.
+    /// Searches the edge with a seed: doubling and halving, or from a guess down to a count that
+    /// holds and up to one that does not. Each step runs once; the seeds are its repeats.
     pub fn climb(
         &self,
         seed: u64,
@@ -73,7 +73,7 @@ impl Way<'_> {
         Ok(Climbed { seed, edge: ladder.edge(), steps })
     }
 
-    /// One step with a seed.
+    /// Simulates one step with a seed.
     pub fn step(&self, tiles: u32, seed: u64) -> Result<Step, BenchError> {
         self.stage.step(self.array, (tiles, 0), seed, self.control)
     }

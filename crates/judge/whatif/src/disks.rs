@@ -3,7 +3,7 @@ use toml::Value;
 
 use super::change::{ChangeError, Changes, Draft};
 
-/// The changes of the disks that hold data.
+/// Changes the disks that hold data.
 pub(super) fn change(
     changes: &Changes,
     base: &Array,
@@ -32,7 +32,7 @@ pub(super) fn change(
     Ok(())
 }
 
-/// Every host has as many.
+/// Changes the disks of hosts, all alike.
 fn of_hosts(
     base: &Array,
     local: &Local,
@@ -54,7 +54,7 @@ fn of_hosts(
     Ok(())
 }
 
-/// All pools keep their share of the disks, as far as whole disks allow.
+/// Changes the disks of pools, which keep their shares as far as whole disks allow.
 fn of_pools(base: &Array, total: u32, option: &str, draft: &mut Draft) -> Result<(), ChangeError> {
     let counts = shares(&base.pools, total).ok_or_else(|| {
         let sets: Vec<String> =
@@ -85,9 +85,8 @@ fn words(total: u32) -> String {
     format!("{total} disk{}", if total == 1 { "" } else { "s" })
 }
 
-/// Disks of a set of each pool, so that all sets of all pools have `total` together: in
-/// proportion, and what is left over goes to the largest remainders (Hamilton's method).
-/// Nothing if whole sets cannot be made of them.
+/// Disks in a set of each pool, so that all sets have `total` together: in proportion, with the
+/// rest to the largest remainders (Hamilton's method). `None` if whole sets are impossible.
 pub(super) fn shares(pools: &[Pool], total: u32) -> Option<Vec<u32>> {
     let disks = |pool: &Pool| u64::from(pool.count) * u64::from(pool.sets);
     let all: u64 = pools.iter().map(disks).sum();

@@ -5,97 +5,97 @@ use serde::Serialize;
 /// Name and version of an answer. Minor versions only add fields.
 pub const SCHEMA: &str = "tilemark.what-if/1.0";
 
-/// What would be if. It holds no time of day: the same run, options and program give the same
+/// Answer of what-if. It contains no time of day: the same run, options and program give the same
 /// answer to the byte.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WhatIf {
     /// Name and version of this format: `tilemark.what-if/1.0`.
     pub schema: String,
-    /// The program.
+    /// Version of the program.
     pub tool: ToolFacts,
-    /// The run that is asked about.
+    /// Id of the run.
     pub run: String,
-    /// What that run said.
+    /// Answer of that run.
     pub run_said: String,
-    /// Whether that run was a simulation.
+    /// True if that run was a simulation.
     pub run_simulated: bool,
-    /// Its tile.
+    /// Name of its tile.
     pub tile: String,
     /// Virtual machines in one tile.
     pub vms_per_tile: u32,
-    /// Where the array that was changed is from.
+    /// Origin of the unchanged array.
     pub model: ModelKind,
-    /// That array, in a line.
+    /// Unchanged array, as one line.
     pub array: String,
-    /// What is different, in words.
+    /// Changes, as text.
     pub changes: Vec<String>,
-    /// The answer in a sentence a person can quote.
+    /// Answer as a sentence.
     pub sentence: String,
-    /// The same in the virtual machines that somebody has; null without an estate, or without an answer.
+    /// Answer in virtual machines of the estate; null without an estate, or without an answer.
     pub estate: Option<String>,
-    /// Whether the edges of both were found with every seed, by a model that is not too far off.
+    /// True if both edges were found with every seed, by a sufficiently accurate model.
     pub conclusive: bool,
-    /// The array as it is.
+    /// Array without changes.
     pub base: Side,
-    /// The array with the changes.
+    /// Array with the changes.
     pub changed: Side,
-    /// How far the model is from what was measured; null for a simulated run.
+    /// Error of the model against the measurement; null for a simulated run.
     pub model_error: Option<ModelError>,
-    /// What the answer assumes.
+    /// Assumptions of the answer.
     pub assumptions: Vec<String>,
     /// Seeds, the run's own first; each gives both sides the same arrivals and addresses.
     pub seeds: Vec<u64>,
 }
 
-/// Where the array that stands for a run's storage is from.
+/// Origin of the array that stands for a run's storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelKind {
-    /// The simulated run's own.
+    /// Array of the simulated run.
     Own,
-    /// Another one was given for a simulated run.
+    /// Another array, given for a simulated run.
     Other,
-    /// It was given for a measured run.
+    /// Array given for a measured run.
     Given,
-    /// It was fitted to a measured run.
+    /// Array fitted to a measured run.
     Fitted,
 }
 
-/// An array and how many tiles it holds.
+/// Array with the tiles that it holds.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Side {
     /// Tiles predicted: the median over the seeds (the lower of the middle two).
     pub tiles: u32,
-    /// Least over the seeds, and with the model's error.
+    /// Least over the seeds, including the model's error.
     pub low: u32,
-    /// Most over the seeds, and with the model's error.
+    /// Most over the seeds, including the model's error.
     pub high: u32,
-    /// Whether more was not tried because there was no room, or because none was to be tried.
+    /// True if more was not tried because there was no space, or because of a limit.
     pub at_least: bool,
-    /// Most tiles that were tried at all: what fits, or what was allowed.
+    /// Most tiles that were tried: the number that fits, or the limit.
     pub tiles_max: u32,
-    /// The edge with each seed.
+    /// Edge with each seed.
     pub edges: Vec<SeedEdge>,
-    /// What breaks beyond `tiles`; null if nothing did.
+    /// First broken limit beyond `tiles`; null if there was none.
     pub breaks: Option<Broken>,
-    /// The part that is busiest there; null if nothing is known of parts.
+    /// Busiest part there; null if unknown.
     pub bottleneck: Option<Bottleneck>,
-    /// Every step that was simulated, fewest tiles first.
+    /// Simulated steps, fewest tiles first.
     pub points: Vec<Point>,
 }
 
-/// The edge with one seed.
+/// Edge with one seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SeedEdge {
-    /// The seed.
+    /// Seed of the search.
     pub seed: u64,
     /// Most tiles that hold.
     pub tiles: u32,
-    /// What ended the search.
+    /// Reason why the search ended.
     pub stopped: Stopped,
 }
 
-/// What ended a search.
+/// Reason why a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
@@ -103,51 +103,51 @@ pub enum Stopped {
     Limit,
     /// One tile more adds no work.
     Flat,
-    /// Nothing can be said about one tile more.
+    /// One tile more is undecided.
     Inconclusive,
     /// No more tiles were tried.
     TilesMax,
 }
 
-/// What breaks, and where.
+/// Step that did not pass.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Broken {
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
-    /// Why it did not pass, in a sentence.
+    /// Reason, as a sentence.
     pub reason: String,
-    /// The limit; null if it was none.
+    /// Broken limit; null if it was none.
     pub limit: Option<BrokenLimit>,
 }
 
 /// The busiest part by the utilisation law, `U = X * D`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Bottleneck {
-    /// Its name: `pool shelf disks`, `host-1 processors`.
+    /// Name: `pool shelf disks`, `host-1 processors`.
     pub part: String,
-    /// Tiles with which it was seen.
+    /// Tiles of the step.
     pub tiles: u32,
-    /// U: share of the time that the busiest of its servers was busy, 0 to 1; of a host's
-    /// processors, of what its machines may have.
+    /// U: share of the time that the busiest of its servers was busy, 0 to 1; for a host's
+    /// processors, share of what its VMs may use.
     pub utilisation: f64,
     /// X: work done, in tiles' worth; tiles if the tile has no score.
     pub work: f64,
     /// D: busy share for one tile's worth of work.
     pub demand: f64,
-    /// `1 / D`: tiles' worth of work with which it is busy all the time.
+    /// `1 / D`: tiles' worth of work that keeps it always busy.
     pub tiles_full: f64,
 }
 
-/// One simulated step.
+/// Simulated step.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
-    /// The seed.
+    /// Seed of the step.
     pub seed: u64,
-    /// What it came to.
+    /// Verdict of the step.
     pub verdict: Verdict,
-    /// Why, in a sentence.
+    /// Reason, as a sentence.
     pub reason: String,
     /// Work done, in tiles' worth; null if the tile has no score.
     pub work: Option<f64>,
@@ -155,54 +155,54 @@ pub struct Point {
     pub operations_per_s: f64,
 }
 
-/// How far the model is from what was measured.
+/// Error of the model against the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModelError {
-    /// Why the model is too far off to answer; null if it is not.
+    /// Reason why the model is too inaccurate to answer; null if it is not.
     pub refused: Option<String>,
-    /// Most tiles that held in the measured run; null if it does not say.
+    /// Most tiles that held in the measured run; null if unknown.
     pub measured_tiles: Option<u32>,
-    /// Whether the measured run found no edge, so that more may hold.
+    /// True if the measured run found no edge, so that more may hold.
     pub measured_at_least: bool,
-    /// Whether the measured edge is within the base's edges over the seeds.
+    /// True if the measured edge is within the base's edges over the seeds.
     pub reproduced: bool,
-    /// What the low end of both intervals is multiplied by, at most 1.
+    /// Factor of the low end of both intervals, at most 1.
     pub low_factor: f64,
-    /// What the high end of both intervals is multiplied by, at least 1.
+    /// Factor of the high end of both intervals, at least 1.
     pub high_factor: f64,
     /// Measured tile counts, simulated on the unchanged array.
     pub steps: Vec<StepGap>,
-    /// All of it in a sentence.
+    /// Summary as a sentence.
     pub sentence: String,
 }
 
-/// A measured step and the model's.
+/// Measured step beside the model's.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StepGap {
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
     /// I/Os per second, mean over repeats.
     pub measured_operations_per_s: f64,
-    /// The same of the model.
+    /// I/Os per second of the model.
     pub modelled_operations_per_s: f64,
-    /// What was measured came to.
+    /// Verdict of the measurement.
     pub measured: Verdict,
-    /// What the model comes to.
+    /// Verdict of the model.
     pub modelled: Verdict,
-    /// Limits with a figure on both sides.
+    /// Limits with a value on both sides.
     pub limits: Vec<LimitGap>,
 }
 
-/// A limit, measured and modelled.
+/// Limit, measured and modelled.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LimitGap {
-    /// The workload.
+    /// Name of the workload.
     pub workload: String,
-    /// The action or kind of I/O.
+    /// Name of the action or kind of I/O.
     pub name: String,
-    /// `mean`, `max` or a percentile: `p95`.
+    /// Statistic: `mean`, `max` or a percentile such as `p95`.
     pub statistic: Statistic,
-    /// The limit, in nanoseconds.
+    /// Limit, in nanoseconds.
     pub limit_ns: u64,
     /// Measured, in nanoseconds, mean over repeats.
     pub measured_ns: u64,
@@ -210,7 +210,7 @@ pub struct LimitGap {
     pub modelled_ns: u64,
 }
 
-/// The JSON Schema of an answer.
+/// JSON Schema of an answer.
 pub fn json_schema() -> serde_json::Value {
     schema_for!(WhatIf).to_value()
 }

@@ -4,18 +4,18 @@ use run_store::slice::Direction;
 use spec::array::{Array, Disk, Pool, Raid, Variation};
 use units::{Bytes, Nanos};
 
-/// Why no model can be made of a measured run.
+/// Reason why a measured run has no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FitError {
-    /// It has nothing to fit to.
+    /// No step to fit to.
     #[error("the run {run} has no finished step with reads or writes, so no model fits it")]
     NoSteps {
-        /// The run.
+        /// Id of the run.
         run: String,
     },
 }
 
-/// What the storage did with one tile count: reads and writes together.
+/// Storage figures at one tile count: reads and writes together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Load {
     tiles: u32,
@@ -27,43 +27,43 @@ struct Load {
     write: Option<f64>,
 }
 
-/// Servers that may have answered so.
+/// Servers that may have answered like the storage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Servers {
-    /// How many.
+    /// Number of servers.
     pub count: u32,
-    /// Time of an I/O on one of them, in seconds.
+    /// Service time of an I/O, in seconds.
     pub service: f64,
-    /// Latency that occupies none of them, in seconds.
+    /// Latency outside the servers, in seconds.
     pub outside: f64,
 }
 
-/// Most servers that are tried: more than a disk has queues or dies for.
+/// Most servers that are tried: more than the queues or dies of a disk.
 const SERVERS_MAX: u32 = 256;
-/// Shares of the least latency that are tried as service time.
+/// Number of service times that are tried, as shares of the least latency.
 const SHARES: u32 = 200;
-/// What a fit pays for being unlike the simplest one, which is all service time on one server;
-/// far below what a misfit of a tenth costs, so that it decides only between equals.
+/// Penalty for each difference from the simplest model, which has all service time on one server.
+/// It is far below the cost of a tenth of misfit, so that it decides only between equals.
 const PLAINNESS: f64 = 1e-5;
-/// No transfer time: the sizes of I/Os are in their mean time already.
+/// Transfer rate without effect: the mean time already includes the sizes of I/Os.
 const RATE: Bytes = Bytes::new(1 << 40);
 /// Entries of the table of paces; the last is the slowest 1 %.
 const PACES: u32 = 101;
-/// Least time of an I/O on a server, in seconds.
+/// Shortest service time, in seconds.
 const SERVICE_MIN: f64 = 1e-7;
 
-/// An array of one disk that answers as the storage of a measured run did.
+/// Array of one disk that answers as the storage of a measured run did.
 ///
-/// Equal servers behind one queue, and latency outside them. The mean latency at each measured
-/// load is compared with that of M/M/c by Sakasegawa's approximation ("An approximation formula
-/// L_q = a * rho^b / (1 - rho)", Annals of the Institute of Statistical Mathematics 29, 1977):
-/// `R = Z + S * (1 + rho^(sqrt(2(c+1)) - 1) / (c (1 - rho)))` with `rho = X * S / c`. `Z` is what
-/// the least load leaves, `S` and `c` are searched for the least sum of squared logarithms. The
+/// Equal servers behind one queue, and latency outside them. The mean latency at each measured load
+/// is compared with that of M/M/c by Sakasegawa's approximation ("An approximation formula
+/// `L_q = a * rho^b / (1 - rho)`", Annals of the Institute of Statistical Mathematics 29, 1977):
+/// `R = Z + S * (1 + rho^(sqrt(2(c+1)) - 1) / (c (1 - rho)))` with `rho = X * S / c`. `Z` is the
+/// rest of the least load, `S` and `c` are searched for the least sum of squared logarithms. The
 /// spread is that of the I/Os at the least load.
 ///
 /// # Errors
 ///
-/// When no step was finished.
+/// If no step was finished.
 pub fn fit(run: &Run) -> Result<Array, FitError> {
     let loads = loads(&run.steps);
     let Some(least) = loads.first() else { return Err(FitError::NoSteps { run: run.id.clone() }) };
@@ -117,7 +117,7 @@ fn array(run: &Run, disk: Disk) -> Array {
     }
 }
 
-/// Whether a step has figures of a whole measured time.
+/// True if a step has figures of a whole measured time.
 pub(super) fn is_finished(step: &Step) -> bool {
     step.verdict != Verdict::Interrupted && step.measured_ns > 0
 }
@@ -156,7 +156,7 @@ fn mean(io: &IoTotal) -> Option<f64> {
     io.service.mean_ns.map(|mean| Nanos(mean).as_secs_f64())
 }
 
-/// The servers that answer most like the loads.
+/// Servers that fit the loads best.
 fn servers(loads: &[Load]) -> Servers {
     let least = loads[0];
     // Each direction must keep some time on a server.
@@ -181,7 +181,7 @@ fn servers(loads: &[Load]) -> Servers {
         count = if count < 16 { count + 1 } else { count + count / 8 };
     }
     let known = best.map(|(_, found)| found);
-    // Loads that no queue of ours explains: as many servers as were ever in use.
+    // No queue fits these loads: as many servers as I/Os were ever in flight.
     known.unwrap_or_else(|| {
         let inside = loads.iter().map(|load| load.rate * load.latency).fold(1.0, f64::max);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
@@ -213,9 +213,8 @@ pub(super) fn waiting(servers: Servers, rate: f64) -> f64 {
     busy.powf((2.0 * (count + 1.0)).sqrt() - 1.0) / (count * (1.0 - busy))
 }
 
-/// The spread of the I/Os at the least load, as a pace of the whole disk that lasts about one
-/// I/O. Quantiles between those that a run stores are interpolated; the slowest 0.1 % is left
-/// out.
+/// Spread of the I/Os at the least load, as a pace of the whole disk that lasts about one I/O.
+/// Quantiles between the stored ones are interpolated; the slowest 0.1 % is left out.
 fn variation(steps: &[Step], tiles: u32) -> Option<Variation> {
     let of = steps.iter().filter(|step| step.tiles == tiles && is_finished(step));
     let io = of
@@ -225,7 +224,7 @@ fn variation(steps: &[Step], tiles: u32) -> Option<Variation> {
     let every = Nanos(io.service.mean_ns?.max(1));
     let at = |value: Option<u64>| value.map(|ns| Nanos(ns.max(1)).as_secs_f64());
     let median = at(io.service.p50_ns)?;
-    // The least is not stored; three quarters of the median are our choice.
+    // The minimum is not stored; three quarters of the median are our choice.
     let knots = [
         (0.0, 0.75 * median),
         (0.5, median),
@@ -241,7 +240,7 @@ fn variation(steps: &[Step], tiles: u32) -> Option<Variation> {
     let table: Vec<f64> =
         (0..PACES).map(|entry| quantile(f64::from(entry) / f64::from(PACES - 1))).collect();
     let mean = stats::mean(&table)?;
-    // Four digits are more than a run knows, and keep the order.
+    // Four digits exceed the precision of a run, and keep the order.
     let pace = table.iter().map(|value| (value / mean * 1e4).round().max(1.0) / 1e4).collect();
     Some(Variation { every, pace, stalls: None, stall: Vec::new() })
 }

@@ -1,14 +1,15 @@
-//! What if: a run's own tile on its array with something changed, in virtual time.
+//! Predicts the effect of changes on a run's storage: its own tile on its array with something
+//! changed, in virtual time.
 //!
-//! [`Changes`] are laid over the array of a [`Subject`], which is a simulated run's own, one
-//! that was given, or one that [`fit()`] makes of a measured run; [`what_if`] searches the edge
-//! of both with the same seeds and says how far they are apart.
+//! [`Changes`] are applied to the array of a [`Subject`], which is a simulated run's own, a given
+//! one, or one that [`fit()`] makes from a measured run. [`what_if`] searches the edge of both with
+//! the same seeds and reports the difference.
 //!
-//! What it refuses: saying that anything was measured, an answer without how far the model is
-//! from the run that it stands for.
+//! It refuses to present a prediction as a measurement, and to answer without the model's error
+//! against the run.
 //!
-//! Invariants: the same run, change and seeds give the same answer; both sides have the same
-//! random numbers.
+//! Invariants: the same run, change and seeds give the same answer; both sides have the same random
+//! numbers.
 #![forbid(unsafe_code)]
 
 mod answer;

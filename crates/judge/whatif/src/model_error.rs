@@ -9,18 +9,17 @@ use super::fit::is_finished;
 /// Most measured tile counts that are simulated again: the edge's two and those below.
 const COUNTS_MAX: usize = 6;
 
-/// A model whose edge is farther from the measured one than this share of it, or than one tile
-/// where that is more, cannot answer. Our choice: a purchase rests on differences of this size,
-/// and an interval that is widened by more says nothing.
+/// Largest distance of the model's edge from the measured one, as a share of it, or one tile if
+/// that is more; beyond, the model cannot answer. Our choice: a purchase depends on differences of
+/// this size, and a wider interval would be useless.
 pub(super) const EDGE_OFF_MAX: f64 = 0.25;
 
-/// A model cannot answer either if what it says of the limit with the least room is off by more
-/// than this factor at a count that held: it is then not what the answer hangs on that was
-/// modelled. Our choice; the waiting in a queue doubles from half to two thirds of its load.
+/// Largest factor between model and measurement at the limit with the least room, at a count that
+/// held; beyond, the model lacks the deciding effect and cannot answer. Our choice; the waiting in
+/// a queue doubles from half to two thirds of its load.
 pub(super) const LIMIT_OFF_MAX: f64 = spec::array::OFF_MAX;
 
-/// The measured tile counts to simulate on the unchanged array: up to the first that did not
-/// pass.
+/// Measured tile counts to simulate on the unchanged array: up to the first that did not pass.
 pub(super) fn counts(run: &Run) -> Vec<u32> {
     let finished = run.steps.iter().filter(|step| is_finished(step));
     let mut tiles: Vec<u32> = finished.clone().map(|step| step.tiles).collect();
@@ -33,7 +32,7 @@ pub(super) fn counts(run: &Run) -> Vec<u32> {
     tiles.split_off(first)
 }
 
-/// How far the model's steps and edges are from those that were measured.
+/// Compares the model's steps and edges with the measured ones.
 pub(super) fn model_error(
     run: &Run,
     modelled: &BTreeMap<u32, Step>,
@@ -62,8 +61,8 @@ pub(super) fn model_error(
     }
 }
 
-/// What the ends of an interval are multiplied by: the measured edge in parts of the nearest
-/// edge that the model gives the unchanged array, where that is outside its own.
+/// Factors of the interval's ends: the measured edge over the nearest edge of the model for the
+/// unchanged array, if it is outside the model's edges.
 fn factors(measured: u32, at_least: bool, (low, high): (u32, u32)) -> (f64, f64) {
     let part = |of: u32| f64::from(measured) / f64::from(of.max(1));
     if measured < low && !at_least {
@@ -75,7 +74,7 @@ fn factors(measured: u32, at_least: bool, (low, high): (u32, u32)) -> (f64, f64)
     }
 }
 
-/// Why the model's edge is too far off, if it is.
+/// Reason why the model's edge is too inaccurate, if it is.
 fn edge_off(measured: Option<u32>, at_least: bool, (low, high): (u32, u32)) -> Option<String> {
     let measured = measured?;
     let off = if at_least { 0 } else { low.saturating_sub(measured) };
@@ -89,7 +88,7 @@ fn edge_off(measured: Option<u32>, at_least: bool, (low, high): (u32, u32)) -> O
     })
 }
 
-/// Why what decides is too far off at a count that held, if it is.
+/// Reason why the deciding limit is too inaccurate at a count that held, if it is.
 fn limit_off(steps: &[StepGap]) -> Option<String> {
     let held = steps.iter().filter(|step| step.measured == Verdict::Passed);
     let mut told = held.filter_map(|step| {
@@ -195,7 +194,7 @@ fn sentence(
 mod tests {
     use super::*;
 
-    /// Measured edge, whether at least, edges of the model over the seeds.
+    /// Cases: measured edge, true for at least, edges of the model over the seeds.
     #[test]
     fn an_interval_is_widened_on_the_side_on_which_the_model_is_off() {
         let cases = [
@@ -250,7 +249,7 @@ mod tests {
         let reason = off(&[(p95, 100_000_000, 49_000_000)]).expect("refused");
         assert!(reason.contains("100 ms measured and 49 ms modelled"), "{reason}");
         assert!(off(&[(p95, 49_000_000, 100_000_000)]).is_some());
-        // What is far from its limit, or decides nothing, is not what the answer hangs on.
+        // A limit that is far away, or decides nothing, does not matter for the answer.
         assert_eq!(off(&[(p95, 100_000_000, 90_000_000), (p95, 1_000_000, 9_000_000)]), None);
         assert_eq!(off(&[(Statistic::Max, 100_000_000, 900_000_000)]), None);
         let beyond = step_of(Verdict::Failed, &[(p95, 900_000_000, 90_000_000)]);

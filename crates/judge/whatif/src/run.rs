@@ -18,44 +18,44 @@ use bench::rig::{Rig, SimRig};
 use bench::run::TileLoad;
 use bench::simulate::Stage;
 
-/// What is told while an answer is looked for.
+/// Progress of the search.
 #[derive(Debug)]
 pub enum Progress {
-    /// So many climbs and steps begin, on so many threads.
+    /// Start of so many searches and steps, on so many threads.
     Begins {
         /// Seeds of each side.
         seeds: u32,
-        /// Threads.
+        /// Number of threads.
         threads: usize,
     },
-    /// A step is over.
+    /// Ended step.
     Step {
-        /// `as it is` or `changed`.
+        /// Side: `as it is` or `changed`.
         side: &'static str,
         /// Number of the seed, from 1.
         seed: usize,
-        /// Tiles.
+        /// Number of tiles.
         tiles: u32,
-        /// What it came to.
+        /// Verdict of the step.
         verdict: Verdict,
-        /// How far the whole is.
+        /// Progress of the whole.
         far: Far,
     },
 }
 
-/// The names of the two sides.
+/// Names of the two sides.
 const SIDES: [&str; 2] = ["as it is", "changed"];
 
-/// Something to compute.
+/// Computation for a thread.
 #[derive(Debug, Clone, Copy)]
 enum Job {
-    /// The edge of a side with a seed, from a guess if there is one.
+    /// Edge of a side with a seed, from a guess if there is one.
     Climb { side: usize, seed: usize, guess: Option<u32> },
-    /// A step of the unchanged array with the run's own seed.
+    /// Step of the unchanged array with the run's own seed.
     Step { tiles: u32 },
 }
 
-/// A step that is over, as a thread tells it.
+/// Ended step, as a thread reports it.
 struct Told {
     side: usize,
     seed: usize,
@@ -69,16 +69,16 @@ enum Done {
     Step(Box<Step>),
 }
 
-/// Searches how many tiles an array holds as it is and with changes, with the same seeds.
+/// Searches the tiles that an array holds as it is and with changes, with the same seeds.
 ///
-/// The run's own seed is the first. It is climbed as a run climbs; the others begin where its
-/// edge is. The same subject, changes and options give the same answer, on any number of
-/// threads. Where time ends it, seeds are left out of which not both sides were searched.
+/// The run's own seed is the first, and is searched as in a run; the others begin at its edge. The
+/// same subject, changes and options give the same answer, on any number of threads. If time ends
+/// the search, seeds without both sides are left out.
 ///
 /// # Errors
 ///
-/// When an array cannot hold one tile, when a simulation cannot go on, when `control` asks to
-/// stop, or when time ends it before there is an answer.
+/// If an array cannot hold one tile, a simulation cannot continue, `control` stops, or time ends it
+/// before there is an answer.
 pub fn what_if(
     subject: &Subject,
     changed: &Changed,
@@ -118,7 +118,7 @@ pub fn what_if(
     let Some(guesses) = done.first_edges() else { return Err(BenchError::Interrupted) };
     let known = |tiles: &u32| done.climbed[&(0, 0)].steps.contains_key(tiles);
     let missing = counts.iter().filter(|tiles| !known(tiles));
-    // What the model's error is made of comes first: without it there is no answer.
+    // The steps for the model's error come first, because there is no answer without it.
     let steps = missing.map(|tiles| Job::Step { tiles: *tiles });
     let later = (1..seeds.len())
         .flat_map(|seed| [0, 1].map(|side| Job::Climb { side, seed, guess: Some(guesses[side]) }));
@@ -134,16 +134,16 @@ pub fn what_if(
     Ok(answered.document())
 }
 
-/// What has come of the jobs so far.
+/// Results of the jobs so far.
 #[derive(Debug, Default)]
 struct Collected {
-    /// By seed and side.
+    /// Searches by seed and side.
     climbed: BTreeMap<(usize, usize), Climbed>,
     steps: BTreeMap<u32, Step>,
 }
 
 impl Collected {
-    /// Adds what ended in time.
+    /// Adds the jobs that ended in time.
     fn add(&mut self, jobs: &[Job], done: Vec<Option<Done>>) {
         for (job, done) in jobs.iter().zip(done) {
             match (job, done) {
@@ -158,13 +158,13 @@ impl Collected {
         }
     }
 
-    /// The edges of both sides with the run's own seed.
+    /// Edges of both sides with the run's own seed.
     fn first_edges(&self) -> Option<[u32; 2]> {
         let held = |side| self.climbed.get(&(0, side)).map(|one| one.edge.held);
         Some([held(0)?, held(1)?])
     }
 
-    /// The unchanged array's steps of these counts; nothing if one of them did not end.
+    /// Steps of the unchanged array at these counts; `None` if one of them did not end.
     fn modelled(&self, counts: &[u32]) -> Option<BTreeMap<u32, Step>> {
         let first = self.climbed.get(&(0, 0))?;
         let step = |tiles: &u32| {
@@ -174,7 +174,7 @@ impl Collected {
         counts.iter().map(step).collect()
     }
 
-    /// The seeds of which both sides ended, and these.
+    /// Seeds with both sides ended, and their searches.
     fn pairs(mut self, seeds: &[u64]) -> (Vec<u64>, [Vec<Climbed>; 2]) {
         let (mut own, mut sides) = (Vec::new(), [Vec::new(), Vec::new()]);
         for (at, seed) in seeds.iter().enumerate() {
@@ -189,7 +189,7 @@ impl Collected {
     }
 }
 
-/// Tile counts at which a model is held against what was measured.
+/// Tile counts at which a model is compared with the measurement.
 fn measured_counts(subject: &Subject, tiles_max: u32) -> Vec<u32> {
     if matches!(subject.model, ModelKind::Own | ModelKind::Other) {
         return Vec::new();
@@ -204,7 +204,7 @@ fn seeds(own: u64, count: u32) -> Vec<u64> {
     std::iter::once(own).chain(others).take(count.max(1) as usize).collect()
 }
 
-/// Threads over which jobs are spread.
+/// Threads that share the jobs.
 struct Pool<'a> {
     ways: &'a [Way<'a>; 2],
     seeds: &'a [u64],
@@ -212,8 +212,8 @@ struct Pool<'a> {
 }
 
 impl Pool<'_> {
-    /// The results in the order of the jobs, nothing for those that did not end in time; the first
-    /// error of them if there is one.
+    /// Results in the order of the jobs, `None` for those that did not end in time; or the first
+    /// error.
     fn all(
         &self,
         jobs: &[Job],

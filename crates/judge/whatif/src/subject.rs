@@ -11,91 +11,91 @@ use bench::plan::{Layer, PlanError, ResolvedPlan, Surroundings, resolve_simulate
 use bench::replay::Traces;
 use bench::run::tile_sha256;
 
-/// What is asked about: a run with the array that stands for its storage.
+/// Run with the array that stands for its storage.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// The run.
+    /// Stored run.
     pub run: Run,
-    /// Its plan, as a simulation takes it.
+    /// Plan in the form of a simulation.
     pub plan: ResolvedPlan,
-    /// Its array, or the model of what it measured.
+    /// Array of the run, or the model of its storage.
     pub array: Array,
-    /// Where that is from.
+    /// Origin of the array.
     pub model: ModelKind,
 }
 
-/// Why a run cannot be asked about.
+/// Reason why a run cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubjectError {
-    /// The run directory.
+    /// Error of the run directory.
     #[error(transparent)]
     RunDir(#[from] RunDirError),
-    /// Its plan is not there, or not as this version writes it.
+    /// Plan that is missing, or not in the form of this version.
     #[error("the run {run} has no plan that this version reads")]
     NoPlan {
-        /// The run.
+        /// Id of the run.
         run: String,
-        /// Why.
+        /// Error of the plan.
         #[source]
         source: Box<SpecError>,
     },
-    /// It is a simulation without its array.
+    /// Simulation without its array.
     #[error("the simulated run {run} has no array that this version reads")]
     NoArray {
-        /// The run.
+        /// Id of the run.
         run: String,
-        /// Why.
+        /// Error of the array.
         #[source]
         source: Box<SpecError>,
     },
-    /// Its array is not what it ran on.
+    /// Array file that differs from the simulated array.
     #[error("array.toml of run {run} was changed after the run")]
     OtherArray {
-        /// The run.
+        /// Id of the run.
         run: String,
     },
-    /// Its tile.
+    /// Tile that cannot be read.
     #[error("the tile \"{tile}\" of run {run} cannot be had")]
     NoTile {
-        /// The run.
+        /// Id of the run.
         run: String,
-        /// The tile.
+        /// Name of the tile.
         tile: String,
-        /// Why.
+        /// Error of the tile.
         #[source]
         source: Box<SpecError>,
     },
-    /// Its tile is another one now.
+    /// Tile that has changed.
     #[error("the tile \"{tile}\" is not what it was when run {run} used it")]
     OtherTile {
-        /// The run.
+        /// Id of the run.
         run: String,
-        /// The tile.
+        /// Name of the tile.
         tile: String,
     },
-    /// The plan has values that no simulation takes.
+    /// Plan with values that a simulation refuses.
     #[error("the plan of run {run} cannot be simulated")]
     Plan {
-        /// The run.
+        /// Id of the run.
         run: String,
-        /// Why.
+        /// Error of the plan.
         #[source]
         source: PlanError,
     },
-    /// No model.
+    /// Run without a model.
     #[error(transparent)]
     Fit(#[from] FitError),
-    /// It measured nothing.
+    /// Run without a measurement.
     #[error("the run {run} has no finished step to compare a model with")]
     NoSteps {
-        /// The run.
+        /// Id of the run.
         run: String,
     },
 }
 
 impl SubjectError {
-    /// What to do about it.
+    /// Hint on what to do.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::RunDir(RunDirError::Content { .. })
@@ -117,12 +117,12 @@ impl SubjectError {
     }
 }
 
-/// Reads what is asked about. `array` stands for the run's storage; without one it is the array
-/// of a simulated run itself, and a fitted one for a measured run.
+/// Reads the run and its array. `array` stands for the run's storage; without it the array is a
+/// simulated run's own, or fitted to a measured run.
 ///
 /// # Errors
 ///
-/// When the run, its plan, its tile or its array cannot be read, or are not those of the run.
+/// If the run, its plan, its tile or its array cannot be read, or do not belong to the run.
 pub fn subject(stored: &StoredRun, array: Option<Array>) -> Result<Subject, SubjectError> {
     let run = stored.run()?.clone();
     let plan = plan(stored.path(), &run)?;
@@ -156,7 +156,8 @@ fn plan(directory: &Path, run: &Run) -> Result<ResolvedPlan, SubjectError> {
     Ok(resolved)
 }
 
-/// The run's tile: a shipped one, or a file found from here or from the run's directory.
+/// Tile of the run: a shipped one, or a file relative to the working directory or the run's
+/// directory.
 fn tile(directory: &Path, run: &Run, name: &str) -> Result<ResolvedTile, SubjectError> {
     let found = spec::resolve_tile(name, Path::new(""))
         .or_else(|error| spec::resolve_tile(name, directory).map_err(|_| error));
@@ -165,7 +166,7 @@ fn tile(directory: &Path, run: &Run, name: &str) -> Result<ResolvedTile, Subject
         tile: name.to_owned(),
         source: Box::new(source),
     })?;
-    // A trace that cannot be read any more is not the run's.
+    // An unreadable trace is not the run's.
     let traces = Traces::of(&tile).unwrap_or_default();
     if tile_sha256(&traces.identify(&tile)) != run.tile.sha256 {
         return Err(SubjectError::OtherTile { run: run.id.clone(), tile: name.to_owned() });

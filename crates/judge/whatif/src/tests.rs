@@ -158,7 +158,7 @@ fn options(repeats: u32) -> Options {
     }
 }
 
-/// What twice the disks would hold, asked with five seeds until a step of this one ends.
+/// Answer for twice the disks with five seeds, ended after a step of this seed.
 fn asked_until(seed: usize) -> Result<WhatIf, bench::BenchError> {
     let tile = fixtures::tile_of(vec![fixtures::workload(SLOW)]);
     let (mut run, array) = (fixtures::run(7, Vec::new()), shipped("hdd-raid10"));
@@ -186,8 +186,8 @@ fn answer_within_a_time_has_the_seeds_that_ended_and_says_so() {
     assert!(asked_until(1).is_err(), "no seed of both arrays ended");
 }
 
-/// Two users who pause for a second: of the four seconds that a run measured, too little is
-/// seen to say where the 95th percentile is, which once was an edge of no tile.
+/// Two users who pause for a second: the four measured seconds give too few samples for the 95th
+/// percentile, which was once an edge of no tile.
 #[test]
 fn a_step_with_too_few_samples_is_measured_for_longer() {
     let tile = fixtures::tile_of(vec![fixtures::workload(SLOW)]);

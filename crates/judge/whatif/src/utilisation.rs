@@ -4,10 +4,10 @@ use spec::array::Array;
 use super::document::Bottleneck;
 use bench::run::work_of;
 
-/// The busiest part of a step, and what one tile asks of it: the utilisation law of operational
-/// analysis, `U = X * D` (Denning and Buzen, "The Operational Analysis of Queueing Network
-/// Models", ACM Computing Surveys 10, 1978), with X in tiles' worth of work, so that D is the
-/// busy share for one of them and `1 / D` bounds how many there can be.
+/// Busiest part of a step, and one tile's demand on it: the utilisation law of operational
+/// analysis, `U = X * D` (Denning and Buzen, "The Operational Analysis of Queueing Network Models",
+/// ACM Computing Surveys 10, 1978), with X in tiles' worth of work, so that D is the busy share for
+/// one of them and `1 / D` limits their number.
 pub(super) fn bottleneck(step: &Step, array: &Array) -> Option<Bottleneck> {
     let model = step.model.as_ref()?;
     let (part, utilisation) =

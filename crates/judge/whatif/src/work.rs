@@ -1,10 +1,10 @@
 use units::Nanos;
 
-/// Where nobody knows how many tiles hold; our choice.
+/// Guess of the held tiles if unknown; our choice.
 const GUESS: u32 = 8;
 
-/// Work of simulated steps: each warms its caches, whatever its tiles are, and each of its tiles
-/// is simulated.
+/// Cost of simulated steps: each warms its caches, whatever its tiles are, and each of its tiles is
+/// simulated.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(super) struct Cost {
     steps: f64,
@@ -12,14 +12,14 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Doubling to beyond the edge, then halving what is between.
+    /// Cost of a search: doubling to beyond the edge, then halving the interval.
     fn of_search(edge: u32) -> Self {
         let edge = f64::from(edge);
         let halvings = edge.log2().max(0.0);
         Self { steps: 2.0 * halvings + 2.0, tiles: 4.0 * edge + 1.5 * edge * halvings }
     }
 
-    /// The edge that was guessed and one more.
+    /// Cost of a search from a guess: the guessed edge and one more.
     pub fn of_climb_from(guess: u32) -> Self {
         Self { steps: 2.0, tiles: 2.0 * f64::from(guess) + 1.0 }
     }
@@ -33,27 +33,27 @@ impl Cost {
     }
 }
 
-/// How far a whole answer is.
+/// Progress of a whole answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Far {
-    /// Searches and steps that are over.
+    /// Ended searches and steps.
     pub jobs_done: usize,
-    /// All of them.
+    /// All searches and steps.
     pub jobs: usize,
     done: Cost,
     left: Cost,
 }
 
-/// How fast work is done, from the real time that it took so far.
+/// Speed of the work, from the real time so far.
 #[derive(Debug, Default)]
 pub struct Pace {
-    /// Sums over what was heard: steps², steps x tiles, tiles², steps x seconds, tiles x seconds.
+    /// Sums over the observations: steps², steps x tiles, tiles², steps x seconds, tiles x seconds.
     sums: [f64; 5],
 }
 
 impl Pace {
-    /// About how much longer it takes, now that so much was done in so long: seconds a step and
-    /// seconds a tile that fit all that was heard best (least squares), neither below 0.
+    /// Estimate of the remaining time: seconds per step and seconds per tile that fit all
+    /// observations best (least squares), neither below 0.
     pub fn time_left(&mut self, far: &Far, so_far: Nanos) -> Nanos {
         let (Cost { steps, tiles }, seconds) = (far.done, so_far.as_secs_f64());
         let new = [steps * steps, steps * tiles, tiles * tiles, steps * seconds, tiles * seconds];
@@ -61,7 +61,7 @@ impl Pace {
         let [ss, st, tt, se, te] = self.sums;
         let both = ss * tt - st * st;
         let (of_step, of_tile) = ((se * tt - te * st) / both, (te * ss - se * st) / both);
-        // Steps of one size only tell nothing of another: then all is by the tile.
+        // Steps of only one size do not separate the two; then all time is attributed to tiles.
         let (of_step, of_tile) = match (both > 1e-9 * ss * tt, of_step >= 0.0, of_tile >= 0.0) {
             (true, true, true) => (of_step, of_tile),
             (true, true, false) => (se / ss, 0.0),
@@ -71,7 +71,7 @@ impl Pace {
     }
 }
 
-/// What is done, and what is expected.
+/// Done and expected work.
 #[derive(Debug)]
 pub(super) struct Work {
     jobs_done: usize,
@@ -81,7 +81,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// All of it, with as many tiles as the run held for a guess of the edges.
+    /// All work, with the run's held tiles as a guess of the edges.
     pub fn new(guess: Option<u32>, seeds: u32, counts: &[u32]) -> Self {
         let guess = guess.unwrap_or(GUESS).max(1);
         let climbs = 2 * seeds as usize;
@@ -92,7 +92,7 @@ impl Work {
         Self { jobs_done: 0, jobs: climbs + counts.len(), done: Cost::default(), expected }
     }
 
-    /// Now it is known what is left.
+    /// Sets the remaining jobs, once known.
     pub fn left(&mut self, jobs: impl Iterator<Item = Cost>) {
         let costs: Vec<Cost> = jobs.collect();
         self.jobs = self.jobs_done + costs.len();
@@ -105,7 +105,7 @@ impl Work {
 
     pub fn step_is_done(&mut self, tiles: u32) -> Far {
         self.done = self.done.plus(Cost::of_step(tiles), 1.0);
-        // What takes longer than was expected is nearly over, as far as anybody knows.
+        // Work that takes longer than expected is assumed to be nearly over.
         let rest = |expected: f64, done: f64| (expected - done).max(0.02 * done);
         let left = Cost {
             steps: rest(self.expected.steps, self.done.steps),
@@ -123,7 +123,7 @@ mod tests {
     fn time_left_follows_from_the_work_that_is_done() {
         let mut work = Work::new(Some(4), 5, &[2, 3]);
         assert_eq!(work.jobs, 12);
-        // Two searches of 4 x 4 + 1.5 x 4 x 2, eight climbs of 9, and the steps.
+        // Two searches of 4 x 4 + 1.5 x 4 x 2, eight from a guess of 9, and the steps.
         let all = Cost { steps: 2.0 * 6.0 + 8.0 * 2.0 + 2.0, tiles: 2.0 * 28.0 + 72.0 + 5.0 };
         assert_eq!(work.expected, all);
         let far = work.step_is_done(1);
@@ -135,8 +135,8 @@ mod tests {
         assert_eq!(Pace::default().time_left(&far, Nanos::from_secs(4)), Nanos::from_secs(4));
     }
 
-    /// One step of one tile took long because its caches were warmed, and 89 min were told of
-    /// what took 17.
+    /// One step of one tile took long because its caches were warmed, and 89 min were predicted for
+    /// 17.
     #[test]
     fn what_every_step_costs_is_not_taken_for_the_cost_of_a_tile() {
         let (mut work, mut pace) = (Work::new(Some(8), 5, &[]), Pace::default());

@@ -7,27 +7,27 @@ use crate::space::Map;
 
 const SECTOR: u64 = 512;
 
-/// A file's bytes, where they lie on the array, and what of them is wrong.
+/// Bytes of a file, their addresses on the array, and the wrong ones among them.
 #[derive(Debug)]
 pub struct Content {
-    /// Nameless: it is gone with the last that holds it open.
+    /// Unnamed file, freed with its last descriptor.
     pub file: File,
-    /// Where it lies.
+    /// Addresses on the array.
     pub map: Map,
-    /// Rules that left a sector other than it was written last.
+    /// Rules that damaged a sector since its last good write.
     damage: BTreeMap<u64, usize>,
-    /// What is read once more: the rule and the old sector.
+    /// Old sectors that are read once more, with their rule.
     old: BTreeMap<u64, (usize, Vec<u8>)>,
 }
 
-/// A run of wrong bytes and the rule that made it.
+/// Run of wrong bytes with the rule that made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bad {
-    /// The rule's position.
+    /// Position of the rule.
     pub rule: usize,
     /// First byte in the file.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
 }
 
@@ -37,19 +37,19 @@ impl Content {
         Self { file, map: Map::default(), damage: BTreeMap::new(), old: BTreeMap::new() }
     }
 
-    /// Its size.
+    /// Size of the file.
     pub fn size(&self) -> std::io::Result<u64> {
         self.file.metadata().map(|found| found.len())
     }
 
-    /// Sets the size; what is cut off is forgotten.
+    /// Sets the size; damage beyond it is forgotten.
     pub fn resize(&mut self, size: u64) -> std::io::Result<()> {
         self.file.set_len(size)?;
         self.forget(size, u64::MAX);
         Ok(())
     }
 
-    /// Bytes of a range up to the end of the file, with what is wrong of them.
+    /// Reads a range up to the end of the file, with its wrong bytes.
     pub fn read(
         &mut self,
         (offset, length): (u64, u64),
@@ -77,7 +77,7 @@ impl Content {
         Ok((bytes, bad))
     }
 
-    /// Old sectors in the place of new ones, once.
+    /// Puts old sectors in place of new ones, once.
     fn stale(&mut self, offset: u64, bytes: &mut [u8]) -> Vec<Bad> {
         let range = sectors(offset, bytes.len() as u64);
         let found: Vec<u64> = self.old.range(range).map(|(sector, _)| *sector).collect();
@@ -93,7 +93,7 @@ impl Content {
         bad
     }
 
-    /// Writes, or does what happens instead; how many bytes count as written.
+    /// Writes, or applies a change instead; returns the bytes reported as written.
     pub fn write(
         &mut self,
         offset: u64,
@@ -137,14 +137,14 @@ impl Content {
         Ok(length)
     }
 
-    /// Writes what is asked: it is right from now on.
+    /// Writes bytes, which are correct from now on.
     fn store(&mut self, offset: u64, bytes: &[u8]) -> std::io::Result<()> {
         self.file.write_all_at(bytes, offset)?;
         self.forget(offset, offset + bytes.len() as u64);
         Ok(())
     }
 
-    /// Writes nothing, but the file grows as if.
+    /// Writes nothing, but enlarges the file as a write would.
     fn skip(&mut self, offset: u64, length: u64, rule: usize) -> std::io::Result<()> {
         let end = offset + length;
         if self.size()? < end {
@@ -155,7 +155,7 @@ impl Content {
         Ok(())
     }
 
-    /// Whole sectors of a range as they are; what is not there yet is zeros.
+    /// Present whole sectors of a range; bytes beyond the end are zeros.
     fn before(&self, offset: u64, length: u64) -> std::io::Result<Vec<(u64, Vec<u8>)>> {
         let size = self.size()?;
         let whole = offset.div_ceil(SECTOR)..(offset + length) / SECTOR;
@@ -170,12 +170,12 @@ impl Content {
         whole.map(sector).collect()
     }
 
-    /// Sectors that a range touches are wrong.
+    /// Marks the sectors of a range as wrong.
     fn damage(&mut self, offset: u64, length: u64, rule: usize) {
         self.damage.extend(sectors(offset, length).map(|sector| (sector, rule)));
     }
 
-    /// What was wrong of sectors that lie wholly in a range is no more.
+    /// Forgets the damage of sectors that lie wholly in a range.
     pub fn forget(&mut self, from: u64, to: u64) {
         if self.damage.is_empty() && self.old.is_empty() {
             return;
@@ -186,7 +186,7 @@ impl Content {
     }
 }
 
-/// Sectors that a range touches.
+/// Sectors that overlap a range.
 const fn sectors(offset: u64, length: u64) -> std::ops::Range<u64> {
     offset / SECTOR..(offset + length).div_ceil(SECTOR)
 }
@@ -197,7 +197,7 @@ fn flip(bytes: &mut [u8], byte: u64, bit: u8) {
     }
 }
 
-/// Adds a run, to the last one if it goes on there.
+/// Adds a run, extending the last one if adjacent.
 fn join(bad: &mut Vec<Bad>, next: Bad) {
     match bad.last_mut() {
         Some(last) if last.rule == next.rule && last.offset + last.length == next.offset => {

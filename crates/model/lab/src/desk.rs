@@ -7,10 +7,10 @@ use state_machine::Slab;
 use state_machine::{IoError, IoRequest};
 use units::Nanos;
 
-/// Plays a model for requests that come from outside: who owns it says what time it is.
+/// Runs a model for external requests; the owner supplies the time.
 ///
-/// It never asks a clock. [`Self::run_until`] lets the model do what it has to, each event at its
-/// own time however late it is called, so that lateness never changes what the model does.
+/// It never reads a clock. [`Self::run_until`] runs the model's events, each at its own time
+/// however late the call is, so that lateness never changes the model.
 #[derive(Debug)]
 pub struct Desk<M: Model, R> {
     model: M,
@@ -19,46 +19,47 @@ pub struct Desk<M: Model, R> {
     sequence: u64,
     effects: ModelEffects<M::Alarm>,
     waiting: Slab<Waiting<R>>,
-    /// Places of `waiting` in use, for the end.
+    /// Places of `waiting` in use, needed at the end.
     places: Vec<bool>,
     ready: Vec<Answer<R>>,
 }
 
-/// A request that is answered.
+/// Answered request.
 #[derive(Debug)]
 pub struct Answer<R> {
-    /// When it should be sent.
+    /// Time when it should be sent.
     pub due: Nanos,
-    /// What the model says of it.
+    /// Result of the model.
     pub result: Result<(), IoError>,
-    /// The rule whose span held it back.
+    /// Rule whose span delayed it.
     pub held: Option<usize>,
-    /// What it was submitted with.
+    /// Reply passed to `submit`.
     pub reply: R,
 }
 
-/// What faults do to the time of an answer.
+/// Effects of faults on the time of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hold {
-    /// Added to the model's time.
+    /// Delay added to the model's time.
     pub delay: Nanos,
-    /// No answer is sent within these.
+    /// Spans in which no answer is sent.
     pub spans: Vec<Span>,
 }
 
-/// A time in which nothing is answered.
+/// Time span without answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Its first instant.
+    /// First instant.
     pub from: Nanos,
-    /// The first instant behind it.
+    /// First instant after the span.
     pub until: Nanos,
     /// Position of its rule.
     pub rule: usize,
 }
 
 impl Hold {
-    /// When an answer that the model gives at a time is sent, and the rule that held it last.
+    /// Sending time of an answer that the model gives at a time, with the rule that delayed it
+    /// last.
     pub fn release(&self, at: Nanos) -> (Nanos, Option<usize>) {
         let mut release = (at.saturating_add(self.delay), None);
         let is_in = |span: &&Span, at: Nanos| span.from <= at && at < span.until;
@@ -111,7 +112,7 @@ impl<A> Ord for Entry<A> {
 }
 
 impl<M: Model, R> Desk<M, R> {
-    /// A model at time 0 that nobody has asked for anything.
+    /// Desk of a model at time 0.
     pub fn new(model: M) -> Self {
         Self {
             model,
@@ -125,13 +126,14 @@ impl<M: Model, R> Desk<M, R> {
         }
     }
 
-    /// The model, for its counters.
+    /// Model, for its counters.
     pub fn model_mut(&mut self) -> &mut M {
         &mut self.model
     }
 
-    /// A request made of parts, each for an instance of the model; it is answered with the last
-    /// of them, and at once if there are none. A time before that of the last call counts as that.
+    /// Submits a request of several parts, each for an instance of the model. It is answered with
+    /// the last part, or at once without parts. A time before that of the last call counts as the
+    /// latter.
     pub fn submit(&mut self, now: Nanos, parts: &[(usize, IoRequest)], (hold, reply): (Hold, R)) {
         self.run_until(now);
         let waiting = Waiting { parts: parts.len(), result: Ok(()), hold, reply };
@@ -144,11 +146,11 @@ impl<M: Model, R> Desk<M, R> {
             self.model.submit(self.now, (*instance, Ticket(place)), request, &mut self.effects);
             self.take_effects(self.now);
         }
-        // What is answered at once need not wait for the next call.
+        // An immediate answer need not wait for the next call.
         self.run_until(now);
     }
 
-    /// Lets everything happen that happens until a time, this instant included.
+    /// Runs all events up to a time, inclusive.
     pub fn run_until(&mut self, now: Nanos) {
         while let Some(Reverse(next)) = self.events.peek()
             && next.key.0 <= now
@@ -167,23 +169,23 @@ impl<M: Model, R> Desk<M, R> {
         self.now = self.now.max(now);
     }
 
-    /// When something happens next; time 0 if answers are ready.
+    /// Time of the next event; 0 if answers are ready.
     pub fn next(&self) -> Option<Nanos> {
         let next = self.events.peek().map(|Reverse(next)| next.key.0);
         if self.ready.is_empty() { next } else { Some(Nanos::ZERO) }
     }
 
-    /// Hands over what is answered, in the order it became due.
+    /// Moves ready answers to a list, in the order of their due times.
     pub fn take_ready(&mut self, into: &mut Vec<Answer<R>>) {
         into.append(&mut self.ready);
     }
 
-    /// Whether anything is under way.
+    /// True if no request is in flight.
     pub fn is_idle(&self) -> bool {
         !self.places.contains(&true) && self.ready.is_empty()
     }
 
-    /// Gives up waiting: everything under way is ready now, and the model is not asked again.
+    /// Answers all requests in flight now; the model is not used again.
     pub fn let_go(&mut self) {
         self.events.clear();
         for place in 0..self.places.len() {
@@ -207,7 +209,7 @@ impl<M: Model, R> Desk<M, R> {
         for (at, alarm) in effects.alarms.drain(..) {
             self.push(at.max(now), Event::Alarm(alarm));
         }
-        // Nobody asked for CPU.
+        // No CPU work was requested.
         effects.ran.clear();
         self.effects = effects;
     }

@@ -3,84 +3,84 @@ use std::path::PathBuf;
 use sim::plant::PlantError;
 use units::Bytes;
 
-/// Why there is no lab.
+/// Reason why a lab cannot be mounted or used.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The place cannot be mounted on.
+    /// Invalid mount point.
     #[error("cannot mount on {}: {reason}", path.display())]
     MountPoint {
         /// The path as given.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Error in it.
         reason: String,
     },
-    /// FUSE refused.
+    /// Failed FUSE mount.
     #[error("mounting on {} failed", path.display())]
     Mount {
         /// The path as given.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// The mount could not be ended.
+    /// Failed unmount.
     #[error("unmounting {} failed", path.display())]
     Unmount {
-        /// The mount point.
+        /// Mount point.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// Nothing can be kept there.
+    /// Unusable backing.
     #[error("{} cannot hold the files", path.display())]
     Backing {
         /// The backing directory; `memory` for memory.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// More than the backing can hold, or too little to be of use.
+    /// Size above the backing's space, or too small.
     #[error("a size of {size} was asked for; allowed are {least} to {most}: {reason}")]
     Size {
-        /// What was asked for.
+        /// Requested size.
         size: Bytes,
-        /// The smallest.
+        /// Smallest size.
         least: Bytes,
-        /// The largest.
+        /// Largest size.
         most: Bytes,
-        /// What bounds it.
+        /// Reason of the limit.
         reason: String,
     },
-    /// The array cannot be played.
+    /// Array that cannot be run.
     #[error("array \"{array}\" cannot be played")]
     Plant {
-        /// Its name.
+        /// Name of the array.
         array: String,
-        /// Why.
+        /// Error of the plant.
         source: PlantError,
     },
-    /// The schedule of faults is no such thing.
+    /// Invalid schedule of faults.
     #[error("the faults in {name} cannot be used: {reason}")]
     Schedule {
-        /// The file.
+        /// Name of the file.
         name: String,
-        /// What is wrong, with its place.
+        /// Error with its place.
         reason: String,
     },
-    /// The file for the truth.
+    /// Truth file that cannot be created.
     #[error("cannot make {}, in which every fault is written down", path.display())]
     Truth {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// A thread could not be started.
+    /// Thread that could not be started.
     #[error("starting a thread failed")]
     Thread(#[source] std::io::Error),
 }
 
 impl LabError {
-    /// What to do about it.
+    /// Hint on what to do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::MountPoint { .. } => Some("make an empty directory and mount there"),

@@ -7,25 +7,25 @@ use units::Bytes;
 
 use crate::error::LabError;
 
-/// Where the bytes of the files are.
+/// Place of the files' bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Backing {
     /// In memory.
     Memory,
-    /// In nameless files of this directory.
+    /// Unnamed files in this directory.
     Directory(PathBuf),
 }
 
-/// Where bytes are kept: files without a name, which nobody has to remove.
+/// Storage of bytes in unnamed files, which need no cleanup.
 #[derive(Debug)]
 pub struct Files {
-    /// The directory; none for memory.
+    /// Directory; `None` for memory.
     dir: Option<OwnedFd>,
     path: PathBuf,
 }
 
 impl Files {
-    /// Opens a backing and tries whether a file can be made in it.
+    /// Opens a backing and checks that files can be made in it.
     pub fn new(backing: &Backing) -> Result<Self, LabError> {
         let path = match backing {
             Backing::Memory => Path::new("memory"),
@@ -45,7 +45,7 @@ impl Files {
         Ok(files)
     }
 
-    /// A new file, empty.
+    /// Makes an empty file.
     pub fn make(&self) -> std::io::Result<File> {
         let Some(dir) = &self.dir else {
             return Ok(File::from(memfd_create("tilemark-lab", MemfdFlags::CLOEXEC)?));
@@ -54,8 +54,7 @@ impl Files {
         Ok(File::from(openat(dir, c".", flags, Mode::RUSR | Mode::WUSR)?))
     }
 
-    /// Bytes that can be kept: what is free in the directory, or memory that is available
-    /// without swapping (`MemAvailable`).
+    /// Available bytes: free space of the directory, or memory without swapping (`MemAvailable`).
     pub fn room(&self) -> Result<Bytes, LabError> {
         let found = match &self.dir {
             Some(dir) => fstatvfs(dir)
@@ -67,7 +66,7 @@ impl Files {
     }
 }
 
-/// What `/proc/meminfo` says is available; nothing if it does not say.
+/// Available memory in `/proc/meminfo`; zero if absent.
 fn available(text: &str) -> Bytes {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());

@@ -15,14 +15,14 @@ use rustix::io::Errno;
 use crate::shared::{BLOCK, Lab, SetAttributes, errno, held};
 use crate::tree::Body;
 
-/// How long the kernel may keep names and sizes: all changes go through it.
+/// Time for which the kernel may cache names and sizes: all changes go through the kernel.
 const KEPT: Duration = Duration::from_secs(1);
 /// Most bytes of a request; the kernel splits larger ones.
 const REQUEST_MAX: u32 = 1 << 20;
-/// Requests under way before the kernel lets their senders wait. Our choice: the engine's most.
+/// Requests in flight before the kernel blocks their senders. Our choice: the engine's limit.
 const BACKGROUND: u16 = 4096;
 
-/// The file system, as FUSE wants it.
+/// File system for FUSE.
 #[derive(Debug, Clone)]
 pub struct LabFs(pub Arc<Lab>);
 
@@ -56,7 +56,7 @@ impl Filesystem for LabFs {
         let wanted = [
             InitFlags::FUSE_ASYNC_DIO,
             InitFlags::FUSE_PARALLEL_DIROPS,
-            // State files are mapped; Linux 6.6 and later.
+            // Programs map state files; Linux 6.6 and later.
             InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
         ];
         for capability in wanted {
@@ -244,7 +244,7 @@ impl Filesystem for LabFs {
         self.0.write(node, offset, data, reply);
     }
 
-    /// The end of a descriptor; what is durable is another question ([`Self::fsync`]).
+    /// Called at the close of a descriptor; durability is the task of [`Self::fsync`].
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         reply.ok();
     }

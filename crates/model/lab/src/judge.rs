@@ -5,10 +5,10 @@ use crate::desk::{Hold, Span};
 use crate::schedule::{Kind, Op, Rule, Schedule, fits};
 
 const SECTOR: u64 = 512;
-/// Where misdirected writes go: a multiple of this, as the address of another block.
+/// Alignment of misdirected writes, so that they hit another block.
 const BLOCK: u64 = 4096;
 
-/// Decides which requests a schedule's faults happen to.
+/// Decides which requests get a schedule's faults.
 #[derive(Debug)]
 pub struct Judge {
     rules: Vec<(Rule, Counts)>,
@@ -21,60 +21,60 @@ struct Counts {
     done: u64,
 }
 
-/// A request, as rules see it.
+/// Request as rules see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
-    /// What is asked.
+    /// Operation.
     pub op: Op,
-    /// The file's path below the mount point.
+    /// Path below the mount point.
     pub path: &'a str,
     /// First byte.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// Size of the file before.
+    /// Size of the file before the request.
     pub size: u64,
 }
 
-/// What happens to a request.
+/// Faults of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verdict {
-    /// To its time.
+    /// Delay of its answer.
     pub hold: Hold,
     /// Rules that delay it.
     pub delays: Vec<usize>,
-    /// To what is done, and the rule that does it.
+    /// Change of the request, with its rule.
     pub change: Option<(usize, Change)>,
 }
 
-/// What is done instead of what was asked.
+/// Change of a request's effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing, and this error number is answered.
+    /// No effect, and this error number as the answer.
     Error(i32),
     /// Only so many bytes.
     Short(u64),
-    /// Nothing.
+    /// No effect.
     Lost,
     /// Only so many bytes are written.
     Torn(u64),
-    /// The write goes there.
+    /// Write to this offset instead.
     Misdirected(u64),
-    /// What was there is read once more.
+    /// Old bytes are read once more.
     Stale,
-    /// This bit of this byte, counted from the request's first, is the other way round.
+    /// Inverted bit of a byte, counted from the request's first.
     BitFlip {
-        /// The byte.
+        /// Byte in the request.
         byte: u64,
         /// The bit, 0 to 7.
         bit: u8,
     },
-    /// The file stays under another name.
+    /// File that stays under another name.
     SillyRename,
 }
 
 impl Judge {
-    /// A judge that has seen nothing.
+    /// Judge of a schedule at its start.
     pub fn new(schedule: &Schedule, seed: u64) -> Self {
         let counts = |place: u64| Counts {
             random: Stream::derive(seed, &[place], Purpose::Device),
@@ -85,12 +85,12 @@ impl Judge {
         Self { rules }
     }
 
-    /// Whether nothing ever happens.
+    /// True without rules.
     pub fn is_idle(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// The kind of a rule.
+    /// Kind of a rule.
     pub fn kind(&self, rule: usize) -> Kind {
         self.rules[rule].0.kind
     }
@@ -131,7 +131,7 @@ impl Judge {
 impl Counts {
     fn strikes(&mut self, rule: &Rule) -> bool {
         self.seen += 1;
-        // One number for each request, whatever comes of it.
+        // One random number for each request, whatever the result.
         let strikes = self.random.chance(rule.probability.get());
         let strikes = strikes && self.seen > rule.after && self.done < rule.times;
         self.done += u64::from(strikes);
@@ -139,7 +139,7 @@ impl Counts {
     }
 }
 
-/// Whether a fault can happen to a request at all.
+/// True if a fault can happen to a request at all.
 fn is_possible(rule: &Rule, seen: &Seen) -> bool {
     match rule.kind {
         Kind::Torn => seen.length > SECTOR,
@@ -150,7 +150,7 @@ fn is_possible(rule: &Rule, seen: &Seen) -> bool {
     }
 }
 
-/// Places of the file at which the whole request could lie.
+/// Number of places in the file for the whole request.
 const fn places(seen: &Seen) -> u64 {
     seen.size.saturating_sub(seen.offset % BLOCK) / seen.length.next_multiple_of(BLOCK)
 }
@@ -174,8 +174,8 @@ fn change(kind: Kind, seen: &Seen, random: &mut Stream) -> Option<Change> {
     })
 }
 
-/// Another place at which the whole request lies in the file and touches nothing of where it was
-/// meant; a request touches two places at most.
+/// Another place in the file for the whole request, without overlap with the intended one; a
+/// request overlaps two places at most.
 fn elsewhere(seen: &Seen, random: &mut Stream) -> Option<u64> {
     let step = seen.length.next_multiple_of(BLOCK);
     let count = places(seen);

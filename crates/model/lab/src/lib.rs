@@ -1,36 +1,34 @@
-//! A file system that lies on purpose: its files answer when a modelled array would, in real
-//! time, and it does wrong what a schedule says, so that a real run meets storage whose truth
-//! is known.
+//! File system with deliberate faults: its files answer at a modelled array's speed, in real time,
+//! and fail as a schedule says, so that a real run meets storage whose truth is known.
 //!
-//! What it does: mounts a FUSE file system ([`Mounted`]); asks a [`sim::plant::Plant`] made from
-//! any array's file when each read, write and flush would be answered, and answers then;
-//! damages, delays and refuses by a schedule ([`Schedule`]) and a seed; writes every fault down
-//! as it happens ([`truth`]).
+//! It mounts a FUSE file system ([`Mounted`]); asks a [`sim::plant::Plant`] made from an array's
+//! file for the time of each read, write and flush, and answers then; damages, delays and refuses
+//! requests by a schedule ([`Schedule`]) and a seed; and records every fault as it happens
+//! ([`truth`]).
 //!
-//! What it refuses: keeping anything (files are nameless in the backing directory or memory and
-//! are gone when the process is, however it ends); mounting over anything but an empty
-//! directory; links, devices, extended attributes.
+//! It stores nothing permanently (files are unnamed in the backing directory or memory and vanish
+//! with the process, however it ends). It refuses to mount over anything but an empty directory,
+//! and links, devices and extended attributes.
 //!
 //! # How time is played
 //!
-//! Time zero of the model is the mount. A request that arrives at real time t enters the model
-//! at virtual time t; before that, everything the model has to do until t is done, each event at
-//! its own virtual time. A thread sleeps until shortly before the next event, then watches the
-//! clock, and sends the answers that are due. So how late the machine lets it wake up delays
-//! answers, and never what the model does: lateness is measured for every answer and reported
-//! ([`Lateness`]). The way through the kernel to this process and back (some 20 to 100 us) comes on
-//! top of what the model says, and is not corrected.
+//! Time zero of the model is the mount. A request that arrives at real time t enters the model at
+//! virtual time t; before that, all events of the model until t are run, each at its own virtual
+//! time. A thread sleeps until shortly before the next event, then polls the clock, and sends the
+//! due answers. A late wake-up therefore delays answers, but never changes the model: lateness is
+//! measured for every answer and reported ([`Lateness`]). The way through the kernel to this
+//! process and back (some 20 to 100 us) is added to the model's time, and is not corrected.
 //!
 //! Only reads, writes and flushes (`fsync`, `fdatasync`) take modelled time; names, sizes and
-//! allocation take none. A hole costs nothing to read. Hosts' processors of the model work for I/Os
+//! allocation take none. Reading a hole takes no time. The model's host processors work for I/Os
 //! alone. Tiers begin empty, as on a new array.
 //!
-//! A file's bytes are given addresses on the array in pieces of 1 MiB when they are allocated or
-//! first written. The array is cut into equal virtual disks (slots, 64 MiB or more), and each new file
-//! begins in the next one: queues that are fair between virtual disks see different files as
-//! different ones. Small files (of one piece) lie together in the last. So virtual disks as large as
-//! a slot lie where a plant of just these has them; smaller ones lie further apart, and arms of
-//! disks have further to go.
+//! A file's bytes get addresses on the array in pieces of 1 MiB when they are allocated or first
+//! written. The array is divided into equal virtual disks (slots, 64 MiB or more), and each new
+//! file begins in the next one, so that queues with fairness between virtual disks see different
+//! files as different disks. Small files (of one piece) share the last slots. Virtual disks of a
+//! slot's size are therefore placed as in a plant of just these disks; smaller ones are further
+//! apart, with longer seeks.
 //!
 //! # What can go wrong, in words
 //!
@@ -47,13 +45,12 @@
 //! | bit-flip | reads, writes | success | one bit is wrong: of the answer (reads) or for good (writes) |
 //! | silly-rename | unlinking an open file | success | it stays as `.fuse_hidden...` until it is closed |
 //!
-//! Sectors that a fault left wrong are remembered until a good write covers them, so the truth
-//! also says which reads were answered with wrong bytes.
+//! Sectors damaged by a fault are remembered until a good write covers them, so the truth also
+//! lists reads that returned wrong bytes.
 //!
 //! Invariants: without faults every byte read is the byte written last; every request is answered
-//! once, also when the file system is taken away; the decision on the n-th request that a rule
-//! is about depends on the seed, the rule and n alone; a fault is written down before its
-//! request is answered.
+//! once, also at an unmount; the decision on a rule's n-th request depends on the seed, the rule
+//! and n alone; a fault is recorded before its request is answered.
 #![forbid(unsafe_code)]
 
 mod content;

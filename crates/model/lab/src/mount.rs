@@ -25,30 +25,31 @@ use crate::truth::Truth;
 
 /// Smallest lab: one slot.
 const SIZE_MIN: Bytes = Bytes::new(64 << 20);
-/// What [`default_size`] is at most. Our choice: room for some hundred virtual machines of `--quick`.
+/// Upper limit of [`default_size`]. Our choice: space for some hundred virtual machines of
+/// `--quick`.
 const SIZE_DEFAULT: Bytes = Bytes::new(64 << 30);
 /// Threads that take requests from the kernel. Our choice: a second one while the first copies.
 const THREADS: usize = 2;
 
-/// What a lab is made of.
+/// Options of a lab.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Whose service times.
+    /// Array of the service times.
     pub array: Array,
-    /// What goes wrong.
+    /// Schedule of faults.
     pub schedule: Schedule,
-    /// Of the faults and of the model.
+    /// Seed of the faults and of the model.
     pub seed: u64,
-    /// What the file system says it holds, at least 64 MiB; [`default_size`] if absent.
+    /// Reported size of the file system, at least 64 MiB; [`default_size`] if absent.
     pub size: Option<Bytes>,
-    /// Where the bytes are.
+    /// Place of the bytes.
     pub backing: Backing,
-    /// A file to be made, in which faults are written down.
+    /// New file that records the faults.
     pub truth: Option<PathBuf>,
 }
 
 impl Options {
-    /// An array without faults, in memory, seed 1.
+    /// Options without faults, in memory, with seed 1.
     pub const fn new(array: Array) -> Self {
         Self {
             array,
@@ -61,19 +62,18 @@ impl Options {
     }
 }
 
-/// The size of a lab if none is asked for: 64 GiB, or as much as the array holds, or half of what
-/// the backing has room for, whichever is least.
+/// Default size of a lab: the least of 64 GiB, the array's size, and half of the backing's space.
 ///
 /// # Errors
 ///
-/// When the backing cannot be used.
+/// If the backing cannot be used.
 pub fn default_size(array: &Array, backing: &Backing) -> Result<Bytes, LabError> {
     let room = Files::new(backing)?.room()?;
     let half = Bytes::new(room.get() / 2);
     Ok(SIZE_DEFAULT.min(Plant::capacity(array, 1)).min(half).round_down(SIZE_MIN))
 }
 
-/// A mounted lab. Dropping it unmounts, whoever still uses it.
+/// Mounted lab. Dropping it unmounts, even if in use.
 #[derive(Debug)]
 pub struct Mounted {
     point: PathBuf,
@@ -81,7 +81,7 @@ pub struct Mounted {
     lab: Arc<Lab>,
     session: Option<BackgroundSession>,
     sender: Option<JoinHandle<()>>,
-    /// Removed last.
+    /// Dropped last.
     _temporary: Option<TempDir>,
 }
 
@@ -90,8 +90,8 @@ impl Mounted {
     ///
     /// # Errors
     ///
-    /// When the directory is not there, not empty or a mount point; the array cannot be played or
-    /// does not hold the size; the backing has no room; the truth exists; FUSE is not allowed.
+    /// If the directory does not exist, is not empty or is a mount point; the array cannot be run
+    /// or is too small; the backing has too little space; the truth exists; or FUSE is not allowed.
     pub fn new(point: &Path, options: &Options) -> Result<Self, LabError> {
         check_point(point)?;
         let files = Files::new(&options.backing)?;
@@ -125,11 +125,11 @@ impl Mounted {
         })
     }
 
-    /// Mounts on a new directory in the system's place for temporary ones; it is removed at the end.
+    /// Mounts on a new temporary directory, which is removed at the end.
     ///
     /// # Errors
     ///
-    /// As [`Self::new`], and when no directory can be made.
+    /// As [`Self::new`], and if no directory can be made.
     pub fn temporary(options: &Options) -> Result<Self, LabError> {
         let dir = tempfile::Builder::new().prefix("tilemark-lab-").tempdir();
         let error = |source| LabError::Mount { path: std::env::temp_dir(), source };
@@ -139,22 +139,22 @@ impl Mounted {
         Ok(mounted)
     }
 
-    /// Where it is mounted.
+    /// Mount point.
     pub fn point(&self) -> &Path {
         &self.point
     }
 
-    /// What it holds: whole slots, so perhaps a little less than was asked for.
+    /// Size in whole slots, possibly a little below the requested size.
     pub fn size(&self) -> Bytes {
         self.size
     }
 
-    /// Whether it is still served; not when somebody else has unmounted it.
+    /// True while it is served; false after another program unmounted it.
     pub fn is_mounted(&self) -> bool {
         self.session.as_ref().is_some_and(|session| !session.guard.is_finished())
     }
 
-    /// What happened so far.
+    /// Report so far.
     pub fn report(&self) -> Report {
         Report {
             faults: self.lab.faults.load(Ordering::Relaxed),
@@ -163,14 +163,14 @@ impl Mounted {
         }
     }
 
-    /// Unmounts and says what happened; whether somebody still used it.
+    /// Unmounts and returns the report; true if it was still in use.
     ///
-    /// Whatever is under way is answered first, so that nobody hangs. If files are open it is taken
-    /// away from under them: they fail with `ENOTCONN` once this process ends.
+    /// All requests in flight are answered first, so that no program hangs. Open files fail with
+    /// `ENOTCONN` after this process ends.
     ///
     /// # Errors
     ///
-    /// When it cannot be taken away.
+    /// If it cannot be unmounted.
     pub fn unmount(mut self) -> Result<(Report, bool), LabError> {
         let report = self.report();
         self.end().map(|was_busy| (report, was_busy))
@@ -188,7 +188,8 @@ impl Mounted {
                     .map_err(|error| self.unmount_error(error.into()))?;
                 true
             }
-            // Somebody else has unmounted it, or only fusermount3 may: the session's end sees to it.
+            // Another program has unmounted it, or only fusermount3 may: the end of the session
+            // handles both.
             Ok(()) | Err(_) => false,
         };
         drop(session);
@@ -222,7 +223,7 @@ fn config() -> Config {
     config
 }
 
-/// The size, if it is possible.
+/// Size, if possible.
 fn size(files: &Files, options: &Options) -> Result<Bytes, LabError> {
     let asked = match options.size {
         Some(size) => size,
@@ -241,14 +242,14 @@ fn size(files: &Files, options: &Options) -> Result<Bytes, LabError> {
     Err(LabError::Size { size: asked, least: SIZE_MIN, most, reason })
 }
 
-/// Whether something is mounted there: it lies on another file system than the directory above.
+/// True if a file system is mounted there: it differs from that of the parent directory.
 fn is_mount_point(path: &Path) -> std::io::Result<bool> {
     let own = std::fs::metadata(path)?;
     let above = std::fs::metadata(path.join(".."))?;
     Ok(own.dev() != above.dev() || own.ino() == above.ino())
 }
 
-/// Nothing may be hidden by the mount.
+/// Refuses a directory whose content the mount would hide.
 fn check_point(path: &Path) -> Result<(), LabError> {
     let error = |reason: String| LabError::MountPoint { path: path.to_owned(), reason };
     let found = std::fs::symlink_metadata(path).map_err(|found| error(found.to_string()))?;

@@ -2,16 +2,16 @@ use run_store::run::ModelFacts;
 use stats::Histogram;
 use units::{Nanos, Ratio};
 
-/// How late answers were sent: later than the model and the faults say.
+/// Lateness of answers against the model and the faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lateness {
-    /// Answers.
+    /// Number of answers.
     pub answers: u64,
-    /// Half of them were at most so late.
+    /// Median lateness.
     pub p50: Nanos,
-    /// 99 of 100 were.
+    /// 99th percentile of lateness.
     pub p99: Nanos,
-    /// The latest.
+    /// Largest lateness.
     pub max: Nanos,
 }
 
@@ -23,17 +23,17 @@ impl Lateness {
     }
 }
 
-/// What a lab did.
+/// Report of a lab.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// Since the mount.
+    /// Time since the mount.
     pub elapsed: Nanos,
-    /// How punctual it was.
+    /// Lateness of its answers.
     pub lateness: Lateness,
-    /// What each part of the model did.
+    /// Counters of the model's parts.
     pub model: ModelFacts,
-    /// Faults that were done.
+    /// Number of faults.
     pub faults: u64,
-    /// Reads that were answered with wrong bytes.
+    /// Reads answered with wrong bytes.
     pub wrong_reads: u64,
 }

@@ -5,44 +5,45 @@ use units::{Nanos, Ratio};
 
 use crate::error::LabError;
 
-/// What goes wrong, rule by rule; the order is that of the file.
+/// Schedule of faults, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
-    /// The rules. Times add up; of rules that change what is done the first one that applies does.
+    /// Rules. Their delays add up; of rules that change a request's effect the first that applies
+    /// wins.
     #[serde(rename = "fault", default)]
     pub rules: Vec<Rule>,
 }
 
-/// One kind of fault, and what it happens to.
+/// Rule: a kind of fault, and its requests.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rule {
-    /// What goes wrong.
+    /// Kind of fault.
     pub kind: Kind,
-    /// To which operations (default: all that the kind can happen to).
+    /// Operations (default: all that the kind can happen to).
     #[serde(default)]
     pub on: Vec<Op>,
-    /// To which files: their path below the mount point, `*` stands for anything, also for
-    /// nothing and for `/` (default `*`).
+    /// Files by their path below the mount point; `*` stands for any text, including none and `/`
+    /// (default `*`).
     #[serde(default = "any")]
     pub path: String,
-    /// Since when, counted from the mount (default 0 s).
+    /// Start, counted from the mount (default 0 s).
     #[serde(default)]
     pub from: Nanos,
-    /// For how long (default: for ever; a hang needs one).
+    /// Length (default: for ever; a hang needs one).
     #[serde(rename = "for", default = "for_ever")]
     pub span: Nanos,
-    /// How likely, for each request that all else fits (default 100 %).
+    /// Probability for each otherwise matching request (default 100 %).
     #[serde(default = "always")]
     pub probability: Ratio,
-    /// Requests that all else fits and that are left alone first (default 0).
+    /// Number of matching requests that are skipped first (default 0).
     #[serde(default)]
     pub after: u64,
-    /// How often at most (default: without end).
+    /// Most faults (default: no limit).
     #[serde(default = "without_end")]
     pub times: u64,
-    /// How much later; delays only, and needed there.
+    /// Delay; only for delays, and required there.
     #[serde(default)]
     pub by: Option<Nanos>,
 }
@@ -51,46 +52,46 @@ pub struct Rule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Answered later.
+    /// Late answer.
     Delay,
-    /// Not answered before the end of the span.
+    /// No answer before the end of the span.
     Hang,
-    /// An I/O error.
+    /// I/O error.
     Eio,
-    /// No space left.
+    /// Error "no space left".
     Enospc,
-    /// Fewer bytes than asked for.
+    /// Fewer bytes than requested.
     Short,
-    /// A write that was answered and not done.
+    /// Acknowledged write without effect.
     Lost,
-    /// A write of which the beginning was done.
+    /// Write of only the first bytes.
     Torn,
-    /// A write that went to another place of the file.
+    /// Write to another place of the file.
     Misdirected,
-    /// What was there before the write is read once more.
+    /// Bytes from before a write, read once more.
     Stale,
-    /// One bit is wrong.
+    /// Inverted bit.
     BitFlip,
-    /// An open file that is unlinked stays under another name.
+    /// Open unlinked file that stays under another name.
     SillyRename,
 }
 
-/// What is asked for.
+/// Operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
-    /// Bytes of a file.
+    /// Read of a file.
     Read,
-    /// Bytes into a file.
+    /// Write to a file.
     Write,
-    /// That everything is durable.
+    /// Flush of a file.
     Flush,
-    /// That a name goes.
+    /// Removal of a name.
     Unlink,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 11] = [
         Self::Delay,
         Self::Hang,
@@ -105,7 +106,7 @@ impl Kind {
         Self::SillyRename,
     ];
 
-    /// As the schedule writes it.
+    /// Name in the schedule.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Delay => "delay",
@@ -122,7 +123,7 @@ impl Kind {
         }
     }
 
-    /// What it can happen to.
+    /// Operations that it can happen to.
     pub const fn ops(self) -> &'static [Op] {
         match self {
             Self::Delay | Self::Hang | Self::Eio => &[Op::Read, Op::Write, Op::Flush],
@@ -152,11 +153,11 @@ const fn without_end() -> u64 {
 }
 
 impl Schedule {
-    /// Reads a schedule; the name is for messages.
+    /// Parses a schedule; the name is for messages.
     ///
     /// # Errors
     ///
-    /// With the place of the first mistake.
+    /// With the place of the first error.
     pub fn parse(name: &str, text: &str) -> Result<Self, LabError> {
         let error = |reason: String| LabError::Schedule { name: name.to_owned(), reason };
         let schedule: Self = toml::from_str(text).map_err(|found| error(found.to_string()))?;
@@ -172,7 +173,7 @@ impl Schedule {
     ///
     /// # Errors
     ///
-    /// When it cannot be read, or as [`Self::parse`].
+    /// If it cannot be read, or as [`Self::parse`].
     pub fn read(path: &Path) -> Result<Self, LabError> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|found| LabError::Schedule {
@@ -184,17 +185,17 @@ impl Schedule {
 }
 
 impl Rule {
-    /// The operations it is about.
+    /// Operations of the rule.
     pub fn ops(&self) -> &[Op] {
         if self.on.is_empty() { self.kind.ops() } else { &self.on }
     }
 
-    /// The first instant behind its time.
+    /// First instant after its time.
     pub fn until(&self) -> Nanos {
         self.from.saturating_add(self.span)
     }
 
-    /// Mistake of the rule, if there is one.
+    /// Error in the rule, if there is one.
     fn mistake(&self) -> Option<String> {
         let kind = self.kind;
         if let Some(op) = self.on.iter().find(|op| !kind.ops().contains(op)) {
@@ -210,7 +211,7 @@ impl Rule {
     }
 }
 
-/// Whether a pattern in which `*` stands for any text fits all of a text.
+/// True if the whole text fits a pattern in which `*` stands for any text.
 pub fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };

@@ -5,46 +5,46 @@ use rustix::io::Errno;
 use state_machine::IoError;
 use units::Nanos;
 
-// Circle: the lab holds a service of what was sent, and what was sent its lab, because a hang is
-// written down when it is over.
+// Circle: the lab has a service of these replies, and each reply has its lab, because a hang is
+// recorded at its end.
 use crate::schedule::Op;
 use crate::service::Reply;
 use crate::shared::Lab;
 
-/// What is left to send when the model has answered.
+/// Reply that is sent after the model's answer.
 #[derive(Debug)]
 pub struct Sent {
-    /// Where a hang is written down.
+    /// Lab that records a hang.
     pub lab: Arc<Lab>,
-    /// How it is answered.
+    /// Prepared answer.
     pub answer: Reserved,
-    /// The error number of a fault.
+    /// Error number of a fault.
     pub failure: Option<i32>,
-    /// What the truth says of it, if there are faults at all.
+    /// Facts for the truth, if there are faults at all.
     pub about: Option<About>,
 }
 
-/// What the truth says of a request.
+/// Facts of a request for the truth.
 #[derive(Debug, Clone)]
 pub struct About {
-    /// What.
+    /// Operation.
     pub op: Op,
-    /// The file, below the mount point.
+    /// Path below the mount point.
     pub path: String,
     /// First byte.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
 }
 
-/// An answer that waits for its time.
+/// Answer that waits for its time.
 #[derive(Debug)]
 pub enum Reserved {
     /// Bytes read.
     Data(ReplyData, Vec<u8>),
-    /// How many were written.
+    /// Number of bytes written.
     Written(ReplyWrite, u32),
-    /// Nothing but that it is done.
+    /// Confirmation without content.
     Done(ReplyEmpty),
 }
 

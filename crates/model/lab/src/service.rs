@@ -10,17 +10,17 @@ use units::Nanos;
 use crate::desk::{Answer, Desk, Hold};
 use crate::report::{Lateness, Report};
 
-/// How long before an event the thread stops sleeping and watches the clock: sleeping ends some
-/// 10 to 60 us late on ordinary kernels, and with two cores nobody should burn more.
+/// Time before an event at which the thread stops sleeping and polls the clock. Sleeping ends some
+/// 10 to 60 us late on ordinary kernels; longer polling would use too much of two cores.
 const WATCH: Nanos = Nanos::from_micros(20);
 
-/// Something that can be told how its request ended.
+/// Receiver of a request's result.
 pub trait Reply: Send {
-    /// Sends the answer; `held` is the rule that held it back last.
+    /// Sends the answer; `held` is the rule that delayed it last.
     fn send(self, now: Nanos, result: Result<(), IoError>, held: Option<usize>);
 }
 
-/// A model in real time: one thread sends what is due.
+/// Model in real time: one thread sends due answers.
 #[derive(Debug)]
 pub struct Service<R> {
     begun: Instant,
@@ -32,15 +32,15 @@ pub struct Service<R> {
 struct State<R> {
     desk: Desk<Plant, R>,
     late: Histogram,
-    /// Until when the thread sleeps.
+    /// End of the thread's sleep.
     asleep_until: Option<Nanos>,
-    /// The model's next whole second.
+    /// Next whole second of the model.
     second: Nanos,
     is_closed: bool,
 }
 
 impl<R: Reply> Service<R> {
-    /// Time begins now.
+    /// Starts the time.
     pub fn new(plant: Plant) -> Self {
         let state = State {
             desk: Desk::new(plant),
@@ -52,7 +52,7 @@ impl<R: Reply> Service<R> {
         Self { begun: Instant::now(), state: Mutex::new(state), wake: Condvar::new() }
     }
 
-    /// Since the beginning.
+    /// Time since the start.
     pub fn now(&self) -> Nanos {
         self.begun.elapsed().into()
     }
@@ -61,7 +61,7 @@ impl<R: Reply> Service<R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a request to the model; when nobody waits any more it is answered at once.
+    /// Passes a request to the model; after [`Self::close`] it is answered at once.
     pub fn submit(&self, parts: &[(usize, IoRequest)], hold: Hold, reply: R) {
         let mut state = self.lock();
         let now = self.now();
@@ -82,9 +82,9 @@ impl<R: Reply> Service<R> {
         }
     }
 
-    /// Sends answers when they are due, until [`Self::close`].
+    /// Sends answers when due, until [`Self::close`].
     pub fn run(&self) {
-        // A sleep may end 50 us late by default, to save power.
+        // By default the kernel may end a sleep 50 us late, to save power.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let mut ready: Vec<Answer<R>> = Vec::new();
         let mut late: Vec<Nanos> = Vec::new();
@@ -130,7 +130,7 @@ impl<R: Reply> Service<R> {
         state
     }
 
-    /// Answers everything at once, now and from now on: the file system is being taken away.
+    /// Answers everything at once, now and later, because the file system is being unmounted.
     pub fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
@@ -139,7 +139,7 @@ impl<R: Reply> Service<R> {
         self.wake.notify_one();
     }
 
-    /// What happened so far; faults are counted elsewhere.
+    /// Report so far; faults are counted elsewhere.
     pub fn report(&self) -> Report {
         let mut state = self.lock();
         let now = self.now();
@@ -153,7 +153,7 @@ impl<R: Reply> Service<R> {
 }
 
 impl<R> State<R> {
-    /// Lets the model look at itself once a second, so that nothing piles up in it.
+    /// Runs the model's periodic work once a second, so that no data accumulate in it.
     fn tick(&mut self, now: Nanos) {
         if now >= self.second {
             self.desk.run_until(now);

@@ -23,28 +23,27 @@ use crate::space::Space;
 use crate::tree::{Body, Gone, Tree};
 use crate::truth::{Event, Line, Truth};
 
-/// Block size that is told; the smallest unit of direct I/O that Tilemark assumes.
+/// Reported block size; the smallest unit of direct I/O that Tilemark assumes.
 pub const BLOCK: u32 = 4096;
 
-/// Everything a lab is made of, shared by the threads that serve it. Locks are taken in the order
-/// content, space, tree, judge.
+/// State of a lab, shared by its threads. Locks are taken in the order content, space, tree, judge.
 #[derive(Debug)]
 pub struct Lab {
-    /// The array, and who sends its answers.
+    /// Model with the sender of its answers.
     pub service: Service<Sent>,
     files: Files,
-    /// Addresses.
+    /// Addresses of files.
     pub space: Mutex<Space>,
-    /// Names.
+    /// Directories and names.
     pub tree: Mutex<Tree>,
     judge: Mutex<Judge>,
     has_faults: bool,
     truth: Truth,
-    /// Faults that were done.
+    /// Number of faults.
     pub faults: AtomicU64,
-    /// Reads that were answered with wrong bytes.
+    /// Reads answered with wrong bytes.
     pub wrong_reads: AtomicU64,
-    /// Names of open directories as they were when they were opened.
+    /// Names of open directories at the time of opening.
     pub listings: Mutex<HashMap<u64, Listing>>,
     last_listing: AtomicU64,
 }
@@ -52,7 +51,7 @@ pub struct Lab {
 /// Numbers, kinds and names in a directory.
 pub type Listing = Vec<(u64, FileType, OsString)>;
 
-/// Attributes that are set; others stay.
+/// Attributes to set; others stay.
 pub struct SetAttributes {
     pub mode: Option<u32>,
     pub uid: Option<u32>,
@@ -62,12 +61,12 @@ pub struct SetAttributes {
     pub modified: Option<TimeOrNow>,
 }
 
-/// A lock, also after a thread that had it failed.
+/// Locks a mutex, even after a panic of its holder.
 pub fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An error number as FUSE wants it.
+/// Error number for FUSE.
 pub fn errno(error: Errno) -> fuser::Errno {
     fuser::Errno::from_i32(error.raw_os_error())
 }
@@ -77,7 +76,7 @@ fn of_io(error: &io::Error) -> Errno {
 }
 
 impl Lab {
-    /// A lab with nothing in it, whose root belongs to somebody.
+    /// Empty lab with a root directory of this owner.
     pub fn new(
         service: Service<Sent>,
         (files, space): (Files, Space),
@@ -103,8 +102,8 @@ impl Lab {
         held(&self.tree).node(file.0)?.content().map(Arc::clone)
     }
 
-    /// What the rules say of a request; writes down what is certain now. A hang is certain when
-    /// it has held an answer.
+    /// Applies the rules to a request, and records faults that are certain now. A hang is certain
+    /// after it has delayed an answer.
     fn judged(
         &self,
         file: INodeNo,
@@ -128,7 +127,7 @@ impl Lab {
         (verdict, Some(about))
     }
 
-    /// Writes a fault down that was done.
+    /// Records a fault.
     pub fn injected(&self, rule: usize, about: &About, now: Nanos, detail: Option<String>) {
         self.faults.fetch_add(1, Ordering::Relaxed);
         self.truth.write(&Line { detail, ..self.line(Event::Injected, rule, about, now) });
@@ -168,7 +167,7 @@ impl Lab {
         self.service.submit(parts, verdict.hold, sent);
     }
 
-    /// Reads, and answers when the array would.
+    /// Reads, and answers at the array's time.
     pub fn read(self: &Arc<Self>, file: INodeNo, (offset, length): (u64, u32), reply: ReplyData) {
         let found = self.content(file).and_then(|content| {
             let mut content = held(&content);
@@ -190,7 +189,7 @@ impl Lab {
         }
     }
 
-    /// Writes, and answers when the array would.
+    /// Writes, and answers at the array's time.
     pub fn write(self: &Arc<Self>, file: INodeNo, offset: u64, data: &[u8], reply: ReplyWrite) {
         let length = data.len() as u64;
         let written = self.content(file).and_then(|content| {
@@ -216,7 +215,7 @@ impl Lab {
         }
     }
 
-    /// Flushes what the array holds of a file.
+    /// Flushes a file's data in the array.
     pub fn sync(self: &Arc<Self>, file: INodeNo, reply: ReplyEmpty) {
         let judged = self.judged(file, Op::Flush, (0, 0, 0));
         let parts = match self.content(file) {
@@ -224,13 +223,13 @@ impl Lab {
                 let content = held(&content);
                 held(&self.space).parts(&content.map, Operation::Flush, (0, 0))
             }
-            // A directory: names are durable when they are given.
+            // For a directory: names are always durable.
             Err(_) => Vec::new(),
         };
         self.submit(&parts, judged, Reserved::Done(reply));
     }
 
-    /// Gives a range addresses, or takes them; what else there is to allocating is refused.
+    /// Allocates or frees addresses of a range; other modes are refused.
     pub fn allocate(
         &self,
         file: INodeNo,
@@ -267,7 +266,7 @@ impl Lab {
         content.resize(size).map_err(|error| of_io(&error))
     }
 
-    /// Gives back the addresses of files that nobody can reach any more.
+    /// Frees the addresses of unreachable files.
     pub fn gone(&self, gone: Gone) {
         for content in gone {
             let mut content = held(&content);
@@ -275,7 +274,7 @@ impl Lab {
         }
     }
 
-    /// What is told of a file or directory.
+    /// Attributes of a file or directory.
     pub fn attributes(&self, number: u64) -> Result<FileAttr, Errno> {
         let (content, mut attributes) = {
             let tree = held(&self.tree);
@@ -309,14 +308,14 @@ impl Lab {
         Ok(attributes)
     }
 
-    /// The same, told under a name: the kernel remembers it from now on.
+    /// Attributes as an answer to a lookup, which the kernel remembers.
     pub fn entry(&self, number: Result<u64, Errno>) -> Result<FileAttr, Errno> {
         let attributes = self.attributes(number?)?;
         held(&self.tree).looked_up(attributes.ino.0);
         Ok(attributes)
     }
 
-    /// A new file.
+    /// Creates a file.
     pub fn create(
         &self,
         at: (u64, &OsStr),
@@ -329,7 +328,7 @@ impl Lab {
         self.entry(number)
     }
 
-    /// Takes the name of a file away, or hides it.
+    /// Removes the name of a file, or hides it.
     pub fn unlink(&self, parent: u64, name: &OsStr) -> Result<(), Errno> {
         let (number, is_open) = {
             let tree = held(&self.tree);
@@ -369,7 +368,7 @@ impl Lab {
         self.attributes(number)
     }
 
-    /// Keeps the names of a directory as they are now.
+    /// Stores the present names of a directory.
     pub fn list(&self, directory: u64) -> Result<FileHandle, Errno> {
         let tree = held(&self.tree);
         let node = tree.node(directory)?;
@@ -395,7 +394,7 @@ fn time(time: TimeOrNow) -> SystemTime {
     }
 }
 
-/// What was done, for the truth.
+/// Text on a change, for the truth.
 fn words(change: &Change) -> String {
     match change {
         Change::Error(number) => io::Error::from_raw_os_error(*number).to_string(),

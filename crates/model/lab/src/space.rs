@@ -2,7 +2,7 @@ use sim::plant::{PlantDisk, PlantInstance};
 use state_machine::{DiskId, IoRequest, KindId, Operation, Pattern, Token};
 use units::{Bytes, Nanos};
 
-/// Unit of allocation, and that of the plant's layout.
+/// Unit of allocation, equal to that of the plant's layout.
 pub const PIECE: u64 = 1 << 20;
 /// Smallest slot: the size of a virtual disk of `--quick` for a disk of 32 GiB. Our choice.
 const SLOT_MIN: u64 = 64 << 20;
@@ -11,7 +11,7 @@ const SLOTS_MAX: u64 = 1024;
 const SECTOR: u64 = 512;
 const NOWHERE: u32 = u32::MAX;
 
-/// The array's addresses, handed out to files piece by piece.
+/// Addresses of the array, allocated to files piece by piece.
 #[derive(Debug)]
 pub struct Space {
     pieces_per_slot: u32,
@@ -21,7 +21,7 @@ pub struct Space {
     next_home: usize,
 }
 
-/// Where the bytes of a file lie.
+/// Addresses of a file's bytes.
 #[derive(Debug, Default)]
 pub struct Map {
     home: Option<usize>,
@@ -29,12 +29,12 @@ pub struct Map {
     held: u64,
 }
 
-/// There is no room.
+/// Error for too little space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
 impl Space {
-    /// A space of this size or a little less: a whole number of slots, at least one.
+    /// Space of at most this size, in whole slots, at least one.
     pub fn new(size: Bytes) -> Self {
         let slot = (size.get() / SLOTS_MAX).next_multiple_of(PIECE).max(SLOT_MIN);
         let pieces_per_slot = u32::try_from(slot / PIECE).expect("a slot is below 2^52 B");
@@ -48,12 +48,12 @@ impl Space {
         Self { pieces_per_slot, free, free_count, next_home: 0 }
     }
 
-    /// What it holds.
+    /// Size of the space.
     pub fn size(&self) -> Bytes {
         self.slot_size() * self.free.len() as u64
     }
 
-    /// What of it is free.
+    /// Free bytes.
     pub fn free(&self) -> Bytes {
         Bytes::new(self.free_count * PIECE)
     }
@@ -62,8 +62,8 @@ impl Space {
         Bytes::new(u64::from(self.pieces_per_slot) * PIECE)
     }
 
-    /// The slots, each as a virtual machine with one disk. Where every tile has a pool of its
-    /// own all are of one tile, elsewhere each of its own, so that rules on tiles spread them.
+    /// Slots, each as a virtual machine with one disk. If every tile has its own pool, all are of
+    /// one tile; otherwise each is of its own tile, so that rules for tiles distribute them.
     pub fn instances(&self, is_one_tile: bool) -> Vec<PlantInstance> {
         let size = self.slot_size();
         let instance = |slot: usize| PlantInstance {
@@ -83,8 +83,8 @@ impl Space {
         (0..self.free.len()).map(instance).collect()
     }
 
-    /// Gives a range of a file addresses where it has none; nothing is changed if there is no
-    /// room for all of it, or the range ends behind the size of the whole.
+    /// Allocates addresses of a range where missing. Nothing changes if there is too little space,
+    /// or the range ends beyond the size of the whole.
     pub fn ensure(&mut self, map: &mut Map, offset: u64, length: u64) -> Result<(), Full> {
         if length == 0 {
             return Ok(());
@@ -111,14 +111,14 @@ impl Space {
         Ok(())
     }
 
-    /// A free piece of the last slot that has any: where notes lie that a program keeps beside its
-    /// virtual disks, so that these lie as close together as in a plant.
+    /// Free piece of the last slot that has any. Small state files of a program go there, so that
+    /// its virtual disks lie as close together as in a plant.
     fn take_last(&mut self) -> u32 {
         let has_any = |free: &Vec<u32>| !free.is_empty();
         self.take(&mut self.free.iter().rposition(has_any))
     }
 
-    /// A free piece of the file's slot, or of the next one that has any, which is its slot from then on.
+    /// Free piece of the file's slot, or of the next one that has any, which becomes its slot.
     fn take(&mut self, home: &mut Option<usize>) -> u32 {
         let slots = self.free.len();
         let mut slot = *home.get_or_insert_with(|| {
@@ -134,7 +134,7 @@ impl Space {
         self.free[slot].pop().expect("the slot has a free piece")
     }
 
-    /// Takes back everything that lies wholly at or behind an offset.
+    /// Frees everything wholly at or beyond an offset.
     pub fn cut(&mut self, map: &mut Map, offset: u64) {
         let kept = usize::try_from(offset.div_ceil(PIECE)).unwrap_or(usize::MAX);
         let gone = map.pieces.split_off(kept.min(map.pieces.len()));
@@ -145,8 +145,8 @@ impl Space {
         }
     }
 
-    /// What to ask the model for a range of a file: slot and request, in order. Sectors are asked for
-    /// whole; holes are left out.
+    /// Requests to the model for a range of a file: slot and request, in order. Sectors are whole;
+    /// holes are left out.
     pub fn parts(
         &self,
         map: &Map,
@@ -188,7 +188,7 @@ impl Map {
         self.pieces.get(piece).copied().filter(|piece| *piece != NOWHERE)
     }
 
-    /// Bytes that have addresses.
+    /// Bytes with addresses.
     pub fn held(&self) -> u64 {
         self.held * PIECE
     }
@@ -229,8 +229,8 @@ mod tests {
         assert_eq!(space.parts(&b, Operation::Write, (1, 1))[0].1.length, 512);
     }
 
-    /// Seen: a run keeps a note beside each of its disks, the disks lay twice as far apart as those of
-    /// the same array simulated, and it held 40 tiles where that held 43.
+    /// A run stores a small file beside each of its disks. The disks were once twice as far apart
+    /// as in the simulated array, and 40 tiles held instead of 43.
     #[test]
     fn notes_of_less_than_a_piece_do_not_drive_disks_apart() {
         let mut space = space(256);

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::content::Content;
 
-/// The root directory's number, given by FUSE.
+/// Number of the root directory, given by FUSE.
 pub const ROOT: u64 = 1;
 
 /// Names, directories and files.
@@ -17,21 +17,21 @@ pub struct Tree {
     last: u64,
 }
 
-/// A directory or a file.
+/// Directory or file.
 #[derive(Debug)]
 pub struct Node {
-    /// What it is.
+    /// Content of the node.
     pub body: Body,
-    /// Where its name is, the last one if it has none any more.
+    /// Directory of its name, or of its last name.
     pub parent: u64,
     name: OsString,
-    /// Whether a directory names it.
+    /// True if a directory contains it.
     pub is_named: bool,
-    /// How often the kernel was told of it and has not forgotten it.
+    /// Lookups by the kernel that it has not forgotten.
     lookups: u64,
-    /// How often it is open.
+    /// Number of open descriptors.
     pub opens: u64,
-    /// Whether its name goes when it is closed.
+    /// True if its name is removed at the close.
     pub is_hidden: bool,
     /// Permissions.
     pub mode: u32,
@@ -39,16 +39,16 @@ pub struct Node {
     pub owner: (u32, u32),
     /// Last change of its bytes or names.
     pub modified: SystemTime,
-    /// Last use, as set.
+    /// Last access, as set.
     pub accessed: SystemTime,
 }
 
-/// What a node is.
+/// Content of a node.
 #[derive(Debug)]
 pub enum Body {
-    /// Names.
+    /// Names of a directory.
     Directory(BTreeMap<OsString, u64>),
-    /// Bytes.
+    /// Bytes of a file.
     File(Arc<Mutex<Content>>),
 }
 
@@ -70,7 +70,7 @@ impl Node {
         }
     }
 
-    /// The names in a directory.
+    /// Names in a directory.
     pub fn names(&self) -> Result<&BTreeMap<OsString, u64>, Errno> {
         match &self.body {
             Body::Directory(names) => Ok(names),
@@ -78,7 +78,7 @@ impl Node {
         }
     }
 
-    /// The bytes of a file.
+    /// Bytes of a file.
     pub fn content(&self) -> Result<&Arc<Mutex<Content>>, Errno> {
         match &self.body {
             Body::File(content) => Ok(content),
@@ -87,39 +87,39 @@ impl Node {
     }
 }
 
-/// Files nobody can reach any more.
+/// Unreachable files.
 pub type Gone = Vec<Arc<Mutex<Content>>>;
 
 impl Tree {
-    /// An empty root directory.
+    /// Tree with an empty root directory.
     pub fn new(owner: (u32, u32)) -> Self {
         let root = Node::new(Body::Directory(BTreeMap::new()), 0o755, owner);
         Self { nodes: HashMap::from([(ROOT, root)]), last: ROOT }
     }
 
-    /// A node by its number.
+    /// Node by its number.
     pub fn node(&self, number: u64) -> Result<&Node, Errno> {
         self.nodes.get(&number).ok_or(Errno::NOENT)
     }
 
-    /// The same, to change it.
+    /// Node by its number, to change it.
     pub fn node_mut(&mut self, number: u64) -> Result<&mut Node, Errno> {
         self.nodes.get_mut(&number).ok_or(Errno::NOENT)
     }
 
-    /// Number of what a directory calls so.
+    /// Number of the node with this name in a directory.
     pub fn find(&self, parent: u64, name: &OsStr) -> Result<u64, Errno> {
         self.node(parent)?.names()?.get(name).copied().ok_or(Errno::NOENT)
     }
 
-    /// The kernel is told of a node.
+    /// Counts a lookup by the kernel.
     pub fn looked_up(&mut self, number: u64) {
         if let Some(node) = self.nodes.get_mut(&number) {
             node.lookups += 1;
         }
     }
 
-    /// The kernel forgets a node so many times.
+    /// Subtracts forgotten lookups.
     pub fn forgotten(&mut self, number: u64, times: u64) -> Gone {
         if let Some(node) = self.nodes.get_mut(&number) {
             node.lookups = node.lookups.saturating_sub(times);
@@ -127,7 +127,7 @@ impl Tree {
         self.drop_unreachable(number)
     }
 
-    /// Names a new node; its number.
+    /// Adds a node with a name, and returns its number.
     pub fn add(
         &mut self,
         (parent, name): (u64, &OsStr),
@@ -147,7 +147,7 @@ impl Tree {
         Ok(number)
     }
 
-    /// Takes a name away.
+    /// Removes a name.
     pub fn remove(&mut self, parent: u64, name: &OsStr) -> Result<Gone, Errno> {
         let number = self.find(parent, name)?;
         self.names_mut(parent)?.remove(name);
@@ -155,7 +155,7 @@ impl Tree {
         Ok(self.drop_unreachable(number))
     }
 
-    /// Gives a node another name; what had that name before loses it.
+    /// Renames a node; an existing node with the new name loses it.
     pub fn rename(
         &mut self,
         from: (u64, &OsStr),
@@ -214,7 +214,7 @@ impl Tree {
         }
     }
 
-    /// A file is opened.
+    /// Counts an opened file.
     pub fn opened(&mut self, number: u64) -> Result<(), Errno> {
         let node = self.node_mut(number)?;
         node.content()?;
@@ -222,7 +222,7 @@ impl Tree {
         Ok(())
     }
 
-    /// A file is closed; a hidden one loses its name with that.
+    /// Counts a closed file; a hidden one then loses its name.
     pub fn closed(&mut self, number: u64) -> Gone {
         let Some(node) = self.nodes.get_mut(&number) else { return Gone::new() };
         node.opens = node.opens.saturating_sub(1);
@@ -233,7 +233,7 @@ impl Tree {
         self.drop_unreachable(number)
     }
 
-    /// Hides a name, as network file systems and libfuse do with open files that are unlinked:
+    /// Hides a name, as network file systems and libfuse do with open unlinked files:
     /// `.fuse_hidden`, the node's number and a zero, in hexadecimal as there.
     pub fn hide(&mut self, parent: u64, name: &OsStr) -> Result<OsString, Errno> {
         let number = self.find(parent, name)?;

@@ -1,4 +1,4 @@
-//! The truth: every fault as it happens, one JSON object a line.
+//! Truth: every fault as it happens, one JSON object a line.
 //!
 //! | key | meaning |
 //! |---|---|
@@ -19,26 +19,26 @@ use serde::{Deserialize, Serialize};
 use crate::error::LabError;
 use crate::schedule::{Kind, Op};
 
-/// A line of the truth.
+/// Line of the truth.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// Nanoseconds since the mount.
     pub t_ns: u64,
-    /// What happened.
+    /// Event of the line.
     pub event: Event,
-    /// The kind of fault.
+    /// Kind of fault.
     pub fault: Kind,
-    /// The rule's number in the file, from 1.
+    /// Number of the rule in the file, from 1.
     pub rule: usize,
-    /// What was asked.
+    /// Requested operation.
     pub op: Op,
-    /// The file, below the mount point.
+    /// Path below the mount point.
     pub path: String,
-    /// First byte asked for.
+    /// First byte of the request.
     pub offset: u64,
-    /// Bytes asked for.
+    /// Bytes of the request.
     pub length: u64,
-    /// What exactly was done.
+    /// Details of the fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// First wrong byte.
@@ -53,20 +53,20 @@ pub struct Line {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
-    /// A fault was done.
+    /// Injected fault.
     Injected,
-    /// A read was answered with wrong bytes.
+    /// Read answered with wrong bytes.
     Returned,
 }
 
-/// Where the truth is written.
+/// Writer of the truth.
 #[derive(Debug, Default)]
 pub struct Truth {
     file: Option<Mutex<File>>,
 }
 
 impl Truth {
-    /// Makes a file that did not exist; without a path nothing is written.
+    /// Creates a new file; without a path nothing is written.
     pub(crate) fn new(path: Option<&Path>) -> Result<Self, LabError> {
         let Some(path) = path else { return Ok(Self::default()) };
         let file = OpenOptions::new().write(true).create_new(true).open(path);
@@ -74,7 +74,8 @@ impl Truth {
         Ok(Self { file: Some(Mutex::new(file.map_err(error)?)) })
     }
 
-    /// Writes a line. A full disk under the truth must not change what the lab does, so it goes on.
+    /// Writes a line. Errors are ignored, because a full disk under the truth must not change the
+    /// lab.
     pub(crate) fn write(&self, line: &Line) {
         let Some(file) = &self.file else { return };
         let Ok(mut text) = serde_json::to_vec(line) else { return };
@@ -84,11 +85,11 @@ impl Truth {
     }
 }
 
-/// Reads the truth back; a last line that was cut off is left out.
+/// Reads the truth back; an incomplete last line is left out.
 ///
 /// # Errors
 ///
-/// When the file cannot be read.
+/// If the file cannot be read.
 pub fn read(path: &Path) -> std::io::Result<Vec<Line>> {
     let text = std::fs::read_to_string(path)?;
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())

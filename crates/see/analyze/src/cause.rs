@@ -1,26 +1,26 @@
-//! What makes it slow: the part of the I/O with the most waiting beyond its number.
+//! Finds the cause of slowness: the part of the I/O with the most waiting beyond its share of I/Os.
 
 use run_store::slice::SizeClass;
 
 use crate::classes::{ENOUGH, Part, SLOTS, ratio};
 
-/// A band is named when its share of waiting is this much above its share of I/Os. Our choice.
+/// Least excess of a band's share of waiting over its share of I/Os. Our choice.
 const GAIN_MIN: f64 = 0.1;
-/// And when it has at least this share of waiting. Our choice.
+/// Least share of waiting of a named band. Our choice.
 const SHARE_MIN: f64 = 0.3;
-/// A band is out of proportion when it waits this many times its number. Our choice.
+/// Least ratio of a band's waiting to its number, to be out of proportion. Our choice.
 const TIMES_MIN: f64 = 2.0;
-/// And when its share of waiting is this much above its share of I/Os. Our choice.
+/// Least excess of its share of waiting for the same. Our choice.
 const TIMES_GAIN_MIN: f64 = 0.02;
-/// A workload is named beside it when it has this part of that waiting. Our choice.
+/// Least share of a band's waiting for a workload to be named with it. Our choice.
 const WORKLOAD_MIN: f64 = 0.6;
-/// The slot of flushes, which is that of the first write and those after it.
+/// Slot of flushes, the last one.
 const FLUSHES: usize = SLOTS - 1;
-/// Edges of the classes of sizes, in words.
+/// Edges of the size classes, as text.
 const EDGES: [&str; SizeClass::COUNT] =
     ["0", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB"];
 
-/// Reads or writes of the classes `from..=to`: `writes of 64 KiB and above`.
+/// Name of reads or writes of the classes `from..=to`: `writes of 64 KiB and above`.
 pub fn sizes(direction: &str, from: usize, to: usize) -> String {
     match (from, to) {
         (0, 7) => format!("{direction}s"),
@@ -30,7 +30,7 @@ pub fn sizes(direction: &str, from: usize, to: usize) -> String {
     }
 }
 
-/// Waiting and I/Os by workload and by size.
+/// Waiting and number of I/Os by workload and size.
 #[derive(Debug, Clone, Default)]
 pub struct Waits {
     names: Vec<String>,
@@ -38,25 +38,25 @@ pub struct Waits {
     count: Vec<[u64; SLOTS]>,
 }
 
-/// Some classes of one direction, or the flushes: slots from one to another.
+/// Size classes of one direction, or the flushes: slots from `from` to `to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Band {
     from: usize,
     to: usize,
 }
 
-/// A band and what it has.
+/// Band with its figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cause {
-    /// Which I/Os.
+    /// I/Os of the cause.
     pub band: Band,
-    /// Of all waiting, 0 to 1.
+    /// Share of all waiting, 0 to 1.
     pub share_of_wait: f64,
-    /// Of all I/Os.
+    /// Share of all I/Os, 0 to 1.
     pub share_of_count: f64,
-    /// Its I/Os.
+    /// Number of its I/Os.
     pub count: u64,
-    /// The workload most of its waiting is in, and its share of that, where there are several.
+    /// Workload with most of its waiting, and that share of it, if there are several.
     pub workload: Option<(String, f64)>,
 }
 
@@ -66,7 +66,7 @@ impl Band {
     /// All writes.
     pub const WRITES: Self = Self { from: 8, to: 15 };
 
-    /// `writes of 64 KiB and above`.
+    /// Name, such as `writes of 64 KiB and above`.
     pub fn name(self) -> String {
         match self.from {
             FLUSHES => "flushes".to_owned(),
@@ -75,7 +75,7 @@ impl Band {
         }
     }
 
-    /// Its slots, as [`crate::slot`] numbers them.
+    /// Slots, as numbered by [`crate::slot`].
     pub fn slots(self) -> std::ops::RangeInclusive<usize> {
         self.from..=self.to
     }
@@ -95,7 +95,7 @@ impl Band {
 }
 
 impl Waits {
-    /// Those of one sender, by slot.
+    /// Waits of one sender, by slot.
     pub fn of_one<'a>(name: &str, parts: impl IntoIterator<Item = Part<'a>>) -> Self {
         let mut found = Self::default();
         let place = found.place(name);
@@ -105,14 +105,14 @@ impl Waits {
         found
     }
 
-    /// Adds I/Os of a workload's [`Waits::place`] to a slot.
+    /// Adds I/Os to a slot of the workload at [`Waits::place`].
     pub fn add(&mut self, place: usize, slot: usize, count: u64, wait_ns: u64) {
         let wait = &mut self.wait[place][slot];
         *wait = wait.saturating_add(wait_ns);
         self.count[place][slot] += count;
     }
 
-    /// Where a workload is kept.
+    /// Index of a workload, added if new.
     pub fn place(&mut self, name: &str) -> usize {
         if let Some(known) = self.names.iter().position(|known| known == name) {
             return known;
@@ -123,17 +123,17 @@ impl Waits {
         self.names.len() - 1
     }
 
-    /// All I/Os.
+    /// Number of all I/Os.
     pub fn count(&self) -> u64 {
         self.count.iter().flatten().sum()
     }
 
-    /// Nanoseconds that all I/Os waited; 0 where none has a latency.
+    /// Waiting of all I/Os in nanoseconds; 0 without latencies.
     pub fn wait(&self) -> u64 {
         self.wait.iter().flatten().fold(0, |sum, wait| sum.saturating_add(*wait))
     }
 
-    /// What a band has.
+    /// Figures of a band.
     pub fn cause(&self, band: Band) -> Cause {
         let within = |row: &[u64; SLOTS]| row[band.slots()].iter().sum::<u64>();
         let wait: u64 = self.wait.iter().map(within).fold(0, u64::saturating_add);
@@ -151,15 +151,15 @@ impl Waits {
         }
     }
 
-    /// The band that stands out, if one does.
+    /// Band that stands out, if there is one.
     pub fn worst(&self) -> Option<Cause> {
         self.furthest(|cause| {
             cause.count >= ENOUGH && cause.gain() >= GAIN_MIN && cause.share_of_wait >= SHARE_MIN
         })
     }
 
-    /// The band that waits furthest out of proportion to its number, be it of few I/Os or a small
-    /// part of all waiting; nothing where waiting is shared out as I/Os are.
+    /// Band whose waiting is most out of proportion to its number, even if it has few I/Os or a
+    /// small part of all waiting. `None` if waiting is distributed as I/Os are.
     pub fn out_of_proportion(&self) -> Option<Cause> {
         self.furthest(|cause| {
             let times = cause.share_of_wait >= TIMES_MIN * cause.share_of_count;
@@ -167,12 +167,12 @@ impl Waits {
         })
     }
 
-    /// Of bands that are wanted, the one with the most waiting beyond its number.
+    /// Among accepted bands, the one with the most waiting beyond its number.
     fn furthest(&self, is_wanted: impl Fn(&Cause) -> bool) -> Option<Cause> {
         if self.count() < ENOUGH {
             return None;
         }
-        // Of bands that hold the same I/Os: the whole direction, which is said in a word, else
+        // Among bands with the same I/Os: the whole direction, which has a short name, otherwise
         // the narrowest.
         let plain = |cause: &Cause| match cause.band.to - cause.band.from {
             7 => 8,
@@ -187,7 +187,7 @@ impl Waits {
 }
 
 impl Cause {
-    /// Share of waiting beyond the share of I/Os.
+    /// Excess of the share of waiting over the share of I/Os.
     fn gain(&self) -> f64 {
         self.share_of_wait - self.share_of_count
     }
@@ -206,7 +206,7 @@ mod tests {
         waits
     }
 
-    /// 28 % of the waiting of 1 % of the I/Os was "not out of proportion".
+    /// 28 % of the waiting of 1 % of the I/Os was once "not out of proportion".
     #[test]
     fn small_share_far_out_of_proportion_is_named() {
         let found = waits(40, 10);

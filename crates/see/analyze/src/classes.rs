@@ -1,21 +1,20 @@
-//! What is said of I/O by direction and class of sizes, whether it was counted by a run or seen
-//! one by one.
+//! Figures of I/O by direction and size class, from a run's counts or from single I/Os.
 
 use run_store::slice::{Direction, SizeClass};
 use stats::Histogram;
 use units::{Nanos, Ratio};
 
-/// Fewer I/Os than this support no sentence: a percentile of them is one I/O's bad luck. The
-/// usual size of a small sample; our choice for all views.
+/// Fewest I/Os that support a sentence: a percentile of fewer depends on single I/Os. The usual
+/// size of a small sample; our choice for all views.
 pub const ENOUGH: u64 = 30;
-/// What 99th percentiles are held against where nobody says another: what Microsoft asks of
-/// Exchange's databases (on average), and the default `max_latency` of Oracle's CALIBRATE_IO. To
-/// hold the 99th percentile against it is our choice.
+/// Default limit for 99th percentiles: Microsoft's requirement for Exchange's databases (on
+/// average), and the default `max_latency` of Oracle's CALIBRATE_IO. Applying it to the 99th
+/// percentile is our choice.
 pub const USUAL_LIMIT: Nanos = Nanos::from_millis(20);
-/// Where [`USUAL_LIMIT`] comes from.
+/// Source of [`USUAL_LIMIT`].
 pub const USUAL_LIMIT_SOURCE: &str = "usual for databases (Exchange, Oracle CALIBRATE_IO)";
-/// Upper ends of the rows of the latency matrix, nanoseconds: 24 of them, evenly on a scale of
-/// logarithms from 20 us to 10 s, rounded to two digits. What is longer has a row of its own.
+/// Upper ends of the rows of the latency matrix, nanoseconds: 24, evenly on a logarithmic scale
+/// from 20 us to 10 s, rounded to two digits. Longer latencies have a separate row.
 pub const ROWS_NS: [u64; 24] = {
     let mut rows = [
         20, 35, 62, 110, 200, 350, 610, 1100, 1900, 3300, 5800, 10_000, 18_000, 32_000, 56_000,
@@ -28,11 +27,10 @@ pub const ROWS_NS: [u64; 24] = {
     }
     rows
 };
-/// Slots of [`slot`].
+/// Number of slots of [`slot`].
 pub const SLOTS: usize = 2 * SizeClass::COUNT + 1;
 
-/// The place of a direction and class: reads by class, writes by class, and flushes, which have
-/// no size.
+/// Slot of a direction and class: reads by class, writes by class, and flushes, which have no size.
 pub fn slot(direction: Direction, class: SizeClass) -> usize {
     match direction {
         Direction::Read => class.index().into(),
@@ -41,41 +39,41 @@ pub fn slot(direction: Direction, class: SizeClass) -> usize {
     }
 }
 
-/// `part / whole`, 0 where there is no whole.
+/// Ratio `part / whole`, 0 if the whole is 0.
 pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// I/Os of one direction and class together, or all flushes.
+/// I/Os of one direction and class, or all flushes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part<'a> {
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of the I/Os.
     pub bytes: u64,
-    /// How long they took; none where nobody knows.
+    /// Latencies; `None` if unknown.
     pub times: Option<&'a Histogram>,
 }
 
 impl Part<'_> {
-    /// A percentile, nanoseconds; `share` is 0 to 1.
+    /// Percentile in nanoseconds; `share` is 0 to 1.
     pub fn percentile(&self, share: f64) -> Option<u64> {
         self.times?.percentile(Ratio::new(share)).map(|value| value.0)
     }
 
-    /// All times added, nanoseconds; stays at the end of 64 bits.
+    /// Sum of all latencies in nanoseconds, saturating.
     pub fn wait_ns(&self) -> u64 {
         self.times.map_or(0, |times| u64::try_from(times.sum_ns()).unwrap_or(u64::MAX))
     }
 
-    /// Whether it has [`ENOUGH`] times and their 99th percentile is above a limit.
+    /// True if it has [`ENOUGH`] latencies and their 99th percentile is above a limit.
     pub fn is_over(&self, limit: Nanos) -> bool {
         self.times.is_some_and(|times| times.count() >= ENOUGH)
             && self.percentile(0.99).is_some_and(|p99| p99 > limit.0)
     }
 
-    /// I/Os by row of [`ROWS_NS`], and those above the last: a row holds what is longer than the
-    /// one before it and at most its own upper end.
+    /// I/Os by row of [`ROWS_NS`], and those above the last. A row holds latencies above the
+    /// previous row's end and up to its own.
     pub fn rows(&self) -> [u64; ROWS_NS.len() + 1] {
         let mut counts = [0; ROWS_NS.len() + 1];
         for (value, count) in
@@ -87,12 +85,12 @@ impl Part<'_> {
     }
 }
 
-/// The first of some parts whose 99th percentile is above the limit, by position.
+/// Position of the first part whose 99th percentile is above the limit.
 pub fn first_over<'a>(parts: impl IntoIterator<Item = Part<'a>>, limit: Nanos) -> Option<usize> {
     parts.into_iter().position(|part| part.is_over(limit))
 }
 
-/// Everything that parts are shares of: reads, writes and flushes.
+/// Totals of reads, writes and flushes, from which shares are computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Whole {
     count: u64,
@@ -100,16 +98,16 @@ pub struct Whole {
     wait_ns: u64,
 }
 
-/// What a part is of the whole, and how long its I/Os took. Shares are 0 to 1.
+/// Shares of a part, 0 to 1, and its latencies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figures {
-    /// Of all I/Os.
+    /// Share of all I/Os.
     pub share_of_count: f64,
-    /// Of all bytes.
+    /// Share of all bytes.
     pub share_of_bytes: f64,
-    /// Of all waiting.
+    /// Share of all waiting.
     pub share_of_wait: f64,
-    /// All times added, nanoseconds.
+    /// Sum of all latencies, nanoseconds.
     pub wait_ns: u64,
     /// Median, nanoseconds.
     pub p50_ns: Option<u64>,
@@ -122,7 +120,7 @@ pub struct Figures {
 }
 
 impl Whole {
-    /// All of these together.
+    /// Totals of these parts.
     pub fn of<'a>(parts: impl IntoIterator<Item = Part<'a>>) -> Self {
         parts.into_iter().fold(Self::default(), |sum, part| Self {
             count: sum.count.saturating_add(part.count),
@@ -131,12 +129,12 @@ impl Whole {
         })
     }
 
-    /// Whether anybody waited for any of it.
+    /// True if any I/O has a latency.
     pub fn waits(&self) -> bool {
         self.wait_ns > 0
     }
 
-    /// A part beside this whole.
+    /// Figures of a part of this whole.
     pub fn figures(&self, part: Part<'_>) -> Figures {
         Figures {
             share_of_count: ratio(part.count, self.count),

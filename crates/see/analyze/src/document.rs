@@ -1,5 +1,5 @@
-//! The answer, as it is written to JSON and as tables. Rows are flat, so that every list is a
-//! table of its own in CSV and Parquet.
+//! Answer in the form of JSON and tables. Rows are flat, so that every list is a table in CSV and
+//! Parquet.
 
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
@@ -7,95 +7,95 @@ use serde::{Deserialize, Serialize};
 /// Schema id of [`Analysis`]: a minor version only adds fields.
 pub const SCHEMA: &str = "tilemark.analysis/1.0";
 
-/// What a trace says. Lists of views that were not asked for are empty.
+/// Analysis of a trace. Lists of views that were not requested are empty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Analysis {
-    /// `tilemark.analysis/1.0`.
+    /// Schema name and version: `tilemark.analysis/1.0`.
     pub schema: String,
-    /// The program that made it, with its version.
+    /// Program with its version.
     pub tool: String,
-    /// What was read.
+    /// Source of the I/O.
     pub source: SourceFacts,
-    /// What was left out on request.
+    /// Filters of the request.
     pub filter: FilterFacts,
-    /// What latencies are held against.
+    /// Limit for latencies.
     pub limit: Limit,
-    /// What matters most, at most five, by effect.
+    /// Most important findings, at most five, by effect.
     pub findings: Vec<Finding>,
-    /// What this source cannot answer, and why.
+    /// Questions that this source cannot answer, with the reason.
     pub cannot_say: Vec<Remark>,
     /// Sums: all VMs first if there are several, then each.
     pub overview: Vec<OverviewRow>,
     /// The busiest moments beside the average.
     pub bursts: Vec<BurstRow>,
-    /// Where I/Os begin within 4 KiB.
+    /// Offsets of I/Os within 4 KiB.
     pub alignment: Vec<AlignmentRow>,
-    /// By direction and class of sizes, with each class's part of the waiting.
+    /// Figures by direction and size class, with each class's part of the waiting.
     pub sizes: Vec<SizeRow>,
     /// Small I/Os with and without a large one in flight on the device.
     pub beside_large: Vec<BesideRow>,
-    /// Counts by class of sizes and latency.
+    /// Counts by size class and latency.
     pub matrix_latency: Vec<LatencyCell>,
-    /// Latencies by class of sizes and I/Os outstanding.
+    /// Latencies by size class and outstanding I/Os.
     pub matrix_outstanding: Vec<OutstandingCell>,
-    /// The first class of sizes that breaks the limit.
+    /// First size class that breaks the limit.
     pub breaks: Vec<BreakRow>,
     /// The histograms of vscsiStats, by VM and device.
     pub histograms: Vec<HistogramRow>,
-    /// How long a slice of `time` is, nanoseconds.
+    /// Length of a slice of `time`, nanoseconds.
     pub slice_ns: u64,
-    /// What happened when.
+    /// I/O over time.
     pub time: Vec<TimeRow>,
-    /// Different bytes over windows of time.
+    /// Distinct bytes over windows of time.
     pub working_set: Vec<WorkingSetRow>,
     /// Miss ratios of an LRU cache over its size.
     pub miss_ratio: Vec<MissRatioRow>,
-    /// Where more cache begins to bring less.
+    /// Cache sizes from which more cache brings less.
     pub knees: Vec<KneeRow>,
-    /// What an acceleration tier would serve.
+    /// I/Os that an acceleration tier would serve.
     pub tiers: Vec<TierRow>,
 }
 
-/// What was read.
+/// Source of the I/O.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceFacts {
-    /// As it was named.
+    /// Name as given.
     pub name: String,
-    /// The format's name; `run` for a run directory.
+    /// Name of the format; `run` for a run directory.
     pub format: String,
-    /// Whether records have times; otherwise they are only in order.
+    /// True if records have times; otherwise only their order is known.
     pub has_times: bool,
-    /// The clock's step, nanoseconds.
+    /// Step of the clock, nanoseconds.
     pub resolution_ns: Option<u64>,
-    /// Whether records have latencies.
+    /// True if records have latencies.
     pub has_latency: bool,
-    /// The wall clock at time zero, nanoseconds since 1970.
+    /// Wall clock at time zero, nanoseconds since 1970.
     pub started_unix_ns: Option<i64>,
-    /// I/Os that count.
+    /// I/Os that passed the filter.
     pub records: u64,
     /// I/Os that were filtered out.
     pub filtered: u64,
-    /// Issue of the first I/O that counts, nanoseconds from the trace's start.
+    /// Issue of the first I/O that passed the filter, nanoseconds from the trace's start.
     pub first_ns: Option<u64>,
-    /// Issue of the last.
+    /// Issue of the last such I/O.
     pub last_ns: Option<u64>,
-    /// Who sent the I/O.
+    /// Senders of the I/O.
     pub vms: Vec<String>,
-    /// Where it went.
+    /// Devices of the I/O.
     pub devices: Vec<String>,
-    /// Records that could not be understood.
+    /// Unreadable records.
     pub bad: u64,
-    /// Events that the source says it lost.
+    /// Events that the source reports as lost.
     pub dropped: u64,
     /// Records too far out of order.
     pub disordered: u64,
     /// Rows that are no I/O.
     pub skipped: u64,
-    /// The first bad records: where, and why.
+    /// First unreadable records, each with its place and error.
     pub examples: Vec<String>,
 }
 
-/// What was left out on request.
+/// Filters of the request.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FilterFacts {
     /// Names of the only VMs; all if empty.
@@ -104,80 +104,79 @@ pub struct FilterFacts {
     pub devices: Vec<String>,
     /// The only direction.
     pub direction: Option<String>,
-    /// From this moment, nanoseconds.
+    /// Start of the time, nanoseconds.
     pub from_ns: Option<u64>,
-    /// Before this moment, nanoseconds.
+    /// End of the time, nanoseconds.
     pub to_ns: Option<u64>,
 }
 
-/// What latencies are held against.
+/// Limit for latencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
-    /// Nanoseconds; a 99th percentile above it breaks it.
+    /// Limit in nanoseconds; a 99th percentile above it breaks it.
     pub ns: u64,
-    /// Where it comes from.
+    /// Source of the limit.
     pub source: String,
 }
 
-/// A sentence with its proof.
+/// Finding as a sentence with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// What kind it is.
+    /// Kind of the finding.
     pub id: FindingKind,
-    /// The sentence.
+    /// Text of the sentence.
     pub text: String,
-    /// The number in it.
+    /// Number in the sentence.
     pub value: f64,
     /// Unit of value and limit.
     pub unit: String,
-    /// What the number is held against.
+    /// Limit that the number is compared with.
     pub limit: f64,
-    /// Where that comes from.
+    /// Source of that limit.
     pub limit_source: String,
-    /// I/Os behind the number.
+    /// Number of I/Os behind the number.
     pub samples: u64,
-    /// What it is ordered by: the share of all waiting, or else of all I/Os, that it is about,
-    /// 0 to 1.
+    /// Order of importance: the affected share of all waiting, or else of all I/Os, 0 to 1.
     pub effect: f64,
-    /// The command that shows the proof.
+    /// Command that shows the evidence.
     pub command: String,
 }
 
-/// What a sentence is about.
+/// Subject of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
-    /// Sizes that wait beyond their number.
+    /// Sizes with more waiting than their number explains.
     Contribution,
     /// Sizes over the limit.
     Limit,
-    /// A time with much of the waiting.
+    /// Time with much of the waiting.
     Moment,
     /// Small I/O that waits for large.
     BesideLarge,
     /// I/O across pages of 4 KiB.
     Misaligned,
-    /// Reads that are another part of the I/Os than of the bytes.
+    /// Reads whose share of I/Os differs from their share of bytes.
     ReadShare,
     /// A second far above the busiest 20 s.
     Burst,
-    /// What a tier would serve.
+    /// Tier that would serve many I/Os.
     Tier,
 }
 
-/// Something that cannot be said.
+/// Question without an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remark {
-    /// What about.
+    /// Subject of the question.
     pub what: String,
-    /// Why not.
+    /// Reason why there is no answer.
     pub why: String,
 }
 
-/// Sums of one VM, or of all. Shares are 0 to 1.
+/// Totals of one VM, or of all. Shares are 0 to 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverviewRow {
-    /// Whose.
+    /// Name of the VM, or `all`.
     pub vm: String,
     /// Read I/Os.
     pub reads: u64,
@@ -187,23 +186,23 @@ pub struct OverviewRow {
     pub flushes: u64,
     /// Discards.
     pub discards: u64,
-    /// I/Os that failed; they have no latency here.
+    /// Failed I/Os; their latencies are left out.
     pub failed: u64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// Reads among the I/Os that move data.
+    /// Share of reads among the I/Os that transfer data.
     pub read_share_of_count: Option<f64>,
-    /// Bytes read among the bytes moved.
+    /// Share of bytes read among the transferred bytes.
     pub read_share_of_bytes: Option<f64>,
-    /// I/Os that move data a second, over the whole time.
+    /// Data transferring I/Os per second, over the whole time.
     pub iops: Option<f64>,
-    /// Bytes a second, over the whole time.
+    /// Bytes per second, over the whole time.
     pub bytes_per_s: Option<f64>,
-    /// I/Os that begin where the one before of their direction and device ended.
+    /// Share of I/Os that begin at the end of the previous one of their direction and device.
     pub sequential_share: Option<f64>,
-    /// I/Os that do not begin on a multiple of 4 KiB.
+    /// Share of I/Os that do not begin on a multiple of 4 KiB.
     pub misaligned_share: Option<f64>,
     /// Median latency of reads, nanoseconds.
     pub read_p50_ns: Option<u64>,
@@ -223,58 +222,58 @@ pub struct OverviewRow {
     pub flush_p99_ns: Option<u64>,
 }
 
-/// The busiest window of a width.
+/// Busiest window of a width.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BurstRow {
-    /// Whose.
+    /// Name of the VM, or `all`.
     pub vm: String,
     /// Width, nanoseconds.
     pub width_ns: u64,
-    /// Its begin, nanoseconds from the trace's start.
+    /// Start, nanoseconds from the trace's start.
     pub start_ns: u64,
-    /// I/Os in it.
+    /// I/Os in the window.
     pub count: u64,
-    /// Bytes in it.
+    /// Bytes in the window.
     pub bytes: u64,
-    /// I/Os a second in it.
+    /// I/Os per second in the window.
     pub iops: f64,
-    /// How many times the average over the whole time that is.
+    /// Ratio to the average over the whole time.
     pub times_mean: Option<f64>,
 }
 
-/// Where I/Os begin within 4 KiB.
+/// Offsets of I/Os within 4 KiB.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AlignmentRow {
-    /// Whose.
+    /// Name of the VM, or `all`.
     pub vm: String,
-    /// `read` or `write`.
+    /// Direction: `read` or `write`.
     pub direction: String,
     /// First sector (512 B) modulo 8; 0 is aligned.
     pub sector_mod_8: u64,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
-    /// Of the VM's I/Os of this direction.
+    /// Share of the VM's I/Os of this direction.
     pub share: f64,
 }
 
-/// One class of sizes in one direction.
+/// Size class of one direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeRow {
-    /// Whose.
+    /// Name of the VM, or `all`.
     pub vm: String,
-    /// `read` or `write`.
+    /// Direction: `read` or `write`.
     pub direction: String,
-    /// The class.
+    /// Size class.
     pub class: String,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
-    /// Bytes.
+    /// Bytes of the I/Os.
     pub bytes: u64,
-    /// Of the VM's reads, writes and flushes.
+    /// Share of the VM's reads, writes and flushes.
     pub share_of_count: f64,
-    /// Of their bytes.
+    /// Share of their bytes.
     pub share_of_bytes: f64,
-    /// I/Os that begin where the one before of their direction and device ended.
+    /// Share of I/Os that begin at the end of the previous one of their direction and device.
     pub sequential_share: f64,
     /// Mean latency, nanoseconds.
     pub mean_ns: Option<u64>,
@@ -286,26 +285,26 @@ pub struct SizeRow {
     pub p99_ns: Option<u64>,
     /// Longest.
     pub max_ns: Option<u64>,
-    /// All latencies added, nanoseconds.
+    /// Sum of all latencies, nanoseconds.
     pub wait_ns: Option<u64>,
-    /// Of the VM's waiting for them: what made it slow.
+    /// Share of the VM's waiting: the cause of slowness.
     pub share_of_wait: Option<f64>,
 }
 
 /// Small I/Os (below 32 KiB) without and with a large one (64 KiB and above) in flight.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BesideRow {
-    /// Whose.
+    /// Name of the VM, or `all`.
     pub vm: String,
-    /// `read` or `write`.
+    /// Direction: `read` or `write`.
     pub direction: String,
-    /// Small I/Os with no large one beside them.
+    /// Small I/Os without a large one in flight.
     pub alone_count: u64,
     /// Their median, nanoseconds.
     pub alone_p50_ns: Option<u64>,
     /// Their 99th percentile.
     pub alone_p99_ns: Option<u64>,
-    /// Small I/Os that were issued while a large one was in flight on the device.
+    /// Small I/Os issued while a large one was in flight on the device.
     pub beside_count: u64,
     /// Their median.
     pub beside_p50_ns: Option<u64>,
@@ -313,75 +312,75 @@ pub struct BesideRow {
     pub beside_p99_ns: Option<u64>,
 }
 
-/// A cell of sizes by latency.
+/// Cell of sizes by latency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyCell {
-    /// Whose.
+    /// Name of the VM, or `all`.
     pub vm: String,
-    /// `read` or `write`.
+    /// Direction: `read` or `write`.
     pub direction: String,
-    /// The class of sizes.
+    /// Size class.
     pub class: String,
-    /// Longer than this, nanoseconds.
+    /// Lower end of the latencies, exclusive, nanoseconds.
     pub from_ns: u64,
-    /// Up to this; none for the last row.
+    /// Upper end, inclusive; none for the last row.
     pub to_ns: Option<u64>,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
 }
 
-/// A cell of sizes by I/Os outstanding.
+/// Cell of sizes by outstanding I/Os.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutstandingCell {
-    /// Whose.
+    /// Name of the VM, or `all`.
     pub vm: String,
-    /// `read` or `write`.
+    /// Direction: `read` or `write`.
     pub direction: String,
-    /// The class of sizes.
+    /// Size class.
     pub class: String,
-    /// Fewest outstanding, the I/O itself counted.
+    /// Fewest outstanding I/Os, including the I/O itself.
     pub outstanding_from: u32,
-    /// Most; none for the last column.
+    /// Most outstanding I/Os; none for the last column.
     pub outstanding_to: Option<u32>,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
     /// Median latency, nanoseconds, within 3.2 %.
     pub p50_ns: Option<u64>,
     /// 99th percentile, within 3.2 %.
     pub p99_ns: Option<u64>,
-    /// Whether there are 30 I/Os or more.
+    /// True with 30 I/Os or more.
     pub is_enough: bool,
 }
 
-/// The smallest class of sizes whose 99th percentile breaks the limit.
+/// Smallest size class whose 99th percentile breaks the limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BreakRow {
-    /// Whose.
+    /// Name of the VM, or `all`.
     pub vm: String,
-    /// `read` or `write`.
+    /// Direction: `read` or `write`.
     pub direction: String,
-    /// The class; none breaks it if absent.
+    /// Size class; absent if none breaks the limit.
     pub class: Option<String>,
     /// Its 99th percentile, nanoseconds.
     pub p99_ns: Option<u64>,
-    /// Its I/Os, 30 or more.
+    /// Number of its I/Os, 30 or more.
     pub count: u64,
-    /// The fewest I/Os outstanding at which that class breaks it.
+    /// Fewest outstanding I/Os at which that class breaks the limit.
     pub outstanding_from: Option<u32>,
 }
 
-/// One histogram of vscsiStats.
+/// Histogram of vscsiStats.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HistogramRow {
-    /// Whose.
+    /// Name of the VM.
     pub vm: String,
-    /// Of which device.
+    /// Name of the device.
     pub device: String,
-    /// Of what.
+    /// Name of the histogram.
     pub histogram: String,
     /// Unit of the values.
     pub unit: String,
-    /// Values.
+    /// Number of values.
     pub count: u64,
     /// Smallest value.
     pub min: Option<i64>,
@@ -395,22 +394,22 @@ pub struct HistogramRow {
     pub counts: Vec<u64>,
 }
 
-/// One VM, direction and class in one slice of time.
+/// Figures of one VM, direction and class in one time slice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeRow {
-    /// Begin of the slice, nanoseconds from the trace's start.
+    /// Start of the slice, nanoseconds from the trace's start.
     pub start_ns: u64,
-    /// Whose.
+    /// Name of the VM.
     pub vm: String,
-    /// `read` or `write`.
+    /// Direction: `read` or `write`.
     pub direction: String,
-    /// The class of sizes.
+    /// Size class.
     pub class: String,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
-    /// Bytes.
+    /// Bytes of the I/Os.
     pub bytes: u64,
-    /// All latencies added, nanoseconds.
+    /// Sum of all latencies, nanoseconds.
     pub wait_ns: u64,
     /// Median latency, nanoseconds, within 3.2 %.
     pub p50_ns: Option<u64>,
@@ -420,73 +419,73 @@ pub struct TimeRow {
     pub max_ns: Option<u64>,
 }
 
-/// Different bytes touched, in pages of 4 KiB.
+/// Distinct bytes accessed, in pages of 4 KiB.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkingSetRow {
-    /// Whose.
+    /// Name of the VM, or `all`.
     pub vm: String,
     /// Length of the windows, nanoseconds; none for the whole trace.
     pub window_ns: Option<u64>,
     /// Windows with I/O.
     pub windows: u64,
-    /// Mean over them.
+    /// Mean over the windows.
     pub mean_bytes: f64,
-    /// The largest.
+    /// Largest of the windows.
     pub max_bytes: f64,
-    /// Share of the pages that was looked at; 1 is exact.
+    /// Share of sampled pages; 1 is exact.
     pub sampled_share: f64,
 }
 
-/// A point of a miss-ratio curve.
+/// Point of a miss-ratio curve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MissRatioRow {
-    /// Whose.
+    /// Name of the VM, or `all`.
     pub vm: String,
-    /// Page, bytes.
+    /// Page size, bytes.
     pub page_bytes: u64,
-    /// Cache, bytes.
+    /// Cache size, bytes.
     pub cache_bytes: u64,
-    /// Share of references to pages, reads and writes alike, that miss an LRU cache.
+    /// Share of page references, reads and writes alike, that miss an LRU cache.
     pub miss_ratio: f64,
-    /// Share of the pages that was looked at; 1 is exact.
+    /// Share of sampled pages; 1 is exact.
     pub sampled_share: f64,
 }
 
-/// Where more cache begins to bring less (Satopää and others 2011).
+/// Cache size from which more cache brings less (Satopää and others 2011).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KneeRow {
-    /// Whose.
+    /// Name of the VM, or `all`.
     pub vm: String,
-    /// Page, bytes.
+    /// Page size, bytes.
     pub page_bytes: u64,
-    /// References to pages behind the curve.
+    /// Page references of the curve.
     pub references: u64,
-    /// Cache, bytes.
+    /// Cache size, bytes.
     pub cache_bytes: u64,
-    /// Share of references that miss there.
+    /// Share of references that miss at this size.
     pub miss_ratio: f64,
     /// Share that misses in a cache of any size: first references.
     pub miss_ratio_least: f64,
 }
 
-/// What a tier of pages of 64 KiB would serve: LRU, write-back, everything comes in, empty at
-/// first. An I/O is served when all its pages are; of a sample of pages (`sampled_share` below
-/// 1) each page of an I/O counts for itself.
+/// I/Os that a tier of 64 KiB pages would serve: LRU, write-back, every page admitted, empty at
+/// first. An I/O is served if all its pages are; in a sample of pages (`sampled_share` below 1)
+/// each page of an I/O counts separately.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierRow {
-    /// Whose.
+    /// Name of the VM, or `all`.
     pub vm: String,
     /// Size of the tier.
     pub tier_bytes: u64,
-    /// Reads that the tier alone serves, of all reads.
+    /// Share of reads that the tier alone serves.
     pub reads_served: Option<f64>,
-    /// I/Os that the tier alone serves, of all.
+    /// Share of all I/Os that the tier alone serves.
     pub io_served: Option<f64>,
     /// Bytes written to the tier.
     pub tier_written_bytes: f64,
-    /// References to pages that were simulated.
+    /// Simulated page references.
     pub references: u64,
-    /// Share of the pages that was looked at; 1 is exact.
+    /// Share of sampled pages; 1 is exact.
     pub sampled_share: f64,
 }
 

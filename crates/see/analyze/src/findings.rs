@@ -1,4 +1,4 @@
-//! Sentences: what a person should look at first, each with its number and its proof.
+//! Findings: the most important facts as sentences, each with its number and evidence.
 
 use stats::Histogram;
 use units::{Bytes, Nanos, Ratio};
@@ -11,27 +11,27 @@ use crate::material::{ALL, Material, View};
 
 /// Most sentences.
 const MOST: usize = 5;
-/// Small I/O suffers beside large I/O when it takes this many times as long. Our choice.
+/// Least ratio of the latency of small I/O beside large I/O to that of small I/O alone. Our choice.
 const BESIDE_TIMES: f64 = 2.0;
-/// Misaligned I/O is named from this part. Our choice.
+/// Least share of misaligned I/O. Our choice.
 const MISALIGNED: f64 = 0.1;
-/// Reads' parts by count and by bytes are named when they are this far apart. Our choice.
+/// Least difference of the read shares by count and by bytes. Our choice.
 const RATIO_GAP: f64 = 0.2;
-/// A moment is named when it has this many times its part of the waiting. Our choice.
+/// Least ratio of a moment's waiting to its share of the time. Our choice.
 const MOMENT_TIMES: f64 = 4.0;
-/// The longest moment, of all slices.
+/// Longest moment, as a share of all slices.
 const MOMENT_SHARE: f64 = 0.05;
-/// A second is a burst when it has this many times the I/Os of the busiest 20 s. Our choice.
+/// Least ratio of a second's I/Os to those of the busiest 20 s, to be a burst. Our choice.
 const BURST_TIMES: f64 = 3.0;
-/// The 20 s are those of vCenter's real-time counters.
+/// Width of vCenter's real-time counters.
 const HIDDEN_BY: Nanos = Nanos::from_secs(20);
-/// A tier is worth a sentence when it serves this part of the I/Os. Our choice.
+/// Least share of I/Os served by a tier. Our choice.
 const TIER_SERVED: f64 = 0.2;
-/// The tier that is named is the smallest that serves this part of what the largest would.
+/// Share of the largest tier's hits that a smaller tier must reach to be named instead.
 const TIER_ENOUGH: f64 = 0.9;
 const OURS: &str = "our choice";
 
-/// A sentence that has not been given its place yet.
+/// Sentence without its rank.
 struct Draft {
     kind: FindingKind,
     text: String,
@@ -43,11 +43,11 @@ struct Draft {
     effect: f64,
     vm: String,
     view: View,
-    /// Part of the trace.
+    /// Time of the trace that it is about.
     span: Option<(Nanos, Nanos)>,
 }
 
-/// The most important sentences. `answer` has all lists that they are made from.
+/// Most important findings. `answer` has all lists that they are made from.
 pub(crate) fn find(material: &Material, answer: &Analysis) -> Vec<Finding> {
     let mut drafts = Vec::new();
     contributions(material, answer, &mut drafts);
@@ -62,7 +62,7 @@ pub(crate) fn find(material: &Material, answer: &Analysis) -> Vec<Finding> {
     drafts.sort_by(|a, b| b.effect.total_cmp(&a.effect));
     let mut kept: Vec<Draft> = Vec::new();
     for draft in drafts {
-        // The same of another VM says less than something new.
+        // The same kind for another VM tells less than a new kind.
         if kept.len() < MOST && kept.iter().filter(|other| other.kind == draft.kind).count() < 2 {
             kept.push(draft);
         }
@@ -93,7 +93,7 @@ impl Draft {
         }
         let mut text = self.text;
         if answer.overview.len() < 2 {
-            // No name comes before the sentence.
+            // Only sentences without a name at the beginning get a capital.
             if let Some(first) = text.get_mut(..1) {
                 first.make_ascii_uppercase();
             }
@@ -112,7 +112,7 @@ impl Draft {
     }
 }
 
-/// A word of a command line.
+/// Word of a command line, quoted.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@%+,".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -121,7 +121,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// `VM web1: `, or nothing where there is only one.
+/// Prefix `VM web1: `, or empty if there is only one.
 fn whose(answer: &Analysis, vm: &str) -> String {
     if vm == ALL || answer.overview.len() < 2 { String::new() } else { format!("{vm}: ") }
 }
@@ -130,7 +130,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// The VMs, without the sum of several; each with its part of all I/Os.
+/// Rows of the VMs, without the sum of several; each with its share of all I/Os.
 fn vms(answer: &Analysis) -> impl Iterator<Item = (&OverviewRow, f64)> {
     let is_several = answer.overview.len() > 1;
     let rows = answer.overview.iter().skip(usize::from(is_several));
@@ -139,7 +139,7 @@ fn vms(answer: &Analysis) -> impl Iterator<Item = (&OverviewRow, f64)> {
     rows.map(move |row| (row, if all > 0.0 { count(row) / all } else { 0.0 }))
 }
 
-/// A VM's part of all waiting.
+/// Share of a VM in all waiting.
 fn wait_share(answer: &Analysis, vm: &str) -> f64 {
     let first = answer.overview.first().map_or(ALL, |row| row.vm.as_str());
     let wait = |name: &str| {
@@ -220,7 +220,7 @@ fn breaks(answer: &Analysis, drafts: &mut Vec<Draft>) {
     }
 }
 
-/// The moment with the most waiting of each VM.
+/// Finds the moment with the most waiting of each VM.
 fn moments(material: &Material, drafts: &mut Vec<Draft>) {
     let slices = &material.fold.slices;
     let (Some(span), width) = (material.span, slices.width()) else { return };
@@ -262,7 +262,7 @@ fn moments(material: &Material, drafts: &mut Vec<Draft>) {
     }
 }
 
-/// Some slices that follow each other.
+/// Consecutive slices.
 struct Moment {
     from: u64,
     to: u64,
@@ -270,7 +270,7 @@ struct Moment {
     count: u64,
 }
 
-/// The slices with the most waiting among those no longer than [`MOMENT_SHARE`] of all.
+/// Slices with the most waiting among those no longer than [`MOMENT_SHARE`] of all.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "slices, rounded up")]
 fn moment(rows: &[&Row], slices: u64) -> Option<Moment> {
     let most = ((slices as f64 * MOMENT_SHARE) as u64).max(1);
@@ -292,7 +292,7 @@ fn moment(rows: &[&Row], slices: u64) -> Option<Moment> {
 }
 
 impl Moment {
-    /// Without slices at its ends that have less than a quarter of its average waiting.
+    /// Removes slices at both ends that have less than a quarter of the average waiting.
     fn trimmed(mut self, rows: &[&Row]) -> Self {
         let of = |slice: u64| rows.iter().filter(move |row| row.slice == slice);
         let wait = |slice: u64| of(slice).map(|row| row.wait_ns as f64).sum::<f64>();
@@ -442,7 +442,7 @@ fn bursts(answer: &Analysis, drafts: &mut Vec<Draft>) {
     }
 }
 
-/// The smallest tier that serves nearly what the largest one would, for everything together.
+/// Finds the smallest tier that serves nearly as much as the largest, for all VMs together.
 fn tiers(answer: &Analysis, drafts: &mut Vec<Draft>) {
     let Some(row) = answer.overview.first() else { return };
     let (vm, count) = (row.vm.as_str(), row.reads + row.writes);

@@ -1,4 +1,4 @@
-//! What several hosts recorded at the same time, told as one and host by host.
+//! Answers for several hosts' recordings of the same time, as one and host by host.
 
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
@@ -14,35 +14,35 @@ use crate::views::{Options, analyse};
 /// Schema id of [`HostsAnalysis`]: a minor version only adds fields.
 pub const HOSTS_SCHEMA: &str = "tilemark.hosts-analysis/1.0";
 
-/// One host's part of a recording, folded there.
+/// Analysis of one host's part of a recording, made there.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HostPart {
-    /// What the host is called in the recording.
+    /// Name of the host in the recording.
     pub host: String,
-    /// Where its trace lies there.
+    /// Path of its trace there.
     pub trace: String,
-    /// Bytes of the trace, which stay there.
+    /// Bytes of the trace, which stays there.
     pub trace_bytes: u64,
-    /// How well its clock was known when the recording began, nanoseconds.
+    /// Uncertainty of its clock when the recording began, nanoseconds.
     pub clock_known_to_ns: u64,
-    /// Who sent I/O, by index.
+    /// Senders of I/O, by index.
     pub vms: Vec<String>,
-    /// Which of them are virtual machines.
+    /// Senders that are virtual machines.
     pub machines: Vec<Machine>,
-    /// Where it went, by index.
+    /// Devices, by index.
     pub devices: Vec<String>,
-    /// Events that the kernel had no room for.
+    /// Events lost because the kernel's buffer was full.
     pub lost_events: u64,
-    /// Whether its end is missing.
+    /// True if the end of the trace is missing.
     pub is_unfinished: bool,
     /// Sums that can be added to those of other hosts.
     pub sums: Sums,
-    /// The host's own answer, without its slices of time, which the sums have.
+    /// Answer of the host, without its time slices, which the sums have.
     pub analysis: Analysis,
 }
 
 impl HostPart {
-    /// Puts its slices of time into its answer.
+    /// Puts the time slices into the answer.
     fn tell_time(&mut self, settings: &Settings, options: &Options) -> Result<(), Unknown> {
         let mut fold = Fold::new(settings);
         let all = |names: &[String]| (0..names.len()).map(index).collect::<Vec<_>>();
@@ -62,73 +62,73 @@ impl HostPart {
     }
 }
 
-/// What a recording over several hosts says.
+/// Analysis of a recording over several hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostsAnalysis {
-    /// `tilemark.hosts-analysis/1.0`.
+    /// Schema name and version: `tilemark.hosts-analysis/1.0`.
     pub schema: String,
-    /// The program that made it, with its version.
+    /// Program with its version.
     pub tool: String,
-    /// The recording's name.
+    /// Name of the recording.
     pub recording: String,
-    /// Virtual machines, and which hosts saw them.
+    /// Virtual machines, with the hosts that saw them.
     pub machines: Vec<MachineRow>,
     /// All hosts as one. A virtual machine has one name, other senders and devices are `HOST/NAME`.
     pub all: Analysis,
-    /// Each host for itself.
+    /// Answers of the single hosts.
     pub hosts: Vec<HostAnalysis>,
 }
 
-/// One host's answer.
+/// Answer of one host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostAnalysis {
-    /// What it is called in the recording.
+    /// Name of the host in the recording.
     pub host: String,
-    /// Where its trace lies there.
+    /// Path of its trace there.
     pub trace: String,
     /// Bytes of the trace.
     pub trace_bytes: u64,
-    /// How well its clock was known: its times are no further off beside those of others, nanoseconds.
+    /// Uncertainty of its clock, and of its times against those of other hosts, nanoseconds.
     pub clock_known_to_ns: u64,
-    /// Events that the kernel had no room for.
+    /// Events lost because the kernel's buffer was full.
     pub lost_events: u64,
-    /// What it says.
+    /// Analysis of the trace.
     pub analysis: Analysis,
 }
 
-/// A virtual machine on a host.
+/// Virtual machine on a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineRow {
-    /// Its name in `all`.
+    /// Name in `all`.
     pub vm: String,
-    /// Its UUID, where a recording knows it.
+    /// UUID, if a recording knows it.
     pub uuid: Option<String>,
-    /// The host.
+    /// Name of the host.
     pub host: String,
-    /// I/Os that moved data there.
+    /// I/Os that transferred data there.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of these I/Os.
     pub bytes: u64,
-    /// Begin of the first slice of time with I/O there, nanoseconds from the recording's start.
+    /// Start of the first time slice with I/O there, nanoseconds from the recording's start.
     pub from_ns: u64,
-    /// End of the last.
+    /// End of the last time slice with I/O there.
     pub to_ns: u64,
-    /// Whether other hosts saw it, too.
+    /// True if other hosts saw it, too.
     pub moved: bool,
 }
 
-/// Who a host's senders and devices are among all.
+/// Names of all hosts' senders and devices.
 #[derive(Debug, Default)]
 struct Names {
     vms: Vec<String>,
-    /// The virtual machines among them.
+    /// Virtual machines among the senders.
     machines: Vec<(u16, Machine)>,
     devices: Vec<String>,
 }
 
 impl Names {
-    /// A virtual machine is one by its UUID, or where one of the two has none, by its name. Whoever else
-    /// sends is another on every host.
+    /// Index of a sender. A virtual machine is identified by its UUID, or by its name if one of the
+    /// two has no UUID. Other senders are different on every host.
     fn vm(&mut self, host: &str, name: &str, machine: Option<&Machine>) -> u16 {
         let Some(machine) = machine else { return self.add(format!("{host}/{name}")) };
         let is_it = |(_, known): &&(u16, Machine)| match (&known.uuid, &machine.uuid) {
@@ -142,7 +142,7 @@ impl Names {
             }
             return at;
         }
-        // Two that are told apart by their UUIDs alone.
+        // Two VMs of one name with different UUIDs.
         let is_taken = self.vms.iter().any(|known| known == name);
         let at = self.add(if is_taken { format!("{host}/{name}") } else { name.to_owned() });
         self.machines.push((at, machine.clone()));
@@ -156,16 +156,16 @@ impl Names {
     }
 }
 
-/// A trace has no more names, and what is beyond them counts as the last.
+/// A trace has no more names; senders beyond the limit share the last.
 fn index(at: usize) -> u16 {
     u16::try_from(at).unwrap_or(u16::MAX)
 }
 
-/// The answer over all these hosts, `settings` and `options` as each of them had.
+/// Analyzes the parts of all hosts; `settings` and `options` must be those of the hosts.
 ///
 /// # Errors
 ///
-/// When a host's sums name a sender or device that it has no name for, with the host.
+/// If a host's sums name a sender or device without a name; the error has the host.
 pub fn analyse_hosts(
     recording: &str,
     parts: Vec<HostPart>,
@@ -216,7 +216,7 @@ pub fn analyse_hosts(
     })
 }
 
-/// The virtual machines that a host saw, which are `vms` among all.
+/// Virtual machines that a host saw, with indices `vms` among all.
 fn seen(part: &HostPart, vms: &[u16], names: &Names) -> Vec<MachineRow> {
     let row = |(at, (name, here)): (usize, (&String, &u16))| {
         let seen = part.sums.seen(index(at))?;
@@ -234,7 +234,7 @@ fn seen(part: &HostPart, vms: &[u16], names: &Names) -> Vec<MachineRow> {
     part.vms.iter().zip(vms).enumerate().filter_map(row).collect()
 }
 
-/// Says of each whether other hosts saw it, too, and puts them in order of time.
+/// Marks VMs that several hosts saw, and sorts by time.
 fn mark_moved(machines: &mut [MachineRow]) {
     machines.sort_by(|a, b| (&a.vm, a.from_ns, &a.host).cmp(&(&b.vm, b.from_ns, &b.host)));
     for of_one in machines.chunk_by_mut(|a, b| a.vm == b.vm) {
@@ -243,7 +243,7 @@ fn mark_moved(machines: &mut [MachineRow]) {
     }
 }
 
-/// What a host's filter kept, by the numbers that it has among all.
+/// Filter of a host by its indices among all.
 fn keep(filter: &mut Option<Vec<u16>>, wanted: &[String], names: &[String], here: &[u16]) {
     if wanted.is_empty() {
         return;
@@ -255,7 +255,7 @@ fn keep(filter: &mut Option<Vec<u16>>, wanted: &[String], names: &[String], here
     list.dedup();
 }
 
-/// What is known of all traces together.
+/// Facts of all traces together.
 #[derive(Debug, Default)]
 struct Facts {
     resolution: Nanos,
@@ -294,7 +294,7 @@ impl Facts {
     }
 }
 
-/// What cannot be said of several hosts as one.
+/// Questions without an answer for several hosts together.
 fn remarks(facts: &Facts, hosts: &[HostAnalysis], has_moved: bool) -> Vec<Remark> {
     let remark = |what: &str, why: String| Remark { what: what.to_owned(), why };
     let mut all = Vec::new();

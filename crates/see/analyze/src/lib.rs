@@ -1,14 +1,14 @@
-//! What observed I/O means: block sizes, latency over time, working sets, findings in words.
+//! Explains observed I/O: block sizes, latency over time, working sets, findings in words.
 //!
-//! What it does: folds a [`trace::Source`] into views (histograms per VM, direction and block-size
-//! class over time), answers how much cache would hold the working set, and says in a few
-//! sentences where the latency came from; adds up what several hosts folded for themselves
-//! ([`analyse_hosts`]), as far as sums can be added.
+//! It folds a [`trace::Source`] into views (histograms per VM, direction and block-size class over
+//! time), estimates the cache that would hold the working set, and gives the causes of latency in a
+//! few sentences. It merges the sums of several hosts ([`analyse_hosts`]), as far as they can be
+//! added.
 //!
-//! What it refuses: measuring; a sentence from fewer than 30 I/Os; an average of percentiles.
+//! It refuses to measure, to make a sentence from fewer than 30 I/Os, and to average percentiles.
 //!
 //! Invariants: memory does not grow with the number of records, only with time, VMs and classes;
-//! the same records give the same result in whatever batches they come.
+//! the same records give the same result in any batches.
 #![forbid(unsafe_code)]
 
 mod cause;

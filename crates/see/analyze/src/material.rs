@@ -1,4 +1,4 @@
-//! What the answer is made of: the sums, whose they are, and what is known beside them.
+//! Input of the answer: the sums, their names, and facts beside them.
 
 use run_store::slice::SizeClass;
 use trace::{Clock, TraceInfo};
@@ -7,29 +7,29 @@ use units::Nanos;
 use crate::document::{Limit, Remark};
 use crate::fold::{Fold, Vm};
 
-/// A part of the answer.
+/// Part of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum View {
     /// Sums, bursts and alignment.
     Overview,
     /// Classes of sizes.
     Sizes,
-    /// What latency comes from.
+    /// Causes of latency.
     Latency,
-    /// Sizes by latency, and by I/Os outstanding.
+    /// Sizes by latency, and by outstanding I/Os.
     Matrix,
-    /// Different bytes, miss ratios, tiers.
+    /// Distinct bytes, miss ratios, tiers.
     WorkingSet,
-    /// vscsiStats' histograms.
+    /// Histograms of vscsiStats.
     Histograms,
-    /// Every slice of time.
+    /// Time slices.
     Time,
-    /// Sentences.
+    /// Findings as sentences.
     Findings,
 }
 
 impl View {
-    /// All of them, in the order they are shown.
+    /// All views in the order of output.
     pub const ALL: [Self; 8] = [
         Self::Findings,
         Self::Overview,
@@ -41,7 +41,7 @@ impl View {
         Self::Time,
     ];
 
-    /// The name it is asked for by.
+    /// Name in options.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Overview => "overview",
@@ -56,19 +56,19 @@ impl View {
     }
 }
 
-/// What is known of the trace beside its records.
+/// Facts of the trace beside its records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subject {
-    /// As the caller named it; findings' commands have it.
+    /// Name as given by the caller, used in findings' commands.
     pub name: String,
-    /// The reader's knowledge, complete after the last record.
+    /// Facts from the reader, complete after the last record.
     pub info: TraceInfo,
-    /// Added to the list of what cannot be said.
+    /// Further entries for the list of unanswered questions.
     pub remarks: Vec<Remark>,
 }
 
 impl Remark {
-    /// What weakens everything that is said of a store whose writer was stopped or is still at work.
+    /// Remark that weakens every answer from a store whose writer was stopped or is still at work.
     pub fn unfinished() -> Self {
         Self {
             what: "The end of the trace".to_owned(),
@@ -78,21 +78,21 @@ impl Remark {
     }
 }
 
-/// A VM, or all, with a name.
+/// VM, or all, with a name.
 pub(crate) struct Scope<'a> {
     pub(crate) name: String,
-    /// None for all.
+    /// Index of the VM; `None` for all.
     pub(crate) index: Option<u16>,
     pub(crate) vm: &'a Vm,
 }
 
-/// Everything that the views are made of.
+/// Input of the views.
 pub(crate) struct Material<'a> {
     pub(crate) fold: &'a Fold,
     pub(crate) subject: &'a Subject,
     pub(crate) limit: &'a Limit,
     pub(crate) scopes: Vec<Scope<'a>>,
-    /// From the first to the last issue; none where there are no times, or they are equal.
+    /// Time from the first to the last issue; `None` if there are no times, or they are equal.
     pub(crate) span: Option<Nanos>,
 }
 
@@ -114,7 +114,7 @@ impl Material<'_> {
         matches!(self.subject.info.clock, Clock::Real { .. })
     }
 
-    /// The clock's step, if there is a clock.
+    /// Step of the clock, if there is a clock.
     pub(crate) fn resolution(&self) -> Option<Nanos> {
         match self.subject.info.clock {
             Clock::Real { resolution } => Some(resolution),
@@ -123,19 +123,19 @@ impl Material<'_> {
     }
 }
 
-/// The name of all VMs together.
+/// Name of all VMs together.
 pub(crate) const ALL: &str = "all";
 
-/// A name of a list, or one made of its place.
+/// Name from a list, or one made from its index.
 pub(crate) fn name(names: &[String], index: usize, fallback: &str) -> String {
     let name = names.get(index).filter(|name| !name.is_empty());
     name.cloned().unwrap_or_else(|| format!("{fallback}{index}"))
 }
 
-/// Clocks with larger steps say nothing about times between I/Os or about bursts.
+/// Largest clock step that allows statements about times between I/Os and about bursts.
 pub const COARSE: Nanos = Nanos::from_millis(100);
 
-/// The printed name of a class.
+/// Printed name of a class.
 pub(crate) fn class_name(index: usize) -> String {
     SizeClass::all()[index].name().to_owned()
 }

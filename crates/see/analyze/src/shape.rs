@@ -1,29 +1,29 @@
-//! What I/O looks like, without when and how long: what a copy of it is held against.
+//! Shape of I/O without times and latencies, to compare a copy with.
 
 use trace::IoRecord;
 
 use crate::fold::{Buckets, Class, Fold, Of, Settings, Vm};
 use crate::working_set::{Curve, Subject};
 
-/// The shape of one sender's I/O on all its devices.
+/// Shape of one sender's I/O on all its devices.
 #[derive(Debug, Clone)]
 pub struct Shape {
-    /// vscsiStats' histograms: what they count, their names and units; of all devices together.
+    /// Histograms of vscsiStats over all devices: quantities, names and units.
     pub histograms: Vec<(Of, &'static str, &'static str, Buckets)>,
-    /// I/Os that move data.
+    /// I/Os that transfer data.
     pub count: u64,
     /// Sequential share of reads and of writes.
     pub sequential: [f64; 2],
-    /// Different bytes.
+    /// Distinct bytes.
     pub touched: f64,
-    /// LRU at pages of 4 KiB.
+    /// Miss ratios of LRU with pages of 4 KiB.
     pub small: Curve,
-    /// LRU at pages of 64 KiB.
+    /// Miss ratios of LRU with pages of 64 KiB.
     pub large: Curve,
 }
 
 impl Shape {
-    /// Of records in order of issue, all of one sender.
+    /// Shape of records in order of issue, all of one sender.
     pub fn of(records: &[IoRecord]) -> Self {
         let mut fold = Fold::new(&Settings::default());
         fold.push(records);

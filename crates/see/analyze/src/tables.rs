@@ -1,4 +1,4 @@
-//! The answer's lists as tables, for CSV and Parquet.
+//! Lists of the answer as tables, for CSV and Parquet.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -16,32 +16,32 @@ use serde_json::Value;
 
 use crate::document::Analysis;
 
-/// One list of the answer: rows of cells under names.
+/// List of the answer as rows of cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// The list's name, as in JSON.
+    /// Name of the list, as in JSON.
     pub name: &'static str,
     columns: Vec<String>,
     rows: Vec<Vec<Value>>,
 }
 
-/// Why a table cannot be written.
+/// Reason why a table cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// The file or stream failed.
+    /// File or stream that failed.
     #[error("writing a table: {0}")]
     Io(#[from] std::io::Error),
-    /// The Parquet library refused.
+    /// Error of the Parquet library.
     #[error("writing a table as Parquet: {0}")]
     Parquet(#[from] ParquetError),
-    /// The Arrow library refused.
+    /// Error of the Arrow library.
     #[error("making the columns of a table: {0}")]
     Arrow(#[from] ArrowError),
 }
 
 impl Analysis {
-    /// Every list that has rows. Histograms have a row for each bucket.
+    /// Lists that have rows. Histograms have a row for each bucket.
     pub fn tables(&self) -> Vec<Table> {
         let tables = [
             Table::of("findings", &self.findings),
@@ -81,7 +81,7 @@ impl Analysis {
     }
 }
 
-/// A bucket of a histogram; the last has no limit.
+/// Bucket of a histogram; the last has no limit.
 #[derive(Serialize)]
 struct Bucket<'a> {
     vm: &'a str,
@@ -106,11 +106,10 @@ impl Table {
         Self { name, columns, rows }
     }
 
-    /// Writes it as CSV with a line of names (RFC 4180, lines ended by LF); absent values are
-    /// empty.
+    /// Writes CSV with a line of names (RFC 4180, lines ended by LF); absent values are empty.
     ///
     /// # Errors
-    /// When the stream fails.
+    /// If the stream fails.
     pub fn write_csv(&self, to: &mut impl Write) -> Result<(), TableError> {
         writeln!(to, "{}", self.columns.join(","))?;
         for row in &self.rows {
@@ -120,10 +119,10 @@ impl Table {
         Ok(())
     }
 
-    /// Writes it as one Parquet file, compressed with zstd.
+    /// Writes one Parquet file, compressed with zstd.
     ///
     /// # Errors
-    /// When the stream or the library fails.
+    /// If the stream or the library fails.
     pub fn write_parquet(&self, to: impl Write + Send) -> Result<(), TableError> {
         let columns = 0..self.columns.len();
         let arrays: Vec<ArrayRef> = columns.map(|column| self.array(column)).collect();

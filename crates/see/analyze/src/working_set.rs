@@ -1,4 +1,4 @@
-//! How much of the storage is in use, and how much cache would hold it.
+//! Amount of storage in use, and the cache that would hold it.
 
 use cache::mrc::{CurvePoint, ExactStack, MissRatioCurve};
 use cache::tier::{Access, Config, HostId, Place, Step, VmId, VmSettings, Wait, WriteMode};
@@ -7,15 +7,15 @@ use state_machine::Operation;
 
 use crate::fold::{PAGE, Pages, Reference, SMALL};
 
-/// Windows, milliseconds: 1 min, 5 min, 1 h; and all, as none.
+/// Windows, milliseconds: 1 min, 5 min, 1 h; `None` is the whole trace.
 pub(crate) const WINDOWS_MS: [Option<u32>; 4] =
     [Some(60_000), Some(300_000), Some(3_600_000), None];
-/// The only host of the tiers that are tried.
+/// Host of the tested tiers.
 const HOST: HostId = HostId(0);
-/// Smallest tier that is tried.
+/// Smallest tested tier.
 const TIER_MIN: u64 = 64 << 20;
 
-/// Different bytes in windows of one length.
+/// Distinct bytes in windows of one length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Touched {
     pub(crate) window_ms: Option<u32>,
@@ -24,7 +24,7 @@ pub(crate) struct Touched {
     pub(crate) max_bytes: f64,
 }
 
-/// A tier of some size.
+/// Result of a tier of some size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TierAnswer {
     pub(crate) bytes: u64,
@@ -33,26 +33,26 @@ pub(crate) struct TierAnswer {
     pub(crate) written_bytes: f64,
 }
 
-/// A miss-ratio curve of all pages, from those that were looked at.
+/// Miss-ratio curve of all pages, estimated from the sampled ones.
 #[derive(Debug, Clone)]
 pub struct Curve {
-    /// Page, bytes.
+    /// Page size, bytes.
     pub page_bytes: u64,
     pub(crate) references: u64,
     curve: MissRatioCurve,
     share: f64,
-    /// Misses seen for each that was to be expected: SHARDS' correction for a sample that has
-    /// more or fewer references than its share (FAST 2015, section 3.3).
+    /// Ratio of sampled to expected references: the correction of SHARDS for a sample with more or
+    /// fewer references than its share (FAST 2015, section 3.3).
     correction: f64,
 }
 
 impl Curve {
-    /// Share of references that miss in a cache of so many pages of the sample.
+    /// Share of references that miss in a cache of so many sampled pages.
     fn at_pages(&self, pages: u64) -> f64 {
         self.corrected(self.curve.miss_ratio(pages))
     }
 
-    /// Share of references that miss in a cache of `bytes`, between whole pages on a line.
+    /// Share of references that miss in a cache of `bytes`, interpolated between whole pages.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole pages")]
     pub fn miss_ratio(&self, bytes: f64) -> f64 {
         let pages = bytes / self.page_bytes as f64 * self.share;
@@ -75,13 +75,13 @@ impl Curve {
         Some((self.bytes(&knee), self.corrected(knee.miss_ratio)))
     }
 
-    /// What misses in a cache of any size.
+    /// Share that misses in a cache of any size.
     pub(crate) fn least(&self) -> f64 {
         self.corrected(self.curve.points().last().map_or(1.0, |point| point.miss_ratio))
     }
 
-    /// Some points of the curve, about evenly on a scale of logarithms: bytes and miss ratio.
-    /// Every one is at whole pages, and its bytes are those of these pages.
+    /// Points of the curve, about evenly on a logarithmic scale: bytes and miss ratio. Each is at
+    /// whole pages, with their bytes.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole pages")]
     pub(crate) fn points(&self, most: u32) -> Vec<(f64, f64)> {
         let points = self.curve.points();
@@ -106,7 +106,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// `vm` none for all.
+    /// References of `vm`, or of all for `None`.
     pub(crate) fn new(pages: &Pages, vm: Option<u16>) -> Self {
         let is_wanted = |reference: &&Reference| vm.is_none_or(|vm| vm == reference.vm);
         let references: Vec<Reference> = pages.log().iter().filter(is_wanted).copied().collect();
@@ -121,7 +121,8 @@ impl Subject {
         }
         let share = pages.share();
         let small: u64 = references.iter().map(|r| r.small().1 - r.small().0 + 1).sum();
-        // Of all VMs the number of references is known exactly; of one it is what the sample says.
+        // For all VMs the number of references is known exactly; for one it is estimated from the
+        // sample.
         let (large, small) = match vm {
             None => (pages.large as f64, pages.small as f64),
             Some(_) => (references.len() as f64 / share, small as f64 / share),
@@ -142,7 +143,7 @@ impl Subject {
         self.references.len() as u64
     }
 
-    /// Different pages of 4 KiB, in windows that begin at multiples of their length.
+    /// Distinct pages of 4 KiB, in windows that begin at multiples of their length.
     pub(crate) fn touched(&self, window_ms: Option<u32>) -> Touched {
         let mut masks = vec![0_u16; self.pages];
         let mut stamps = vec![u32::MAX; self.pages];
@@ -173,14 +174,14 @@ impl Subject {
         Touched { window_ms, windows, mean_bytes, max_bytes: bytes(most as f64) }
     }
 
-    /// LRU at pages of 64 KiB.
+    /// Miss ratios of LRU with pages of 64 KiB.
     pub(crate) fn large_curve(&self) -> Curve {
         let mut stack = ExactStack::new();
         self.ids.iter().for_each(|id| stack.reference(PageId(u64::from(*id))));
         self.curve(&stack, PAGE, self.references(), self.large)
     }
 
-    /// LRU at pages of 4 KiB.
+    /// Miss ratios of LRU with pages of 4 KiB.
     pub(crate) fn small_curve(&self) -> Curve {
         let mut stack = ExactStack::new();
         let mut seen = 0;
@@ -198,8 +199,8 @@ impl Subject {
         Curve { page_bytes, references, curve, share: self.share, correction }
     }
 
-    /// Sizes worth trying: from a sixteenth of what is touched up to all of it, and the knee,
-    /// as powers of two.
+    /// Sizes to test: from a sixteenth of the accessed bytes up to all of them, and the knee, as
+    /// powers of two.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes, rounded")]
     pub(crate) fn tier_sizes(&self, knee: Option<f64>) -> Vec<u64> {
         let all = self.pages as f64 / self.share * PAGE as f64;
@@ -212,8 +213,8 @@ impl Subject {
         sizes
     }
 
-    /// A tier of this size; a sample is served by a tier as much smaller (miniature simulation,
-    /// Waldspurger and others, USENIX ATC 2017).
+    /// Simulates a tier of this size; for a sample the tier is smaller by the same factor
+    /// (miniature simulation, Waldspurger and others, USENIX ATC 2017).
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes, rounded")]
     pub(crate) fn tier(&self, bytes: u64) -> Option<TierAnswer> {
         let scaled = ((bytes as f64 * self.share) as u64).max(PAGE);
@@ -223,7 +224,7 @@ impl Subject {
         let mut tier = Tier::new(config).ok()?;
         let mut steps = Vec::new();
         let mut served = Served::default();
-        // Of a sample only some pages of an I/O are there, so each counts for itself.
+        // A sample has only some pages of an I/O, so each counts separately.
         let is_whole = self.share >= 1.0;
         for (reference, id) in self.references.iter().zip(&self.ids) {
             let (first, last) = reference.small();
@@ -245,12 +246,12 @@ impl Subject {
     }
 }
 
-/// What a tier alone served, by I/O: one with a page that the store had to answer is not.
+/// I/Os that a tier alone served: all their pages were hits.
 #[derive(Debug, Default)]
 struct Served {
-    /// Reads, then writes: all, and those that were not served.
+    /// Reads, then writes: all, and those not served.
     counts: [[u64; 2]; 2],
-    /// Whether the I/O that goes on is served so far.
+    /// True if the current I/O is served so far.
     is_so_far: bool,
 }
 
@@ -265,7 +266,7 @@ impl Served {
         self.is_so_far &= is_served;
     }
 
-    /// Of the reads, and of all; none where there are none.
+    /// Shares of reads, and of all; `None` if there are none.
     fn shares(&self) -> [Option<f64>; 2] {
         let [reads, writes] = self.counts;
         let all = [reads[0] + writes[0], reads[1] + writes[1]];
@@ -360,7 +361,8 @@ mod tests {
         for (bytes, miss_ratio) in curve.points(50) {
             let pages = bytes / PAGE as f64;
             assert_eq!(pages.fract(), 0.0, "{bytes} B");
-            // A loop over five pages misses always in a smaller cache, and then never again.
+            // A loop over five pages always misses in a smaller cache; with five pages it misses
+            // only once each.
             let expected = if pages < 5.0 { 1.0 } else { 5.0 / 40.0 };
             assert_eq!(miss_ratio, expected, "{pages} pages");
         }

@@ -1,15 +1,15 @@
-//! Whether somebody else's work was in the way of a measurement, and whose.
+//! Finds other work that disturbed a measurement.
 //!
-//! What it does: sums what was seen in the seconds of a window, and compares it with bounds of
-//! our choice, each with its reason.
+//! It sums the seconds of a window, and compares them with bounds of our choice, each with its
+//! reason.
 //!
-//! What it refuses: blaming what the storage itself needs. A server that answers our I/O on
-//! this machine (a Ceph daemon, a FUSE file system) works while the load runs and rests when it
-//! rests: whoever is to be blamed is looked at again in a moment without load. What the device
-//! moves beyond our bytes is compared the same way (a resync, a scrub, a process that only root
-//! may see); what happens below it, in a member of a RAID or another partition, is not seen there.
+//! It never blames the storage's own needs. A server of the measured storage on this host (a Ceph
+//! daemon, a FUSE file system) works while the load runs and rests with it, so every suspect is
+//! sampled again in a moment without load. Bytes of the device beyond our own are compared in the
+//! same way (a resync, a scrub, a process that only root may see); activity below it, in a member
+//! of a RAID or another partition, is not seen there.
 //!
-//! Waiting for storage (PSI) is stored and decides nothing: it does not say whose, nor for which
+//! Waiting for storage (PSI) is stored and decides nothing: it names neither the process nor the
 //! disk.
 
 use std::collections::BTreeMap;
@@ -20,41 +20,41 @@ use units::Nanos;
 
 use crate::{HostSecond, HostWatch};
 
-/// Share of all processors that others may use. A tenth: of two cores a fifth of one, which
+/// Largest share of all processors for other work. A tenth: of two cores a fifth of one, which
 /// delays a generator's thread in one of ten wake-ups at most.
 pub const CPU_OF_OTHERS_MAX: f64 = 0.10;
-/// Share of all processors that the hypervisor may take: the bound that `doctor` has.
+/// Largest share of all processors taken by the hypervisor: the bound of `doctor`.
 pub const STEAL_MAX: f64 = 0.01;
-/// Share of the bytes moved that may be others', and what is too little to matter.
+/// Largest share of the transferred bytes for other work.
 pub const BYTES_OF_OTHERS_MAX: f64 = 0.05;
-/// Share of the time in which some task may wait for memory: what `doctor` allows storage.
+/// Largest share of the time in which some task waits for memory: the bound of `doctor` for
+/// storage.
 pub const MEMORY_PRESSURE_MAX: f64 = 0.05;
-/// One pause of the generator longer than this share of the window is seen in its percentiles:
-/// every user waits it out, so it is the share of time in which the answers are the pause's.
-/// Our choice: a fifth of what a p95 leaves.
+/// Largest pause of the generator, as a share of the window: every user waits for its end, so this
+/// is the share of answers that it affects. Our choice: a fifth of the room above a p95.
 pub const PAUSE_SHARE_MAX: f64 = 0.01;
-/// A megabyte a second is a log file, not a neighbour.
+/// Bytes per second below which other work is ignored, such as a log file.
 const BYTES_A_SECOND_MIN: f64 = 1e6;
 
-/// What a window's seconds came to.
+/// Sums of a window's seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
     seconds: f64,
-    /// CPU seconds there were.
+    /// Available CPU seconds.
     cpu_seconds: f64,
     steal: f64,
     throttled: u64,
     cpu_of_others: BTreeMap<String, f64>,
     bytes_of_others: BTreeMap<String, f64>,
     waited_for_memory: f64,
-    /// The longest, in seconds.
+    /// Longest pause, in seconds.
     paused: f64,
-    /// The device under test and what it moved, for whomever.
+    /// Device under test with its bytes, of all processes.
     device: Option<(String, f64)>,
 }
 
 impl Seen {
-    /// The sum of these seconds; `device` is the name of the one under test.
+    /// Sum of these seconds; `device` is the name of the device under test.
     #[expect(clippy::cast_precision_loss, reason = "bytes of a window are far below 2^53")]
     pub fn of(seconds: &[HostSecond], device: &str) -> Self {
         let mut sum = Self::default();
@@ -85,7 +85,7 @@ impl Seen {
         self.cpu_of_others.values().sum::<f64>() / self.cpu_seconds.max(f64::MIN_POSITIVE)
     }
 
-    /// What was in the way, if `own_bytes` of ours were moved in this time.
+    /// Disturbances, if `own_bytes` of ours were transferred in this time.
     pub fn disturbances(&self, own_bytes: f64) -> Vec<Disturbance> {
         if self.seconds <= 0.0 {
             return Vec::new();
@@ -133,14 +133,14 @@ impl Seen {
         self.waited_for_memory / self.seconds.max(f64::MIN_POSITIVE)
     }
 
-    /// Bytes that nobody feels.
+    /// Bytes that are too few to matter.
     fn negligible(&self) -> f64 {
         BYTES_A_SECOND_MIN * self.seconds
     }
 
-    /// Those of `found` that go on in this time, in which nothing was asked of the storage: a
-    /// process that rests with the load worked for it, and so did what a file system or a RAID
-    /// writes beside each of our bytes. `load` is the time they were found in.
+    /// Disturbances of `found` that continue in this time without load. A process that rests with
+    /// the load worked for it, and so did the extra writes of a file system or RAID for our bytes.
+    /// `load` is the time in which they were found.
     pub fn confirms(&self, found: Vec<Disturbance>, load: &Self) -> Vec<Disturbance> {
         let a_second = |bytes: f64, of: &Self| bytes / of.seconds.max(f64::MIN_POSITIVE);
         let goes_on = |disturbance: &Disturbance| match disturbance.gauge {
@@ -157,8 +157,8 @@ impl Seen {
     }
 }
 
-/// Without what is only inferred: what a device moved beyond our bytes may be what they need
-/// themselves (a journal, an inode with each flush), and only a rest tells.
+/// Removes inferred disturbances: extra bytes of a device may belong to our own (a journal, an
+/// inode with each flush), and only an idle time can tell.
 pub fn seen(mut found: Vec<Disturbance>) -> Vec<Disturbance> {
     found.retain(|disturbance| disturbance.gauge != GaugeName::DeviceBytes);
     found
@@ -169,7 +169,7 @@ fn largest(by_name: &BTreeMap<String, f64>) -> String {
     largest.map_or_else(|| "another process".to_owned(), |(name, _)| name.clone())
 }
 
-/// The gauges of one second.
+/// Gauges of one second.
 pub fn gauges(second: &HostSecond, device: &str) -> Vec<Gauge> {
     let width = second.width.as_secs_f64().max(f64::MIN_POSITIVE);
     let cores = f64::from(second.cores.max(1));
@@ -207,7 +207,7 @@ pub fn gauges(second: &HostSecond, device: &str) -> Vec<Gauge> {
 }
 
 impl GaugeSource for HostWatch {
-    /// Looks at the machine, if it is time to.
+    /// Samples the host, if due.
     fn read(&mut self) -> Readings {
         let device = self.device().to_owned();
         let seen = self.look_if_due().map(|second| gauges(second, &device));
@@ -269,7 +269,8 @@ mod tests {
         HostSecond { disk: Some((Nanos::ZERO, Nanos::ZERO, bytes)), ..second(&[], &[]) }
     }
 
-    /// Seen on 57cdf73: what a device moved for others was read and never looked at.
+    /// Bytes that a device transferred for others were once read and never compared (seen on
+    /// 57cdf73).
     #[test]
     fn a_device_that_moves_bytes_nobody_is_seen_to_ask_for_is_a_disturbance_if_it_goes_on() {
         let load = Seen::of(&vec![moved(100_000_000); 4], "md0");
@@ -282,8 +283,8 @@ mod tests {
         assert_eq!(load.disturbances(399e6), [], "all of it is ours");
     }
 
-    /// Seen on a quiet disk: one tile that passed was marked because "46 % of the bytes of vda
-    /// were not this run's"; they were the inodes that its own flushes wrote.
+    /// A passing tile on a quiet disk was once marked because "46 % of the bytes of vda were not
+    /// this run's"; they were the inodes written by its own flushes.
     #[test]
     fn bytes_of_a_device_that_no_rest_confirmed_are_not_told() {
         let load = Seen::of(&vec![moved(20_000_000); 4], "vda").disturbances(40e6);
@@ -291,8 +292,8 @@ mod tests {
         assert_eq!(seen(load), []);
     }
 
-    /// The engine takes the time off in which the storage held a worker; a stop that falls into
-    /// it is seen by those who wait for slices.
+    /// The engine subtracts the time in which the storage blocked a worker; a pause within that
+    /// time is seen by the thread that waits for slices.
     #[test]
     fn a_program_that_stood_still_is_a_disturbance_whatever_its_workers_say() {
         let stood = |ms| HostSecond { paused: Nanos::from_millis(ms), ..second(&[], &[]) };

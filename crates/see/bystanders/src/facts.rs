@@ -3,10 +3,10 @@ use run_store::run::{HostFacts, VmFacts};
 use super::{HostSecond, HostWatch};
 
 impl HostWatch {
-    /// The machine as a host: shares of all its cores, and this process's ready time.
+    /// Facts of the host: shares of all its cores, and this process's ready time.
     pub fn host(&self, name: &str) -> HostFacts {
-        // The kernel counts in ticks and all of its processors not at one moment, so a short look may see a
-        // little more than there was.
+        // The kernel counts in ticks, and not on all processors at the same time, so a short sample
+        // may exceed the available time a little.
         let used =
             |second: &HostSecond| share(second.busy.as_secs_f64(), second, self.cores).min(1.0);
         let (used, ready) = (Course::of(&self.seconds, used), self.ready());
@@ -23,7 +23,7 @@ impl HostWatch {
         }
     }
 
-    /// This process as a virtual machine with so many virtual CPUs.
+    /// Facts of this process as a virtual machine with so many virtual CPUs.
     pub fn vm(&self, name: &str, vcpus: u32) -> VmFacts {
         let used = |second: &HostSecond| share(second.own.as_secs_f64(), second, vcpus);
         let (used, ready) = (Course::of(&self.seconds, used), self.ready());
@@ -48,7 +48,7 @@ fn share(seconds: f64, second: &HostSecond, of: u32) -> f64 {
     seconds / (second.width.as_secs_f64().max(f64::MIN_POSITIVE) * f64::from(of.max(1)))
 }
 
-/// A figure over time.
+/// Figure over time.
 #[derive(Debug, PartialEq)]
 struct Course {
     mean: f64,
@@ -57,8 +57,8 @@ struct Course {
 }
 
 impl Course {
-    /// Seconds count alike, as looks come with every slice. Sums over 20 of them end with the
-    /// last whole one, as vCenter's do; of fewer than 20 the mean is all there is.
+    /// Seconds have equal weight, because samples come with every slice. Sums over 20 of them end
+    /// with the last whole one, as in vCenter; with fewer than 20 only the mean exists.
     fn of(seconds: &[HostSecond], figure: impl Fn(&HostSecond) -> f64) -> Self {
         let values: Vec<f64> = seconds.iter().map(figure).collect();
         let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
@@ -87,7 +87,7 @@ mod tests {
         HostSecond { width: Nanos::SECOND, busy: own, own, ready, ..HostSecond::default() }
     }
 
-    /// 5 seconds of work and 18 at less speed: the same 4.5 s of CPU in every 20.
+    /// 5 seconds of work, or 18 at lower speed: the same 4.5 s of CPU in every 20.
     #[test]
     fn sums_over_20_seconds_hide_how_long_the_work_took() {
         let fast = [vec![second(900); 5], vec![second(0); 15]].concat();

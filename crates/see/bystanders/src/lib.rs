@@ -1,15 +1,14 @@
-//! What this machine does while a real step runs: processors used by everybody, by this process
-//! and by others, how long its threads were ready and waited for a core, the device under test;
-//! and whether somebody else was in the way.
+//! Observes this host while a real step runs: processor use of all, of this process and of others,
+//! time that its threads were ready and waited for a core, and the device under test; and finds
+//! disturbances.
 //!
-//! What a hypervisor calls a virtual machine's CPU usage and ready time is here what the
-//! kernel says of this process and of its threads' time on the run queue. The [`doctor`] looks
-//! before anything is measured, and a [`throttle`] makes storage slow on purpose.
+//! The counterpart of a hypervisor's CPU usage and ready time of a virtual machine is here the
+//! kernel's account of this process and of its threads' time on the run queue. The [`doctor`]
+//! examines the host before a measurement, and a [`throttle`] makes storage slow on purpose.
 //!
-//! What it refuses: changing anything on the machine but the control group that it made, judging
-//! a step.
+//! It refuses to change anything on the host except its own control group, and to judge a step.
 //!
-//! Invariants: what cannot be read is unknown, never good.
+//! Invariants: an unreadable value is unknown, never good.
 #![forbid(unsafe_code)]
 
 pub mod disturbance;

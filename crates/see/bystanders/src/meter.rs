@@ -2,14 +2,14 @@ mod frequency;
 
 use run_store::gauge::GaugeSource;
 
-/// Begins to read a meter; nothing where this machine has none of the kind.
+/// Begins to read a meter; `None` if this host has none of the kind.
 type Open = fn() -> Option<Box<dyn GaugeSource>>;
 
-/// One line for each, whose code is a file below `meter/`.
+/// Kinds of meters, each in a file below `meter/`.
 const METERS: &[Open] = &[frequency::open];
 
-/// Meters of this machine, read beside every slice of a real step from now on. What they show is
-/// stored, drawn and compared as the table of gauges says ([`run_store::gauge::GaugeName`]).
+/// Meters of this host, read with every slice of a real step. The table of gauges decides how their
+/// values are stored, drawn and compared ([`run_store::gauge::GaugeName`]).
 pub fn meters() -> Vec<Box<dyn GaugeSource>> {
     METERS.iter().filter_map(|open| open()).collect()
 }

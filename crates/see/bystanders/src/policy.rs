@@ -1,4 +1,4 @@
-//! What the machine is allowed to do about its power: read, and never changed.
+//! Power policies of the host: read, and never changed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use run_store::run::PowerPolicy;
 
-/// Every policy that can be seen below `/sys` (Linux `admin-guide/pm/cpufreq.rst`, `intel_pstate.rst`,
-/// `cpuidle.rst`; `power/powercap/powercap.rst`). What is not there is left out.
+/// Power policies below `/sys` (Linux `admin-guide/pm/cpufreq.rst`, `intel_pstate.rst`,
+/// `cpuidle.rst`; `power/powercap/powercap.rst`). Absent ones are left out.
 pub fn power_policies() -> Vec<PowerPolicy> {
     below(Path::new("/sys"))
 }
@@ -57,7 +57,7 @@ fn processors(cpus: &Path) -> Vec<PathBuf> {
     children(cpus, "cpu")
 }
 
-/// The value that all have, or how many have each.
+/// Common value, or the counts of different ones.
 fn common(values: impl Iterator<Item = Option<String>>) -> Option<String> {
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for value in values.flatten() {
@@ -73,7 +73,7 @@ fn common(values: impl Iterator<Item = Option<String>>) -> Option<String> {
     }
 }
 
-/// `intel_pstate` says what is off, `cpufreq` what is on.
+/// State of turbo: `intel_pstate` reports what is off, `cpufreq` what is on.
 fn turbo(cpus: &Path) -> Option<String> {
     let off = word(&cpus.join("intel_pstate/no_turbo")).map(|value| value == "0");
     let is_on = off.or_else(|| word(&cpus.join("cpufreq/boost")).map(|value| value == "1"))?;
@@ -88,7 +88,7 @@ fn idle_states(processor: &Path) -> Option<String> {
     Some(states.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
 }
 
-/// Limits of the processors' own power, such as `package-0 long_term`.
+/// Power limits of the processors, such as `package-0 long_term`.
 fn power_limits(sys: &Path) -> Vec<PowerPolicy> {
     let zones = children(&sys.join("class/powercap"), "intel-rapl:");
     let of_zone = |zone: PathBuf| {

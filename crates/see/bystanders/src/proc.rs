@@ -4,61 +4,61 @@ use std::io;
 use rustix::time::{ClockId, clock_gettime};
 use units::Nanos;
 
-/// What the system says at one moment; all of it only grows.
+/// Counters of the system at one moment; all of them only grow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Look {
-    /// Time that never steps.
+    /// Time of the monotonic clock.
     pub at: Nanos,
     /// CPU time of this process, user and kernel.
     pub own: Nanos,
-    /// CPU time of everything on this machine, stolen time included.
+    /// CPU time of all processes on this host, including stolen time.
     pub busy: Nanos,
-    /// CPU time that the hypervisor gave to others.
+    /// CPU time that the hypervisor gave to other VMs.
     pub steal: Nanos,
-    /// Cores.
+    /// Number of cores.
     pub cores: u32,
-    /// Time each thread of this process was on a run queue and not on a core.
+    /// Time that each thread of this process was on a run queue and not on a core.
     pub waited: BTreeMap<u64, Nanos>,
-    /// Every other process, by id and start time.
+    /// Other processes, by id and start time.
     pub others: BTreeMap<(u32, u64), Process>,
-    /// Whether the bytes of some of them may not be seen (not root).
+    /// True if the bytes of some of them are hidden (not root).
     pub hides_bytes: bool,
-    /// Time in which some task waited for memory, and for storage; nothing where the kernel
-    /// does not count it.
+    /// Time in which some task waited for memory, and for storage; `None` if the kernel does not
+    /// count it.
     pub pressure: Option<[Nanos; 2]>,
-    /// Times a processor slowed down because it was hot.
+    /// Number of times that a processor slowed down because of heat.
     pub throttled: Option<u64>,
-    /// The device under test.
+    /// Device under test.
     pub disk: Option<Disk>,
 }
 
-/// A process that is not this one.
+/// Other process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Process {
-    /// As the kernel shows it, at most 15 bytes.
+    /// Name as the kernel shows it, at most 15 bytes.
     pub name: String,
-    /// Its CPU time and that of its children that have ended.
+    /// CPU time of the process and of its ended children.
     pub cpu: Nanos,
-    /// Bytes it read from and wrote to storage; nothing where we may not know.
+    /// Bytes read from and written to storage; `None` if hidden.
     pub bytes: Option<u64>,
 }
 
-/// What `/proc/diskstats` says of a device (Documentation/admin-guide/iostats.rst).
+/// Counters of a device in `/proc/diskstats` (Documentation/admin-guide/iostats.rst).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Disk {
-    /// Time in which it had something to do (field 10).
+    /// Time with I/O in flight (field 10).
     pub busy: Nanos,
-    /// The same, each I/O's time counted (field 11).
+    /// Sum of the times of all I/Os (field 11).
     pub queued: Nanos,
     /// Bytes read and written (fields 3 and 7, sectors of 512).
     pub bytes: u64,
 }
 
-/// `/proc/stat` counts in hundredths of a second, whatever the kernel's tick is (USER_HZ).
+/// Unit of `/proc/stat`: hundredths of a second, whatever the kernel's tick (USER_HZ).
 const TICK: Nanos = Nanos::from_millis(10);
 
 impl Look {
-    /// Everything at this moment; `device` is the number of the device under test.
+    /// Samples everything now; `device` is the number of the device under test.
     pub fn now(device: Option<u64>) -> io::Result<Self> {
         let stat = busy(&std::fs::read_to_string("/proc/stat")?)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/stat has no cpu"))?;
@@ -82,18 +82,18 @@ impl Look {
     }
 }
 
-/// Time that never steps.
+/// Time of the monotonic clock.
 pub(super) fn monotonic() -> Nanos {
     clock(ClockId::Monotonic)
 }
 
-/// Neither clock is ever negative.
+/// Time of a clock; neither used clock is ever negative.
 fn clock(id: ClockId) -> Nanos {
     let time = clock_gettime(id);
     Nanos(time.tv_sec.unsigned_abs() * Nanos::SECOND.0 + time.tv_nsec.unsigned_abs())
 }
 
-/// The first line of `/proc/stat`.
+/// First line of `/proc/stat`.
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     busy: Nanos,
@@ -101,9 +101,9 @@ struct Stat {
     cores: u32,
 }
 
-/// Busy time and cores, from `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait,
-/// irq, softirq, steal; guest time is in user time already. Stolen time is busy for us: the
-/// core was not there.
+/// Busy time and cores, from `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq,
+/// softirq, steal; user time already includes guest time. Stolen time counts as busy, because the
+/// core was not available.
 fn busy(text: &str) -> Option<Stat> {
     let (mut ticks, mut stolen) = (0, 0);
     let all = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
@@ -118,14 +118,14 @@ fn busy(text: &str) -> Option<Stat> {
     Some(Stat { busy: time(ticks), steal: time(stolen), cores })
 }
 
-/// `total=` of the line `some`, in microseconds (Documentation/accounting/psi.rst).
+/// Value `total=` of the line `some`, in microseconds (Documentation/accounting/psi.rst).
 fn pressure(text: &str) -> Option<Nanos> {
     let some = text.lines().find(|line| line.starts_with("some"))?;
     let total = some.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
     Some(Nanos(total.parse::<u64>().ok()?.saturating_mul(1000)))
 }
 
-/// Kernel threads work for whoever asked, often for us.
+/// Flag of kernel threads, which work for other processes, often for this one.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 fn others() -> (BTreeMap<(u32, u64), Process>, bool) {
@@ -145,13 +145,13 @@ fn others() -> (BTreeMap<(u32, u64), Process>, bool) {
     (others, hides_bytes)
 }
 
-/// Start time and figures of `/proc/PID/stat` (proc_pid_stat(5)); nothing for kernel threads.
-/// The name is in brackets and may hold anything, brackets too.
+/// Start time and figures of `/proc/PID/stat` (proc_pid_stat(5)); `None` for kernel threads. The
+/// name is in brackets and may contain any characters, including brackets.
 fn process(stat: &str) -> Option<(u64, Process)> {
     let (head, tail) = stat.rsplit_once(')')?;
     let name = head.split_once('(')?.1.to_owned();
     let fields: Vec<&str> = tail.split_whitespace().collect();
-    // The first field behind the name is the third of the file.
+    // The first field after the name is the third of the file.
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     if field(9)? & KERNEL_THREAD != 0 {
         return None;
@@ -161,7 +161,7 @@ fn process(stat: &str) -> Option<(u64, Process)> {
     Some((field(22)?, Process { name, cpu, bytes: None }))
 }
 
-/// `read_bytes` and `write_bytes` of `/proc/PID/io`: what reached or will reach storage.
+/// Sum of `read_bytes` and `write_bytes` of `/proc/PID/io`: bytes that reach storage.
 fn moved(io: &str) -> Option<u64> {
     let number = |key: &str| {
         let line = io.lines().find_map(|line| line.strip_prefix(key))?;
@@ -196,8 +196,8 @@ fn disk(text: &str, device: u64) -> Option<Disk> {
     })
 }
 
-/// Second field of every thread's `schedstat` (Documentation/scheduler/sched-stats.rst). A
-/// kernel without it leaves the list empty.
+/// Second field of every thread's `schedstat` (Documentation/scheduler/sched-stats.rst). A kernel
+/// without it leaves the list empty.
 fn waited() -> BTreeMap<u64, Nanos> {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let of = |entry: std::fs::DirEntry| {

@@ -5,76 +5,76 @@ use units::Nanos;
 
 use super::proc::Look;
 
-/// What happened between two looks, about a second apart.
+/// Changes between two samples, about a second apart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HostSecond {
-    /// Time between the looks.
+    /// Time between the samples.
     pub width: Nanos,
-    /// CPU time of everything on the machine.
+    /// CPU time of all processes on the host.
     pub busy: Nanos,
     /// CPU time of this process.
     pub own: Nanos,
     /// Time that this process's threads were ready and waited for a core.
     pub ready: Nanos,
-    /// CPU time that the hypervisor gave to others.
+    /// CPU time that the hypervisor gave to other VMs.
     pub steal: Nanos,
     /// CPU time of other processes, by name.
     pub cpu_of_others: BTreeMap<String, Nanos>,
-    /// Bytes that other processes moved to and from storage, by name.
+    /// Bytes that other processes transferred to and from storage, by name.
     pub bytes_of_others: BTreeMap<String, u64>,
-    /// Whether the bytes of some other process may not be seen (not root).
+    /// True if the bytes of some other process are hidden (not root).
     pub hides_bytes: bool,
-    /// Times a processor slowed down because it was hot; none where nobody counts them.
+    /// Number of times that a processor slowed down because of heat; `None` if not counted.
     pub throttled: Option<u64>,
-    /// The longest time in which this program did not run although it was due.
+    /// Longest time in which this program did not run although it was due.
     pub paused: Nanos,
-    /// Time some task waited for memory, and for storage.
+    /// Time in which some task waited for memory, and for storage.
     pub pressure: Option<[Nanos; 2]>,
-    /// The device under test: time busy, I/O time queued, bytes.
+    /// Device under test: time busy, I/O time queued, bytes.
     pub disk: Option<(Nanos, Nanos, u64)>,
-    /// Cores of the machine.
+    /// Cores of the host.
     pub cores: u32,
 }
 
-/// Looks at this machine again and again.
+/// Samples this host repeatedly.
 #[derive(Debug, Default)]
 pub struct HostWatch {
     pub(super) before: Option<Look>,
     pub(super) seconds: Vec<HostSecond>,
     pub(super) cores: u32,
     pub(super) device: Option<Watched>,
-    /// Since the last look.
+    /// Longest pause since the last sample.
     pub(super) paused: Nanos,
 }
 
-/// The device under test.
+/// Device under test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watched {
-    /// Its number, as `st_rdev` has it.
+    /// Device number, as in `st_rdev`.
     pub number: u64,
-    /// The kernel's name.
+    /// Name in the kernel.
     pub name: String,
 }
 
-/// Looks are at least so far apart: the kernel counts CPU time in hundredths of a second.
+/// Shortest time between samples: the kernel counts CPU time in hundredths of a second.
 const APART: Nanos = Nanos::from_millis(450);
 
 impl HostWatch {
-    /// A watch that also looks at a device.
+    /// Watch that also samples a device.
     pub fn of_device(device: Option<Watched>) -> Self {
         Self { device, ..Self::default() }
     }
 
-    /// Name of the device that is looked at.
+    /// Name of the sampled device.
     pub fn device(&self) -> &str {
         self.device.as_ref().map_or("", |device| &device.name)
     }
 
-    /// Looks, and notes what happened since the look before; the first one notes nothing.
+    /// Samples, and adds the changes since the previous sample; the first sample adds none.
     ///
     /// # Errors
     ///
-    /// When `/proc` cannot be read.
+    /// If `/proc` cannot be read.
     pub fn look(&mut self) -> io::Result<()> {
         let now = Look::now(self.device.as_ref().map(|device| device.number))?;
         self.cores = now.cores;
@@ -86,14 +86,14 @@ impl HostWatch {
         Ok(())
     }
 
-    /// Whoever wanted to wait for `wanted` at most came back after `took`. A process that is
-    /// stopped, or a machine that is taken away, stops this thread with all others; a worker that
-    /// the storage holds in the kernel does not.
+    /// Reports that a wait of at most `wanted` took `took`. A stopped process, or a paused virtual
+    /// machine, stops this thread with all others; a worker that the storage blocks in the kernel
+    /// does not.
     pub fn waited(&mut self, wanted: Nanos, took: Nanos) {
         self.paused = self.paused.max(took.saturating_sub(wanted));
     }
 
-    /// Looks if the last look is long enough ago; what happened since, if it did.
+    /// Samples if due; returns the changes since the last sample.
     pub fn look_if_due(&mut self) -> Option<&HostSecond> {
         let now = super::proc::monotonic();
         let is_due =
@@ -105,19 +105,19 @@ impl HostWatch {
         self.seconds.get(had)
     }
 
-    /// Forgets what was seen; the next second begins at the last look.
+    /// Forgets the seconds so far; the next one begins at the last sample.
     pub fn restart(&mut self) {
         self.paused = Nanos::ZERO;
         self.seconds.clear();
     }
 
-    /// Every second seen, in order.
+    /// All seconds in order.
     pub fn seconds(&self) -> &[HostSecond] {
         &self.seconds
     }
 }
 
-/// A thread that is new has waited only since it began.
+/// A new thread has waited only since its start.
 fn between(before: &Look, now: &Look) -> HostSecond {
     let waited = |(thread, total): (&u64, &Nanos)| {
         total.saturating_sub(before.waited.get(thread).copied().unwrap_or_default())
@@ -143,8 +143,8 @@ fn between(before: &Look, now: &Look) -> HostSecond {
         ..HostSecond::default()
     };
     for (id, process) in &now.others {
-        // One that is new did all of it since; a look may find its children counted twice, once
-        // while they run and once when they have ended, in looks apart.
+        // A new process did all its work since the last sample. Its parent may count the time of
+        // ended children again, so other work is limited below.
         let earlier = before.others.get(id);
         let cpu = process.cpu.saturating_sub(earlier.map_or(Nanos::ZERO, |earlier| earlier.cpu));
         if cpu > Nanos::ZERO {
@@ -163,8 +163,8 @@ fn between(before: &Look, now: &Look) -> HostSecond {
 }
 
 impl HostSecond {
-    /// Others cannot have used more than the machine worked beside us: a parent that waits for a
-    /// child inherits all of its time at once, also what was counted while the child ran.
+    /// Limits other work to the host's whole work without ours: a parent that waits for a child
+    /// inherits all of its time at once, including the part counted while the child ran.
     fn cap(&mut self) {
         let most = self.busy.saturating_sub(self.own).saturating_sub(self.steal).as_secs_f64();
         let all: f64 = self.cpu_of_others.values().map(|cpu| cpu.as_secs_f64()).sum();

@@ -1,6 +1,6 @@
-//! The kernel's limits on this very process, on a real file.
+//! Kernel limits on this process, on a real file.
 //!
-//! A binary of its own: while the limits hold, everything in the process is slow.
+//! Separate test binary: while the limits hold, the whole process is slow.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -13,7 +13,7 @@ use tilemark_bystanders::throttle::{Limits, Throttle, remove_stale};
 
 const BLOCK: usize = 4096;
 
-/// A file of 1 MiB on a disk; it is gone afterwards.
+/// File of 1 MiB on a disk, removed when dropped.
 struct OnDisk(PathBuf);
 
 impl OnDisk {
@@ -25,7 +25,7 @@ impl OnDisk {
         Self(path)
     }
 
-    /// Seconds that so many direct reads take.
+    /// Seconds for so many direct reads.
     fn read(&self, count: u64) -> f64 {
         let direct = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).expect("a small flag");
         let file = OpenOptions::new().read(true).custom_flags(direct).open(&self.0).expect("open");
@@ -51,7 +51,7 @@ fn reads_per_s(limit: u32) -> Limits {
     Limits { read_iops: Some(limit), ..Limits::default() }
 }
 
-/// A throttle, or nothing and a line that says why the test is skipped.
+/// Throttle; `None` with a printed reason if the test is skipped.
 fn begin(path: &Path, limit: u32) -> Option<Throttle> {
     match Throttle::begin(path, &reads_per_s(limit)) {
         Ok(throttle) => Some(throttle),
@@ -66,14 +66,14 @@ fn own_groups() -> String {
     fs::read_to_string("/proc/self/cgroup").expect("proc")
 }
 
-/// One test, one after another: there is one throttle in a process at a time.
+/// One test in sequence, because a process has one throttle at a time.
 #[test]
 fn limits_hold_while_they_are_there_and_leave_nothing() {
     let file = OnDisk::new("throttled");
     let before = own_groups();
     let Some(throttle) = begin(&file.0, 50) else { return };
     assert_ne!(own_groups(), before, "the process did not move");
-    // 25 reads at 50 a second; the first tenth of a second may pass five at once.
+    // 25 reads at 50 per second; the first tenth of a second may pass five at once.
     let slow = file.read(25);
     assert!(slow >= 0.3, "25 reads took {slow} s under {}", throttle.describe());
     drop(throttle);
@@ -102,7 +102,7 @@ fn after_kill_9_the_next_one_removes_the_group(file: &OnDisk) {
     assert_eq!(remove_stale(), 0);
 }
 
-/// What the test above kills. It waits for its standard input, which nobody closes.
+/// Process that the test above kills. It waits for its standard input, which stays open.
 #[test]
 #[ignore = "started by another test"]
 fn a_process_that_is_killed() {

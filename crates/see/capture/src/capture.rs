@@ -1,4 +1,4 @@
-//! A capture from its start to its end.
+//! Captures I/O from start to end.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,58 +19,57 @@ use crate::sieve::Sieve;
 use crate::tally::Gap;
 use crate::tracefs::{Instance, Tracefs};
 
-/// Events younger than this wait for the next turn: one that another CPU began to write before
-/// them may not be readable yet.
+/// Delay of events: one that another CPU began to write before them may not be readable yet.
 const MARGIN_NS: u64 = 10_000_000;
 const KIB: u64 = 1024;
-/// Gaps that are told apart.
+/// Most gaps listed separately.
 const GAPS_MAX: usize = 1000;
 
-/// What to capture.
+/// Options of a capture.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The disks to watch, of [`crate::disks_of`].
+    /// Disks to capture, of [`crate::disks_of`].
     pub disks: Vec<Disk>,
-    /// The kernel's buffer of each CPU, 64 KiB or more; when it is full between two calls of
+    /// Kernel buffer of each CPU, 64 KiB or more. If it fills between two calls of
     /// [`Capture::step`], the oldest events are lost and counted.
     pub buffer: Bytes,
-    /// What those who send I/O are told apart by.
+    /// Property that tells senders of I/O apart.
     pub by: By,
-    /// Whose I/O is recorded.
+    /// Senders whose I/O is recorded.
     pub wanted: Wanted,
 }
 
-/// How far a capture is.
+/// Progress of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Since its start.
+    /// Time since the start.
     pub elapsed: Nanos,
-    /// Events read of the disks that are watched.
+    /// Events read of the captured disks.
     pub events: u64,
-    /// Events the kernel had no room for, as far as its pages tell by now.
+    /// Events lost because the kernel's buffer was full, as far as known from its pages.
     pub lost: u64,
-    /// What became of them.
+    /// Outcomes of the events.
     pub counts: Counts,
 }
 
-/// A capture that has ended.
+/// Ended capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Its length, its events and what became of them; lost events by the kernel's own count.
+    /// Final progress; lost events by the kernel's own count.
     pub progress: Progress,
-    /// CPU time of this process from start to end: reading, joining, and whatever else it did.
+    /// CPU time of this process from start to end: reading, joining and everything else.
     pub cpu: Nanos,
-    /// When events were lost.
+    /// Times of lost events.
     pub gaps: Vec<Gap>,
-    /// Entries of pages that could not be understood; 0 unless the kernel is unlike any known.
+    /// Unreadable entries of pages; 0 unless the kernel is unlike any known.
     pub broken_pages: u64,
     /// Devices, senders and losses.
     pub info: TraceInfo,
-    /// The senders that are virtual machines.
+    /// Senders that are virtual machines.
     pub machines: Vec<Machine>,
 }
 
-/// The pages of one CPU, and its events that wait for those of others.
+/// Pages of one CPU, and its events that wait for those of other CPUs.
 #[derive(Debug)]
 struct Cpu {
     number: u32,
@@ -78,11 +77,11 @@ struct Cpu {
     waiting: VecDeque<Event>,
 }
 
-/// A running capture. It reads without waiting and is never waited for: the kernel overwrites
-/// what is not read in time, and nothing that is traced wakes us up.
+/// Running capture. It reads without blocking and never blocks the kernel, which overwrites unread
+/// events. Traced I/O never wakes this process.
 #[derive(Debug)]
 pub struct Capture {
-    // Before the instance: its files must be closed when it is removed.
+    // Declared before the instance, so that its files are closed when the instance is removed.
     cpus: Vec<Cpu>,
     instance: Instance,
     sieve: Sieve,
@@ -92,11 +91,11 @@ pub struct Capture {
     owners: Owners,
     disks: Vec<Disk>,
     page: Vec<u8>,
-    /// Read of one CPU at once at most: twice its buffer.
+    /// Most pages read of one CPU at once: twice its buffer.
     pages_max: u64,
     batch: Vec<Event>,
     start: u64,
-    /// Events up to this time have been joined.
+    /// Time up to which events have been joined.
     joined: u64,
     started_unix_ns: i64,
     cpu_start: u64,
@@ -107,11 +106,11 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Begins to capture.
+    /// Starts a capture.
     ///
     /// # Errors
-    /// Where there is no tracefs, or it may not be used, or this kernel's events lack what is
-    /// needed; [`CaptureError::hint`] says what helps.
+    /// If there is no tracefs, or it may not be used, or this kernel's events lack a needed field;
+    /// [`CaptureError::hint`] has the hint.
     pub fn start(options: Options) -> Result<Self, CaptureError> {
         let instance = Tracefs::find()?.instance()?;
         instance.write("trace_clock", "mono")?;
@@ -153,11 +152,11 @@ impl Capture {
         })
     }
 
-    /// Reads what has happened and appends the records that are complete, in order of issue;
-    /// to be called several times a second, often enough that the buffers do not fill.
+    /// Reads new events and appends the complete records, in order of issue. Must be called several
+    /// times a second, so that the buffers do not fill.
     ///
     /// # Errors
-    /// Where the kernel's pages cannot be read any more.
+    /// If the kernel's pages become unreadable.
     pub fn step(&mut self, into: &mut Vec<IoRecord>) -> Result<Progress, CaptureError> {
         let time = now(ClockId::Monotonic);
         self.sieve.look(&self.instance, time)?;
@@ -167,7 +166,7 @@ impl Capture {
         Ok(self.progress(time))
     }
 
-    /// Ends the capture, appends the rest of its records and removes its instance.
+    /// Ends the capture, appends its remaining records and removes its instance.
     ///
     /// # Errors
     /// As [`Capture::step`].
@@ -191,7 +190,7 @@ impl Capture {
         })
     }
 
-    /// What is known of the records so far; senders are added while it runs.
+    /// Devices, senders and losses of the records so far; senders are added while it runs.
     pub fn info(&self) -> TraceInfo {
         let device = |disk: &Disk| Device { name: disk.name.clone(), size: Some(disk.size) };
         let counts = self.joiner.counts();
@@ -211,17 +210,17 @@ impl Capture {
         }
     }
 
-    /// When it began, by this host's monotonic clock: time zero of the records.
+    /// Start by this host's monotonic clock: time zero of the records.
     pub fn began(&self) -> Nanos {
         Nanos(self.start)
     }
 
-    /// The senders that are virtual machines.
+    /// Senders that are virtual machines.
     pub fn machines(&self) -> &[Machine] {
         self.owners.machines()
     }
 
-    /// [`Capture::info`] when there are more senders than `known`.
+    /// Calls [`Capture::info`] if there are more senders than `known`.
     pub fn info_if_more_than(&self, known: usize) -> Option<TraceInfo> {
         (self.owners.names().len() > known).then(|| self.info())
     }
@@ -235,8 +234,8 @@ impl Capture {
         }
     }
 
-    /// Reads every CPU's pages until there are none; the time up to which nothing is missing,
-    /// which is an earlier one where a CPU writes faster than we read.
+    /// Reads every CPU's pages until none is left. Returns the time up to which events are
+    /// complete, which is earlier if a CPU writes faster than this reads.
     fn read_pages(&mut self) -> Result<u64, CaptureError> {
         let mut complete = u64::MAX;
         for index in 0..self.cpus.len() {
@@ -253,7 +252,7 @@ impl Capture {
         Ok(complete)
     }
 
-    /// Reads one page of a CPU; whether there was one.
+    /// Reads one page of a CPU; true if there was one.
     fn read_page(&mut self, index: usize) -> Result<bool, CaptureError> {
         let cpu = &mut self.cpus[index];
         let length = match cpu.pages.read(&mut self.page) {
@@ -277,7 +276,7 @@ impl Capture {
                 let since = |time: u64| time.saturating_sub(self.start);
                 let gap = Gap { from_ns: since(last), to_ns: since(missed.before), events };
                 gap.add_to(&mut self.gaps, GAPS_MAX);
-                // What was read and joined before is older than anything that was lost.
+                // Events read and joined before are older than the lost ones.
                 self.joiner.lost(last, missed.before);
             }
             Ok(None) => {}
@@ -286,27 +285,28 @@ impl Capture {
         Ok(true)
     }
 
-    /// Joins what all CPUs have told, when one of them still has more to tell.
+    /// Joins events up to the last one of the CPU that is furthest behind, because that CPU has
+    /// more to read.
     fn join_all_read(&mut self) {
         let last = |cpu: &Cpu| cpu.waiting.back().map(|event| event.time);
         let horizon = self.cpus.iter().filter_map(last).min().unwrap_or(u64::MAX);
         self.join_until(horizon);
     }
 
-    /// Joins the events up to a time, those of all CPUs in order of time.
+    /// Joins the events of all CPUs up to a time, in order of time.
     fn join_until(&mut self, horizon: u64) {
         self.joined = self.joined.max(horizon.min(now(ClockId::Monotonic)));
         self.batch.clear();
         for cpu in &mut self.cpus {
             let count = cpu.waiting.partition_point(|event| event.time <= horizon);
-            // Slices are copied as they are, a drain one by one.
+            // Slices are copied at once, a drain one by one.
             let (front, back) = cpu.waiting.as_slices();
             let of_front = count.min(front.len());
             self.batch.extend_from_slice(&front[..of_front]);
             self.batch.extend_from_slice(&back[..count - of_front]);
             cpu.waiting.drain(..count);
         }
-        // Each CPU's events are in order already, which a stable sort makes use of.
+        // Each CPU's events are already in order, which makes a stable sort fast.
         self.batch.sort_by_key(|event| event.time);
         let owners = &mut self.owners;
         for event in &self.batch {
@@ -316,7 +316,7 @@ impl Capture {
     }
 }
 
-/// Switches on the events that the disks need, for these disks only.
+/// Enables the events that the disks need, for these disks only.
 fn enable(instance: &Instance, disks: &[Disk], sieve: &mut Sieve) -> Result<Decoder, CaptureError> {
     let mut decoder = Decoder::default();
     for kind in kinds(instance, disks) {
@@ -332,7 +332,7 @@ fn enable(instance: &Instance, disks: &[Disk], sieve: &mut Sieve) -> Result<Deco
     Ok(decoder)
 }
 
-/// The kinds of events these disks have on this kernel.
+/// Kinds of events that these disks have on this kernel.
 fn kinds(instance: &Instance, disks: &[Disk]) -> Vec<Kind> {
     let has = |reach| disks.iter().any(|disk| disk.reach == reach);
     let mut kinds = Vec::new();
@@ -340,8 +340,8 @@ fn kinds(instance: &Instance, disks: &[Disk]) -> Vec<Kind> {
         let is_new = instance.has("events/block/block_io_start");
         kinds.push(if is_new { Kind::Start } else { Kind::Insert });
         kinds.extend([Kind::Issue, Kind::Complete, Kind::Requeue, Kind::Merge, Kind::FrontMerge]);
-        // Some were added later than others; without the last three rare cases are counted
-        // as unmatched.
+        // Some kinds are newer than others. Without the last three, rare cases are counted as
+        // unmatched.
         kinds.retain(|kind| {
             matches!(kind, Kind::Issue | Kind::Complete)
                 || instance.has(&format!("events/block/{}", kind.name()))
@@ -353,7 +353,7 @@ fn kinds(instance: &Instance, disks: &[Disk]) -> Vec<Kind> {
     kinds
 }
 
-/// Every device number with its disk's position.
+/// Device numbers with the positions of their disks.
 fn numbers_of(disks: &[Disk]) -> Vec<Watched> {
     let watched = |(place, disk): (u16, &Disk)| {
         let reach = disk.reach;
@@ -370,7 +370,7 @@ fn page_layout(instance: &Instance) -> Result<PageLayout, CaptureError> {
     })
 }
 
-/// A clock in nanoseconds.
+/// Time of a clock, in nanoseconds.
 fn now(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Entries of pages as block events.
+//! Decodes entries of pages as block events.
 
 use trace::{Flags, Operation};
 
@@ -10,34 +10,34 @@ use crate::rwbs;
 /// Name of a thread, as the kernel keeps it: 16 bytes, ended by a zero.
 pub(crate) type Comm = [u8; 16];
 
-/// What happened. Requests are what a driver gets; bios are what is sent to devices that have
-/// no requests (RAM disks, device mapper, md).
+/// Kind of an event. A driver receives requests; bios are sent to devices without requests (RAM
+/// disks, device mapper, md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
-    /// A request was made of what somebody sent (`block_io_start`, since Linux 6.5).
+    /// A request was made for a bio (`block_io_start`, since Linux 6.5).
     Start,
-    /// A request waits in a scheduler (`block_rq_insert`), where there is no `Start`.
+    /// A request waits in a scheduler (`block_rq_insert`); used on kernels without `Start`.
     Insert,
-    /// The driver gets a request.
+    /// The driver receives a request.
     Issue,
     /// A request, or a part of it, ended.
     Complete,
     /// The driver gave a request back.
     Requeue,
-    /// A request became part of the one before it.
+    /// A request was merged into the one before it.
     Merge,
-    /// Something sent was put in front of a waiting request.
+    /// A bio was merged at the front of a waiting request.
     FrontMerge,
     /// A bio was sent.
     BioQueue,
     /// A bio ended.
     BioComplete,
-    /// A bio was cut in two.
+    /// A bio was split in two.
     BioSplit,
 }
 
 impl Kind {
-    /// The kernel's name of the event.
+    /// Name of the event in the kernel.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Start => "block_io_start",
@@ -53,12 +53,12 @@ impl Kind {
         }
     }
 
-    /// Whether something ends with it.
+    /// True for the end of an I/O.
     pub const fn is_end(self) -> bool {
         matches!(self, Self::Complete | Self::BioComplete)
     }
 
-    /// The disks for whose I/O it counts.
+    /// Disks for whose I/O the event counts.
     pub const fn reach(self) -> Reach {
         match self {
             Self::BioQueue | Self::BioComplete | Self::BioSplit => Reach::Bios,
@@ -67,29 +67,28 @@ impl Kind {
     }
 }
 
-/// One event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Event {
     /// Nanoseconds of the monotonic clock.
     pub time: u64,
     /// First sector (512 bytes) on the disk.
     pub sector: u64,
-    /// Of a split: the first sector of the second part.
+    /// First sector of the second part of a split bio.
     pub second: u64,
     /// The kernel's device number, major << 20 | minor.
     pub dev: u32,
     /// Sectors (512 bytes).
     pub sectors: u32,
-    /// The thread that was running.
+    /// Running thread.
     pub pid: u32,
-    /// Its name; of those who send I/O only.
+    /// Name of the thread; only for kinds that send I/O.
     pub comm: Comm,
     pub kind: Kind,
     pub operation: Operation,
     pub flags: Flags,
 }
 
-/// Where one kind of event has its values.
+/// Positions of the values of one kind of event.
 #[derive(Debug, Clone)]
 struct Layout {
     id: u16,
@@ -104,7 +103,7 @@ struct Layout {
     comm: Option<Field>,
 }
 
-/// Knows the layouts of this kernel's events.
+/// Decoder with the layouts of this kernel's events.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Decoder {
     layouts: Vec<Layout>,
@@ -112,8 +111,7 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// Learns a kind of event from the kernel's description; the name of the field that is
-    /// missing where one is.
+    /// Reads the kernel's description of a kind of event. The error is the name of a missing field.
     pub fn learn(&mut self, kind: Kind, description: &str) -> Result<(), &'static str> {
         let format = Format::parse(description);
         let need = |name: &'static str| format.field(name).ok_or(name);
@@ -128,7 +126,7 @@ impl Decoder {
             sector: need("sector")?,
             sectors,
             second,
-            // Called `errors` before Linux 5.16.
+            // Named `errors` before Linux 5.16.
             error: format.field("error").or_else(|| format.field("errors")),
             rwbs: need("rwbs")?,
             comm: format.field("comm"),
@@ -136,7 +134,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// The event in an entry's bytes; nothing where it is none that was learnt, or no I/O.
+    /// Decodes the bytes of an entry; `None` for an unknown kind or no I/O.
     pub fn decode(&self, time: u64, data: &[u8]) -> Option<Event> {
         let id = number(data, self.id)?;
         let layout = self.layouts.iter().find(|layout| u64::from(layout.id) == id)?;
@@ -164,7 +162,8 @@ fn slice(data: &[u8], field: Field) -> Option<&[u8]> {
     data.get(field.offset..field.offset.checked_add(field.size)?)
 }
 
-/// Behind a name's end the kernel has zeros, or what was there before; the name is the same.
+/// After the end of the name the kernel may leave old bytes, which are cleared here so that equal
+/// names compare equal.
 fn comm(data: &[u8], field: Option<Field>) -> Comm {
     let mut comm = [0; 16];
     let bytes = field.and_then(|field| slice(data, field)).unwrap_or_default();

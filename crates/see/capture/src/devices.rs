@@ -1,4 +1,4 @@
-//! Which disks are watched.
+//! Finds the disks to capture.
 //!
 //! Source: kernel `Documentation/ABI/stable/sysfs-block`, `Documentation/admin-guide/devices`;
 //! `proc_pid_mountinfo(5)`.
@@ -11,33 +11,33 @@ use units::Bytes;
 
 use crate::error::CaptureError;
 
-/// How I/O reaches a disk's driver, which decides the events it has.
+/// Way of I/O to a disk's driver, which decides the events that the disk has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// As requests, through the multi-queue block layer.
+    /// Requests of the multi-queue block layer.
     Requests,
-    /// As it was sent (RAM disks, device mapper, md): no queue, so no time in one.
+    /// Bios as sent (RAM disks, device mapper, md): no queue, so no time in one.
     Bios,
 }
 
-/// A whole disk; its partitions are part of it.
+/// Whole disk, including its partitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disk {
-    /// As in `/sys/block`.
+    /// Name as in `/sys/block`.
     pub name: String,
-    /// How I/O reaches it.
+    /// Way of I/O to the driver.
     pub reach: Reach,
-    /// Its size.
+    /// Size of the disk.
     pub size: Bytes,
-    /// Device numbers as the kernel's events have them: its own, then its partitions'.
+    /// Device numbers as in the kernel's events: of the disk, then of its partitions.
     pub(crate) devs: Vec<u32>,
 }
 
-/// The disks under these block devices, files and directories, each once; all disks that have a
-/// size if none are named.
+/// Disks under these block devices, files and directories, each once; all disks with a size if none
+/// is named.
 ///
 /// # Errors
-/// Where a target is not there, or is on no disk of this machine (a network file system).
+/// If a target does not exist, or is on no disk of this computer (a network file system).
 pub fn disks_of(targets: &[PathBuf]) -> Result<Vec<Disk>, CaptureError> {
     let mut names = Vec::new();
     for target in targets {
@@ -56,7 +56,7 @@ pub fn disks_of(targets: &[PathBuf]) -> Result<Vec<Disk>, CaptureError> {
     Ok(disks)
 }
 
-/// Every disk that has a size.
+/// Every disk with a size.
 pub(crate) fn all_disks() -> Vec<Disk> {
     let Ok(entries) = fs::read_dir("/sys/block") else { return Vec::new() };
     let mut disks: Vec<Disk> = entries
@@ -81,14 +81,14 @@ fn disk(name: &str) -> Option<Disk> {
     Some(Disk { name: name.to_owned(), reach, size: Bytes::new(sectors * 512), devs })
 }
 
-/// A device's number as events have it: 20 bits for the minor one (`include/linux/kdev_t.h`).
+/// Device number as in events: 20 bits for the minor one (`include/linux/kdev_t.h`).
 fn dev(path: &Path) -> Option<u32> {
     let text = fs::read_to_string(path.join("dev")).ok()?;
     let (major, minor) = text.trim().split_once(':')?;
     Some(major.parse::<u32>().ok()?.checked_shl(20)? | minor.parse::<u32>().ok()?)
 }
 
-/// The name of the disk that a block device, file or directory is on.
+/// Name of the disk that holds a block device, file or directory.
 fn disk_under(target: &Path) -> Result<String, CaptureError> {
     let facts = fs::metadata(target)
         .map_err(|error| refused(target, &format!("cannot be seen: {error}")))?;
@@ -97,7 +97,7 @@ fn disk_under(target: &Path) -> Result<String, CaptureError> {
     if let Some(name) = disk_of_number(number) {
         return Ok(name);
     }
-    // File systems over several devices (btrfs) have a number of their own.
+    // File systems over several devices (btrfs) have a device number of their own.
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     match source_of(&mounts, number) {
         Some(source) if source.starts_with("/dev/") => disk_under(Path::new(&source)),
@@ -106,14 +106,14 @@ fn disk_under(target: &Path) -> Result<String, CaptureError> {
     }
 }
 
-/// The whole disk of a device number.
+/// Whole disk of a device number.
 fn disk_of_number((major, minor): (u32, u32)) -> Option<String> {
     let path = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let whole = if path.join("partition").exists() { path.parent()? } else { &path };
     Some(whole.file_name()?.to_str()?.to_owned())
 }
 
-/// What is mounted as the device of this number.
+/// Source of the mount with this device number.
 fn source_of(mounts: &str, number: (u32, u32)) -> Option<String> {
     untrusted::mountinfo::mounts(mounts).find(|own| own.device == number).map(|own| own.source)
 }

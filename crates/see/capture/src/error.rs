@@ -3,55 +3,55 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Why nothing can be captured.
+/// Reason why I/O cannot be captured.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// The kernel's trace file system is not mounted.
+    /// Kernel trace file system that is not mounted.
     #[error("block events cannot be read: no tracefs is mounted")]
     NoTracefs,
-    /// It is there, but not for us.
+    /// Trace file system that this user may not use.
     #[error("block events cannot be read: {} may be used by root only", path.display())]
     NotAllowed {
-        /// What was refused.
+        /// Path that was refused.
         path: PathBuf,
     },
-    /// The kernel refuses or was built without them.
+    /// Block events that the kernel lacks or forbids.
     #[error("the kernel offers no block events: {} is missing", path.display())]
     NoEvents {
-        /// What is missing.
+        /// Missing path.
         path: PathBuf,
     },
-    /// A description of the kernel cannot be used.
+    /// Kernel description that cannot be used.
     #[error("{}: {reason}", path.display())]
     Layout {
-        /// Which description.
+        /// Path of the description.
         path: PathBuf,
-        /// What was expected and what was found.
+        /// Expected and found text.
         reason: String,
     },
-    /// What was to be watched cannot be.
+    /// Target that cannot be captured.
     #[error("{target}: {reason}")]
     Target {
-        /// As it was named.
+        /// Target as given.
         target: String,
-        /// Why not.
+        /// Reason of the refusal.
         reason: String,
     },
-    /// No QEMU virtual machine that runs has this name.
+    /// Name that no running QEMU virtual machine has.
     #[error("no virtual machine \"{wanted}\" runs here; {}", running_words(running))]
     NoVm {
-        /// Name or UUID that was given.
+        /// Given name or UUID.
         wanted: String,
-        /// Names of the virtual machines that run, sorted.
+        /// Names of the running virtual machines, sorted.
         running: Vec<String>,
     },
-    /// A file failed.
+    /// File that failed.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -64,7 +64,7 @@ fn running_words(running: &[String]) -> String {
 }
 
 impl CaptureError {
-    /// The way out, as a command or a sentence.
+    /// Hint, as a command or a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoTracefs => {
@@ -87,7 +87,7 @@ impl CaptureError {
         }
     }
 
-    /// An error of a file; missing rights are told as such.
+    /// Error of a file; missing permission becomes an error of its own.
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {

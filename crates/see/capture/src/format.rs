@@ -1,25 +1,25 @@
-//! The kernel's descriptions of its events and pages, which differ between versions.
+//! Kernel descriptions of events and pages, which differ between versions.
 //!
 //! Layout of the text: kernel `Documentation/trace/events.rst`, section 3 (event formats);
 //! `kernel/trace/ring_buffer.c`, `ring_buffer_print_page_header`.
 
-/// Where a value lies, from the first byte of an event (or page).
+/// Position of a value, from the first byte of an event or page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Field {
     pub offset: usize,
     pub size: usize,
 }
 
-/// The description of one event, or of a page's head.
+/// Description of one event, or of a page's head.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Format {
-    /// Its number, 0 for a page's head.
+    /// Number of the event, 0 for a page's head.
     pub id: u16,
     fields: Vec<(String, Field)>,
 }
 
 impl Format {
-    /// Reads a description; lines that are no fields are passed over.
+    /// Parses a description; other lines are skipped.
     pub fn parse(text: &str) -> Self {
         let mut format = Self::default();
         for line in text.lines().map(str::trim) {
@@ -32,13 +32,13 @@ impl Format {
         format
     }
 
-    /// The field of this name.
+    /// Field of this name.
     pub fn field(&self, name: &str) -> Option<Field> {
         self.fields.iter().find(|(have, _)| have == name).map(|(_, field)| *field)
     }
 }
 
-/// A line such as `field:unsigned int nr_sector; offset:24; size:4; signed:0;`
+/// Parses a line such as `field:unsigned int nr_sector; offset:24; size:4; signed:0;`
 fn field(line: &str) -> Option<(String, Field)> {
     let mut parts = line.strip_prefix("field:")?.split(';').map(str::trim);
     let declaration = parts.next()?;

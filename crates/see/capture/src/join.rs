@@ -1,8 +1,9 @@
-//! Events of one I/O joined into one record.
+//! Joins the events of one I/O into one record.
 //!
-//! A request is known by disk, operation and first sector; the kernel gives it no number.
-//! Order of its events: kernel `block/blk-mq.c` (`blk_mq_submit_bio`, `blk_mq_start_request`,
-//! `blk_update_request`, `blk_mq_requeue_request`), `block/blk-merge.c`, `block/blk-flush.c`.
+//! A request is identified by disk, operation and first sector, because the kernel gives it no
+//! number. Order of its events: kernel `block/blk-mq.c` (`blk_mq_submit_bio`,
+//! `blk_mq_start_request`, `blk_update_request`, `blk_mq_requeue_request`), `block/blk-merge.c`,
+//! `block/blk-flush.c`.
 
 use std::collections::VecDeque;
 
@@ -16,47 +17,47 @@ use crate::window::{Ticket, Window};
 
 /// Bytes of a sector in the kernel's events.
 const SECTOR: u64 = 512;
-/// An I/O whose end is not seen for this long is given up, so that those behind it are handed
-/// out; one minute is twice the time after which the kernel itself calls a request hung.
+/// Longest wait for the end of an I/O; after it the I/O is abandoned, so that later ones can be
+/// returned. One minute is twice the time after which the kernel itself reports a hung request.
 const PATIENCE_NS: u64 = 60_000_000_000;
-/// I/Os held at most, ended ones behind unended ones included.
+/// Most I/Os held, including ended ones behind unended ones.
 const HELD_MAX: usize = 1 << 20;
 
-/// Who sent an I/O.
+/// Sender of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sender {
     pub vm: VmIndex,
-    /// Whether its I/O is to be recorded.
+    /// True if its I/O is recorded.
     pub is_wanted: bool,
 }
 
-/// What became of everything that was seen.
+/// Outcomes of all events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Records made.
     pub records: u64,
-    /// I/Os of somebody who was not asked for.
+    /// I/Os of other senders.
     pub unwanted: u64,
-    /// Ends of I/Os that were sent before the capture began, or whose other events were lost or
-    /// are not to be told from those of others.
+    /// Ends of I/Os that were sent before the capture began, whose other events were lost, or that
+    /// cannot be told apart from others.
     pub unmatched: u64,
-    /// I/Os that had not ended when the capture did.
+    /// I/Os that had not ended at the end of the capture.
     pub unfinished: u64,
-    /// I/Os whose end was not seen within a minute, and those that were open when events were
-    /// lost or may be confused with one that was.
+    /// I/Os without an end within a minute, and I/Os that were open when events were lost or may be
+    /// confused with such an I/O.
     pub abandoned: u64,
-    /// Requests that became part of another one.
+    /// Requests that were merged into another one.
     pub merged: u64,
-    /// Flushes that one flush of the device answered together with another.
+    /// Flushes that one device flush completed together with another.
     pub shared_flushes: u64,
-    /// Requests that the driver gave back and got again.
+    /// Requests that the driver gave back and received again.
     pub requeued: u64,
-    /// Bios cut in two.
+    /// Bios split in two.
     pub split: u64,
-    /// Events that came after later ones, by a CPU that was held up between taking the time and
-    /// writing it down; I/Os that began with one have the time of the event before it.
+    /// Events that came after later ones, from a CPU that was delayed between taking the time and
+    /// writing the event; I/Os that began with one have the time of the event before it.
     pub late: u64,
-    /// Ends of the steps of a write with a flush or FUA, which are no I/O of their own.
+    /// Ends of the steps of a write with a flush or FUA, which are no separate I/O.
     pub steps: u64,
 }
 
@@ -67,83 +68,83 @@ struct Key {
     sector: u64,
 }
 
-/// An I/O that has not ended.
+/// I/O that has not ended.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     ticket: Ticket,
     record: IoRecord,
-    /// When the device got it.
+    /// Time when the device received it.
     issued: Option<u64>,
     /// Sectors that have not ended.
     remaining: u32,
     is_wanted: bool,
 }
 
-/// Most keys have one I/O; a vector costs nothing while it is empty.
+/// Open I/Os of a key. Most keys have one; an empty vector costs nothing.
 #[derive(Debug)]
 struct Entry {
     first: Open,
     more: Vec<Open>,
 }
 
-/// What is known of a disk.
+/// State of a disk.
 #[derive(Debug, Default)]
 struct State {
     outstanding: u32,
-    /// Flushes that wait for the device to be flushed.
+    /// Flushes that wait for a device flush.
     flushes: Vec<Open>,
-    /// Flushes of the device itself.
+    /// Device flushes in flight.
     flying: Vec<Open>,
-    /// Who last sent a write that takes flushes of its own.
+    /// Sender of the last write with FUA or PREFLUSH.
     flusher: Option<Sender>,
-    /// Where the last read and the last write ended.
+    /// Ends of the last read and the last write.
     ends: [Option<u64>; 2],
 }
 
-/// A device number, of a disk or of a partition.
+/// Device number of a disk or partition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watched {
     pub dev: u32,
-    /// The disk it belongs to.
+    /// Position of its disk.
     pub disk: u16,
-    /// Whose events count. Bios are seen on disks that make requests of them too, and would
-    /// be counted twice there.
+    /// Kind of events that count. Bios also appear on disks with requests, and would be counted
+    /// twice there.
     pub reach: Reach,
 }
 
-/// A time in which events of some CPU were lost.
+/// Time in which events of some CPU were lost.
 #[derive(Debug, Clone, Copy)]
 struct Gap {
     from: u64,
     before: u64,
 }
 
-/// Joins events, which must come in order of time.
+/// Joiner of events, which must come in order of time.
 ///
-/// Where events were lost nothing is concluded from those that were not: what is open when a gap
-/// begins, and what begins or ends in it, makes no record, and neither does what ends where it
-/// is not known whose end it is.
+/// Around lost events no conclusions are drawn: an I/O that is open when a gap begins, or that
+/// begins or ends in it, makes no record. Neither does an end that may belong to such an I/O.
 #[derive(Debug)]
 pub(crate) struct Joiner {
-    /// By device number.
+    /// Sorted by device number.
     watched: Vec<Watched>,
     states: Vec<State>,
     open: FxHashMap<Key, Entry>,
     window: Window<Key>,
     start: u64,
-    /// The time of the latest event.
+    /// Time of the latest event.
     latest: u64,
-    /// Times in which events were lost and that no event has passed yet.
+    /// Gaps that no event has passed yet.
     gaps: VecDeque<Gap>,
-    /// What was open when the last gap began: the next end there may be its own.
+    /// Keys of I/Os that were open when the last gap began: the next end of such a key may be
+    /// theirs.
     doubtful: FxHashSet<Key>,
-    /// Until then I/Os may be in flight whose beginning was lost.
+    /// Time until which I/Os with a lost beginning may be in flight.
     uncounted_until: u64,
     counts: Counts,
 }
 
 impl Joiner {
-    /// For these devices; times count from `start`.
+    /// Joiner for these devices; times count from `start`.
     pub fn new(mut watched: Vec<Watched>, start: u64) -> Self {
         watched.sort_unstable_by_key(|device| device.dev);
         let count = watched.iter().map(|device| usize::from(device.disk) + 1).max().unwrap_or(0);
@@ -165,12 +166,12 @@ impl Joiner {
         self.counts
     }
 
-    /// Events after `from` and before `before` were lost.
+    /// Adds a gap: events after `from` and before `before` were lost.
     pub fn lost(&mut self, from: u64, before: u64) {
         self.gaps.push_back(Gap { from, before });
     }
 
-    /// Enters and leaves gaps as time goes on; whether this is in one.
+    /// Enters and leaves gaps; true if the time is in one.
     fn is_in_gap(&mut self, time: u64) -> bool {
         if self.gaps.iter().any(|gap| gap.from < time) {
             self.drop_all();
@@ -186,7 +187,7 @@ impl Joiner {
         self.gaps.iter().any(|gap| gap.from < time)
     }
 
-    /// Makes no record of anything that is open.
+    /// Drops all open I/Os without records.
     fn drop_all(&mut self) {
         let mut doubtful = FxHashSet::default();
         for (key, entry) in std::mem::take(&mut self.open) {
@@ -207,7 +208,7 @@ impl Joiner {
         self.doubtful.extend(doubtful);
     }
 
-    /// Takes the next event; `sender` says whose it is. Whether it is one of a watched disk.
+    /// Takes the next event; `sender` finds its sender. True if it belongs to a captured disk.
     pub fn push(&mut self, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) -> bool {
         let Ok(place) = self.watched.binary_search_by_key(&event.dev, |device| device.dev) else {
             return false;
@@ -223,7 +224,7 @@ impl Joiner {
             return true;
         }
         match event.kind {
-            // A request that the driver gave back is inserted once more.
+            // The scheduler inserts again a request that the driver gave back.
             Kind::Insert if self.open.contains_key(&key(disk, event)) => {}
             Kind::Start | Kind::Insert => self.begin(disk, event, sender(event)),
             Kind::Issue if event.operation == Operation::Flush => {
@@ -242,7 +243,7 @@ impl Joiner {
         true
     }
 
-    /// Appends the records whose turn has come; gives up those whose end is overdue at `now`.
+    /// Appends the records that are next in order; abandons I/Os whose end is overdue at `now`.
     pub fn take(&mut self, now: u64, into: &mut Vec<IoRecord>) {
         loop {
             let from = into.len();
@@ -258,7 +259,7 @@ impl Joiner {
         }
     }
 
-    /// Ends everything; the rest of the records.
+    /// Ends everything and appends the remaining records.
     pub fn finish(&mut self, into: &mut Vec<IoRecord>) {
         if !self.gaps.is_empty() {
             self.drop_all();
@@ -293,7 +294,7 @@ impl Joiner {
         self.insert(key(disk, event), open);
     }
 
-    /// The driver gets a request, which may have grown since it was made.
+    /// Handles the issue of a request, which may have grown since it was made.
     fn issue(&mut self, disk: u16, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) {
         if event.sectors == 0 {
             return;
@@ -309,7 +310,7 @@ impl Joiner {
         self.insert(key, open);
     }
 
-    /// An I/O that waited until now.
+    /// Sets the queue time of an I/O that is issued now.
     fn waited(&self, mut open: Open, event: &Event) -> Open {
         let since = self.start + open.record.issue.0;
         open.record.queue = Some(Nanos(event.time.saturating_sub(since)));
@@ -329,8 +330,8 @@ impl Joiner {
         self.end(disk, open, event, key);
     }
 
-    /// The I/O that ended, if it is known which: one that was open when events were lost may
-    /// have ended here, and then what was issued since at its place is given up too.
+    /// Finds the ended I/O, if it is certain. An I/O that was open when events were lost may have
+    /// ended here; then the ones issued since with its key are abandoned, too.
     fn find_ended(&mut self, key: Key, sectors: u32) -> Option<Open> {
         if !self.doubtful.is_empty() && self.doubtful.remove(&key) {
             while let Some(open) = self.remove(key, |open| open.issued.is_some()) {
@@ -342,7 +343,7 @@ impl Joiner {
         self.remove(key, |open| open.issued.is_some() && open.remaining >= sectors)
     }
 
-    /// Ends an I/O, or the part of it that ended.
+    /// Ends an I/O, or a part of it.
     fn end(&mut self, disk: u16, mut open: Open, event: &Event, key: Key) {
         if event.flags.has(Flags::ERROR) {
             open.record.flags = open.record.flags.with(Flags::ERROR);
@@ -380,7 +381,7 @@ impl Joiner {
         }
     }
 
-    /// The waiting request that began where this bio ends begins earlier now.
+    /// Extends the waiting request that began where this bio ends.
     fn front_merge(&mut self, disk: u16, event: &Event) {
         let to = key(disk, event);
         let from = Key { sector: to.sector + u64::from(event.sectors), ..to };
@@ -425,8 +426,8 @@ impl Joiner {
         self.queue_bio(disk, &rest, sender);
     }
 
-    /// One flush of the device answers all that wait for one. Where nobody does it belongs to
-    /// a write with FUA or a flush before it, and to whoever sent that.
+    /// Handles a device flush, which completes all waiting flushes. With none waiting it belongs to
+    /// a write with FUA or a flush before it, and to the sender of that write.
     fn issue_flush(&mut self, disk: u16, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) {
         let waiting = std::mem::take(&mut self.states[usize::from(disk)].flushes);
         let mut waiting = waiting.into_iter();
@@ -468,7 +469,7 @@ impl Joiner {
         let outstanding = u16::try_from(state.outstanding).unwrap_or(u16::MAX);
         let outstanding = (self.latest >= self.uncounted_until).then_some(outstanding);
         state.outstanding += 1;
-        // Records come in order of issue, whatever the events do.
+        // Records are in order of issue, whatever the order of events.
         let issue = Nanos(self.latest - self.start);
         let is_flush = operation == Operation::Flush;
         let offset = if is_flush { 0 } else { event.sector.saturating_mul(SECTOR) };
@@ -496,7 +497,7 @@ impl Joiner {
             .or_insert_with(|| Entry { first: open, more: Vec::new() });
     }
 
-    /// Removes the first I/O of a key for which `is_it` holds.
+    /// Removes the first I/O of a key for which `is_it` is true.
     fn remove(&mut self, key: Key, is_it: impl Fn(&Open) -> bool) -> Option<Open> {
         let entry = self.open.get_mut(&key)?;
         if !is_it(&entry.first) {
@@ -512,7 +513,7 @@ impl Joiner {
         Some(found)
     }
 
-    /// An I/O that will not be a record.
+    /// Drops an I/O without a record.
     fn drop_open(&mut self, disk: u16, open: &Open) {
         self.states[usize::from(disk)].ended();
         self.window.gone(open.ticket);
@@ -554,7 +555,7 @@ fn key(disk: u16, event: &Event) -> Key {
     Key { disk, operation: event.operation, sector: event.sector }
 }
 
-/// Bytes; discards may be longer than a record can tell.
+/// Length in bytes; a longer discard is cut to the largest value of a record.
 fn length(sectors: u32) -> u32 {
     u32::try_from(u64::from(sectors) * SECTOR).unwrap_or(u32::MAX)
 }

@@ -1,16 +1,16 @@
 //! Live capture of block I/O from the kernel's tracepoints.
 //!
-//! What it does: reads block events from the raw ring buffers of a tracing instance of its own,
-//! joins them into [`trace::IoRecord`]s, and says whose I/O each was (process, control group,
-//! QEMU virtual machine); writes them to a trace while it sums them up ([`Recorder`]).
+//! It reads block events from the raw ring buffers of its own tracing instance, joins them into
+//! [`trace::IoRecord`]s, finds the sender of each I/O (process, control group, QEMU virtual
+//! machine), and writes them to a trace while summing them up ([`Recorder`]).
 //!
-//! What it refuses: slowing what it watches (it loses and counts, it never blocks the traced
-//! I/O, and asks for no wake-ups from it), other people's tracing instances, guessing at an
-//! event's layout (the kernel's own description of it is read each time).
+//! It never slows the traced I/O: it loses and counts events, never blocks, and needs no wake-ups.
+//! It leaves tracing instances of others alone, and reads the kernel's own description of each
+//! event instead of assuming a layout.
 //!
-//! Invariants: records come in order of issue; each I/O that was seen to start is a record or
-//! counted in [`Counts`] with the reason why not; the instance is gone when a [`Capture`] is
-//! dropped, and that of a killed capture when the next one starts or [`remove_stale`] is asked.
+//! Invariants: records are in order of issue. Each I/O with a seen start is a record or counted in
+//! [`Counts`] by reason. The instance is removed when a [`Capture`] is dropped, and that of a
+//! killed capture at the next start or by [`remove_stale`].
 #![forbid(unsafe_code)]
 
 mod capture;

@@ -1,4 +1,4 @@
-//! Whose I/O it was: a virtual machine, a control group or a process.
+//! Finds the sender of an I/O: a virtual machine, a control group or a process.
 //!
 //! Sources: `proc_pid_status(5)`, `proc_pid_cgroup(5)`; qemu(1) on `-name` and `-uuid`;
 //! systemd.unit(5) on escaped names; libvirt "Control Groups resource management" (names of
@@ -15,15 +15,15 @@ use crate::decode::{Comm, Event};
 use crate::error::CaptureError;
 use crate::join::Sender;
 
-/// Names held at most; what comes after is called by the last of them.
+/// Most names held; later senders share the last one.
 const NAMES_MAX: usize = 60_000;
-/// What is sent by more processes than can be named.
+/// Name for all senders beyond the limit.
 const OTHERS: &str = "others";
 
-/// What those who send I/O are told apart by, where they are no virtual machines.
+/// Property that tells senders apart if they are no virtual machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum By {
-    /// Processes of one name together.
+    /// Name; processes of one name together.
     #[default]
     Name,
     /// Each process.
@@ -32,19 +32,19 @@ pub enum By {
     Cgroup,
 }
 
-/// Whose I/O is recorded: everybody's where nothing is named.
+/// Senders whose I/O is recorded; all if none is named.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
     /// Name or UUID of a virtual machine.
     pub vm: Option<String>,
-    /// A process with its threads.
+    /// Process with its threads.
     pub process: Option<u32>,
-    /// A control group with those below it, as in `/proc/PID/cgroup`, or its directory where
-    /// control groups are mounted.
+    /// Control group with those below it, as in `/proc/PID/cgroup`, or its directory where control
+    /// groups are mounted.
     pub cgroup: Option<String>,
 }
 
-/// What is known of a process.
+/// Facts of a process.
 #[derive(Debug, Clone, Default)]
 struct Process {
     id: u32,
@@ -66,7 +66,7 @@ impl Vm {
     }
 }
 
-/// Refuses a QEMU virtual machine that does not run, and names those that do.
+/// Refuses a QEMU virtual machine that does not run, and lists the running ones.
 ///
 /// # Errors
 /// [`CaptureError::NoVm`] if no running QEMU has this name or UUID.
@@ -84,14 +84,14 @@ fn find_vm_in(proc: &Path, wanted: &str) -> Result<(), CaptureError> {
     Err(CaptureError::NoVm { wanted: wanted.to_owned(), running })
 }
 
-/// The QEMU virtual machines among the processes of this `/proc`.
+/// QEMU virtual machines among the processes of this `/proc`.
 fn running_vms(proc: &Path) -> Vec<Vm> {
     let entries = fs::read_dir(proc).into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     ids.filter_map(|id| look_up(proc, id, &Comm::default()).vm).collect()
 }
 
-/// Finds out and remembers who threads belong to.
+/// Finds and caches the senders of threads.
 #[derive(Debug)]
 pub(crate) struct Owners {
     by: By,
@@ -116,7 +116,7 @@ impl Owners {
         }
     }
 
-    /// Which of them are virtual machines.
+    /// Senders that are virtual machines.
     pub fn machines(&self) -> &[Machine] {
         &self.machines
     }
@@ -126,7 +126,7 @@ impl Owners {
         &self.list
     }
 
-    /// Who sent what an event tells.
+    /// Sender of an event's I/O.
     pub fn sender(&mut self, event: &Event) -> Sender {
         let thread = (event.pid, event.comm);
         if let Some(sender) = self.threads.get(&thread) {
@@ -141,7 +141,7 @@ impl Owners {
             let name = self.list[known].clone();
             self.machines.push(Machine { name, uuid: vm.uuid });
         }
-        // Threads of a machine that starts many are forgotten now and then, not kept for ever.
+        // A computer may start very many threads, so the cache is cleared now and then.
         if self.threads.len() >= NAMES_MAX {
             self.threads.clear();
         }
@@ -189,13 +189,13 @@ fn below(rest: &str) -> bool {
 }
 
 impl Process {
-    /// The most telling of its control groups: the first that is not the root.
+    /// Most specific of its control groups: the first that is not the root.
     fn cgroup(&self) -> Option<&str> {
         self.cgroups.iter().find(|path| *path != "/").map(String::as_str)
     }
 }
 
-/// The process of a thread; a thread that has ended is known by its own name.
+/// Process of a thread; a thread that has ended has only its own name.
 fn look_up(proc: &Path, thread: u32, comm: &Comm) -> Process {
     let own_name = printable(comm);
     if thread == 0 {
@@ -216,8 +216,8 @@ fn look_up(proc: &Path, thread: u32, comm: &Comm) -> Process {
     }
     let cgroups = cgroups(&String::from_utf8_lossy(&read(id, "cgroup").unwrap_or_default()));
     let vm = qemu(&command).map(|vm| Vm { name: vm.name.or_else(|| scope(&cgroups)), ..vm });
-    // Before it runs another program a new process has the old one's name: the event's name
-    // is the one it had when it sent.
+    // Before it runs another program, a new process has its parent's name. The event has the name
+    // at the time of sending.
     let name = match read(id, "comm") {
         Some(name) if id != thread => printable(name.trim_ascii_end()),
         _ => own_name,
@@ -225,7 +225,7 @@ fn look_up(proc: &Path, thread: u32, comm: &Comm) -> Process {
     Process { id, name, cgroups, vm }
 }
 
-/// Kernel threads without their numbers: `kworker/u8:3` is one of many that do the same.
+/// Names of kernel threads without their numbers: `kworker/u8:3` is one of many with the same work.
 fn general(name: &str) -> String {
     let numbered = ["kworker", "ksoftirqd", "kswapd", "migration"];
     let is_numbered = |prefix: &&&str| name.starts_with(**prefix);
@@ -238,8 +238,8 @@ fn printable(name: &[u8]) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
-/// The paths in a `/proc/PID/cgroup`: that of version 2 first, then that of block I/O, for where
-/// both versions are in use a process has one in each hierarchy.
+/// Paths in a `/proc/PID/cgroup`: that of version 2 first, then that of block I/O. With both
+/// versions in use a process has one in each hierarchy.
 fn cgroups(text: &str) -> Vec<String> {
     let rank = |controllers: &str| match controllers {
         "" => 0,
@@ -261,8 +261,8 @@ fn cgroups(text: &str) -> Vec<String> {
     paths
 }
 
-/// The control group as `/proc/PID/cgroup` says it, of a path that may be its directory. `mounts`
-/// is `/proc/mounts`: each hierarchy of version 1 has a mount point of its own.
+/// Control group in the form of `/proc/PID/cgroup`, of a path that may be its directory. `mounts`
+/// is `/proc/mounts`: each hierarchy of version 1 has a mount point.
 fn group_at(path: &str, mounts: &str) -> String {
     let mount = |line: &str| {
         let mut words = line.split(' ').skip(1);
@@ -275,7 +275,7 @@ fn group_at(path: &str, mounts: &str) -> String {
     format!("/{}", path.trim_matches('/'))
 }
 
-/// Name and UUID on the command line of a QEMU; nothing where it is none.
+/// Name and UUID on the command line of a QEMU; `None` for other programs.
 fn qemu(command: &[u8]) -> Option<Vm> {
     let words: Vec<String> = command
         .split(|byte| *byte == 0)
@@ -293,7 +293,7 @@ fn qemu(command: &[u8]) -> Option<Vm> {
     Some(Vm { name, uuid: value("uuid").cloned() })
 }
 
-/// The guest in `-name guest=NAME,debug-threads=on` or `-name NAME,process=...`; two commas are
+/// Guest name in `-name guest=NAME,debug-threads=on` or `-name NAME,process=...`; two commas mean
 /// one in a name.
 fn guest(list: &str) -> Option<String> {
     let marked = list.replace(",,", "\u{0}");
@@ -304,7 +304,7 @@ fn guest(list: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// The machine in the name of its scope.
+/// VM name in the name of its scope.
 fn scope(cgroups: &[String]) -> Option<String> {
     cgroups.iter().flat_map(|path| path.split('/')).find_map(|part| {
         let of_systemd = || part.strip_prefix("machine-")?.strip_suffix(".scope").map(unescape);
@@ -315,7 +315,7 @@ fn scope(cgroups: &[String]) -> Option<String> {
     })
 }
 
-/// `\x2d` for `-`, and so on.
+/// Decodes `\x2d` as `-`, and so on.
 fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,16 +1,16 @@
-//! A page of a ring buffer: a head, then entries with time steps.
+//! Reads a page of a ring buffer: a head, then entries with time steps.
 //!
 //! Source: kernel `include/linux/ring_buffer.h` (`struct ring_buffer_event`, entry types) and
 //! `kernel/trace/ring_buffer.c` (`RB_MISSED_EVENTS`, `RB_MISSED_STORED`, `rb_event_length`,
-//! `rb_fix_abs_ts`); where things lie in the head is read from `events/header_page`.
+//! `rb_fix_abs_ts`); the layout of the head is read from `events/header_page`.
 
 use crate::format::{Field, Format};
 
-/// Events were lost before this page.
+/// Flag: events were lost before this page.
 const MISSED: u64 = 1 << 31;
-/// How many is stored behind the page's data.
+/// Flag: their number is stored after the page's data.
 const MISSED_STORED: u64 = 1 << 30;
-/// What the bits above leave for the length of the data.
+/// Bits below the flags: length of the data.
 const LENGTH_MASK: u64 = (1 << 20) - 1;
 /// Time steps have 27 bits; extensions continue above.
 const DELTA_BITS: u32 = 27;
@@ -22,7 +22,7 @@ const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 
-/// Where things lie in a page, and how long a page is.
+/// Layout of a page, with its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageLayout {
     timestamp: Field,
@@ -31,7 +31,7 @@ pub(crate) struct PageLayout {
 }
 
 impl PageLayout {
-    /// From the text of `events/header_page`.
+    /// Reads the layout from the text of `events/header_page`.
     pub fn parse(text: &str) -> Option<Self> {
         let format = Format::parse(text);
         let layout = Self {
@@ -47,28 +47,28 @@ impl PageLayout {
             .then_some(layout)
     }
 
-    /// Bytes of a whole page.
+    /// Size of a whole page in bytes.
     pub fn page_bytes(&self) -> usize {
         self.data.offset + self.data.size
     }
 }
 
-/// What is wrong with a page.
+/// Error for an inconsistent page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Broken;
 
 /// Events lost before a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Missed {
-    /// How many, where the kernel says so.
+    /// Number, if the kernel stored it.
     pub count: Option<u64>,
-    /// The time of the page, before which they were.
+    /// Time of the page.
     pub before: u64,
 }
 
-/// Hands each entry's time and bytes to `entry`; says whether events were lost before it.
+/// Calls `entry` with the time and bytes of each entry; returns the events lost before the page.
 ///
-/// A page that contradicts itself is given up at that place.
+/// Reading stops at the place where the page is inconsistent.
 pub(crate) fn read(
     layout: &PageLayout,
     page: &[u8],
@@ -115,15 +115,15 @@ pub(crate) fn read(
     Ok(missed)
 }
 
-/// Length of what a discarded entry covers after its head.
+/// Length of the padding after a discarded entry's head.
 fn skip(data: &[u8], at: usize) -> Result<usize, Broken> {
     let length = word(data, at).ok_or(Broken)?;
     let length = usize::try_from(length).map_err(|_| Broken)?;
     if length == 0 || length > data.len() { Err(Broken) } else { Ok(length) }
 }
 
-/// Where an entry's data begins and ends: short ones have their length in the head, in words,
-/// long ones in a word of its own, which it counts.
+/// Start and end of an entry's data. Short entries have their length in the head, in words; long
+/// ones have it in a separate word, which is included.
 fn span(data: &[u8], rest: usize, kind: u32) -> Result<(usize, usize), Broken> {
     if kind > 0 {
         return Ok((rest, rest + 4 * usize::try_from(kind).map_err(|_| Broken)?));
@@ -132,8 +132,8 @@ fn span(data: &[u8], rest: usize, kind: u32) -> Result<(usize, usize), Broken> {
     if length < 4 { Err(Broken) } else { Ok((rest + 4, rest + length.next_multiple_of(4))) }
 }
 
-/// Type (5 bits) and time step of an entry's head: bit fields begin at the low end on
-/// little-endian machines and at the high end on others.
+/// Type (5 bits) and time step of an entry's head: bit fields begin at the low end on little-endian
+/// computers and at the high end on others.
 fn split(head: u32) -> (u32, u64) {
     if cfg!(target_endian = "little") {
         (head & 31, u64::from(head >> 5))
@@ -147,7 +147,7 @@ fn word(data: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.try_into().ok()?))
 }
 
-/// A number of the machine's byte order of 1, 2, 4 or 8 bytes.
+/// Integer of 1, 2, 4 or 8 bytes in native byte order.
 pub(crate) fn number(data: &[u8], field: Field) -> Option<u64> {
     let bytes = data.get(field.offset..field.offset.checked_add(field.size)?)?;
     Some(match field.size {

@@ -13,35 +13,35 @@ use crate::capture::{Capture, Progress, Report};
 use crate::error::CaptureError;
 use crate::tally::{NotRecorded, Recorded, Tally};
 
-/// Between two looks at the kernel's buffers: short beside the time in which one fills (8 MiB
-/// take about half a second of 200,000 I/Os each second).
+/// Interval of reading the kernel's buffers: short compared with the time that fills one (8 MiB
+/// hold about half a second of 200,000 I/Os per second).
 const TURN: Duration = Duration::from_millis(25);
-/// Batches between reading and writing at most; when the trace's disk is slower than that, the
-/// kernel's buffers fill and what is lost is counted.
+/// Most batches between reading and writing. With a slower disk for the trace the kernel's buffers
+/// fill, and lost events are counted.
 const BATCHES_MAX: usize = 64;
-/// Nice value while recording: before ordinary programs, behind real-time ones.
+/// Nice value while recording: before ordinary programs, after real-time ones.
 const PRIORITY: i32 = -15;
-/// What a killed recording loses at most.
+/// Most that a killed recording loses.
 const PART_SPAN: Nanos = Nanos::from_secs(60);
 /// Version of [`Recorded`].
 const SCHEMA: &str = "tilemark.record/1.0";
 
-/// Why a recording ended without its trace.
+/// Reason why a recording ended without its trace.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The kernel's side.
+    /// Error of the capture.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// The trace's side.
+    /// Error of the trace.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// No thread for it.
+    /// Thread that could not be started.
     #[error("starting the thread that writes: {0}")]
     Thread(#[source] io::Error),
 }
 
 impl RecordError {
-    /// The way out, as a command or a sentence.
+    /// Hint, as a command or a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Capture(error) => error.hint(),
@@ -50,20 +50,20 @@ impl RecordError {
     }
 }
 
-/// What became known in a turn.
+/// New data of a turn.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    /// How far the capture is.
+    /// Progress of the capture.
     pub progress: Progress,
-    /// Names of senders that came up.
+    /// New names of senders.
     pub info: Option<TraceInfo>,
-    /// I/Os that are complete, in order of issue.
+    /// Complete I/Os, in order of issue.
     pub records: Arc<Vec<IoRecord>>,
-    /// Whether the trace still takes them; why not, [`Recorder::finish`] says.
+    /// True if the trace still accepts them; otherwise [`Recorder::finish`] has the reason.
     pub is_taken: bool,
 }
 
-/// A capture on its way into a trace: one thread reads, another writes.
+/// Capture that is written to a trace: one thread reads, another writes.
 #[derive(Debug)]
 pub struct Recorder {
     capture: Capture,
@@ -73,36 +73,36 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// How a trace is written that a kill may end: a part each minute at most.
+    /// Options for writing a trace that a kill may end: a part each minute at most.
     pub fn store_options() -> StoreOptions {
         StoreOptions { part_span_max: Some(PART_SPAN), ..StoreOptions::default() }
     }
 
-    /// Writes what the capture reads from now on. The calling thread, which is to read, is put before
-    /// ordinary programs where that is allowed: on a busy machine the buffers are to be read in time.
+    /// Starts to write what the capture reads. The calling thread, which is to read, gets a higher
+    /// priority where allowed, so that buffers are read in time on a busy computer.
     ///
     /// # Errors
-    /// When no thread can be started.
+    /// If no thread can be started.
     pub fn start(capture: Capture, writer: Writer) -> Result<Self, RecordError> {
         let _ = rustix::process::setpriority_process(None, PRIORITY);
         let writing = Writing::start(writer).map_err(RecordError::Thread)?;
         Ok(Self { capture, writing, tally: Tally::default(), names_sent: 0 })
     }
 
-    /// What is known of the records so far.
+    /// Devices, senders and losses of the records so far.
     pub fn info(&self) -> TraceInfo {
         self.capture.info()
     }
 
-    /// What was seen so far.
+    /// Sums so far.
     pub fn tally(&mut self) -> &mut Tally {
         &mut self.tally
     }
 
-    /// Waits a moment, reads what has happened and hands it on.
+    /// Waits a moment, then reads new events and passes them on.
     ///
     /// # Errors
-    /// Where the kernel's pages cannot be read any more.
+    /// If the kernel's pages become unreadable.
     pub fn turn(&mut self) -> Result<Turn, RecordError> {
         std::thread::sleep(TURN);
         let mut records = Vec::new();
@@ -127,10 +127,11 @@ impl Recorder {
         Turn { progress, info, records, is_taken }
     }
 
-    /// Ends the capture; the trace has its name when this returns. `told` gets what came last.
+    /// Ends the capture; the trace has its final name when this returns. `told` gets the last
+    /// records.
     ///
     /// # Errors
-    /// What the kernel or the trace's disk says; what was written until then can be read.
+    /// Errors of the kernel or the trace's disk; everything written until then is readable.
     pub fn finish(mut self, told: impl FnOnce(&Turn)) -> Result<Recorded, RecordError> {
         let mut records = Vec::new();
         let report = self.capture.finish(&mut records)?;
@@ -143,20 +144,20 @@ impl Recorder {
         Ok(recorded(&report, &written, &self.tally))
     }
 
-    /// Ends the capture, and removes what was written.
+    /// Ends the capture, and removes the trace.
     ///
     /// # Errors
-    /// When that cannot be removed.
+    /// If it cannot be removed.
     pub fn abandon(self) -> Result<(), RecordError> {
         drop(self.capture);
         Ok(self.writing.join()?.abandon()?)
     }
 }
 
-/// New names of senders with those that are virtual machines, and records, which a page is shown as well.
+/// New names of senders with those that are virtual machines, and records, shared with the page.
 type Batch = (Option<(TraceInfo, Vec<Machine>)>, Arc<Vec<IoRecord>>);
 
-/// Records on their way to the trace, written by a thread of its own.
+/// Writer of records on a separate thread.
 #[derive(Debug)]
 struct Writing {
     batches: SyncSender<Batch>,
@@ -179,7 +180,7 @@ impl Writing {
         Ok(Self { batches, thread })
     }
 
-    /// Whether it is still taken.
+    /// True if the batch is still accepted.
     fn send(&self, batch: Batch) -> bool {
         self.batches.send(batch).is_ok()
     }

@@ -1,4 +1,4 @@
-//! The letters by which the kernel tells an I/O's operation and flags.
+//! Decodes the letters for operation and flags in the kernel's events.
 //!
 //! Source: kernel `kernel/trace/blktrace.c`, `blk_fill_rwbs`: `F` for a preceding flush, one
 //! letter for the operation (`W`, `R`, `D` discard, `DE` secure erase, `F` flush, `Z` zone
@@ -7,10 +7,10 @@
 
 use trace::{Flags, Operation};
 
-/// Operation and flags of the letters; no operation for what is none of ours (zone commands).
+/// Operation and flags of the letters; `None` for other operations (zone commands).
 ///
-/// `N` is either a command passed through to a device, which has no sectors, or a write of
-/// zeroes, of which only the range travels: told as a discard, as no data moves.
+/// `N` is either a command passed through to a device, which has no sectors, or a write of zeroes,
+/// of which only the range is sent: recorded as a discard, because no data are transferred.
 pub(crate) fn parse(letters: &[u8]) -> Option<(Operation, Flags)> {
     let mut letters = letters.iter().copied().take_while(|letter| *letter != 0).peekable();
     let mut flags = Flags::NONE;

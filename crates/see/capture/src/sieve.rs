@@ -1,10 +1,10 @@
-//! Which events the kernel keeps away from us, and when that is worth it.
+//! Filters events in the kernel, while that saves time.
 //!
-//! A filter in the kernel costs every event that it lets through: the event is written to a place
-//! of its own, compared, and copied (kernel `kernel/trace/trace.c`,
-//! `trace_event_buffer_lock_reserve`; measured: 65 ns, where an event without one takes about
-//! 250). Without it the events of other disks are written and read for nothing. So there is one
-//! while the other disks have a fair share of all I/O, and none while they have little.
+//! A filter costs time for every event that it passes: the event is written to a temporary buffer,
+//! compared, and copied (kernel `kernel/trace/trace.c`, `trace_event_buffer_lock_reserve`;
+//! measured: 65 ns, while an event without a filter takes about 250). Without a filter the events
+//! of other disks are written and read in vain. So a filter is set while other disks have a large
+//! share of all I/O, and removed while their share is small.
 
 use std::fs;
 
@@ -13,32 +13,32 @@ use crate::devices::{Disk, Reach, all_disks};
 use crate::error::CaptureError;
 use crate::tracefs::Instance;
 
-/// Devices named in a filter at most; beyond, all events come and are sorted out by us.
+/// Most devices named in a filter; with more, all events are read and sorted here.
 const DEVICES_MAX: usize = 64;
-/// Between two looks at what the disks do.
+/// Interval of measuring the disks' shares.
 const LOOK_NS: u64 = 1_000_000_000;
-/// I/Os between two looks below which nothing is changed.
+/// Fewest I/Os in the interval for a change.
 const SAMPLE_MIN: u64 = 1_000;
-/// A filter is worth it when, for every I/O of other disks, there are at most so many of ours:
-/// 250 ns against 65.
+/// A filter is set if there are at most this many own I/Os for every I/O of other disks: 250 ns
+/// against 65.
 const WORTH: u64 = 4;
-/// It is given up when there are more than this.
+/// The filter is removed above this ratio.
 const NOT_WORTH: u64 = 8;
 
-/// The filters of a capture's events.
+/// Filters of a capture's events.
 #[derive(Debug)]
 pub(crate) struct Sieve {
     filters: Vec<Filter>,
     watched: Vec<String>,
-    /// The other disks that have such events; those that come later are not counted.
+    /// Other disks with such events; those added later are not counted.
     others: Vec<String>,
     looked: u64,
-    /// I/Os that our disks had ended by then, and all others.
+    /// I/Os ended until then, on captured and on other disks.
     ended: Option<[u64; 2]>,
     is_on: bool,
 }
 
-/// An event that the other disks have too, and what lets only ours through.
+/// Event that other disks have too, with the expression that passes only captured ones.
 #[derive(Debug)]
 struct Filter {
     file: String,
@@ -46,14 +46,14 @@ struct Filter {
 }
 
 impl Sieve {
-    /// Of a capture of these disks that begins now, without a filter so far.
+    /// Makes the filters for a new capture of these disks, not set yet.
     pub fn new(disks: &[Disk], now: u64) -> Self {
         let watched = disks.iter().map(|disk| disk.name.clone()).collect();
         let (filters, others) = (Vec::new(), Vec::new());
         Self { filters, watched, others, looked: now, ended: None, is_on: true }
     }
 
-    /// Sets an event's filter, where it needs one.
+    /// Sets an event's filter, if it needs one.
     pub fn add(
         &mut self,
         instance: &Instance,
@@ -73,7 +73,7 @@ impl Sieve {
         Ok(())
     }
 
-    /// Once a second: sets the filters or takes them away, by what the disks do.
+    /// Sets or removes the filters once a second, by the disks' shares.
     pub fn look(&mut self, instance: &Instance, now: u64) -> Result<(), CaptureError> {
         if self.filters.is_empty() || now.saturating_sub(self.looked) < LOOK_NS {
             return Ok(());
@@ -97,7 +97,7 @@ impl Sieve {
     }
 }
 
-/// Whether there is to be a filter from now on.
+/// True if a filter is worth its cost.
 fn is_worth(is_on: bool, ours: u64, others: u64) -> bool {
     if ours + others < SAMPLE_MIN {
         return is_on;
@@ -106,7 +106,7 @@ fn is_worth(is_on: bool, ours: u64, others: u64) -> bool {
     ours <= others.saturating_mul(limit)
 }
 
-/// I/Os ended by the disks of these names, of a `/proc/diskstats` (kernel
+/// I/Os ended by these disks, from `/proc/diskstats` (kernel
 /// `Documentation/admin-guide/iostats.rst`, fields 1, 5, 12 and 16).
 fn ended(text: &str, names: &[String]) -> u64 {
     let of = |line: &str| -> u64 {
@@ -118,11 +118,11 @@ fn ended(text: &str, names: &[String]) -> u64 {
     text.lines().map(of).sum()
 }
 
-/// The kernel's filter of a kind of events; none where there are too many devices, or no others
-/// among all disks whose events would be kept away.
+/// Kernel filter for a kind of events; `None` if there are too many devices, or no other disks with
+/// such events.
 ///
-/// Requests name their disk; what is sent names the partition it is sent to, though its
-/// sectors count from the start of the disk.
+/// Requests name their disk. Bios name the partition that they are sent to, although their sectors
+/// count from the start of the disk.
 fn expression(kind: Kind, disks: &[Disk], all: &[Disk]) -> Option<String> {
     let reach = kind.reach();
     let with_partitions = reach == Reach::Bios || kind == Kind::FrontMerge;
@@ -137,8 +137,8 @@ fn expression(kind: Kind, disks: &[Disk], all: &[Disk]) -> Option<String> {
     (terms.len() <= DEVICES_MAX).then(|| terms.join(" || "))
 }
 
-/// Whether a disk has events of this kind that are not to be recorded. Bios are sent to every
-/// disk, to those that make requests of them too.
+/// True if a disk has events of this kind that are not recorded. Bios are sent to every disk,
+/// including those with requests.
 fn is_other(kind: Kind, watched: &[Disk], disk: &Disk) -> bool {
     let reach = kind.reach();
     let happens = reach == Reach::Bios || disk.reach == reach;

@@ -5,57 +5,57 @@ use stats::Histogram;
 use trace::{IoRecord, Operation};
 use units::{Nanos, Ratio};
 
-/// A finished capture, as `--format json` tells it.
+/// Finished capture: the document of `--format json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
     /// Name and version of this document.
     pub schema: String,
-    /// The trace's directory.
+    /// Directory of the trace.
     pub trace: PathBuf,
-    /// Its size.
+    /// Size of the trace.
     pub trace_bytes: u64,
-    /// From beginning to end.
+    /// Length of the capture.
     pub elapsed_ns: u64,
     /// I/Os in the trace.
     pub records: u64,
-    /// Events read for them.
+    /// Events read for these I/Os.
     pub events: u64,
-    /// Events that found no room in the kernel's buffers.
+    /// Events lost because the kernel's buffers were full.
     pub lost_events: u64,
-    /// When those were lost, in order; what was under way then is not in the trace.
+    /// Times of the losses in order; I/Os in flight then are not in the trace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<Gap>,
     /// I/Os that are not in the trace, by reason.
     pub not_recorded: NotRecorded,
     /// CPU time of this process.
     pub cpu_ns: u64,
-    /// The same as a share of one core.
+    /// CPU time as a share of one core.
     pub core_percent: f64,
-    /// By operation.
+    /// Sums by operation.
     pub operations: Vec<Row>,
-    /// By device, the one with the most time in I/O first.
+    /// Sums by device, the one with the most time in I/O first.
     pub devices: Vec<Row>,
-    /// By sender, likewise.
+    /// Sums by sender, in the same order.
     pub senders: Vec<Row>,
-    /// How the command ended, where one was given.
+    /// Ending of the command, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
 
-/// A time in which events were lost, from the recording's beginning.
+/// Time in which events were lost, since the start of the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
-    /// After it, in nanoseconds.
+    /// Start of the gap, in nanoseconds.
     pub from_ns: u64,
-    /// Before it.
+    /// End of the gap.
     pub to_ns: u64,
-    /// Events that were lost, as far as the kernel tells.
+    /// Lost events, as far as the kernel counts them.
     pub events: u64,
 }
 
 impl Gap {
-    /// Adds a gap to others in order; those that touch are one, and of more than `most` the two that
-    /// are nearest the end.
+    /// Inserts a gap in order. Touching gaps are merged; beyond `most` the two nearest to the end
+    /// are merged.
     pub(crate) fn add_to(self, gaps: &mut Vec<Self>, most: usize) {
         let at = gaps.partition_point(|own| own.from_ns <= self.from_ns);
         gaps.insert(at, self);
@@ -82,13 +82,13 @@ impl Gap {
 /// I/Os that are not in the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NotRecorded {
-    /// Of senders that were not asked for.
+    /// I/Os of other senders.
     pub unwanted: u64,
-    /// Sent before the beginning, or whose other events were lost.
+    /// I/Os sent before the start, or whose other events were lost.
     pub unmatched: u64,
-    /// Not ended at the end.
+    /// I/Os not ended at the end.
     pub unfinished: u64,
-    /// Whose end was not seen within a minute, or was lost.
+    /// I/Os whose end was not seen within a minute, or was lost.
     pub abandoned: u64,
 }
 
@@ -98,11 +98,12 @@ pub struct Tally {
     operations: Vec<(Operation, Sum, Histogram)>,
     senders: Vec<Sum>,
     devices: Vec<Sum>,
-    /// Issues of the first and the last record since [`Tally::window`].
+    /// Issue times of the first and the last record since [`Tally::window`].
     window: Option<(Nanos, Nanos)>,
 }
 
-/// Sums over some of the records; senders may be tens of thousands, so no histogram here.
+/// Sums over some of the records. Without a histogram, because there may be tens of thousands of
+/// senders.
 #[derive(Debug, Default)]
 struct Sum {
     count: u64,
@@ -111,24 +112,24 @@ struct Sum {
     longest_ns: u64,
 }
 
-/// One row of what a capture has seen.
+/// Row of sums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// The operation, sender or device.
+    /// Name of the operation, sender or device.
     pub name: String,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
-    /// Bytes; of discards, those given up.
+    /// Bytes; for discards the discarded ones.
     pub bytes: u64,
-    /// Latency as the sender felt it, in nanoseconds.
+    /// Mean latency as the sender felt it, in nanoseconds.
     pub latency_ns_mean: u64,
-    /// Median, of operations only; as precise as the histogram of a run (1/128).
+    /// Median, only for operations; as precise as the histogram of a run (1/128).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns_p50: Option<u64>,
-    /// 99th percentile, likewise.
+    /// 99th percentile, only for operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns_p99: Option<u64>,
-    /// Longest.
+    /// Longest latency.
     pub latency_ns_max: u64,
 }
 
@@ -141,7 +142,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Adds records.
+    /// Adds records to the sums.
     pub fn add(&mut self, records: &[IoRecord]) {
         for record in records {
             for (kind, sum, latencies) in &mut self.operations {
@@ -157,8 +158,8 @@ impl Tally {
         }
     }
 
-    /// The time in which the records since this was last asked were issued; nothing without any.
-    /// One becomes known when all before it have ended, so they come in bursts.
+    /// Time span in which the records since the last call were issued; `None` without any. A record
+    /// is complete only after all before it, so records come in bursts.
     pub fn window(&mut self) -> Option<Nanos> {
         self.window.take().map(|(first, last)| last.saturating_sub(first))
     }
@@ -174,7 +175,7 @@ impl Tally {
         totals
     }
 
-    /// A row for each operation that was seen.
+    /// Rows of all operations seen.
     pub fn operations(&self) -> Vec<Row> {
         let name = |kind| match kind {
             Operation::Read => "reads",
@@ -194,12 +195,12 @@ impl Tally {
         .collect()
     }
 
-    /// A row for each sender, the one with the most time in I/O first.
+    /// Rows of all senders, the one with the most time in I/O first.
     pub fn senders(&self, names: &[String]) -> Vec<Row> {
         rows(&self.senders, names.iter().map(String::as_str))
     }
 
-    /// A row for each device, likewise.
+    /// Rows of all devices, in the same order.
     pub fn devices(&self, devices: &[trace::Device]) -> Vec<Row> {
         rows(&self.devices, devices.iter().map(|device| device.name.as_str()))
     }
@@ -260,7 +261,7 @@ mod tests {
         assert_eq!(told(&gaps), [(10, 30, 2), (50, 61, 2), (80, 99, 8)]);
     }
 
-    /// While an I/O is open those after it are not known, and then all at once: their rate is that of the
+    /// An open I/O delays all later ones, which then complete at once: their rate is that of the
     /// time in which they were issued.
     #[test]
     fn what_became_known_at_once_is_told_over_the_time_in_which_it_was_issued() {

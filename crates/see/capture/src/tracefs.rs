@@ -1,4 +1,4 @@
-//! The kernel's trace file system, and an instance of our own in it.
+//! Kernel trace file system, with an instance for this capture.
 //!
 //! Source: kernel `Documentation/trace/ftrace.rst` ("Instances", "per_cpu", "trace_pipe_raw").
 
@@ -14,17 +14,17 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 
 use crate::error::CaptureError;
 
-/// Where it is mounted by custom; anywhere else is found in the list of mounts.
+/// Usual mount points; others are found in the list of mounts.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-/// Our instances' names begin so.
+/// Prefix of the instances' names.
 const PREFIX: &str = "tilemark-";
 /// Longer than any description.
 const TEXT_BYTES: usize = 64 << 10;
 
-/// A mount that no directory leads to and no other process sees; gone when it is closed.
+/// Mount without a path, hidden from other processes; gone when closed.
 type PrivateMount = Arc<OwnedFd>;
 
-/// A mounted trace file system.
+/// Mounted trace file system.
 #[derive(Debug, Clone)]
 pub(crate) struct Tracefs {
     place: PathBuf,
@@ -32,8 +32,8 @@ pub(crate) struct Tracefs {
 }
 
 impl Tracefs {
-    /// Finds it, and block events in it. Where it is mounted nowhere and this user may mount,
-    /// it is mounted for this process alone.
+    /// Finds the trace file system and block events in it. If it is not mounted and this user may
+    /// mount, it is mounted for this process alone.
     pub fn find() -> Result<Self, CaptureError> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let mounted = mounts.lines().filter_map(tracefs_mount);
@@ -54,7 +54,7 @@ impl Tracefs {
         Self::mounted_for_us().ok_or(CaptureError::NoTracefs)?.with_events()
     }
 
-    /// A mount of our own (fsopen(2) and fsmount(2), Linux 5.2 and later), reached through its
+    /// Mount for this process (fsopen(2) and fsmount(2), Linux 5.2 and later), reached through its
     /// descriptor.
     fn mounted_for_us() -> Option<Self> {
         let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).ok()?;
@@ -76,13 +76,13 @@ impl Tracefs {
         }
     }
 
-    /// Makes an instance that stands still, and removes those of captures that were killed.
+    /// Makes a stopped instance, and removes those of killed captures.
     pub fn instance(&self) -> Result<Instance, CaptureError> {
         let instances = self.place.join("instances");
         remove_leftovers(&instances);
         let process = std::process::id();
         let name = format!("{PREFIX}{process}-{}", started(process).unwrap_or(0));
-        // More than one capture in a process: a number behind.
+        // Several captures in a process have a number at the end of the name.
         for number in 0..100 {
             let path = instances.join(format!("{name}-{number}"));
             match fs::create_dir(&path) {
@@ -99,19 +99,19 @@ impl Tracefs {
     }
 }
 
-/// A place where tracefs is mounted, from a line of `/proc/mounts`.
+/// Mount point of tracefs, from a line of `/proc/mounts`.
 fn tracefs_mount(line: &str) -> Option<PathBuf> {
     let mut words = line.split(' ');
     let place = words.nth(1)?;
     (words.next()? == "tracefs").then(|| PathBuf::from(place.replace("\\040", " ")))
 }
 
-/// Switches off and removes what captures left that were killed; how many there were.
+/// Stops and removes the instances of killed captures; returns their number.
 pub fn remove_stale() -> usize {
     Tracefs::find().map_or(0, |tracefs| remove_leftovers(&tracefs.place.join("instances")))
 }
 
-/// Removes instances whose process has ended, however it did, and says how many.
+/// Removes instances whose process has ended, and returns their number.
 fn remove_leftovers(instances: &Path) -> usize {
     let Ok(entries) = fs::read_dir(instances) else { return 0 };
     let mut removed = 0;
@@ -119,7 +119,7 @@ fn remove_leftovers(instances: &Path) -> usize {
         let name = entry.file_name();
         let Some((process, start)) = name.to_str().and_then(maker) else { continue };
         if started(process) != Some(start) {
-            // Somebody else's next start may have been faster.
+            // Another process may have removed it first.
             let _ = fs::write(entry.path().join("tracing_on"), "0");
             removed += usize::from(fs::remove_dir(entry.path()).is_ok());
         }
@@ -133,30 +133,29 @@ fn maker(name: &str) -> Option<(u32, u64)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// When a process started, in ticks since boot (`proc_pid_stat(5)`, field 22); with its number
-/// no other process has it.
+/// Start time of a process, in ticks since boot (`proc_pid_stat(5)`, field 22); together with the
+/// process id it is unique.
 fn started(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let after_name = stat.rsplit_once(')')?.1;
     after_name.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// A tracing instance of our own; gone when dropped.
+/// Tracing instance of this capture; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Instance {
     path: PathBuf,
-    /// What the path leads through, where that is a mount of ours.
+    /// Mount that the path leads through, if it is a private one.
     _mount: Option<PrivateMount>,
 }
 
 impl Instance {
-    /// Any directory, for tests of what is written.
+    /// Any directory, for tests of the written settings.
     #[cfg(test)]
     pub fn at(path: PathBuf) -> Self {
         Self { path, _mount: None }
     }
 
-    /// Writes a setting.
     pub fn write(&self, name: &str, value: &str) -> Result<(), CaptureError> {
         let path = self.path.join(name);
         fs::write(&path, value).map_err(|source| CaptureError::io(&path, source))
@@ -168,17 +167,17 @@ impl Instance {
         read_whole(&path).map_err(|source| CaptureError::io(&path, source))
     }
 
-    /// Whether there is such a setting or event.
+    /// True if such a setting or event exists.
     pub fn has(&self, name: &str) -> bool {
         self.path.join(name).exists()
     }
 
-    /// Where it is.
+    /// Path of the instance.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The numbers of its CPUs.
+    /// Numbers of its CPUs.
     pub fn cpus(&self) -> Result<Vec<u32>, CaptureError> {
         let path = self.path.join("per_cpu");
         let entries = fs::read_dir(&path).map_err(|source| CaptureError::io(&path, source))?;
@@ -189,7 +188,7 @@ impl Instance {
         Ok(cpus)
     }
 
-    /// The raw pages of a CPU; reading them never waits.
+    /// Raw pages of a CPU; reading them never blocks.
     pub fn pages(&self, cpu: u32) -> Result<File, CaptureError> {
         let path = self.path.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
@@ -200,15 +199,15 @@ impl Instance {
             .map_err(|source| CaptureError::io(&path, source))
     }
 
-    /// Events that a CPU's buffer had no room for.
+    /// Events lost because a CPU's buffer was full.
     pub fn lost(&self, cpu: u32) -> u64 {
         let text = self.read(&format!("per_cpu/cpu{cpu}/stats")).unwrap_or_default();
         lost_in(&text)
     }
 }
 
-/// Reads a text in one call: some of these files (`header_page`) give their first part only to
-/// whoever reads them in small parts.
+/// Reads a text in one call: some of these files (`header_page`) return only their first part to
+/// small reads.
 fn read_whole(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut bytes = vec![0; TEXT_BYTES];
@@ -227,13 +226,13 @@ impl Drop for Instance {
     fn drop(&mut self) {
         let _ = self.write("tracing_on", "0");
         let _ = self.write("events/enable", "0");
-        // Where it is refused, somebody else reads it; the next start tries again.
+        // A refusal means that another process reads it; the next start tries again.
         let _ = fs::remove_dir(&self.path);
     }
 }
 
-/// Lost events in a CPU's statistics: overwritten ones, ones whose writer was interrupted too
-/// often, ones that came while the buffer was full.
+/// Lost events in a CPU's statistics: overwritten ones, those of a writer that was interrupted too
+/// often, and those that came while the buffer was full.
 fn lost_in(stats: &str) -> u64 {
     let value = |line: &str| -> Option<u64> {
         let (name, value) = line.split_once(':')?;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use trace::IoRecord;
 
-/// The number of an I/O, counted in order of issue.
+/// Number of an I/O, in order of issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Ticket(u64);
 
@@ -15,7 +15,8 @@ enum Slot<K> {
     Gone,
 }
 
-/// Holds a record back until all that were issued before it have ended or are given up.
+/// Window that holds a record back until all that were issued before it have ended or are
+/// abandoned.
 #[derive(Debug)]
 pub(crate) struct Window<K> {
     slots: VecDeque<Slot<K>>,
@@ -29,28 +30,28 @@ impl<K> Default for Window<K> {
 }
 
 impl<K: Copy> Window<K> {
-    /// A place for an I/O that is issued now (nanoseconds), with what finds it again.
+    /// Adds an I/O that is issued now (nanoseconds), with its key.
     pub fn open(&mut self, since: u64, key: K) -> Ticket {
         self.slots.push_back(Slot::Open { since, key });
         Ticket(self.first + self.slots.len() as u64 - 1)
     }
 
-    /// It ended.
+    /// Completes an I/O with its record.
     pub fn done(&mut self, ticket: Ticket, record: IoRecord) {
         self.set(ticket, Slot::Done(record));
     }
 
-    /// It will never be a record.
+    /// Drops an I/O without a record.
     pub fn gone(&mut self, ticket: Ticket) {
         self.set(ticket, Slot::Gone);
     }
 
-    /// Places held, ended I/Os behind unended ones included.
+    /// Held I/Os, including ended ones behind unended ones.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// The first that has not ended, and since when it is open.
+    /// First I/O that has not ended, and its issue time.
     pub fn oldest(&self) -> Option<(Ticket, u64)> {
         match self.slots.front()? {
             Slot::Open { since, .. } => Some((Ticket(self.first), *since)),
@@ -58,7 +59,7 @@ impl<K: Copy> Window<K> {
         }
     }
 
-    /// Appends all records whose turn has come.
+    /// Appends the records that are next in order.
     pub fn take(&mut self, into: &mut Vec<IoRecord>) {
         while let Some(slot) = self.slots.front() {
             match slot {
@@ -71,7 +72,7 @@ impl<K: Copy> Window<K> {
         }
     }
 
-    /// What finds an I/O that has not ended.
+    /// Key of an I/O that has not ended.
     pub fn key(&mut self, ticket: Ticket) -> Option<K> {
         match self.slot(ticket)? {
             Slot::Open { key, .. } => Some(*key),
@@ -79,7 +80,7 @@ impl<K: Copy> Window<K> {
         }
     }
 
-    /// It is found by another key from now on.
+    /// Changes the key of an I/O.
     pub fn set_key(&mut self, ticket: Ticket, to: K) {
         if let Some(Slot::Open { key, .. }) = self.slot(ticket) {
             *key = to;

@@ -1,4 +1,5 @@
-//! Classes of machines: how one is recognised, and what is assumed of what was not measured.
+//! Classes of virtual machines: the rules to recognise them, and assumptions for values that were
+//! not measured.
 
 use std::sync::LazyLock;
 
@@ -9,23 +10,23 @@ use units::{BlockSize, Bytes, Nanos, Ratio};
 use crate::error::{EstateError, nearest};
 use crate::vm::{Load, Vm};
 
-/// A class, as `classes.toml` has it.
+/// Class, as in `classes.toml`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Class {
-    /// Its short name.
+    /// Short name.
     pub name: String,
-    /// Several of them, in words.
+    /// Name of several VMs of the class, for people.
     pub title: String,
-    /// Words in a machine's name that tell it.
+    /// Words in a VM's name that identify the class.
     pub words: Vec<String>,
-    /// Texts that tell it wherever they stand in a machine's name.
+    /// Texts that identify the class anywhere in a VM's name.
     #[serde(default)]
     pub parts: Vec<String>,
-    /// Texts that tell it at the end of a word of the name, or before its number.
+    /// Texts that identify the class at the end of a word of the name, or before its number.
     #[serde(default)]
     pub ends: Vec<String>,
-    /// Texts in the name of an operating system that tell it.
+    /// Texts in the name of an operating system that identify the class.
     #[serde(default)]
     pub os: Vec<String>,
     /// Reads and writes per second for each GiB used, if nothing was measured.
@@ -40,13 +41,13 @@ pub struct Class {
     pub read_sizes: IndexMap<String, f64>,
     /// Sizes of writes, by weight.
     pub write_sizes: IndexMap<String, f64>,
-    /// What is tolerated of reads and of writes.
+    /// Limits for reads and for writes.
     pub limit: ClassLimit,
-    /// Where its numbers come from.
+    /// Source of the numbers.
     pub source: String,
 }
 
-/// The bound on a mean.
+/// Limit on a mean.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassLimit {
@@ -54,25 +55,25 @@ pub struct ClassLimit {
     pub mean: Nanos,
 }
 
-/// Why a machine is in its class.
+/// Reason why a VM is in its class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
-    /// The command line said so.
+    /// Named on the command line.
     Asked,
-    /// A column of a file says so.
+    /// Named in a column of a file.
     Column,
-    /// The command line said so of names of this pattern.
+    /// Pattern of the command line that fits the name.
     Pattern(String),
-    /// A word, or a part, of its name.
+    /// Word, or part, of the VM's name.
     Name(String),
-    /// A text in its operating system's name.
+    /// Text in its operating system's name.
     Os(String),
-    /// Nothing fitted.
+    /// No rule fitted.
     Rest,
 }
 
 impl Rule {
-    /// In words.
+    /// Text for people.
     pub fn words(&self) -> String {
         match self {
             Self::Asked => "asked for".to_owned(),
@@ -85,7 +86,7 @@ impl Rule {
     }
 }
 
-/// All classes; the last takes what no rule fits.
+/// All classes; the last is for VMs that no rule fits.
 pub static CLASSES: LazyLock<Vec<Class>> = LazyLock::new(|| {
     #[derive(Deserialize)]
     struct File {
@@ -95,7 +96,7 @@ pub static CLASSES: LazyLock<Vec<Class>> = LazyLock::new(|| {
     file.class
 });
 
-/// What a machine does, complete: measured where it was, assumed where not.
+/// Complete rates of a VM: measured values, with assumptions for the missing ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Rates {
     pub reads_per_s: f64,
@@ -127,10 +128,10 @@ impl Rates {
 }
 
 impl Class {
-    /// Its number among [`CLASSES`].
+    /// Index in [`CLASSES`].
     ///
     /// # Errors
-    /// When there is none of that name.
+    /// If there is no class of that name.
     pub fn number(name: &str, of: &str) -> Result<usize, EstateError> {
         CLASSES.iter().position(|class| class.name == name).ok_or_else(|| {
             let names: Vec<&str> = CLASSES.iter().map(|class| class.name.as_str()).collect();
@@ -139,7 +140,7 @@ impl Class {
         })
     }
 
-    /// The class of a machine by its name and its operating system.
+    /// Class of a VM by its name and operating system.
     pub fn of(vm: &Vm) -> (usize, Rule) {
         let words = words(&vm.name);
         let by_name = CLASSES.iter().enumerate().find_map(|(number, class)| {
@@ -164,7 +165,7 @@ impl Class {
         by_name.or_else(by_part).or_else(by_os).unwrap_or((CLASSES.len() - 1, Rule::Rest))
     }
 
-    /// What was measured, and the rest as this class has it; nothing that was measured is changed.
+    /// Completes measured values with the class's assumptions; measured values stay.
     pub(crate) fn complete(&self, load: &Load, size: Bytes) -> Rates {
         let (reads_per_s, writes_per_s) = self.io(load, size);
         Rates {
@@ -199,7 +200,7 @@ impl Class {
                 (io * share, io * (1.0 - share))
             }
             (Some(reads), Some(writes)) => (reads, writes),
-            // Of the other direction nobody knows anything: it has its share, and is no zero.
+            // The other direction was not measured: it gets its share, not zero.
             (Some(reads), None) => {
                 (reads, if share > 0.0 { reads * (1.0 - share) / share } else { 0.0 })
             }
@@ -210,7 +211,7 @@ impl Class {
     }
 }
 
-/// The mean of a mix of sizes, in bytes.
+/// Mean of a mix of sizes, in bytes.
 pub(crate) fn mean_size(mix: &IndexMap<String, f64>) -> f64 {
     let size = |text: &String| text.parse::<BlockSize>().map_or(0.0, |size| f64::from(size.get()));
     let (sum, weights) = mix.iter().fold((0.0, 0.0), |(sum, weights), (text, weight)| {
@@ -219,14 +220,14 @@ pub(crate) fn mean_size(mix: &IndexMap<String, f64>) -> f64 {
     sum / weights
 }
 
-/// Words that names carry beside what a machine does.
+/// Words in names that do not tell the purpose of a VM.
 const AFFIXES: [&str; 17] = [
     "prod", "prd", "test", "tst", "dev", "qa", "uat", "stage", "stg", "preprod", "server", "srv",
     "svr", "host", "node", "vm", "int",
 ];
 
-/// The words of a name in lower case: runs of letters and digits, the same without digits at their end, and what is left
-/// of that without words that tell no class (`oraprod1`: `ora`).
+/// Words of a name in lower case: runs of letters and digits, the same without digits at the end,
+/// and the rest of these without [`AFFIXES`] (`oraprod1`: `ora`).
 fn words(name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     let runs = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|run| !run.is_empty());

@@ -1,21 +1,21 @@
-//! Classes that somebody gives on the command line: of one VM, or of all whose names fit a pattern.
+//! Class rules of the command line: for one VM, or for all whose names fit a pattern.
 
 use std::str::FromStr;
 
 use crate::class::CLASSES;
 
-/// A class for one VM (`VM=CLASS`), or for names of a pattern (`CLASS=PATTERN`).
+/// Class for one VM (`VM=CLASS`), or for names of a pattern (`CLASS=PATTERN`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassRule {
     /// Name of a VM, or a pattern of names.
     pub names: String,
-    /// The class.
+    /// Name of the class.
     pub class: String,
-    /// `names` is a pattern.
+    /// True if `names` is a pattern.
     pub is_pattern: bool,
 }
 
-/// A text that is no rule.
+/// Error for a text that is no rule.
 #[derive(Debug, thiserror::Error)]
 #[error("\"{0}\" is neither VM=CLASS nor CLASS=PATTERN")]
 pub struct ClassRuleError(String);
@@ -23,7 +23,8 @@ pub struct ClassRuleError(String);
 impl FromStr for ClassRule {
     type Err = ClassRuleError;
 
-    /// A side with `*` or `?` is the pattern; without one the right side is the class, as long as it is one.
+    /// A side with `*` or `?` is the pattern. Without one the right side is the class, if a class
+    /// has that name.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let sides =
             text.split_once('=').filter(|(left, right)| !left.is_empty() && !right.is_empty());
@@ -42,7 +43,7 @@ impl FromStr for ClassRule {
 }
 
 impl ClassRule {
-    /// Whether the rule is for a VM of this name.
+    /// True if the rule applies to a VM of this name.
     pub fn fits(&self, name: &str) -> bool {
         match self.is_pattern {
             true => is_match(&self.names.to_lowercase(), &name.to_lowercase()),
@@ -51,8 +52,8 @@ impl ClassRule {
     }
 }
 
-/// Matches `*` with any text and `?` with any letter. Of several stars only the last is tried again, which is enough: what
-/// an earlier one took can always be taken by the later one.
+/// Matches `*` with any text and `?` with any letter. Only the last star is tried again, which is
+/// enough: the later star can take any text that an earlier one took.
 fn is_match(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());

@@ -1,4 +1,4 @@
-//! From what rows of files say to virtual machines.
+//! Joins the rows of files to virtual machines.
 
 use std::collections::HashMap;
 
@@ -8,28 +8,28 @@ use crate::place::{BadRows, Findings, Place};
 use crate::row::{Facts, LeftOut, Record};
 use crate::vm::Vm;
 
-/// Virtual machines, and what was left aside.
+/// Virtual machines, and those left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inventory {
-    /// Machines that make load, in the order of the files.
+    /// VMs that make load, in the order of the files.
     pub vms: Vec<Vm>,
-    /// Machines that do not, by reason.
+    /// Number of VMs left out, by reason.
     pub left_out: Vec<(LeftOut, u32)>,
-    /// Bytes of raw disks, which are another array's and are not counted.
+    /// Bytes of raw disks, which belong to another array and are not counted.
     pub raw: Bytes,
-    /// Rows that could not be used.
+    /// Unusable rows.
     pub bad: BadRows,
-    /// Sentences about files: what they add, and how they were understood.
+    /// Sentences about files: their contribution, and how they were read.
     pub notes: Vec<String>,
 }
 
 impl Inventory {
-    /// Machines that were listed, also those left out.
+    /// Number of listed VMs, including those left out.
     pub fn listed(&self) -> usize {
         self.vms.len() + self.left_out.iter().map(|(_, count)| *count as usize).sum::<usize>()
     }
 
-    /// What was left out, in words: `3 templates, 12 not running`.
+    /// Text on VMs left out: `3 templates, 12 not running`.
     pub fn left_out_text(&self) -> String {
         let parts: Vec<String> =
             self.left_out.iter().map(|(why, count)| format!("{count} {}", why.words())).collect();
@@ -41,14 +41,14 @@ struct Entry {
     name: String,
     id: String,
     number: String,
-    /// The file that listed it first.
+    /// File that listed the VM first.
     file: usize,
     facts: Facts,
-    /// The file that its load is from.
+    /// File of its load.
     load_of: Option<usize>,
 }
 
-/// Puts rows together, those that list machines first; with `all`, machines that are off are kept.
+/// Joins rows, those that list VMs first; with `all`, VMs that are off are kept.
 pub(crate) fn join(
     files: &[String],
     records: Vec<Record>,
@@ -81,15 +81,15 @@ fn several(name: &str) -> String {
 struct Entries {
     all: Vec<Entry>,
     by_id: HashMap<String, usize>,
-    /// By number and name: numbers are those of one cluster.
+    /// By number and name: a number is unique in one cluster only.
     by_number: HashMap<(String, String), usize>,
-    /// By name in lower case: all, those without an id, and those without a number.
+    /// By name in lower case: all VMs, those without an id, and those without a number.
     by_name: HashMap<String, Vec<usize>>,
     without_id: HashMap<String, Vec<usize>>,
     without_number: HashMap<String, Vec<usize>>,
-    /// For each file, whether it told of anything that was not known.
+    /// By file, true if it added something new.
     adds: Vec<bool>,
-    /// VMs that two lists have by one name, and those of one name whose sizes differ.
+    /// VMs with one name in two lists, and those of one name with different sizes.
     same: Vec<(usize, usize, String)>,
     other: Vec<(usize, usize, String)>,
 }
@@ -114,7 +114,7 @@ impl Entries {
         if let Some(at) = self.by_number.get(&numbered).filter(|_| !record.number.is_empty()) {
             return Found::One(*at);
         }
-        // What has an identity of its own is not another of the same name.
+        // A row with an identity does not match another VM of the same name that has one.
         let named = match (record.id.is_empty(), record.number.is_empty()) {
             (true, true) => &self.by_name,
             (false, _) => &self.without_id,
@@ -125,7 +125,7 @@ impl Entries {
         match named {
             [] => Found::None,
             [at] => Found::One(*at),
-            // Names that differ in case only are those of two machines where one is written exactly so.
+            // Names that differ only in case are two VMs if one is written exactly like this.
             several => match several.iter().filter(is_written_so).collect::<Vec<_>>()[..] {
                 [at] => Found::One(*at),
                 _ => Found::Several,
@@ -133,7 +133,7 @@ impl Entries {
         }
     }
 
-    /// A row that lists a machine. In one file a machine has one row; another file may know more of it.
+    /// Handles a row that lists a VM. In one file a VM has one row; another file may add facts.
     fn list(&mut self, record: Record, found: &mut Findings) {
         let at = match self.find(&record) {
             Found::None => return self.begin(record),
@@ -146,7 +146,7 @@ impl Entries {
         let entry = &self.all[at];
         let (first, second) = (entry.file, record.at.file);
         if first == second {
-            // A name that is written otherwise is another machine's.
+            // A name with another spelling belongs to another VM.
             if entry.name != record.name {
                 return self.begin(record);
             }
@@ -164,7 +164,7 @@ impl Entries {
         self.add(at, record, found);
     }
 
-    /// The one machine of a name whose size is that of a row.
+    /// The only VM of a name whose size agrees with the row's.
     fn of_its_size(&self, record: &Record) -> Option<usize> {
         let named = self.by_name.get(&key(&record.name))?;
         let fits = |at: &&usize| {
@@ -226,7 +226,7 @@ impl Entries {
         entry.facts.add(facts);
     }
 
-    /// Tells which files are of no use, and how lists of the same machines were put together.
+    /// Notes files that add nothing, and the ways in which lists were joined.
     fn tell(&self, files: &[String], found: &mut Findings) {
         let told =
             |notes: &[String], file: &String| notes.iter().any(|note| note.contains(file.as_str()));
@@ -263,7 +263,7 @@ impl Entries {
         let mut out: Vec<(LeftOut, u32)> = Vec::new();
         let mut seen: HashMap<String, u32> = HashMap::new();
         for entry in self.all {
-            // Off in one list and running in another is a machine that was moved.
+            // Off in one list and running in another means that the VM was moved.
             let is_kept = |why: &LeftOut| *why == LeftOut::Off && (all || entry.facts.is_on);
             if let Some(why) = entry.facts.out.filter(|why| !is_kept(why)) {
                 match out.iter_mut().find(|(own, _)| *own == why) {
@@ -286,7 +286,7 @@ impl Entries {
     }
 }
 
-/// The first of some names, and how many more there are.
+/// First of some names, and the number of others.
 pub(crate) fn first_names(names: &[&str]) -> String {
     const NAMED: usize = 3;
     let mut text = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
@@ -296,10 +296,10 @@ pub(crate) fn first_names(names: &[&str]) -> String {
     text
 }
 
-/// Reads files and puts together what they say; with `all`, machines that are off are kept.
+/// Reads files and joins their rows; with `all`, VMs that are off are kept.
 ///
 /// # Errors
-/// When a file cannot be read at all; what is wrong with single rows is in the inventory.
+/// If a file cannot be read at all; errors of single rows are in the inventory.
 pub fn collect(
     files: &[crate::read::Source],
     reading: &crate::read::Reading,

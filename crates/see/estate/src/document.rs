@@ -1,4 +1,4 @@
-//! An estate on paper: what was read, how it was sorted, what a tile is, and what nobody measured.
+//! Document of an estate: files, classes, the tile, and what was not measured.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -20,79 +20,79 @@ pub const ESTATE_SCHEMA: &str = "tilemark.estate/1.0";
 /// The document, `estate.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EstateSheet {
-    /// [`ESTATE_SCHEMA`].
+    /// Schema name and version, [`ESTATE_SCHEMA`].
     pub schema: String,
-    /// The program's version.
+    /// Version of the program.
     pub tool: String,
-    /// The estate's name.
+    /// Name of the estate.
     pub name: String,
-    /// The files it was read from.
+    /// Files of the estate.
     pub files: Vec<String>,
-    /// Machines that were listed.
+    /// Number of listed VMs.
     pub listed: u32,
-    /// Machines that are not part of the load, by reason.
+    /// VMs that are not part of the load, by reason.
     pub left_out: IndexMap<LeftOut, u32>,
-    /// Bytes of raw disks, which are another array's and are not part of it.
+    /// Bytes of raw disks, which belong to another array and are not counted.
     pub raw_bytes: u64,
-    /// Rows that could not be used.
+    /// Unusable rows.
     pub bad_rows: BadRows,
-    /// Machines that are part of it.
+    /// VMs that are part of the load.
     pub vms: u32,
-    /// Those of them whose size nobody knows: they have the mean of their class.
+    /// VMs without a known size, which have the mean size of their class.
     pub unsized_vms: u32,
-    /// So many tiles are all of it.
+    /// Number of tiles that equals the estate.
     pub tiles: f64,
-    /// Machines in a tile.
+    /// VMs in a tile.
     pub tile_vms: u32,
-    /// Its classes.
+    /// Classes of the estate.
     pub classes: Vec<ClassRow>,
-    /// What its machines hold and do, together.
+    /// Totals of the estate's VMs.
     pub estate: Totals,
-    /// What so many tiles as it has hold and do: the difference is what the classing costs.
+    /// Totals of that number of tiles. The difference from the estate is the error of the classes.
     pub as_tiles: Totals,
-    /// What is not known, and how it can be found out.
+    /// Missing facts, and ways to find them.
     pub missing: Vec<String>,
-    /// Sentences about files: what they add, and how they were understood.
+    /// Sentences about files: their contribution, and how they were read.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// Its machines.
+    /// VMs of the estate.
     pub machines: Vec<VmRow>,
 }
 
-/// A class of machines.
+/// Class of VMs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassRow {
-    /// Its name, and that of its workload.
+    /// Name of the class and of its workload.
     pub class: String,
-    /// Machines of the estate.
+    /// VMs of the estate in this class.
     pub vms: u32,
-    /// Machines of a tile.
+    /// VMs of a tile in this class.
     pub in_tile: u32,
-    /// Machines whose load was measured.
+    /// VMs with a measured load.
     pub measured: u32,
-    /// What they hold and do, together.
+    /// Totals of the class.
     pub totals: Totals,
-    /// The busiest machine's I/Os over the mean of its class: one of a tile has the mean.
+    /// I/O rate of the busiest VM over the mean of its class; a VM of a tile has the mean.
     pub most_over_mean: f64,
 }
 
-/// Sums.
+/// Sums of sizes and rates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// Bytes used.
     pub bytes: u64,
-    /// Reads a second.
+    /// Reads per second.
     pub reads_per_s: f64,
-    /// Writes a second.
+    /// Writes per second.
     pub writes_per_s: f64,
-    /// Bytes read a second.
+    /// Bytes read per second.
     pub read_bytes_per_s: f64,
-    /// Bytes written a second.
+    /// Bytes written per second.
     pub written_bytes_per_s: f64,
 }
 
 impl Totals {
-    /// Reads and writes a second.
+    /// Reads and writes per second.
     pub fn io_per_s(&self) -> f64 {
         self.reads_per_s + self.writes_per_s
     }
@@ -116,22 +116,22 @@ impl Totals {
     }
 }
 
-/// A machine.
+/// Virtual machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VmRow {
-    /// Its name, or a number if names were left out.
+    /// Name, or a number if names were left out.
     pub vm: String,
-    /// Its class.
+    /// Name of the class.
     pub class: String,
-    /// Why it is in it.
+    /// Rule that chose the class.
     pub why: String,
     /// Bytes on its disks.
     pub bytes: u64,
-    /// Reads a second.
+    /// Reads per second.
     pub reads_per_s: f64,
-    /// Writes a second.
+    /// Writes per second.
     pub writes_per_s: f64,
-    /// Whether any of its load was measured; otherwise all of it is assumed.
+    /// True if any of its load was measured; otherwise all of it is assumed.
     pub measured: bool,
 }
 
@@ -140,7 +140,7 @@ pub fn estate_json_schema() -> serde_json::Value {
     schemars::schema_for!(EstateSheet).to_value()
 }
 
-/// Makes the document.
+/// Makes the document of an estate.
 pub fn sheet(
     estate: &Estate,
     inventory: &Inventory,
@@ -176,7 +176,7 @@ pub fn sheet(
     }
 }
 
-/// What the workload of a class, as it was written, holds and does in all tiles.
+/// Totals of a class's written workload over all tiles.
 fn made(estate: &Estate, part: &Part) -> Totals {
     let workload = workload(estate, part);
     let times = estate.tiles * f64::from(part.in_tile);
@@ -215,7 +215,7 @@ fn vm_row(member: &Member) -> VmRow {
     }
 }
 
-/// So many machines are named as those worth measuring first.
+/// Most VMs named as worth measuring first.
 const NAMED: usize = 3;
 
 fn missing(estate: &Estate, inventory: &Inventory) -> Vec<String> {

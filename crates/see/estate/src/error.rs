@@ -1,147 +1,147 @@
-//! What can be wrong with an estate.
+//! Errors of an estate.
 
 use std::io;
 
-/// A file that cannot be read as an inventory.
+/// Error for a file that cannot be read as an inventory.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It cannot be opened or read.
+    /// File that cannot be opened or read.
     #[error("reading {path} failed")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: String,
         #[source]
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It is larger than anything that is read.
+    /// File above the size limit.
     #[error("{path} has {bytes} bytes, at most {most} are read")]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Its size.
+        /// Size of the file.
         bytes: u64,
-        /// The bound.
+        /// Size limit.
         most: u64,
     },
-    /// A workbook unpacks to more than a real one would.
+    /// Workbook that unpacks to more than a real one would.
     #[error("{path} unpacks to more than {most} bytes: no inventory does")]
     Bomb {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// The bound.
+        /// Size limit.
         most: u64,
     },
-    /// It is none of the formats.
+    /// File in none of the formats.
     #[error("{path} is none of: {known}")]
     Unknown {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Names of formats.
+        /// Names of the formats.
         known: String,
     },
-    /// It is damaged, or its content is not what its form promises.
+    /// File that is damaged, or does not follow its format.
     #[error("{path} is no {format}: {what}")]
     Broken {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What it was read as.
+        /// Format.
         format: &'static str,
-        /// What is wrong.
+        /// Error in the file.
         what: String,
     },
-    /// A table has no column of machines' names.
+    /// Table without a column of VM names.
     #[error("{path}{part} has no column of names of virtual machines: its headings are {found}")]
     NoNames {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// The sheet, behind a comma.
+        /// Sheet, after a comma.
         part: String,
-        /// Headings, the first of them.
+        /// First headings.
         found: String,
     },
-    /// A column that was named is not there.
+    /// Named column that does not exist.
     #[error("{path} has no heading \"{heading}\" for {column}{nearest}")]
     NoHeading {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// As it was named.
+        /// Heading as given.
         heading: String,
-        /// What it was to be.
+        /// Column that it stands for.
         column: &'static str,
-        /// The nearest heading, in words.
+        /// Nearest heading, as text.
         nearest: String,
     },
-    /// A number has two readings, and nothing in the file decides.
+    /// Number with two readings, which nothing in the file decides.
     #[error(
         "{path}, column \"{heading}\", row {row}: \"{text}\" is {point} or {comma}, and no number in the file says which"
     )]
     OpenMark {
-        /// The file.
+        /// Path of the file.
         path: String,
         /// Heading of the column.
         heading: String,
         /// Row of the cell.
         row: u64,
-        /// The cell.
+        /// Text of the cell.
         text: Box<str>,
-        /// Its value with a decimal point.
+        /// Value with a decimal point.
         point: Box<str>,
-        /// Its value with a decimal comma.
+        /// Value with a decimal comma.
         comma: Box<str>,
     },
-    /// Two numbers of one column have different decimal marks.
+    /// Two numbers of one column with different decimal marks.
     #[error(
         "{path}, column \"{heading}\": \"{point}\" (row {point_row}) has a decimal point and \"{comma}\" (row {comma_row}) a decimal comma"
     )]
     BothMarks {
-        /// The file.
+        /// Path of the file.
         path: String,
         /// Heading of the column.
         heading: String,
-        /// The cell with a decimal point.
+        /// Cell with a decimal point.
         point: String,
-        /// Its row.
+        /// Row of that cell.
         point_row: u64,
-        /// The cell with a decimal comma.
+        /// Cell with a decimal comma.
         comma: String,
-        /// Its row.
+        /// Row of that cell.
         comma_row: u64,
     },
-    /// Sizes have no unit.
+    /// Sizes without a unit.
     #[error(
         "{path}: \"{heading}\" holds sizes such as {example}, and neither the heading nor a cell has a unit"
     )]
     NoUnit {
-        /// The file.
+        /// Path of the file.
         path: String,
         /// Heading of the column.
         heading: String,
-        /// The column's name for options.
+        /// Name of the column for options.
         column: &'static str,
-        /// One of its cells.
+        /// Example of a cell.
         example: String,
     },
-    /// A server answered with an error instead of samples.
+    /// Error of a server instead of samples.
     #[error("{path} is an error of Prometheus and no result: {kind}: {what}")]
     Answer {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Its kind, as Prometheus calls it.
+        /// Kind of the error, as Prometheus names it.
         kind: String,
-        /// Its own words.
+        /// Text of the error.
         what: String,
     },
-    /// A load does not say whose it is.
+    /// Load without the name of its VM.
     #[error("{path} does not say of which virtual machine it is")]
     Nameless {
-        /// The file.
+        /// Path of the file.
         path: String,
     },
 }
 
 impl ReadError {
-    /// What to do about it.
+    /// Hint on what to do.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unknown { .. } => {
@@ -175,59 +175,59 @@ impl ReadError {
     }
 }
 
-/// An estate that cannot be made a tile.
+/// Error for an estate that cannot become a tile.
 #[derive(Debug, thiserror::Error)]
 pub enum EstateError {
-    /// Nothing was left.
+    /// No VM left.
     #[error("no virtual machine is left of {rows} that were listed: {why}")]
     Empty {
-        /// Machines listed.
+        /// Number of listed VMs.
         rows: usize,
-        /// Why they were left out.
+        /// Reasons why they were left out.
         why: String,
     },
-    /// Nobody knows how large they are.
+    /// No VM with a known size.
     #[error("none of {machines} virtual machines has a size")]
     NoSizes {
-        /// How many there are.
+        /// Number of VMs.
         machines: usize,
     },
-    /// A class that does not exist.
+    /// Unknown class.
     #[error("there is no class \"{class}\" ({of}); classes are {known}")]
     NoClass {
-        /// As it was named.
+        /// Class as given.
         class: String,
-        /// Where.
+        /// Place where it was given.
         of: String,
-        /// All names.
+        /// Names of all classes.
         known: String,
     },
-    /// A machine that does not exist.
+    /// Unknown VM.
     #[error("there is no virtual machine \"{name}\" in these files{nearest}")]
     NoVm {
-        /// As it was named.
+        /// Name as given.
         name: String,
-        /// The nearest name, in words.
+        /// Nearest name, as text.
         nearest: String,
     },
-    /// A pattern of names that fits no machine.
+    /// Pattern that fits no VM.
     #[error("no virtual machine in these files has a name like \"{pattern}\"")]
     NoFit {
-        /// As it was given.
+        /// Pattern as given.
         pattern: String,
     },
-    /// A definition that we made is not a good one.
+    /// Generated definition that is invalid: a bug of this program.
     #[error("the workload of class {class} would be wrong: {what}")]
     Made {
-        /// The class.
+        /// Name of the class.
         class: String,
-        /// What is wrong.
+        /// Error in the definition.
         what: String,
     },
 }
 
 impl EstateError {
-    /// What to do about it.
+    /// Hint on what to do.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Empty { .. } => "--all keeps machines that are off".to_owned(),
@@ -244,7 +244,7 @@ impl EstateError {
     }
 }
 
-/// The nearest of some names, as the end of a message: `, did you mean "x"?`; empty where none is near.
+/// Nearest of some names, as the end of a message: `, did you mean "x"?`; empty if none is near.
 pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     spec::nearest(name, names).map_or_else(String::new, |own| format!(", did you mean \"{own}\"?"))
 }

@@ -1,12 +1,12 @@
-//! A made-up estate in the columns that RVTools' sheet vInfo has: for trying what an import does, and for tests. No number in it
-//! was anybody's.
+//! Made-up estate in the columns of RVTools' sheet vInfo, for trying an import and for tests. No
+//! number is from a real estate.
 
 use std::fmt::Write as _;
 
 const HEADING: &str = "VM,Powerstate,Template,SRM Placeholder,CPUs,Memory,Disks,Total disk capacity MiB,Provisioned MiB,\
 In Use MiB,Cluster,Host,OS according to the configuration file,VM UUID\n";
 
-/// What every tenth machine is: a name, processors, GiB of disks, and an operating system.
+/// Kinds of every tenth VM: a name, processors, GiB of disks, and an operating system.
 const KINDS: [(&str, u32, u32, &str); 10] = [
     ("app", 4, 60, "Microsoft Windows Server 2022 (64-bit)"),
     ("sql", 8, 400, "Microsoft Windows Server 2022 (64-bit)"),
@@ -20,8 +20,8 @@ const KINDS: [(&str, u32, u32, &str); 10] = [
     ("mail", 4, 300, "Red Hat Enterprise Linux 9 (64-bit)"),
 ];
 
-/// So many machines, by rule: every tenth is of one kind; sizes go up and down by a fifth; a part of 40 to 80 % is used; every
-/// 25th is off, every 50th a template.
+/// Makes an inventory of so many VMs by rule: every tenth is of one kind; sizes vary by a fifth; 40
+/// to 80 % is used; every 25th is off, every 50th a template.
 pub fn example(vms: u32) -> String {
     let mut text = HEADING.to_owned();
     for number in 0..vms {
@@ -45,7 +45,7 @@ pub fn example(vms: u32) -> String {
     text
 }
 
-/// Of the form of a UUID, and no random one.
+/// Text in the form of a UUID, not random.
 fn uuid(number: u32) -> String {
     format!("4200{number:04x}-0000-4000-8000-{number:012x}")
 }

@@ -1,17 +1,17 @@
-//! An estate: the virtual machines that somebody has, as their platform lists them, sorted into classes and
-//! written as one tile of load.
+//! Makes one tile of load from an estate: the virtual machines of a site, as its platform lists
+//! them.
 //!
-//! What it does: reads inventories and measured loads of other tools (`read`, a file each), puts them together
-//! machine by machine, sorts machines into classes by rules that are data (`classes.toml`), completes what
-//! was not measured with the class's assumptions, and writes a tile that is a stated fraction of the whole: its
-//! capacity, rates and bytes, times the number of tiles, are the estate's.
+//! It reads inventories and measured loads of other tools (`read`, a file each), joins them by VM,
+//! sorts VMs into classes by rules in `classes.toml`, completes missing values with the class's
+//! assumptions, and writes a tile that is a stated fraction of the whole: its capacity, rates and
+//! bytes, times the number of tiles, are the estate's.
 //!
-//! What it refuses: formulas (their stored value is read and nothing is evaluated), workbooks that unpack to more
-//! than a gibibyte, a row that cannot be told (counted and located, never guessed), an assumption that
-//! is not marked as one.
+//! It evaluates no formulas (only their stored value is read); it refuses workbooks that unpack to
+//! more than a gibibyte; it never guesses an unreadable row, but counts and locates it; and it
+//! marks every assumption.
 //!
-//! Invariants: the same files and options give the same tile; a machine has one class; every class with
-//! machines is in the tile; what was measured is kept as a sum, whatever was assumed beside it.
+//! Invariants: the same files and options give the same tile; a VM has one class; every class with
+//! VMs is in the tile; measured sums stay unchanged, whatever is assumed beside them.
 #![forbid(unsafe_code)]
 
 mod class;

@@ -1,4 +1,4 @@
-//! From machines to a tile: classes, what each does in all, and how many machines of a tile stand for it.
+//! Makes a tile from VMs: classes, their totals, and the number of a tile's VMs for each.
 
 use indexmap::IndexMap;
 use units::Bytes;
@@ -9,26 +9,26 @@ use crate::collect::Inventory;
 use crate::error::{EstateError, nearest};
 use crate::vm::Vm;
 
-/// How an estate is to be taken.
+/// Options of an estate.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// What it is called.
+    /// Name of the estate.
     pub name: String,
-    /// Classes of single machines and of patterns of names; of patterns the first that fits.
+    /// Classes of single VMs and of patterns of names; the first pattern that fits wins.
     pub classes: Vec<ClassRule>,
-    /// Machines in a tile; if absent, the fewest from 8 to 20 that keep the shares of classes best.
+    /// VMs in a tile; if absent, the fewest from 8 to 20 that keep the shares of classes best.
     pub tile_vms: Option<u32>,
-    /// Machines lose their names.
+    /// True to number the VMs instead of naming them.
     pub is_anonymous: bool,
 }
 
-/// One machine with its class.
+/// VM with its class.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Member {
     pub vm: Vm,
     pub class: usize,
     pub rule: Rule,
-    /// Its own, or the mean of its class where nobody knows it.
+    /// Own size, or the mean of its class if unknown.
     pub size: Bytes,
     pub rates: Rates,
 }
@@ -39,7 +39,7 @@ impl Member {
     }
 }
 
-/// All machines of one class, and what stands for them in a tile.
+/// All VMs of one class, with their number in a tile.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Part {
     pub class: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Part {
     pub bytes: f64,
     pub rates: Rates,
     pub vcpus: f64,
-    /// Reads and writes a second of its busiest machine.
+    /// I/Os per second of its busiest VM.
     pub most_io: f64,
     pub in_tile: u32,
 }
@@ -59,25 +59,26 @@ impl Part {
     }
 }
 
-/// An estate: machines, their classes, and the tile that is a part of it.
+/// Estate: VMs, their classes, and the tile that is a part of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estate {
     pub(crate) name: String,
     pub(crate) members: Vec<Member>,
     pub(crate) parts: Vec<Part>,
-    /// Machines whose size was not known.
+    /// VMs without a known size.
     pub(crate) unsized_vms: u32,
-    /// So many tiles are all of it.
+    /// Number of tiles that equals the estate.
     pub(crate) tiles: f64,
 }
 
-/// A tile's machines if nobody says how many. Our choice: fewer keep no shares, more make the ladder coarse.
+/// Default number of a tile's VMs. Our choice: fewer distort the shares, more make the ladder
+/// coarse.
 const TILE_VMS: std::ops::RangeInclusive<u32> = 8..=20;
 
-/// Sorts machines into classes and decides of what a tile consists.
+/// Sorts VMs into classes and decides the contents of a tile.
 ///
 /// # Errors
-/// When no machine is left, none has a size, or a class or machine that was named does not exist.
+/// If no VM is left, none has a size, or a named class or VM does not exist.
 pub fn estate(inventory: &Inventory, wanted: &Wanted) -> Result<Estate, EstateError> {
     let vms = &inventory.vms;
     if vms.is_empty() {
@@ -152,7 +153,7 @@ fn classes(vms: &[Vm], wanted: &Wanted) -> Result<Vec<(usize, Rule)>, EstateErro
     vms.iter().map(class).collect()
 }
 
-/// The mean size of each class, of all machines where none of a class has one.
+/// Mean size of each class, or of all VMs if none of a class has a size.
 fn means(vms: &[Vm], classes: &[(usize, Rule)]) -> Result<Vec<Bytes>, EstateError> {
     let mean = |fits: &dyn Fn(usize) -> bool| {
         let own = vms.iter().zip(classes).filter(|(_, (class, _))| fits(*class));
@@ -165,7 +166,7 @@ fn means(vms: &[Vm], classes: &[(usize, Rule)]) -> Result<Vec<Bytes>, EstateErro
     Ok((0..CLASSES.len()).map(|class| mean(&|own| own == class).unwrap_or(all)).collect())
 }
 
-/// Bytes of a figure that was computed.
+/// Computed figure as bytes.
 pub(crate) fn bytes(value: f64) -> Bytes {
     #[expect(
         clippy::cast_possible_truncation,
@@ -175,7 +176,8 @@ pub(crate) fn bytes(value: f64) -> Bytes {
     Bytes::new(value.clamp(0.0, 9e18) as u64)
 }
 
-/// Numbers in the order of the files: a hash of a name can be found again by who guesses the name.
+/// Replaces names by numbers in the order of the files. A hash of a name could be found by guessing
+/// the name.
 fn hide(members: &mut [Member]) {
     let digits = members.len().to_string().len();
     for (number, member) in (1..).zip(members) {
@@ -214,7 +216,7 @@ fn parts(members: &[Member]) -> Vec<Part> {
     (0..CLASSES.len()).map(one).filter(|part| part.vms > 0).collect()
 }
 
-/// How many machines of a tile stand for each class.
+/// Number of a tile's VMs for each class.
 fn composition(counts: &[u32], wanted: Option<u32>) -> Vec<u32> {
     let all: u32 = counts.iter().sum();
     if let Some(wanted) = wanted {
@@ -244,7 +246,7 @@ fn composition(counts: &[u32], wanted: Option<u32>) -> Vec<u32> {
     best.map_or_else(|| counts.to_vec(), |(_, own)| own)
 }
 
-/// So many machines shared out by largest remainder (Hamilton's method); every class has one at least.
+/// Shares VMs out by largest remainder (Hamilton's method); every class has at least one.
 fn shares(counts: &[u32], size: u32) -> Vec<u32> {
     let all: u32 = counts.iter().sum();
     let exact = |count: u32| f64::from(count) * f64::from(size) / f64::from(all);
@@ -284,7 +286,7 @@ mod tests {
             for (count, own) in counts.iter().zip(&own) {
                 prop_assert!(*own >= 1);
                 let exact = f64::from(*count) * f64::from(tile) / f64::from(all);
-                // One by remainders, and what the smallest classes have too much.
+                // One by the remainders, plus the excess of the smallest classes.
                 #[expect(clippy::cast_precision_loss, reason = "a handful")]
                 let most = 1.0 + counts.len() as f64;
                 prop_assert!((f64::from(*own) - exact).abs() <= most, "{own} for {exact}");

@@ -1,20 +1,20 @@
-//! Where in which file something stands, and rows that could not be used.
+//! Place in a file, and unusable rows.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A row, or an entry, of a file.
+/// Row of a table, or entry of a list, in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Number of the file, in the order in which files were given.
+    /// Index of the file, in the order of the files.
     pub file: usize,
-    /// The file as it was named.
+    /// File as given.
     pub path: String,
-    /// The sheet, or the part of the document; empty where there is one only.
+    /// Sheet, or part of the document; empty if there is only one.
     pub part: String,
-    /// Row of a table or entry of a list, from 1; the heading of a table is row 1.
+    /// Row of a table or entry of a list, from 1; a table's heading is row 1.
     pub row: u64,
 }
 
@@ -28,20 +28,20 @@ impl fmt::Display for Place {
     }
 }
 
-/// Rows that could not be used: how many, and the first of them with what is wrong.
+/// Unusable rows: their number, and the first with their errors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BadRows {
-    /// All of them.
+    /// Number of all.
     pub count: u64,
-    /// The first, each with its place: `lab.xlsx, vInfo, row 12: ...`.
+    /// First rows, each with its place: `lab.xlsx, vInfo, row 12: ...`.
     pub first: Vec<String>,
 }
 
 impl BadRows {
-    /// So many are told one by one.
+    /// Most rows listed.
     pub const TOLD_MAX: usize = 20;
 
-    /// One more.
+    /// Adds an unusable row.
     pub fn add(&mut self, at: &Place, what: impl fmt::Display) {
         self.count += 1;
         if self.first.len() < Self::TOLD_MAX {
@@ -50,11 +50,11 @@ impl BadRows {
     }
 }
 
-/// What reading files brings up beside virtual machines.
+/// Findings from reading files, beside virtual machines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Findings {
     pub bad: BadRows,
-    /// Sentences that somebody who trusts the estate has to know.
+    /// Sentences that a reader of the estate must know.
     pub notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What one row of a file says of one machine, and what several say together.
+//! Facts of one row on one VM, and of several rows together.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,24 +7,24 @@ use units::Bytes;
 use crate::place::Place;
 use crate::vm::{Load, Vm};
 
-/// Why a machine, or a disk, is not part of the load.
+/// Reason why a VM, or a disk, is not part of the load.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum LeftOut {
-    /// A template.
+    /// Template for new VMs.
     Template,
-    /// Not running.
+    /// VM that is not running.
     Off,
-    /// A placeholder of another site's machine.
+    /// Placeholder for another site's VM.
     Placeholder,
-    /// A machine that the platform keeps for itself (vCLS).
+    /// VM of the platform itself (vCLS).
     Platform,
 }
 
 impl LeftOut {
-    /// In words, of several.
+    /// Text for several of them.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Template => "templates",
@@ -35,43 +35,44 @@ impl LeftOut {
     }
 }
 
-/// What one row says of one machine.
+/// Facts of one row on one VM.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Record {
     pub at: Place,
     pub name: String,
-    /// UUID or another identifier of the whole world; empty where there is none.
+    /// UUID or another globally unique id; empty if there is none.
     pub id: String,
-    /// Number on its platform, which another cluster may have as well; empty where there is none.
+    /// Number on its platform, which another cluster may use as well; empty if there is none.
     pub number: String,
-    /// Whether it lists a machine; otherwise it adds to one.
+    /// True if the row lists a VM; otherwise it adds facts to one.
     pub lists: bool,
     pub facts: Facts,
 }
 
-/// The facts of a row. Sizes and loads of several rows of one machine add up, of others the first holds.
+/// Facts of a row. Sizes and loads of several rows of one VM are added; for other facts the first
+/// wins.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Facts {
     pub os: String,
     pub vcpus: Option<u32>,
     pub provisioned: Option<Bytes>,
     pub used: Option<Bytes>,
-    /// Size of the first disk, where a list has no other.
+    /// Size of the first disk, if a list has no other.
     pub first_disk: Option<Bytes>,
-    /// Of disks or partitions, a row each.
+    /// Sum of disks or partitions, a row each.
     pub disk: Option<Bytes>,
     pub consumed: Option<Bytes>,
-    /// Of disks that are another array's (raw device mappings).
+    /// Size of disks that belong to another array (raw device mappings).
     pub raw: Option<Bytes>,
     pub class: Option<String>,
     pub out: Option<LeftOut>,
-    /// A list says that it runs.
+    /// True if a list has the VM as running.
     pub is_on: bool,
     pub load: Load,
 }
 
 impl Facts {
-    /// What another row of the same machine says.
+    /// Adds another row of the same VM.
     pub fn add(&mut self, other: Self) {
         let sum = |own: &mut Option<Bytes>, other: Option<Bytes>| {
             if let Some(more) = other {
@@ -95,8 +96,9 @@ impl Facts {
         self.load.add(&other.load);
     }
 
-    /// Whether the sizes of two lists can be those of one VM. What is used is not more than what is provisioned, a first
-    /// disk not more than all; what both call provisioned may differ by memory that is swapped, which VMware counts in.
+    /// True if the sizes of two lists can belong to one VM. Used is not more than provisioned, and
+    /// a first disk not more than all. Provisioned sizes may differ by swapped memory, which VMware
+    /// includes.
     pub fn agrees(&self, other: &Self) -> bool {
         let size = |facts: &Self| facts.provisioned.or(facts.disk).map(Bytes::as_f64);
         let least = |facts: &Self| {
@@ -111,21 +113,21 @@ impl Facts {
         is_near && fits(least(self), size(other)) && fits(least(other), size(self))
     }
 
-    /// Whether any size is known.
+    /// True if any size is known.
     pub fn has_size(&self) -> bool {
         let sizes = [self.provisioned, self.used, self.first_disk, self.disk, self.consumed];
         sizes.iter().any(Option::is_some)
     }
 
-    /// Whether a row says nothing but which VM it is of.
+    /// True if a row has no facts but its VM.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The machine that all its rows together tell of.
+    /// VM from the facts of all its rows.
     pub fn into_vm(self, name: String, id: String) -> Vm {
         let raw = self.raw.unwrap_or(Bytes::ZERO);
-        // Totals of a machine contain its raw disks; disks and partitions are told one by one.
+        // Totals of a VM include its raw disks; disks and partitions are listed one by one.
         let own = |size: Option<Bytes>| size.map(|size| size.saturating_sub(raw));
         let whole = own(self.provisioned).or(self.disk);
         Vm {

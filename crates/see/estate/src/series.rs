@@ -1,10 +1,10 @@
-//! Counters and rates over time, as one number.
+//! Reduces counters and rates over time to one number.
 
-/// The share of samples that a rate is not above: a machine's busy hours count and its one busiest minute does
-/// not. Our choice, as capacity planners size by the 95th percentile.
+/// Percentile of samples that stands for a rate: a VM's busy hours count, its one busiest minute
+/// does not. Our choice, as capacity planners size by the 95th percentile.
 pub(crate) const SHARE: f64 = 0.95;
 
-/// The 95th percentile by nearest rank; none of nothing.
+/// 95th percentile by nearest rank; `None` without values.
 pub(crate) fn percentile(mut values: Vec<f64>) -> Option<f64> {
     values.retain(|value| value.is_finite() && *value >= 0.0);
     values.sort_by(f64::total_cmp);
@@ -18,8 +18,8 @@ pub(crate) fn percentile(mut values: Vec<f64>) -> Option<f64> {
     values.get(rank.saturating_sub(1)).copied()
 }
 
-/// Rates between neighbouring samples `(seconds, count)` of a counter, each with the second it ends at. One that
-/// falls began anew, and what it shows is what was counted since.
+/// Rates between neighbouring samples `(seconds, count)` of a counter, each with its end in
+/// seconds. A counter that falls was restarted, and its value is the count since then.
 pub(crate) fn rates(samples: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let between = |pair: &[(f64, f64)]| {
         let ((from, before), (to, after)) = (pair[0], pair[1]);

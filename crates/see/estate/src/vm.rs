@@ -1,16 +1,16 @@
-//! A virtual machine as files tell of it.
+//! Virtual machine as described by files.
 
 use units::Bytes;
 
-/// What a machine's disks were measured to do: for each figure the 95th percentile of its samples, or the one
-/// value that a table has. None was not measured.
+/// Measured load of a VM's disks: for each figure the 95th percentile of its samples, or the only
+/// value of a table. `None` was not measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Load {
     /// Reads per second.
     pub reads_per_s: Option<f64>,
     /// Writes per second.
     pub writes_per_s: Option<f64>,
-    /// Reads and writes per second, where nobody told them apart.
+    /// Reads and writes per second, if not measured separately.
     pub io_per_s: Option<f64>,
     /// Reads as a share of reads and writes, 0 to 1.
     pub read_share: Option<f64>,
@@ -21,17 +21,17 @@ pub struct Load {
 }
 
 impl Load {
-    /// Whether anything was measured.
+    /// True if anything was measured.
     pub fn is_known(&self) -> bool {
         self.rates().iter().any(Option::is_some)
     }
 
-    /// Whether its rate of I/Os was measured, and not only its bytes.
+    /// True if its rate of I/Os was measured, not only its bytes.
     pub const fn has_io(&self) -> bool {
         self.io_per_s.is_some() || (self.reads_per_s.is_some() && self.writes_per_s.is_some())
     }
 
-    /// Adds what another disk of the same machine did.
+    /// Adds another disk of the same VM.
     pub(crate) fn add(&mut self, other: &Self) {
         let sum = |own: &mut Option<f64>, other: Option<f64>| {
             if let Some(more) = other {
@@ -60,28 +60,28 @@ impl Load {
 /// A virtual machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Vm {
-    /// Its name; machines of one name are told apart by a number behind it.
+    /// Name; VMs of one name get a number at the end.
     pub name: String,
-    /// What identifies it on its platform (UUID, number); empty where files have none.
+    /// Identity on its platform (UUID, number); empty if files have none.
     pub id: String,
-    /// Its operating system, as the platform calls it; empty where nobody says.
+    /// Operating system, as the platform names it; empty if unknown.
     pub os: String,
     /// Virtual CPUs.
     pub vcpus: Option<u32>,
-    /// What its disks may grow to.
+    /// Provisioned size of its disks.
     pub provisioned: Option<Bytes>,
-    /// Whether that is its first disk only, and nobody says what others it has.
+    /// True if that is only its first disk, and the others are unknown.
     pub is_first_disk: bool,
-    /// What is on them.
+    /// Used size of its disks.
     pub used: Option<Bytes>,
-    /// The class that a file names for it.
+    /// Class that a file names for it.
     pub class: Option<String>,
-    /// What was measured of it.
+    /// Measured load.
     pub load: Load,
 }
 
 impl Vm {
-    /// What is on its disks, or what they may grow to where nobody knows.
+    /// Used size of its disks, or the provisioned size if unknown.
     pub fn size(&self) -> Option<Bytes> {
         self.used.or(self.provisioned).filter(|size| *size > Bytes::ZERO)
     }

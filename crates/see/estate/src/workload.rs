@@ -1,4 +1,4 @@
-//! The workload of a class, and the tile of an estate, as files of the language.
+//! Writes the workload of a class, and the tile of an estate, as definition files.
 
 use std::fmt::Write as _;
 
@@ -14,21 +14,22 @@ use crate::class::{Class, mean_size};
 use crate::error::EstateError;
 use crate::mix::{Estate, Part, bytes};
 
-/// I/Os of a machine at the same time. Our choice: the depth of a virtual disk's queue where nobody changed it (64 for
-/// VMware's paravirtual controller, less for others).
+/// Most I/Os of a VM at the same time. Our choice: the default queue depth of a virtual disk (64
+/// for VMware's paravirtual controller, less for others).
 const OUTSTANDING_MAX: u32 = 64;
-/// A share of the I/Os goes to a share of the data; the reason stands in `classes.toml`.
+/// Hot spot: share of the I/Os, and share of the data; `classes.toml` has the reason.
 const HOT: (f64, f64) = (0.9, 0.1);
-/// Sizes of disks are whole in this.
+/// Unit to which disk sizes are rounded.
 const WHOLE: f64 = 1_048_576.0;
-/// What a machine that does nothing is given, because a load needs a rate.
+/// Rate of a VM without load, because a load needs a rate.
 const LEAST_PER_S: f64 = 0.001;
 
 impl Estate {
-    /// All files: the tile, and a workload for each class in it. Each is a name and a text.
+    /// Files of the estate: the tile, and a workload for each class in it. Each is a name and a
+    /// text.
     ///
     /// # Errors
-    /// When one of them would not be a good definition, which is a mistake of ours.
+    /// If a definition would be invalid, which is a bug of this program.
     pub fn files(&self) -> Result<Vec<(String, String)>, EstateError> {
         let mut files = vec![("tile.toml".to_owned(), self.tile_text()?)];
         for part in &self.parts {
@@ -38,7 +39,7 @@ impl Estate {
         Ok(files)
     }
 
-    /// The tile.
+    /// Tile of the estate.
     pub fn tile(&self) -> Tile {
         let part =
             |part: &Part| TileWorkload { workload: file_name(part.class()), count: part.in_tile };
@@ -76,7 +77,7 @@ impl Estate {
         )
     }
 
-    /// What of the estate is in one tile, 0 to 1.
+    /// Share of the estate in one tile, 0 to 1.
     pub(crate) fn share(&self) -> f64 {
         1.0 / self.tiles
     }
@@ -113,7 +114,7 @@ fn text(
     Ok(format!("{head}\n{}", toml::to_string_pretty(definition).map_err(made)?))
 }
 
-/// The workload of a class: one machine that does what its share of all of them does.
+/// Workload of a class: one VM with its share of the class's load.
 pub(crate) fn workload(estate: &Estate, part: &Part) -> Workload {
     let class = part.class();
     let each = estate.share() / f64::from(part.in_tile);
@@ -123,7 +124,7 @@ pub(crate) fn workload(estate: &Estate, part: &Part) -> Workload {
         |io: f64, moved: f64, sizes| (io > 0.0).then(|| Side { io, mean: moved / io, sizes });
     let reads = side(rates.reads_per_s, rates.read_bytes_per_s, &class.read_sizes);
     let writes = side(rates.writes_per_s, rates.written_bytes_per_s, &class.write_sizes);
-    // A machine without any load is one that reads now and then.
+    // A VM without any load reads now and then.
     let reads = reads.or_else(|| {
         let idle =
             Side { io: LEAST_PER_S, mean: mean_size(&class.read_sizes), sizes: &class.read_sizes };
@@ -163,7 +164,7 @@ struct Side<'a> {
     io: f64,
     /// Mean size in bytes.
     mean: f64,
-    /// The class's mix.
+    /// Mix of the class.
     sizes: &'a IndexMap<String, f64>,
 }
 
@@ -199,8 +200,8 @@ impl Side<'_> {
         Action { name: name.to_owned(), weight: 1.0, steps: vec![step] }
     }
 
-    /// The class's mix where its mean is what is wanted; else the two powers of two around the mean, so mixed that the
-    /// mean, and with it the bytes, are right.
+    /// Mix of the class if its mean is right; otherwise the two powers of two around the mean,
+    /// weighted so that the mean, and with it the bytes, are right.
     fn size(&self) -> Size {
         if (mean_size(self.sizes) / self.mean - 1.0).abs() < 1e-6 {
             return match self.sizes.first() {
@@ -219,7 +220,7 @@ impl Side<'_> {
     }
 }
 
-/// As many I/Os as storage without any delay would let through are one tile's worth.
+/// Metric of the tile: the I/O rate of storage without any delay is one tile's worth.
 fn metric() -> Metric {
     Metric {
         unit: "IOPS".to_owned(),

@@ -2,15 +2,15 @@ use jiff::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 use units::Nanos;
 
-/// The time now by the clock that never steps: that of loads and slices (`CLOCK_MONOTONIC`).
+/// Present time of the monotonic clock, which loads and slices use (`CLOCK_MONOTONIC`).
 pub fn monotonic() -> Nanos {
     let now = clock_gettime(ClockId::Monotonic);
     let whole = u64::try_from(now.tv_sec).unwrap_or(0).saturating_mul(1_000_000_000);
     Nanos(whole.saturating_add(u64::try_from(now.tv_nsec).unwrap_or(0)))
 }
 
-/// A time of day as one of the steady clock, by both clocks now; and by how much it is off from
-/// now, positive if it is in the past.
+/// Converts a time of day to the monotonic clock; also returns its distance from now, positive in
+/// the past.
 pub fn steady(wall_ns: i128) -> (Nanos, i128) {
     let (now, wall) = (monotonic(), Timestamp::now().as_nanosecond());
     let ago = wall - wall_ns;

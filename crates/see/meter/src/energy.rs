@@ -1,72 +1,72 @@
-//! Energy of exactly a time, from samples: the difference of a counter, or watts on straight lines.
+//! Energy of an exact time span, from samples: the difference of a counter, or interpolated watts.
 
 use run_store::run::EnergyBy;
 use units::Nanos;
 
 use crate::{Sample, Span};
 
-/// Samples further apart than so many periods leave out what may have happened; from the
-/// requirements of this program ("gaps over two periods void it").
+/// Longest gap of usable samples, in periods; from the requirements of this program ("gaps over two
+/// periods void it").
 pub const GAP_PERIODS: u64 = 2;
 
-/// A counter is taken where two of its steps are at most this share of what it counted: one may be
-/// missing at either end. Our choice.
+/// Largest share of two counter steps in the counted energy: one step may be missing at either end.
+/// Our choice.
 pub const COUNTER_ERROR_MAX: f64 = 0.01;
 
-/// What is known of the samples.
+/// Properties of the samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
-    /// Time between two of them.
+    /// Time between two samples.
     pub period: Nanos,
-    /// The smallest step of the counter, in joules, if there is one.
+    /// Smallest step of the counter, in joules, if there is one.
     pub counter_step: Option<f64>,
 }
 
-/// What samples add up to.
+/// Result of the samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Energy {
-    /// Energy of the time, in joules.
+    /// Energy of the span, in joules.
     pub joules: f64,
-    /// How it was made.
+    /// Method of the result.
     pub by: EnergyBy,
 }
 
-/// Why samples add up to nothing.
+/// Reason why samples give no energy.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Void {
-    /// The time has no length.
+    /// Empty span.
     #[error("there is no time to add up")]
     NoTime,
-    /// No sample before its begin.
+    /// No sample before the span.
     #[error("no sample lies before the begin of the measured time")]
     NoBegin,
-    /// No sample after its end.
+    /// No sample after the span.
     #[error("no sample lies after the end of the measured time")]
     NoEnd,
-    /// Two samples are too far apart.
+    /// Gap between two samples.
     #[error("no sample came for {gap} (limit {limit}, two periods)")]
     Gap {
-        /// Time between them.
+        /// Length of the gap.
         gap: Nanos,
-        /// What is allowed.
+        /// Longest allowed gap.
         limit: Nanos,
     },
-    /// There is nothing but a counter, and it is too coarse.
+    /// Counter that is too coarse, without watts.
     #[error("its counter has steps of {step} J, too coarse for the {counted:.1} J of this time")]
     Coarse {
-        /// The step.
+        /// Step of the counter.
         step: f64,
-        /// What was counted.
+        /// Counted energy.
         counted: f64,
     },
 }
 
-/// The samples that carry a time: from the last one at or before its begin to the first one at or
-/// after its end.
+/// Samples needed for a span: from the last one at or before its begin to the first one at or after
+/// its end.
 ///
 /// # Errors
 ///
-/// When either is missing.
+/// If either is missing.
 pub fn around(samples: &[Sample], span: Span) -> Result<&[Sample], Void> {
     if span.to <= span.from {
         return Err(Void::NoTime);
@@ -80,17 +80,17 @@ pub fn around(samples: &[Sample], span: Span) -> Result<&[Sample], Void> {
     Ok(&samples[first..=last])
 }
 
-/// The longest time between two of these.
+/// Longest time between two consecutive samples.
 pub fn longest_gap(samples: &[Sample]) -> Nanos {
     let gaps = samples.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at));
     gaps.max().unwrap_or(Nanos::ZERO)
 }
 
-/// Energy of a time. Samples are in the order of their times, of which no two are equal.
+/// Energy of a span. Samples are ordered by strictly growing times.
 ///
 /// # Errors
 ///
-/// When they do not carry it; nothing is extrapolated.
+/// If the samples do not cover it; nothing is extrapolated.
 pub fn energy(samples: &[Sample], span: Span, rules: Rules) -> Result<Energy, Void> {
     let own = around(samples, span)?;
     let (gap, limit) = (longest_gap(own), Nanos(rules.period.0.saturating_mul(GAP_PERIODS)));
@@ -111,21 +111,21 @@ pub fn energy(samples: &[Sample], span: Span, rules: Rules) -> Result<Energy, Vo
     }
 }
 
-/// A counter that stands still between most samples is told more rarely than it is asked: its ends
-/// lie anywhere.
+/// True if the counter grows between at least half of the samples. A slower counter is updated less
+/// often than it is read, so its end values may be old.
 fn moves_mostly(samples: &[Sample]) -> bool {
     let moves = samples.windows(2).filter(|pair| pair[1].joules > pair[0].joules).count();
     2 * moves >= samples.len().saturating_sub(1)
 }
 
-/// The counter's difference, on straight lines at both ends.
+/// Difference of the counter, interpolated at both ends.
 fn counted(samples: &[Sample], span: Span) -> Option<f64> {
     let value = |sample: &Sample| sample.joules;
     let (first, last) = (samples.first_chunk::<2>()?, samples.last_chunk::<2>()?);
     Some(between(last, span.to, value)? - between(first, span.from, value)?)
 }
 
-/// The area below watts on straight lines; nothing where a sample has none.
+/// Integral of interpolated watts; `None` if a sample has no watts.
 fn trapezoid(samples: &[Sample], span: Span) -> Option<f64> {
     let mut joules = 0.0;
     for pair in samples.windows(2) {
@@ -138,7 +138,7 @@ fn trapezoid(samples: &[Sample], span: Span) -> Option<f64> {
     Some(joules)
 }
 
-/// A value at a moment between two samples, on the straight line between them.
+/// Interpolated value at a time between two samples.
 fn between(
     [first, last]: &[Sample; 2],
     at: Nanos,

@@ -2,55 +2,55 @@ use units::Nanos;
 
 use crate::Fault;
 
-/// Why meters cannot be read.
+/// Reason why meters cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum MeterError {
-    /// It could not be opened.
+    /// Meter that could not be opened.
     #[error("opening the meter {meter}: {why}")]
     Open {
-        /// As it was asked for.
+        /// Meter as given.
         meter: String,
-        /// What it said.
+        /// Fault of the meter.
         why: Fault,
     },
-    /// It was opened, and showed nothing.
+    /// Open meter without a sample.
     #[error("the meter {meter} showed nothing within {waited}{}", .why.as_ref().map_or_else(String::new, |why| format!(": {why}")))]
     Silent {
-        /// As it was asked for.
+        /// Meter as given.
         meter: String,
-        /// How long it was waited for.
+        /// Time waited.
         waited: Nanos,
-        /// What went wrong, if anything did.
+        /// Fault, if there was one.
         why: Option<Fault>,
     },
-    /// It is of a host that does not take part.
+    /// Meter of a host that does not take part.
     #[error("the meter {meter} is of the host \"{host}\", and {known}")]
     Host {
-        /// As it was asked for.
+        /// Meter as given.
         meter: String,
-        /// The host.
+        /// Name of the host.
         host: String,
-        /// Who takes part, in words.
+        /// Hosts that take part, as text.
         known: String,
     },
-    /// A plan file names it, and it runs a program or reads a secret.
+    /// Meter in a plan file that runs a program or reads a secret.
     #[error("the meter {meter}: a plan cannot name {what}")]
     Plan {
-        /// As it was asked for.
+        /// Meter as given.
         meter: String,
-        /// What it names.
+        /// Forbidden part of it.
         what: &'static str,
     },
-    /// Two are called the same.
+    /// Name used twice.
     #[error("there is more than one meter \"{0}\"")]
     Name(String),
-    /// A thread could not be started.
+    /// Thread that could not be started.
     #[error("starting a thread for a meter: {0}")]
     Thread(#[source] std::io::Error),
 }
 
 impl MeterError {
-    /// What helps.
+    /// Hint on what to do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Open { .. } | Self::Silent { .. } => {

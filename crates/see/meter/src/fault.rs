@@ -1,40 +1,40 @@
 use http_client::RemoteError;
 use units::Nanos;
 
-/// What goes wrong with a meter while it is read.
+/// Fault of a meter while it is read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Fault {
-    /// It did not answer.
+    /// No answer.
     #[error("it did not answer: {0}")]
     Unanswered(String),
-    /// It has ended, and is not asked again.
+    /// Meter that has ended, and is not read again.
     #[error("it has ended: {0}")]
     Ended(String),
-    /// What it said is no reading.
+    /// Answer that is no reading.
     #[error("it said what cannot be: {0}")]
     Nonsense(String),
-    /// Its time or its counter went back.
+    /// Time or counter that went back.
     #[error("its {0} jumped back")]
     JumpedBack(&'static str),
-    /// It told the same sample again.
+    /// Sample that was repeated.
     #[error("it repeated a sample")]
     Repeated,
-    /// Its clock is not ours.
+    /// Clock that differs from this host's.
     #[error("its clock is {ahead_s:.3} s ahead of this machine's (limit {limit})")]
     Clock {
-        /// By so many seconds; negative if it is behind.
+        /// Difference in seconds; negative if it is behind.
         ahead_s: f64,
-        /// What is allowed.
+        /// Largest allowed difference.
         limit: Nanos,
     },
-    /// It was not fit to measure.
+    /// Meter that is not fit to measure.
     #[error("{0}")]
     Unfit(String),
 }
 
 impl Fault {
-    /// Whether energy over a time in which it happened means nothing. A question without an answer
-    /// is a gap, and gaps have a rule of their own.
+    /// True if the fault makes the energy of its time void. A missing answer is only a gap, for
+    /// which other rules apply.
     pub const fn voids(&self) -> bool {
         !matches!(self, Self::Unanswered(_))
     }

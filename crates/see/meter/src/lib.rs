@@ -1,16 +1,16 @@
-//! Meters of watts: who is asked, what was said, and what it adds up to.
+//! Reads power meters, and computes energy from their samples.
 //!
-//! What it does: reads each meter on a thread of its own into a log of samples, says what goes wrong
-//! with it, and makes of the samples the energy of exactly a given time. A kind of meter is one file
-//! of `kinds` and one line of `kinds/mod.rs`.
+//! It reads each meter on a separate thread into a log of samples, records its faults, and computes
+//! the energy of an exact time span. A kind of meter is one file of `kinds` and one line of
+//! `kinds/mod.rs`.
 //!
-//! What it refuses: extrapolating; calling a number of processors that of a server; changing
-//! anything but the ranges of a power analyser, which it puts back; passwords in an address, on a
-//! command line or in a result.
+//! It refuses to extrapolate; to present a processor's power as that of a server; to change
+//! anything but the ranges of a power analyser, which it restores; and passwords in an address, on
+//! a command line or in a result.
 //!
-//! Invariants: a meter that hangs, ends or talks nonsense holds nobody up. Samples in a log have
-//! times that only grow. Energy exists only where no two samples around the time are further apart
-//! than two periods, and nothing went wrong in between.
+//! Invariants: a meter that hangs, ends or sends nonsense delays no other work. Times of samples in
+//! a log only grow. Energy exists only if no two samples around the span are further apart than two
+//! periods, without a fault in between.
 #![forbid(unsafe_code)]
 
 mod clock;

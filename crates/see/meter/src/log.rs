@@ -5,24 +5,24 @@ use units::Nanos;
 use crate::energy::{Energy, Rules, Void, around, energy, longest_gap};
 use crate::{Fault, Sample, Span};
 
-/// Reason why a time has no energy.
+/// Reason why a span has no energy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NoEnergy {
-    /// Something went wrong with the meter.
+    /// Fault of the meter.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// The samples do not add up.
+    /// Samples that do not cover the span.
     #[error(transparent)]
     Void(#[from] Void),
 }
 
-/// Samples that are kept; the oldest go first. Our choice: a day of a sample a second.
+/// Most samples kept; the oldest are dropped first. Our choice: a day of a sample a second.
 const SAMPLES_MAX: usize = 100_000;
 
-/// No meter of these kinds shows more; our choice, well above a row of racks.
+/// Most watts of a reading; our choice, well above a row of racks.
 const WATTS_MAX: f64 = 1e7;
 
-/// What a meter said, and what went wrong with it, in the order in which it happened.
+/// Samples and faults of a meter, in their order.
 #[derive(Debug, Clone, Default)]
 pub struct Log {
     samples: Vec<Sample>,
@@ -31,7 +31,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Takes a sample; one that cannot be is a fault of `now` and not kept.
+    /// Adds a sample; an impossible one is dropped as a fault at `now`.
     pub fn take(&mut self, sample: Sample, now: Nanos) {
         match self.wrong(&sample) {
             Some(fault) => self.fault(fault, now),
@@ -45,7 +45,7 @@ impl Log {
         }
     }
 
-    /// Notes what went wrong.
+    /// Adds a fault.
     pub fn fault(&mut self, fault: Fault, now: Nanos) {
         if self.faults.len() >= SAMPLES_MAX {
             self.faults.drain(..SAMPLES_MAX / 2);
@@ -65,7 +65,7 @@ impl Log {
         }
         let last = self.samples.last()?;
         let told = sample.told_ns.zip(last.told_ns).map(|(now, then)| now.cmp(&then));
-        // A later time of a meter is one here, too, or its clock was set.
+        // A later time of the meter must be later here, too; otherwise its clock was set.
         match told.filter(|order| order.is_le()).unwrap_or_else(|| sample.at.cmp(&last.at)) {
             Ordering::Less => return Some(Fault::JumpedBack("time")),
             Ordering::Equal => return Some(Fault::Repeated),
@@ -75,7 +75,7 @@ impl Log {
             .then_some(Fault::JumpedBack("counter"))
     }
 
-    /// How many samples were ever taken.
+    /// Number of samples ever taken.
     pub const fn taken(&self) -> u64 {
         self.taken
     }
@@ -85,13 +85,13 @@ impl Log {
         self.samples.last().copied()
     }
 
-    /// What went wrong last.
+    /// Last fault.
     pub fn last_fault(&self) -> Option<&Fault> {
         self.faults.last().map(|(_, fault)| fault)
     }
 
-    /// Watts of every sample after a moment; of a meter that only counts, the mean since the sample
-    /// before. For the eye: energy is made of the counter itself.
+    /// Watts of every sample after a time; for a meter that only counts, the mean since the
+    /// previous sample. Only for display: energy is computed from the counter.
     pub fn watts_since(&self, at: Nanos) -> impl Iterator<Item = (Nanos, f64)> {
         let first = self.samples.partition_point(|sample| sample.at <= at);
         (first..self.samples.len()).filter_map(|own| {
@@ -105,7 +105,7 @@ impl Log {
         })
     }
 
-    /// What went wrong in a time, each once.
+    /// Distinct faults in a span.
     pub fn faults(&self, span: Span) -> Vec<&Fault> {
         let mut found: Vec<&Fault> = Vec::new();
         for (_, fault) in self.faults.iter().filter(|(at, _)| span.holds(*at)) {
@@ -116,29 +116,29 @@ impl Log {
         found
     }
 
-    /// Watts of every sample in a time.
+    /// Watts of every sample in a span.
     pub fn watts(&self, span: Span) -> impl Iterator<Item = f64> {
         let before = Nanos(span.from.0.saturating_sub(1));
         self.watts_since(before).take_while(move |(at, _)| *at <= span.to).map(|(_, watts)| watts)
     }
 
-    /// The longest time between two samples that carry a time; the whole of it where none do.
+    /// Longest gap between the samples of a span; the whole span if there are none.
     pub fn gap(&self, span: Span) -> Nanos {
         around(&self.samples, span).map_or_else(|_| span.length(), longest_gap)
     }
 
-    /// Energy of a time, or why there is none.
+    /// Energy of a span, or the reason why there is none.
     ///
     /// # Errors
     ///
-    /// When samples do not carry it, or something went wrong in it.
+    /// If samples do not cover it, or it has a fault.
     pub fn energy(&self, span: Span, rules: Rules) -> Result<Energy, NoEnergy> {
         let first = self.faults(span).into_iter().find(|fault| fault.voids());
         if let Some(fault) = first {
             return Err(fault.clone().into());
         }
         energy(&self.samples, span, rules).map_err(|void| match self.faults.last() {
-            // That nothing came says less than why.
+            // The end of the meter explains more than missing samples.
             Some((at, fault @ Fault::Ended(_))) if *at <= span.to => fault.clone().into(),
             _ => void.into(),
         })
@@ -196,8 +196,8 @@ mod tests {
         assert_eq!(counter.last_fault(), Some(&Fault::JumpedBack("counter")));
     }
 
-    /// A program printed the same line again and again, and each was taken for a sample of some
-    /// nanoseconds later, or for one that jumped back: its time of day becomes a moment by two clocks.
+    /// A program that repeated a line was once read as new samples some nanoseconds later, or as a
+    /// jump back, because the time of day is converted by two clocks.
     #[test]
     fn a_time_that_is_told_again_is_the_same_sample_whatever_moment_it_becomes() {
         let mut log = Log::default();

@@ -1,4 +1,4 @@
-//! All meters of a run, each on a thread of its own.
+//! All meters of a run, each on a separate thread.
 
 mod watched;
 
@@ -14,36 +14,36 @@ use crate::energy::Rules;
 use crate::panel::watched::Watched;
 use crate::{About, Fault, MeterError, Phase, Sample, Span, monotonic};
 
-/// How long a meter may take to its first sample: analysers at USB take 17 s to start (MLCommons
-/// power-dev, `server.py`), which waits for 30 s.
+/// Time limit of a meter's first sample: analysers at USB take 17 s to start (MLCommons power-dev,
+/// `server.py`, which waits for 30 s).
 const FIRST_MAX: Duration = Duration::from_secs(30);
 
-/// How long meters are waited for at the end.
+/// Longest wait for meters at the end.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
-/// Meters under way. Dropping it ends them.
+/// Running meters. Dropping it ends them.
 #[derive(Debug)]
 pub struct Panel {
     meters: Vec<Watched>,
 }
 
-/// What a meter has shown so far.
+/// Present state of a meter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
-    /// Its last sample.
+    /// Last sample.
     pub last: Option<Sample>,
-    /// How many there were.
+    /// Number of samples.
     pub taken: u64,
-    /// What went wrong last.
+    /// Last fault.
     pub fault: Option<Fault>,
 }
 
 impl Panel {
-    /// Opens meters side by side, and waits until each has shown something.
+    /// Opens all meters at the same time, and waits until each has a sample.
     ///
     /// # Errors
     ///
-    /// When one cannot be opened, shows nothing, or is called like another.
+    /// If one cannot be opened, has no sample, or has the name of another.
     pub fn open(specs: &[Spec]) -> Result<Self, MeterError> {
         let names = names(specs)?;
         let opened: Vec<Result<Watched, MeterError>> = std::thread::scope(|scope| {
@@ -74,11 +74,11 @@ impl Panel {
         Ok(())
     }
 
-    /// Refuses meters of hosts that do not take part; without names, this machine is the only one.
+    /// Refuses meters of hosts that do not take part; without names, this computer is the only one.
     ///
     /// # Errors
     ///
-    /// When there is one.
+    /// If there is such a meter.
     pub fn check_hosts(specs: &[Spec], hosts: &[String]) -> Result<(), MeterError> {
         for spec in specs {
             let Some(host) = spec.of.iter().find(|host| !hosts.contains(host)) else { continue };
@@ -92,27 +92,27 @@ impl Panel {
         Ok(())
     }
 
-    /// Whether there is none.
+    /// True without meters.
     pub fn is_empty(&self) -> bool {
         self.meters.is_empty()
     }
 
-    /// Tells all that another phase begins; they are not waited for.
+    /// Announces a phase to all meters without waiting.
     pub fn phase(&self, phase: Phase) {
         self.meters.iter().for_each(|meter| meter.set_phase(phase));
     }
 
-    /// What each has shown, in the order in which they were asked for.
+    /// State of each meter, in the order of the specifications.
     pub fn shown(&self) -> Vec<Shown> {
         self.meters.iter().map(Watched::shown).collect()
     }
 
-    /// What is known of each, as of now.
+    /// Present properties of each meter.
     pub fn about(&self) -> Vec<About> {
         self.meters.iter().map(Watched::about).collect()
     }
 
-    /// Watts of each, for the slices that come from now on.
+    /// Watts of each meter, for later slices.
     pub fn sources(&self) -> Vec<Box<dyn GaugeSource>> {
         let source = |meter: &Watched| {
             let own = Watts { meter: meter.clone(), read: monotonic() };
@@ -121,8 +121,8 @@ impl Panel {
         self.meters.iter().map(source).collect()
     }
 
-    /// Waits until every meter has shown something after a moment, or has had twice its period for
-    /// it, or nobody wants to wait.
+    /// Waits until every meter has a sample after a time, or has had twice its period for one, or
+    /// `goes_on` is false.
     pub fn settle(&self, after: Nanos, goes_on: &dyn Fn() -> bool) {
         for meter in &self.meters {
             let until = after.saturating_add(Nanos(meter.about().period.0.saturating_mul(2)));
@@ -133,22 +133,23 @@ impl Panel {
         }
     }
 
-    /// The longest period.
+    /// Longest period.
     pub fn period(&self) -> Nanos {
         self.meters.iter().map(|meter| meter.about().period).max().unwrap_or(Nanos::ZERO)
     }
 
-    /// What each meter showed in a time.
+    /// Energy of each meter in a span.
     pub fn energy(&self, span: Span) -> Vec<MeterEnergy> {
         self.meters.iter().map(|meter| meter_energy(meter, span)).collect()
     }
 
-    /// What is to be said of each, with its idle watts of a time.
+    /// Facts of each meter, with its idle watts in a span.
     pub fn facts(&self, idle: Option<Span>) -> Vec<MeterFacts> {
         self.meters.iter().map(|meter| facts(meter, idle)).collect()
     }
 
-    /// Ends them, and waits a little. What could not be put back, and who hangs, in words.
+    /// Ends all meters, with a limited wait. Returns text on settings that were not restored, and
+    /// on meters that hang.
     pub fn close(&self) -> Vec<String> {
         self.meters.iter().for_each(Watched::stop);
         let until = Instant::now() + CLOSE_MAX;
@@ -166,7 +167,7 @@ fn died() -> MeterError {
     MeterError::Thread(std::io::Error::other("it died"))
 }
 
-/// Each by the name that was given, else by its kind, with a number from the second on.
+/// Names of the meters: the given one, or else the kind, with a number from the second on.
 fn names(specs: &[Spec]) -> Result<Vec<String>, MeterError> {
     let mut taken = BTreeSet::new();
     for name in specs.iter().filter_map(|spec| spec.name.as_ref()) {
@@ -207,7 +208,7 @@ fn meter_energy(meter: &Watched, span: Span) -> MeterEnergy {
         Ok(energy) => Figure::of(energy.joules / by),
         Err(why) => Figure::absent(why.to_string()),
     };
-    // A fault between the last sample before and the first one after is one of this time.
+    // A fault between the last sample before and the first one after belongs to this span.
     let wide = Span { to: span.to.saturating_add(about.period), ..span };
     MeterEnergy {
         meter: meter.name().to_owned(),
@@ -243,11 +244,11 @@ fn facts(meter: &Watched, idle: Option<Span>) -> MeterFacts {
     }
 }
 
-/// Watts of a meter, slice by slice.
+/// Source of a meter's watts, slice by slice.
 #[derive(Debug)]
 struct Watts {
     meter: Watched,
-    /// The last sample that was told.
+    /// Time of the last sample returned.
     read: Nanos,
 }
 

@@ -3,81 +3,81 @@ use units::Nanos;
 
 use crate::Fault;
 
-/// What a meter showed at a moment. One of the two numbers is there.
+/// Sample of a meter. At least one of the two numbers is present.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
-    /// When, by this machine's steady clock.
+    /// Time by this host's monotonic clock.
     pub at: Nanos,
     /// Electrical power, at least 0.
     pub watts: Option<f64>,
-    /// Energy since any beginning: a counter that only grows, its wrap-around undone.
+    /// Energy since any start: a counter that only grows, with wraps removed.
     pub joules: Option<f64>,
-    /// The same moment as the meter itself tells it, in nanoseconds since any beginning; nothing of one
-    /// that tells no time. It is what shows that a sample is told again: `at` is made of two clocks that
-    /// are read one after the other, so the same time is never quite the same moment.
+    /// Time of the sample by the meter, in nanoseconds since any start; `None` if it reports none.
+    /// It detects repeated samples: `at` is converted by two clocks that are read one after the
+    /// other, so the same time never gives exactly the same value.
     pub told_ns: Option<i128>,
 }
 
 impl Sample {
-    /// Watts alone.
+    /// Sample with only watts.
     pub const fn watts(at: Nanos, watts: f64) -> Self {
         Self { at, watts: Some(watts), joules: None, told_ns: None }
     }
 
-    /// A counter alone.
+    /// Sample with only a counter.
     pub const fn joules(at: Nanos, joules: f64) -> Self {
         Self { at, watts: None, joules: Some(joules), told_ns: None }
     }
 
-    /// The same with the time that its meter told.
+    /// Adds the meter's own time.
     #[must_use]
     pub const fn told(self, ns: i128) -> Self {
         Self { told_ns: Some(ns), ..self }
     }
 }
 
-/// A stretch of time of the steady clock.
+/// Span of the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Its begin.
+    /// Start of the span.
     pub from: Nanos,
-    /// Its end, after the begin.
+    /// End, after the start.
     pub to: Nanos,
 }
 
 impl Span {
-    /// How long it is.
+    /// Length of the span.
     pub const fn length(self) -> Nanos {
         self.to.saturating_sub(self.from)
     }
 
-    /// Whether a moment is in it, its ends included.
+    /// True for a time in the span, including its ends.
     pub fn holds(self, at: Nanos) -> bool {
         (self.from..=self.to).contains(&at)
     }
 }
 
-/// What is known of a meter, of all of its samples.
+/// Properties of a meter and its samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct About {
-    /// What it says that it is.
+    /// Model as reported.
     pub model: String,
-    /// How it comes by its numbers.
+    /// Method of measurement.
     pub method: MeterMethod,
     /// Time between two samples.
     pub period: Nanos,
-    /// The smallest step of its watts; nothing where nobody knows.
+    /// Smallest step of its watts; `None` if unknown.
     pub resolution_watts: Option<f64>,
-    /// The smallest step of its counter, in joules; nothing if it has none.
+    /// Smallest step of its counter, in joules; `None` without a counter.
     pub counter_step: Option<f64>,
-    /// By which share of a reading it may be wrong, as it or its maker says.
+    /// Largest relative error of a reading, as reported by the meter or its maker.
     pub uncertainty: Option<f64>,
-    /// What a reader should know.
+    /// Notes for readers.
     pub notes: Vec<String>,
 }
 
 impl About {
-    /// A meter of which no more is known than that it measures, once a period.
+    /// Properties of a meter that measures once a period, without further facts.
     pub fn measured(model: impl Into<String>, period: Nanos) -> Self {
         Self {
             model: model.into(),
@@ -91,50 +91,49 @@ impl About {
     }
 }
 
-/// What is done to the system under test.
+/// Phase of the system under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing that counts.
+    /// Idle time.
     Idle,
-    /// A step warms up.
+    /// Warm-up of a step.
     WarmUp,
-    /// A step is measured.
+    /// Measured time of a step.
     Measured,
 }
 
-/// A meter that is open. Dropping it closes it.
+/// Open meter. Dropping it closes it.
 pub trait Meter: Send {
-    /// What is known of it, as of now.
+    /// Present properties.
     fn about(&self) -> About;
 
-    /// What it shows. One that is asked answers within a few seconds; one that
-    /// [comes by itself](Meter::comes) is waited for a fraction of a second, and has nothing to say
-    /// most of the time.
+    /// Reads new samples. A polled meter answers within a few seconds; one that [comes by
+    /// itself](Meter::comes) is waited for a fraction of a second, and usually has no sample.
     ///
     /// # Errors
     ///
-    /// When it does not answer, or what it says cannot be.
+    /// If it does not answer, or its answer is impossible.
     fn read(&mut self) -> Result<Vec<Sample>, Fault>;
 
-    /// Whether samples come without being asked for.
+    /// True if samples come without requests.
     fn comes(&self) -> bool {
         false
     }
 
-    /// Another phase has begun.
+    /// Announces a phase.
     ///
     /// # Errors
     ///
-    /// When it could not be made ready for it.
+    /// If the meter could not be prepared for it.
     fn phase(&mut self, _: Phase) -> Result<(), Fault> {
         Ok(())
     }
 
-    /// Puts back what was changed.
+    /// Restores changed settings.
     ///
     /// # Errors
     ///
-    /// When it could not.
+    /// If they could not be restored.
     fn close(&mut self) -> Result<(), Fault> {
         Ok(())
     }

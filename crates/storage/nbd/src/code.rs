@@ -7,7 +7,7 @@ pub enum Code {
     /// The storage failed.
     #[error("input/output error")]
     Io = 5,
-    /// The server has not enough memory.
+    /// Too little memory on the server.
     #[error("out of memory")]
     NoMemory = 12,
     /// The export does not offer the request, or its range is wrong.
@@ -16,7 +16,7 @@ pub enum Code {
     /// No space, or a write beyond the end.
     #[error("no space left")]
     NoSpace = 28,
-    /// The read is too long to be answered in one piece.
+    /// Read that is too long for a single answer.
     #[error("too large")]
     Overflow = 75,
     /// Zeroing would not be fast.

@@ -21,7 +21,7 @@ impl BlockSizes {
     /// Creates block sizes and checks the bounds of the specification.
     ///
     /// # Errors
-    /// When it does not.
+    /// If they break a rule.
     pub fn new(minimum: u32, preferred: u32, maximum: u32) -> Result<Self, ExportError> {
         let wrong = |what, seen: u32, allowed| Err(ExportError::Block { what, seen, allowed });
         if !minimum.is_power_of_two() || minimum > 1 << 16 {
@@ -127,7 +127,7 @@ impl Export {
     /// Creates an export of `size` bytes.
     ///
     /// # Errors
-    /// When name or size cannot be said in the protocol.
+    /// If the protocol cannot express the name or size.
     pub fn new(
         name: &str,
         size: u64,
@@ -147,7 +147,7 @@ impl Export {
     /// Adds a description for clients that list exports.
     ///
     /// # Errors
-    /// When they are too long.
+    /// If they are too long.
     pub fn described(mut self, description: &str) -> Result<Self, ExportError> {
         check_text("the description", description)?;
         description.clone_into(&mut self.description);

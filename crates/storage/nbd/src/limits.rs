@@ -1,4 +1,4 @@
-//! How much of what the other side sends is listened to.
+//! Limits on the other side's input.
 
 /// Longest name of an export, and longest message, in bytes (the specification, "Conventions").
 pub const STRING_MAX: usize = 4096;

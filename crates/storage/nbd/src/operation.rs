@@ -39,7 +39,7 @@ impl Operation {
         matches!(self, Self::Write { .. } | Self::Trim { .. } | Self::WriteZeroes { .. })
     }
 
-    /// Number, flags, what the server must offer, and how people call it.
+    /// Number, flags, required ability of the server, and name for people.
     pub(crate) fn describe(self) -> (u16, u16, Abilities, &'static str) {
         let flag = |fua| if fua { command_flag::FUA } else { 0 };
         let needs = |fua| if fua { Abilities::FUA } else { Abilities::NONE };

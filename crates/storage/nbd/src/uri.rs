@@ -38,7 +38,7 @@ pub struct UriError {
 }
 
 impl UriError {
-    /// Way out.
+    /// Hint on what to do.
     pub const fn hint(&self) -> Option<&'static str> {
         Some("nbd+unix:///NAME?socket=/PATH, or nbd://HOST:PORT/NAME; nbds for TLS")
     }

@@ -38,7 +38,7 @@ pub enum Violation {
     /// refused.
     #[error("{0} B in the clear after STARTTLS, which somebody between the two may have put there")]
     AfterTls(usize),
-    /// The payload of a refused write is too long to be thrown away.
+    /// Payload of a refused write that is too long to be discarded.
     #[error("a write of {length} B; more than {max} B are not even thrown away")]
     Payload {
         /// Length in bytes.
@@ -46,7 +46,7 @@ pub enum Violation {
         /// Longest payload that is thrown away, in bytes.
         max: u32,
     },
-    /// The server sent a reply that does not fit.
+    /// Reply of the server that breaks a rule.
     #[error("{what}: {seen} seen, {wanted} wanted")]
     Reply {
         /// Name of the message or field.

@@ -431,11 +431,11 @@ export interface components {
             /** @description Upper end of the interval, from blocks of slices; absent with too few. */
             high: components["schemas"]["Figure"];
         };
-        /** @description Where I/Os begin within 4 KiB. */
+        /** @description Offsets of I/Os within 4 KiB. */
         AlignmentRow: {
-            /** @description Whose. */
+            /** @description Name of the VM, or `all`. */
             vm: string;
-            /** @description `read` or `write`. */
+            /** @description Direction: `read` or `write`. */
             direction: string;
             /**
              * Format: uint64
@@ -444,12 +444,12 @@ export interface components {
             sector_mod_8: number;
             /**
              * Format: uint64
-             * @description I/Os.
+             * @description Number of I/Os.
              */
             count: number;
             /**
              * Format: double
-             * @description Of the VM's I/Os of this direction.
+             * @description Share of the VM's I/Os of this direction.
              */
             share: number;
         };
@@ -507,13 +507,13 @@ export interface components {
         };
         /** @description Small I/Os (below 32 KiB) without and with a large one (64 KiB and above) in flight. */
         BesideRow: {
-            /** @description Whose. */
+            /** @description Name of the VM, or `all`. */
             vm: string;
-            /** @description `read` or `write`. */
+            /** @description Direction: `read` or `write`. */
             direction: string;
             /**
              * Format: uint64
-             * @description Small I/Os with no large one beside them.
+             * @description Small I/Os without a large one in flight.
              */
             alone_count: number;
             /**
@@ -528,7 +528,7 @@ export interface components {
             alone_p99_ns: number | null;
             /**
              * Format: uint64
-             * @description Small I/Os that were issued while a large one was in flight on the device.
+             * @description Small I/Os issued while a large one was in flight on the device.
              */
             beside_count: number;
             /**
@@ -1529,28 +1529,28 @@ export interface components {
             /** @description Response time: from the intended start to completion. */
             response: components["schemas"]["Latency"];
         };
-        /** @description Where more cache begins to bring less (Satopää and others 2011). */
+        /** @description Cache size from which more cache brings less (Satopää and others 2011). */
         KneeRow: {
-            /** @description Whose. */
+            /** @description Name of the VM, or `all`. */
             vm: string;
             /**
              * Format: uint64
-             * @description Page, bytes.
+             * @description Page size, bytes.
              */
             page_bytes: number;
             /**
              * Format: uint64
-             * @description References to pages behind the curve.
+             * @description Page references of the curve.
              */
             references: number;
             /**
              * Format: uint64
-             * @description Cache, bytes.
+             * @description Cache size, bytes.
              */
             cache_bytes: number;
             /**
              * Format: double
-             * @description Share of references that miss there.
+             * @description Share of references that miss at this size.
              */
             miss_ratio: number;
             /**
@@ -2120,28 +2120,28 @@ export interface components {
             /** @description `value / reference`: the number that enters the tile's geometric mean. */
             normalised: components["schemas"]["Figure"];
         };
-        /** @description A point of a miss-ratio curve. */
+        /** @description Point of a miss-ratio curve. */
         MissRatioRow: {
-            /** @description Whose. */
+            /** @description Name of the VM, or `all`. */
             vm: string;
             /**
              * Format: uint64
-             * @description Page, bytes.
+             * @description Page size, bytes.
              */
             page_bytes: number;
             /**
              * Format: uint64
-             * @description Cache, bytes.
+             * @description Cache size, bytes.
              */
             cache_bytes: number;
             /**
              * Format: double
-             * @description Share of references to pages, reads and writes alike, that miss an LRU cache.
+             * @description Share of page references, reads and writes alike, that miss an LRU cache.
              */
             miss_ratio: number;
             /**
              * Format: double
-             * @description Share of the pages that was looked at; 1 is exact.
+             * @description Share of sampled pages; 1 is exact.
              */
             sampled_share: number;
         };
@@ -2538,13 +2538,13 @@ export interface components {
             /** @description Reason why `first_write` is null, if there is one to give: `prepared before`. */
             first_write_absent?: string | null;
         };
-        /** @description Why there is no answer. */
+        /** @description Reason for a missing answer. */
         Problem: {
-            /** @description What kind, as `docs/serve.md` lists them: `/problems/unknown-run`. */
+            /** @description Kind, as listed in `docs/serve.md`: `/problems/unknown-run`. */
             type: string;
-            /** @description The kind in words, the same for all of the kind. */
+            /** @description Name of the kind in words. */
             title: string;
-            /** @description What was wrong this time, and what would be right. */
+            /** @description Error in this request, and what would be right. */
             detail: string;
             /**
              * Format: uint16
@@ -2574,11 +2574,11 @@ export interface components {
         };
         /** @description Origin of a reference value. */
         ReferenceOrigin: "declared" | "ideal-storage" | "none";
-        /** @description Something that cannot be said. */
+        /** @description Question without an answer. */
         Remark: {
-            /** @description What about. */
+            /** @description Subject of the question. */
             what: string;
-            /** @description Why not. */
+            /** @description Reason why there is no answer. */
             why: string;
         };
         /** @description Replay of recorded loads in a step. */
@@ -3580,12 +3580,12 @@ export interface components {
             destaged_bytes_per_s: number[];
         };
         /**
-         * @description What a tier of pages of 64 KiB would serve: LRU, write-back, everything comes in, empty at
-         *     first. An I/O is served when all its pages are; of a sample of pages (`sampled_share` below
-         *     1) each page of an I/O counts for itself.
+         * @description I/Os that a tier of 64 KiB pages would serve: LRU, write-back, every page admitted, empty at
+         *     first. An I/O is served if all its pages are; in a sample of pages (`sampled_share` below 1)
+         *     each page of an I/O counts separately.
          */
         TierRow: {
-            /** @description Whose. */
+            /** @description Name of the VM, or `all`. */
             vm: string;
             /**
              * Format: uint64
@@ -3594,12 +3594,12 @@ export interface components {
             tier_bytes: number;
             /**
              * Format: double
-             * @description Reads that the tier alone serves, of all reads.
+             * @description Share of reads that the tier alone serves.
              */
             reads_served: number | null;
             /**
              * Format: double
-             * @description I/Os that the tier alone serves, of all.
+             * @description Share of all I/Os that the tier alone serves.
              */
             io_served: number | null;
             /**
@@ -3609,12 +3609,12 @@ export interface components {
             tier_written_bytes: number;
             /**
              * Format: uint64
-             * @description References to pages that were simulated.
+             * @description Simulated page references.
              */
             references: number;
             /**
              * Format: double
-             * @description Share of the pages that was looked at; 1 is exact.
+             * @description Share of sampled pages; 1 is exact.
              */
             sampled_share: number;
         };
@@ -4008,9 +4008,9 @@ export interface components {
             /** @description Advice on what to try next, if there is any. */
             hint: string | null;
         };
-        /** @description Different bytes touched, in pages of 4 KiB. */
+        /** @description Distinct bytes accessed, in pages of 4 KiB. */
         WorkingSetRow: {
-            /** @description Whose. */
+            /** @description Name of the VM, or `all`. */
             vm: string;
             /**
              * Format: uint64
@@ -4024,17 +4024,17 @@ export interface components {
             windows: number;
             /**
              * Format: double
-             * @description Mean over them.
+             * @description Mean over the windows.
              */
             mean_bytes: number;
             /**
              * Format: double
-             * @description The largest.
+             * @description Largest of the windows.
              */
             max_bytes: number;
             /**
              * Format: double
-             * @description Share of the pages that was looked at; 1 is exact.
+             * @description Share of sampled pages; 1 is exact.
              */
             sampled_share: number;
         };

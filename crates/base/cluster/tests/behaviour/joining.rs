@@ -1,4 +1,4 @@
-//! Who gets in, and who is missed.
+//! Admission of members, and detection of lost ones.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use zenoh::Wait;
 
 use crate::{DEADLINE, LEASE, hub, joined, name, options, wait_for};
 
-/// Long enough for one that is let in.
+/// Time limit long enough for an admitted member.
 const SHORT: Duration = Duration::from_secs(3);
 
 fn refused(invitation: &Invitation) -> ClusterError {
@@ -30,11 +30,11 @@ fn members_come_and_go_and_are_told() {
     drop(a);
     wait_for(&events, |event| *event == Event::Left(name("a")));
     assert_eq!(hub.present(), [name("b")]);
-    // And comes again.
+    // It joins again.
     let _a = joined(&hub, "a");
 }
 
-/// As at a power cut: its connection stays, and nothing comes any more.
+/// As at a power cut: its connection stays open without messages.
 #[test]
 fn a_member_that_falls_silent_is_missed_after_the_lease_and_may_come_back() {
     let lease = Duration::from_secs(2);
@@ -72,7 +72,7 @@ fn an_invitation_of_another_cluster_lets_nobody_in() {
     let (theirs, _other_events) = hub(&["a"]);
     let foreign = theirs.invitation(&name("a")).expect("a member");
     let port = ours.invitation(&name("a")).expect("a member").hub()[0].clone();
-    // Their certificate, our address: as JSON, because nothing else takes an invitation apart.
+    // Foreign certificate with this hub's address, put together as JSON.
     let mut parts: serde_json::Value = parts(&foreign);
     parts["hub"] = serde_json::json!([port]);
     let error = refused(&whole(&parts));
@@ -80,7 +80,7 @@ fn an_invitation_of_another_cluster_lets_nobody_in() {
     assert_eq!(ours.present(), []);
 }
 
-/// What an invitation says of its time is only words: the certificates in it end by themselves.
+/// The expiry date in an invitation is only text; its certificates expire by themselves.
 #[test]
 fn certificates_that_have_expired_let_nobody_in_whatever_the_invitation_says() {
     let short = HubOptions { valid_for: Duration::from_secs(1), ..options(&["a"]) };
@@ -98,7 +98,7 @@ fn certificates_that_have_expired_let_nobody_in_whatever_the_invitation_says() {
 
 #[test]
 fn a_member_cannot_listen_as_the_hub() {
-    // Its certificate is a client's: who connects to it is not fooled.
+    // The certificate is for a client, so a member that connects detects the false hub.
     let (hub, _events) = hub(&["a", "b"]);
     let a = parts(&hub.invitation(&name("a")).expect("a member"));
     let posing = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -115,7 +115,8 @@ fn a_member_cannot_speak_under_another_name() {
     let (hub, events) = hub(&["a", "b"]);
     let mut parts = parts(&hub.invitation(&name("a")).expect("a member"));
     parts["member"] = "b".into();
-    // Its connection is let in, for its certificate is good; what it says as b is not heard.
+    // The certificate is valid, so the connection is admitted; messages under the name b are
+    // dropped.
     let nothing = |_| Ok(Vec::new());
     let posing = Member::join(&whole(&parts), LEASE, SHORT, Box::new(nothing));
     if let Ok(posing) = &posing {
@@ -128,7 +129,7 @@ fn a_member_cannot_speak_under_another_name() {
     assert!(matches!(asked, Err(ClusterError::Gone { .. })), "{asked:?}");
 }
 
-/// Thousands of strangers, some of whom say nothing.
+/// Thousands of strangers, some of whom send nothing.
 #[test]
 fn a_flood_of_strangers_gets_nothing_and_keeps_no_member_out() {
     use std::io::{Read, Write};
@@ -146,7 +147,7 @@ fn a_flood_of_strangers_gets_nothing_and_keeps_no_member_out() {
                     attempts.fetch_add(1, Ordering::Relaxed);
                     if stranger == 0 {
                         silent.push_back(stream);
-                        // Fewer than there are places for handshakes; more would wait ten seconds.
+                        // Fewer than the places for handshakes; more would wait ten seconds.
                         silent.truncate(32);
                         std::thread::sleep(Duration::from_millis(1));
                         continue;
@@ -176,7 +177,7 @@ fn names_are_known_and_there_once() {
     assert_eq!(error.to_string(), "c is not a member");
 }
 
-/// A message of 100 MB, from who may join and keeps to no rule.
+/// Message of 100 MB, from a member that ignores the limits.
 #[test]
 fn what_is_too_large_is_dropped_and_what_comes_after_it_is_heard() {
     let (hub, events) = hub(&["a"]);
@@ -211,7 +212,8 @@ fn pose(parts: &serde_json::Value, listener: &std::net::TcpListener) {
     }
 }
 
-/// A session with the certificate of an invitation that keeps to nobody's rules, and its way to the hub.
+/// Session with the certificate of an invitation that ignores all rules, and its connection to the
+/// hub.
 fn raw(
     parts: &serde_json::Value,
 ) -> (zenoh::Session, (tokio::runtime::Runtime, tempfile::TempDir)) {
@@ -249,7 +251,7 @@ fn raw(
     (zenoh::open(config).wait().expect("a session"), (way, directory))
 }
 
-/// What is in an invitation.
+/// Content of an invitation.
 fn parts(invitation: &Invitation) -> serde_json::Value {
     serde_json::to_value(invitation).expect("JSON")
 }
@@ -258,7 +260,8 @@ fn whole(parts: &serde_json::Value) -> Invitation {
     serde_json::from_value(parts.clone()).expect("an invitation")
 }
 
-/// A member in a process of its own, that can be stopped and killed: this test binary, told to be one.
+/// Member in a separate process that can be stopped and killed: this test binary, started as a
+/// member.
 fn process(hub: &Hub, member: &str) -> std::process::Child {
     let token = hub.invitation(&name(member)).expect("a member").token();
     let mut command = Command::new(std::env::current_exe().expect("this program"));
@@ -314,8 +317,8 @@ fn is_a_hub_if_told_so() {
     let _ = events.recv();
 }
 
-/// A hub in a process of its own, once its directory is there, whose name comes with it. Its temporary
-/// files are here.
+/// Hub in a separate process, with its directory, after the directory exists. Its temporary files
+/// are here.
 fn hub_process(temporary: &std::path::Path) -> (std::process::Child, std::path::PathBuf) {
     let before = directories(temporary);
     let mut command = Command::new(std::env::current_exe().expect("this program"));
@@ -325,7 +328,8 @@ fn hub_process(temporary: &std::path::Path) -> (std::process::Child, std::path::
     (child, listening_beside(&before, temporary))
 }
 
-/// The directory of a hub that listens and is none of these: so it has looked for what is left.
+/// Directory of a listening hub that is not among the known ones; the hub has then removed
+/// leftovers.
 fn listening_beside(known: &[std::path::PathBuf], place: &std::path::Path) -> std::path::PathBuf {
     let until = Instant::now() + DEADLINE;
     loop {
@@ -343,7 +347,7 @@ fn directories(place: &std::path::Path) -> Vec<std::path::PathBuf> {
     all.map(|entry| entry.expect("an entry").path()).collect()
 }
 
-/// After `kill -9` of a hub its private directory stayed for ever.
+/// After `kill -9` of a hub its private directory once stayed for ever.
 #[test]
 fn what_a_killed_hub_left_is_removed_by_the_next_one() {
     let temporary = tempfile::tempdir().expect("a directory");

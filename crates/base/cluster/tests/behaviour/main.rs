@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use tilemark_cluster::{Asked, Event, Hub, HubOptions, Invitation, Member, Name, RemoteError};
 
-/// Whatever is waited for comes long before, also on a busy machine.
+/// Time limit far beyond any wait, also on a busy computer.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
-/// Longer than a busy machine keeps a process waiting.
+/// Longer than a busy computer delays a process.
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
 
 pub(crate) fn name(text: &str) -> Name {
@@ -35,7 +35,7 @@ pub(crate) fn hub(members: &[&str]) -> (Hub, Receiver<Event>) {
     Hub::open(&options(members)).expect("a hub")
 }
 
-/// Answers with what it was asked, in words; refuses what is about `no`.
+/// Answers with the request as text; refuses the topic `no`.
 fn echo(asked: Asked) -> Result<Vec<u8>, RemoteError> {
     match asked.topic.as_str() {
         "no" => Err(RemoteError::new("not today")),
@@ -51,7 +51,7 @@ pub(crate) fn join(invitation: &Invitation) -> Member {
     Member::join(invitation, LEASE, DEADLINE, Box::new(echo)).expect("it joins")
 }
 
-/// A member that is there.
+/// Member that has joined.
 pub(crate) fn joined(hub: &Hub, member: &str) -> Member {
     let member = name(member);
     let joined = join(&hub.invitation(&member).expect("it is a member"));
@@ -59,7 +59,7 @@ pub(crate) fn joined(hub: &Hub, member: &str) -> Member {
     joined
 }
 
-/// The next event that this is true of.
+/// Next event for which `wanted` is true.
 pub(crate) fn wait_for(events: &Receiver<Event>, wanted: impl Fn(&Event) -> bool) -> Event {
     let until = Instant::now() + DEADLINE;
     loop {

@@ -1,4 +1,4 @@
-//! Questions, streams, files and clocks.
+//! Requests, messages, files and clocks.
 
 use std::io::Write;
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn a_question_gets_its_answer_or_the_reason_why_not() {
 #[test]
 fn a_long_answer_holds_up_no_other() {
     let (hub, _events) = hub(&["a"]);
-    // The long one ends when as many others were answered as may be under way at once, and more.
+    // The long request ends after more others were answered than may be in progress at once.
     let (quick, answered) = std::sync::mpsc::channel::<()>();
     let (begun, slow_began) = std::sync::mpsc::channel::<()>();
     let answered = std::sync::Mutex::new(answered);
@@ -61,7 +61,7 @@ fn a_long_answer_holds_up_no_other() {
 fn what_is_sent_arrives_in_order_and_what_is_lost_is_counted() {
     let (hub, events) = hub(&["a"]);
     let a = joined(&hub, "a");
-    // More than finds room while nobody looks.
+    // More messages than fit while none is read.
     const ALL: u32 = 6000;
     for number in 0..ALL {
         a.send(&number.to_le_bytes()).expect("it is handed over");
@@ -103,7 +103,7 @@ fn what_is_fetched_is_whole_or_an_error() {
     assert!(matches!(fetch("series", 1000), Err(ClusterError::TooLarge { .. })));
     let error = fetch("other", 1000).expect_err("nothing").to_string();
     assert_eq!(error, "a: nothing is offered as \"other\"");
-    // Somebody writes into it afterwards.
+    // The file is changed afterwards.
     file.as_file_mut().set_len(100).expect("cut");
     let error = fetch("series", 1 << 30).expect_err("cut");
     assert!(matches!(error, ClusterError::Refused { .. }), "{error}");

@@ -2,29 +2,28 @@ use clap::{Args, Subcommand};
 
 use super::Format;
 
-/// `config`.
+/// Options of `tilemark config`.
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
-    /// What to do.
     #[command(subcommand)]
     pub action: ConfigAction,
 }
 
-/// What to do with settings.
+/// Subcommands of `tilemark config`.
 #[derive(Debug, Subcommand)]
 pub enum ConfigAction {
     /// Show the options of run, record and serve that are set, and where
     ///
-    /// Each can be set by a variable (--tiles-max: TILEMARK_TILES_MAX). Switches are 1 or 0; options
-    /// that can be given several times have a line for each. Each can be set in config.toml below
-    /// $XDG_CONFIG_HOME/tilemark or ~/.config/tilemark, too: version = 1, then tables run, record and
-    /// serve with the options' names.
-    /// The command line wins over variables, these over a plan, and the file comes last.
+    /// Each option can be set by a variable, such as TILEMARK_TILES_MAX for --tiles-max. Switches
+    /// take 1 or 0; repeatable options take one value a line. Each can also be set in config.toml
+    /// below $XDG_CONFIG_HOME/tilemark or ~/.config/tilemark: version = 1, then tables run, record
+    /// and serve with the options' names. The command line wins over variables, variables over a
+    /// plan, and a plan over the file.
     Show {
         /// Show every option with its variable, set or not
         #[arg(long)]
         all: bool,
-        /// What stdout carries
+        /// Format of stdout
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },

@@ -7,82 +7,82 @@ use units::Nanos;
 
 use super::Format;
 
-/// `estate`.
+/// Options of `tilemark estate`.
 #[derive(Debug, Args)]
 pub struct EstateArgs {
-    /// What to do.
     #[command(subcommand)]
     pub action: EstateAction,
 }
 
-/// What to do with an estate.
+/// Subcommands of `tilemark estate`.
 #[derive(Debug, Subcommand)]
 pub enum EstateAction {
-    /// Make a tile of the virtual machines that a platform lists
+    /// Make a tile from the virtual machines that a platform lists
     Import(EstateImportArgs),
-    /// List the classes of machines, and what is assumed of each
+    /// List the classes of virtual machines, and what is assumed of each
     Classes,
-    /// Print a made-up list of machines in the columns of RVTools' vInfo
+    /// Print a made-up list of virtual machines in the columns of RVTools' vInfo
     Example(EstateExampleArgs),
 }
 
-/// `estate import`.
+/// Options of `tilemark estate import`.
 #[derive(Debug, Args)]
 pub struct EstateImportArgs {
-    /// Lists of machines, and loads that were measured
+    /// Lists of virtual machines, and measured loads
     ///
-    /// RVTools (xlsx, or CSV of vInfo, vDisk, vPartition); CSV of vCenter, PowerCLI or your own. Proxmox VE and libvirt, range
-    /// queries of Prometheus, workloads of analyze --to-workload. Data of one VM are joined by UUID, else by name.
-    /// A file that does not name its VM: VM=FILE. docs/guides/estate.md has the commands.
-    /// Example: tilemark estate import rvtools.xlsx
+    /// RVTools (xlsx, or CSV of vInfo, vDisk, vPartition), CSV of vCenter, PowerCLI or your own,
+    /// Proxmox VE and libvirt, range queries of Prometheus, workloads of analyze --to-workload.
+    /// Records of one VM are joined by UUID, or else by name. For a file that does not name its VM
+    /// write VM=FILE. docs/guides/estate.md has the commands. Example: tilemark estate import
+    /// rvtools.xlsx
     #[arg(value_name = "[VM=]FILE", required = true, value_parser = source)]
     pub files: Vec<Source>,
-    /// What the estate is called; the directory's name if absent
+    /// Name of the estate [default: the directory's name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// The class of a machine, or of all whose names fit a pattern; repeatable
+    /// Class of a VM, or of all VMs whose names fit a pattern; repeatable
     ///
-    /// A pattern has * for any text and ? for any letter, and case does not count. The first that fits is taken, before
-    /// what files and the rules of tilemark estate classes say.
-    /// Examples: --class billing7=database, --class 'database=*ora*'
+    /// In a pattern * stands for any text and ? for any letter, and case is ignored. The first that
+    /// fits wins, before files and the rules of tilemark estate classes. Examples: --class
+    /// billing7=database, --class 'database=*ora*'
     #[arg(long = "class", value_name = "VM=CLASS|CLASS=PATTERN")]
     pub classes: Vec<ClassRule>,
-    /// What a heading means: vm=Hostname; repeatable
+    /// Meaning of a heading: vm=Hostname; repeatable
     #[arg(long = "column", value_name = "COLUMN=HEADING")]
     pub columns: Vec<NamedColumn>,
-    /// The unit of sizes whose heading has none: used=MiB, or MiB for all; repeatable
+    /// Unit of sizes whose heading has none: used=MiB, or MiB for all; repeatable
     #[arg(long = "unit", value_name = "[COLUMN=]UNIT")]
     pub units: Vec<NamedUnit>,
-    /// The decimal mark of numbers that leave it open: . or ,
+    /// Decimal mark of ambiguous numbers: . or ,
     ///
-    /// "204.800" is 204.8 or 204800. Other numbers of the column, or of the file, show which. Where none does, the
-    /// file is refused without this option.
+    /// "204.800" may be 204.8 or 204800. Other numbers of the column or the file may show the mark.
+    /// If none does, the file is refused until this option is given.
     #[arg(long, value_name = "MARK")]
     pub decimal: Option<DecimalMark>,
     /// Time between two samples of virsh domstats in one file
     #[arg(long, value_name = "TIME")]
     pub every: Option<Nanos>,
-    /// Machines in a tile; 8 to 20 if absent, as few as keep the shares of classes
+    /// Virtual machines in a tile [default: 8 to 20, as few as keep the shares of classes]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub tile_vms: Option<u32>,
-    /// Keep machines that are off
+    /// Keep VMs that are powered off
     #[arg(long)]
     pub all: bool,
-    /// Give machines numbers instead of names
+    /// Number the VMs instead of naming them
     #[arg(long)]
     pub anonymous: bool,
     /// The new directory: tile.toml, a workload for each class, estate.json
     #[arg(short, long, value_name = "DIR", default_value = "estate", help_heading = "Output")]
     pub out: PathBuf,
-    /// What stdout carries: text or json
+    /// Format of stdout: text or json
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Format::Text, hide_possible_values = true, help_heading = "Output")]
     pub format: Format,
 }
 
-/// `estate example`.
+/// Options of `tilemark estate example`.
 #[derive(Debug, Args)]
 pub struct EstateExampleArgs {
-    /// How many machines
+    /// Number of virtual machines
     #[arg(long, value_name = "N", default_value_t = 150, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub vms: u32,
 }

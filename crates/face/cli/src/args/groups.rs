@@ -1,4 +1,4 @@
-//! The commands in the program's own help, by what people want.
+//! Groups of the commands in the program's help, by purpose.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use clap::{Command as Clap, Subcommand};
 
 use super::Command;
 
-/// Widest line of the list.
+/// Widest line of the list, in characters.
 const WIDTH: usize = 80;
 
-/// Groups with their commands; what a beginner needs comes first.
+/// Groups with their commands; a beginner's commands come first.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Start here", &["demo", "doctor", "run", "runs", "compare"]),
     (
@@ -34,7 +34,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("This program", &["config", "schema", "completions", "man", "version", "help"]),
 ];
 
-/// The program's help with its commands in groups.
+/// Help template with the commands in groups.
 pub fn help_template() -> String {
     let list = Command::augment_subcommands(Clap::new("tilemark"));
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
@@ -53,7 +53,7 @@ pub fn help_template() -> String {
     text + "\nOptions:\n{options}{after-help}"
 }
 
-/// A command with its words, in lines of at most [`WIDTH`].
+/// Help entry of a command, in lines of at most [`WIDTH`].
 fn entry(name: &str, about: &str) -> String {
     let mut lines = vec![format!("  {name:<14}")];
     for word in about.split(' ') {

@@ -7,29 +7,27 @@ use units::Nanos;
 
 use super::Format;
 
-/// The hosts that drive a run.
+/// Hosts that run the tiles.
 #[derive(Debug, Args)]
 pub struct HostArgs {
-    /// Which hosts, and which tiles each of them drives.
     #[command(flatten)]
     pub hosts: Hosts,
-    /// Whether the hosts see one storage (shared) or each has its own under the same name (local)
+    /// Storage that the hosts see: shared (one for all) or local (one each, under the same name)
     ///
-    /// It is found out before anything is filled, and a run that is told wrong ends there.
+    /// Checked before anything is filled; a run with the wrong value ends there.
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = Storage::Shared, hide_possible_values = true, hide_short_help = true, help_heading = "Hosts")]
     pub storage: Storage,
-    /// How the hosts are reached.
     #[command(flatten)]
     pub reach: ReachArgs,
 }
 
-/// How hosts are reached.
+/// Options to reach hosts.
 #[derive(Debug, Args)]
 pub struct ReachArgs {
-    /// The address of this machine that hosts connect to, with a port or 0 for a free one
+    /// Address of this computer that hosts connect to, with a port or 0 for a free one
     ///
-    /// If absent, the one from which the first ssh host is reached; 127.0.0.1 without one. In a run
-    /// without --host it is the page's: the same as --page. Example: 10.0.0.1:0
+    /// If absent, the address from which the first ssh host is reached, or 127.0.0.1 without an ssh
+    /// host. In a run without --host this is the page's address, like --page. Example: 10.0.0.1:0
     #[arg(long, value_name = "ADDRESS:PORT", hide_short_help = true, help_heading = "Hosts")]
     pub listen: Option<Listen>,
     /// The program on the other side of ssh
@@ -43,13 +41,14 @@ pub struct ReachArgs {
         help_heading = "Hosts"
     )]
     pub host_program: String,
-    /// Where the tokens of `=join` hosts go, a file for each by its name; printed if absent
+    /// Directory for the tokens of `=join` hosts, a file for each, named after the host; printed if
+    /// absent
     ///
-    /// Only this user can read them. For systemd, Kubernetes and others that carry files to hosts:
-    /// `tilemark agent --join @FILE` there.
+    /// Only this user can read the files. For systemd, Kubernetes and other ways to bring files to
+    /// hosts: run `tilemark agent --join @FILE` there.
     #[arg(long, value_name = "DIR", hide_short_help = true, help_heading = "Hosts")]
     pub tokens: Option<PathBuf>,
-    /// How long hosts may take to join
+    /// Time that hosts may take to join
     #[arg(
         long,
         value_name = "TIME",
@@ -60,65 +59,64 @@ pub struct ReachArgs {
     pub join_within: Nanos,
 }
 
-/// Whether hosts see one storage.
+/// Storage that the hosts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Storage {
-    /// What one writes the others see.
+    /// Each host sees the writes of the others.
     Shared,
-    /// Each has its own.
+    /// Each host has its own.
     Local,
 }
 
-/// Hosts on which a command is done instead of here.
+/// Hosts on which a command runs instead of here.
 #[derive(Debug, Args)]
 pub struct ThereArgs {
-    /// A host on which this is done, as `tilemark run --host` has it; for each of them once
+    /// Run on this host, named as for `tilemark run --host`; repeat for more
     ///
-    /// NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join. What its owner did not allow is refused.
+    /// NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join. The host refuses what its owner
+    /// did not allow.
     #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "Hosts")]
     pub hosts: Vec<String>,
-    /// How the hosts are reached.
     #[command(flatten)]
     pub reach: ReachArgs,
 }
 
-/// `hosts`.
+/// Options of `tilemark hosts`.
 #[derive(Debug, Args)]
 pub struct HostsArgs {
-    /// A host: NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join; for each of them once
+    /// A host: NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join; repeat for more
     #[arg(long = "host", value_name = "NAME[=HOW]", required = true, help_heading = "Hosts")]
     pub hosts: Vec<String>,
-    /// How the hosts are reached.
     #[command(flatten)]
     pub reach: ReachArgs,
-    /// What stdout carries: text or json
+    /// Format of stdout: text or json
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Format::Text, hide_possible_values = true, help_heading = "Output")]
     pub format: Format,
 }
 
-/// `agent`.
+/// Options of `tilemark agent`.
 #[derive(Debug, Args)]
 pub struct AgentArgs {
-    /// Where the join token is: `-` reads a line of standard input, `@FILE` a file
+    /// Source of the join token: `-` reads a line of standard input, `@FILE` a file
     ///
-    /// A token is good for one host and one run, and a secret: whoever has it can join under its name. So it
-    /// is not taken from the command line, which every user of the host sees.
+    /// A token is valid for one host and one run. It is secret: whoever has it can join under the
+    /// host's name. It is not taken from the command line, which every user of the host can read.
     /// Example: tilemark agent --join - --allow dir:/mnt/shared
     #[arg(long, value_name = "-|@FILE")]
     pub join: String,
-    /// A target that may be written here, as far as the owner's file allows it; for each of them once
+    /// A target that may be written here, if the owner's file allows it; repeat for more
     #[arg(long, value_name = "DATASTORE", help_heading = "Safety")]
     pub allow: Vec<String>,
-    /// A root, memory or overlay file system may be used, if a run asks for it
+    /// Allow a root, memory or overlay file system, if a run asks for it
     #[arg(long, help_heading = "Safety")]
     pub allow_root_fs: bool,
-    /// The owner's file of what is allowed [default: /etc/tilemark/agent.toml, if it is there]
+    /// The owner's file of allowed targets [default: /etc/tilemark/agent.toml, if it exists]
     #[arg(long, value_name = "FILE", help_heading = "Safety")]
     pub config: Option<PathBuf>,
-    /// How long the controller is looked for
+    /// Time to look for the controller
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub join_within: Nanos,
-    /// Where the state of verification goes that cannot be beside the disks
+    /// Directory for verification state that cannot be stored beside the disks
     #[arg(
         short,
         long,

@@ -1,9 +1,9 @@
-//! Help that lists kinds: the lists are those of the code.
+//! Help texts that list kinds, taken from the code's own lists.
 
 use spec::meter::{MeterKind, PowerScope};
 use spec::named::MachineKind;
 
-/// Words in a row: `a, b or c`.
+/// Joins words as a list: `a, b or c`.
 fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let words: Vec<&str> = words.collect();
     match &words[..] {

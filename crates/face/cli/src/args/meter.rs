@@ -3,36 +3,35 @@ use spec::meter::{Meter, MeterSpecError};
 
 use super::Format;
 
-/// `meter`.
+/// Options of `tilemark meter`.
 #[derive(Debug, Args)]
 pub struct MeterArgs {
-    /// What to do.
     #[command(subcommand)]
     pub action: MeterAction,
 }
 
-/// What to do with meters.
+/// Subcommands of `tilemark meter`.
 #[derive(Debug, Subcommand)]
 pub enum MeterAction {
-    /// Read ten samples of meters and say what they would count
+    /// Read ten samples of meters and print the energy they would give
     Test(MeterTestArgs),
 }
 
-/// `meter test`.
+/// Options of `tilemark meter test`.
 #[derive(Debug, Args)]
 pub struct MeterTestArgs {
     /// Meters, as --meter of run takes them
     ///
-    /// Nothing is measured but power. Exit code 5 if energy of the time could not be made of the
-    /// samples. Example: tilemark meter test shelly:192.168.1.20
+    /// Measures only power. Exit code 5 if the samples do not give the energy of the time. Example:
+    /// tilemark meter test shelly:192.168.1.20
     #[arg(value_name = "SPEC", required = true, value_parser = spec_of)]
     pub meters: Vec<Meter>,
-    /// What stdout carries
+    /// Format of stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
 
-/// A meter from its text.
+/// Parses a meter.
 pub fn spec_of(text: &str) -> Result<Meter, MeterSpecError> {
     text.parse()
 }

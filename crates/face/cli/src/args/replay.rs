@@ -8,44 +8,45 @@ use units::{Bytes, Nanos};
 
 use super::{Live, StoredArgs, seed};
 
-/// `replay`.
+/// Options of `tilemark replay`.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("storage").args(["on", "array"]).required(true))]
 pub struct ReplayArgs {
     /// A trace: a file, plain or compressed, or the directory of a stored trace
     ///
-    /// Any format that `tilemark import` takes; an unknown --from is answered with all of them.
+    /// Any format that `tilemark import` takes; for an unknown --from all of them are printed.
     /// Example: tilemark replay web.csv --on dir:/mnt/ssd --speed 2x
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
 
     /// Play on real storage: dir:PATH, file:PATH, block:PATH, or a directory
     ///
-    /// The same rules as for run: only files of our own, or what is named twice, is written.
+    /// Same rules as for run: writes only to files of its own, or to a target that is named twice.
     #[arg(long, value_name = "DATASTORE", help_heading = "Where it is played")]
     pub on: Option<String>,
     /// Play on a modelled array, in virtual time: a shipped one or a file
     ///
-    /// A path to a file ends in .toml. Caches of the array begin as another play of the same
+    /// A path to a file ends in .toml. The array's caches begin as an earlier play of the same
     /// trace would have left them.
     #[arg(long, value_name = "NAME|FILE", help_heading = "Where it is played")]
     pub array: Option<String>,
-    /// Change one key of the array; as often as needed
+    /// Change one key of the array; repeat for more
     ///
     /// As for `tilemark simulate`. Example: --with tier.fast.size=366GiB
     #[arg(long, value_name = "KEY=VALUE", requires = "array", help_heading = "Where it is played")]
     pub with: Vec<String>,
 
-    /// How fast: 1x, 2x, 0.5x, or max
+    /// Speed: 1x, 2x, 0.5x, or max
     ///
-    /// From 0.001x to 1000x. max leaves no pauses: an I/O waits only for the answer that it
-    /// waited for when it was recorded. If the trace has no latencies, it waits for the I/O before.
+    /// From 0.001x to 1000x. max leaves no pauses: an I/O waits only for the answer that it waited
+    /// for when recorded. In a trace without latencies it waits for the I/O before it.
     #[arg(long, value_name = "N|max", default_value = "1x", help_heading = "What is played")]
     pub speed: Speed,
-    /// An I/O waits for the answer that its sender had last, not for its time
+    /// Send each I/O after its sender's last answer, not at its recorded time
     ///
-    /// Then it waits for as long as the sender did. A slower storage makes the load slower, as
-    /// it would have been. Without this, I/Os come at their times whatever the storage does.
+    /// The pause after the answer is the recorded one. A slower storage then slows the load, as it
+    /// would have slowed the sender. Without this, I/Os are sent at their times whatever the
+    /// storage does.
     #[arg(long, help_heading = "What is played")]
     pub closed: bool,
     /// Only I/O of this VM (or process, or host) of the trace
@@ -54,35 +55,35 @@ pub struct ReplayArgs {
     /// Only I/O of this device of the trace; may be given several times
     #[arg(long = "device", value_name = "NAME", help_heading = "What is played")]
     pub devices: Vec<String>,
-    /// The trace's format; found out if absent
+    /// The trace's format; detected if absent
     #[arg(long, value_name = "FORMAT", help_heading = "What is played")]
     pub from: Option<trace::Format>,
-    /// Lines that may be unreadable; they are counted and left out
+    /// Bad lines that are counted and left out
     #[arg(long, value_name = "N", default_value_t = trace::OpenOptions::MAX_BAD, help_heading = "What is played")]
     pub max_bad: u64,
-    /// Disks no larger than SIZE; what lies beyond is folded into them
+    /// Limit disks to SIZE; offsets beyond it are folded back
     ///
-    /// If absent, each disk is as large as the last byte that the trace touches. An offset is
-    /// taken modulo the disk's size, so that hot spots stay hot. Example: 20GiB
+    /// If absent, each disk is as large as the last byte that the trace touches. An offset is taken
+    /// modulo the disk's size, so that hot spots stay hot. Example: 20GiB
     #[arg(long, value_name = "SIZE", help_heading = "What is played")]
     pub size: Option<Bytes>,
 
-    /// How many copies at once: 4, or 1..8 one after the other [default: 1]
+    /// Copies at once: 4, or 1..8 one after the other [default: 1]
     #[arg(long, value_name = "N|A..B", help_heading = "How it is measured")]
     pub tiles: Option<String>,
-    /// A limit, as read p99 10ms; may be given several times
+    /// A limit, such as read p99 10ms; repeat for more
     ///
-    /// Of read, write or flush I/Os, a percentile such as p95 or p99.9, the mean or the max of
-    /// the time from submission to answer. Example: --limit 'read p99 10ms'
+    /// For read, write or flush I/Os: a percentile such as p95 or p99.9, the mean or the max of the
+    /// time from submission to answer. Example: --limit 'read p99 10ms'
     #[arg(long = "limit", value_name = "LIMIT", help_heading = "How it is measured")]
     pub limits: Vec<LimitArg>,
-    /// End after TIME at the latest, though the trace has not ended
+    /// End after TIME at the latest, even within the trace
     ///
-    /// If absent, a trace that is played by its times is given 10 s for its last answers, any
-    /// other a day. Example: 5m
+    /// If absent, a trace played at its times gets 10 s for its last answers, any other trace a
+    /// day. Example: 5m
     #[arg(long, value_name = "TIME", help_heading = "How it is measured")]
     pub duration: Option<Nanos>,
-    /// The first TIME of the trace does not count [default: 0s]
+    /// Leave out the first TIME of the trace [default: 0s]
     #[arg(long, value_name = "TIME", help_heading = "How it is measured")]
     pub warm_up: Option<Nanos>,
     /// Play it N times [default: 1]
@@ -93,10 +94,10 @@ pub struct ReplayArgs {
     /// If absent, 1s, or 100ms for a replay of less than 30 s.
     #[arg(long, value_name = "TIME", help_heading = "How it is measured")]
     pub slice: Option<Nanos>,
-    /// Where random contents start; drawn and printed if absent
+    /// Seed of random contents; drawn and printed if absent
     #[arg(long, value_name = "N", env = "TILEMARK_SEED", hide_env = true, allow_negative_numbers = true, value_parser = seed, help_heading = "How it is measured")]
     pub seed: Option<u64>,
-    /// Threads that make load, 1 to 64; each plays whole copies
+    /// Threads that generate load, 1 to 64; each plays whole copies
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), requires = "on", help_heading = "How it is measured")]
     pub workers: Option<u32>,
     /// Go through the page cache instead of O_DIRECT
@@ -115,7 +116,7 @@ pub struct ReplayArgs {
     /// Use a datastore on the root file system, an overlay or RAM
     #[arg(long, requires = "on", help_heading = "Safety")]
     pub allow_root_fs: bool,
-    /// Keep results on the device that is measured
+    /// Keep results on the measured device
     #[arg(long, requires = "on", help_heading = "Safety")]
     pub allow_same_device: bool,
     /// Leave the virtual disks in place after the run
@@ -125,13 +126,12 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "RUN", requires = "on", help_heading = "Safety")]
     pub reuse: Option<String>,
 
-    /// Where results go.
     #[command(flatten)]
     pub stored: StoredArgs,
     /// Print every step, limit and response time, not one screen
     #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub verbose: bool,
-    /// The view of the run: auto, web, full, line or off
+    /// View of the run: auto, web, full, line or off
     ///
     /// As for `tilemark run`. Also: TILEMARK_LIVE
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]
@@ -141,7 +141,7 @@ pub struct ReplayArgs {
     pub print_config: bool,
 }
 
-/// A limit on the command line: `read p99 10ms`.
+/// Limit from the command line: `read p99 10ms`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitArg(pub Limit);
 

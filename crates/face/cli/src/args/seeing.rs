@@ -4,26 +4,25 @@ use clap::Args;
 
 use super::hosts::ReachArgs;
 
-/// The hosts that are looked at.
+/// Hosts whose I/O is recorded or analyzed.
 #[derive(Debug, Args)]
 pub struct SeenHostsArgs {
-    /// A host, for each of them once: NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join
+    /// A host: NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join; repeat for more
     ///
-    /// Traces are written and read on the hosts, in directories that their owners allow (`record = true` in
-    /// /etc/tilemark/agent.toml there).
+    /// Traces are written and read on the hosts, in directories that their owners allow (`record =
+    /// true` in /etc/tilemark/agent.toml there).
     #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "Hosts")]
     pub hosts: Vec<String>,
-    /// How the hosts are reached.
     #[command(flatten)]
     pub reach: ReachArgs,
 }
 
-/// What is brought here from hosts.
+/// Traces that are copied here from hosts.
 #[derive(Debug, Args)]
 pub struct CollectArgs {
-    /// Bring the traces of the hosts here, to a directory each in DIR
+    /// Copy the hosts' traces here, to a directory each in DIR
     ///
-    /// Without it no trace travels: every host folds its own, and sends sums.
+    /// Without this no trace is copied: every host analyzes its own and sends sums.
     #[arg(long, value_name = "DIR", requires = "hosts", help_heading = "Hosts")]
     pub collect: Option<PathBuf>,
 }

@@ -5,56 +5,57 @@ use page_server::Listen;
 
 use super::TokenArgs;
 
-/// `serve`.
+/// Options of `tilemark serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// A directory of runs and recorded traces, or some of these; if absent, where run directories
-    /// are kept
+    /// A directory of runs and recorded traces, or some of these [default: the directory of stored
+    /// runs]
     ///
     /// A run is a directory, a name, a part of an id, `latest`, `latest~1` or `previous`; a trace is a NAME.tmt.
     /// Example: tilemark serve latest
     #[arg(value_name = "DIR|RUN|TRACE")]
     pub places: Vec<String>,
-    /// Where to listen: PORT, HOST or HOST:PORT [default: 127.0.0.1, port 7655 or the next free]
+    /// Address to listen at: PORT, HOST or HOST:PORT [default: 127.0.0.1, port 7655 or the next
+    /// free]
     ///
-    /// Only this machine can ask by default. At another address a token is needed, which is in
-    /// the printed address; there is no encryption. Examples: 8000, 0.0.0.0:8000
+    /// By default only this computer can connect. Other addresses need a token, which is in the
+    /// printed address. There is no encryption. Examples: 8000, 0.0.0.0:8000
     #[arg(long, value_name = "ADDRESS", env = "TILEMARK_LISTEN", hide_env = true, alias = "port")]
     pub listen: Option<Listen>,
-    /// The token that is asked for.
     #[command(flatten)]
     pub token: TokenArgs,
-    /// Where run directories are kept
+    /// Directory of stored runs
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
     pub out: Option<PathBuf>,
-    /// Goes on for a run that has ended: standard input is the open address, known by this name
+    /// Serve on for a run that has ended: standard input is the open listener, for clients that use
+    /// this name
     #[arg(long, value_name = "HOST", hide = true)]
     pub inherited: Option<String>,
 }
 
-/// `demo`.
+/// Options of `tilemark demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// A directory to try; if absent, one of our own here, removed afterwards
+    /// A directory to try; if absent, a temporary one here, removed afterwards
     ///
-    /// The same rules as for `tilemark run`: all files go into one new sub-directory and are
-    /// removed. At most 2 GiB.
+    /// Same rules as for `tilemark run`: all files go into one new sub-directory and are removed.
+    /// At most 2 GiB.
     #[arg(value_name = "DIR")]
     pub directory: Option<PathBuf>,
-    /// Where the result goes
+    /// Directory for the result
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
     pub out: Option<PathBuf>,
 }
 
-/// `report`.
+/// Options of `tilemark report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// A run: its directory, its name, a part of its id, `latest`, `latest~1` or `previous`
     pub run: String,
-    /// The file; `report-ID.html` here if absent
+    /// File to write; `report-ID.html` here if absent
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// Where run directories are kept
+    /// Directory of stored runs
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
     pub out: Option<PathBuf>,
 }

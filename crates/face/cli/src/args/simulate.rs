@@ -8,15 +8,15 @@ use units::Nanos;
 use super::load::answering;
 use super::{Live, LoadArgs, ReachArgs, StoredArgs};
 
-/// `simulate`.
+/// Options of `tilemark simulate`.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("simulated").args(["plan", "array"]).multiple(true).required(true))]
 #[command(group = clap::ArgGroup::new("simulated-profile"))]
 pub struct SimulateArgs {
     /// A plan file (*.toml) whose datastore is array:NAME or array:FILE
     ///
-    /// The plan.toml of a simulated run is one: it runs again with the array.toml beside it.
-    /// Example: tilemark simulate --array vnx5500 --tiles 1..5
+    /// The plan.toml of a simulated run works: it uses the array.toml beside it. Example: tilemark
+    /// simulate --array vnx5500 --tiles 1..5
     #[arg(value_name = "PLAN")]
     pub plan: Option<PathBuf>,
     /// A shipped array, or an array file
@@ -24,17 +24,17 @@ pub struct SimulateArgs {
     /// A path to a file ends in .toml. Overrides the plan's.
     #[arg(long, value_name = "NAME|FILE", help_heading = "What is modelled")]
     pub array: Option<String>,
-    /// Change one key of the array; as often as needed
+    /// Change one key of the array; repeat for more
     ///
     /// Tiers, pools and disks are named: tier.fast.size=366GiB, pool.lun1.count=11,
-    /// tier.fast.remove=true. The result says what was changed.
+    /// tier.fast.remove=true. The result lists the changes.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "What is modelled")]
     pub with: Vec<String>,
 
-    /// What answers an endpoint that the tile's workloads call; for each of them once
+    /// Model of an endpoint that the tile's workloads call; repeat for more
     ///
-    /// NAME=model:SERVERSxTIME is a queue with so many servers, each of which takes TIME on
-    /// average (exponential). Example: --endpoint page=model:4x2ms
+    /// NAME=model:SERVERSxTIME is a queue with so many servers, each of which takes TIME on average
+    /// (exponential). Example: --endpoint page=model:4x2ms
     #[arg(long = "endpoint", value_name = "NAME=MODEL", value_parser = answering, hide_short_help = true, help_heading = "What is modelled")]
     pub endpoints: Vec<(String, Answering)>,
 
@@ -44,22 +44,21 @@ pub struct SimulateArgs {
     /// Real time, ten minutes measured, three repeats (default elsewhere)
     #[arg(long, group = "simulated-profile", help_heading = "How thorough")]
     pub standard: bool,
-    /// Real time, forty minutes measured, as published results ask for
+    /// Real time, forty minutes measured, as published results require
     #[arg(long, group = "simulated-profile", help_heading = "How thorough")]
     pub full: bool,
-    /// Take at most so long, in real time: what was not simulated by then is left out, and told
+    /// Stop after this real time; steps that were not simulated by then are named
     ///
-    /// The result is that of the steps that ended. Example: --within 2m
+    /// The result covers the steps that ended. Example: --within 2m
     #[arg(long, value_name = "TIME", help_heading = "How thorough")]
     pub within: Option<Nanos>,
-    /// How thorough and what runs.
     #[command(flatten)]
     pub load: LoadArgs,
 
-    /// Threads that simulate steps of a range at the same time; they do not change the result
+    /// Threads that simulate steps of a range at the same time; the result stays the same
     ///
-    /// With --tiles; each repeat of each count is a step. A thread takes the memory of a simulation.
-    /// Example: --tiles 1..8 --threads 4
+    /// Needs --tiles; each repeat of each count is a step. Each thread takes the memory of a
+    /// simulation. Example: --tiles 1..8 --threads 4
     #[arg(
         long,
         value_name = "N",
@@ -68,11 +67,12 @@ pub struct SimulateArgs {
         help_heading = "How it is simulated"
     )]
     pub threads: NonZeroUsize,
-    /// A host that simulates steps of a range; for each of them once
+    /// A host that simulates steps of a range; repeat for more
     ///
-    /// NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join, as `tilemark run --host` has it: as many
-    /// steps at a time as it has processors. The result is that of one machine, to the bit; steps of a host that
-    /// is lost are simulated on the others, or here. Example: --host pve1 --host pve2
+    /// NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join, as `tilemark run --host` has it.
+    /// A host simulates as many steps at a time as it has processors. The result is bit for bit
+    /// that of one computer. Steps of a lost host are simulated on the others, or here. Example:
+    /// --host pve1 --host pve2
     #[arg(
         long = "host",
         value_name = "NAME[=HOW]",
@@ -81,20 +81,17 @@ pub struct SimulateArgs {
         help_heading = "How it is simulated"
     )]
     pub hosts: Vec<String>,
-    /// How the hosts are reached.
     #[command(flatten)]
     pub reach: ReachArgs,
 
-    /// Where results go.
     #[command(flatten)]
     pub stored: StoredArgs,
     /// Print every step, limit and response time, not one screen
     #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub verbose: bool,
-    /// The view of the run: auto, web, full, line or off
+    /// View of the run: auto, web, full, line or off
     ///
-    /// As for `tilemark run`; it shows virtual time and how fast it passes.
-    /// Also: TILEMARK_LIVE
+    /// As for `tilemark run`; shows virtual time and its speed. Also: TILEMARK_LIVE
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]
     pub live: Live,
     /// Print the merged plan with each value's origin, and stop

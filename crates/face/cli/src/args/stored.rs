@@ -4,10 +4,10 @@ use clap::Args;
 
 use super::Format;
 
-/// Where the run directories are, and what stdout carries.
+/// Directory of stored runs, and format of standard output.
 #[derive(Debug, Args)]
 pub struct StoredArgs {
-    /// Where run directories are kept
+    /// Directory of stored runs
     ///
     /// If absent, $XDG_DATA_HOME/tilemark/runs or ~/.local/share/tilemark/runs.
     /// Also: TILEMARK_RUNS
@@ -20,7 +20,7 @@ pub struct StoredArgs {
         help_heading = "Output"
     )]
     pub out: Option<PathBuf>,
-    /// What stdout carries: text or json
+    /// Format of stdout: text or json
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Format::Text, hide_possible_values = true, help_heading = "Output")]
     pub format: Format,
 }

@@ -10,84 +10,84 @@ use units::Bytes;
 
 use super::{Format, TokenArgs};
 
-/// `tier`.
+/// Options of `tilemark tier`.
 #[derive(Debug, Args)]
 pub struct TierArgs {
-    /// What to do.
     #[command(subcommand)]
     pub action: TierAction,
 }
 
-/// What to do with a tier.
+/// Subcommands of `tilemark tier`.
 #[derive(Debug, Subcommand)]
 pub enum TierAction {
     /// Make an empty tier in a new file on fast storage, or on a whole device
     Init(TierInitArgs),
     /// Serve disks through a tier, over NBD
     Serve(Box<TierServeArgs>),
-    /// Have a server that runs serve one more disk
+    /// Make a running server serve one more disk
     Attach(TierAttachArgs),
-    /// Have it serve a disk no more, with all of it on its backing store
+    /// Stop serving a disk, after writing all of it to its backing store
     Detach(TierDiskArgs),
-    /// Say how a served tier is doing
+    /// Print the state of a served tier
     Status(TierStatusArgs),
-    /// Put what a disk's log has into its backing store
+    /// Write a disk's log to its backing store
     Drain(TierDiskArgs),
     /// Change how a served disk is cached
     Set(TierSetArgs),
-    /// Read all of a tier's structure and say what is in it; change nothing
+    /// Read all of a tier's structure and print what it contains; change nothing
     Check(TierCheckArgs),
-    /// Take a disk over from a host that is gone, from a copy of its log
+    /// Take a disk over from a lost host, with a copy of its log
     Takeover(TierTakeoverArgs),
-    /// What a tier's log has of a disk that another host went on with
+    /// Show what a tier's log still has of a disk that another host took over
     Stale(TierStaleArgs),
 }
 
-/// `tier init`.
+/// Options of `tilemark tier init`.
 #[derive(Debug, Args)]
 pub struct TierInitArgs {
-    /// The file, which is made, or a device, which is empty
+    /// A new file, or an empty device
     ///
-    /// A file's room is taken at once, on a file system that does direct I/O (ext4, xfs). A device is held to
-    /// every rule of a datastore that is one, and needs --destroy-data.
-    /// Example: tilemark tier init /fast/tier --size 200GiB
+    /// A file's space is allocated at once, on a file system with direct I/O (ext4, xfs). A device
+    /// must meet every rule of a datastore on a device, and needs --destroy-data. Example: tilemark
+    /// tier init /fast/tier --size 200GiB
     #[arg(value_name = "FILE|DEVICE")]
     pub file: PathBuf,
-    /// How large [default of a device: all of it]
+    /// Size of the tier [default for a device: all of it]
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
     /// Serial or by-id name of the device to be overwritten
     ///
-    /// The serial number, WWN, EUI, or a name from /dev/disk/by-id, exactly. Kernel names
-    /// such as sdb change places and are not accepted. A device in use is refused in any case.
+    /// The serial number, WWN, EUI, or a name from /dev/disk/by-id, exactly. Kernel names such as
+    /// sdb change and are not accepted. A device in use is always refused.
     #[arg(long, value_name = "IDENTITY", help_heading = "Safety")]
     pub destroy_data: Option<String>,
-    /// Bytes of a page: a power of two from 4KiB to 64KiB
+    /// Page size: a power of two from 4KiB to 64KiB
     #[arg(long, value_name = "SIZE", default_value = "64KiB")]
     pub page: Bytes,
-    /// Bytes of a chunk, by which logs grow: 32KiB to 1GiB; no request is longer than half of it
+    /// Size of a chunk, the unit in which logs grow: 32KiB to 1GiB; a request is at most half a
+    /// chunk long
     #[arg(long, value_name = "SIZE", default_value = "16MiB", hide_short_help = true)]
     pub chunk: Bytes,
-    /// Of the room, percent for logs: what may wait for the backing stores, 1 to 90
+    /// Percent of the tier for logs, which hold writes that wait for the backing stores: 1 to 90
     #[arg(long, value_name = "PERCENT", default_value_t = 10)]
     pub log: u8,
 }
 
-/// How a disk's writes are answered.
+/// Acknowledgement of a disk's writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TierMode {
-    /// When the backing store has them; reads are cached.
+    /// After the backing store has them; reads are cached.
     Through,
-    /// When the log on fast storage has them; they go to the backing store later, in order.
+    /// After the log on fast storage has them; they go to the backing store later, in order.
     Back,
 }
 
 /// A disk of `tier serve`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierDisk {
-    /// Its name.
+    /// Name for clients.
     pub name: String,
-    /// Its file or device.
+    /// Backing file or device.
     pub backing: PathBuf,
 }
 
@@ -104,12 +104,10 @@ impl FromStr for TierDisk {
     }
 }
 
-/// Where a machine gets a disk of `tier serve` over vhost-user.
+/// Socket where a virtual machine gets a disk of `tier serve` over vhost-user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierVhost {
-    /// The disk's name.
     pub disk: String,
-    /// The socket.
     pub path: PathBuf,
 }
 
@@ -126,10 +124,9 @@ impl FromStr for TierVhost {
     }
 }
 
-/// The block device by which this host gets a disk of `tier serve`.
+/// Block device of this host for a disk of `tier serve`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierUblk {
-    /// The disk's name.
     pub disk: String,
     /// N of `/dev/ublkbN`.
     pub number: u32,
@@ -146,145 +143,154 @@ impl FromStr for TierUblk {
     }
 }
 
-/// What says whose a disk's newest writes are, and who has them, too.
+/// Options that protect a disk's newest writes: sidecar, copies and reservation.
 #[derive(Debug, Args)]
 pub struct TierSafetyArgs {
-    /// Accept a place that the tier does not know, by the word in its refusal; again for more
+    /// Accept a changed cache file, backing store or sidecar, by the word in its refusal; repeat
+    /// for more
     ///
-    /// A cache file, backing store or sidecar that was moved, copied or replaced is refused, and the refusal says the
-    /// word to give here. The word counts once: a later change is refused with another one. Pages of the disk are
-    /// forgotten; what its log has goes to the backing store that is there.
-    /// Example: --accept-identity wwid:eui.0025388b710116a1@3.41
+    /// A cache file, backing store or sidecar that was moved, copied or replaced is refused, and
+    /// the refusal names the word to give here. The word is valid once: a later change is refused
+    /// with another word. The disk's pages are dropped; its log goes to the backing store that is
+    /// there. Example: --accept-identity wwid:eui.0025388b710116a1@3.41
     #[arg(long, value_name = "IDENTITY@STATE", hide_short_help = true)]
     pub accept_identity: Vec<String>,
     /// A directory for sidecars, instead of beside the backing files
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub sidecar: Option<PathBuf>,
-    /// Peers that must have a copy of what is answered in mode back, 0 to 4
+    /// Peers that must have a copy of a write before it is acknowledged in mode back, 0 to 4
     ///
-    /// With fewer, what waits is put into the backing store, and writes are answered by that until there are
-    /// enough again. Sidecar and backing store must be on storage that the host which takes over reaches, too.
+    /// With fewer peers, waiting writes are put into the backing store, and writes are acknowledged
+    /// after it until there are enough peers again. The host that takes over must reach sidecar and
+    /// backing store, too.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=4))]
     pub copies: u8,
-    /// A peer that may hold copies: its name, and where it serves with --hold; again for more
+    /// A peer that may hold copies: its name, and the address of its server with --hold; repeat for
+    /// more
     ///
     /// Example: --peer b=nbds://b.example:10809, or --peer b=nbd+unix:///?socket=/run/b.sock
     #[arg(long = "peer", value_name = "NAME=ADDRESS")]
     pub peers: Vec<PeerAddress>,
-    /// Reserve the backing devices for this host: no other one can write to them
+    /// Reserve the backing devices for this host, so that no other host can write to them
     ///
-    /// They are whole devices that several hosts see (LUNs, NVMe namespaces) and do persistent reservations. Another
-    /// host can then take a disk over by `tier takeover --fence-proof pr`, without this one being switched off.
+    /// The devices must be whole devices that several hosts see (LUNs, NVMe namespaces) with
+    /// persistent reservations. Another host can then take a disk over by `tier takeover
+    /// --fence-proof pr`, without switching this one off.
     #[arg(long)]
     pub reserve: bool,
 }
 
 impl TierSafetyArgs {
-    /// Where the sidecar of a disk is, if not beside its backing file.
+    /// Path of a disk's sidecar in `--sidecar`; `None` if it is beside the backing file.
     pub fn sidecar_of(&self, disk: &str) -> Option<PathBuf> {
         self.sidecar.as_deref().map(|directory| sidecar_in(directory, disk))
     }
 }
 
-/// A disk's sidecar in a directory of its own choice.
+/// Path of a disk's sidecar in the given directory.
 pub fn sidecar_in(directory: &Path, disk: &str) -> PathBuf {
     directory.join(format!("{disk}.tilemark-tier"))
 }
 
-/// Longer, a sleep costs nothing to speak of.
+/// For longer waits than this the cost of a sleep does not matter.
 const POLL_MAX: units::Nanos = units::Nanos::from_millis(1);
 
-/// `tier serve`.
+/// Options of `tilemark tier serve`.
 #[derive(Debug, Args)]
 pub struct TierServeArgs {
-    /// The file that `tier init` made; a host that only holds copies needs none
+    /// The file that `tier init` made; not needed by a host that only holds copies
     #[arg(value_name = "FILE", required_unless_present = "hold")]
     pub file: Option<PathBuf>,
-    /// A disk: its name for clients, and the file or device that it is on; again for more, or `tier attach` later
+    /// A disk: its name for clients, and its file or device; repeat for more, or use `tier attach`
+    /// later
     ///
-    /// The name is how its pages and its log are found again. Beside a backing file a sidecar FILE.tilemark-tier
-    /// says whose newest writes it has; a device needs --sidecar.
+    /// Pages and log of the disk are found again by this name. Beside a backing file, the sidecar
+    /// FILE.tilemark-tier records which cache has its newest writes; a device needs --sidecar.
     #[arg(long = "disk", value_name = "NAME=BACKING", requires = "file")]
     pub disks: Vec<TierDisk>,
-    /// How writes are answered
+    /// When writes are acknowledged
     #[arg(long, value_enum, default_value_t = TierMode::Through)]
     pub mode: TierMode,
-    /// The Unix socket where clients come in; made for you alone
+    /// Unix socket for clients; only you can open it
     #[arg(long, value_name = "PATH")]
     pub socket: PathBuf,
-    /// A Unix socket where one machine gets a disk over vhost-user, faster than over NBD; again for more
+    /// Unix socket where one VM gets a disk over vhost-user, faster than over NBD; repeat for more
     ///
-    /// Its memory has to be shared and of memfd. Example: --vhost vm1=/run/tilemark/vm1.sock
+    /// The VM's memory has to be shared and of memfd. Example: --vhost vm1=/run/tilemark/vm1.sock
     #[arg(long = "vhost", value_name = "NAME=PATH")]
     pub vhost: Vec<TierVhost>,
-    /// A disk is this host's block device /dev/ublkbNUMBER, without a client; again for more
+    /// Offer a disk as block device /dev/ublkbNUMBER of this host, without a client; repeat for
+    /// more
     ///
-    /// Needs root, and Linux 6.9 or newer with ublk_drv. The server removes it at its end, unless it is in
-    /// use. A device in use, or left by a killed server, waits for the next server. Example: --ublk vm1=0
+    /// Needs root, and Linux 6.9 or newer with ublk_drv. The device is removed when the server ends
+    /// and no process uses it. A device in use, or left by a killed server, waits for the next
+    /// server. Example: --ublk vm1=0
     #[arg(long = "ublk", value_name = "NAME=NUMBER", requires = "file")]
     pub ublk: Vec<TierUblk>,
-    /// The Unix socket where `tier status` and others ask [default: that of clients with .control]
+    /// Unix socket for `tier status` and other commands [default: the clients' socket with
+    /// .control]
     #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub control: Option<PathBuf>,
-    /// What keeps its disks' newest writes.
     #[command(flatten)]
     pub safety: TierSafetyArgs,
     /// Hold copies of other hosts' logs in this directory
     #[arg(long, value_name = "DIR")]
     pub hold: Option<PathBuf>,
-    /// A TCP address where clients and peers come in, too; beyond this machine only with --tls
+    /// TCP address for clients and peers; beyond this computer only with --tls
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
     /// A directory with ca.pem, cert.pem and key.pem, for TLS on --listen and to peers
     ///
-    /// Both sides show certificates of that authority; the peer's has to be for the name by which it is reached.
+    /// Both sides show certificates of that authority; a peer's certificate must be for the name by
+    /// which it is reached.
     #[arg(long, value_name = "DIR")]
     pub tls: Option<PathBuf>,
-    /// Which page leaves: lru, fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu
+    /// Replacement policy: lru, fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu
     #[arg(long, value_name = "POLICY", default_value_t = PolicyKind::Lru, value_parser = policy)]
     pub policy: PolicyKind,
-    /// The access that brings a page in, 1 (the first) to 255; FAST Cache waits for the third
+    /// Access that brings a page in, 1 (the first) to 255; FAST Cache waits for the third
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     pub admission: u8,
-    /// Memory of this machine above the pages, for what is read often; 0 is none
+    /// Memory of this computer for pages that are read often; 0 is none
     ///
-    /// Blocks are compressed (LZ4) where that saves an eighth or more, so that it holds more than its size. The index
-    /// takes room beside it, which `tier status` shows. It is empty when the server begins.
-    /// At least 1MiB, at most what the machine has. Example: --memory 4GiB
+    /// Blocks are compressed (LZ4) where that saves an eighth or more, so it holds more than its
+    /// size. The index takes additional memory, shown by `tier status`. Empty when the server
+    /// begins. At least 1MiB, at most the memory of the computer. Example: --memory 4GiB
     #[arg(long, value_name = "SIZE", default_value = "0", requires = "file")]
     pub memory: Bytes,
-    /// Time that the server polls for the next request before it sleeps, 1ms at most; 0 is never
+    /// Poll this long for the next request before sleeping, 1ms at most; 0 is never
     ///
-    /// It does so where requests come one after another and mostly that soon. Each is answered two to three times as
-    /// fast then, and one processor does little else meanwhile.
+    /// Polls only while requests come one after another and mostly within this time. Each is then
+    /// answered two to three times as fast, and one processor is mostly busy.
     #[arg(long, value_name = "TIME", default_value = "64us", value_parser = poll, hide_short_help = true)]
     pub poll: units::Nanos,
-    /// End that long after SIGTERM or Ctrl-C at the latest, also where a store does not answer; 1s to 1h
+    /// End at most this long after SIGTERM or Ctrl-C, even if a store does not answer; 1s to 1h
     ///
-    /// What was answered is kept, as after kill -9; the exit code is 1 then. Less than a minute may cut off a store that
-    /// is only slow.
+    /// Acknowledged writes are kept, as after kill -9; the exit code is then 1. Less than a minute
+    /// may cut off a store that is only slow.
     #[arg(long, value_name = "TIME", default_value = "75s", value_parser = end_within, hide_short_help = true)]
     pub end_within: units::Nanos,
-    /// Tell Prometheus of it at this address of this machine, such as 127.0.0.1:9655
+    /// Serve metrics for Prometheus at this address of this computer, such as 127.0.0.1:9655
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<std::net::SocketAddr>,
-    /// Show it in a browser while it serves: PORT, HOST or HOST:PORT [default: 7655 of this machine, or the next]
+    /// Show the tier in a browser: PORT, HOST or HOST:PORT [default: 7655 of this computer, or the
+    /// next free]
     ///
-    /// As `tilemark serve --listen`: at another address than this machine's own a token is needed,
-    /// which is in the printed address or in --token-file; there is no encryption.
+    /// As `tilemark serve --listen`: addresses beyond this computer need a token, which is in the
+    /// printed address or in --token-file. There is no encryption.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, requires = "file")]
     pub page: Option<Option<Listen>>,
-    /// The token that --page asks for.
     #[command(flatten)]
     pub token: TokenArgs,
-    /// Let nothing new in at these hours of every day, such as 22:00-02:00; again for more
+    /// Admit no new pages at these hours of every day, such as 22:00-02:00; repeat for more
     ///
-    /// For backups, virus scans and whatever else reads everything once. What is there is served. Local time.
+    /// For backups, virus scans and other jobs that read everything once. Cached pages are still
+    /// served. Local time.
     #[arg(long, value_name = "FROM-TO", hide_short_help = true)]
     pub suspend: Vec<Hours>,
 }
 
-/// Where a served tier is asked.
+/// Control socket of a served tier.
 #[derive(Debug, Args)]
 pub struct TierDoorArgs {
     /// The socket of `tier serve`
@@ -292,52 +298,51 @@ pub struct TierDoorArgs {
     pub socket: PathBuf,
 }
 
-/// `tier status`.
+/// Options of `tilemark tier status`.
 #[derive(Debug, Args)]
 pub struct TierStatusArgs {
-    /// Where.
     #[command(flatten)]
     pub door: TierDoorArgs,
-    /// Say it again every so often, until Ctrl-C, such as 2s
+    /// Repeat at this interval until Ctrl-C, such as 2s
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "2s", require_equals = true)]
     pub watch: Option<units::Nanos>,
-    /// What stdout carries
+    /// Format of stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
 
-/// `tier attach`.
+/// Options of `tilemark tier attach`.
 #[derive(Debug, Args)]
 pub struct TierAttachArgs {
-    /// Where.
     #[command(flatten)]
     pub door: TierDoorArgs,
-    /// The disk: its name for clients, and the file or device that it is on
+    /// The disk: its name for clients, and its file or device
     ///
-    /// It is served until it is detached or the server ends, and not by the next one, unless that is told to.
+    /// The disk is served until it is detached or the server ends. The next server serves it only
+    /// if told to.
     #[arg(value_name = "NAME=BACKING")]
     pub disk: TierDisk,
-    /// How writes are answered
+    /// When writes are acknowledged
     #[arg(long, value_enum, default_value_t = TierMode::Through)]
     pub mode: TierMode,
-    /// What keeps its newest writes.
     #[command(flatten)]
     pub safety: TierSafetyArgs,
-    /// Another server owns it: reads are asked there, and the first write has that server let go of it
+    /// Address of the server that owns the disk: reads go there, and the first write takes the disk
+    /// over
     ///
-    /// For a machine that moves here while it runs. Backing store and sidecar must be on storage that both reach.
-    /// Example: --from nbds://a.example:10809 --at nbds://b.example:10809, or nbd+unix:///?socket=/run/a.sock
+    /// For a VM that moves here while it runs. Both servers must reach backing store and sidecar.
+    /// Example: --from nbds://a.example:10809 --at nbds://b.example:10809, or
+    /// nbd+unix:///?socket=/run/a.sock
     #[arg(long, value_name = "ADDRESS", requires = "at")]
     pub from: Option<String>,
-    /// Where that server reaches this one, to have it back
+    /// Address where that server reaches this one, to take the disk back
     #[arg(long, value_name = "ADDRESS", requires = "from")]
     pub at: Option<String>,
 }
 
-/// `tier drain`, `tier detach`.
+/// Options of `tilemark tier drain` and `tilemark tier detach`.
 #[derive(Debug, Args)]
 pub struct TierDiskArgs {
-    /// Where.
     #[command(flatten)]
     pub door: TierDoorArgs,
     /// The disk's name
@@ -345,88 +350,92 @@ pub struct TierDiskArgs {
     pub disk: String,
 }
 
-/// `tier set`.
+/// Options of `tilemark tier set`.
 #[derive(Debug, Args)]
 pub struct TierSetArgs {
-    /// Where.
     #[command(flatten)]
     pub door: TierDoorArgs,
-    /// The disk's name; without it --policy is that of all disks with none of their own
+    /// The disk's name; without it, --policy applies to all disks without a policy of their own
     #[arg(value_name = "DISK")]
     pub disk: Option<String>,
-    /// What.
     #[command(flatten)]
     pub change: TierChange,
-    /// After so long --populate is the other way round again, such as 2h or 90min
+    /// Undo --populate after this time, such as 2h or 90min
     #[arg(long = "for", value_name = "TIME", requires = "populate")]
     pub time: Option<units::Nanos>,
 }
 
-/// What can be changed of a served disk.
+/// Settings that can change while a disk is served.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub struct TierChange {
-    /// Mode of its writes from now on; returns when it has changed
+    /// When writes are acknowledged from now on; ends when the change is complete
     #[arg(long, value_enum, requires = "disk")]
     pub mode: Option<TierMode>,
-    /// Whether new pages come in; what is there is served either way
+    /// Admit new pages, or not; cached pages are served either way
     #[arg(long, value_name = "on|off", value_parser = on_or_off, requires = "disk")]
     pub populate: Option<bool>,
-    /// Of all pages, and of memory, percent that it may take, 0 to 100; beyond that its own take each other's places
+    /// Largest share of all pages and of memory in percent, 0 to 100; beyond it the disk evicts its
+    /// own pages
     #[arg(long, value_name = "PERCENT", requires = "disk", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub share: Option<u8>,
-    /// The access that brings a page of it in, 1 (the first) to 255
+    /// Access that brings a page of the disk in, 1 (the first) to 255
     #[arg(long, value_name = "N", requires = "disk", value_parser = clap::value_parser!(u8).range(1..))]
     pub admission: Option<u8>,
-    /// Which of its pages leaves: as of tier serve, or common for the tier's policy again
+    /// Replacement policy of the disk, as for tier serve; common is the tier's policy
     ///
-    /// A disk with a policy of its own has the pages of its --share to itself. Other disks have the rest.
-    /// The policies of memory (--memory) stay the tier's. Example: --share 30 --policy s3fifo
+    /// A disk with its own policy has the pages of its --share to itself, and other disks share the
+    /// rest. The memory tier (--memory) keeps the tier's policies. Example: --share 30 --policy
+    /// s3fifo
     #[arg(long, value_name = "POLICY", value_parser = tier_policy)]
     pub policy: Option<TierPolicy>,
 }
 
-/// A policy of a disk.
+/// Replacement policy of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TierPolicy {
-    /// One of its own.
+    /// The disk's own.
     Kind(PolicyKind),
     /// The tier's.
     Common,
 }
 
-/// `tier takeover`.
+/// Options of `tilemark tier takeover`.
 #[derive(Debug, Args)]
 pub struct TierTakeoverArgs {
-    /// The disk: its name, and the file or device that it is on
+    /// The disk: its name, and its file or device
     #[arg(value_name = "NAME=BACKING")]
     pub disk: TierDisk,
-    /// How the old owner is cut off: pr takes its reservation of the device away; agent:COMMAND ends with exit code 0 when it is off
+    /// Proof that the old owner is cut off: pr takes its reservation of the device; agent:COMMAND
+    /// exits with 0 when the host is off
     ///
-    /// Without it the old owner, if it lives, would write old data over new ones. pr is for a disk that it serves with
-    /// --reserve: the device refuses its writes from then on. Serve it with --reserve here, too.
-    /// Example: --fence-proof 'agent:fence_ipmilan --ip 10.0.0.7 --action off'
+    /// An old owner that still runs would overwrite new data with old data. pr is for a disk that
+    /// the old owner serves with --reserve: the device refuses its writes from then on. Serve it
+    /// with --reserve here, too. Example: --fence-proof 'agent:fence_ipmilan --ip 10.0.0.7 --action
+    /// off'
     #[arg(long, value_name = "pr|agent:COMMAND", conflicts_with = "i_fenced")]
     pub fence_proof: Option<Proof>,
-    /// You have switched that host off yourself, and will not switch it on before this is done
+    /// Confirm that you switched that host off, and will not switch it on before the takeover ends
     #[arg(long, value_name = "HOST")]
     pub i_fenced: Option<String>,
-    /// Where no copy can be had: give up what the log has, for good
+    /// Give up the writes in the log for good, if no copy can be reached
     ///
-    /// The backing store is an older state of the disk then; `tier status` of its owner had said how much waited.
+    /// The backing store is then an older state of the disk; `tier status` of its owner showed how
+    /// many writes waited.
     #[arg(long)]
     pub accept_loss: bool,
-    /// Accept a backing store that the sidecar does not know, by the word in its refusal; again for more
+    /// Accept a backing store that the sidecar does not know, by the word in its refusal; repeat
+    /// for more
     ///
-    /// A backing store that was moved, copied or replaced is refused, and the refusal says the word to give here. The
-    /// word counts once. What the log has goes to the backing store that is there.
+    /// A backing store that was moved, copied or replaced is refused, and the refusal names the
+    /// word to give here. The word is valid once. The log goes to the backing store that is there.
     /// Example: --accept-identity wwid:eui.0025388b710116a1@3.41
     #[arg(long, value_name = "IDENTITY@STATE", hide_short_help = true)]
     pub accept_identity: Vec<String>,
     /// A directory for sidecars, instead of beside the backing files
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub sidecar: Option<PathBuf>,
-    /// Where a peer is reached if not where the sidecar says; again for more
+    /// Address of a peer, if the sidecar's is no longer right; repeat for more
     #[arg(long = "peer", value_name = "NAME=ADDRESS")]
     pub peers: Vec<PeerAddress>,
     /// A directory with ca.pem, cert.pem and key.pem, for peers that are reached by TLS
@@ -434,32 +443,31 @@ pub struct TierTakeoverArgs {
     pub tls: Option<PathBuf>,
 }
 
-/// `tier stale`.
+/// Options of `tilemark tier stale`.
 #[derive(Debug, Args)]
 pub struct TierStaleArgs {
-    /// What to do.
     #[command(subcommand)]
     pub action: TierStaleAction,
 }
 
-/// What to do with a log that counts no more.
+/// Subcommands for a log whose disk another host took over.
 #[derive(Debug, Subcommand)]
 pub enum TierStaleAction {
-    /// Say what it has
+    /// List its writes
     List(TierStaleLogArgs),
-    /// Put its writes into a new file with holes, each at its place of the disk
+    /// Copy its writes to a new sparse file, each at its offset of the disk
     Export(TierStaleExportArgs),
-    /// Take it out of the tier, for good
+    /// Remove the log from the tier, for good
     Forget(TierStaleLogArgs),
 }
 
-/// `tier stale list`, `tier stale forget`.
+/// Options of `tilemark tier stale list` and `tilemark tier stale forget`.
 #[derive(Debug, Args)]
 pub struct TierStaleLogArgs {
-    /// The file that `tier init` made; nobody may be serving it
+    /// The file that `tier init` made; no server may be using it
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The disk: its name, and the file or device that it is on
+    /// The disk: its name, and its file or device
     #[arg(value_name = "NAME=BACKING")]
     pub disk: TierDisk,
     /// A directory for sidecars, instead of beside the backing files
@@ -467,24 +475,23 @@ pub struct TierStaleLogArgs {
     pub sidecar: Option<PathBuf>,
 }
 
-/// `tier stale export`.
+/// Options of `tilemark tier stale export`.
 #[derive(Debug, Args)]
 pub struct TierStaleExportArgs {
-    /// Which.
     #[command(flatten)]
     pub log: TierStaleLogArgs,
-    /// The file, which is made
+    /// New file
     #[arg(value_name = "OUT")]
     pub out: PathBuf,
 }
 
-/// `tier check`.
+/// Options of `tilemark tier check`.
 #[derive(Debug, Args)]
 pub struct TierCheckArgs {
-    /// The file that `tier init` made; nobody may be serving it
+    /// The file that `tier init` made; no server may be using it
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// What stdout carries
+    /// Format of stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }

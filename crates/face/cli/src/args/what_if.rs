@@ -7,30 +7,30 @@ use units::{Bytes, Nanos};
 
 use super::StoredArgs;
 
-/// `what-if`.
+/// Options of `tilemark what-if`.
 #[derive(Debug, Args)]
 pub struct WhatIfArgs {
     /// A measured or simulated run: its directory, name, a part of its id, `latest` or `previous`
     ///
-    /// Its tile, scale and seed are taken. A simulated run brings its array; a measured one gets
-    /// a model, from --array or fitted to its steps. Example: tilemark what-if 20261122
-    /// --cache 92GiB --policy nhit --disks 11
+    /// Uses the run's tile, scale and seed. A simulated run brings its array; a measured run needs
+    /// a model, from --array or fitted to its steps. Example: tilemark what-if 20261122 --cache
+    /// 92GiB --policy nhit --disks 11
     #[arg(value_name = "RUN")]
     pub run: String,
-    /// The array that stands for the run's storage
+    /// Array that stands for the run's storage
     ///
     /// A shipped array, one that `tilemark calibrate` saved, or a file. If absent, the simulated
-    /// run's own; a model fitted to a measured run.
+    /// run's own array, or a model fitted to a measured run.
     #[arg(long, value_name = "NAME|FILE")]
     pub array: Option<String>,
 
     /// Size of the acceleration tier: the array's own, or a new one
     ///
-    /// Room for data after mirroring, of each host for a host's tier. The number of its disks
+    /// Capacity for data after mirroring, for each host in a host's tier. The number of its disks
     /// follows. Example: 92GiB
     #[arg(long, value_name = "SIZE", help_heading = "What is changed")]
     pub cache: Option<Bytes>,
-    /// Which tier is meant, or where the new one is: host or array [default: array]
+    /// Place of the tier to change or add: host or array [default: array]
     #[arg(
         long,
         value_name = "WHERE",
@@ -39,16 +39,16 @@ pub struct WhatIfArgs {
         help_heading = "What is changed"
     )]
     pub cache_at: Option<CacheAt>,
-    /// Policy of the tier: nhit, lru, arc, s3fifo and others
+    /// Replacement policy of the tier: nhit, lru, arc, s3fifo and others
     ///
-    /// nhit is lru that lets a page in with its third access, as FAST Cache does. The others let
-    /// it in with the first: lru, fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu.
+    /// nhit is lru that admits a page on its third access, as FAST Cache does. The others admit on
+    /// the first: lru, fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu.
     #[arg(long, value_name = "NAME", value_parser = policies(), hide_possible_values = true, help_heading = "What is changed")]
     pub policy: Option<String>,
-    /// Page of the tier: a power of two from 4KiB to 1MiB
+    /// Page size of the tier: a power of two from 4KiB to 1MiB
     #[arg(long, value_name = "SIZE", help_heading = "What is changed")]
     pub page: Option<Bytes>,
-    /// What the tier does with writes: through, back, around or only
+    /// Write mode of the tier: through, back, around or only
     ///
     /// A new tier in the array writes back, one in the hosts through.
     #[arg(
@@ -59,7 +59,7 @@ pub struct WhatIfArgs {
         help_heading = "What is changed"
     )]
     pub write: Option<Write>,
-    /// Disks of all pools together, in the proportion they have
+    /// Disks of all pools together, in their present proportion
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What is changed")]
     pub disks: Option<u32>,
     /// Kind of the disks that hold data
@@ -73,9 +73,9 @@ pub struct WhatIfArgs {
     /// Size of the controllers' memory for reads
     #[arg(long, value_name = "SIZE", help_heading = "What is changed")]
     pub memory: Option<Bytes>,
-    /// Change one key of the array; as often as needed
+    /// Change one key of the array; repeat for more
     ///
-    /// As for simulate; laid over all other changes. Example: --with pool.lun1.count=4
+    /// As for simulate; applied after all other changes. Example: --with pool.lun1.count=4
     #[arg(long, value_name = "KEY=VALUE", help_heading = "What is changed")]
     pub with: Vec<String>,
 
@@ -85,31 +85,30 @@ pub struct WhatIfArgs {
     /// Five seeds, an undecided step measured 16 times as long at most (default elsewhere)
     #[arg(long, help_heading = "How thorough")]
     pub standard: bool,
-    /// Take at most so long, in real time: seeds that were not searched by then are left out, and told
+    /// Stop after this real time; seeds that were not searched by then are named
     ///
     /// Example: --within 2m
     #[arg(long, value_name = "TIME", help_heading = "How thorough")]
     pub within: Option<Nanos>,
     /// Seeds, 5 to 100; both arrays run with each [default: that of --quick or --standard]
     ///
-    /// The interval is the least and the most of them.
+    /// The interval is the least and the most tiles of all seeds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=100), help_heading = "How thorough")]
     pub repeats: Option<u32>,
     /// Search no further than N tiles
     ///
-    /// At least 1; if absent, as many as the array has room for.
+    /// At least 1; if absent, as many as fit into the array.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "How thorough")]
     pub tiles_max: Option<u32>,
-    /// Threads [default: one per core]; they do not change the answer
+    /// Threads [default: one per core]; the answer stays the same
     #[arg(long, value_name = "N", help_heading = "How thorough")]
     pub threads: Option<NonZeroUsize>,
 
-    /// Where results go.
     #[command(flatten)]
     pub stored: StoredArgs,
 }
 
-/// Where a tier is.
+/// Place of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CacheAt {
     /// In each host.
@@ -118,12 +117,12 @@ pub enum CacheAt {
     Array,
 }
 
-/// What a tier does with writes.
+/// Write mode of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Write {
-    /// Answered when tier and storage have it.
+    /// Acknowledged after tier and storage have the write.
     Through,
-    /// Answered when the tier has it.
+    /// Acknowledged after the tier has the write.
     Back,
     /// To the storage only.
     Around,

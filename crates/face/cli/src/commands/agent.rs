@@ -1,4 +1,4 @@
-//! `agent`: this host works for a run that another machine controls.
+//! `agent`: this host works for a run that another computer controls.
 
 use crate::args::AgentArgs;
 use crate::exit::Exit;
@@ -9,7 +9,7 @@ pub fn agent(_: &AgentArgs) -> Result<Exit, Failure> {
     Err(crate::gathering::absent())
 }
 
-/// Joins, and does what is asked until the controller has no more or is gone.
+/// Joins a controller and carries out its orders until the controller ends or is lost.
 #[cfg(feature = "hosts")]
 pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     use std::sync::Arc;
@@ -58,12 +58,12 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// The token itself, from wherever it is.
+/// Join token, read from standard input or a file.
 #[cfg(feature = "hosts")]
 fn token(given: &str) -> Result<String, Failure> {
     use std::io::BufRead;
 
-    /// Ten times the longest.
+    /// Ten times the longest token.
     const TOKEN_MAX: u64 = 1 << 15;
     let failed = |what: String| Failure::new(Exit::Usage, what);
     if given == "-" {
@@ -76,7 +76,8 @@ fn token(given: &str) -> Result<String, Failure> {
         Some(path) => {
             std::fs::read_to_string(path).map_err(|error| failed(format!("{path}: {error}")))
         }
-        // Every user of this host sees the words of a command (ps), and the token is a secret.
+        // Every user of this host can read the arguments of a command (ps), and the token is
+        // secret.
         None => {
             Err(failed("--join takes no token on the command line, where others see it".into())
                 .hint(Some("--join @FILE reads it from a file, --join - from standard input")))

@@ -1,4 +1,4 @@
-//! The shipped arrays, and what is in an array's file.
+//! Lists the shipped arrays and shows an array's file.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ fn list(format: Format) -> Result<(), Failure> {
     output::show(&(table.lines().join("\n") + "\n"))
 }
 
-/// A figure that grows with the tiles says so.
+/// Appends "a tile" to a figure that grows with the tiles.
 fn per_tile(array: &Array, figure: String) -> String {
     if grows(array) { format!("{figure} a tile") } else { figure }
 }

@@ -1,4 +1,4 @@
-//! `calibrate`: measures a disk, fits a model and keeps it as an array.
+//! `calibrate`: measures a disk, fits a model and stores it as an array.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::target;
 use crate::{output, plan_source, signals, text};
 
-/// Measures and says how well the model does.
+/// Measures, fits, and prints the error of the model.
 pub fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
     let control = Arc::new(Control::default());
@@ -70,7 +70,7 @@ fn options(args: &CalibrateArgs) -> Result<CalibrateOptions, Failure> {
     })
 }
 
-/// The command as it was typed, for the array's source.
+/// Command line as typed, for the array's source.
 fn command() -> String {
     let words = std::env::args().skip(1);
     std::iter::once("tilemark".to_owned()).chain(words).collect::<Vec<_>>().join(" ")

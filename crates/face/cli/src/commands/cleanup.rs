@@ -10,17 +10,16 @@ use crate::failure::Failure;
 use crate::output;
 use crate::target;
 
-/// What cleaning up came to.
+/// Outcome of a cleanup.
 pub struct Swept {
-    /// For people.
+    /// Text for people.
     pub text: String,
-    /// What could not be removed, with the reason.
+    /// Paths that could not be removed, each with the reason.
     pub not_removed: Vec<String>,
-    /// How the command ends.
     pub exit: Exit,
 }
 
-/// Removes, or with `--dry-run` lists.
+/// Removes the leftovers, or with `--dry-run` lists them.
 pub fn run(args: &CleanupArgs) -> Result<Exit, Failure> {
     let swept = sweep(&args.target, args.dry_run, args.destroy_data.as_deref())?;
     output::show(&swept.text)?;
@@ -30,7 +29,7 @@ pub fn run(args: &CleanupArgs) -> Result<Exit, Failure> {
     Ok(swept.exit)
 }
 
-/// Removes what runs left in a target here, or says what would be removed.
+/// Removes what runs left in a target on this host, or with `dry_run` lists it.
 pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<Swept, Failure> {
     let target: Target = target::parse(target)?;
     if dry_run {
@@ -46,7 +45,7 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
     }
     let destroy_data = destroy_data.map(str::to_owned);
     let options = CleanupOptions { run_id: None, destroy_data };
-    // They write to what is removed next.
+    // These VMs still write to the files that are removed next.
     let mut stay = Vec::new();
     for found in vm::home::sweep(true) {
         crate::say!("ended {}", machines(&found));
@@ -80,7 +79,7 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
     Ok(Swept { text: report(&cleaned), not_removed, exit })
 }
 
-/// What runs left on machines of the user's, by the ledgers on this host.
+/// Leftovers on the user's own virtual machines, found by the ledgers on this host.
 fn on_platforms(is_real: bool) -> Vec<Found> {
     let state = ledger::usual_state();
     state.map_or_else(|_| Vec::new(), |own| ledger::sweep(&own, is_real, Limits::default()))

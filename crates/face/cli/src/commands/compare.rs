@@ -1,4 +1,4 @@
-//! Two sides of runs, held against each other.
+//! Compares two sides of runs.
 
 use compare::{Decision, Options, Strictness, Subject, Within};
 use run_store::rundir::StoredRun;
@@ -56,7 +56,7 @@ fn subjects<'a>(
         .collect()
 }
 
-/// How sure the figures of each run are.
+/// Confidence of the figures of each run.
 fn within(runs: &[StoredRun]) -> Result<Vec<Within>, Failure> {
     runs.iter()
         .map(|stored| {

@@ -1,4 +1,4 @@
-//! `config`: what is set elsewhere than on the command line, and where.
+//! `config`: shows settings from the environment and config.toml, with their place.
 
 use clap::CommandFactory;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::settings::{self, From, Setting, VERBS};
 use crate::{output, text::Table};
 
-/// An option and where its value comes from.
+/// Option with the origin of its value.
 #[derive(Debug, Serialize)]
 struct Row {
     verb: &'static str,
@@ -19,7 +19,7 @@ struct Row {
     origin: &'static str,
 }
 
-/// Shows them.
+/// Prints the options.
 pub fn run(args: &ConfigArgs) -> Result<Exit, Failure> {
     let ConfigAction::Show { all, format } = args.action;
     let mut rows = Vec::new();
@@ -51,7 +51,7 @@ pub fn run(args: &ConfigArgs) -> Result<Exit, Failure> {
 
 fn rows_of(verb: &'static str) -> Result<Vec<Row>, Failure> {
     let mut program = Cli::command();
-    // Only then a verb knows the options that all verbs have.
+    // A subcommand has the global options only after this call.
     program.build();
     let command = program.find_subcommand(verb).expect("it is one of ours");
     let mut set = settings::of_environment(command)?;

@@ -1,4 +1,4 @@
-//! `demo`: what this is, in a minute.
+//! `demo`: shows in a minute how the program works.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{live, open_files, output, plan_source, signals, text};
 
-/// The directory of our own.
+/// Name of the temporary directory.
 const OWN: &str = "tilemark-demo";
-/// The tile of the main job on the small disks of the quick profile (1.5 GiB for three tiles),
-/// three steps of about 16 seconds. Any directory will do to see it; what it says of the disk is
-/// what a minute can say.
+/// Options: the tile of the main job on the small disks of the quick profile (1.5 GiB for three
+/// tiles), three steps of about 16 seconds. That is short enough for any directory, and says little
+/// about the disk.
 const OPTIONS: [&str; 18] = [
     "--tile",
     "datacenter",
@@ -39,7 +39,7 @@ const OPTIONS: [&str; 18] = [
     "--allow-same-device",
 ];
 
-/// Runs the ladder and shows it.
+/// Runs the ladder and shows it in a browser.
 pub fn run(args: &DemoArgs, color: Choice) -> Result<Exit, Failure> {
     let place = Place::of(args)?;
     let run_args = run_args(&place.path)?;
@@ -70,12 +70,12 @@ pub fn run(args: &DemoArgs, color: Choice) -> Result<Exit, Failure> {
     match run::end(finished, is_removed, signals.exit())? {
         exit @ (Exit::Interrupted | Exit::Terminated) if was_stopped => Ok(exit),
         Exit::NotRemoved => Ok(Exit::NotRemoved),
-        // A minute was not meant to give an answer; that there is a result is all it promises.
+        // A minute is too short for an answer, so any result is a success.
         _ => Ok(Exit::Success),
     }
 }
 
-/// The same as these options of `run`.
+/// Options of the equivalent `run`.
 fn run_args(directory: &Path) -> Result<RunArgs, Failure> {
     let target = std::ffi::OsString::from("dir:");
     let target = [target, directory.as_os_str().to_owned()].join(std::ffi::OsStr::new(""));
@@ -88,7 +88,7 @@ fn run_args(directory: &Path) -> Result<RunArgs, Failure> {
     }
 }
 
-/// Where the files go; a directory of our own is removed when it is empty.
+/// Directory for the files. A temporary one is removed if it is empty at the end.
 struct Place {
     path: PathBuf,
     is_own: bool,
@@ -117,7 +117,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if self.is_own {
-            // Not empty: something is in it that is not ours, and stays.
+            // A directory that is not empty holds files of others, and stays.
             let _ = std::fs::remove_dir(&self.path);
         }
     }

@@ -1,4 +1,4 @@
-//! Why this machine may not be fit for measuring.
+//! `doctor`: tells why this computer may not be fit for measuring.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::output;
 use crate::target;
 use crate::text::count;
 
-/// Prints what was found, the worst first.
+/// Prints the findings, the worst first.
 pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let (findings, exit) = findings(args.target.as_deref())?;
     match args.format {
@@ -23,7 +23,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// What is found here, the worst first.
+/// Findings on this host, the worst first.
 pub fn findings(target: Option<&str>) -> Result<(Vec<Finding>, Exit), Failure> {
     let refusal = engine::try_ring().err().map(|error| error.to_string());
     let mut findings = examine(&Root::default(), refusal.as_deref());
@@ -36,10 +36,10 @@ pub fn findings(target: Option<&str>) -> Result<(Vec<Finding>, Exit), Failure> {
     Ok((findings, if is_fit { Exit::Success } else { Exit::Inconclusive }))
 }
 
-/// How long other work is watched: two seconds tell a tenth of a processor from none.
+/// Time over which other work is sampled: two seconds distinguish a tenth of a processor from none.
 const WATCH: Duration = Duration::from_secs(2);
 
-/// What the rules of safety say about a datastore, and what is worth knowing about it.
+/// Refusals and warnings of the safety rules for a datastore.
 fn of_datastore(target: &Target) -> Vec<Finding> {
     let options = Options { write: true, run_id: "doctor".to_owned(), ..Options::default() };
     let found = datastore::examine(target, Bytes::ZERO, &options);
@@ -70,7 +70,7 @@ fn of_datastore(target: &Target) -> Vec<Finding> {
     findings
 }
 
-/// For people.
+/// Text for people.
 pub fn text(findings: &[Finding]) -> String {
     let mut lines = Vec::new();
     for finding in findings {

@@ -1,4 +1,4 @@
-//! `estate`: the machines that somebody has, as a tile.
+//! `estate`: makes a tile from a list of virtual machines.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::plan_source::SHEET;
 use crate::text::Table;
 use crate::{output, text};
 
-/// Runs the verb below `estate`.
+/// Runs the subcommand.
 pub fn estate(args: &EstateArgs) -> Result<Exit, Failure> {
     match &args.action {
         EstateAction::Import(args) => import(args),
@@ -64,7 +64,7 @@ fn import(args: &EstateImportArgs) -> Result<Exit, Failure> {
     let mut sheet = estate::sheet(&made, &inventory, names, env!("CARGO_PKG_VERSION"));
     if args.anonymous {
         sheet.bad_rows.first.clear();
-        // Notes name machines.
+        // Notes contain names of VMs, which `--anonymous` removes.
         sheet.notes.clear();
     }
     write(&args.out, &made.files().map_err(wrong)?, &sheet)?;
@@ -80,7 +80,7 @@ fn name_of(out: &Path) -> String {
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| "estate".to_owned())
 }
 
-/// Writes all files into a directory that is made for them.
+/// Writes all files into a new directory.
 fn write(out: &Path, files: &[(String, String)], sheet: &EstateSheet) -> Result<(), Failure> {
     let failed = |what: &Path, error: &std::io::Error| {
         Failure::new(Exit::Failure, format!("writing {}: {error}", what.display()))
@@ -103,7 +103,8 @@ fn write(out: &Path, files: &[(String, String)], sheet: &EstateSheet) -> Result<
         done.map_err(|error| failed(&path, &error))
     });
     written.try_for_each(|done| done).inspect_err(|_| {
-        // Half an estate would be taken for one. The directory was made here, and holds these alone.
+        // An incomplete estate would be taken for a complete one. The directory is new and holds
+        // only these files.
         all.iter().for_each(|(name, _)| drop(std::fs::remove_file(out.join(name))));
         let _ = std::fs::remove_dir(out);
     })

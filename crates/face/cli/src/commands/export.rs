@@ -1,4 +1,4 @@
-//! A run in another format.
+//! `export`: writes a run in another format.
 
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
@@ -36,14 +36,15 @@ pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
         }
     };
     if format == Format::Json {
-        // It is passed on as it is stored, so it must be what it should be.
+        // The stored document is copied unchanged, so it must be valid.
         stored.run().map_err(runs::failure)?;
     }
     let result = match &args.to {
         None => export::export(&stored, format, &mut std::io::stdout().lock()),
         Some(path) => {
             let file = created(path)?;
-            // Half an export is worse than none, and the file is ours: it did not exist.
+            // An incomplete export is worse than none. The file did not exist before, so it may be
+            // removed.
             export::export(&stored, format, &mut BufWriter::new(file)).inspect_err(|_| {
                 let _ = std::fs::remove_file(path);
             })
@@ -66,7 +67,7 @@ fn json(value: &serde_json::Value) -> String {
     format!("{value:#}\n")
 }
 
-/// Writes what `view` made to stdout or to a new file.
+/// Writes a text of `view` to stdout or to a new file.
 fn told(args: &ExportArgs, text: &str) -> Result<Exit, Failure> {
     match &args.to {
         None => output::print(text)?,

@@ -41,7 +41,7 @@ mod with {
     use crate::output;
     use crate::text::Table;
 
-    /// Who is there, and what may be written there.
+    /// Prints the hosts and which targets may be written there.
     pub fn hosts(args: &HostsArgs) -> Result<Exit, Failure> {
         let options = options(&args.hosts, Origin::Flag, &args.reach)?;
         let control = Control::default();
@@ -55,7 +55,7 @@ mod with {
         Ok(Exit::Success)
     }
 
-    /// What every host says of the target of a plan; nothing is touched.
+    /// Examines the target of a plan on every host, without writing.
     pub fn check(args: &RunArgs, plan: &ResolvedPlan) -> Result<Exit, Failure> {
         let seen = Seen::of(args, plan)?;
         match args.stored.format {
@@ -68,7 +68,8 @@ mod with {
         Ok(seen.exit())
     }
 
-    /// The same, and what a run would write where and for how long.
+    /// Examines the target on every host, and prints what a run would write, where and for how
+    /// long.
     pub fn plan(args: &RunArgs, plan: &ResolvedPlan) -> Result<Exit, Failure> {
         let seen = Seen::of(args, plan)?;
         let outline = seen.controller.outline(plan, &seen.found)?;
@@ -91,7 +92,7 @@ mod with {
         Ok(if outline.tiles_max.is_none() { Exit::Refused } else { seen.exit() })
     }
 
-    /// Hosts, and what each found.
+    /// Hosts, with the findings of each.
     struct Seen {
         controller: Controller,
         found: Vec<Examined>,

@@ -1,4 +1,4 @@
-//! `import`: anyone's trace becomes one of ours.
+//! `import`: converts a trace to Tilemark's format.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -18,16 +18,16 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{output, signals};
 
-/// Between two lines of progress.
+/// Interval of progress lines.
 const SAY_EVERY: Duration = Duration::from_secs(2);
 
-/// A finished import, as `--format json` tells it.
+/// Finished import: the document of `--format json`.
 #[derive(Debug, Serialize)]
 struct Imported {
     /// Name and version of this document.
     schema: &'static str,
     trace: PathBuf,
-    /// The trace's format.
+    /// Format of the source trace.
     from: &'static str,
     out: PathBuf,
     records: u64,
@@ -36,7 +36,7 @@ struct Imported {
     parts: usize,
     first_issue_ns: Option<u64>,
     last_issue_ns: Option<u64>,
-    /// Whether it is known when I/O was sent; else only its order.
+    /// True if the source has times; otherwise only the order of I/Os is known.
     has_times: bool,
     vms: usize,
     devices: usize,
@@ -45,13 +45,13 @@ struct Imported {
     bad: u64,
     /// Events that the source itself had lost.
     dropped: u64,
-    /// Records too far out of order, kept with the time of the one before.
+    /// Records too far out of order, kept with the time of the record before.
     disordered: u64,
-    /// Rows that are no I/O of their own.
+    /// Rows that are no separate I/O.
     skipped: u64,
 }
 
-/// Reads, derives and stores.
+/// Reads the trace, derives columns and stores the result.
 pub fn run(args: &ImportArgs) -> Result<Exit, Failure> {
     let options = OpenOptions { format: args.from, max_bad: args.max_bad };
     let source = trace::open(&args.trace, &options).map_err(|error| unreadable(&error))?;
@@ -106,7 +106,7 @@ fn imported(args: &ImportArgs, info: &trace::TraceInfo, written: Written) -> Imp
     }
 }
 
-/// What was lost is said even where stdout goes into a file.
+/// Prints losses on stderr, so that they are seen even if stdout goes to a file.
 fn tell(losses: &Losses) {
     for example in &losses.examples {
         crate::say!("left out: {example}");
@@ -118,7 +118,7 @@ fn tell(losses: &Losses) {
 
 fn text(imported: &Imported) -> String {
     let span = match (imported.first_issue_ns, imported.last_issue_ns) {
-        // Numbers in their order stand where times would.
+        // Without times, the time columns hold sequence numbers.
         _ if !imported.has_times => "in their order, without times".to_owned(),
         (Some(first), Some(last)) => format!("over {}", units::Nanos(last - first)),
         _ => "over no time".to_owned(),
@@ -141,7 +141,7 @@ fn text(imported: &Imported) -> String {
     )
 }
 
-/// What was named is no trace that can be read.
+/// Failure for a trace that cannot be read.
 fn unreadable(error: &TraceError) -> Failure {
     let exit = match error {
         TraceError::Io { source, .. } if source.kind() != ErrorKind::NotFound => Exit::Failure,

@@ -1,4 +1,4 @@
-//! `lab`: a modelled array as a file system, in real time.
+//! `lab`: mounts a modelled array as a file system, in real time.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,12 +14,13 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{open_files, output, plan_source};
 
-/// How often it is looked whether somebody else has unmounted it.
+/// Interval of checks whether another program unmounted the file system.
 const LOOK: Duration = Duration::from_millis(200);
-/// From here on lateness is no longer small beside what arrays answer in. Our choice.
+/// Lateness from which a warning is printed: no longer small beside an array's response time. Our
+/// choice.
 const LATE: Nanos = Nanos::from_millis(1);
 
-/// Does what was asked for.
+/// Runs the subcommand.
 pub fn run(args: &LabArgs) -> Result<Exit, Failure> {
     match &args.action {
         LabAction::Mount(args) => mount(args),
@@ -39,7 +40,7 @@ fn mount(args: &LabMountArgs) -> Result<Exit, Failure> {
         ..Options::new(array)
     };
     open_files::raise();
-    // From before the mount, so that no signal leaves it behind.
+    // Watches signals before the mount, so that no signal leaves the mount behind.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let mounted = Mounted::new(&args.point, &options).map_err(failure)?;

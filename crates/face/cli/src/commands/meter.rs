@@ -1,4 +1,4 @@
-//! `meter test`: what meters would count.
+//! `meter test`: reads meters and prints the energy they give.
 
 use std::time::{Duration, Instant};
 
@@ -12,20 +12,20 @@ use crate::failure::Failure;
 use crate::output;
 use crate::text::Table;
 
-/// So many samples are read.
+/// Samples to read.
 const SAMPLES: u64 = 10;
 
-/// Those that do not come in so many periods do not come.
+/// Longest wait for the samples, in sampling periods.
 const PERIODS_MAX: u32 = 15;
 
-/// Runs the verb below `meter`.
+/// Runs the subcommand.
 pub fn meter(args: &MeterArgs) -> Result<Exit, Failure> {
     match &args.action {
         MeterAction::Test(args) => test(args),
     }
 }
 
-/// One meter, tested.
+/// Result of one meter.
 #[derive(Debug, Serialize)]
 struct Tested {
     meter: MeterFacts,
@@ -33,7 +33,7 @@ struct Tested {
 }
 
 fn test(args: &MeterTestArgs) -> Result<Exit, Failure> {
-    // Its own hint leads here.
+    // The error's own hint names this command, so it is left out.
     let failed = |error: meter::MeterError| Failure::from_error(Exit::Refused, &error);
     let panel = Panel::open(&args.meters).map_err(failed)?;
     let span = read(&panel);
@@ -53,7 +53,7 @@ fn test(args: &MeterTestArgs) -> Result<Exit, Failure> {
     Ok(if counts { Exit::Success } else { Exit::Inconclusive })
 }
 
-/// The time from the first sample of the last meter on to the tenth of the slowest.
+/// Reads samples: from the first of the last meter to begin, until the slowest has ten.
 fn read(panel: &Panel) -> Span {
     let first = panel.shown();
     let from = first.iter().filter_map(|own| own.last.map(|last| last.at)).max();

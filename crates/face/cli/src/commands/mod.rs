@@ -1,4 +1,4 @@
-//! One file per verb. Each takes its arguments and returns how it ended.
+//! Subcommands, one file each. Each takes its arguments and returns an exit code.
 
 mod agent;
 mod analyze;
@@ -43,7 +43,7 @@ use crate::args::{Cli, Command};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Runs the verb that was asked for.
+/// Runs the subcommand.
 pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
     match &cli.command {
         Command::Demo(args) => demo::run(args, cli.color),

@@ -1,4 +1,4 @@
-//! What a plan does, as `plan` says it of one machine and of many.
+//! Outline of a plan, as `plan` prints it for one host and for several.
 
 use bench::run::Outline;
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use crate::args::RunArgs;
 use crate::commands::run;
 use crate::text::count;
 
-/// What a plan does, and the plan.
+/// Text of the outline.
 pub fn outlined(args: &RunArgs, outline: &Outline) -> Vec<String> {
     let fate = if run::keeps(args) { "kept" } else { "removed" };
     let tiles = outline.tiles_max.map_or_else(
@@ -39,7 +39,7 @@ pub fn outlined(args: &RunArgs, outline: &Outline) -> Vec<String> {
     ]
 }
 
-/// What a plan does, as a part of a document.
+/// JSON of the outline, as a part of a document.
 pub fn outline_document(outline: &Outline) -> Map<String, Value> {
     let own = json!({
         "vms_per_tile": outline.vms_per_tile,

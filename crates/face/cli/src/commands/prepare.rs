@@ -1,4 +1,4 @@
-//! `prepare`: disks that are filled once and kept, for runs that use them again.
+//! `prepare`: fills disks once and keeps them for later runs.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::text::{count, prefill_line};
 use crate::{gathering, live, open_files, output, plan_source, signals};
 
-/// Fills the disks and says how to use them.
+/// Fills the disks and prints the command that uses them.
 pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let plan = plan_source::resolved(args)?;
     if args.print_config {
@@ -47,7 +47,7 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Here, or on the hosts of the plan; nothing if it was interrupted.
+/// Fills the disks here or on the hosts of the plan; `None` if interrupted.
 fn prepared(
     args: &RunArgs,
     plan: &ResolvedPlan,
@@ -87,7 +87,7 @@ fn on_hosts(
     Err(gathering::absent())
 }
 
-/// What became of the disks that could not all be filled.
+/// State of the disks after an interrupted filling, as text.
 const fn after_interrupt(args: &RunArgs) -> &'static str {
     if args.reuse.is_some() {
         "all disks stay, and those that are not full are filled when they are used"
@@ -96,7 +96,7 @@ const fn after_interrupt(args: &RunArgs) -> &'static str {
     }
 }
 
-/// How to use them; nothing where they would be filled again.
+/// Command that uses the disks; `None` if it would fill them again.
 fn command(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared) -> Option<String> {
     let tile =
         args.load.plan.tile.as_ref().map_or_else(String::new, |tile| format!(" --tile {tile}"));
@@ -118,7 +118,7 @@ fn command(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared) -> Option<S
     })
 }
 
-/// The hosts as options; nothing where a plan's file names them.
+/// Hosts as options; empty if a plan's file names them.
 fn hosts(plan: &ResolvedPlan) -> String {
     let quoted = |host: &String| format!(" --host '{}'", host.replace('\'', "'\\''"));
     let own =
@@ -126,7 +126,7 @@ fn hosts(plan: &ResolvedPlan) -> String {
     own.map(quoted).collect()
 }
 
-/// Which tile is on which of them, and what they see of one another.
+/// Options for placement and storage of the hosts.
 #[cfg(feature = "hosts")]
 fn placement(args: &RunArgs, plan: &ResolvedPlan) -> String {
     let placed = plan.origin("hosts.placement") == Origin::Flag;
@@ -135,7 +135,7 @@ fn placement(args: &RunArgs, plan: &ResolvedPlan) -> String {
     placed.unwrap_or_default() + if is_local { " --storage local" } else { "" }
 }
 
-/// There are none.
+/// Empty, because this build has no hosts.
 #[cfg(not(feature = "hosts"))]
 const fn placement(_: &RunArgs, _: &ResolvedPlan) -> String {
     String::new()

@@ -1,4 +1,4 @@
-//! `plan` and `check`: what a run would do and whether it may, without touching anything.
+//! `plan` and `check`: tell what a run would do and whether it is allowed, without writing.
 
 use bench::plan::ResolvedPlan;
 use bench::run::{Preview, plan_preview};
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::text::Table;
 use crate::{output, plan_source};
 
-/// Says what would be written where and for how long.
+/// Prints what a run would write, where and for how long.
 pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
     let plan = plan_source::resolved(args)?;
     if !plan.settings.hosts.members.is_empty() {
@@ -28,7 +28,7 @@ pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
     Ok(exit(&preview))
 }
 
-/// Says what was checked, what was found and what is allowed.
+/// Prints each check with the value found and the value allowed.
 pub fn check(args: &RunArgs) -> Result<Exit, Failure> {
     let plan = plan_source::resolved(args)?;
     if !plan.settings.hosts.members.is_empty() {
@@ -76,7 +76,7 @@ fn check_text(preview: &Preview) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Every rule and every warning.
+/// Table of every rule and every warning.
 fn checked(preflight: &Preflight) -> Vec<String> {
     let mut table = Table::new(&["", "rule", "found", "allowed"]);
     for check in &preflight.checks {

@@ -25,11 +25,11 @@ use crate::{output, text};
 
 const SECOND: Nanos = Nanos::SECOND;
 
-/// Records until it is told to stop.
+/// Records until the end of the time, of the command, or a signal.
 pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     let stop = stop_flag()?;
     let target = args.out.clone().unwrap_or_else(default_name);
-    // A command may be what starts the machine.
+    // A command may be what starts the VM, so the VM need not run yet.
     if let (Some(vm), true) = (&args.vm, args.command.is_empty()) {
         find_running_vm(vm).map_err(|error| failure(&error))?;
     }
@@ -41,12 +41,13 @@ pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     let child = match start(&args.command) {
         Ok(child) => child,
         Err(failure) => {
-            // Nothing is in it; why there is no command matters more than what is left.
+            // The trace is empty. The reason why the command did not start matters more than an
+            // error of the removal.
             let _ = writer.abandon();
             return Err(failure);
         }
     };
-    // After the command, which would inherit its priority.
+    // Started after the command, which would otherwise inherit the recorder's priority.
     let recorder = Recorder::start(capture, writer).map_err(|error| failed(&error))?;
     let mut recording = Recording::new(args, recorder, page);
     recording.begin(&target);
@@ -61,7 +62,7 @@ pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The page, where one is wanted, beside the stored runs.
+/// Page of the recording, if one is wanted, beside the stored runs.
 fn page(live: Live) -> Option<Page> {
     let named = std::env::var_os("TILEMARK_RUNS").map(PathBuf::from);
     crate::live::page(live, &runs::base(named.as_deref()).ok()?)
@@ -84,7 +85,7 @@ fn store_options() -> store::Options {
     store::Options { host: Some(host()), ..Recorder::store_options() }
 }
 
-/// This machine.
+/// Name of this host.
 fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -105,7 +106,8 @@ fn failed(error: &RecordError) -> Failure {
     }
 }
 
-/// Set by Ctrl-C and its like, which are how a recording ends; a second one ends the program.
+/// Flag set by Ctrl-C, SIGTERM or SIGHUP, which end the recording. A second signal ends the
+/// program.
 pub(super) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -122,12 +124,12 @@ fn default_name() -> PathBuf {
     PathBuf::from(format!("{}.tmt", stamp()))
 }
 
-/// What a recording is called that nobody named.
+/// Default name of a recording.
 pub(super) fn stamp() -> String {
     format!("record-{}", jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"))
 }
 
-/// Starts the command; stdout is ours alone.
+/// Starts the command, with its stdout redirected: stdout carries only the result.
 pub(super) fn start(command: &[std::ffi::OsString]) -> Result<Option<Child>, Failure> {
     let Some((program, arguments)) = command.split_first() else { return Ok(None) };
     let child = Command::new(program)
@@ -141,13 +143,13 @@ pub(super) fn start(command: &[std::ffi::OsString]) -> Result<Option<Child>, Fai
     Ok(Some(child))
 }
 
-/// A recording while it goes on.
+/// Recording in progress.
 struct Recording {
     recorder: Recorder,
     duration: Option<Nanos>,
     live: Live,
     page: Option<Page>,
-    /// What was told last: when, I/Os and bytes.
+    /// Time, I/Os and bytes of the last line.
     told: (Nanos, u64, u64),
 }
 
@@ -198,7 +200,7 @@ impl Recording {
         Ok((ended, self.page))
     }
 
-    /// One line each second.
+    /// Prints one line each second.
     fn tell(&mut self, progress: &Progress) {
         let (since, count, bytes) = self.told;
         if self.live == Live::Off || progress.elapsed.saturating_sub(since) < SECOND {
@@ -206,7 +208,8 @@ impl Recording {
         }
         let tally = self.recorder.tally();
         let (now, now_bytes, longest) = tally.totals();
-        // By the time in which they were issued, not by that in which they became known.
+        // The rate is over the time in which the I/Os were issued, not in which the kernel reported
+        // them.
         let rate = tally.window().map(|issued| {
             let span = issued.max(SECOND);
             format!(
@@ -237,7 +240,7 @@ impl Recording {
     }
 }
 
-/// Full only where a line can change in place.
+/// Form of the live lines: full only where a line can change in place.
 fn live(asked: Live) -> Live {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_terminal = std::io::stderr().is_terminal();

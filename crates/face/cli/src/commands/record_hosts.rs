@@ -1,4 +1,4 @@
-//! `record` over hosts: each records into a directory of its own, and all are told as one.
+//! `record` over hosts: each host records into its own directory.
 
 use crate::args::RecordArgs;
 use crate::exit::Exit;
@@ -30,12 +30,12 @@ mod with {
     use crate::output;
     use crate::text::{HostRecorded, HostsRecorded, hosts_recorded};
 
-    /// Between two looks at what the hosts have.
+    /// Interval of looking at the hosts' progress.
     const LOOK: Duration = Duration::from_millis(200);
-    /// Between two lines.
+    /// Interval of lines.
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Records on all hosts until it is told to stop, or one of them is lost.
+    /// Records on all hosts until the end of the time or a signal, or until a host is lost.
     pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
         check(args)?;
         let stop = record::stop_flag()?;
@@ -88,13 +88,13 @@ mod with {
         let name: Name =
             name.parse().map_err(|error| Failure::new(Exit::Failure, format!("{error}")))?;
         let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        // An agent works in a directory of its own.
+        // An agent has another working directory.
         let path = |path: &std::path::PathBuf| {
             std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
         };
         Ok(RecordOrder {
             recording: name.clone(),
-            // Each host has its own.
+            // The controller replaces this with each host's name.
             host: name,
             controller: format!("{here} (process {})", std::process::id()),
             zero_ns: 0,
@@ -112,7 +112,7 @@ mod with {
         })
     }
 
-    /// Until all have ended. If one ends otherwise than by its time, the others are told to end.
+    /// Waits until all hosts have ended. If one ends early, the others are told to end.
     fn watch(
         controller: &Controller,
         live: Live,
@@ -139,7 +139,7 @@ mod with {
         }
     }
 
-    /// What each host has so far.
+    /// Prints the progress of each host.
     fn line(controller: &Controller, told: &[Told]) {
         let mut elapsed = Nanos::ZERO;
         let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! `replay`: a recorded load, played back on real storage or on a model.
+//! `replay`: plays a recorded load on real storage or on a model.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `run`: the main job.
+//! `run`: measures how many tiles a datastore holds.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,8 +48,8 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     end(over.into_finished(), is_removed, signals.exit())
 }
 
-/// The page: at the address that was named, which is opened or refused before anything is
-/// written, else where the view has one.
+/// Page of the run. A given address is opened, or refused, before anything is written; otherwise
+/// `--live` decides.
 fn page(
     args: &RunArgs,
     plan: &ResolvedPlan,
@@ -67,7 +67,7 @@ fn page(
     Ok(Some(page))
 }
 
-/// A run that is over, here or on hosts.
+/// Finished run, here or on hosts.
 enum Over {
     Here(FinishedRun),
     #[cfg(feature = "hosts")]
@@ -130,8 +130,8 @@ impl Over {
     }
 }
 
-/// Removes what was made on the target, now that the answer is told; whether all of it is gone
-/// that should be.
+/// Removes what the run made on the target, after the answer is printed. True if everything to be
+/// removed is gone.
 pub fn put_away(finished: &mut FinishedRun) -> bool {
     let removed = finished.clear();
     tell_rest(&removed);
@@ -147,19 +147,19 @@ pub fn put_away(finished: &mut FinishedRun) -> bool {
     removed.failed.is_empty()
 }
 
-/// Where a run had its disks.
+/// Datastores of a run.
 fn datastores(run: &run_store::run::Run) -> impl Iterator<Item = &str> {
     let second = run.target.second.iter().map(|second| second.datastore.as_str());
     std::iter::once(run.target.datastore.as_str()).chain(second)
 }
 
-/// An error with its causes, in one line.
+/// Error with its causes, in one line.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-/// Says what stays on the target, and why.
+/// Prints what stays on the target, and why.
 fn tell_rest(removed: &Removed) {
     let list = |what: &str, paths: &[PathBuf]| {
         if !paths.is_empty() {
@@ -171,7 +171,7 @@ fn tell_rest(removed: &Removed) {
     list("kept by the file system until it is closed elsewhere", &removed.lingering);
 }
 
-/// Wrong blocks, each in a line, and where the evidence is.
+/// Prints wrong blocks, one a line, and the directory of the evidence.
 fn tell_evidence(finished: &FinishedRun) {
     const LINES_MAX: usize = 100;
     if let End::Failed(BenchError::Mismatch(wrong)) = &finished.end {
@@ -191,7 +191,7 @@ fn tell_evidence(finished: &FinishedRun) {
     }
 }
 
-/// What a run may do, from the options.
+/// Options of a run from the command line.
 pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
     let base = runs::base(args.stored.out.as_deref())?;
     Ok(RunOptions {
@@ -210,23 +210,24 @@ pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
     })
 }
 
-/// Whether the disks stay after a run.
+/// True if the disks stay after a run.
 pub fn keeps(args: &RunArgs) -> bool {
     args.keep || (args.reuse.is_some() && !args.remove)
 }
 
-/// Whose disks an option names: a run by its name or directory, else what the datastore knows, as
-/// disks that were only prepared have no run here.
+/// Disks that `--reuse` names: those of a run by its name or directory. Otherwise the text is left
+/// to the datastore, because disks of `prepare` have no run here.
 pub fn reuse(text: &str, base: &Path) -> Reuse {
     let Ok(reuse) = text.parse();
     let Reuse::Run(named) = &reuse else { return reuse };
     let stored = rundir::open(base, named).ok();
-    // What has the text in its id is one of those that left disks, or not meant.
+    // A text that is a part of a run's id stays as it is: the datastore looks among the runs that
+    // left disks.
     let stored = stored.filter(|run| !run.id().as_str().contains(named.as_str()));
     stored.map_or(reuse, |run| Reuse::Run(run.id().to_string()))
 }
 
-/// This program, as results name it; its commit is what `build.rs` found out.
+/// Version and commit of this program for results; the commit comes from `build.rs`.
 pub fn tool() -> ToolFacts {
     ToolFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -234,8 +235,7 @@ pub fn tool() -> ToolFacts {
     }
 }
 
-/// How a stored run ends the command. That something could not be removed takes the place of
-/// success only.
+/// Exit code of a stored run. A failed removal changes only success.
 pub fn end(finished: FinishedRun, is_removed: bool, interrupted: Exit) -> Result<Exit, Failure> {
     let exit = answered(finished, interrupted)?;
     Ok(if exit == Exit::Success && !is_removed { Exit::NotRemoved } else { exit })
@@ -261,7 +261,7 @@ fn answered(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
     }
 }
 
-/// Of a run of which something was expected: that decides, not whether it found an edge.
+/// Exit code of a run with expectations: they decide, whether or not the run found an edge.
 fn expected(run: &Run, interrupted: Exit) -> Exit {
     let any = |verdict| run.expectations.iter().any(|own| own.verdict == verdict);
     match run.answer.status {
@@ -281,7 +281,7 @@ fn failure_while_running(error: BenchError) -> Failure {
     Failure::from_error(exit, &error).hint(hint)
 }
 
-/// Every value of the plan and where it came from.
+/// Every value of the plan with its origin.
 pub fn configuration(plan: &ResolvedPlan, format: Format) -> Result<String, Failure> {
     let values = plan.values();
     if format == Format::Json {

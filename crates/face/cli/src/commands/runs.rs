@@ -1,4 +1,4 @@
-//! Stored runs: list, show, remove.
+//! Lists, shows and removes stored runs.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::output;
 pub use crate::stored_runs::{base, failure, open};
 use crate::text::{self, Table};
 
-/// Runs by what names one, or all complete ones that have a tag: `tag:KEY=VALUE`.
+/// Runs that `name` means: one run, or with `tag:KEY=VALUE` all complete runs with the tag.
 pub fn open_all(out: Option<&Path>, name: &str) -> Result<Vec<StoredRun>, Failure> {
     let Some(text) = name.strip_prefix("tag:") else { return Ok(vec![open(out, name)?]) };
     let tag = run_store::run::tag(text)
@@ -32,7 +32,7 @@ pub fn open_all(out: Option<&Path>, name: &str) -> Result<Vec<StoredRun>, Failur
     Ok(found)
 }
 
-/// Lists, shows or removes.
+/// Lists, shows, keeps or removes runs.
 pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
     let out = args.out.as_deref();
     match &args.action {
@@ -70,7 +70,7 @@ pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// All that these names mean, each found before anything is done to one.
+/// Runs that the names mean. All are found before any of them is changed.
 fn all_of(out: Option<&Path>, names: &[String]) -> Result<Vec<StoredRun>, Failure> {
     let all = names.iter().map(|name| open_all(out, name));
     Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
@@ -82,7 +82,7 @@ fn remove(stored: &StoredRun) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Complete runs that nobody keeps and that are older than a time, and not among the newest few.
+/// Complete runs that are not protected, are older than a time, and are not among the newest few.
 fn old(
     base: &Path,
     args: &RunsArgs,
@@ -101,7 +101,7 @@ fn old(
     Ok(runs)
 }
 
-/// Runs with the name and the tags that were asked for, oldest first.
+/// Runs with the given name and tags, oldest first.
 fn chosen(base: &Path, args: &RunsArgs) -> Result<Vec<StoredRun>, Failure> {
     let mut runs = rundir::list(base).map_err(failure)?;
     if args.name.is_some() || !args.tags.is_empty() {
@@ -161,7 +161,7 @@ fn row(run: &StoredRun) -> Vec<String> {
     ]
 }
 
-/// A run in JSON; what is not known of it is null.
+/// Run as JSON; unknown values are null.
 fn listed(run: &StoredRun) -> serde_json::Value {
     let document = run.run().ok();
     let answer = document.map(|document| &document.answer);
@@ -184,7 +184,7 @@ fn listed(run: &StoredRun) -> serde_json::Value {
     })
 }
 
-/// `26 to 29`, `at least 8`.
+/// Tiles held, as `26 to 29` or `at least 8`.
 fn tiles(document: Option<&Run>) -> Option<String> {
     let answer = &document?.answer;
     answer.tiles_held?;
@@ -192,7 +192,7 @@ fn tiles(document: Option<&Run>) -> Option<String> {
     Some(text.trim_end_matches(" tiles").trim_end_matches(" tile").to_owned())
 }
 
-/// `1/512`, or `full`.
+/// Size of the disks, as `1/512` or `full`.
 fn disks(run: &Run) -> String {
     match run.scale.footprint {
         small if small > 0.0 && small < 1.0 => format!("1/{:.0}", 1.0 / small),
@@ -200,12 +200,12 @@ fn disks(run: &Run) -> String {
     }
 }
 
-/// Steps in which others were in the way.
+/// Number of steps that other work disturbed.
 fn disturbed(run: &Run) -> usize {
     run.steps.iter().filter(|step| !step.disturbances.is_empty()).count()
 }
 
-/// How it ended, or what became of it if it did not.
+/// Ending of the run, or the run's state if it has not ended.
 fn state(run: &StoredRun) -> &'static str {
     match (run.state(), run.run().map(|document| document.answer.ending())) {
         (State::Complete, Ok(ending)) => ending,

@@ -1,4 +1,4 @@
-//! JSON Schemas of the files a person writes and a run leaves.
+//! `schema`: prints JSON Schemas of definition files and results.
 
 use crate::args::{SchemaArgs, SchemaKind};
 use crate::exit::Exit;

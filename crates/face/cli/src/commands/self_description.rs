@@ -1,4 +1,4 @@
-//! Completions and the manual page, made from the option definitions.
+//! Completions and the manual page, generated from the option definitions.
 
 use clap::CommandFactory;
 
@@ -15,7 +15,7 @@ pub fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Prints the manual page: the command's own, then one per verb; or writes each into a file.
+/// Prints the manual pages, the program's first, then one per subcommand; or writes each to a file.
 pub fn manual(args: &ManArgs) -> Result<Exit, Failure> {
     let pages = pages().map_err(|error| failure("making the manual", &error))?;
     match &args.to {
@@ -34,7 +34,7 @@ pub fn manual(args: &ManArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Pages by name: `tilemark`, then `tilemark-run` and its like.
+/// Pages by name: `tilemark`, then `tilemark-run` and so on.
 fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut command = Cli::command();
     command.build();

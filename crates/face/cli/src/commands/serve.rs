@@ -1,4 +1,4 @@
-//! `serve`: runs in a browser.
+//! `serve`: shows runs in a browser.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ use crate::page::{TOKEN, say_token};
 use crate::push::Pushing;
 use crate::{door, output};
 
-/// How long a page that was handed over is kept for somebody to look at it.
+/// Time that an inherited page is served after the last visit.
 const KEPT: Duration = Duration::from_secs(600);
-/// Between two looks whether somebody does.
+/// Interval of checks for visitors.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Serves until Ctrl-C.
@@ -48,7 +48,7 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// `3 runs`, `3 runs and 1 trace`, `1 trace`.
+/// Count as text: `3 runs`, `3 runs and 1 trace`, `1 trace`.
 fn counted(rows: &[RunRow]) -> String {
     let traces = rows.iter().filter(|row| row.kind == RunKind::Recorded).count();
     let count = |number: usize, noun| crate::text::count(number as u64, noun);
@@ -64,8 +64,8 @@ fn start(door: Door, library: Arc<Library>) -> Result<Server, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("starting the server: {error}")))
 }
 
-/// What is served, and the path of what is looked at first: the only run's or trace's page, or
-/// the list.
+/// Served runs and traces, and the path of the first page: the page of the only run or trace, or
+/// else the list.
 fn library(args: &ServeArgs) -> Result<(Arc<Library>, String), Failure> {
     let places = args.places.iter().map(String::as_str);
     let (traces, others): (Vec<&str>, Vec<&str>) =
@@ -91,7 +91,7 @@ fn library(args: &ServeArgs) -> Result<(Arc<Library>, String), Failure> {
     Ok((Arc::new(library), path))
 }
 
-/// A single directory that is no run holds runs; anything else is a run.
+/// Runs to serve. A single directory that is no run holds runs; any other text names a run.
 fn shelf(args: &ServeArgs, places: &[&str]) -> Result<Shelf, Failure> {
     let is_base = |path: &Path| {
         path.is_dir() && canonical(path).is_some_and(|path| StoredRun::at(&path).is_none())
@@ -115,7 +115,7 @@ fn canonical(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// The only run's page, or the list.
+/// Page of the only run, or the list.
 fn first_path(shelf: &Shelf) -> String {
     match shelf {
         Shelf::Some(paths) if paths.len() == 1 => StoredRun::at(&paths[0])
@@ -124,7 +124,7 @@ fn first_path(shelf: &Shelf) -> String {
     }
 }
 
-/// A run made up by rule, which is shown while there is no other. Removed when dropped.
+/// Sample run, shown while there is no other. Removed when dropped.
 struct Sample(PathBuf);
 
 impl Sample {
@@ -154,9 +154,10 @@ impl Drop for Sample {
     }
 }
 
-/// Goes on for a run that has ended, until nobody has looked for a while.
+/// Serves on for a run that has ended, until there were no visitors for a while.
 fn inherited(args: &ServeArgs, host: &str) -> Result<Exit, Failure> {
-    // Ctrl-C and the end of the terminal are meant for others. It fails where we lead already.
+    // Ctrl-C and the end of the terminal are meant for other processes. The call fails if this
+    // process already leads a session, which is fine.
     let _ = rustix::process::setsid();
     let taken = |error: &dyn std::fmt::Display| {
         Failure::new(Exit::Usage, format!("standard input is not an open address: {error}"))

@@ -1,4 +1,4 @@
-//! `simulate`: the main job on a modelled array, in virtual time.
+//! `simulate`: runs the main job on a modelled array, in virtual time.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -52,12 +52,12 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
     run::end(finished, true, signals.exit())
 }
 
-/// True where somebody waits for the answer: nothing goes into a pipe or a file.
+/// True if stdout and stderr are both terminals, so a person waits for the answer.
 pub fn is_at_terminal() -> bool {
     std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Whether others than this thread simulate.
+/// True if other threads or hosts simulate.
 fn is_ahead(args: &SimulateArgs) -> bool {
     args.threads.get() > 1 || !args.hosts.is_empty()
 }

@@ -1,4 +1,4 @@
-//! Studies: list, show, run, merge.
+//! `study`: lists, shows, runs and merges studies.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::text::{Table, count};
 use crate::{output, signals, text};
 
-/// Lists studies, shows one, runs one or puts its parts together.
+/// Lists studies, shows one, runs one or merges its parts.
 pub fn study(args: &StudyArgs) -> Result<Exit, Failure> {
     match &args.action {
         None => list(Format::Text)?,
@@ -166,7 +166,7 @@ fn on_hosts(
     Err(crate::gathering::absent())
 }
 
-/// What hosts simulate together.
+/// Runs a study on hosts.
 #[cfg(feature = "hosts")]
 fn on_hosts(
     args: &StudyRunArgs,
@@ -189,7 +189,8 @@ fn wrong(error: &StudyError) -> Failure {
     Failure::from_error(Exit::Usage, error).hint(Some(error.hint()))
 }
 
-/// stdout has the part's path. One of an interrupted run would be of no use.
+/// Stores a part and prints its path on stdout. A part of an interrupted run is dropped, because it
+/// cannot be merged.
 fn keep_part(
     part: Option<StudyPart>,
     shard: Shard,
@@ -235,7 +236,7 @@ fn part(path: &Path) -> Result<StudyPart, Failure> {
     StudyPart::parse(&text).map_err(|error| failed(&error))
 }
 
-/// Keeps a result and prints it.
+/// Stores a result and prints it.
 fn told_result(
     result: &StudyResult,
     args: &StudyResultArgs,
@@ -251,12 +252,12 @@ fn told_result(
     Ok(end(result, args.strict, interrupted))
 }
 
-/// Where results are kept.
+/// Directory of results.
 fn base(args: &StudyResultArgs) -> Result<PathBuf, String> {
     args.out.clone().map_or_else(default_base, Ok).map_err(|error| error.to_string())
 }
 
-/// A result that cannot be kept is told all the same.
+/// Stores a result. A failure is only printed, because the result itself still is.
 fn keep(result: &StudyResult, args: &StudyResultArgs) {
     let kept = base(args).and_then(|base| {
         let now = jiff::Timestamp::now();
@@ -273,7 +274,7 @@ fn real(args: &StudyRunArgs) -> Option<RealStorage> {
     Some(RealStorage { directory, allow_root_fs: args.allow_root_fs })
 }
 
-/// A line on stderr for everything that happens.
+/// Prints a line on stderr for each event.
 fn tell(progress: &Progress<'_>, begun: Instant) {
     match progress {
         Progress::Begins { runs, threads } => {
@@ -311,7 +312,7 @@ fn end(result: &StudyResult, strict: bool, interrupted: Exit) -> Exit {
     }
 }
 
-/// Claims in the order in which they were named first; spaces around them mean nothing.
+/// Distinct claims in the order of their first mention, without surrounding spaces.
 fn each_once(named: &[String]) -> Vec<String> {
     let mut once: Vec<String> = Vec::new();
     for id in named.iter().map(|id| id.trim()).filter(|id| !id.is_empty()) {

@@ -1,4 +1,5 @@
-//! `tier takeover` and `tier stale`: a disk whose owner is gone, and what is left in a log that counts no more.
+//! `tier takeover` and `tier stale`: a disk whose owner is lost, and the log that the old owner
+//! still has.
 
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::count;
 
-/// What helps where no copy can be had.
+/// Hint for a log without a reachable copy.
 const LOST: &str =
     "start the peers that hold copies, say with --peer where they are, or --accept-loss";
 
@@ -49,7 +50,7 @@ pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// A refusal, with what helps where no copy can be had. Some say that themselves.
+/// Refusal, with a hint for a log without a reachable copy. Some errors have a hint of their own.
 fn without_copy(error: TakeOverFailure) -> Failure {
     let is_bare = is_lost(&error) && error.hint().is_none();
     let refused = refused(error);
@@ -61,7 +62,7 @@ pub(super) fn refused(error: impl Into<Refusal>) -> Failure {
     Failure::new(Exit::Refused, text).hint(hint)
 }
 
-/// Whether giving up would help.
+/// True if `--accept-loss` would help.
 fn is_lost(error: &TakeOverFailure) -> bool {
     use tier::TakeOverError::{BackingOlder, Damaged, NoCopy, Older, SidecarOlder};
     let TakeOverFailure::Refused { source, .. } = error else { return false };
@@ -71,7 +72,7 @@ fn is_lost(error: &TakeOverFailure) -> bool {
     )
 }
 
-/// What a log has that counts no more.
+/// Runs the subcommands for a log whose disk another host took over.
 pub fn stale(args: &TierStaleArgs) -> Result<Exit, Failure> {
     let log = match &args.action {
         TierStaleAction::List(log) | TierStaleAction::Forget(log) => log,
@@ -104,10 +105,10 @@ fn open_stale(log: &TierStaleLogArgs) -> Result<Stale, Failure> {
     Stale::open(&log.file, name, &log.disk.backing, beside).map_err(refused)
 }
 
-/// No certificate is longer, nor a list of authorities that one host should believe.
+/// Larger than any certificate, or any list of authorities that one host should trust.
 const PEM_BYTES_MAX: u64 = 1 << 20;
 
-/// The three files of a directory of certificates.
+/// Reads ca.pem, cert.pem and key.pem of a directory.
 pub(super) fn pems(directory: &Path) -> Result<[Vec<u8>; 3], Failure> {
     let read = |name: &str| {
         let path = directory.join(name);

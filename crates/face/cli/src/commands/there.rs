@@ -1,4 +1,4 @@
-//! Commands that are done on hosts instead of here: each by the program there, as a person would do it.
+//! Commands that run on hosts instead of here, each by the program on that host.
 
 #[cfg(feature = "hosts")]
 pub use with::*;
@@ -37,7 +37,7 @@ mod with {
     use crate::gathering::{invite, options};
     use crate::{output, target};
 
-    /// Whether every host is fit for measuring: one that is not decides.
+    /// Examines every host for measuring; the worst decides the exit code.
     pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         let target = args.target.as_deref().map(from_here).transpose()?;
         let all = said(&args.there, &Order::Doctor { target })?;
@@ -71,7 +71,7 @@ mod with {
         Ok(worst(&all))
     }
 
-    /// What an agent does here when it is asked.
+    /// Carries out an order of the controller on this host.
     pub fn here(order: &Order) -> Result<Said, AgentError> {
         let told = |failure: Failure| AgentError::failed(failure.text());
         match order {
@@ -89,12 +89,12 @@ mod with {
         }
     }
 
-    /// A target by its whole path: an agent works in a directory of its own.
+    /// Absolute path of a target: an agent has another working directory.
     fn from_here(target: &str) -> Result<String, Failure> {
         Ok(target::parse(target)?.absolute().to_string())
     }
 
-    /// What each host says, with its name.
+    /// Answers of the hosts, with their names.
     fn said(there: &ThereArgs, order: &Order) -> Result<Vec<(String, Said)>, Failure> {
         let mut options = options(&there.hosts, Origin::Flag, &there.reach)?;
         options.target = order.target().map(str::to_owned);
@@ -112,8 +112,7 @@ mod with {
         all.iter().map(|(name, said)| format!("{name}:\n{}", indented(said))).collect()
     }
 
-    /// How the command ends where one host is enough to spoil it: what failed comes before what could not be
-    /// told, and that something stays only where there is nothing else to end with.
+    /// Exit code over all hosts: failure first, then inconclusive, then not removed, then success.
     fn worst(all: &[(String, Said)]) -> Exit {
         let has = |exit: Exit| all.iter().any(|(_, said)| said.exit == exit as u8);
         let order = [Exit::Failure, Exit::Inconclusive, Exit::NotRemoved];

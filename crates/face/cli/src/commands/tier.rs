@@ -1,4 +1,4 @@
-//! `tier`: disks through a cache on fast storage.
+//! `tier`: serves disks through a cache on fast storage.
 
 mod coming;
 mod init;
@@ -37,12 +37,12 @@ use crate::notify::notify;
 use crate::output;
 use crate::text::{Table, count};
 
-/// How often it is looked whether the server has ended by itself.
+/// Interval of checks whether the server has ended by itself.
 const LOOK: Duration = Duration::from_millis(200);
-/// Time that questions have to end in when the server has ended.
+/// Time for open requests to end after the server has ended.
 const STUCK: Duration = Duration::from_secs(5);
 
-/// Runs the verb below `tier`.
+/// Runs the subcommand.
 pub fn tier(args: &TierArgs) -> Result<Exit, Failure> {
     match &args.action {
         TierAction::Init(args) => init::init(args),
@@ -66,13 +66,13 @@ fn mode(mode: TierMode) -> Mode {
 }
 
 fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
-    // Before anything is opened: a set that is opened and not served would not have been left in order.
+    // Checked before opening: a set that is opened and not served would not be closed in order.
     engine::try_ring().map_err(|error| without_ring(&error.to_string()))?;
     let admission = match args.admission {
         1 => Admission::Always,
         accesses => Admission::NthAccess { accesses, fill_percent: 0 },
     };
-    // From before anything is served, so that no signal ends it out of order.
+    // Watches signals before serving, so that no signal leaves the tier out of order.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let page = page::open(args)?;
@@ -103,7 +103,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     let mut last = String::new();
     let mut hours = Suspension::new(args.suspend.clone());
     while !running.is_over() && signals.pending().next().is_none() {
-        // What goes on being refused is said once.
+        // A repeated note is printed once.
         let told = told.iter().flat_map(std::sync::mpsc::Receiver::try_iter);
         for words in told.chain(running.notes().into_iter().map(words)) {
             if words != last {
@@ -135,7 +135,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     set.map_or(Ok(Exit::Success), |(control, _)| how_left(control.left()))
 }
 
-/// Says how the tier is left, which is known when its server has ended.
+/// Prints the state in which the tier is left, known after its server has ended.
 fn how_left(left: Option<Left>) -> Result<Exit, Failure> {
     let (in_order, waiting) =
         left.map_or((false, Vec::new()), |left| (left.in_order, left.waiting));
@@ -157,7 +157,7 @@ fn without_ring(refusal: &str) -> Failure {
         .hint(Some(try_next))
 }
 
-/// Whoever asks how the tier is doing, and its peers, are heard from now on.
+/// Starts to answer status requests and peers.
 fn attend(
     args: &TierServeArgs,
     (control, times): &(Control, Times),
@@ -181,7 +181,7 @@ fn client_tls(args: &TierServeArgs) -> Result<Option<ClientTls>, Failure> {
     args.tls.as_deref().map(super::takeover::client_tls).transpose()
 }
 
-/// The tier, if there is one.
+/// Opens the tier, if there is one.
 fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failure> {
     let Some(file) = &args.file else { return Ok(None) };
     let tls = client_tls(args)?;
@@ -204,21 +204,21 @@ fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failu
     Ok(Some(set))
 }
 
-/// A note as it is printed, its hint on a line of its own.
+/// Text of a note, with its hint on a separate line.
 fn words(note: block_server::Note) -> String {
     let hint = note.hint.map_or_else(String::new, |hint| format!("\nhint: {hint}"));
     note.text + &hint
 }
 
-/// Waits for the disks, and for whoever still asks: a disk that waits to come or to leave does so no more. What is
-/// stuck in the kernel, at a store that does not answer, is waited for no longer than `most`.
+/// Ends the server: waits for the disks, and drops attaches and detaches in progress. A thread that
+/// is stuck in the kernel, at a store that does not answer, is waited for no longer than `most`.
 fn end(mut running: Arc<block_server::Running>, most: Duration) -> Result<(), Failure> {
     let failed = |error| Failure::new(Exit::Failure, format!("serving: {error}"));
     running.begin_to_stop().map_err(failed)?;
     let mut over = None;
     let mut until = Instant::now() + most;
     while Instant::now() < until {
-        // Once it is over nobody else keeps it from being joined.
+        // After the end no other thread holds a reference, so the server can be joined.
         if running.is_over() {
             running.notes().into_iter().for_each(|note| crate::say!("{}", words(note)));
             match Arc::try_unwrap(running) {
@@ -229,7 +229,7 @@ fn end(mut running: Arc<block_server::Running>, most: Duration) -> Result<(), Fa
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    // Letting go of it would wait for its thread.
+    // Dropping the server would join its stuck thread.
     std::mem::forget(running);
     Ok(())
 }
@@ -271,7 +271,7 @@ fn status(args: &TierStatusArgs) -> Result<Exit, Failure> {
     let Some(every) = args.watch else { return status_once(args) };
     loop {
         if std::io::stdout().is_terminal() {
-            // Home, and nothing below.
+            // Cursor home, and clear below.
             output::print("\x1b[H\x1b[2J")?;
         }
         status_once(args)?;
@@ -297,7 +297,7 @@ fn share_of(part: u64, all: u64) -> String {
     }
 }
 
-/// What memory holds, in how much, and what that brought.
+/// Text of the memory tier: contents, memory used, and hit ratio.
 fn memory_text(memory: &MemoryReport, counters: &Counters, reads: u64) -> String {
     let ratio = match memory.taken_bytes {
         0 => String::new(),
@@ -317,8 +317,8 @@ fn text(report: &Report) -> String {
     let counters = &report.counters;
     let reads = counters.hits + counters.partial + counters.misses;
     let share = share_of(counters.hits, reads);
-    // What the page and the table of disks call held: room that pages take. A page that is there in
-    // part takes its whole room.
+    // Held bytes count whole pages, as on the page and in the table of disks. A page that is only
+    // partly valid takes its whole slot.
     let taken: u64 = report.disks.iter().map(|disk| disk.page_bytes).sum();
     let part = match report.held_bytes < taken {
         true => format!(" ({} of it can be read)", Bytes::new(report.held_bytes)),
@@ -331,7 +331,7 @@ fn text(report: &Report) -> String {
         count(reads, "time"),
         count(counters.writes, "time"),
         Bytes::new(counters.destaged_bytes),
-        // The same bytes that the page calls so.
+        // Bytes, as on the page.
         Bytes::new(counters.evicted * u64::from(report.page_size_bytes)),
     );
     text += &report.memory.map(|memory| memory_text(&memory, counters, reads)).unwrap_or_default();

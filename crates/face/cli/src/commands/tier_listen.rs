@@ -1,4 +1,4 @@
-//! Where `tier serve` lets clients and machines in.
+//! Listeners of `tier serve` for clients and VMs.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::args::TierServeArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// All places at which disks are served, in the order in which they are printed. `identities` are those of
-/// the disks by name.
+/// Listeners of all disks, in the order of printing. `identities` are the disks' identities by
+/// name.
 pub fn listens(
     args: &TierServeArgs,
     identities: &[(String, String)],
@@ -20,8 +20,8 @@ pub fn listens(
         let (path, disk) = (vhost.path.clone(), vhost.disk.clone());
         Listen { place: Place::Vhost { path, disk }, tls: None }
     }));
-    // The kernel keeps a device over a restart of the server, with whatever is mounted on it. Only the very same
-    // disk, which nobody else has served meanwhile, may go on with it.
+    // The kernel keeps a device, with the file systems mounted on it, over a restart of the server.
+    // Only the same disk, which no other server has served meanwhile, may continue on it.
     listens.extend(args.ublk.iter().map(|ublk| {
         let known = identities.iter().find(|(name, _)| *name == ublk.disk);
         let owner = known.map_or_else(String::new, |(_, identity)| identity.clone());
@@ -42,7 +42,7 @@ fn tls(args: &TierServeArgs) -> Result<Option<Arc<Tls>>, Failure> {
     Ok(Some(Arc::new(tls)))
 }
 
-/// Says how each disk can be had.
+/// Prints how each disk can be reached.
 pub fn say(args: &TierServeArgs, places: &[Place]) {
     for place in places {
         match place {

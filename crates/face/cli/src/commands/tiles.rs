@@ -1,4 +1,4 @@
-//! The shipped tiles, and what is in a tile.
+//! `tiles`: lists the shipped tiles and shows one.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub fn tiles(args: &TilesArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Makes a workload of a job file, and a tile of it where files are written.
+/// Makes a workload from a job file, and also a tile if files are written.
 fn from_fio(
     job: &Path,
     name: Option<&str>,
@@ -115,7 +115,7 @@ fn disks(tile: &ResolvedTile) -> impl Iterator<Item = Bytes> + '_ {
     })
 }
 
-/// The definition files themselves, ready to be copied and changed.
+/// Definition files, ready to copy and change.
 fn definitions(tile: &ResolvedTile) -> Result<String, Failure> {
     let write = |what: &str, text: Result<String, toml::ser::Error>| {
         text.map(|text| format!("# {what}\n{text}"))

@@ -1,4 +1,4 @@
-//! Re-reads what verified runs left, and says what is not what was written.
+//! `verify`: reads back what verified runs left, and names wrong blocks.
 
 use datastore::open_leftovers;
 use engine::verify::{DiskReport, Mismatch, Report, Unreadable, check_all};
@@ -12,7 +12,7 @@ use crate::output;
 use crate::target;
 use crate::text::count;
 
-/// Judges every block whose writing was acknowledged.
+/// Judges every block whose write was acknowledged.
 pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let base = runs::base(args.out.as_deref())?;
     let leftovers =

@@ -1,4 +1,4 @@
-//! `verify-report`: a stored run judged again from its raw series.
+//! `verify-report`: judges a stored run again from its raw series.
 
 use bench::recheck::{Agreement, recheck};
 
@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{output, text};
 
-/// Says what agrees, what differs and what cannot be judged again.
+/// Prints what agrees, what differs and what cannot be judged again.
 pub fn run(args: &VerifyReportArgs) -> Result<Exit, Failure> {
     let stored = runs::open(args.stored.out.as_deref(), &args.run)?;
     let found = recheck(&stored, args.tile.as_deref())

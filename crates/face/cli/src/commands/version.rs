@@ -1,4 +1,4 @@
-//! `version`: what this program is, for people and for scripts that check before they start.
+//! `version`: describes this program, for people and for scripts that check it before they start.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::output;
 /// Name and version of the document.
 const SCHEMA: &str = "tilemark.version/1.0";
 
-/// The program.
+/// Document of this program.
 #[derive(Debug, Serialize)]
 struct Version {
     schema: &'static str,
@@ -22,7 +22,7 @@ struct Version {
     schemas: [Written; 10],
 }
 
-/// How it was built.
+/// Build of the program.
 #[derive(Debug, Serialize)]
 struct Build {
     target: &'static str,
@@ -30,14 +30,14 @@ struct Build {
     rustc: &'static str,
 }
 
-/// A format that it writes.
+/// File format that the program writes.
 #[derive(Debug, Serialize)]
 struct Written {
     of: &'static str,
     schema: &'static str,
 }
 
-/// Prints it.
+/// Prints the version.
 pub fn run(args: &VersionArgs) -> Result<Exit, Failure> {
     let version = version();
     match if args.json { Format::Json } else { args.format } {
@@ -63,13 +63,13 @@ fn version() -> Version {
     }
 }
 
-/// What may be left out of a build, and is in this one.
+/// Optional features in this build.
 fn features() -> Vec<&'static str> {
     let all = [("page", page_server::has_page()), ("hosts", cfg!(feature = "hosts"))];
     all.into_iter().filter(|(_, has)| *has).map(|(name, _)| name).collect()
 }
 
-/// Formats that others read, with the version that is written.
+/// Public file formats, with the version that this program writes.
 const fn schemas() -> [(&'static str, &'static str); 10] {
     [
         ("run.json", run_store::run::SCHEMA),

@@ -1,4 +1,4 @@
-//! `what-if`: a run's tile on its array with something changed.
+//! `what-if`: runs a run's tile on its array with one thing changed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{deadline, output, signals, text};
 
-/// Most runs that are named where one was not found.
+/// Most runs listed after a name that was not found.
 const NAMED_MAX: usize = 8;
 
-/// Answers, or says why there is no answer.
+/// Prints the answer, or the reason why there is none.
 pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     let stored = open(args)?;
     let array = args.array.as_deref().map(array).transpose()?;
@@ -52,7 +52,7 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// How thorough it is: quick where somebody waits for the answer.
+/// Options of the search: quick on a terminal, where a person waits for the answer.
 fn options(args: &WhatIfArgs, is_at_terminal: bool) -> Options {
     let is_quick = args.quick || is_at_terminal && !args.standard;
     if is_quick && !args.quick {
@@ -82,7 +82,7 @@ fn too_short(within: Option<Nanos>) -> Failure {
     Failure::new(Exit::Inconclusive, text).hint(Some(hint))
 }
 
-/// The run; one that is not there is told with those that are.
+/// Opens the run. For an unknown name the latest runs are listed.
 fn open(args: &WhatIfArgs) -> Result<StoredRun, Failure> {
     let base = runs::base(args.stored.out.as_deref())?;
     rundir::open(&base, &args.run).map_err(|error| match error {
@@ -96,7 +96,7 @@ fn open(args: &WhatIfArgs) -> Result<StoredRun, Failure> {
     })
 }
 
-/// The latest runs.
+/// Latest runs.
 fn known_runs(base: &Path) -> Vec<String> {
     let runs = rundir::list(base).unwrap_or_default();
     let ids = runs.iter().rev().take(NAMED_MAX).map(|run| run.id().as_str().to_owned());
@@ -146,7 +146,7 @@ fn unchanged(error: &ChangeError) -> Failure {
     }
 }
 
-/// A line on stderr for everything that happens.
+/// Prints a line on stderr for each event.
 fn tell(progress: &Progress, subject: &Subject, pace: &mut Pace, begun: Instant) {
     match progress {
         Progress::Begins { seeds, threads } => {

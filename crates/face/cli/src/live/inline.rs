@@ -20,38 +20,38 @@ use crate::text::{latency, number};
 use crate::time_left::TimeLeft;
 use units::fit::{filled, hanging_of};
 
-/// Lines of the part that changes in place, on a terminal of so many columns: on a narrow one
-/// sentences take several.
+/// Height of the changing part in lines, for a terminal of so many columns: on a narrow one
+/// sentences take several lines.
 const fn height(columns: u16) -> u16 {
     if columns < 100 { 15 } else { 10 }
 }
 
 /// Limits that fit below the rates.
 const LIMITS: usize = 4;
-/// Between two pictures of a simulation, whose slices come by the hundred in a second.
+/// Time between two drawings of a simulation, which produces hundreds of slices a second.
 const SIMULATED_EVERY: Duration = Duration::from_millis(100);
 /// Slices of IOPS kept for the sparkline: the width of a wide terminal.
 const HISTORY: usize = 400;
 
-/// A few lines below the prompt that change in place; what is finished scrolls up.
+/// View of a few lines below the prompt that change in place; finished lines scroll up.
 pub struct Inline {
     terminal: Terminal<StderrTerminal>,
     control: Arc<Control>,
     request: Request,
     warnings: FinalWarnings,
-    /// The beginning of the page's address, if there is a page.
+    /// Start of the page's address, if there is a page.
     address: Option<String>,
     view: View,
     pace: Pace,
     left: TimeLeft,
-    /// The step that goes on, in a line.
+    /// Current step, as a line.
     step: String,
-    /// When the changing part was last drawn.
+    /// Time of the last drawing.
     drawn: Option<Instant>,
 }
 
 impl Inline {
-    /// Takes the lines below the cursor; fails where the terminal does not answer.
+    /// Takes the lines below the cursor; fails if the terminal does not answer.
     pub fn new(
         color: bool,
         warnings: FinalWarnings,
@@ -99,7 +99,7 @@ impl Inline {
     fn draw(&mut self) {
         let request = self.control.request();
         if request != self.request {
-            // The terminal has written ^C into our lines.
+            // The terminal has written ^C into the changing lines.
             let _ = self.terminal.clear();
             self.request = request;
             self.view.notice = match request {
@@ -113,7 +113,7 @@ impl Inline {
     }
 }
 
-/// What the changing lines show.
+/// Contents of the changing lines.
 #[derive(Default)]
 struct View {
     color: bool,
@@ -121,7 +121,7 @@ struct View {
     notice: String,
     phase: String,
     rates: String,
-    /// Whose work is in the way; empty if nobody's is.
+    /// Other work that disturbs the step; empty if there is none.
     beside: String,
     progress: f64,
     history: VecDeque<u64>,
@@ -173,7 +173,7 @@ impl View {
         };
         let heading = if self.notice.is_empty() { &self.title } else { &self.notice };
         let (heading, rates, beside) = (rows(heading), rows(&self.rates), rows(&self.beside));
-        // The phase stands beside the bar where it fits, else below it.
+        // The phase stands beside the bar if it fits, otherwise below.
         let is_beside = columns * 3 / 5 >= self.phase.chars().count() + 2;
         let phase = if is_beside { Vec::new() } else { rows(&self.phase) };
         let length = |rows: &[String]| Constraint::Length(u16::try_from(rows.len()).unwrap_or(1));
@@ -214,7 +214,7 @@ impl View {
         }
     }
 
-    /// The newest slice at the right end, with the height of the highest beside it.
+    /// Draws the sparkline, the newest slice at the right end, with a label for the highest value.
     fn draw_history(&self, frame: &mut Frame<'_>, area: Rect) {
         let Some(highest) = self.history.iter().max() else { return };
         #[expect(clippy::cast_precision_loss, reason = "printed with three digits")]
@@ -230,8 +230,8 @@ impl View {
         frame.render_widget(sparkline, chart);
     }
 
-    /// The word "over" says it; colour only repeats it. Numbers come first: a long name goes on in
-    /// the next row.
+    /// Row of a limit. The word "over" carries the meaning, and colour repeats it. Numbers come
+    /// first, because a long name continues in the next row.
     fn limit(&self, row: &LimitRow, columns: usize) -> Vec<Line<'static>> {
         let LimitRow { name, measured, share } = row;
         let percent = share * 100.0;
@@ -300,7 +300,7 @@ impl Observer for Inline {
 impl Drop for Inline {
     fn drop(&mut self) {
         let _ = self.terminal.clear();
-        // What comes next begins where our lines began.
+        // Later output begins at the first of the changing lines.
         let begin = self.terminal.get_frame().area().as_position();
         let _ = self.terminal.set_cursor_position(begin);
         let _ = self.terminal.show_cursor();
@@ -311,7 +311,7 @@ impl Drop for Inline {
 mod tests {
     use super::*;
 
-    /// What a terminal of so many columns shows of a view.
+    /// Lines that a terminal of so many columns shows of a view.
     fn drawn(view: &View, width: u16) -> Vec<String> {
         let backend = ratatui::backend::TestBackend::new(width, height(width));
         let mut terminal = Terminal::new(backend).expect("a terminal");

@@ -9,22 +9,22 @@ use crate::page::url_of;
 use crate::text::{closest, count, number, step_line};
 use crate::time_left::TimeLeft;
 
-/// One plain line for each thing that happens; ticks only now and then.
+/// View with one plain line for each event; ticks are thinned out.
 #[derive(Debug)]
 pub struct Lines {
     last_prefill: Option<Instant>,
-    /// When the last one was, and whether its slice was measured.
+    /// Time of the last tick line, and whether its slice was measured.
     last_tick: Option<(Nanos, bool)>,
-    /// When the last one was, on our own clock.
+    /// Time of the last line, by the clock of this program.
     last_said: Option<Instant>,
     pace: Pace,
     left: TimeLeft,
     warnings: FinalWarnings,
-    /// The beginning of the page's address, if there is a page.
+    /// Start of the page's address, if there is a page.
     address: Option<String>,
 }
 
-/// How fast the time of a simulation passes. On real storage it says nothing.
+/// Speed of a simulation: virtual seconds per real second. Nothing is printed for real storage.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     is_simulated: bool,
@@ -32,7 +32,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Notices what kind of run it is, and when a step begins.
+    /// Notes the kind of the run, and the start of a step.
     pub(super) fn hear(&mut self, event: &Progress<'_>) {
         match event {
             Progress::Planned(overview) => self.is_simulated = overview.is_simulated,
@@ -41,23 +41,23 @@ impl Pace {
         }
     }
 
-    /// Whether time is a model's.
+    /// True for a simulation.
     pub(super) fn is_simulated(&self) -> bool {
         self.is_simulated
     }
 
-    /// Virtual seconds of the step per second of ours, if they are different ones.
+    /// Virtual seconds of the step per real second; `None` on real storage.
     fn speed(&self, tick: &Tick) -> Option<f64> {
         let begun = self.begun.filter(|_| self.is_simulated)?;
         Some(tick.elapsed.as_secs_f64() / begun.elapsed().as_secs_f64().max(1e-3))
     }
 }
 
-/// Between two lines about a step under way.
+/// Interval of lines about a running step.
 const TICK_EVERY: Nanos = Nanos::from_secs(5);
-/// Between two lines about filling.
+/// Interval of lines about filling.
 const PREFILL_EVERY: Duration = Duration::from_secs(2);
-/// Between two lines about a simulated step, in our own time.
+/// Interval of lines about a simulated step, in real time.
 const SIMULATED_EVERY: Duration = Duration::from_secs(2);
 
 impl Observer for Lines {
@@ -92,7 +92,8 @@ impl Observer for Lines {
 }
 
 impl Lines {
-    /// Says all of what happens, but of warnings only those that the result does not repeat.
+    /// View that prints all events. Of warnings it prints only those that the result does not
+    /// repeat.
     pub fn new(warnings: FinalWarnings, address: Option<String>) -> Self {
         Self {
             last_prefill: None,
@@ -105,7 +106,7 @@ impl Lines {
         }
     }
 
-    /// The first, the last, and one now and then.
+    /// Prints the first, the last, and some lines of filling between.
     fn prefill(&mut self, done: Bytes, total: Bytes, bytes_per_s: f64) {
         let is_due = self.last_prefill.is_none_or(|last| last.elapsed() >= PREFILL_EVERY);
         if is_due || done == total {
@@ -137,7 +138,7 @@ impl Lines {
     }
 }
 
-/// What will be done, before anything is.
+/// Lines of the plan, printed before anything is done.
 pub(super) fn overview_lines(overview: &Overview, address: Option<&str>) -> Vec<String> {
     let capacity = overview.capacity.filter(|_| !overview.is_simulated);
     let capacity = capacity.map_or_else(String::new, |bytes| format!(", at most {bytes} of files"));
@@ -164,7 +165,7 @@ pub(super) fn overview_lines(overview: &Overview, address: Option<&str>) -> Vec<
     lines
 }
 
-/// `; about 4 min left of the run`.
+/// Time left of the run, as `; about 4 min left of the run`.
 pub(super) fn of_all(left: &TimeLeft) -> String {
     left.told(Instant::now()).map_or_else(String::new, |told| format!("; {told} of the run"))
 }
@@ -178,7 +179,7 @@ pub(super) fn begin_line(event: &Progress<'_>) -> String {
     format!("step: {tiles}, {vms}{of}, at most {at_most}")
 }
 
-/// Both ends of the edge so far, and the size of disks with which it is confirmed.
+/// Line with both ends of the edge so far, and the disk size with which the edge is confirmed.
 pub(super) fn larger_line(event: &Progress<'_>) -> String {
     let Progress::LargerDisks { held, failed, before, after } = event else {
         return String::new();
@@ -199,7 +200,7 @@ pub(super) fn prefill_line(done: Bytes, total: Bytes, bytes_per_s: f64) -> Strin
     format!("prefill: {done} of {total}{rate}")
 }
 
-/// What is going on.
+/// Current phase of the step.
 pub(super) fn phase_line(tick: &Tick) -> String {
     let state = match (tick.is_measured, tick.is_longer) {
         (false, _) => "warming up",
@@ -210,7 +211,7 @@ pub(super) fn phase_line(tick: &Tick) -> String {
     format!("{state}, {} left", tick.left)
 }
 
-/// How much is going on, and how its maker fares.
+/// Rates, and the state of the load generator.
 pub(super) fn rate_line(tick: &Tick, pace: &Pace) -> String {
     let maker = match pace.speed(tick) {
         Some(speed) => {
@@ -241,7 +242,7 @@ pub(super) fn worst(tick: &Tick) -> Option<&LimitSoFar> {
         .max_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
-/// Whose work is in the way so far: the first of them.
+/// First disturbance of the step so far.
 pub(super) fn in_the_way(tick: &Tick) -> Option<String> {
     tick.disturbances.first().map(|own| format!("in the way: {own}"))
 }
@@ -252,7 +253,7 @@ pub(super) fn limit_line(limit: &LimitSoFar) -> String {
     format!("{} {measured} of {} ({:.0} %)", limit.name, limit.limit, limit.share() * 100.0)
 }
 
-/// A judged step: a line, and below it why it decided nothing, if it did not.
+/// Lines of a judged step: the verdict, and below it the reason if undecided.
 pub(super) fn judged(step: &Step) -> Vec<String> {
     let mut lines = vec![judged_line(step)];
     if matches!(step.verdict, Verdict::Inconclusive | Verdict::Interrupted) {

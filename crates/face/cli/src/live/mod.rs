@@ -1,4 +1,4 @@
-//! The view of a run while it goes on, on stderr; stdout stays data.
+//! View of a running run, on stderr; stdout carries data only.
 
 mod inline;
 mod line;
@@ -16,7 +16,7 @@ use crate::args::{Choice, Format, Live};
 use crate::page::Page;
 use crate::signals::Watch;
 
-/// What shows a run while it goes on: on stderr, and perhaps as a page.
+/// View of a run: on stderr, and possibly as a page.
 pub struct Viewer {
     shown: Box<dyn Observer>,
     page: Option<Page>,
@@ -24,7 +24,7 @@ pub struct Viewer {
 
 impl Observer for Viewer {
     fn event(&mut self, event: &Progress<'_>) {
-        // First, so that the address that is printed is answered.
+        // The page comes first, so that it is ready before its address is printed.
         if let Some(page) = &mut self.page {
             page.event(event);
         }
@@ -33,15 +33,15 @@ impl Observer for Viewer {
 }
 
 impl Viewer {
-    /// Ends what is on stderr; the page goes on.
+    /// Ends the view on stderr; the page continues.
     pub fn into_page(self) -> Option<Page> {
         self.page
     }
 }
 
-/// Makes the view that was asked for; `base` is where runs are stored. `NO_COLOR`, `CI` and
-/// `TERM=dumb` are respected: without a capable terminal every event is a plain line, and
-/// nothing listens unless it was asked for.
+/// Makes the view for `live`; `base` is the directory of stored runs. `NO_COLOR`, `CI` and
+/// `TERM=dumb` are respected: without a capable terminal every event is a plain line, and nothing
+/// listens unless requested.
 pub fn viewer(
     live: Live,
     color: Choice,
@@ -53,7 +53,7 @@ pub fn viewer(
     with_page(page(live, base), live, color, format, control, signals)
 }
 
-/// The same, with a page or without one.
+/// Makes the view with the given page, or without one.
 pub fn with_page(
     page: Option<Page>,
     live: Live,
@@ -67,7 +67,7 @@ pub fn with_page(
     Viewer { shown: shown(live, color, warnings, address, control, signals), page }
 }
 
-/// The page, where one is wanted. A run is worth more than its page.
+/// Page of the run, if one is wanted. A page that cannot be opened does not end the run.
 pub fn page(live: Live, base: &Path) -> Option<Page> {
     let is_wanted = match live {
         Live::Web => true,
@@ -80,7 +80,7 @@ pub fn page(live: Live, base: &Path) -> Option<Page> {
     Page::open(base).inspect_err(|error| crate::say!("there is no page: {error}")).ok()
 }
 
-/// The view on stderr alone.
+/// View on stderr alone.
 pub fn observer(
     live: Live,
     color: Choice,
@@ -111,7 +111,7 @@ fn shown(
     let view = inline::Inline::new(use_color(color), warnings.clone(), address.clone(), control);
     match view {
         Ok(view) => {
-            // The view itself says when a signal came.
+            // The view prints signals itself.
             signals.hush();
             Box::new(view)
         }
@@ -119,8 +119,8 @@ fn shown(
     }
 }
 
-/// Warnings that wait for what they belong to: those of a step are told with its verdict;
-/// those of the run are in the text result, and told only where there is none.
+/// Warnings that are held back. Those of a step are printed with its verdict. Those of the run are
+/// in the text result, and printed only if there is no such result.
 #[derive(Debug, Clone)]
 pub struct FinalWarnings {
     waiting: Vec<String>,
@@ -156,7 +156,7 @@ fn is_capable() -> bool {
         && std::env::var("TERM").is_ok_and(|term| term != "dumb")
 }
 
-/// Colour only helps: no meaning is carried by it alone.
+/// True if colour is used. Colour never carries a meaning alone.
 fn use_color(color: Choice) -> bool {
     match color {
         Choice::Always => true,

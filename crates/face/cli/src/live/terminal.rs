@@ -1,6 +1,6 @@
-//! A terminal on stderr that asks for the cursor through `/dev/tty`.
+//! Terminal on stderr that asks for the cursor position through `/dev/tty`.
 //!
-//! Crossterm writes that question to stdout, which carries data here.
+//! Crossterm writes that request to stdout, which carries data here.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result, Stderr, Write, stderr};
@@ -12,15 +12,14 @@ use ratatui::layout::{Position, Size};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// Longest wait for a terminal's answer; what calls itself a terminal and does not answer is
-/// treated as none.
+/// Longest wait for a terminal's answer; a terminal that does not answer is treated as none.
 const ANSWER_MAX: Duration = Duration::from_secs(1);
 
-/// Crossterm's terminal, with our own question for the cursor.
+/// Crossterm's terminal, with its own request for the cursor position.
 pub struct StderrTerminal(CrosstermBackend<Stderr>);
 
 impl StderrTerminal {
-    /// A terminal on stderr.
+    /// Terminal on stderr.
     pub fn new() -> Self {
         Self(CrosstermBackend::new(stderr()))
     }
@@ -77,7 +76,7 @@ impl Backend for StderrTerminal {
     }
 }
 
-/// Where the cursor is: `ESC [ 6 n`, answered by `ESC [ row ; column R` (ECMA-48, 8.3.14).
+/// Cursor position: `ESC [ 6 n`, answered by `ESC [ row ; column R` (ECMA-48, 8.3.14).
 fn cursor() -> Result<Position> {
     let mut tty = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
     let raw = Raw::enter(tty.try_clone()?)?;
@@ -102,7 +101,7 @@ fn answer(tty: &mut File) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What was typed before the answer is passed over.
+/// Cursor position in an answer. Keys typed before the answer are skipped.
 fn parse(answer: &[u8]) -> Option<Position> {
     let text = std::str::from_utf8(answer).ok()?;
     let (row, column) = text.rsplit_once("\x1b[")?.1.strip_suffix('R')?.split_once(';')?;
@@ -110,8 +109,8 @@ fn parse(answer: &[u8]) -> Option<Position> {
     Some(Position { x: from_zero(column)?, y: from_zero(row)? })
 }
 
-/// The terminal hands over what it gets at once and shows nothing of it, until this is
-/// dropped. Its keys for signals stay what they are: a Ctrl-C typed meanwhile is not lost.
+/// Raw mode: the terminal passes keys on at once, without echo, until this is dropped. Signal keys
+/// stay active, so a Ctrl-C typed meanwhile is not lost.
 struct Raw {
     tty: File,
     before: Termios,

@@ -8,16 +8,16 @@ use super::step::{calls_per_s, tightest};
 use super::summary::{disturbed_line, prefill_line, step_to_show, told_line};
 use super::{Table, count, events, hosts, number, power};
 
-/// Columns of the text: what every terminal has.
+/// Columns of the text: every terminal has as many.
 const WIDTH: usize = 80;
-/// Where the words of a labelled line begin.
+/// Column where the words of a labelled line begin.
 const INDENT: usize = 11;
-/// Steps that are listed: those nearest to the edge.
+/// Steps in the list: those nearest to the edge.
 const STEPS: usize = 8;
-/// Warnings that are told.
+/// Most warnings in the text.
 const WARNINGS: usize = 3;
 
-/// A run's result on one screen of 80 columns; `super::summary` has all of it.
+/// Result of a run on one screen of 80 columns; `super::summary` has all of it.
 pub fn brief(run: &Run, directory: Option<&Path>) -> String {
     let target = &run.target;
     let label = if target.is_simulated() { "array" } else { "datastore" };
@@ -64,13 +64,13 @@ pub fn brief(run: &Run, directory: Option<&Path>) -> String {
         lines.push("           every step, limit and response time:".to_owned());
         lines.push(format!("           {}", show_command(run, directory)));
     }
-    // The answer comes last, where the eye is when the run has ended.
+    // The answer comes last, where the reader looks after the run.
     lines.push(String::new());
     lines.extend(answers.iter().flat_map(part));
     lines.join("\n") + "\n"
 }
 
-/// The command that shows all of a stored run, from here.
+/// Command that shows all of a stored run, from the working directory.
 fn show_command(run: &Run, directory: &Path) -> String {
     let base = stored_runs::base(std::env::var_os("TILEMARK_RUNS").as_deref().map(Path::new)).ok();
     if base.as_deref() == directory.parent() {
@@ -85,18 +85,18 @@ fn show_command(run: &Run, directory: &Path) -> String {
     format!("tilemark runs show {word} --verbose")
 }
 
-/// A label and its words, in lines of at most [`WIDTH`].
+/// Label and words, in lines of at most [`WIDTH`].
 fn labelled(label: &str, words: &str) -> Vec<String> {
     filled(words, &format!("{label:<INDENT$}"), INDENT)
 }
 
-/// A line with a label in lines of at most [`WIDTH`]; what is indented more stays so.
+/// Line with a label, in lines of at most [`WIDTH`]; a deeper indent is kept.
 fn wrapped(line: &str) -> Vec<String> {
     let (label, words) = line.split_at_checked(INDENT).unwrap_or(("", line));
     filled(words, label, INDENT)
 }
 
-/// Words below one another, broken at blanks.
+/// Words in lines broken at spaces.
 fn filled(words: &str, first: &str, indent: usize) -> Vec<String> {
     units::fit::filled(&format!("{first}{words}"), width(), indent)
 }
@@ -106,7 +106,7 @@ fn width() -> usize {
     units::fit::columns().min(WIDTH)
 }
 
-/// The steps nearest to the edge, in the order in which they ran.
+/// Table of the steps nearest to the edge, in the order in which they ran.
 fn ladder(run: &Run) -> Vec<String> {
     let edge = edge(&run.answer);
     let mut shown: Vec<&Step> = run.steps.iter().collect();
@@ -114,7 +114,7 @@ fn ladder(run: &Run) -> Vec<String> {
     shown.truncate(STEPS);
     shown.sort_by_key(|step| step.order);
     let mut columns = vec![">tiles", "verdict", ">IOPS", ">score", ">of limit", "closest limit"];
-    // Few runs call anything; one that only does has no IOPS to show.
+    // Few runs have calls. A run with calls alone has no IOPS to show.
     let has_calls = shown.iter().any(|step| !step.calls.is_empty());
     if has_calls {
         columns.insert(3, ">calls/s");
@@ -135,7 +135,7 @@ fn ladder(run: &Run) -> Vec<String> {
     lines
 }
 
-/// Where the answer lies: between what holds and what breaks.
+/// Tiles at the edge, between the largest count that holds and the smallest that breaks.
 fn edge(answer: &Answer) -> u32 {
     answer.tiles_held.or(answer.first_broken.as_ref().map(|broken| broken.tiles)).unwrap_or(0)
 }
@@ -158,7 +158,7 @@ fn row(step: &Step) -> Vec<String> {
     ]
 }
 
-/// The first warnings without their hints, and how many more there are.
+/// First warnings without their hints, and the number of further ones.
 fn warnings(run: &Run) -> Vec<String> {
     let all = view::warnings(run);
     let told = all.iter().take(WARNINGS).map(told_line);

@@ -3,8 +3,7 @@ use units::{Bytes, Nanos};
 
 use super::{Table, latency, number};
 
-/// A calibration for people: what was measured beside what the model gives, and how far the
-/// model is off.
+/// Text of a calibration: measured values beside the model's, and the model's errors.
 pub fn calibration(found: &Calibration) -> String {
     let mut lines = head(found);
     lines.push(String::new());
@@ -44,7 +43,7 @@ pub fn calibration(found: &Calibration) -> String {
     lines.join("\n") + "\n"
 }
 
-/// How the array is named to `simulate`.
+/// Name of the array for `simulate`.
 fn array_name(found: &Calibration) -> String {
     let is_found_by_name =
         calibrate::user_arrays().is_ok_and(|directory| found.path.starts_with(directory));

@@ -1,17 +1,17 @@
-//! A comparison as text for a terminal: no colour, columns aligned.
+//! Text of a comparison for a terminal: no colour, columns aligned.
 
 use compare::{Bound, Change, Comparison, Difference, MetricComparison, Seeds, Unit, Verdict};
 use units::print::change as changed;
 use units::{Nanos, Table};
 
-/// The whole comparison, ending in a newline.
+/// Whole comparison, ending in a newline.
 pub fn comparison(comparison: &Comparison) -> String {
     let mut text = String::new();
     let mut line = |content: &str| {
         text.push_str(content.trim_end());
         text.push('\n');
     };
-    // The verdict comes first: the table below is longer than a screen.
+    // The verdict comes first, because the table below is longer than a screen.
     line(&summary(comparison));
     line("");
     line(&format!("A: {}", runs(&comparison.a.runs)));
@@ -112,7 +112,7 @@ fn cells(metric: &MetricComparison) -> Vec<String> {
     ]
 }
 
-/// A figure in the unit a person would choose.
+/// Figure in the unit that a person would choose.
 fn value(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Tiles => short(value),
@@ -125,12 +125,12 @@ fn value(value: f64, unit: Unit) -> String {
     }
 }
 
-/// A half tile is possible: the median of an even number of runs.
+/// Short form of a number of tiles; halves occur as the median of an even number of runs.
 fn short(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
-/// Binary multiples, one decimal.
+/// Rate in binary multiples, with one decimal.
 fn bytes_per_second(value: f64) -> String {
     const UNITS: [(&str, f64); 3] =
         [("GiB/s", 1_073_741_824.0), ("MiB/s", 1_048_576.0), ("KiB/s", 1024.0)];
@@ -149,7 +149,7 @@ fn probability(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
 }
 
-/// Each reason once, with how many figures it is about.
+/// Prints each reason once, with the number of its figures.
 fn reasons(comparison: &Comparison, line: &mut impl FnMut(&str)) {
     let reasons = comparison.reasons();
     if !reasons.is_empty() {
@@ -200,7 +200,7 @@ mod tests {
     use run_store::run::Run;
     use serde_json::{Value, json};
 
-    /// These runs on that machine, if it is known.
+    /// Runs as subjects of a comparison, on one host's environment if known.
     fn on<'a>(runs: &'a [Run], environment: Option<&'a Value>) -> Vec<Subject<'a>> {
         runs.iter().map(|run| Subject { run, environment, within: None }).collect()
     }
@@ -222,7 +222,7 @@ mod tests {
         insta::assert_snapshot!(comparison(&found.expect("comparable")));
     }
 
-    /// Runs that have little in common: what is 121 times as much does not read `+12000.0 %`.
+    /// A factor of 121 must not read as `+12000.0 %`.
     #[test]
     fn unlike_runs_are_told_apart_by_factors() {
         let (a, b) = (runs(0, 5, 1.0), runs(100, 5, 121.0));

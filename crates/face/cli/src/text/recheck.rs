@@ -2,7 +2,7 @@ use bench::recheck::{Agreement, Item, Recheck};
 use serde_json::Value;
 use units::Nanos;
 
-/// The document for people: all that differs, and of what agrees the numbers that decide.
+/// Text of a recheck: all differences, and the deciding numbers of what agrees.
 pub fn recheck(recheck: &Recheck) -> String {
     let mut lines = vec![sentence(recheck)];
     lines.extend(recheck.files.iter().map(|item| line("files: ", item)));
@@ -62,7 +62,7 @@ fn line(indent: &str, item: &Item) -> String {
     }
 }
 
-/// The number that matters of a value, with its unit.
+/// Main number of a value, with its unit.
 fn brief(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => return Some(text.clone()),
@@ -86,7 +86,7 @@ fn brief(value: &Value) -> Option<String> {
     figure.map(|figure| format!("{figure:.4}"))
 }
 
-/// `tiles[3].geometric_mean.value: stored 1, computed 0.9`.
+/// First difference, as `tiles[3].geometric_mean.value: stored 1, computed 0.9`.
 fn first_difference(stored: &Value, computed: &Value, place: String) -> Option<String> {
     match (stored, computed) {
         (Value::Object(one), Value::Object(other)) => one.iter().find_map(|(key, value)| {
@@ -131,7 +131,7 @@ mod tests {
         let stored = StoredRun::at(&run.directory).expect("a run");
         let mut found = recheck::recheck(&stored, None).expect("readable");
         assert!(super::recheck(&found).contains("limit shop order p95 agrees: passed, "));
-        // What a forger would have stored of the step beyond the edge.
+        // Verdict that a forger would have stored for the step beyond the edge.
         let steps = found.steps.iter_mut().map(|step| &mut step.items);
         let failed = |item: &Item| item.what == "verdict" && item.stored == json!("failed");
         for items in steps.filter(|items| items.iter().any(failed)) {

@@ -1,4 +1,4 @@
-//! What several hosts recorded, as a document and as text.
+//! Recording of several hosts, as a document and as text.
 
 use capture::Recorded;
 use serde::Serialize;
@@ -7,38 +7,37 @@ use units::{Bytes, Nanos};
 use super::recording::whole;
 use super::{Table, recorded};
 
-/// What hosts recorded, as `--format json` tells it.
+/// Recording of several hosts: the document of `--format json`.
 #[derive(Debug, Serialize)]
 pub struct HostsRecorded {
     /// Name and version of this document.
     pub schema: &'static str,
-    /// The recording's name, for `tilemark analyze --host ... NAME`.
+    /// Name of the recording, for `tilemark analyze --host ... NAME`.
     pub recording: String,
-    /// Each host.
     pub hosts: Vec<HostRecorded>,
-    /// How the command ended, where one was given.
+    /// Ending of the command, if one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
 
-/// What a host recorded.
+/// Recording of one host.
 #[derive(Debug, Serialize)]
 pub struct HostRecorded {
-    /// What it is called in the recording.
+    /// Name of the host in the recording.
     pub host: String,
-    /// The kernel's name of it.
+    /// Name of the host by its kernel.
     pub hostname: String,
-    /// How well its clock was known when the recording began, nanoseconds.
+    /// Uncertainty of the host's clock at the start of the recording, nanoseconds.
     pub clock_known_to_ns: u64,
-    /// How far its clock moved against this machine's since, nanoseconds.
+    /// Drift of the host's clock against this host's since then, nanoseconds.
     pub clock_moved_ns: Option<i64>,
-    /// What it recorded; where its trace lies there.
+    /// Summary of the recording, with the path of the trace on the host.
     pub recorded: Option<Recorded>,
-    /// Why there is nothing to tell. What the host has until then stays there.
+    /// Reason why there is no summary. The trace up to then stays on the host.
     pub lost: Option<String>,
 }
 
-/// Where each trace lies and how whole it is, then what each host saw.
+/// Path and losses of each trace, then the summary of each host.
 pub fn hosts_recorded(all: &HostsRecorded) -> String {
     let mut table = Table::new(&[
         "host",

@@ -1,14 +1,14 @@
-//! A finished capture as text.
+//! Text of a finished capture.
 
 use capture::{Gap, Recorded, Row};
 use units::{Bytes, Nanos};
 
 use super::{Table, count, latency, number};
 
-/// Senders and devices told at most; all are in the trace.
+/// Most senders and devices in the text; the trace has all.
 const ROWS_MAX: usize = 8;
 
-/// What was recorded, from whom, what was not, and what it cost.
+/// Text on records, senders, losses and cost of a recording.
 pub fn recorded(recorded: &Recorded) -> String {
     let mut lines = vec![format!(
         "{}: {} in {}, {}",
@@ -60,7 +60,7 @@ fn table(what: &'static str, rows: &[Row]) -> Vec<String> {
     lines
 }
 
-/// What happened and is no record, each with the reason.
+/// Events that are no record, each with the reason.
 fn losses(recorded: &Recorded) -> Vec<String> {
     let lost = match recorded.lost_events {
         0 => "lost: no events".to_owned(),
@@ -94,7 +94,7 @@ fn losses(recorded: &Recorded) -> Vec<String> {
     lines
 }
 
-/// When events were lost: ` in 2 gaps (12.3 s to 12.9 s, 40 s to 41 s)`.
+/// Times of lost events: ` in 2 gaps (12.3 s to 12.9 s, 40 s to 41 s)`.
 fn gaps(gaps: &[Gap]) -> String {
     const SHOWN: usize = 5;
     if gaps.is_empty() {

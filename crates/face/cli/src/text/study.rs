@@ -4,7 +4,7 @@ use findings::{
     Outcome, StudyResult, claims, facts, heading, missed, notes_on_points, points, summary, table,
 };
 
-/// The result as text.
+/// Result of a study as text.
 pub fn study(result: &StudyResult) -> String {
     let mut out = String::new();
     let mut say = |line: &str| writeln!(out, "{line}").expect("a text grows");
@@ -50,7 +50,7 @@ mod tests {
 
     use super::*;
 
-    /// Steps of [`fixtures::study_step`], the first of so many as may be asked for.
+    /// Simulator that returns steps of [`fixtures::study_step`], up to a number of them.
     struct Made(Option<usize>);
 
     impl Simulate for Made {

@@ -12,7 +12,7 @@ use super::{
     replay, step_line,
 };
 
-/// The whole result of a run, as `run` prints it at the end and `runs show` prints it again.
+/// Whole result of a run, as printed by `run` at the end and by `runs show`.
 pub fn summary(run: &Run, directory: Option<&Path>) -> String {
     let mut lines = header(run);
     lines.push(String::new());
@@ -52,7 +52,7 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
     if let Some(directory) = directory {
         lines.push(format!("results    {}", directory.display()));
     }
-    // The answer comes last, where the eye is when the run has ended.
+    // The answer comes last, where the reader looks after the run.
     lines.push(String::new());
     lines.extend(answers.into_iter().map(line));
     lines.join("\n") + "\n"
@@ -83,12 +83,12 @@ fn header(run: &Run) -> Vec<String> {
     lines
 }
 
-/// A model must not be taken for a measurement, so it is the first thing that is said.
+/// Label of the target. It comes first, so that a model is not taken for a measurement.
 fn target_label(run: &Run) -> &'static str {
     if run.target.is_simulated() { "array    " } else { "datastore" }
 }
 
-/// How the load was made.
+/// Text on the load generator.
 fn maker(run: &Run) -> String {
     let engine = &run.engine;
     if run.target.is_simulated() {
@@ -120,7 +120,7 @@ fn number_short(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// What filling the disks took.
+/// Time and rate of filling the disks.
 pub fn prefill_line(prefill: &Prefill) -> String {
     let speed = |rate: &RateFacts| decimal_and_binary(rate.bytes_per_s);
     let mut line = format!("prefill    {}", Bytes::new(prefill.bytes));
@@ -156,7 +156,7 @@ fn ladder(steps: &[Step]) -> Vec<String> {
     table.lines()
 }
 
-/// The step whose workloads are listed: the first that failed, else the last one.
+/// Step whose workloads are listed: the first that failed, otherwise the last.
 pub(super) fn step_to_show(run: &Run) -> Option<&Step> {
     let broken = run.answer.first_broken.as_ref();
     let held = run.answer.tiles_held;
@@ -168,7 +168,7 @@ pub(super) fn step_to_show(run: &Run) -> Option<&Step> {
         .or(run.steps.last())
 }
 
-/// The limits of a step over all its tiles together.
+/// Limits of a step over all its tiles.
 fn limits(step: &Step) -> Vec<String> {
     let mut table =
         Table::new(&["limit", ">allowed", ">measured", "interval", ">samples", "verdict", ""]);
@@ -201,8 +201,8 @@ fn limits(step: &Step) -> Vec<String> {
     lines
 }
 
-/// The tile whose workloads are listed: where the first limit broke, else the one that came
-/// closest to a limit, else the first.
+/// Tile whose workloads are listed: that of the first broken limit, otherwise the one closest to a
+/// limit, otherwise the first.
 fn tile_to_show(run: &Run, step: &Step) -> u32 {
     let broken = run.answer.first_broken.as_ref();
     let broken = broken.filter(|broken| broken.tiles == step.tiles && broken.repeat == step.repeat);
@@ -213,7 +213,7 @@ fn tile_to_show(run: &Run, step: &Step) -> u32 {
     broken.and_then(|broken| broken.tile).or_else(closest).unwrap_or(0)
 }
 
-/// Calls of a step over all its tiles together.
+/// Calls of a step over all its tiles.
 fn calls(step: &Step) -> Vec<String> {
     let mut table =
         Table::new(&["call", ">answered", ">calls/s", ">p50", ">p95", ">p99", "failed"]);
@@ -264,7 +264,7 @@ fn workloads(run: &Run, step: &Step) -> Vec<String> {
     lines
 }
 
-/// What became of each action; nothing if none ended.
+/// Table of the actions; `None` if none ended.
 fn table_of(own: &[&WorkloadResult], share: &'static str) -> Option<Table> {
     if own.iter().flat_map(|own| &own.actions).all(|one| one.response.samples == 0) {
         return None;
@@ -336,13 +336,13 @@ fn warning(told: &FoldedWarning) -> String {
     told_line(told) + &hint
 }
 
-/// Whose work was in the way of steps, those that held among them.
+/// Line on other work that disturbed steps, including steps that held.
 pub(super) fn disturbed_line(run: &Run) -> Option<String> {
     let said = view::disturbed(&run.steps)?;
     Some(format!("warning    {} [disturbed]", said.trim_end_matches('.')))
 }
 
-/// What is told, without what to do about it; that all blocks were right is good news.
+/// Warning without its hint. A successful verification is good news and has another label.
 pub(super) fn told_line(told: &FoldedWarning) -> String {
     let text = told.placed_text();
     match told.id == Known::Verified.id() {

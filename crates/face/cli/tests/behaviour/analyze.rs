@@ -1,4 +1,4 @@
-//! What `analyze` says of traces, stores and runs.
+//! `analyze` on traces, stores and runs.
 
 use std::path::Path;
 
@@ -145,8 +145,7 @@ fn a_vm_of_a_trace_becomes_a_workload_that_a_tile_can_use() {
     insta::assert_snapshot!("to_workload_wrong", redact::text(&place, &said));
 }
 
-/// What `analyze` says of the one run of a place, held against what its `run.json` says of its
-/// last step.
+/// Compares the `analyze` result of the place's only run with the last step in its `run.json`.
 fn agrees_with_its_run(place: &Place, run: &Run) -> Value {
     let directory = place.runs()[0].display().to_string();
     let told = place.output(&["analyze", &directory, "--view", "all", "--format", "json"]);
@@ -160,7 +159,7 @@ fn agrees_with_its_run(place: &Place, run: &Run) -> Value {
     let of = |direction: Direction| step.io.iter().find(|io| io.direction == direction);
     let all: u64 = step.io.iter().map(|io| io.count + io.errors).sum();
     assert_eq!(json["source"]["records"], all);
-    // Several virtual machines have a row of sums first.
+    // With several virtual machines the first row has the sums.
     let overview = json["overview"].as_array().expect("rows");
     let sums = &overview[0];
     for (direction, name, count, bytes) in [
@@ -187,7 +186,7 @@ fn agrees_with_its_run(place: &Place, run: &Run) -> Value {
     };
     let moves = sums["reads"].as_u64().expect("a number") + sums["writes"].as_u64().expect("one");
     assert_eq!(count("sizes", "count"), moves);
-    // Nothing is said that a series cannot know.
+    // A series does not have these figures.
     for absent in ["sequential_share", "misaligned_share"] {
         assert_eq!(sums[absent], Value::Null);
     }
@@ -240,7 +239,7 @@ fn a_simulated_run_is_analysed_as_its_own_figures_say() {
     let words = simulate_words(&[&what[..], &how[..]].concat());
     let run = parsed(&place.output(&words));
     let json = agrees_with_its_run(&place, &run);
-    // Sums, and each virtual machine of both tiles that has I/O.
+    // The first row has sums, then each virtual machine of both tiles with I/O has a row.
     let overview = json["overview"].as_array().expect("rows");
     assert!(overview.len() > 2, "{overview:?}");
     let of_vms: u64 = overview[1..].iter().map(|row| row["reads"].as_u64().expect("one")).sum();

@@ -1,4 +1,4 @@
-//! What is said of the shipped arrays.
+//! Output of the array commands.
 
 use crate::redact;
 use crate::rig::{Place, err, out};

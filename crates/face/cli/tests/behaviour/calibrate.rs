@@ -1,10 +1,10 @@
-//! `calibrate` as a process: tiny loops on a directory, and what is refused.
+//! `calibrate` as a process: tiny loops on a directory, and refusals.
 
 use rustix::process::Signal;
 
 use crate::rig::{Place, Running, err, out};
 
-/// Loops of a moment on a disk of a moment.
+/// Options for very short loops on a very small disk.
 const TINY: [&str; 11] = [
     "calibrate",
     "--quick",
@@ -32,13 +32,13 @@ fn a_directory_is_measured_fitted_saved_and_left_empty() {
     let Some(place) = Place::usable() else { return };
     let args = words(&["--format", "json", "--out", "mine.toml", "dir:ds"]);
     let output = place.output(&args);
-    // Whether so small a model is good enough to answer is a question of the machine.
+    // The error of so small a model depends on the computer.
     let is_told = |code: Option<i32>| matches!(code, Some(0 | 5));
     assert!(is_told(output.status.code()), "{}{}", out(&output), err(&output));
     let found: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
     assert_eq!(found["schema"], "tilemark.calibration/1.0");
     let points = found["points"].as_array().expect("loops");
-    // How many have enough answers in that moment is a question of the machine.
+    // The number of points with enough answers depends on the computer.
     assert!(!points.is_empty());
     assert!(points.iter().all(|point| number(&point["measured"]["iops"]) > 0.0));
     assert!(number(&found["demerits"]["all"]) > 0.0);
@@ -50,7 +50,7 @@ fn a_directory_is_measured_fitted_saved_and_left_empty() {
     assert!(number(&array["calibration"]["check"]["measured-rate"]) > 0.0, "{array}");
     assert_eq!(array["calibration"]["buffered"], false);
     assert!(array["source"].as_str().is_some_and(|text| text.contains("mean demerit")));
-    // What calibrate made, it may replace; anything else it may not.
+    // Calibrate may replace a file that it made, but no other.
     let again = place.output(&args);
     assert!(is_told(again.status.code()), "{}", err(&again));
     place.write("theirs.toml", "name = \"theirs\"\n");

@@ -1,4 +1,4 @@
-//! Runs that call a service on this machine's loopback.
+//! Runs that call a service on the loopback interface.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,8 +10,8 @@ use crate::rig::{Place, err, out};
 
 const TILE: [&str; 2] = ["--tile", "micro/http-get"];
 
-/// A service that sends this to every request, or nothing and keeps the connection; its address as
-/// an option's value. It ends with the test.
+/// Starts a service that sends this answer to every request, or keeps the connection silent;
+/// returns its address as an option's value. The service ends with the test.
 fn serve(answer: Option<&'static str>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("an address").port();
@@ -75,7 +75,7 @@ fn a_service_that_fails_every_call_fails_the_step_and_not_the_run() {
     let (code, run) =
         called(&place, &serve(Some("HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n")));
     let step = &run.steps[0];
-    // Beside other work a step that fails says nothing.
+    // A failing step is undecided if other work disturbed it.
     assert!(matches!(step.cause, Some(Cause::CallsFailed | Cause::Disturbed)), "{}", step.reason);
     assert!(matches!(code, Some(4 | 5)), "{code:?}");
     let [CallErrors { error, count }] = &step.calls[0].errors[..] else { panic!("{step:?}") };

@@ -1,13 +1,16 @@
-//! The commands of the documentation. Each stands in a fenced block whose first line says what becomes of it:
+//! Commands of the documentation. Each stands in a fenced block whose first line tells how it is
+//! tested:
 //!
-//! - `sh try`: all of it is run;
-//! - `text try`: what stands behind a prompt (`$`, `#`) is run; what is printed between is not compared;
-//! - `sh not run: REASON`, `text not run: REASON`: it needs what a test has not.
+//! - `sh try`: the whole block runs;
+//! - `text try`: the lines after a prompt (`$`, `#`) run; printed lines between are not compared;
+//! - `sh not run: REASON`, `text not run: REASON`: the block needs something that a test lacks.
 //!
-//! Of all of them, and of commands in the text, verbs and options are looked up in the program's help.
+//! Subcommands and options of all blocks, and of commands in the text, are looked up in the
+//! program's help.
 //!
-//! A block is run in a place of its own, with everything small and short. The directories of `STAND_INS` are one
-//! that a run may use, `ssh HOST` runs what it is told here, and files of `FOUND` are there.
+//! A block runs in a separate directory, with small and short runs. The directories of `STAND_INS`
+//! are replaced by one that a run may use, `ssh HOST` runs its command here, and the files of
+//! `FOUND` exist.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,7 +33,7 @@ const STAND_INS: [&str; 8] = [
     "/tank/tilemark",
 ];
 
-/// What makes the runs of the documentation small and short.
+/// Variables that make the runs of the documentation small and short.
 pub(crate) const BRIEF: [(&str, &str); 9] = [
     ("TILEMARK_ALLOW_ROOT_FS", "1"),
     ("TILEMARK_ALLOW_SAME_DEVICE", "1"),
@@ -43,8 +46,9 @@ pub(crate) const BRIEF: [(&str, &str); 9] = [
     ("TILEMARK_SLICE", "100ms"),
 ];
 
-/// That others disturb a step of a second (5), or that a model or a trace of a second holds no step (4), is not what is tried here.
-/// Verbs that read no variables get their brevity behind the verb.
+/// A step of a second may be disturbed (5), and a model or trace of a second may hold no step (4):
+/// neither is tested here. Subcommands that read no variables get short options after the
+/// subcommand.
 pub(crate) const LENIENT: &str = r#"tilemark() {
     verb=$1; shift
     case "$verb $*" in
@@ -71,7 +75,7 @@ exec sh -c "$3"
 struct Block {
     /// The page and the line it begins at.
     place: String,
-    /// What stands behind the three ticks.
+    /// Text after the three backquotes.
     info: String,
     lines: Vec<String>,
 }
@@ -85,7 +89,7 @@ impl Block {
         self.info.split_once(" not run: ").map(|(_, reason)| reason).filter(|own| !own.is_empty())
     }
 
-    /// What somebody would type: all of a script, or what stands behind a prompt.
+    /// Typed lines: all of a script, or the lines after a prompt.
     fn script(&self) -> Vec<&str> {
         let is_script = self.info == "sh" || self.info.starts_with("sh ");
         let is_text = self.info == "text" || self.info.starts_with("text ");
@@ -154,7 +158,7 @@ fn every_block_of_commands_is_tried_or_says_why_not() {
             wrong.push(format!("{}: `{}` is neither", block.place, block.info));
         }
     }
-    // Of commands that are merely indented nobody says what becomes of them.
+    // An indented command has no mark that tells how to test it.
     let is_loose = |line: &str| {
         let command = line.strip_prefix("    ").map(str::trim_start).unwrap_or_default();
         ["$ ", "# ", "sudo ", "tilemark ", "make "].iter().any(|own| command.starts_with(own))
@@ -174,7 +178,7 @@ fn every_command_that_is_marked_works() {
     if Place::usable().is_none() {
         return;
     }
-    // Most of their time is waiting.
+    // The blocks mostly wait, so four run at once.
     let failed: Vec<String> =
         parallel::map(&tried, 4, |block| attempt(block)).into_iter().flatten().collect();
     assert!(failed.is_empty(), "{}", failed.join("\n"));
@@ -184,7 +188,7 @@ fn every_command_that_is_marked_works() {
     eprintln!("docs.commands_not_run {}", count(&left));
 }
 
-/// Runs a block; what it said, if it failed.
+/// Runs a block; returns its output if it failed.
 fn attempt(block: &Block) -> Option<String> {
     let place = Place::new();
     let datastore = place.path("ds").display().to_string();
@@ -208,7 +212,7 @@ fn attempt(block: &Block) -> Option<String> {
     }
 }
 
-/// The program and the `ssh` of this test in front of all others.
+/// Puts the program and the `ssh` of this test first in `PATH`.
 pub(crate) fn surroundings(place: &Place, command: &mut Command) {
     place.surroundings(command);
     let bin = place.path("bin");
@@ -221,10 +225,10 @@ pub(crate) fn surroundings(place: &Place, command: &mut Command) {
     command.env("PATH", format!("{}:{}:{path}", bin.display(), program.display()));
 }
 
-/// Traces that blocks find where they run: recordings of `web1`, and the same as a table.
+/// Traces that exist for blocks: recordings of `web1`, also as a table.
 const FOUND: [&str; 4] = ["web.csv", "web1.tmt", "slow.tmt", "vm.tmt"];
 
-/// Makes what a script reads and does not make itself.
+/// Makes the files that a script reads and does not make itself.
 fn find(place: &Place, script: &str) {
     let wanted = FOUND
         .into_iter()
@@ -238,7 +242,7 @@ fn find(place: &Place, script: &str) {
     }
 }
 
-/// Two thousand I/Os of one machine, in the form of the traces of MSR Cambridge: one each 0.5 ms.
+/// Two thousand I/Os of one host, one each 0.5 ms, in the format of the MSR Cambridge traces.
 fn trace() -> String {
     let mut text = String::new();
     for at in 0..2000_u64 {
@@ -249,7 +253,7 @@ fn trace() -> String {
     text
 }
 
-/// What help says of a verb, and of what stands below it.
+/// Help texts by subcommand.
 #[derive(Default)]
 struct Help(BTreeMap<String, Option<String>>);
 
@@ -264,7 +268,7 @@ impl Help {
         asked.as_deref()
     }
 
-    /// What is wrong with a command, if anything is.
+    /// Error in a command, if there is one.
     fn wrong(&mut self, command: &str) -> Option<String> {
         let command = command.split_once("tilemark ")?.1;
         let ends = |word: &&str| !["#", "|", "&&", "||", ";", ">", "--"].contains(word);
@@ -289,7 +293,7 @@ impl Help {
     }
 }
 
-/// Not a name that stands for one.
+/// True if the word is a subcommand, and no placeholder.
 fn is_verb(word: &str) -> bool {
     !word.is_empty()
         && word.bytes().all(|own| own.is_ascii_lowercase() || own == b'-')
@@ -322,7 +326,7 @@ fn every_command_names_a_verb_and_options_that_there_are() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The harness itself: a block that fails is told, and a command that does not exist is found.
+/// Test of this module: a failing block is reported, and an unknown command is found.
 #[test]
 fn what_does_not_work_is_seen() {
     let block = |info: &str, line: &str| Block {

@@ -88,7 +88,8 @@ fn the_scripts_of_the_shipped_workflow_run_as_github_runs_them() {
         command.envs(BRIEF).env("TILES", "8").env("EXPECT", expected);
         let output = command.env("GITHUB_STEP_SUMMARY", place.path("step.md")).output();
         let output = output.expect("a shell");
-        // Steps of a second on a busy machine may miss what is expected (7): the answer is not what is tried here.
+        // Steps of a second on a busy computer may miss an expectation (7), which is not tested
+        // here.
         let code = output.status.code();
         assert!(
             matches!(code, Some(0 | 7)),

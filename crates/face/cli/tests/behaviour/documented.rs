@@ -25,7 +25,7 @@ pub(crate) fn pages(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Where the links of a page lead that are no addresses: the file, without its anchor.
+/// Files that the links of a page lead to, without their anchors.
 fn links(text: &str) -> Vec<String> {
     let mut is_code = false;
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! An estate becomes a tile, and the answer of a run is told in its machines.
+//! An estate becomes a tile, and the answer of a run is given in VMs of the estate.
 
 use crate::rig::{Place, err, out, simulate_words};
 

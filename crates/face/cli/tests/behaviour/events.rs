@@ -1,5 +1,5 @@
-//! What a plan has happen to hosts, with an agent of its own for each on this machine: tiles that move with
-//! all they are, hosts that stand still, and hosts that lose their power.
+//! Events of a plan on hosts, with a separate agent for each on this computer: tiles that move with
+//! their state, hosts that pause, and hosts that lose power.
 
 use run_store::run::{Run, Step, StepEvent, StepEventKind, TileMove, Verdict};
 use rustix::process::{Signal, kill_process};
@@ -39,7 +39,7 @@ fn command(place: &Place, names: &[&str]) -> std::process::Command {
     place.command(&[&["run", "plan.toml"][..], &ALLOW, &words].concat())
 }
 
-/// Runs the plan to its end.
+/// Runs the plan to the end.
 fn run(place: &Place, names: &[&str]) -> (Run, String) {
     let output = command(place, names).output().expect("it starts");
     let code = output.status.code();
@@ -47,17 +47,17 @@ fn run(place: &Place, names: &[&str]) -> (Run, String) {
     (stored(place), out(&output))
 }
 
-/// Each tile from 1, from where, to where.
+/// Number of each tile from 1, its old host and its new host.
 fn moves(event: &StepEvent) -> Vec<(u32, &str, Option<&str>)> {
     let told = |own: &'_ TileMove| own.tile + 1;
     event.tiles.iter().map(|own| (told(own), own.from.as_str(), own.to.as_deref())).collect()
 }
 
-/// What every measurement owes: it agrees with itself, and all blocks hold what was written to them.
+/// Checks a run: its figures agree, and all blocks hold the data written to them.
 fn is_sound(run: &Run) {
     for step in &run.steps {
         assert_ne!(step.verdict, Verdict::Interrupted, "{}", step.reason);
-        // Whether repeats agree is for the machine to say, which is busy with other tests.
+        // Agreement of repeats depends on the computer, which runs other tests.
         let mut owed = step.checks.iter().filter(|check| check.id != "repeats-agree");
         assert!(owed.all(|check| check.passed), "{:?}", step.checks);
     }
@@ -162,7 +162,7 @@ restart = { delay = "300ms" }
         assert_eq!((lost.kind, lost.host.as_deref()), (StepEventKind::LoseHost, Some("b")));
         let (began, noticed) = (lost.began_ns, lost.noticed_ns.expect("it was missed"));
         assert!(noticed > began && lost.detection_ns > Some(0), "{lost:?}");
-        // With two tiles c has none, with three as many as a.
+        // With two tiles host c has none, with three as many as a.
         let to = if tiles == 2 { "c" } else { "a" };
         assert_eq!(moves(lost), [(2, "b", Some(to))]);
         let moved = &lost.tiles[0];

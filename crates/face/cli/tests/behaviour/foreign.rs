@@ -1,4 +1,4 @@
-//! Files and words of other tools: refused by name, with what does the same, or read for what they are.
+//! Files and options of other tools: refused by name with the equivalent, or read correctly.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Help is an interface: a change to it is seen in review.
+//! Help is an interface: the snapshots show each change in review.
 
 use crate::redact;
 use crate::rig::{Place, err, out};

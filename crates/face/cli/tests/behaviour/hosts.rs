@@ -1,4 +1,5 @@
-//! Runs over hosts: every host an agent of its own, on this machine, some in namespaces of their own.
+//! Runs over hosts: every host is a separate agent on this computer, some in namespaces of their
+//! own.
 
 use std::time::Instant;
 
@@ -8,7 +9,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::rig::{DEADLINE, Place, Running, err, out, simulate_words};
 
-/// How an agent is started, with its process id in a file. `wrap` stands in front of it.
+/// Option for a host whose agent writes its process id to a file. `wrap` is a prefix of its
+/// command.
 fn host(place: &Place, name: &str, wrap: &str) -> String {
     let (bin, ds) = (env!("CARGO_BIN_EXE_tilemark"), place.path("ds"));
     let slot = place.path("ds").parent().map(|root| root.display().to_string());
@@ -28,7 +30,7 @@ fn words<'a>(hosts: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
     hosts.iter().map(String::as_str).chain(more.iter().copied()).collect()
 }
 
-/// The process of an agent.
+/// Process id of an agent.
 pub fn agent(place: &Place, name: &str) -> Pid {
     let text = std::fs::read_to_string(place.path(&format!("{name}.pid"))).expect("it began");
     Pid::from_raw(text.trim().parse().expect("a number")).expect("not 0")
@@ -42,7 +44,7 @@ pub fn wait_until_gone(pid: Pid) {
     }
 }
 
-/// What a run that ended stored; its directory may be a partial one.
+/// Result of a run that ended; its directory may be a partial one.
 pub fn stored(place: &Place) -> Run {
     let all = place.runs();
     let stored = StoredRun::at(all.last().expect("a run directory")).expect("a run directory");
@@ -189,7 +191,7 @@ fn an_interrupted_run_over_hosts_keeps_its_result_and_leaves_nothing() {
     assert_eq!(place.names("ds"), [""; 0]);
 }
 
-/// Two runs of each step, of which a host has one.
+/// Study with two runs of each step, one for each host.
 const STUDY: [&str; 7] = ["study", "run", "example", "--repeats", "2", "--format", "json"];
 
 fn study_on(hosts: &[String]) -> Vec<&str> {
@@ -268,7 +270,7 @@ fn simulated(place: &Place, more: &[&str]) -> Simulated {
     taken(place)
 }
 
-/// The run that is stored there, which is put away.
+/// Stored run of the place, which is then removed.
 fn taken(place: &Place) -> Simulated {
     let [directory] = &place.runs()[..] else { panic!("one run is stored") };
     let stored = StoredRun::at(directory).expect("a run directory");
@@ -340,7 +342,7 @@ fn hosts_are_examined_and_cleaned_up_where_they_are() {
     assert_eq!((names[0]["name"].as_str(), names[1]["name"].as_str()), (Some("a"), Some("b")));
     assert!(names.iter().all(|host| !host["findings"][0]["id"].is_null()), "{document}");
 
-    // What a killed run left is found by whichever host looks first.
+    // The first host to look finds what a killed run left.
     let mut run = place.start(&words(&hosts(&place, &["c"]), &["--tiles", "1"]));
     run.wait_for("measuring");
     kill_process(agent(&place, "c"), Signal::KILL).expect("it is there");
@@ -361,7 +363,7 @@ fn hosts_are_examined_and_cleaned_up_where_they_are() {
     assert!(err(&refused).contains("/ds"), "what is allowed is said: {}", err(&refused));
 }
 
-/// What was asked of hosts by a relative path was looked for in the directory that the agent worked in.
+/// A relative path given for hosts was once looked up in the agent's directory.
 #[test]
 fn a_relative_target_is_that_of_the_machine_that_controls_wherever_agents_work() {
     let Some(place) = Place::usable() else { return };
@@ -461,7 +463,7 @@ fn wrong_tokens_names_and_plans_that_run_commands_are_refused_in_a_line() {
     assert!(!place.path("caught").exists());
 }
 
-/// Each in one line, with the way out on the next, before any agent is started.
+/// Each refusal is one line, with the hint on the next, before any agent starts.
 #[test]
 fn what_is_not_done_over_hosts_says_so_and_what_is() {
     let place = Place::new();
@@ -530,12 +532,12 @@ size = "32MiB"
 trace = "web.csv"
 "#;
 
-/// Under two names, which nobody would see from the names.
+/// The two names do not show that the host is one.
 #[test]
 fn one_host_under_two_names_is_told_to_be_held_by_this_very_run() {
     let Some(place) = Place::usable() else { return };
     let first = host(&place, "a", "");
-    // The same machine: what keeps a second agent from it is the same.
+    // On the same computer the same lock stops a second agent.
     let second =
         host(&place, "a", "").replacen("a=exec:echo $$ > a.pid", "b=exec:echo $$ > b.pid", 1);
     let hosts = ["--host".to_owned(), first, "--host".to_owned(), second];
@@ -566,7 +568,7 @@ fn a_host_that_joins_by_itself_gets_its_token_in_a_file_that_nobody_else_reads()
     let ended = run.end();
     assert!(matches!(ended.code, Some(0 | 5)), "{}", ended.stderr);
     assert_eq!(stored(&place).hosts[0].reached, "a=join");
-    // A token is good for one run.
+    // A token is valid for one run.
     let again = ["agent", "--join", "@a", "--allow", &ds, "--join-within", "1s"];
     assert_eq!(place.output(&again).status.code(), Some(1));
 }
@@ -585,7 +587,7 @@ fn a_host_that_works_for_another_controller_says_for_whom() {
     assert_eq!(run.end().code, Some(130), "the first run is not disturbed");
 }
 
-/// Whether namespaces can be made here; says so if not.
+/// True if namespaces can be made here; otherwise prints a notice.
 fn can_unshare() -> bool {
     let made = std::process::Command::new("unshare")
         .args(["--mount", "--net", "--time", "true"])
@@ -600,7 +602,7 @@ fn can_unshare() -> bool {
 #[test]
 fn hosts_that_see_different_files_under_one_path_are_named_before_anything_is_filled() {
     let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
-    // To that host the directory is another one.
+    // That host sees another directory at this path.
     let other = place.path("other");
     std::fs::create_dir(&other).expect("a directory");
     let (other, ds) = (other.display().to_string(), place.path("ds").display().to_string());
@@ -622,7 +624,7 @@ fn hosts_that_see_different_files_under_one_path_are_named_before_anything_is_fi
 #[test]
 fn a_host_whose_storage_is_full_is_named_and_the_others_remove_what_they_made() {
     let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
-    // That host has a file system of its own there, with room for bytes but not for so many files.
+    // That host has a separate file system there, with space for bytes but too few inodes.
     let ds = place.path("ds").display().to_string();
     let full = format!(
         "unshare --mount sh -c 'mount -t tmpfs -o size=16g,nr_inodes=10 none {ds} && exec \"$@\"' sh"
@@ -639,8 +641,7 @@ fn a_host_whose_storage_is_full_is_named_and_the_others_remove_what_they_made() 
     assert!(stored(&place).steps.iter().all(|step| step.verdict != Verdict::Passed));
 }
 
-/// As on a pool that gives out more than it has: there is room when the run begins and none while it is
-/// measured.
+/// As on a thinly provisioned pool: there is space when the run begins and none while it measures.
 #[test]
 fn a_host_whose_storage_fills_up_under_load_voids_the_step_by_its_name() {
     let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
@@ -727,7 +728,7 @@ fn a_host_whose_clock_is_days_ahead_begins_at_the_same_moment() {
     assert!(late < Some(10_000_000_000), "{late:?}");
 }
 
-/// A host behind a link of its own: a network namespace and a pair of veth.
+/// Host behind a separate link: a network namespace and a pair of veth.
 struct Link {
     name: String,
     /// The address on this side.
@@ -737,7 +738,7 @@ struct Link {
 impl Link {
     fn new(number: u8) -> Self {
         let name = format!("tm{}x{number}", std::process::id() % 10_000);
-        // Others may run the same test, and what a killed one left keeps its addresses.
+        // Other test processes may use the same addresses, and a killed one leaves them behind.
         let net = format!("10.{}.{number}", 64 + std::process::id() % 128);
         let link = Self { name, here: format!("{net}.1:0") };
         let name = &link.name;
@@ -802,7 +803,7 @@ fn a_slow_link_loses_no_slice() {
     let more = ["--tiles", "1", "--listen", &link.here, "--duration", "3s"];
     let output = place.run_command(&words(&hosts, &more)).output().expect("it starts");
     let code = output.status.code();
-    // With a clock that is known too badly nothing begins; what begins is whole.
+    // With too uncertain a clock no run begins; otherwise the run is complete.
     if code == Some(1) {
         assert!(err(&output).contains("its clock is known to"), "{}", err(&output));
         return;
@@ -812,14 +813,15 @@ fn a_slow_link_loses_no_slice() {
     assert_eq!(again.status.code(), Some(0), "{}", out(&again));
 }
 
-/// A real sshd on loopback with keys of its own, and an ssh that knows it by the name `pve`.
+/// Real sshd on loopback with its own keys, and an ssh client that knows it by the name `pve`.
 struct Sshd {
     child: std::process::Child,
     path: String,
 }
 
 impl Sshd {
-    /// None, with the reason printed, where there is no sshd or we may not start one.
+    /// Starts the server; `None`, with the reason printed, if there is no sshd or it may not be
+    /// started.
     fn start(place: &Place) -> Option<Self> {
         let sh = |script: &str| {
             let mut command = std::process::Command::new("sh");

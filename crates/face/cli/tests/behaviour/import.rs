@@ -1,4 +1,4 @@
-//! Another tool's trace becomes one of ours, or nothing is left.
+//! A trace of another tool is converted, or nothing is left.
 
 use std::io::Write;
 use std::process::Command;
@@ -39,7 +39,7 @@ fn a_trace_is_imported_told_and_never_overwritten() {
         Err(error) => eprintln!("skipped: sha256sum: {error}"),
     }
 
-    // What is ours is read as well, and what exists is left alone.
+    // A trace of Tilemark is read as well, and an existing file is left alone.
     let output = place.output(&["import", "a.tmt", "--out", "b.tmt"]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert!(out(&output).starts_with("4 I/Os of tilemark (with latencies)"), "{}", out(&output));
@@ -79,7 +79,7 @@ fn ctrl_c_removes_what_was_written() {
         other => return eprintln!("skipped: mkfifo: {other:?}"),
     }
     let mut import = Running::new(place.command(&["import", "pipe", "--out", "a.tmt"]));
-    // A trace without an end: the import must stop by itself.
+    // The trace is endless, so the import must stop by itself.
     let writer = std::thread::spawn(move || {
         let mut pipe = std::fs::File::options().write(true).open(pipe)?;
         for time in 128_166_372_003_061_629_u64.. {

@@ -71,7 +71,7 @@ fn ctrl_c_twice_aborts_and_what_is_left_is_found_by_cleanup() {
     assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
 }
 
-/// Seen at 1fa88dc: ten seconds of SIGSTOP were the storage's.
+/// A run once blamed the storage for ten seconds of SIGSTOP (seen at 1fa88dc).
 #[test]
 fn a_program_that_was_stopped_while_it_measured_does_not_blame_the_storage() {
     let Some(place) = Place::usable() else { return };

@@ -1,4 +1,4 @@
-//! After `kill -9` nothing is left that `cleanup` does not find, and nothing else is touched.
+//! After `kill -9` `cleanup` finds everything that is left, and touches nothing else.
 
 use run_store::run::Status;
 use run_store::rundir::{State, StoredRun};
@@ -54,7 +54,8 @@ fn while_measuring() {
     killed_at("measuring", &[]);
 }
 
-/// The page of a run that goes on reads the same file. Seen: "Nothing held so far", whatever had.
+/// The page of a running run reads the same file. It once said "Nothing held so far" after steps
+/// had held.
 #[test]
 fn steps_that_had_ended_are_there_while_it_runs_and_after_kill_9() {
     let Some(place) = Place::usable() else { return };

@@ -1,4 +1,4 @@
-//! Documents and help that list kinds list exactly those that are in the code.
+//! Documents and help that list kinds list exactly those in the code.
 
 use std::collections::BTreeSet;
 
@@ -20,14 +20,14 @@ fn first_column(text: &str, head: &str) -> Vec<String> {
     rows.take_while(|line| line.starts_with('|')).map(cell).collect()
 }
 
-/// Kinds of datastores, as a target of no kind is answered with.
+/// Kinds of datastores, from the error for an unknown kind.
 fn datastores() -> BTreeSet<String> {
     let error = "none:/x".parse::<datastore::Target>().expect_err("no kind").to_string();
     let list = error.rsplit("known are ").next().expect("a list").replace(" and ", ", ");
     list.split(", ").map(str::to_owned).collect()
 }
 
-/// Words in front of `:PATH`.
+/// Words before `:PATH`.
 fn before_path(line: &str) -> BTreeSet<String> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let word = |(at, _)| line[..at].rsplit(|c| !is_letter(c)).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Runs on storage whose truth is known: a modelled array in real time, with faults on purpose.
+//! Runs on storage with known faults: a modelled array in real time.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use units::Bytes;
 use crate::nbd_client::Client;
 use crate::rig::{Place, Running, err, out, simulate_words, write_arrivals};
 
-/// Room for small disks beside the 5 GiB and the fifth that are always left.
+/// Space for small disks beside the 5 GiB and the fifth that always stay free.
 const SIZE: Bytes = Bytes::new(7 << 30);
 const BLOCK: u64 = 4096;
 
-/// Ten users who pause, and whose blocks nobody reads before the end.
+/// Ten users who pause, and whose blocks are read only at the end.
 const WRITES: &str = r#"
 name = "writes"
 title = "Writes of 4 KiB all over a disk"
@@ -46,8 +46,8 @@ name = "write"
 steps = [{ write = { disk = "data", size = "8k" } }]
 "#;
 
-/// A lab mounted where the runs of a place go; none, with the reason printed, where FUSE or
-/// memory for it is missing.
+/// Lab mounted at the run's datastore; `None`, with the reason printed, if FUSE or memory for it is
+/// missing.
 fn lab(array: spec::array::Array, faults: &str) -> Option<(Mounted, Place)> {
     let place = Place::new();
     let tile = "name = \"writes\"\ntitle = \"Writes\"\nsource = \"Made up.\"\n\
@@ -86,7 +86,7 @@ fn a_run_on_a_lab_that_does_nothing_wrong_finds_nothing_wrong_and_leaves_nothing
     assert_eq!((report.faults, report.wrong_reads), (0, 0));
 }
 
-/// Blocks that verification named: what is between `disk "` and the kind.
+/// Blocks that verification named: the text between `disk "` and the kind.
 fn named(text: &str) -> BTreeSet<(u64, String)> {
     let parts = text.split(" offset ").skip(1);
     let numbers = parts.filter_map(|part| {
@@ -97,7 +97,7 @@ fn named(text: &str) -> BTreeSet<(u64, String)> {
     numbers.collect()
 }
 
-/// Blocks of disks that were read and were not what was written.
+/// Blocks of disks that were read with wrong content.
 fn returned(place: &Place) -> BTreeSet<u64> {
     let lines = truth::read(&place.path("truth")).expect("the truth");
     let wrong = lines.iter().filter(|line| line.event == Event::Returned);
@@ -115,7 +115,7 @@ fn injected(place: &Place) -> usize {
 
 #[test]
 fn verification_names_every_kind_of_damage_and_no_block_that_is_right() {
-    // What a block may be called, by what was done to it.
+    // Possible names of a block, by the fault injected.
     for (fault, names) in [
         ("lost", &["stale", "lost"][..]),
         ("torn", &["torn", "stale", "lost"]),
@@ -133,7 +133,7 @@ fn verification_names_every_kind_of_damage_and_no_block_that_is_right() {
         let output = output.expect("it starts");
         let (returned, text) = (returned(&place), err(&output));
         assert_eq!(injected(&place), 6, "{fault}: too few writes: {}{text}", out(&output));
-        // All may have been written again, which heals them.
+        // All faulty blocks may have been written again, which repairs them.
         let code = if returned.is_empty() { 0 } else { 4 };
         assert_eq!(output.status.code(), Some(code), "{fault}: {}{text}", out(&output));
         let named = named(&text);
@@ -163,8 +163,8 @@ fn errors_and_short_answers_end_a_run_with_the_operation_and_the_error() {
         ("eio", "write", "Input/output error"),
         ("enospc", "write", "No space left on device"),
         ("short", "read", "bytes were moved"),
-        // The kernel makes an error of a write that falls short, if it is direct and nobody waits
-        // for it (`fuse_get_res_by_io` in fs/fuse/file.c).
+        // The kernel turns a short write into an error, if it is direct and asynchronous
+        // (`fuse_get_res_by_io` in fs/fuse/file.c).
         ("short", "write", "Input/output error"),
     ] {
         for verify in [&["--verify"][..], &[]] {
@@ -182,7 +182,7 @@ fn errors_and_short_answers_end_a_run_with_the_operation_and_the_error() {
     }
 }
 
-/// Seen at 1fa88dc: a device dead from 2.2 s of 5 s to their end had passed, with 516 us at p95.
+/// A device dead from 2.2 s to the end of 5 s once passed, with 516 us at p95 (seen at 1fa88dc).
 #[test]
 fn storage_that_hangs_across_the_end_of_a_step_has_not_passed_it() {
     let faults = "[[fault]]\nkind = \"hang\"\npath = \"*.disk\"\nfrom = \"5s\"\nfor = \"10s\"";
@@ -196,12 +196,12 @@ fn storage_that_hangs_across_the_end_of_a_step_has_not_passed_it() {
     let run = stored.run().expect("run.json");
     let step = run.steps.first().expect("a step");
     assert_ne!(step.verdict, Verdict::Passed, "{}{}", out(&output), err(&output));
-    // Where other tests took the processor away, it says so instead.
+    // If other tests took the processor, the step reports that instead.
     let is_told = step.reason.contains("were not finished") || !step.disturbances.is_empty();
     assert!(is_told, "{}", step.reason);
 }
 
-/// A server of a tier that was told to end waited for a store that did not answer.
+/// A server of a tier that was told to end once waited for a store that did not answer.
 #[test]
 fn served_tier_ends_in_time_while_its_store_hangs() {
     let faults = "[[fault]]\nkind = \"hang\"\npath = \"*.raw\"\non = [\"write\"]\nfrom = \"0s\"\nfor = \"1h\"";
@@ -219,7 +219,7 @@ fn served_tier_ends_in_time_while_its_store_hangs() {
     let mut client =
         Client::open(&block_server::Place::Unix(place.path("s")), "vm1").expect("served");
     client.ask(Operation::Write { fua: false }, 0, 4096, &[7; 4096]).expect("it is asked");
-    // What is read later is answered, so the write is under way.
+    // A later read is answered, so the write has started.
     client.read(8 << 20, 4096).expect("reads do not hang");
     server.signal(Signal::TERM);
     let ended = server.end();
@@ -232,12 +232,12 @@ fn open_files_that_stay_under_a_silly_name_do_not_hide_the_answer() {
     let Some((lab, place)) = lab(fast(), "[[fault]]\nkind = \"silly-rename\"") else { return };
     let output = place.run_command(&["--verify"]).output().expect("it starts");
     assert!(out(&output).contains("tiles"), "{}{}", out(&output), err(&output));
-    // Disks are closed before they are removed, so that nothing stays under another name.
+    // Disks are closed before they are removed, so that no renamed file stays.
     assert_eq!(lab.report().faults, 0, "something open was unlinked");
     assert_eq!(std::fs::read_dir(lab.point()).expect("a lab").count(), 0);
 }
 
-/// One disk of 7,200 rpm without any memory: some 570 random I/Os a second in 100 MiB with a queue.
+/// One disk of 7,200 rpm without cache: some 570 random I/Os a second in 100 MiB with a queue.
 const ONE_DISK: &str = r#"
 name = "one-disk"
 title = "One disk of 7,200 rpm"
@@ -254,7 +254,7 @@ fn the_edge_that_a_real_run_finds_is_that_of_the_same_array_simulated() {
     let array = spec::load_array("one-disk.toml", ONE_DISK).expect("a valid array");
     let Some((lab, place)) = lab(array, "") else { return };
     place.write("one-disk.toml", ONE_DISK);
-    // The disk carries two times 220 arrivals a second and not three.
+    // The disk carries 220 arrivals a second of two tiles, but not of three.
     write_arrivals(&place, 220, 90, "300ms");
     let same = ["--tile", "arrivals-tile.toml", "--tiles", "1..3", "--duration", "8s"];
     let json = ["--warm-up-min", "2s", "--warm-up-max", "3s", "--seed", "5", "--format", "json"];
@@ -269,7 +269,7 @@ fn the_edge_that_a_real_run_finds_is_that_of_the_same_array_simulated() {
     let held = |run: &Run| run.answer.tiles_held.unwrap_or(0);
     assert_eq!(held(&simulated), 2);
     if real.answer.status == Status::Inconclusive {
-        // Other tests run beside this one: what they do to it is told, and nothing else is.
+        // Other tests run beside this one; only their disturbance may leave a step undecided.
         let silent = real.steps.iter().filter(|step| step.verdict == Verdict::Inconclusive);
         for step in silent {
             let told = matches!(step.cause, Some(Cause::Disturbed | Cause::Generator));
@@ -296,7 +296,7 @@ fn lab_words<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["lab", "mount", "--array", "slow-sata", "--size", "128MiB", "ds"][..], more].concat()
 }
 
-/// A mounted lab as a user has it; none where that is not possible.
+/// Mounted lab, as a user has it; `None` where it cannot be mounted.
 fn mounted(place: &Place, more: &[&str]) -> Option<Running> {
     lab(fast(), "")?;
     let mut running = Running::new(place.command(&lab_words(more)));

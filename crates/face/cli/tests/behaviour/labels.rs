@@ -1,4 +1,4 @@
-//! Runs by name and tag: listed, kept, removed when they are old, compared.
+//! Runs by name and tag: listed, protected, removed when old, compared.
 
 use crate::rig::{Place, err, out, simulate_words};
 
@@ -8,7 +8,7 @@ fn simulate(place: &Place, tag: &str, seed: &str) -> String {
     let labels = ["--name", "nightly", "--tag", tag, "--note", "made in a test"];
     let output = place.output(&simulate_words(&[&words[..], &labels].concat()));
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    // Ids of one second sort by chance.
+    // Ids within one second sort randomly.
     let run = place.runs().into_iter().find(|run| !before.contains(run)).expect("a run");
     run.file_name().and_then(|name| name.to_str()).expect("its id").to_owned()
 }
@@ -29,7 +29,7 @@ fn runs_are_found_by_name_and_tag_and_compared_by_tag() {
     let first = all.iter().find(|run| run["id"] == old.as_str()).expect("it is listed");
     assert_eq!(first["labels"]["tags"]["branch"], "main");
     assert_eq!(first["labels"]["note"], "made in a test");
-    // The same seed on the same array: nothing differs.
+    // The same seed on the same array gives no difference.
     let compared = place.output(&["compare", "tag:branch=main", "vs", "tag:branch=new"]);
     assert_eq!(compared.status.code(), Some(0), "{}{}", out(&compared), err(&compared));
     let nobody = place.output(&["compare", "tag:branch=other", "vs", "latest"]);

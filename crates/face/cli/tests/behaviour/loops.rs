@@ -1,4 +1,4 @@
-//! File systems of a test's own, on loop devices.
+//! File systems for tests, on loop devices.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::process::{Command, Output};
 
 use crate::rig::{Place, err};
 
-/// A mounted file system on a loop device; all of it goes at the end.
+/// Mounted file system on a loop device; removed at the end.
 pub struct Mounted {
     pub at: PathBuf,
     device: String,
 }
 
 impl Mounted {
-    /// Makes one of so many bytes, most of them a hole, in a directory of a place; none, with the
-    /// reason printed, where that takes what is not here.
+    /// Makes a mostly sparse one of so many bytes, in a directory of a place; `None`, with the
+    /// reason printed, where that is impossible.
     pub fn new(place: &Place, name: &str, kind: &str, bytes: u64) -> Option<Self> {
         let file = place.path(&format!("{name}.img"));
         let at = place.path(name);
@@ -29,7 +29,7 @@ impl Mounted {
         Some(mounted)
     }
 
-    /// Takes all the room that is left.
+    /// Fills the remaining space.
     pub fn fill_up(&self) {
         let file = std::fs::File::create(self.at.join("filler")).expect("a file");
         let mut piece: u64 = 1 << 30;
@@ -65,7 +65,7 @@ fn ran(command: &mut Command) -> Option<Output> {
     }
 }
 
-/// The file of a run's disk whose name ends so, in a datastore; waits until it is there.
+/// File of a run's disk whose name ends in `suffix`, in a datastore; waits until the file exists.
 pub fn disk_file(datastore: &Path, suffix: &str) -> PathBuf {
     let (begun, name) = (std::time::Instant::now(), format!("{suffix}.disk"));
     loop {
@@ -81,12 +81,12 @@ pub fn disk_file(datastore: &Path, suffix: &str) -> PathBuf {
     }
 }
 
-/// Blocks of 512 B that a file takes, shared ones too.
+/// Blocks of 512 B that a file occupies, including shared ones.
 pub fn held(file: &Path) -> u64 {
     std::fs::metadata(file).expect("a file").blocks()
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 pub fn wait_until(is_so: impl Fn() -> bool, what: &str) {
     let begun = std::time::Instant::now();
     while !is_so() {
@@ -95,7 +95,7 @@ pub fn wait_until(is_so: impl Fn() -> bool, what: &str) {
     }
 }
 
-/// Waits until somebody writes to a file.
+/// Waits until a file is written to.
 pub fn wait_for_writes(file: &Path) {
     let written = || std::fs::metadata(file).and_then(|found| found.modified()).expect("a file");
     let before = written();

@@ -1,4 +1,4 @@
-//! The `tilemark` program as a process: what it prints, how it ends, what it leaves behind.
+//! The `tilemark` program as a process: its output, exit codes and leftovers.
 
 extern crate block_server as tilemark_block_server;
 

@@ -1,4 +1,4 @@
-//! A run's page and metrics at an address that was named, and Prometheus that scrapes them.
+//! A run's page and metrics at a given address, and Prometheus that scrapes them.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +13,7 @@ use crate::serving::{get, port_of};
 
 const TOKEN: &str = "0123456789abcdef-of-a-test";
 
-/// Asks with a token: the status and all of the answer.
+/// Sends a request with a token; returns the status and the whole answer.
 fn ask(port: u16, path: &str, token: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("somebody listens");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time limit");
@@ -101,7 +101,7 @@ impl Drop for Served {
     }
 }
 
-/// Where a program of Prometheus is: in `PATH`, or below `TILEMARK_TEST_PROMETHEUS`.
+/// Path of a Prometheus program: in `PATH`, or below `TILEMARK_TEST_PROMETHEUS`.
 fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let own = std::env::var_os("TILEMARK_TEST_PROMETHEUS").map(PathBuf::from);

@@ -1,8 +1,8 @@
-//! What is expected of a run: met, missed or not decided, in exit codes and in what pipelines read.
+//! Expectations of a run: met, missed or undecided, in exit codes and in the outputs for pipelines.
 
 use crate::rig::{Place, err, out, simulate_words};
 
-/// A simulated step of one tile, with what is expected of it.
+/// Simulates a step of one tile, with expectations.
 fn simulate(place: &Place, more: &[&str]) -> std::process::Output {
     let words =
         [&["--array", "hdd-raid10", "--tile", "tile.toml", "--tiles", "1"][..], more].concat();
@@ -20,7 +20,7 @@ fn what_is_expected_decides_the_exit_code_and_is_told_everywhere() {
     assert_eq!(missed.status.code(), Some(7), "{}{}", out(&missed), err(&missed));
     assert!(out(&missed).contains("light.read.p95 <= 1us: missed"), "{}", out(&missed));
 
-    // Of more than were tried nothing is known: neither a pass nor a fail.
+    // More tiles than were tried are undecided: neither a pass nor a failure.
     let place = Place::new();
     let open = simulate(&place, &["--expect", "tiles >= 9"]);
     assert_eq!(open.status.code(), Some(5), "{}{}", out(&open), err(&open));
@@ -126,7 +126,7 @@ fn the_shipped_gate_ends_with_the_answer_and_leaves_what_a_pipeline_reads() {
     };
     let (code, said) = run("tiles >= 1");
     assert_eq!(code, Some(0), "{said}");
-    // Missed whoever works beside it: a time would not be decided then.
+    // Missed even if other work disturbs the run; a time limit would be undecided then.
     let (code, said) = run("tiles < 1\ntiles >= 1");
     assert_eq!(code, Some(7), "{said}");
     let junit = std::fs::read_to_string(place.path("tilemark-results/junit.xml")).expect("a file");

@@ -1,4 +1,4 @@
-//! Operations on disks that go wrong: what the result says, and what is left.
+//! Operations on disks that fail: the result's text, and the leftovers.
 
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::rig::{Place, Running, err, out};
 /// Room for what a datastore keeps free: 5 GiB and a fifth.
 const SIZE: u64 = 10 << 30;
 
-/// A tile of one small machine, and one operation beside it.
+/// Tile of one small VM, and one operation beside it.
 fn words(place: &Place, operation: &str) -> Vec<String> {
     let tile = |name: &str, of: &str| {
         format!(
@@ -69,16 +69,16 @@ source = "a test"
     )
 }
 
-/// Overwrites all of a disk behind the program's back, once, between a copy and its check.
+/// Overwrites all of a disk outside the program, once, between a copy and its check.
 fn spoilt(which: &str) {
     let Some(place) = Place::usable() else { return };
     let mut run = start(&place, "ds", &deploy(""), &[]);
     run.wait_for("measuring");
     let clone = disk_file(&place.path("ds"), "clone");
     wait_for_writes(&clone);
-    // Whatever lies between the writing of the copy and its comparison is overwritten in time.
+    // The interval between the write of the copy and its comparison is long enough to overwrite it.
     let disk = disk_file(&place.path("ds"), which);
-    // Past the page cache, as the program itself: where both ways meet, the kernel fails a flush.
+    // Direct I/O, as in the program: mixed with the page cache, the kernel fails a flush.
     let flags = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).expect("a flag");
     let file = std::fs::File::options().write(true).custom_flags(flags).open(&disk);
     let file = file.expect("the disk");
@@ -129,7 +129,7 @@ fn a_destination_that_fills_up_in_the_middle_of_a_copy_is_named_with_operation_a
     assert_eq!(left.len(), 1, "the filler alone stays: {left:?}");
 }
 
-/// A move between two datastores, begun after `think`, block by block.
+/// Move between two datastores, begun after `think`, block by block.
 fn moves(think: &str, block: &str) -> String {
     format!(
         r#"
@@ -145,8 +145,8 @@ limit = [{{ action = "move", percentile = 95, limit = "10m", source = "a test" }
     )
 }
 
-/// Kills a run of moves as soon as `wait` says so: every block of both places is as it was
-/// written, and `cleanup` finds all of them.
+/// Kills a run of moves when `wait` returns: every block of both datastores holds its written data,
+/// and `cleanup` finds all of them.
 fn killed(operation: &str, wait: impl Fn(&Place)) {
     let Some(place) = Place::usable() else { return };
     std::fs::create_dir(place.path("other")).expect("a directory");
@@ -156,7 +156,8 @@ fn killed(operation: &str, wait: impl Fn(&Place)) {
     kill(run, &place, &["ds", "other"]);
 }
 
-/// Kills it: every block of these datastores is as it was written, and `cleanup` finds all of them.
+/// Kills the run: every block of these datastores holds its written data, and `cleanup` finds all
+/// of them.
 fn kill(run: Running, place: &Place, datastores: &[&str]) {
     run.signal(Signal::KILL);
     assert_eq!(run.end().code, None, "a signal ended it");
@@ -184,8 +185,8 @@ fn killed_in_the_middle_of_a_copy_both_datastores_are_whole_and_cleaned_up() {
     });
 }
 
-/// A disk of a few blocks is nearly always about to switch over; several moves in, any moment may
-/// be one of them.
+/// A disk of a few blocks is nearly always about to switch over, so after several moves any moment
+/// may hit a switch-over.
 #[test]
 fn killed_among_many_switch_overs_both_datastores_are_whole_and_cleaned_up() {
     killed(&moves("1ms", "1MiB"), |place| {
@@ -228,7 +229,7 @@ action = [{ name = "snapshot", steps = [{ snapshot = { keep = "2s" } }] }]
 limit = [{ action = "snapshot/creating", percentile = 95, limit = "10m", source = "a test" }]
 "#;
 
-/// A run with snapshots, of which one is kept just now.
+/// Run with snapshots, of which one exists now.
 fn keeping(place: &Place, xfs: &Mounted, more: &[&str]) -> Running {
     let mut run = start(place, "small", SNAPSHOTS, more);
     run.wait_for("measuring");

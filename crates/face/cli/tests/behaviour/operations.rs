@@ -5,7 +5,7 @@ use run_store::rundir::StoredRun;
 
 use crate::rig::{Place, err, out, simulate_words};
 
-/// A workload of one small machine.
+/// Workload of one small VM.
 pub const USERS: &str = r#"
 name = "users"
 title = "Eight users who pause between 8 KiB reads and writes"
@@ -57,7 +57,7 @@ action = [{ name = "move", steps = [{ move = { size = "64k", outstanding = 4 } }
 limit = [{ action = "move/switch-over", percentile = 95, limit = "10m", source = "a test" }]
 "#;
 
-/// A tile of one small machine, and operations that take less than a second each.
+/// Tile of one small VM, and operations that take less than a second each.
 pub fn tile(place: &Place) -> Vec<String> {
     place.write("users.toml", USERS);
     place.write(
@@ -84,7 +84,7 @@ pub fn counts(own: &WorkloadResult) -> Vec<(&str, u64)> {
     own.actions.iter().map(|action| (action.action.as_str(), action.count)).collect()
 }
 
-/// What a step with both operations must say, wherever it ran.
+/// Checks a step with both operations, on either storage.
 fn check(run: &Run) {
     let step = &run.steps[0];
     assert_eq!(step.tiles, 2);

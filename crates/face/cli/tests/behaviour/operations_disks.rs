@@ -59,7 +59,7 @@ fn words<'a>(tile: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
     tile.iter().map(String::as_str).chain(more.iter().copied()).collect()
 }
 
-/// What a step with linked clones and snapshots must say, wherever it ran.
+/// Checks a step with linked clones and snapshots, on either storage.
 fn check(run: &run_store::run::Run) {
     let step = &run.steps[0];
     for (name, stages) in [

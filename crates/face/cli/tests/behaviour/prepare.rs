@@ -1,4 +1,4 @@
-//! `prepare` and `run --reuse` as processes: what one leaves, the next one uses.
+//! `prepare` and `run --reuse` as processes: a run uses the disks that an earlier one left.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -8,7 +8,7 @@ const TILE: [&str; 5] = ["--quick", "--tile", "micro/mixed-8k", "--footprint", "
 const ALLOW: [&str; 2] = ["--allow-root-fs", "--allow-same-device"];
 const SHORT: [&str; 8] =
     ["--warm-up-min", "200ms", "--warm-up-max", "400ms", "--slice", "100ms", "--duration", "1s"];
-/// As [`SHORT`], and then too long to wait for.
+/// As [`SHORT`], but with a measured time too long to wait for.
 const LONG: [&str; 8] = {
     let mut long = SHORT;
     long[7] = "2m";
@@ -32,7 +32,7 @@ fn left(place: &Path) -> usize {
     std::fs::read_dir(place.join("ds")).expect("the datastore").count()
 }
 
-/// A run that is killed while it measures; what another one says meanwhile.
+/// Kills a run while it measures; returns the output of another one started meanwhile.
 fn killed_in_its_step(place: &Path) -> Output {
     let mut child = tilemark(place, "run", &[&TILE, &ALLOW, &LONG, &REUSE])
         .stdout(Stdio::null())
@@ -73,7 +73,7 @@ fn prepared_disks_are_reused_also_after_kill_9_and_removed_on_request() {
     let meanwhile = killed_in_its_step(place);
     assert_eq!(meanwhile.status.code(), Some(3), "in use: {}", text(&meanwhile));
 
-    // The command that prepare has named does it, and nothing is filled again.
+    // The command that prepare printed works, and fills nothing again.
     let short = ["--quick", "--tiles", "1", "--allow-same-device"];
     let again = run("run", &[&short, &SHORT, &used]);
     let said = text(&again);

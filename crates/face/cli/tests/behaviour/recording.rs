@@ -1,4 +1,4 @@
-//! `tilemark record` on a loop device: what it counts, how it ends, what it leaves.
+//! `tilemark record` on a loop device: counts, exit codes and leftovers.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::serving::{get, open, port_of};
 
 pub const TRACING: &str = "/sys/kernel/tracing";
 
-/// A loop device of 16 MiB; none, with the reason printed, where none can be watched.
+/// Loop device of 16 MiB; `None`, with the reason printed, where none can be recorded.
 pub struct Disk(pub String);
 
 impl Disk {
@@ -38,7 +38,7 @@ impl Drop for Disk {
     }
 }
 
-/// The command where tracefs is mounted: here, or in a mount name space of its own.
+/// Runs the command where tracefs is mounted: here, or in a separate mount namespace.
 fn with_tracefs(place: &Place, command: Command) -> Command {
     if Path::new(TRACING).join("instances").exists() {
         return command;
@@ -46,7 +46,7 @@ fn with_tracefs(place: &Place, command: Command) -> Command {
     privately(place, &format!("mount -t tracefs tracefs {TRACING}"), &command)
 }
 
-/// The command after a change to the mounts that nobody else sees.
+/// Runs the command after a change to the mounts that other processes do not see.
 fn privately(place: &Place, change: &str, command: &Command) -> Command {
     let mut outer = Command::new("unshare");
     outer.args(["--mount", "sh", "-c", &format!("{change} && exec \"$0\" \"$@\"")]);
@@ -244,13 +244,13 @@ fn without_tracefs_the_recorder_mounts_one_that_nobody_else_sees() {
     let change = format!("for place in {places}; do umount -l $place; done 2>/dev/null; true");
     let before = traced();
     let output = privately(&place, &change, &command).output().expect("started");
-    // Nothing was read or written meanwhile, which has an exit code of its own.
+    // No I/O in this time has an exit code of its own.
     assert!(matches!(output.status.code(), Some(0 | 5)), "{}", err(&output));
     assert!(!err(&output).contains("no tracefs is mounted"), "{}", err(&output));
     assert_eq!(traced(), before);
 }
 
-/// Mounts of tracefs and debugfs that everybody sees; other tests mount file systems of their own meanwhile.
+/// Mounts of tracefs and debugfs in this namespace; other tests mount other file systems meanwhile.
 fn traced() -> Vec<String> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("mounts");
     let is_trace = |line: &&str| line.contains(" - tracefs ") || line.contains(" - debugfs ");

@@ -1,8 +1,8 @@
-//! What differs from place to place and run to run, replaced by something as wide.
+//! Replaces text that differs by place and run with text of the same width.
 
 use crate::rig::Place;
 
-/// A text without the place it was made in.
+/// Text without the path of its place.
 pub fn text(place: &Place, text: &str) -> String {
     let root = place.path("");
     let root = root.to_string_lossy();

@@ -1,12 +1,12 @@
-//! Every mistake is answered in lower case with object, value and limit, a way out and the
-//! right exit code, and with nothing on stdout.
+//! Every mistake gives lower-case text with object, value and limit, a hint, the right exit code,
+//! and no stdout.
 
 use std::os::unix::fs::PermissionsExt;
 
 use crate::redact;
 use crate::rig::{ALLOW, MICRO, Place, err, out};
 
-/// The answer to a mistake, with its exit code.
+/// Error text for a mistake, with its exit code.
 fn answer(place: &Place, args: &[&str]) -> String {
     let output = place.output(args);
     let stderr = err(&output);
@@ -91,7 +91,7 @@ fn wrong_arrays() {
     insta::assert_snapshot!("wrong_arrays", answers(&place, commands));
 }
 
-/// A user who only thinks of the next lookup, and never waits for storage or anything else.
+/// User whose next lookup follows at once, without waiting for storage or anything else.
 const ENDLESS: &str = "name = \"endless\"\ntitle = \"Endless\"\nsource = \"ours\"\n\
      metric = { unit = \"x/s\", count = \"actions\", reference = 1.0 }\n[[vm]]\nname = \"vm\"\n\
      [[users]]\nname = \"users\"\nvm = \"vm\"\nload = { closed = { users = 1 } }\n\
@@ -182,7 +182,7 @@ fn wrong_runs() {
 #[test]
 fn a_datastore_on_the_device_of_the_results_is_refused() {
     let Some(place) = Place::usable() else { return };
-    // So small that it has room on any disk: what comes before is not to refuse it.
+    // Small enough for any disk, so that the check for space does not refuse first.
     let text = answer(&place, &["run", "ds", "--footprint", "0.001", "--allow-root-fs"]);
     let is_told =
         text.contains("on the device under test (") && text.contains("--allow-same-device");

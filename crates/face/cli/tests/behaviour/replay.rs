@@ -1,4 +1,4 @@
-//! A trace is played back on real storage and on a model, and what comes of it is a run.
+//! A trace is played on real storage and on a model, and gives a run.
 
 use std::fmt::Write as _;
 
@@ -160,8 +160,7 @@ fn ctrl_c_keeps_what_was_played() {
     assert_eq!((ended.code, run.answer.status), (Some(130), Status::Interrupted));
 }
 
-/// A tile of a trace that is played back and two ordinary workloads beside it; without the trace,
-/// if it is not wanted.
+/// Tile of a replayed trace and two ordinary workloads beside it, with or without the trace.
 fn mixed_tile(place: &Place, has_replay: bool) {
     place.write("web.csv", &msr(400, 25_000));
     place.write(
@@ -200,7 +199,7 @@ fn mixed_tile(place: &Place, has_replay: bool) {
     place.write("mixed.toml", &tile);
 }
 
-/// Three seconds of the mixed tile, of which the trace lasts one.
+/// Three seconds of the mixed tile; the trace lasts one of them.
 const THREE: [&str; 14] = [
     "--footprint",
     "1",
@@ -218,13 +217,13 @@ const THREE: [&str; 14] = [
     "--seed=7",
 ];
 
-/// What a workload of the mixed tile did, from the first moment for the trace, and in the measured
-/// time for others: its I/Os by kind.
+/// I/Os by kind of a workload of the mixed tile: over the whole trace, or over the measured time
+/// for others.
 fn kinds(place: &Place, run: &Run, workload: &str) -> Vec<(String, u64)> {
     let directory = place.runs().into_iter().find(|it| it.ends_with(&run.id)).expect("its run");
     let stored = StoredRun::at(&directory).expect("a run directory");
     let mut kinds = std::collections::BTreeMap::<String, u64>::new();
-    // Beside other work a step is run again; each of its runs plays the whole trace.
+    // A disturbed step runs again, and each run plays the whole trace.
     let last = run.steps.last().expect("a step").repeat;
     for row in stored.series().expect("a series") {
         let row = row.expect("a row");
@@ -239,14 +238,14 @@ fn kinds(place: &Place, run: &Run, workload: &str) -> Vec<(String, u64)> {
     kinds.into_iter().collect()
 }
 
-/// The mixed tile, with the trace and without it, on the same storage.
-/// The rate that is kept may be off by one part in `exact`.
+/// Runs the mixed tile, with the trace and without, on the same storage. The kept rate may be off
+/// by one part in `exact`.
 fn replay_beside_others(place: &Place, storage: &[&str], (tiles, exact): (u64, u32)) {
     let words = |more: &[&str]| [storage, &THREE, &["--live", "off"], more].concat().join(" ");
     let go = || {
         let words = words(&["--format", "json"]);
         let output = place.output(&words.split(' ').collect::<Vec<_>>());
-        // On a busy machine the load generator may say that it was the limit.
+        // On a busy computer the load generator may be the limit.
         assert!(matches!(output.status.code(), Some(0 | 5)), "{}{}", out(&output), err(&output));
         run_store::run::parse(&out(&output)).expect("one run document and nothing else")
     };
@@ -264,8 +263,8 @@ fn replay_beside_others(place: &Place, storage: &[&str], (tiles, exact): (u64, u
     let of_trace = [("read".to_owned(), 266 * tiles), ("write".to_owned(), 134 * tiles)];
     assert_eq!(kinds(place, &mixed, "played"), of_trace);
     assert_eq!(kinds(place, &plain, "played"), []);
-    // The step goes on to its own end when the trace is over, and nobody else sees a difference
-    // in kind: the rate that is kept is kept, the loop commits and flushes in turn.
+    // The step continues to its own end after the trace. Other workloads show no difference in
+    // kind: the paced one keeps its rate, and the loop commits and flushes in turn.
     assert!(mixed.steps[0].measured_ns >= 3_000_000_000, "{}", mixed.steps[0].measured_ns);
     for run in [&mixed, &plain] {
         let paced = kinds(place, run, "paced");
@@ -297,6 +296,6 @@ fn a_tile_plays_a_trace_beside_ordinary_workloads_on_a_model() {
 fn a_tile_plays_a_trace_beside_ordinary_workloads_on_files() {
     let Some(place) = Place::usable() else { return };
     let storage = [&["run", "ds", "--tiles", "1"][..], &ALLOW].concat();
-    // A busy machine starts late, and catches up after the end.
+    // A busy computer starts late, and catches up after the end.
     replay_beside_others(&place, &storage, (1, 3));
 }

@@ -1,4 +1,4 @@
-//! A place for a program to run in, and a hand on the running program.
+//! Directory for a program, and control of the running program.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longest wait for anything: far more than anything takes on a busy machine.
+/// Longest wait: far more than anything takes on a busy computer.
 pub const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Options that let a run use the directory of the tests.
+/// Options that allow a run in the directory of the tests.
 pub const ALLOW: [&str; 2] = ["--allow-root-fs", "--allow-same-device"];
 
-/// A tile of one workload that leaves a busy machine's processors most of their time: of one
-/// without pauses the verdict now and then is that the generator, not the storage, was the limit.
+/// Tile of one workload that leaves processors mostly idle. Without pauses the generator, not the
+/// storage, would sometimes be the limit on a busy computer.
 const TILE: &str = r#"
 name = "light"
 title = "Eight users who pause between 8 KiB reads and writes"
@@ -58,8 +58,8 @@ weight = 30
 steps = [{ write = { disk = "data", size = "8k" } }]
 "#;
 
-/// Writes `arrivals.toml` and `arrivals-tile.toml`: reads that start at random, whatever became of
-/// those before, with a limit on `percentile` of them.
+/// Writes `arrivals.toml` and `arrivals-tile.toml`: reads that start at random, independent of
+/// earlier ones, with a limit on `percentile` of them.
 pub fn write_arrivals(place: &Place, rate: u32, percentile: u32, limit: &str) {
     let workload = format!(
         r#"
@@ -107,11 +107,11 @@ pub const MICRO: [&str; 15] = [
     "100ms",
 ];
 
-/// Options of a simulation of a few seconds of virtual time, the same ones each time.
+/// Options of a simulation of a few seconds of virtual time.
 const BRIEF: [&str; 9] =
     ["--quick", "--duration", "5s", "--warm-up-min", "2s", "--warm-up-max", "4s", "--seed", "7"];
 
-/// A datastore and a place for results, both empty and removed at the end.
+/// Datastore and directory of results, both empty and removed at the end.
 pub struct Place {
     root: tempfile::TempDir,
 }
@@ -128,7 +128,7 @@ impl Place {
         place
     }
 
-    /// A place that a run may use; none, with the reason printed, if there is not enough room.
+    /// Place that a run may use; `None`, with the reason printed, if there is too little space.
     pub fn usable() -> Option<Self> {
         let place = Self::new();
         let checked = place.output(&[&["check", "ds"][..], &ALLOW, &MICRO].concat());
@@ -148,7 +148,7 @@ impl Place {
         std::fs::write(self.path(name), text).expect("a file");
     }
 
-    /// The program, without anything the tester's own environment says.
+    /// The program, without variables of the tester's environment.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tilemark"));
         command.args(args).current_dir(self.root.path()).stdin(Stdio::null());
@@ -156,7 +156,7 @@ impl Place {
         command
     }
 
-    /// Sets what a program sees of its surroundings.
+    /// Sets the program's environment.
     pub fn surroundings(&self, command: &mut Command) {
         for name in ["TILEMARK_SEED", "TILEMARK_LIVE", "TILEMARK_COLOR", "NO_COLOR", "CI"] {
             command.env_remove(name);
@@ -169,7 +169,7 @@ impl Place {
         self.command(args).output().expect("the program starts")
     }
 
-    /// The program running a small tile; `more` overrides what is the same in it.
+    /// Command that runs a small tile; `more` overrides its options.
     pub fn run_command(&self, more: &[&str]) -> Command {
         self.command(&run_words(more))
     }
@@ -181,13 +181,13 @@ impl Place {
         output
     }
 
-    /// Starts a run that goes on for a minute if nobody stops it.
+    /// Starts a run that takes a minute unless stopped.
     pub fn start(&self, more: &[&str]) -> Running {
         let long = ["--duration", "60s", "--live", "line"];
         Running::new(self.run_command(&[&long[..], more].concat()))
     }
 
-    /// As [`Place::start`], on another datastore.
+    /// Starts such a run on another datastore.
     pub fn start_on(&self, datastore: &str, more: &[&str]) -> Running {
         let long = ["--duration", "60s", "--live", "line"];
         let more = [&long[..], more].concat();
@@ -209,17 +209,17 @@ impl Place {
     }
 }
 
-/// What runs a small tile on the datastore.
+/// Arguments that run a small tile on the datastore.
 pub fn run_words<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["run", "ds"][..], &ALLOW, &overridden(&MICRO, more)[..]].concat()
 }
 
-/// What simulates some tiles for a few seconds; `more` overrides what is the same in it.
+/// Arguments that simulate some tiles for a few seconds; `more` overrides them.
 pub fn simulate_words<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["simulate"][..], &overridden(&BRIEF, more)[..]].concat()
 }
 
-/// Options, but for those that come again in `more`, and then those.
+/// Options without those that `more` repeats, then `more`.
 fn overridden<'a>(options: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     let mut words = Vec::new();
     let mut options = options.iter().copied().peekable();
@@ -247,20 +247,19 @@ pub fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A running program whose stderr is read as it comes.
+/// Running program whose stderr is read continuously.
 pub struct Running {
     child: Child,
     lines: Receiver<String>,
     seen: Vec<String>,
 }
 
-/// What was left when it ended.
+/// Ended program.
 pub struct Ended {
-    /// Its exit code; none if a signal ended it.
+    /// Exit code; `None` if a signal ended it.
     pub code: Option<i32>,
-    /// All of stderr.
     pub stderr: String,
-    /// All of stdout, unless somebody closed it.
+    /// All of stdout, unless it was closed.
     pub stdout: String,
 }
 
@@ -283,7 +282,7 @@ impl Running {
         Self { child, lines, seen: Vec::new() }
     }
 
-    /// Waits for a line on stderr that holds a text.
+    /// Waits for a line on stderr that contains a text.
     pub fn wait_for(&mut self, text: &str) {
         let begun = Instant::now();
         loop {
@@ -303,7 +302,7 @@ impl Running {
         }
     }
 
-    /// The line that was seen last.
+    /// Last line seen.
     pub fn seen_last(&self) -> String {
         self.seen.last().cloned().unwrap_or_default()
     }
@@ -312,7 +311,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Whether it has not ended.
+    /// True if the program has not ended.
     pub fn is_going(&mut self) -> bool {
         self.child.try_wait().expect("it is our child").is_none()
     }
@@ -320,21 +319,21 @@ impl Running {
     pub fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).expect("a process id");
         let pid = Pid::from_raw(pid).expect("not 0");
-        // It may have ended by itself; then what follows sees that.
+        // The program may have ended by itself, which the later checks see.
         let _ = kill_process(pid, signal);
     }
 
-    /// Closes our end of its stdout.
+    /// Closes the reading end of its stdout.
     pub fn close_stdout(&mut self) {
         self.child.stdout.take();
     }
 
-    /// Nobody reads its stderr from now on.
+    /// Stops reading its stderr.
     pub fn close_stderr(&mut self) {
         self.lines = channel().1;
     }
 
-    /// Waits for its end; more than the deadline is a failure.
+    /// Waits for the end, at most until the deadline.
     pub fn end(mut self) -> Ended {
         let begun = Instant::now();
         loop {

@@ -1,5 +1,5 @@
-//! `record` and `analyze` over hosts: every host an agent of its own on this machine, whose I/O is that of a
-//! loop device.
+//! `record` and `analyze` over hosts: every host is a separate agent on this computer that records
+//! a loop device.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::recording::{Disk, Reads, TRACING};
 use crate::rig::{Place, Running, err, out};
 
-/// What a host's owner wrote, and how its agent is started.
+/// Option for a host with its owner's file.
 fn host(place: &Place, name: &str, owner: &str) -> String {
     place.write(&format!("{name}.toml"), owner);
     let bin = env!("CARGO_BIN_EXE_tilemark");
@@ -21,7 +21,7 @@ fn host(place: &Place, name: &str, owner: &str) -> String {
     )
 }
 
-/// Where a host may record.
+/// Owner's file that allows a directory for recordings.
 fn owner(place: &Place, name: &str) -> String {
     let directory = place.path(&format!("on-{name}"));
     format!("record = [{:?}]\n", directory.display().to_string())
@@ -49,7 +49,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// Names of the tracing instances of the two agents.
+/// Names of the two agents' tracing instances.
 fn instances(place: &Place) -> Vec<String> {
     let of_agents =
         ["a", "b"].map(|name| format!("tilemark-{}-", pid(place, name).as_raw_nonzero()));
@@ -66,7 +66,7 @@ fn pid(place: &Place, name: &str) -> Pid {
     Pid::from_raw(text.trim().parse().expect("a number")).expect("not 0")
 }
 
-/// A process that has the command line of a QEMU and reads one disk, and later another.
+/// Process with the command line of a QEMU that reads one disk, and later another.
 fn machine(place: &Place, name: &str, disks: [&Disk; 2]) -> Option<Child> {
     let script = "import os, mmap, sys, time\n\
                   b = mmap.mmap(-1, 4096)\n\
@@ -74,7 +74,7 @@ fn machine(place: &Place, name: &str, disks: [&Disk; 2]) -> Option<Child> {
                   \x20 f = os.open(disk, os.O_RDONLY | os.O_DIRECT)\n\
                   \x20 for at in range(300): os.preadv(f, [b], at * 4096)\n\
                   \x20 time.sleep(2.5)\n";
-    // What is called so may be a script that looks for it.
+    // The program of this name may be a script that starts the real one.
     let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
     let found = asked.map(|asked| out(&asked).trim().to_owned());
     let mut python = Command::new(found.unwrap_or_else(|_| "python3".to_owned()));
@@ -133,7 +133,7 @@ fn what_two_hosts_recorded_is_analysed_as_one_and_host_by_host_and_no_trace_trav
         .map(|host| number(&host["recorded"]["records"]))
         .collect();
     assert_eq!(of_hosts, seen, "every I/O of each host");
-    // What a host says of itself is what `analyze` says of its trace there.
+    // A host's analysis equals `analyze` of its trace there.
     let alone = format!("on-b/{name}-b.tmt");
     let own = json(&place.output(&["analyze", &alone, "--format", "json"]));
     for list in ["overview", "sizes", "beside_large"] {
@@ -275,7 +275,7 @@ fn a_host_that_is_killed_while_it_records_ends_the_others_and_what_is_there_stay
     assert!(kept.len() == 1 && kept[0].ends_with("-a.tmt"), "{kept:?}");
     let whole = trace::store::open(&place.path(&format!("on-a/{}", kept[0]))).expect("a trace");
     assert!(whole.records() > 0 && !whole.is_unfinished());
-    // A minute had not passed: the killed one has no complete part, which is said with its name.
+    // The minute had not passed: the killed host has no complete part, which the error names.
     let name = kept[0].trim_end_matches("-a.tmt").to_owned();
     let output = place.output(&words("analyze", &hosts, &[&name]));
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
@@ -318,7 +318,7 @@ fn ctrl_c_ends_all_recordings_and_what_they_saw_is_told() {
     command.process_group(0);
     let mut running = Running::new(command);
     running.wait_for("Ctrl-C ends it");
-    // A terminal tells every process of the group, those that were started for hosts, too.
+    // A terminal signals every process of the group, including those started for hosts.
     let group = i32::try_from(running.id()).ok().and_then(Pid::from_raw).expect("a process");
     kill_process_group(group, Signal::INT).expect("it is there");
     let ended = running.end();

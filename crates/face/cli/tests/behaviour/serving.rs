@@ -1,4 +1,4 @@
-//! Pages of runs: while they go on, when they end, and afterwards.
+//! Pages of runs: during, at the end of, and after a run.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::rig::{Place, Running, err};
 
-/// Asks as a browser on this machine does: the status and everything after the status line.
+/// Sends a request as a browser on this computer does; returns the status and everything after the
+/// status line.
 pub(crate) fn get(port: u16, path: &str) -> (u16, String) {
     let mut text = String::new();
     open(port, path).read_to_string(&mut text).expect("an answer");
@@ -29,7 +30,7 @@ pub(crate) fn port_of(address: &str) -> u16 {
     digits.parse().expect("a port")
 }
 
-/// `tilemark serve` that listens, ended with SIGKILL.
+/// Listening `tilemark serve`, ended with SIGKILL.
 struct Served(Child, String);
 
 impl Served {
@@ -64,7 +65,7 @@ fn a_run_s_page_answers_while_it_goes_on_and_outlives_it_for_who_looks() {
     assert_eq!(status, 200, "{page}");
     assert!(page.contains("\"state\":\"running\""), "{page}");
     let mut events = open(port, &format!("/api/v1/runs/{id}/live"));
-    // Connected, and says nothing at all.
+    // A client that connects and sends nothing.
     let silent = TcpStream::connect(("127.0.0.1", port)).expect("somebody listens");
 
     let mut heard = Vec::new();
@@ -97,7 +98,7 @@ fn a_page_that_nobody_looked_at_closes_with_the_run() {
     assert!(said.contains("page: closed, as nobody looks"), "{said}");
     let address = said.lines().find(|line| line.starts_with("page       ")).expect("an address");
     let closed = TcpStream::connect(("127.0.0.1", port_of(address)));
-    // Another test may have taken the port meanwhile; then it does not know this run.
+    // Another test may have taken the port meanwhile, and does not know this run.
     if closed.is_ok() {
         let id = address.rsplit('/').next().expect("an id");
         assert_ne!(get(port_of(address), &format!("/api/v1/runs/{id}")).0, 200);

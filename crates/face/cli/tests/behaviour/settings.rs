@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::rig::{Place, err, out};
 
-/// What `run --print-config` says of a key: its value and origin.
+/// Value and origin of a key in `run --print-config`.
 fn of_plan(
     place: &Place,
     variables: &[(&str, &str)],
@@ -39,7 +39,7 @@ fn the_command_line_wins_over_the_environment_and_that_over_the_file() {
     let both = of(&[("TILEMARK_TILES", "3")], &["--tiles", "4"], "ladder.tiles");
     assert_eq!(both, pair("4", "flag"));
     assert_eq!(of(&[], &[], "profile"), pair("quick", "config"));
-    // Of options that exclude each other, too.
+    // Also for options that exclude each other.
     assert_eq!(of(&[], &["--full"], "profile"), pair("full", "flag"));
     assert_eq!(of(&[("TILEMARK_FULL", "1")], &[], "profile"), pair("full", "env"));
     assert_eq!(of(&[("TILEMARK_FULL", "0")], &[], "profile"), pair("quick", "config"));
@@ -123,7 +123,7 @@ fn what_cannot_be_set_says_where_it_was_and_what_would_do() {
 /// Options that no variable and no file may set.
 const HERE_ONLY: [&str; 3] = ["destroy-data", "second-destroy-data", "overwrite-file"];
 
-/// Every option of the verbs that can be set: verb, option and variable, as `config show` lists them.
+/// Every option that can be set: subcommand, option and variable, as `config show` lists them.
 fn settable(place: &Place) -> Vec<(String, String, String)> {
     let rows = shown(place, &[], &["--all"]);
     let text = |row: &serde_json::Value, key: &str| row[key].as_str().expect(key).to_owned();
@@ -136,7 +136,7 @@ fn settable(place: &Place) -> Vec<(String, String, String)> {
 fn shown(place: &Place, variables: &[(&str, &str)], more: &[&str]) -> Vec<serde_json::Value> {
     let words = [&["config", "show", "--format", "json"], more].concat();
     let mut command = place.command(&words);
-    // Which the surroundings of every test set.
+    // Every test sets this variable.
     command.env_remove("TILEMARK_RUNS").envs(variables.iter().copied());
     let output = command.output().expect("the program starts");
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
@@ -167,7 +167,7 @@ fn every_option_of_run_record_and_serve_can_be_set_by_a_variable_and_by_the_file
         let missing: Vec<_> = in_help(&place, verb).difference(&listed).cloned().collect();
         assert!(missing.is_empty(), "{verb} has options that cannot be set: {missing:?}");
     }
-    // Of colours only words are read.
+    // --color takes only words.
     let value = |option: &str| if option == "color" { "never" } else { "1" };
     let variables: Vec<(&str, &str)> =
         all.iter().map(|(_, option, variable)| (variable.as_str(), value(option))).collect();
@@ -195,7 +195,7 @@ fn every_option_of_run_record_and_serve_can_be_set_by_a_variable_and_by_the_file
     }
 }
 
-/// `run` read it, and `config show` called it unknown.
+/// `run` read the key, but `config show` called it unknown.
 #[test]
 fn colour_in_the_file_is_read_and_shown() {
     let place = Place::new();

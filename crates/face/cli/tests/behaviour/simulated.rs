@@ -111,7 +111,7 @@ fn a_simulation_that_is_stopped_keeps_what_it_has() {
     assert_eq!(stored.run().expect("run.json").answer.status, Status::Interrupted);
 }
 
-/// A pool of 1.1 TiB in which no disk would lie, and one with room for three tiles.
+/// A pool of 1.1 TiB without any disk in it, and one with space for three tiles.
 #[test]
 fn a_pool_that_is_full_ends_the_search_although_others_have_room() {
     let place = Place::new();
@@ -177,7 +177,7 @@ fn a_stored_run_is_judged_again_and_a_changed_one_is_found() {
     assert_eq!(differ.map(|item| &item["what"]).collect::<Vec<_>>(), ["throughput"]);
 }
 
-/// A tile of calls alone, on an array that nobody asks.
+/// Tile of calls alone, on an array without I/O.
 const CALLS: [&str; 8] =
     ["--tile", "micro/http-get", "--array", "nvme-local", "--tiles", "8", "--repeats", "1"];
 
@@ -198,7 +198,7 @@ fn calls_alone_warm_up_are_judged_by_their_actions_and_scored() {
     assert!(step.io.is_empty() && step.generator.in_flight_mean.value > Some(0.0));
     let [calls] = &step.calls[..] else { panic!("{:?}", step.calls) };
     assert_eq!((calls.workload.as_str(), calls.kind.as_str()), ("http-get", "get"));
-    // 100 arrivals a second of each tile, and hardly anybody waits at 32 servers of 2 ms.
+    // 100 arrivals a second of each tile; with 32 servers of 2 ms few calls wait.
     assert!((calls.calls_per_s - 800.0).abs() < 60.0, "{calls:?}");
     assert_eq!((calls.errors.len(), calls.bytes), (0, calls.count * (64 << 10)));
     assert_eq!(step.actions[0].result.count, calls.count);
@@ -208,7 +208,7 @@ fn calls_alone_warm_up_are_judged_by_their_actions_and_scored() {
     let shown = out(&place.output(&["runs", "show", &run.id, "--verbose"]));
     assert!(shown.contains("calls to endpoints") && shown.contains("http-get get"), "{shown}");
     let brief = out(&place.output(&["runs", "show", &run.id]));
-    // Where results are is said in one piece, however long that is.
+    // The path of the results is never broken over lines.
     let mut lines = brief.lines().filter(|line| !line.starts_with("results"));
     assert!(brief.contains("calls/s") && lines.all(|line| line.len() < 81), "{brief}");
     let export = |id: &str, format| place.output(&["export", id, "--format", format]);

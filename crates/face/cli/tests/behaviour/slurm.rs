@@ -1,5 +1,6 @@
-//! The job array that is shipped for Slurm, and agents that `srun` starts, on a cluster of this machine alone:
-//! a controller and its nodes on loopback, in a directory of the test. Skipped where Slurm is not installed.
+//! The shipped job array for Slurm, and agents that `srun` starts, on a cluster of this computer
+//! alone: a controller and its nodes on loopback, in a directory of the test. Skipped where Slurm
+//! is not installed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -12,17 +13,17 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::rig::{Place, Running, err, out};
 
-/// What a cluster needs of Slurm, and what tells its users apart.
+/// Programs of Slurm for a cluster, and the one that authenticates its users.
 const PROGRAMS: [&str; 4] = ["munged", "slurmctld", "slurmd", "sbatch"];
 
-/// Where a program is, in `PATH` or where Debian puts servers.
+/// Path of a program, in `PATH` or in Debian's directory for servers.
 fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let directories = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
     directories.map(|directory| directory.join(name)).find(|path| path.is_file())
 }
 
-/// The servers, which end with the test, those that were started last first.
+/// Servers of the cluster, ended with the test in reverse order of their start.
 struct Cluster(Vec<Child>);
 
 impl Drop for Cluster {
@@ -37,7 +38,7 @@ impl Drop for Cluster {
 }
 
 impl Cluster {
-    /// Nothing, and why, where there is no Slurm.
+    /// Starts the cluster; `None`, with the reason printed, where there is no Slurm.
     fn usable(place: &Place, nodes: &[&str]) -> Option<Self> {
         if let Some(missing) = PROGRAMS.into_iter().find(|name| program(name).is_none()) {
             eprintln!("skipped: Slurm is not installed here: there is no {missing}");
@@ -85,7 +86,7 @@ impl Cluster {
     }
 }
 
-/// A key that nobody else on this machine knows: whoever does can run jobs as anyone.
+/// Writes a random key: whoever knows the key can run jobs as any user.
 fn write_key(path: &Path) {
     let mut key = [0; 128];
     let random = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut key));
@@ -94,7 +95,7 @@ fn write_key(path: &Path) {
     file.and_then(|mut file| file.write_all(&key)).expect("a key");
 }
 
-/// A cluster that listens on loopback and watches nothing but its own processes.
+/// Configuration of a cluster that listens on loopback and tracks only its own processes.
 fn configuration(place: &Place, nodes: &[&str]) -> String {
     let free = || TcpListener::bind("127.0.0.1:0").expect("a free port");
     let ports: Vec<TcpListener> =

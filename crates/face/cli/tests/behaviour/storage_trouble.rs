@@ -1,4 +1,4 @@
-//! Storage that fills up, fails or goes away under a run.
+//! Storage that fills up, fails or vanishes during a run.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use crate::rig::{Place, Running, err, out};
 
-/// A file system in memory, unmounted at the end.
+/// File system in memory, unmounted at the end.
 struct Mounted<'a>(&'a Path);
 
 impl<'a> Mounted<'a> {
@@ -109,8 +109,7 @@ fn a_step_that_cannot_be_made_ends_the_run_and_says_how_far_it_got() {
     assert!(!run.steps.is_empty(), "{}", run.answer.sentence);
 }
 
-/// Makes a directory one that nothing can be removed from, or undoes it; root needs more than
-/// permissions for that.
+/// Makes a directory's entries irremovable, or undoes that; for root permissions are not enough.
 fn lock(directory: &Path, is_locked: bool) -> bool {
     if rustix::process::geteuid().is_root() {
         let change = if is_locked { "+i" } else { "-i" };

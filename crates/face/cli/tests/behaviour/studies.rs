@@ -38,7 +38,7 @@ fn a_study_is_listed_shown_and_run() {
 /// Claims that need several steps of both configurations.
 const SEVERAL: [&str; 7] = ["study", "run", "example", "--only", "E1,E2,E4", "--repeats", "2"];
 
-/// Makes a part and gives its path as it was printed.
+/// Makes a part and returns its printed path.
 fn part(place: &Place, shard: &str, more: &[&str]) -> String {
     let output = place.output(&[&SEVERAL[..], &["--shard", shard], more].concat());
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));

@@ -1,4 +1,4 @@
-//! No terminal, no escape sequences; with one, the view leaves it as it was.
+//! Without a terminal there are no escape sequences; with one, the view leaves it unchanged.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -19,8 +19,8 @@ fn without_a_terminal_there_is_no_escape_sequence() {
     assert_eq!(err(&off), "", "nothing but the result");
 }
 
-/// Runs a run under `script` and presses Ctrl-C once the screen shows `interrupt_at`. What the
-/// terminal got; none where there is no such `script`.
+/// Runs a run under `script` and presses Ctrl-C once the screen shows `interrupt_at`. Returns the
+/// terminal's output; `None` where there is no such `script`.
 fn on_a_terminal(
     place: &Place,
     environment: &[(&str, &str)],
@@ -31,8 +31,8 @@ fn on_a_terminal(
     typed(place, environment, &run_words(more).join(" "), is_due)
 }
 
-/// Runs the program with these words under `script`, which gives it a terminal, answers its
-/// question for the cursor, and presses Ctrl-C once `is_due` says so of the screen.
+/// Runs the program under `script`, which gives it a terminal, answers its request for the cursor,
+/// and presses Ctrl-C once `is_due` accepts the screen.
 fn typed(
     place: &Place,
     environment: &[(&str, &str)],
@@ -155,12 +155,12 @@ fn the_demo_serves_its_page_until_ctrl_c() {
     assert!(place.names("ds").is_empty() && place.names("runs").len() == 1);
 }
 
-/// The interface's path of a run's page: `runs/ID` of `run/ID`.
+/// Path of a run in the HTTP interface, from the path of its page: `runs/ID` for `run/ID`.
 fn plural(path: &str) -> String {
     path.replacen("run/", "runs/", 1)
 }
 
-/// What a program prints on a terminal of so many columns, line by line; none where there is no
+/// Output of a program on a terminal of so many columns, line by line; `None` where there is no
 /// `script`.
 fn lines_on(place: &Place, columns: u32, words: &[&str]) -> Option<Vec<String>> {
     let program = env!("CARGO_BIN_EXE_tilemark");

@@ -1,4 +1,4 @@
-//! A served tier as a whole program: what its commands say, and what kill -9 leaves.
+//! A served tier as a whole program: its commands, and its state after kill -9.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -48,7 +48,7 @@ impl Tiered {
         running
     }
 
-    /// The same with a socket for a machine.
+    /// Serves the tier with a vhost-user socket for a VM.
     fn serve_machine(&self, mode: &str) -> Running {
         let serve = ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s"];
         let words = [&serve[..], &["--vhost", "vm1=v", "--mode", mode]].concat();
@@ -62,8 +62,8 @@ impl Tiered {
     }
 }
 
-/// Writes blocks one after the other until the server is gone. What was answered is in `known`, by block;
-/// the last one asked may be either.
+/// Writes blocks one after the other until the server is gone. `known` has the acknowledged content
+/// by block; the last block may have either.
 fn write_until_it_dies(
     mut client: Client,
     known: &mut [u64],
@@ -94,7 +94,7 @@ fn a_server_that_is_killed_again_and_again_loses_nothing_that_was_answered() {
     let mut count = 0;
     for round in 0..8 {
         let mode = if round % 3 == 2 { "through" } else { "back" };
-        // Some of them with memory, which holds a part of the disk.
+        // Some rounds use a memory tier, which holds a part of the disk.
         let memory = ["--memory", if round % 2 == 0 { "2MiB" } else { "0" }];
         let server = tiered.serve_with(mode, &memory);
         let client = tiered.client();
@@ -107,7 +107,7 @@ fn a_server_that_is_killed_again_and_again_loses_nothing_that_was_answered() {
                 let _ = tell.send(());
                 unsure
             });
-            // Some hundred writes, counted by nobody: whenever it is, is a moment.
+            // Some hundred writes; the moment of the kill is arbitrary.
             let _ = told.recv_timeout(std::time::Duration::from_millis(150 + 70 * round));
             server.signal(Signal::KILL);
             writer.join().expect("no panic")
@@ -136,17 +136,17 @@ fn a_server_that_is_killed_again_and_again_loses_nothing_that_was_answered() {
     assert!(count > 500, "{count} writes");
 }
 
-/// A machine's writes, of which several are in flight at once, each of its own number.
+/// Writes of a VM, several of them in flight, each with its own number.
 struct Writer {
     machine: Machine,
-    /// By block: what was answered last, and what is in flight.
+    /// Acknowledged content by block; the next field has the writes in flight.
     known: Vec<u64>,
     in_flight: BTreeMap<u16, (usize, u64)>,
     count: u64,
 }
 
 impl Writer {
-    /// Writes until so many more are answered; requests stay in flight.
+    /// Writes until so many more are acknowledged; some requests stay in flight.
     fn write(&mut self, answers: usize) {
         for _ in 0..answers {
             while self.machine.has_room() {
@@ -190,7 +190,7 @@ fn a_machine_whose_server_is_killed_again_and_again_has_every_request_answered_a
     for mode in ["back", "through", "back", "back", "through", "back"] {
         writer.machine.connect(&socket).expect("it is served");
         writer.write(150);
-        // Whatever it is doing with those that are in flight.
+        // Killed with requests in flight.
         server.signal(Signal::KILL);
         assert_eq!(server.end().code, None, "a signal ended it");
         server = tiered.serve_machine(mode);
@@ -198,7 +198,7 @@ fn a_machine_whose_server_is_killed_again_and_again_has_every_request_answered_a
     writer.machine.connect(&socket).expect("it is served");
     let open = writer.in_flight.len();
     assert!(open > 0, "some were in flight when it was killed last");
-    // Without a new one: what was in flight is answered by itself.
+    // Without a new request: those in flight are completed by themselves.
     for _ in 0..open {
         writer.hear();
     }
@@ -331,7 +331,7 @@ fn what_cannot_be_done_is_refused_in_words_and_nothing_is_made() {
     );
 }
 
-/// Asks over HTTP, as Prometheus does.
+/// Sends a request over HTTP, as Prometheus does.
 fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("it reads");
@@ -408,7 +408,7 @@ fn share_admission_policy_and_a_pause_are_told_to_a_tier_while_it_serves() {
         assert!(json.contains(said), "{said} is not in {json}");
     }
     let mut client = tiered.client();
-    // Nothing comes in; then, with the third access to it.
+    // No page is admitted at first, and then on its third access.
     let held = |tiered: &Tiered| {
         let json = out(&tiered.tier(&["status", "s", "--format", "json"]));
         !json.contains("\"held_bytes\": 0,")
@@ -422,7 +422,7 @@ fn share_admission_policy_and_a_pause_are_told_to_a_tier_while_it_serves() {
     }
     assert!(!held(&tiered), "it was asked for twice");
     client.read(1 << 20, 65_536).expect("bytes come");
-    // It is answered before its page is written.
+    // The read is answered before its page is written.
     assert!((0..100).any(|_| held(&tiered)), "and for a third time");
     let nothing = tiered.tier(&["set", "s", "vm1"]);
     assert_eq!(nothing.status.code(), Some(2), "{}", err(&nothing));
@@ -431,7 +431,8 @@ fn share_admission_policy_and_a_pause_are_told_to_a_tier_while_it_serves() {
     assert_eq!(server.end().code, Some(0));
 }
 
-/// `vm1` has a policy of its own and gives it back; what cannot be is refused in a line that says what can.
+/// `vm1` gets a policy of its own and returns to the common one; an impossible request is refused
+/// with the possible ones.
 #[test]
 fn a_disk_has_a_policy_of_its_own_while_it_is_served_and_gives_it_back() {
     let tiered = Tiered::new();
@@ -498,7 +499,7 @@ fn a_disk_has_a_policy_of_its_own_while_it_is_served_and_gives_it_back() {
 #[test]
 fn hours_of_suspension_begin_with_the_server_if_it_is_then() {
     let tiered = Tiered::new();
-    // The two halves of a day: whenever this runs is in one of them.
+    // Two halves of a day, so that any time lies in one of them.
     let hours = ["--suspend", "00:00-12:00", "--suspend", "12:00-00:00"];
     let mut server = tiered.serve_with("through", &hours);
     server.wait_for("new pages stay out for some hours");
@@ -537,7 +538,7 @@ fn the_hook_of_libvirt_lets_no_domain_use_a_backing_file_whose_newest_writes_are
         let path = tiered.place.path("vm1.raw");
         let xml =
             format!("<domain>\n<disk><source file='{}'/></disk>\n</domain>\n", path.display());
-        // A hook that lets everything pass does not read it.
+        // A hook that permits everything does not read its input.
         let _ = child.stdin.take().expect("a pipe").write_all(xml.as_bytes());
         child.wait_with_output().expect("it ends")
     };
@@ -561,7 +562,7 @@ fn the_hook_of_libvirt_lets_no_domain_use_a_backing_file_whose_newest_writes_are
     assert_eq!(hook(&tiered).status.code(), Some(0), "{}", err(&hook(&tiered)));
 }
 
-/// The page and `tier status` told different numbers of one tier by the same words.
+/// The page and `tier status` once gave different numbers by the same names.
 #[test]
 fn the_page_of_a_tier_and_its_status_tell_the_same_numbers() {
     let tiered = Tiered::new();
@@ -615,7 +616,7 @@ fn the_page_of_a_tier_and_its_status_tell_the_same_numbers() {
         };
         let tiers: Vec<[u64; 6]> =
             page["tiers"].as_array().expect("tiers").iter().map(shown).collect();
-        // A slice comes to the page when it is over: until then there is less.
+        // A slice reaches the page when it is complete, so the page may lag.
         let is_all = tiers.len() == disks.len()
             && tiers
                 .iter()
@@ -684,7 +685,7 @@ fn the_page_of_a_served_tier_shows_by_disk_what_it_did() {
     assert_eq!(server.end().code, Some(0));
 }
 
-/// A loop device over a file of a place, which goes at the end.
+/// Loop device over a file of a place, removed at the end.
 struct Loop(String);
 
 impl Loop {

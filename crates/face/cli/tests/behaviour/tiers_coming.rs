@@ -1,4 +1,4 @@
-//! Disks that a server is told to serve while it runs, and to serve no more: as whole programs, with clients.
+//! Disks attached to and detached from a running server: whole programs, with clients.
 
 use std::process::{Command, Output};
 
@@ -33,7 +33,7 @@ impl Tier {
         self.place.output(&[&["tier"], words].concat())
     }
 
-    /// A server that has no disk yet, or those that are said.
+    /// Starts a server with these disks, or with none.
     fn serve(&self, file: &str, socket: &str, disks: &[&str]) -> Running {
         let words = ["tier", "serve", file, "--socket", socket, "--mode", "back"];
         let mut running = Running::new(self.place.command(&[&words, disks].concat()));
@@ -91,7 +91,7 @@ fn a_server_is_told_of_a_disk_and_told_to_let_it_go_while_others_are_worked_with
     let said = tier.refused(&["detach", "s", "vm2"]);
     assert!(said.contains("no disk \"vm2\"; there are vm1"), "{said}");
     first.write(4096, &[1; 4096]).expect("the other does not notice");
-    // Another set may have it at once.
+    // Another set may open the file at once.
     tier.init("other");
     let another = tier.serve("other", "o", &["--disk", "vm2=vm2.raw"]);
     let said = tier.refused(&["attach", "s", "vm2=vm2.raw"]);
@@ -142,7 +142,8 @@ fn a_server_that_is_killed_while_a_disk_leaves_has_it_leave_when_it_is_told_agai
             client.write(offset as u64, &vec![round + 1; 512 << 10]).expect("it is taken");
         }
         let detaching = Running::new(tier.place.command(&["tier", "detach", "s", "vm2"]));
-        // It has begun when its clients are gone; how far it is by then, and some questions later, is its own affair.
+        // The detach has begun when its clients are gone; how far it is when the server is killed,
+        // is arbitrary.
         assert!(client.wait_any_is_over());
         (0..round / 2).for_each(|_| drop(tier.names()));
         server.signal(Signal::KILL);
@@ -172,7 +173,7 @@ fn whoever_asked_may_go_and_the_disk_leaves_all_the_same() {
         client.write(at << 20, &[5; 512 << 10]).expect("it is taken");
     }
     let asking = Running::new(tier.place.command(&["tier", "detach", "s", "vm2"]));
-    // Its clients are gone when it has begun.
+    // The detach has begun when its clients are gone.
     assert!(client.wait_any_is_over());
     asking.signal(Signal::INT);
     asking.end();
@@ -205,7 +206,7 @@ fn who_is_not_the_server_s_user_is_told_nothing_and_changes_nothing() {
         return eprintln!("skipped: only root can ask as somebody else");
     }
     let tier = Tier::new();
-    // Where everybody gets to it, as if its mode were not there yet.
+    // A directory open to everyone, with a socket whose mode is not set yet.
     let hall = tempfile::tempdir().expect("a directory");
     let (socket, door) = (hall.path().join("s"), hall.path().join("s.control"));
     let open = |path: &std::path::Path, mode| {

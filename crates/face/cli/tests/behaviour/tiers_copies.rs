@@ -1,5 +1,5 @@
-//! Several hosts, each a process of its own with its own cache, around one shared directory: what is there
-//! when an owner is killed for good, and what its copies refuse.
+//! Several hosts, each a separate process with its own cache, around one shared directory: data
+//! after the owner is killed for good, and refusals of its copies.
 
 use std::process::Output;
 
@@ -46,7 +46,7 @@ impl Hosts {
         format!("{host}=nbd+unix:///?socket={host}.sock")
     }
 
-    /// The disk's owner, when its holders are there.
+    /// Starts the disk's owner, after its holders.
     fn own(&self, host: &str, holders: &[&str]) -> Running {
         let (socket, count) = (format!("{host}.vm"), holders.len().to_string());
         let mut words: Vec<String> =
@@ -67,7 +67,8 @@ impl Hosts {
         out(&self.tier(&["status", &format!("{host}.vm"), "--format", "json"]))
     }
 
-    /// Waits until a disk is in mode back with all of its copies: asking for the mode is answered then.
+    /// Waits until a disk is in mode back with all of its copies, because `tier set` is answered
+    /// only then.
     fn copied(&self, host: &str) {
         let set = self.tier(&["set", &format!("{host}.vm"), "vm1", "--mode", "back"]);
         assert_eq!(set.status.code(), Some(0), "{}", err(&set));
@@ -83,7 +84,8 @@ impl Hosts {
     }
 }
 
-/// Writes until nobody answers. By block: what was answered, and what may be there beside it.
+/// Writes until the server is gone. `known` has the acknowledged content by block; returns the
+/// block that may differ.
 fn write_until_it_dies(mut client: Client, known: &mut [u64]) -> Option<(usize, u64)> {
     let mut count = 0_u64;
     loop {
@@ -139,7 +141,7 @@ fn an_owner_that_is_killed_for_good_loses_nothing_and_the_next_host_goes_on() {
     });
     assert_eq!(owner.end().code, None, "a signal ended it");
     assert!(known.iter().any(|count| *count > 50), "some was written");
-    // Its machine is gone, with its cache.
+    // The owner's host is lost, with its cache.
     std::fs::remove_file(hosts.place.path("a")).expect("it was there");
     let refused = hosts.tier(&["serve", "b", "--disk", "vm1=vm1.raw", "--socket", "b.vm"]);
     assert!(
@@ -206,7 +208,7 @@ fn an_owner_whose_disk_was_taken_is_told_so_by_whoever_holds_its_copy() {
     hosts.copied("a");
     let mut client = hosts.client("a");
     client.write(0, &[1; 4096]).expect("a write is taken");
-    // As a take-over on another machine does first, where the lock of this one does not reach.
+    // A take-over on another host begins like this, because this host's lock does not reach it.
     let socket = block_server::Place::Unix(hosts.place.path("b.sock"));
     let fence = Client::open(&socket, "log/vm1/2").expect("it is opened");
     assert!(client.write(4096, &[2; 4096]).is_err(), "nothing is answered any more");
@@ -230,7 +232,8 @@ fn an_owner_whose_disk_was_taken_is_told_so_by_whoever_holds_its_copy() {
 #[test]
 fn a_disk_without_a_copy_is_taken_with_its_loss_said_or_not_at_all() {
     let hosts = Hosts::new();
-    // What was written goes to the backing file after a second: it is killed until something waits in its log.
+    // Writes go to the backing file after a second, so the server is killed until one still waits
+    // in its log.
     loop {
         let owner = hosts.own("a", &[]);
         let mut client = hosts.client("a");
@@ -254,7 +257,7 @@ fn a_disk_without_a_copy_is_taken_with_its_loss_said_or_not_at_all() {
     assert_eq!(taken.status.code(), Some(0), "{}", err(&taken));
     let stale = hosts.tier(&["serve", "a", "--disk", "vm1=vm1.raw", "--socket", "a.vm"]);
     assert!(err(&stale).contains("went on to"), "{}", err(&stale));
-    // What is lost to the disk is still to be had, until it is forgotten.
+    // Writes that the disk lost can be exported until they are forgotten.
     let listed = out(&hosts.tier(&["stale", "list", "a", "vm1=vm1.raw"]));
     assert!(listed.contains("1 write (4 KiB) of generation 1, which went on to 2"), "{listed}");
     let exported = hosts.tier(&["stale", "export", "a", "vm1=vm1.raw", "left.raw"]);
@@ -289,7 +292,7 @@ fn an_owner_of_another_machine_is_not_believed_dead_without_proof() {
     drop(client);
     owner.signal(Signal::KILL);
     owner.end();
-    // Its sidecar, as one of another machine would be: another start of it, and the sum made right.
+    // Changes the sidecar to one of another host: another boot id, and a matching checksum.
     let path = hosts.place.path("vm1.raw.tilemark-tier");
     let mut bytes = std::fs::read(&path).expect("the sidecar");
     for copy in bytes[..8192].chunks_mut(4096).filter(|copy| copy.starts_with(b"TMSIDE")) {
@@ -306,7 +309,7 @@ fn an_owner_of_another_machine_is_not_believed_dead_without_proof() {
             && said.contains("hint: "),
         "{said}"
     );
-    // A machine without a name has no key either, and is told that.
+    // A host without a machine id has no reservation key either, and is told so.
     let has_name = std::fs::read("/etc/machine-id").is_ok_and(|name| !name.is_empty());
     let refused = hosts.takeover(&["--fence-proof", "pr"]);
     let expected = if has_name { "holds no reservation of" } else { "this machine has no name" };

@@ -1,4 +1,4 @@
-//! The memory of a served tier as a whole program: what it answers, what is said of it, and what is refused.
+//! Memory of a served tier as a whole program: its answers, its status, and refusals.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -11,7 +11,7 @@ fn status(tiered: &Tiered) -> Value {
     serde_json::from_str(&out(&said)).expect("it is JSON")
 }
 
-/// Half of each block compresses away.
+/// Content of which half compresses.
 fn half(block: u64) -> Vec<u8> {
     let mut state = block * 2 + 1;
     let mut byte = || {
@@ -52,7 +52,7 @@ fn what_is_read_again_comes_out_of_memory_which_says_how_well_it_compresses() {
     let text = out(&tiered.tier(&["status", "s"]));
     assert!(text.contains("memory: 256 KiB held in 1"), "{text}");
     assert!(text.contains("66.7 % of reads from it alone"), "{text}");
-    // It has nothing that the next server would know of.
+    // Memory is lost with the server.
     server.signal(Signal::KILL);
     assert_eq!(server.end().code, None, "a signal ended it");
     let server = tiered.serve_with("back", &["--memory", "4MiB"]);

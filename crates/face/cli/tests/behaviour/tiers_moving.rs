@@ -1,5 +1,5 @@
-//! A disk that follows its machine from one server to another and back, each server a process of its own with its own
-//! cache: every byte, and what is there when one of both is killed while it moves.
+//! Disk that follows its VM from one server to another and back, each server a separate process
+//! with its own cache: every byte, and the state after one of both is killed during the move.
 
 use std::process::Output;
 use std::time::Duration;
@@ -43,7 +43,7 @@ impl Servers {
         running
     }
 
-    /// Has a server ask the other one for the disk.
+    /// Attaches the disk to a server, from the other one.
     fn find(&self, server: &str, other: &str) -> Output {
         let address = |name: &str| format!("nbd+unix:///?socket={name}.sock");
         let (socket, from, at) = (format!("{server}.sock"), address(other), address(server));
@@ -51,12 +51,12 @@ impl Servers {
         self.tier(&[&words[..], &["--from", &from, "--at", &at]].concat())
     }
 
-    /// Has a server open the disk, if that is free.
+    /// Attaches the disk to a server, if no other has it.
     fn open(&self, server: &str) -> Output {
         self.tier(&["attach", &format!("{server}.sock"), "vm1=vm1.raw", "--mode", "back"])
     }
 
-    /// A server that was killed has the disk for its clients again, as its owner or not: who owns it shows.
+    /// Attaches the disk to a server that was killed, as its owner or from the other one.
     fn have_it_again(&self, server: &str, other: &str) {
         wait_until(
             || self.open(server).status.success() || self.find(server, other).status.success(),
@@ -74,10 +74,10 @@ impl Servers {
     }
 }
 
-/// What the disk has to have.
+/// Expected content of the disk.
 struct Known {
     content: Vec<u8>,
-    /// Where something was written that nobody answered, and what.
+    /// Unacknowledged write: its block and byte.
     unsure: Option<(usize, u8)>,
 }
 
@@ -129,7 +129,7 @@ fn a_disk_goes_to_another_server_and_back_and_no_byte_is_lost() {
     b.wait_for("vm1 is owned here now");
     assert!(servers.status("a").contains("vm1: nbd+unix:///?socket=b.sock owns it"));
     known.compare(&mut at_a, "asked of b");
-    // Its machine did not get there, and goes on where it was.
+    // The VM did not arrive, and continues where it was.
     known.fill(&mut at_a, 3);
     b.wait_for("vm1 was let go of for nbd+unix:///?socket=a.sock");
     known.compare(&mut at_b, "asked of a again");
@@ -145,7 +145,7 @@ fn a_disk_goes_to_another_server_and_back_and_no_byte_is_lost() {
     stop(b);
 }
 
-/// Writes, and waits for the answer, if one comes.
+/// Writes a block; true if the write was acknowledged.
 fn write_or_end(mut client: Client, block: usize, byte: u8) -> bool {
     let operation = Operation::Write { fua: false };
     let (at, length) = ((block * BLOCK) as u64, u32::try_from(BLOCK).expect("small"));
@@ -156,8 +156,8 @@ fn write_or_end(mut client: Client, block: usize, byte: u8) -> bool {
     }
 }
 
-/// A round: `a` has the disk and much in its log, a client of `b` writes, and one of both is killed at some moment of what
-/// that begins. Whether the write was answered.
+/// One round: `a` has the disk and a full log, a client of `b` writes, and one of both is killed
+/// during the move. True if the write was acknowledged.
 fn kill_while_it_moves(servers: &Servers, known: &mut Known, round: u64) -> bool {
     let (a, b) = (servers.serve("a", &[]), servers.serve("b", &[]));
     let opened = servers.open("a");
@@ -171,7 +171,7 @@ fn kill_while_it_moves(servers: &Servers, known: &mut Known, round: u64) -> bool
     let client = servers.client("b");
     let (answered, again) = std::thread::scope(|scope| {
         let writing = scope.spawn(move || write_or_end(client, block, byte));
-        // Whenever it is, is a moment: what waits in the log takes some milliseconds to get out.
+        // The delay is arbitrary: the log takes some milliseconds to drain.
         std::thread::sleep(Duration::from_millis(2 * round * round));
         let (victim, name, other) = if round % 4 < 2 { (a, "a", b) } else { (b, "b", a) };
         victim.signal(Signal::KILL);
@@ -184,7 +184,7 @@ fn kill_while_it_moves(servers: &Servers, known: &mut Known, round: u64) -> bool
         known.compare(&mut servers.client(server), &format!("round {round}, at {server}"));
     }
     assert!(!answered || known.content[block * BLOCK] == byte, "round {round}: it was answered");
-    // Whoever asks for it first, so that it can be asked for.
+    // Either server may own the disk, so both are asked.
     for server in ["a", "b", "a"] {
         servers.tier(&["detach", &format!("{server}.sock"), "vm1"]);
     }
@@ -199,6 +199,6 @@ fn whichever_server_is_killed_while_a_disk_moves_what_was_answered_is_there() {
     let servers = Servers::new();
     let mut known = Known { content: vec![0; BYTES], unsure: None };
     let answered = (0..8).filter(|round| kill_while_it_moves(&servers, &mut known, *round));
-    // A server that waits for one that was killed has it in the end.
+    // A server that waits for a killed one gets the disk in the end.
     assert!(answered.count() >= 4, "writes were answered");
 }

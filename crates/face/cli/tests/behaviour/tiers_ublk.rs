@@ -5,7 +5,7 @@ use rustix::process::Signal;
 use crate::rig::err;
 use crate::tiers::Tiered;
 
-/// The rest is tried in a guest, by scripts/guest-ublk.
+/// A guest tests the rest, by scripts/guest-ublk.
 #[test]
 fn a_host_without_ublk_is_told_what_it_lacks_and_a_disk_of_another_name_is_refused() {
     let tiered = Tiered::new();

@@ -1,5 +1,6 @@
-//! Operations on real virtual machines beside tiles: in a run, after a kill, and refused. Those that start
-//! machines need QEMU 9.0 or later and the guest's image (`scripts/vm-guest --qemu`), and say so.
+//! Operations on real virtual machines beside tiles: in a run, after a kill, and refused. Tests
+//! that start VMs need QEMU 9.0 or later and the guest's image (`scripts/vm-guest --qemu`), and
+//! print a notice without them.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use crate::rig::{Place, err, out, simulate_words};
 const GROUP: &str =
     "name = \"ours\"\ntitle = \"One\"\nsource = \"a test\"\n\n[[workload]]\nuse = \"one.toml\"\n";
 
-/// A machine that moves every 200 ms, in a workload of its own.
+/// VM that moves every 200 ms, in a workload of its own.
 const UNIFIED: &str = r#"
 name = "unified"
 title = "A machine that moves with its disk"
@@ -53,7 +54,7 @@ fn words(place: &Place) -> Vec<String> {
     ["--tile", &file, "--footprint", "1", "--tiles", "1", &group].map(str::to_owned).to_vec()
 }
 
-/// Whether machines can be moved here; says why not.
+/// True if VMs can be moved here; otherwise prints the reason.
 fn has_qemu() -> bool {
     let moves = [vm::Operation::LiveMigration];
     let options = vm::qemu::Options {
@@ -101,7 +102,8 @@ fn machines_are_moved_beside_a_tile_checked_and_gone_at_the_end() {
     assert_eq!(again.status.code(), Some(0), "{}{}", out(&again), err(&again));
 }
 
-/// Processes that carry the mark of a run whose directory is below `/tmp`, by the run that made it.
+/// VM processes with the mark of a run whose directory is below `/tmp`, by the run that started
+/// them.
 fn machines_of(child: &Child) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -115,12 +117,12 @@ fn machines_of(child: &Child) -> Vec<u32> {
     pids.filter(is_ours).collect()
 }
 
-/// A run in the middle of a move, and its machines.
+/// Run in the middle of a move, with its VM processes.
 fn moving(place: &Place, words: &[&str]) -> (Child, Vec<u32>) {
     let mut command: Command = place.run_command(words);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     let until = Instant::now() + Duration::from_secs(120);
-    // Two at once: the second takes the first over, so it is in the middle of a move.
+    // Two processes: the second receives the first's VM, so a move is in progress.
     loop {
         let found = machines_of(&child);
         if found.len() >= 2 {
@@ -166,10 +168,10 @@ fn machines_of_a_killed_run_are_found_and_ended_by_cleanup() {
     child.kill().expect("killed");
     child.wait().expect("gone");
     let target = format!("dir:{}", place.path("ds").display());
-    // One that has ended and that nobody has waited for yet has no environment.
+    // An ended process that was not waited for has no environment.
     let is_there =
         |pid: &u32| !std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default().is_empty();
-    // A process that the run was just about to start holds the run's locks for a moment longer.
+    // A process that the run was just starting holds the run's locks a moment longer.
     let mut said = String::new();
     while found.iter().any(is_there) && Instant::now() < until {
         let output = place.output(&["cleanup", &target]);
@@ -223,7 +225,7 @@ fn in_virtual_time_phases_are_modelled_services() {
     assert!(operation(&run.steps[0]).iter().all(|(_, count, errors)| *count > 2 && *errors == 0));
 }
 
-/// A snapshot of a machine that is named, every 200 ms.
+/// Snapshot of a named VM, every 200 ms.
 const SAVED: &str = r#"
 name = "saved"
 title = "Snapshots of a machine of the user's"
@@ -246,7 +248,7 @@ action = [{ name = "save", steps = [
 limit = [{ action = "save", percentile = 95, limit = "10m", source = "a test" }]
 "#;
 
-/// Whether libvirt's own stand-in for a hypervisor is here; says why not.
+/// True if libvirt's test driver is here; otherwise prints the reason.
 fn has_virsh() -> bool {
     let words = ["--quiet", "--connect", "test:///default", "list", "--name"];
     let is_there = Command::new("virsh").args(words).output().is_ok_and(|own| own.status.success());
@@ -276,7 +278,7 @@ fn a_machine_that_is_named_is_saved_beside_a_tile_and_one_that_is_not_is_refused
         assert!(err(&output).contains(says), "{}", err(&output));
         assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
     };
-    // libvirt's stand-in has one machine, `test`.
+    // libvirt's test driver has one VM, `test`.
     let machine = |name: &str| format!("libvirt:{name},at=test:///default");
     refused(&[], "none is named for it (0 named)");
     refused(&["--machine", &machine("tes")], "there is no machine \"tes\" at test:///default");

@@ -1,4 +1,4 @@
-//! Watts beside a run, from the meter's program to the answer by kilowatt.
+//! Power beside a run, from the meter's program to the answer per kilowatt.
 
 use run_store::gauge::GaugeName;
 use run_store::run::{EnergyBy, MeterScope, PowerCategory, Run};
@@ -6,7 +6,7 @@ use run_store::rundir::StoredRun;
 
 use crate::rig::{Place, err, out};
 
-/// A program that shows so many watts ten times a second, until it is ended.
+/// Program that prints so many watts ten times a second, until ended.
 fn program(watts: &str, more: &str) -> String {
     format!("command:while :; do echo $(date +%s.%N) {watts}; sleep 0.1; done,every=300ms{more}")
 }
@@ -72,8 +72,8 @@ fn a_meter_that_talks_nonsense_is_named_and_the_run_goes_on() {
     assert!(text.contains("broken") && text.contains("strip"), "{text}");
 }
 
-/// Each is right once, so that it is taken for a meter, and then wrong in its own way: what it took is
-/// void, why is told, and the tiles are judged all the same.
+/// Each meter is right once, so that it is accepted, and then wrong in its own way: its energy is
+/// void, the reason is given, and the tiles are judged all the same.
 #[test]
 fn meters_that_stop_end_jump_back_or_repeat_are_named_and_the_run_goes_on() {
     let Some(place) = Place::usable() else { return };

@@ -1,4 +1,4 @@
-//! What a run's storage would hold if something were different.
+//! Effects of changes on a run's storage.
 
 use std::process::Output;
 
@@ -179,8 +179,8 @@ fn ctrl_c_ends_the_search_without_an_answer() {
     assert!(ended.stderr.contains("there is no answer"), "{}", ended.stderr);
 }
 
-/// An order every 20 s from each of 20 users: far fewer in these seconds than a 95th
-/// percentile wants, so no step can say that the limit holds.
+/// An order every 20 s from each of 20 users: too few in these seconds for a 95th percentile, so no
+/// step can decide the limit.
 #[test]
 fn too_few_samples_for_an_answer_have_an_exit_code_of_their_own() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! A run from beginning to end, and what can be done with its results.
+//! Run from beginning to end, and the commands on its results.
 
 use std::path::Path;
 
@@ -128,7 +128,7 @@ fn a_stored_run_is_listed_shown_exported_compared_and_removed() {
 
     let json = out(&place.output(&["compare", &first.id, &second.id, "--format", "json"]));
     let json: serde_json::Value = serde_json::from_str(&json).expect("one JSON document");
-    // Two runs of a second beside other tests may differ truly.
+    // Two runs of a second beside other tests may really differ.
     let (lenient, strict) = match json["verdict"].as_str() {
         Some("worse") => (4, 4),
         Some("inconclusive") => (0, 5),

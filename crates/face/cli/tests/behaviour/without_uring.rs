@@ -1,5 +1,6 @@
-//! Where io_uring is refused: `doctor` tries it instead of believing the system, and a run that
-//! used threads instead says so in its result, in its JSON and on its page, of which the report is made.
+//! Where io_uring is refused: `doctor` tries it instead of reading a setting. A run that used
+//! threads instead says so in its result, in its JSON and on its page, from which the report is
+//! made.
 //!
 //! Container engines refuse io_uring by a filter of system calls; `doctor` read
 //! `kernel.io_uring_disabled`, which such a filter does not change, and said "allowed".
@@ -11,11 +12,11 @@ use crate::rig::{Place, err, out, run_words};
 use crate::serving::get;
 use crate::tiers::Tiered;
 
-/// What the helper ends with where the filter cannot be set.
+/// Exit code of the helper if it cannot set the filter.
 const NO_FILTER: i32 = 77;
 
-/// The program under a filter that refuses io_uring; none, with the reason printed, where such a
-/// filter cannot be set.
+/// Runs the program under a filter that refuses io_uring; `None`, with the reason printed, where
+/// such a filter cannot be set.
 fn filtered(place: &Place, args: &[&str]) -> Option<Output> {
     let helper = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/behaviour/helpers/refuse_io_uring.py");
     let mut command = Command::new("python3");
@@ -59,7 +60,7 @@ fn a_run_with_threads_instead_says_so_in_result_json_and_page() {
     let document = std::fs::read_to_string(run.join("run.json")).expect("its document");
     let document: serde_json::Value = serde_json::from_str(&document).expect("JSON");
     assert_eq!(document["engine"]["backend"], "threads");
-    // The page and the report are made of this document.
+    // Page and report are made from this document.
     let id = document["id"].as_str().expect("an id").to_owned();
     let served = Served::start(&place);
     let page = get(served.port, &format!("/api/v1/runs/{id}")).1;

@@ -1,7 +1,7 @@
 use super::{Family, Figure, OPERATIONS_OF_ACTIONS, SECONDS, Unit};
 use crate::provider::Current;
 
-/// A kind of what users feel: its names, its unit, what it is.
+/// Kind of a figure that users feel: its names, unit and description.
 struct Kind(&'static str, &'static str, Unit, &'static str);
 
 const RATE: Kind = Kind(
@@ -30,7 +30,7 @@ const VERDICT: Kind = Kind(
     "A step that was judged, with its verdict as a label; always 1",
 );
 
-/// What users feel of these runs.
+/// Families of the figures that users of these runs feel.
 pub(super) fn families(runs: &[Current]) -> [Family; 4] {
     [
         family(RATE, runs, |run| {

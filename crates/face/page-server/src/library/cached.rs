@@ -11,13 +11,13 @@ use super::unreadable;
 use crate::library::running;
 use crate::provider::ProviderError;
 
-/// Runs that are kept open.
+/// Most runs kept open.
 const OPEN: usize = 4;
-/// A run that another process writes is read again at most this often.
+/// Shortest time between two readings of a run that another process writes.
 const RUNNING_EVERY: Duration = Duration::from_secs(2);
 
-/// What tells whether a run's files are still those that were read. A complete run never
-/// changes; another one gains files.
+/// State of a run's files, to detect changes. A complete run never changes; another one gains
+/// files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
     path: PathBuf,
@@ -48,22 +48,22 @@ struct Opened {
     source: Arc<Source>,
 }
 
-/// Runs that were opened, and lines of the list.
+/// Opened runs, and rows of the list.
 #[derive(Default)]
 pub struct Cache {
-    /// The one used last is the last.
+    /// Most recently used run last.
     opened: Mutex<Vec<Opened>>,
     rows: Mutex<HashMap<PathBuf, (Stamp, RunRow)>>,
 }
 
 impl Cache {
-    /// A stored run, opened now or before.
+    /// Stored run, opened now or before.
     pub fn source(&self, run: StoredRun) -> Result<Arc<Source>, ProviderError> {
         let stamp = Stamp::of(&run);
         if let Some(source) = self.known(&stamp) {
             return Ok(source);
         }
-        // Without the lock: opening takes a while, and others may be served meanwhile.
+        // Without the lock: opening takes a while, and other requests go on meanwhile.
         let source = match run.state() {
             State::Running => running::open(run),
             _ => Source::open(run).map_err(unreadable),
@@ -92,7 +92,7 @@ impl Cache {
         Some(source)
     }
 
-    /// A run's line in the list.
+    /// Row of a run in the list.
     pub fn row(&self, run: &StoredRun) -> RunRow {
         let stamp = Stamp::of(run);
         let rows = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);

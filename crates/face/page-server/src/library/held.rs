@@ -5,16 +5,15 @@ use view::document::HostRate;
 
 use crate::provider::Held;
 
-/// The step that the answer stands on: the last with the tiles that were held, else the last of
-/// all.
+/// Step that the answer is based on: the last with the held tiles, otherwise the last of all.
 pub fn step(run: &Run) -> Option<&Step> {
     let is_held = |step: &&Step| Some(step.tiles) == run.answer.tiles_held;
     run.steps.iter().rev().find(is_held).or(run.steps.last())
 }
 
-/// Its figures.
+/// Figures of the step.
 pub fn of(run: &Run, step: &Step) -> Held {
-    // Runs of before the tile's endpoints were kept: calls that ended, well or not.
+    // Older runs did not store the tile's endpoints, so ended calls decide.
     let is_calling = !run.tile.endpoints.is_empty() || !step.calls.is_empty();
     let p99 = |direction: Direction| {
         step.io.iter().find(|total| total.direction == direction).and_then(|t| t.service.p99_ns)

@@ -1,5 +1,5 @@
-//! A run that another process writes, seen from its files: behind by as much as that process
-//! keeps before it writes.
+//! Reads a run that another process writes from its files, which lag behind by that process's
+//! buffers.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use view::document::{LivePhase, LiveState};
 use super::unreadable;
 use crate::provider::ProviderError;
 
-/// What there is of it.
+/// Opens a running run.
 pub fn open(stored: StoredRun) -> Result<Source, ProviderError> {
     let run = stored.run().ok().cloned();
     let rollup = Arc::new(Rollup::of_run(&stored).map_err(unreadable)?);
-    // The document comes with the end of the first step; until then, calls that ended.
+    // The document is written at the end of the first step; until then ended calls decide.
     let is_calling = run.as_ref().is_some_and(|run| !run.tile.endpoints.is_empty())
         || !rollup.calls().is_empty();
     let state = state(&rollup, is_calling);

@@ -13,39 +13,39 @@ use view::{Source, TraceFacts};
 use super::unreadable;
 use crate::provider::ProviderError;
 
-/// Traces of a directory that are listed, the first by name: each takes reading its description.
+/// Most traces listed of a directory, the first by name, because each needs its description read.
 const LISTED_MAX: usize = 1000;
-/// Traces that are kept in memory with their I/O.
+/// Most traces kept in memory with their I/O.
 const OPEN: usize = 4;
 
-/// Recorded traces that are shown beside the runs.
+/// Recorded traces, shown beside the runs.
 #[derive(Default)]
 pub struct Traces {
-    /// Those that were named.
+    /// Traces added by path.
     added: Mutex<Vec<Arc<Trace>>>,
-    /// Those that lie beside the runs, by their directories.
+    /// Traces beside the runs, by their directories.
     beside: Mutex<BTreeMap<PathBuf, (Stamp, Arc<Trace>)>>,
-    /// Those whose I/O is in memory; the one used last is the last.
+    /// Traces with their I/O in memory; the most recently used last.
     open: Mutex<Vec<Arc<Trace>>>,
 }
 
-/// What tells whether a description is still the one that was read.
+/// Time and length of a description, to detect changes.
 type Stamp = Option<(SystemTime, u64)>;
 
-/// One of them; its I/O is read when somebody asks.
+/// Recorded trace; its I/O is read at the first request.
 pub struct Trace {
     path: PathBuf,
     facts: TraceFacts,
     records: u64,
-    /// Why its description cannot be read.
+    /// Error of reading the description.
     error: Option<ProviderError>,
     opened: Mutex<Option<Result<Arc<Source>, ProviderError>>>,
-    /// Its line once its I/O was read.
+    /// Row of the list, known after the I/O was read.
     row: OnceLock<RunRow>,
 }
 
 impl Traces {
-    /// Adds one that is stored here, and returns its id.
+    /// Adds a stored trace and returns its id.
     pub fn add(&self, path: &Path) -> Result<RunId, TraceError> {
         let trace = Arc::new(Trace::of_stored(path)?);
         let id = RunId::parse(&trace.facts.id).expect("ids of traces are made as ids");
@@ -55,8 +55,7 @@ impl Traces {
         Ok(id)
     }
 
-    /// Looks what traces a directory has now. Of each one only the description is read, and only
-    /// if it is not the one that was read before.
+    /// Scans a directory for traces. Only descriptions are read, and only if new or changed.
     pub fn look_in(&self, base: &Path) {
         let mut beside = locked(&self.beside);
         let mut before = std::mem::take(&mut *beside);
@@ -82,17 +81,17 @@ impl Traces {
         all
     }
 
-    /// The one of this id, if it was added or seen.
+    /// Known trace of this id.
     pub fn find(&self, id: &RunId) -> Option<Arc<Trace>> {
         self.all().into_iter().find(|trace| trace.facts.id == id.as_str())
     }
 
-    /// Their lines in the list.
+    /// Rows of the list.
     pub fn rows(&self) -> Vec<RunRow> {
         self.all().iter().map(|trace| trace.row()).collect()
     }
 
-    /// All of one. Reading takes a while; it is kept until some others were asked for.
+    /// Whole trace. Reading takes a while; the trace stays in memory until some others were opened.
     pub fn source(&self, trace: &Arc<Trace>) -> Result<Arc<Source>, ProviderError> {
         let source = trace.source();
         let one_too_many = {
@@ -125,7 +124,7 @@ impl Trace {
         }
     }
 
-    /// One that cannot be read is in the list as well, and says why.
+    /// An unreadable trace is in the list as well, with the reason.
     fn broken(path: &Path, error: &TraceError) -> Self {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let id = RunId::following(&name, 0).to_string();
@@ -133,7 +132,7 @@ impl Trace {
         Self { error: Some(unreadable(error)), ..Self::new(path, facts, 0) }
     }
 
-    /// Who asks while it is being read waits until it is: it is read once.
+    /// Reads the I/O once; concurrent requests wait for it.
     fn source(&self) -> Result<Arc<Source>, ProviderError> {
         if let Some(error) = &self.error {
             return Err(error.clone());
@@ -148,7 +147,7 @@ impl Trace {
         source
     }
 
-    /// Its I/O is read again if it is asked for again.
+    /// Drops the I/O; a later request reads it again.
     fn close(&self) {
         locked(&self.opened).take();
     }
@@ -162,7 +161,7 @@ impl Trace {
     }
 }
 
-/// The finished traces in a directory, by name. A directory that is not there has none.
+/// Finished traces in a directory, by name; empty for an absent directory.
 fn stores(base: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(base).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().as_encoded_bytes().ends_with(b".tmt"));

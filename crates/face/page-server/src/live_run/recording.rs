@@ -1,5 +1,5 @@
-//! A recording that goes on in this process. Like a run it hands over what it has and goes on;
-//! here a thread folds single I/Os into slices.
+//! Live recording of this process. As for a run, its records are queued; here a thread folds single
+//! I/Os into slices.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,31 +14,31 @@ use view::observed::{Observation, ObservedSlice, ObservedSums, WIDTH};
 
 use super::{LiveRun, PRIORITY, Subject};
 
-/// Batches that wait at most: three seconds of a recorder that looks every 25 ms.
+/// Most waiting batches: three seconds of a recorder that looks every 25 ms.
 const WAITING: usize = 128;
-/// A slice without a later I/O is over this long after its end. I/Os come in order of issue, so
-/// one that takes longer holds up those after it; they are shown when they come.
+/// Wait after the end of a slice until it counts as over without a later I/O. I/Os arrive in order
+/// of issue, so a slower one delays those after it; they are shown when they arrive.
 const LAG: Nanos = Nanos::from_secs(2);
 
-/// What is recorded.
+/// Facts of a recording.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    /// Its name and where it is.
+    /// Name and path.
     pub facts: TraceFacts,
-    /// What its I/Os say of themselves, so far.
+    /// Devices and senders known so far.
     pub info: TraceInfo,
-    /// How long it goes on at most.
+    /// Longest duration.
     pub duration: Option<Nanos>,
 }
 
-/// Records on their way.
+/// Queued records.
 struct Seen {
     info: Option<TraceInfo>,
     records: Arc<Vec<IoRecord>>,
     elapsed: Nanos,
 }
 
-/// What a recording tells; never waits.
+/// Sender of a recording's events; never waits.
 pub struct TraceFeed {
     run: Arc<LiveRun>,
     sender: SyncSender<Seen>,
@@ -46,7 +46,7 @@ pub struct TraceFeed {
 }
 
 impl LiveRun {
-    /// A recording that begins, and what it tells its news to.
+    /// Makes a recording that begins, and its feed.
     pub fn record(recording: Recording) -> std::io::Result<(Arc<Self>, TraceFeed)> {
         let Recording { facts, info, duration } = recording;
         let id = RunId::parse(&facts.id).ok_or(std::io::ErrorKind::InvalidInput)?;
@@ -109,26 +109,26 @@ fn per_second(count: u64) -> f64 {
 }
 
 impl TraceFeed {
-    /// The recording that is fed.
+    /// Recording of this feed.
     pub fn run(&self) -> &Arc<LiveRun> {
         &self.run
     }
 
-    /// What was recorded since the last time, and how long the recording goes on; `info` when it
-    /// names more than it did.
+    /// Adds the records since the last call, with the elapsed time; `info` if it names new devices
+    /// or senders.
     pub fn seen(&mut self, info: Option<TraceInfo>, records: &Arc<Vec<IoRecord>>, elapsed: Nanos) {
         let info = info.or_else(|| self.news.take());
         let seen = Seen { info, records: Arc::clone(records), elapsed };
         if let Err(TrySendError::Full(seen) | TrySendError::Disconnected(seen)) =
             self.sender.try_send(seen)
         {
-            // Names are needed for what comes later, too.
+            // Later records need these names, too.
             self.news = seen.info;
             self.run.lost.fetch_add(u64::from(!seen.records.is_empty()), Ordering::Relaxed);
         }
     }
 
-    /// The trace is complete, or the recording failed.
+    /// Ends the recording: the trace is complete, or the recording failed.
     pub fn end(&self) {
         self.run.change(|state| state.phase = LivePhase::Ended);
         self.run.has_ended.store(true, Ordering::Release);

@@ -1,4 +1,4 @@
-//! What is served in this process for days, as those who look at it see it: the last hours of it.
+//! Live page of a server that runs for days: its last hours.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -13,37 +13,37 @@ use view::observed::ObservedSlice;
 
 use super::{LiveRun, Subject};
 
-/// The least that is shown once there is as much, and half of the most. Our choice: a working day fits into
-/// the most, with buckets of 32 s.
+/// Least time shown once there is as much; the most is twice this. Our choice: a working day fits
+/// into the most, with buckets of 32 s.
 const LEAST: Nanos = Nanos::from_secs(6 * 3600);
 
-/// What is served tells what it did; what is older than twelve hours is let go, six at a time.
+/// Feed of a server. Data older than twelve hours are dropped, six hours at a time.
 pub struct Serving {
     run: Arc<LiveRun>,
-    /// What is shown next, of the time since then.
+    /// Next rollup, of the time since its start.
     next: Option<(Nanos, Rollup)>,
-    /// When what is shown begins.
+    /// Start of the shown time.
     from: Nanos,
 }
 
-/// What was seen in some time; a second, if nothing kept it.
+/// Observations of some time; a second, unless delayed.
 #[derive(Debug, Clone, Copy)]
 pub struct ServedSecond<'a> {
-    /// Its begin, from when serving began.
+    /// Start, since the server started.
     pub start: Nanos,
-    /// Its length.
+    /// Length of the time.
     pub width: Nanos,
-    /// I/O that was answered in it.
+    /// I/O completed in this time.
     pub rows: &'a [ObservedRow<'a>],
-    /// What was read beside it.
+    /// Gauges sampled in this time.
     pub readings: &'a Readings,
 }
 
 impl LiveRun {
-    /// What is served from now on, and what it tells its news to.
+    /// Makes the page of a server, and its feed.
     ///
     /// # Errors
-    /// If its id is none.
+    /// If the id in `facts` is invalid.
     pub fn serve(facts: TraceFacts) -> std::io::Result<(Arc<Self>, Serving)> {
         let id = RunId::parse(&facts.id).ok_or(std::io::ErrorKind::InvalidInput)?;
         let run = Arc::new(Self::new(Subject::Trace(id, facts)));
@@ -52,7 +52,7 @@ impl LiveRun {
 }
 
 impl Serving {
-    /// Some time is over.
+    /// Adds the observations of some time.
     pub fn seen(&mut self, second: &ServedSecond<'_>) {
         let ServedSecond { start, width, rows, readings } = *second;
         let slice = |from: Nanos| ObservedSlice { start: start.saturating_sub(from), width, rows };
@@ -70,14 +70,14 @@ impl Serving {
         let mut shown = self.run.rollup.lock().unwrap_or_else(PoisonError::into_inner);
         match self.next.take_if(|_| age >= Nanos(2 * LEAST.0)) {
             Some((from, next)) => (self.from, *shown) = (from, Arc::new(next)),
-            // Copied only while somebody is being answered.
+            // Copied only while a request is being answered.
             None => add(Arc::make_mut(&mut shown), self.from),
         }
         drop(shown);
         self.run.tell(&slice(self.from).sums(), second.start, None);
     }
 
-    /// It is served no more.
+    /// Ends the page.
     fn end(&self) {
         self.run.change(|state| state.phase = LivePhase::Ended);
         self.run.has_ended.store(true, Ordering::Release);

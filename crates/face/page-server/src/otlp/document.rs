@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::figures::{Figure, families};
 use crate::provider::Current;
 
-/// An `ExportMetricsServiceRequest` in the JSON encoding of protocol buffers: 64-bit integers are
-/// texts (OTLP 1.5, "JSON Protobuf Encoding"). Kinds without a number are left out.
+/// Makes an `ExportMetricsServiceRequest` in the JSON encoding of protocol buffers: 64-bit integers
+/// are strings (OTLP 1.5, "JSON Protobuf Encoding"). Kinds without a number are left out.
 pub fn of(runs: &[Current], service: &str, now: Duration) -> Value {
     let now = now.as_nanos().to_string();
     let metrics = families(runs).into_iter().map(|family| {
@@ -34,7 +34,7 @@ pub fn of(runs: &[Current], service: &str, now: Duration) -> Value {
 
 fn point(figure: &Figure, now: &str) -> Value {
     let labels = figure.labels.iter().map(|(key, value)| match *key {
-        // The only one that has a name in the semantic conventions.
+        // The only key with a name in the semantic conventions.
         "direction" => attribute("disk.io.direction", value),
         key => attribute(&format!("tilemark.{key}"), value),
     });

@@ -1,8 +1,8 @@
-//! The figures of `/metrics`, pushed by OTLP/HTTP with JSON (OpenTelemetry protocol 1.x).
+//! Pushes the figures of `/metrics` by OTLP/HTTP with JSON (OpenTelemetry protocol 1.x).
 //!
-//! Written out rather than made with the `opentelemetry` crates: what is pushed is gauges in one
-//! document, and they would bring a gRPC library for its types and an HTTP client besides.
-//! Only `http://`: for a collector elsewhere there is one beside the program, as is usual.
+//! Written by hand instead of with the `opentelemetry` crates: the push is one document of gauges,
+//! and the crates would add a gRPC library and an HTTP client. Only `http://`: a remote collector
+//! is usually reached through one beside the program.
 
 mod address;
 mod document;
@@ -18,26 +18,26 @@ use crate::ProviderError;
 use crate::provider::Provider;
 pub use settings::{Settings, SettingsError};
 
-/// Nice value: telling comes after measuring.
+/// Nice value: pushes must not disturb the measurement.
 const PRIORITY: i32 = 5;
 
-/// How long the end waits for the last figures to be pushed.
+/// Longest wait at the end for the last push.
 const LAST_WITHIN: Duration = Duration::from_secs(2);
 
-/// Pushes figures on a thread of its own, at once and then again and again, until it is dropped:
-/// then once more, so that a collector has what a run ended with. Dropping waits for that, two
-/// seconds at most; what hangs longer is left behind.
+/// Pusher of figures, on a separate thread: at once, at each interval, and once more when dropped,
+/// so that a collector gets the final figures. Dropping waits two seconds at most for the last
+/// push.
 #[derive(Debug)]
 pub struct Pusher {
-    /// The thread ends when it is gone.
+    /// The thread ends when this is dropped.
     going_on: Option<Sender<()>>,
     /// Disconnected when the thread has ended.
     ended: Receiver<()>,
 }
 
 impl Pusher {
-    /// Starts pushing what a provider knows. `tell` hears why a push failed, once for as long
-    /// as they fail, and why, if that changes.
+    /// Starts to push a provider's figures. `tell` gets the reason of a failure once, and again if
+    /// it changes.
     pub fn start(
         settings: Settings,
         provider: Arc<dyn Provider>,

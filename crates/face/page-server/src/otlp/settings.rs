@@ -1,26 +1,26 @@
 use std::time::Duration;
 
-/// Pushes that nobody set the pace of (OpenTelemetry specification, `OTEL_METRIC_EXPORT_INTERVAL`).
+/// Default interval of pushes (OpenTelemetry specification, `OTEL_METRIC_EXPORT_INTERVAL`).
 const INTERVAL: Duration = Duration::from_secs(60);
-/// How long one may take (`OTEL_EXPORTER_OTLP_TIMEOUT`).
+/// Default time limit of a push (`OTEL_EXPORTER_OTLP_TIMEOUT`).
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where figures are pushed to, and how often.
+/// Address and interval of pushes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The address: `http://127.0.0.1:4318/v1/metrics`.
+    /// URL, such as `http://127.0.0.1:4318/v1/metrics`.
     pub endpoint: String,
     /// Further headers.
     pub headers: Vec<(String, String)>,
-    /// Between two pushes.
+    /// Interval of pushes.
     pub interval: Duration,
-    /// How long a push may take.
+    /// Time limit of a push.
     pub timeout: Duration,
-    /// What the pushing program is called.
+    /// Name of the pushing program.
     pub service: String,
 }
 
-/// A variable that cannot be used.
+/// Error for a variable that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} is `{value}`; {expected}")]
 pub struct SettingsError {
@@ -30,12 +30,12 @@ pub struct SettingsError {
 }
 
 impl Settings {
-    /// From the variables that OpenTelemetry's programs share; none if nothing is to be pushed.
-    /// `variable` looks one up; an empty one counts as absent.
+    /// Reads the variables that OpenTelemetry's programs share; `None` if nothing is to be pushed.
+    /// `variable` looks a variable up; an empty one counts as absent.
     ///
     /// # Errors
     ///
-    /// If one of them makes no sense.
+    /// If a variable is invalid.
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, SettingsError> {
@@ -54,7 +54,7 @@ impl Settings {
         };
         if super::address::place(&endpoint).is_none() {
             let expected = "http://HOST:PORT is expected, without a user; https is not built in";
-            // What stands before the host may be a password.
+            // Text before the host may be a password.
             let host = endpoint.rsplit_once('@').map(|(_, host)| format!("***@{host}"));
             return Err(SettingsError { name, value: host.unwrap_or(endpoint), expected });
         }
@@ -75,7 +75,7 @@ impl Settings {
     }
 }
 
-/// `key=value,key=value`, values percent-encoded (W3C Baggage).
+/// Parses `key=value,key=value`, values percent-encoded (W3C Baggage).
 fn headers(text: &str) -> Result<Vec<(String, String)>, SettingsError> {
     let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
     let header = |pair: &str| {
@@ -90,7 +90,7 @@ fn headers(text: &str) -> Result<Vec<(String, String)>, SettingsError> {
         .map(|pair| {
             header(pair).ok_or_else(|| SettingsError {
                 name: "OTEL_EXPORTER_OTLP_HEADERS",
-                // What a header holds may be a secret.
+                // The value of a header may be secret.
                 value: pair.split('=').next().unwrap_or_default().to_owned(),
                 expected: "key=value,key=value is expected, with values percent-encoded",
             })

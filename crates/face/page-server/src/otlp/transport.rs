@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use super::Settings;
 use super::address::place;
 
-/// How much of an answer is looked at.
+/// Bytes of an answer that are read.
 const ANSWER_MAX: u64 = 4096;
 
-/// Sends a JSON document; anything but a status of 2xx is an error.
+/// Sends a JSON document; any status other than 2xx is an error.
 pub fn post(settings: &Settings, body: &[u8]) -> io::Result<()> {
     let (host, path) = place(&settings.endpoint).ok_or(io::ErrorKind::InvalidInput)?;
     let until = Instant::now() + settings.timeout;
@@ -31,7 +31,7 @@ pub fn post(settings: &Settings, body: &[u8]) -> io::Result<()> {
     let status = line.strip_prefix("HTTP/1.").and_then(|rest| rest.trim().split(' ').nth(1));
     match status.and_then(|own| own.parse::<u16>().ok()) {
         Some(200..300) => Ok(()),
-        // The words behind it are the receiver's, which may echo a header with its secret.
+        // The reason phrase comes from the receiver, which may echo a header with its secret.
         Some(status) => Err(io::Error::other(format!("the answer is HTTP status {status}"))),
         None => Err(io::Error::other("the answer is not HTTP/1")),
     }
@@ -48,7 +48,7 @@ fn connect(host: &str, until: Instant) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// What is left of the time; none left is an error.
+/// Time left; none left is an error.
 fn left(until: Instant) -> io::Result<Duration> {
     let left = until.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }

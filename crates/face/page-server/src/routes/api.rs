@@ -74,13 +74,13 @@ pub async fn openapi() -> Answer {
     json(&openapi::document())
 }
 
-/// Only what reads as an id becomes a part of a path.
+/// Parses a run id; only a valid id becomes a part of a path.
 pub fn run_id(text: &str) -> Result<RunId, Problem> {
     RunId::parse(text)
         .ok_or_else(|| Problem::new(Kind::UnknownRun, format!("`{text}` is not the id of a run")))
 }
 
-/// The pairs of a query, decoded.
+/// Decoded pairs of a query.
 fn pairs(query: Option<&str>) -> Vec<(String, String)> {
     form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect()
 }

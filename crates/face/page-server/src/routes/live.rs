@@ -14,10 +14,10 @@ use crate::app::{App, Watching};
 use crate::live::Told;
 use crate::problem::Problem;
 
-/// Between two comments when there is nothing to tell, so that nobody on the way hangs up.
+/// Interval of comments while there is no event, so that no proxy closes the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// `state` about once a second, then `end`.
+/// Sends `state` about once a second, then `end`.
 pub async fn live(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
@@ -40,13 +40,13 @@ pub async fn live(
 }
 
 enum Watcher {
-    /// What is told now has been seen, or not.
+    /// Present state, and whether it was sent.
     Told {
         told: watch::Receiver<Told>,
         is_seen: bool,
         watching: Watching,
     },
-    /// The run had ended when it was asked for.
+    /// The run had ended before the request.
     Over,
     Done,
 }

@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::metrics;
 use crate::problem::{Kind, Problem};
 
-/// OpenMetrics 1.0 text.
+/// Answers with OpenMetrics 1.0 text.
 pub async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     let current = app.ask(|provider| provider.current()).await?;
     let text = metrics::text(&current)
@@ -18,7 +18,7 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     Ok(openmetrics(text))
 }
 
-/// A response of OpenMetrics text.
+/// Response of OpenMetrics text.
 pub fn openmetrics(text: impl Into<Body>) -> Response {
     let mut response = Response::new(text.into());
     let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! What is asked, and who answers.
+//! Routes of the server.
 
 mod api;
 mod live;
@@ -15,7 +15,7 @@ use tower_http::compression::CompressionLayer;
 use crate::app::App;
 use crate::guard;
 
-/// Everything that is answered.
+/// Router of all paths.
 pub fn router(app: Arc<App>) -> Router {
     let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
     Router::new()

@@ -6,11 +6,11 @@ use axum::response::Response;
 use crate::assets::Asset;
 use crate::problem::{Kind, Problem};
 
-/// Changes with every file's content; the program's own version stands for that of its files.
+/// The file may change with the program's version, so the browser must ask again.
 const FRESH: &str = "no-cache";
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
-/// A file of the page, or the page itself at every path it knows.
+/// Answers with a file of the page, or with the page at every path of its own.
 pub async fn page(request: Request) -> Result<Response, Problem> {
     let path = request.uri().path();
     let asset = match Asset::find(path) {
@@ -23,8 +23,8 @@ pub async fn page(request: Request) -> Result<Response, Problem> {
     Ok(respond(asset, request.headers()))
 }
 
-/// Paths that the page reads itself: `/`, `/run/ID`, `/run/ID/latency`, `/compare`,
-/// `/study`, `/study/NAME`.
+/// True for paths of the page itself: `/`, `/run/ID`, `/run/ID/latency`, `/compare`, `/study`,
+/// `/study/NAME`.
 fn is_place(path: &str) -> bool {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     match parts.as_slice() {
@@ -55,7 +55,7 @@ fn respond(asset: Asset, headers: &HeaderMap) -> Response {
     response
 }
 
-/// Whether a list of codings has gzip, and not with the weight 0 (RFC 9110, 12.5.3).
+/// True if a list of codings has gzip, and not with the weight 0 (RFC 9110, 12.5.3).
 fn takes_gzip(list: &str) -> bool {
     list.split(',').any(|coding| {
         let mut parts = coding.split(';').map(str::trim);

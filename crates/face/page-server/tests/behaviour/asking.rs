@@ -1,4 +1,4 @@
-//! Questions, answers and problems.
+//! Requests, answers and problems.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ fn metrics_are_open_metrics_with_units() {
         "tilemark_run_running{run=\"20261121T184207Z-datacenter-k3f9qa\"} 1.0",
         "tilemark_run_running{run=\"20261121T000000Z-datacenter-aaaaaa\"} 0.0",
         "tilemark_live_lost_slices{run=\"20261121T184207Z-datacenter-k3f9qa\"} 7.0",
-        // It makes calls, and none is answered.
+        // The run makes calls, and none is answered.
         "tilemark_call_rate_calls_per_second{run=\"20261121T184207Z-datacenter-k3f9qa\"} 0.0",
         "tilemark_host_io_rate_operations_per_second{run=\"20261121T000000Z-datacenter-aaaaaa\",host=\"b\"} 4.0",
         "tilemark_host_io_throughput_bytes_per_second{run=\"20261121T000000Z-datacenter-aaaaaa\",host=\"a\"} 12.0",
@@ -135,7 +135,7 @@ fn a_long_answer_is_compressed_for_who_can_read_that() {
     assert!(text.starts_with("{\"openapi\":\"3.1"));
 }
 
-/// A body in chunks (RFC 9112, 7.1), put together.
+/// Joins a chunked body (RFC 9112, 7.1).
 fn unchunked(mut body: &[u8]) -> Vec<u8> {
     let mut whole = Vec::new();
     while let Some(end) = body.windows(2).position(|pair| pair == b"\r\n") {

@@ -1,4 +1,4 @@
-//! Recorded traces in a directory of runs: listed by their descriptions, read when they are opened.
+//! Recorded traces in a directory of runs: listed by their descriptions, read at the first request.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../see/capture/samples/mixed.tmt")
 }
 
-/// A copy of the sample of this name.
+/// Copies the sample to this name.
 fn lay(base: &Path, name: &str) -> PathBuf {
     let to = base.join(name);
     fs::create_dir(&to).expect("a directory");
@@ -36,7 +36,7 @@ fn traces_that_lie_in_the_directory_are_listed_without_reading_their_ios() {
     let library = Library::new(Shelf::All(base.path().to_owned()));
     assert!(listed(&library).is_empty());
 
-    // One whose I/O is gone but for its length, which the description gives.
+    // Trace whose I/O is lost, but which has the length in its description.
     let part = lay(base.path(), "night.tmt").join("part-000000.parquet");
     let length = fs::metadata(&part).expect("a part").len();
     fs::File::create(&part).expect("it is ours").set_len(length).expect("as long as before");
@@ -61,7 +61,7 @@ fn a_trace_beside_the_runs_opens_also_by_an_address_that_was_kept() {
     let before = Library::new(Shelf::All(base.path().to_owned()));
     let id = id_of(&listed(&before)[0]);
 
-    // Another process, which nobody asked for the list.
+    // Another library, which was not asked for the list before.
     let library = Library::new(Shelf::All(base.path().to_owned()));
     assert_eq!(library.live(&id).expect("it is known"), None);
     assert!(library.events(&id).expect("none").events.is_empty());

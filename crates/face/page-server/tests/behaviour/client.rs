@@ -2,7 +2,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A response, read to its end.
+/// Response, read to its end.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
@@ -25,7 +25,7 @@ impl Response {
     }
 }
 
-/// Asks as a browser on this machine does.
+/// Sends a request as a browser on this computer does.
 pub fn get(port: u16, path: &str) -> Response {
     ask(port, "GET", path, &[("Host", &format!("127.0.0.1:{port}"))])
 }
@@ -35,7 +35,7 @@ pub fn ask(port: u16, method: &str, path: &str, headers: &[(&str, &str)]) -> Res
     read(&mut stream)
 }
 
-/// Sends a request, and leaves the answer to be read.
+/// Sends a request, and leaves the answer unread.
 pub fn send(port: u16, method: &str, path: &str, headers: &[(&str, &str)]) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("somebody listens");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
@@ -47,7 +47,7 @@ pub fn send(port: u16, method: &str, path: &str, headers: &[(&str, &str)]) -> Bu
     BufReader::new(stream)
 }
 
-/// Status and headers.
+/// Reads status and headers.
 pub fn head(stream: &mut BufReader<TcpStream>) -> Response {
     let mut line = String::new();
     stream.read_line(&mut line).expect("a status line");
@@ -70,7 +70,7 @@ fn read(stream: &mut BufReader<TcpStream>) -> Response {
     response
 }
 
-/// The next event of a stream of events: its name and its data. None at the end.
+/// Reads the next event of a stream: its name and data. `None` at the end.
 pub fn event(stream: &mut BufReader<TcpStream>) -> Option<(String, String)> {
     let (mut name, mut data) = (String::new(), None);
     loop {

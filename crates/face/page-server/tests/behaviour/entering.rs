@@ -1,4 +1,4 @@
-//! Who gets in, and what can be done there.
+//! Access to the server, and the permitted requests.
 
 use std::sync::Arc;
 
@@ -126,7 +126,7 @@ fn clients_that_never_finish_their_request_keep_no_viewer_out() {
     let slow: Vec<_> = (0..300)
         .map(|_| {
             let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).expect("listens");
-            // One that was ended meanwhile may say so.
+            // A connection that was ended meanwhile may fail.
             let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: ");
             stream
         })

@@ -13,10 +13,10 @@ use view::document::{
     RunState, StudyList, StudyPage,
 };
 
-/// A run that is there.
+/// Id of an existing run.
 pub const RUN: &str = "20261121T184207Z-datacenter-k3f9qa";
 
-/// Knows one run, which goes on until it is told to end.
+/// Provider of one run, which runs until it is ended.
 #[derive(Default)]
 pub struct Fake {
     pub has_ended: AtomicBool,
@@ -25,7 +25,7 @@ pub struct Fake {
 }
 
 impl Fake {
-    /// A server on a free port of this machine.
+    /// Starts a server on a free port of this computer.
     pub fn serve(self: &Arc<Self>) -> (Server, u16) {
         self.serve_at("127.0.0.1:0")
     }
@@ -166,7 +166,7 @@ impl Provider for Fake {
     }
 }
 
-/// What the users of the run that has ended felt.
+/// Figures that users of the ended run felt.
 fn felt() -> Felt {
     let action = |action: &str, per_s, p95_ns| FeltAction {
         workload: "shop".to_owned(),

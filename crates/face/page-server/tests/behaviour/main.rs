@@ -1,4 +1,4 @@
-//! The server over real sockets, with a provider that makes its answers up.
+//! The server over real sockets, with a fake provider.
 
 extern crate tilemark_page_server as server;
 

@@ -1,4 +1,4 @@
-//! Figures pushed to a collector: what arrives, and that a collector in trouble is tried again.
+//! Pushes to a collector: what arrives, and repeated attempts after failures.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -14,7 +14,7 @@ use server::otlp::{Pusher, Settings};
 use crate::client::get;
 use crate::fake::{Fake, RUN};
 
-/// The beginning of a request and its document; answered with a status.
+/// Reads a request's head and document, and answers with a status.
 fn take(listener: &TcpListener, status: &str) -> (String, Value) {
     let (stream, _) = listener.accept().expect("a push");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
@@ -99,11 +99,11 @@ fn a_collector_in_trouble_is_told_of_once_and_tried_again() {
     drop((listener, pusher));
     let told = [told.recv().expect("a failure"), told.recv().expect("another")];
     assert!(told[0].ends_with("status 503") && told[1].ends_with("status 400"), "{told:?}");
-    // A receiver may echo a header with its secret in the words of its status.
+    // A receiver may echo a header with its secret in its reason phrase.
     assert!(!told.concat().contains("Busy"), "{told:?}");
 }
 
-/// Nothing but the first and the last push.
+/// Settings with only the first and the last push.
 fn once(listener: &TcpListener) -> Settings {
     Settings { interval: Duration::from_secs(3600), ..settings(listener) }
 }

@@ -1,4 +1,4 @@
-//! A recording while it goes on: what is fed is what is shown, and feeding never waits.
+//! Live recording: the page shows the fed records, and feeding never waits.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use units::Nanos;
 use view::document::LivePhase;
 use view::{Request, Source, TraceFacts};
 
-/// Far more than anything takes on a busy machine.
+/// Far more than anything takes on a busy computer.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 fn sample() -> PathBuf {
@@ -66,10 +66,10 @@ fn what_is_recorded_is_shown_while_it_goes_on_and_the_same_afterwards() {
         let batch = Arc::new(batch.to_vec());
         let elapsed = batch.last().map_or(Nanos::ZERO, |record| record.issue);
         feed.seen(None, &batch, elapsed);
-        // A recorder looks every 25 ms; this one is faster than any.
+        // A recorder looks every 25 ms, slower than this test.
         wait_until(|| Arc::strong_count(&batch) == 1);
     }
-    // Nothing more happens: the last slices are over as time goes on.
+    // Without further records, the last slices end as time passes.
     let later = last.saturating_add(Nanos::from_secs(4));
     feed.seen(None, &Arc::new(Vec::new()), later);
     wait_until(|| feed.run().rollup().end() > last);
@@ -106,7 +106,7 @@ fn what_is_recorded_is_shown_while_it_goes_on_and_the_same_afterwards() {
 fn a_page_that_is_behind_loses_batches_and_counts_them_and_the_recorder_goes_on() {
     let (info, records) = records();
     let (library, id, mut feed) = begin(&info);
-    // Folding this takes far longer than handing over all that follows.
+    // Folding this takes far longer than queueing all later batches.
     let one = records.iter().find(|record| record.operation.moves_data()).expect("a read");
     let (heavy, small) = (vec![*one; 1_000_000], Arc::new(vec![*one]));
     feed.seen(None, &Arc::new(heavy), Nanos::ZERO);
@@ -118,7 +118,7 @@ fn a_page_that_is_behind_loses_batches_and_counts_them_and_the_recorder_goes_on(
     assert!(took < Duration::from_secs(1), "{took:?} for handing over");
     let lost = || library.live(&id).expect("it is known").expect("it goes on").lost_slices;
     assert!((1..1000).contains(&lost()), "{}", lost());
-    // Names are not lost with the batch that brought them.
+    // Names survive the loss of their batch.
     feed.seen(Some(info.clone()), &small, Nanos::ZERO);
     wait_until(|| Arc::strong_count(&small) == 1);
     feed.seen(None, &small, Nanos::from_secs(4));

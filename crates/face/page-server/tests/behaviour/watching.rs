@@ -1,4 +1,4 @@
-//! Live runs: who watches, who is slow, and the end.
+//! Live runs: watchers, slow clients, and the end.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -82,19 +82,19 @@ fn whoever_watches_does_not_hold_up_the_end_of_the_run() {
     let mut reads = send(port, "GET", &path(), &[("Host", "localhost")]);
     head(&mut reads);
     assert!(event(&mut reads).is_some());
-    // Connected, and never says anything.
+    // A client that connects and sends nothing.
     let silent = std::net::TcpStream::connect(("127.0.0.1", port)).expect("a connection");
     assert_eq!(server.idle(), Some(Duration::ZERO), "somebody watches");
     let begun = Instant::now();
     let left = server.stop().expect("the address");
     let took = begun.elapsed();
-    // The farewell is a second; whoever waits for the watcher waits for ever.
+    // The farewell takes a second; waiting for the watcher would take forever.
     assert!(took < Duration::from_secs(20), "{took:?} though the run had not even ended");
     drop(silent);
     let mut rest = Vec::new();
     let _ = reads.read_to_end(&mut rest);
 
-    // The address goes on with another server, without a moment in which it is closed.
+    // The address continues with another server, and is never closed.
     let provider: Arc<dyn Provider> = fake.clone();
     let door = left.door().expect("a door");
     let _next = server::Server::start(door, provider).expect("a server");

@@ -1,35 +1,35 @@
-//! The sections and options of a job file.
+//! Sections and options of a job file.
 
 use indexmap::IndexMap;
 
 use super::FioError;
 
-/// Options of a section, later ones in the place of earlier ones.
+/// Options of a section; later ones replace earlier ones.
 pub(super) type Options = IndexMap<String, String>;
 
-/// Jobs that fio starts at most (`REAL_MAX_JOBS` of fio 3.33).
+/// Most jobs that fio starts (`REAL_MAX_JOBS` of fio 3.33).
 pub(super) const JOBS_MAX: usize = 4096;
 
-/// A job file as it stands.
+/// Parsed job file.
 #[derive(Debug, Default)]
 pub(super) struct JobFile {
     pub jobs: Vec<JobSection>,
-    /// Values of `[global]` by option, each with the number of the `[global]` that it stood in: a
-    /// job has those of the sections above it (fio's HOWTO, "Job file format").
+    /// Values of `[global]` by option, each with the number of its `[global]` section: a job has
+    /// those of the sections above it (fio's HOWTO, "Job file format").
     global: IndexMap<String, Vec<(usize, String)>>,
 }
 
-/// A job's own options.
+/// Own options of a job.
 #[derive(Debug)]
 pub(super) struct JobSection {
     pub name: String,
     pub own: Options,
-    /// Sections `[global]` above it.
+    /// Number of `[global]` sections above it.
     globals: usize,
 }
 
 impl JobFile {
-    /// Reads a job file.
+    /// Parses a job file.
     pub fn parse(text: &str) -> Result<Self, FioError> {
         let mut file = Self::default();
         let (mut globals, mut place) = (0, Place::Nowhere);
@@ -54,7 +54,7 @@ impl JobFile {
                 if !names.insert(name.to_owned()) {
                     return Err(wrong(&format!("a second job has the name \"{name}\"")));
                 }
-                // Before memory is taken for what cannot run.
+                // Checked before memory is allocated for jobs that cannot run.
                 if file.jobs.len() == JOBS_MAX {
                     return Err(FioError::TooMany);
                 }
@@ -87,8 +87,8 @@ impl JobFile {
         })
     }
 
-    /// The value that an option has for a job, by any of its names. A lookup, because a copy of all
-    /// global options for each job is their product.
+    /// Value of an option for a job, by any of its names. A lookup, because copies of all global
+    /// options for each job would be their product.
     pub fn get<'a>(&'a self, job: &'a JobSection, names: &[&str]) -> Option<&'a str> {
         let own = names.iter().find_map(|name| job.own.get(*name)).map(String::as_str);
         own.or_else(|| names.iter().find_map(|name| self.global_of(job, name)))
@@ -101,7 +101,7 @@ impl JobFile {
     }
 }
 
-/// Where a line stands.
+/// Section of a line.
 #[derive(Clone, Copy)]
 enum Place {
     Nowhere,

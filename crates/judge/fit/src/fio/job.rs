@@ -1,4 +1,4 @@
-//! What is carried over of a job.
+//! Converts a job.
 
 use units::Bytes;
 
@@ -6,13 +6,13 @@ use super::file::{JobFile, JobSection};
 use super::quantity::{KbBase, Quantity};
 use super::{FioError, Note};
 
-/// Engines that answer an I/O before they take the next one (fio says of each "queue depth will be
-/// capped at 1"). `psync` is used where none is named.
+/// Engines that complete an I/O before the next one (fio notes for each "queue depth will be capped
+/// at 1"). `psync` is the default.
 const SYNCHRONOUS: [&str; 7] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
-/// Bytes of the smallest unit of a disk.
+/// Smallest unit of a disk in bytes.
 pub(super) const SECTOR: u64 = 512;
 
-/// Without `direct`, fio's I/O is not that of a virtual machine's disk.
+/// Note on jobs without `direct`: fio's I/O then differs from that of a virtual machine's disk.
 const BUFFERED: &str =
     "direct is not set, so fio goes through the page cache: a run here does with --buffered";
 
@@ -34,14 +34,14 @@ impl Direction {
     }
 }
 
-/// Where on the disk.
+/// Places of I/Os on the disk.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Places {
     Sequential {
         streams: u32,
     },
     Uniform,
-    /// A share of them anywhere, in percent; the others behind the one before.
+    /// Percentage of random places; the other I/Os follow the previous one.
     Mixed {
         random: f64,
     },
@@ -56,11 +56,11 @@ pub(super) enum Places {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Stream {
     pub direction: Direction,
-    /// Its share of all I/Os where no rate is asked for, in percent.
+    /// Share of all I/Os if no rate is given, in percent.
     pub share: f64,
-    /// I/Os a second, of all copies of the job together.
+    /// I/Os per second, over all copies of the job.
     pub rate: Option<f64>,
-    /// Block sizes in bytes, and their weights.
+    /// Block sizes in bytes, with their weights.
     pub sizes: Vec<(u64, f64)>,
     pub places: Places,
     /// I/Os before a flush.
@@ -76,30 +76,30 @@ impl Stream {
     }
 }
 
-/// The data of a job.
+/// Files of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Data {
-    /// The files that it names; jobs that name the same ones share a disk.
+    /// Files named by the job; jobs with the same files share a disk.
     pub shared: Option<String>,
     pub size: Bytes,
 }
 
-/// A job, with all of its copies.
+/// Job with all of its copies.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Job {
     pub streams: Vec<Stream>,
     pub data: Data,
-    /// I/Os under way at once.
+    /// I/Os in flight at once.
     pub outstanding: u32,
     pub notes: Vec<Note>,
 }
 
-/// Reads one job.
+/// Converter of one job.
 pub(super) struct Reader<'a> {
     file: &'a JobFile,
     section: &'a JobSection,
     pub(super) kb_base: KbBase,
-    /// The size of jobs that say none.
+    /// Size of jobs without one.
     size: Option<Bytes>,
     notes: Vec<Note>,
 }
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         Self { file, section, kb_base: KbBase::DEFAULT, size, notes: Vec::new() }
     }
 
-    /// The job, or why it is none.
+    /// Converts the job; the error is the reason why it cannot be converted.
     pub fn job(mut self) -> Result<Job, FioError> {
         self.kb_base = match self.get(&["kb_base"]) {
             None | Some("1024") => KbBase::DEFAULT,
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// I/Os that one copy has under way.
+    /// I/Os that one copy has in flight.
     fn depth(&mut self) -> Result<u32, FioError> {
         let depth = self.number("iodepth", &["iodepth"], 1, 65_536)?.unwrap_or(1);
         let named = self.get(&["ioengine"]);
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The size and the streams of sequential I/O of all copies.
+    /// Size, and number of sequential streams over all copies.
     fn data(&mut self, copies: u32) -> Result<(Data, u32), FioError> {
         let named = self.get(&["filename"]).filter(|name| !name.is_empty());
         let files = match named {
@@ -237,7 +237,7 @@ impl<'a> Reader<'a> {
         Ok((Data { shared: None, size: Bytes::new(size) }, files.saturating_mul(copies)))
     }
 
-    /// Bytes of the files of one copy: each of `filesize`, or all of them together of `size`.
+    /// Bytes of one copy's files: `filesize` of each, or `size` of all together.
     fn size_of_one(&mut self, files: u32) -> Result<u64, FioError> {
         if let Some(text) = self.get(&["filesize", "file_size"]) {
             let each = self.bytes("filesize", text)?;
@@ -286,7 +286,7 @@ impl<'a> Reader<'a> {
             }
         };
         let runs = self.runs(text, behind, is_random)?;
-        // Sequential jobs have no use for a distribution, and fio refuses a wrong one of them, too.
+        // A sequential job ignores a distribution, but fio refuses a wrong one there, too.
         let notes = self.notes.len();
         let distribution = self.distribution()?;
         if !is_random {
@@ -324,7 +324,7 @@ impl<'a> Reader<'a> {
         Ok(all)
     }
 
-    /// I/Os in a row behind each random place (`rw=randread:8`); none if it is not said.
+    /// Sequential I/Os after each random place (`rw=randread:8`); `None` if not given.
     fn runs(&mut self, text: &str, behind: &str, is_random: bool) -> Result<Option<u64>, FioError> {
         if behind.is_empty() {
             return Ok(None);
@@ -343,8 +343,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The part of a value for a direction: reads, writes and trims stand between commas. One part
-    /// is of all directions; an empty part says nothing.
+    /// Part of a value for a direction: reads, writes and trims are separated by commas. A single
+    /// part is for all directions; an empty part sets nothing.
     pub(super) fn of_direction(&self, names: &[&str], direction: Direction) -> Option<&'a str> {
         let parts: Vec<&str> = self.get(names)?.split(',').map(str::trim).collect();
         let part = match direction {
@@ -354,7 +354,7 @@ impl<'a> Reader<'a> {
         part.copied().filter(|part| !part.is_empty())
     }
 
-    /// I/Os a second of one copy. Each direction has the rate, as in fio.
+    /// I/Os per second of one copy. Each direction has the rate, as in fio.
     fn rate(&mut self, direction: Direction, size: f64) -> Result<Option<f64>, FioError> {
         if let Some(text) = self.of_direction(&["rate_iops"], direction) {
             return match self.kb_base.parse(text) {

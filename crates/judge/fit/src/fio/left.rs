@@ -1,8 +1,8 @@
-//! Options that do not carry over, and why.
+//! Options that are not converted, with reasons.
 
 use super::LeftOut;
 
-/// Options that carry over; where a value of one does not, the job says so.
+/// Options that are converted; the job reports a value that is not.
 const CARRIED: [&str; 28] = [
     "rw",
     "readwrite",
@@ -34,7 +34,7 @@ const CARRIED: [&str; 28] = [
     "unit_base",
 ];
 
-/// The options of a section that did not carry over.
+/// Options of a section that were not converted.
 pub(super) fn left_out<'a>(
     section: &str,
     options: impl Iterator<Item = (&'a str, &'a str)>,
@@ -46,7 +46,7 @@ pub(super) fn left_out<'a>(
     options.filter_map(left).collect()
 }
 
-/// Why a value of an option that carries over does not.
+/// Reason why a value of a convertible option is not converted.
 fn why_value(key: &str, value: &str) -> Option<&'static str> {
     match (key, value) {
         ("direct", "0") | ("buffered", "1") => {

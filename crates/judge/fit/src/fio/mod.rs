@@ -1,8 +1,9 @@
-//! A fio job file as a workload: what means the same carries over, and what does not is named.
+//! Converts a fio job file to a workload: options with an equivalent are converted, others are
+//! listed.
 //!
-//! What it refuses: guessing. An option that it does not know, or whose meaning has no counterpart,
-//! is listed with where it stood; nothing is left out in silence. A job that cannot be converted
-//! is named with the reason and leaves the others.
+//! It never guesses. An unknown option, or one without an equivalent, is listed with its section;
+//! none is dropped silently. A job that cannot be converted is listed with the reason, and the
+//! other jobs are converted.
 
 mod file;
 mod job;
@@ -20,72 +21,72 @@ use job::Reader;
 use left::left_out;
 use write::Writer;
 
-/// A workload made of a job file.
+/// Workload made from a job file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FromFio {
-    /// The workload's file.
+    /// Text of the workload's file.
     pub toml: String,
-    /// Options that did not carry over, with why.
+    /// Options that were not converted, with reasons.
     pub left: Vec<LeftOut>,
-    /// Options that carried over with another meaning than they seem to have.
+    /// Options that were converted with another meaning than they seem to have.
     pub notes: Vec<Note>,
     /// Jobs that could not be converted.
     pub skipped: Vec<FioError>,
 }
 
-/// An option that did not carry over.
+/// Option that was not converted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// `global` or the job's name.
+    /// Section: `global` or the job's name.
     pub section: String,
-    /// As it stood: `ioengine=libaio`.
+    /// Option as given: `ioengine=libaio`.
     pub option: String,
-    /// Why it did not.
+    /// Reason why it was not converted.
     pub why: &'static str,
 }
 
-/// What a reader of the workload should know of an option.
+/// Note on an option, for readers of the workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// The job's name, or the first of several.
+    /// Name of the job, or of the first of several.
     pub section: String,
-    /// The option and what became of it.
+    /// Text with the option and its conversion.
     pub text: String,
 }
 
-/// Why a job file is none.
+/// Reason why a job file cannot be converted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FioError {
-    /// A line that is neither a section nor an option.
+    /// Line that is neither a section nor an option.
     #[error("line {line} of the job file: {why}")]
     Line {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Error in the line.
         why: String,
     },
     /// More jobs than fio itself starts.
     #[error("the job file has more than {JOBS_MAX} jobs, and fio starts at most so many")]
     TooMany,
-    /// Nothing would run.
+    /// Job file without a job.
     #[error("the job file has no job: a section [NAME] beside [global]")]
     NoJob,
-    /// A value that cannot be read or has no counterpart.
+    /// Value that is invalid or has no equivalent.
     #[error("job \"{job}\": {option}={value} {why}")]
     Value {
-        /// The job.
+        /// Name of the job.
         job: String,
-        /// The option.
+        /// Name of the option.
         option: &'static str,
-        /// As given.
+        /// Value as given.
         value: String,
-        /// What would do.
+        /// Reason, with valid values.
         why: String,
     },
 }
 
 impl FioError {
-    /// What helps.
+    /// Hint on what to do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Value { option: "size", value, .. }
@@ -98,11 +99,11 @@ impl FioError {
     }
 }
 
-/// Reads a job file; `name` is what the workload is called, `size` that of jobs that name none.
+/// Converts a job file; `name` is the workload's name, `size` that of jobs without one.
 ///
 /// # Errors
 ///
-/// If it cannot be read as one, or if none of its jobs can be converted: why the first cannot.
+/// If it is no job file, or none of its jobs can be converted; the error is that of the first.
 pub fn workload_of(text: &str, name: &str, size: Option<Bytes>) -> Result<FromFio, FioError> {
     let file = JobFile::parse(text)?;
     let mut left = left_out("global", file.global());
@@ -125,7 +126,7 @@ pub fn workload_of(text: &str, name: &str, size: Option<Bytes>) -> Result<FromFi
     Ok(FromFio { toml: writer.finish(name), left, notes, skipped })
 }
 
-/// Notes that say the same of several jobs, with the names of the first ones.
+/// Merges equal notes of several jobs, with the names of the first ones.
 fn once_each(notes: Vec<Note>) -> Vec<Note> {
     const NAMES_MAX: usize = 3;
     let mut jobs: IndexMap<String, Vec<String>> = IndexMap::new();
@@ -195,7 +196,7 @@ unheard_of=7
         }
     }
 
-    /// Seen at e6eaf978: 100,000 empty jobs took more than a minute and 1.5 GB.
+    /// 100,000 empty jobs once took more than a minute and 1.5 GB (seen at e6eaf978).
     #[test]
     fn more_jobs_than_fio_starts_are_refused() {
         let jobs = |count: usize| {
@@ -227,7 +228,7 @@ unheard_of=7
         }
     }
 
-    /// The workload of a job file and what was said of it.
+    /// Workload of a job file, with its notes.
     fn made(text: &str) -> (spec::workload::Workload, FromFio) {
         let made = workload_of(text, "a", None).expect(text);
         let workload = spec::load_workload("a.toml", &made.toml).expect(&made.toml);
@@ -286,7 +287,7 @@ unheard_of=7
             (rate.to_string(), mix.get("a-read").copied(), mix.get("a-write").copied())
         };
         assert_eq!(rate("rate_iops=90,10"), ("100/s".to_owned(), Some(90.0), Some(10.0)));
-        // fio 3.33 gives each direction the rate, whatever the mix says.
+        // fio 3.33 gives each direction the rate, whatever the mix.
         assert_eq!(rate("rate_iops=100"), ("200/s".to_owned(), Some(100.0), Some(100.0)));
         assert_eq!(rate("rate=400k,40k"), ("110/s".to_owned(), Some(100.0), Some(10.0)));
         let pair = rate("rate_iops=90,10\nnumjobs=2\nfsync=5");
@@ -412,7 +413,7 @@ unheard_of=7
         assert!(error.hint().is_some_and(|hint| hint.contains("--size")));
     }
 
-    /// As of fio 3.33: a job has the options of the sections `[global]` above it.
+    /// As in fio 3.33, a job has the options of the `[global]` sections above it.
     #[test]
     fn global_options_hold_below_their_section() {
         let (_, made) = made("[a]\nrw=read\nsize=1g\n[global]\nbs=8k\n[b]\nrw=read\nsize=1g\n");

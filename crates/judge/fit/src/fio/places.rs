@@ -1,12 +1,12 @@
-//! Where the I/Os of a random job go.
+//! Places of a random job's I/Os.
 
 use super::FioError;
 use super::job::{Direction, Places, Reader};
 
-/// fio's own values where a distribution names none (HOWTO, `random_distribution`).
+/// fio's default parameters of distributions (HOWTO, `random_distribution`).
 const ZIPF_THETA: f64 = 1.1;
 const PARETO_H: f64 = 0.2;
-/// Shares of the disk that a pareto distribution is dealt out to.
+/// Zones that approximate a pareto distribution.
 const PARETO_STEPS: i32 = 5;
 
 impl Reader<'_> {
@@ -47,7 +47,7 @@ impl Reader<'_> {
         const OPTION: &str = "random_distribution";
         let Some(text) = self.get(&[OPTION]) else { return Ok(Places::Uniform) };
         let (kind, value) = text.split_once(':').unwrap_or((text, ""));
-        // The middle of the popular places is the end of the value.
+        // The end of the value is the centre of the popular places.
         let (value, centre) = value.split_once('/').unwrap_or((value, ""));
         let number = |usual: f64| {
             if value.is_empty() { Some(usual) } else { value.parse::<f64>().ok() }
@@ -81,9 +81,9 @@ impl Reader<'_> {
     }
 }
 
-/// Shares of I/O and disk of a self-similar distribution, of which the share `1 - h` goes to `h` of
-/// the disk, and so again inside it (Gray et al. 1994, section 3.1): the smallest part first, what
-/// is behind the last is the rest.
+/// Shares of I/O and disk of a self-similar distribution, which sends the share `1 - h` to `h` of
+/// the disk, and recursively within it (Gray et al. 1994, section 3.1): the smallest part first,
+/// and the rest after the last.
 fn pareto(h: f64) -> Vec<(f64, f64)> {
     let within = |steps: i32| ((1.0 - h).powi(steps), h.powi(steps));
     let (mut io_before, mut space_before) = (0.0, 0.0);
@@ -96,8 +96,8 @@ fn pareto(h: f64) -> Vec<(f64, f64)> {
     all
 }
 
-/// The zones of `zoned:IO/DISK:IO/DISK`, without the last one if they are all of the disk. Those
-/// that name no share have what the others leave, in equal parts.
+/// Zones of `zoned:IO/DISK:IO/DISK`, without the last one if they cover the disk. Zones without a
+/// share get equal parts of the rest.
 fn zones(text: &str) -> Option<Vec<(f64, f64)>> {
     let percent = |text: &str| match text.trim() {
         "" => Some(None),
@@ -128,7 +128,7 @@ fn zones(text: &str) -> Option<Vec<(f64, f64)>> {
     Some(all)
 }
 
-/// The part of 100 for each share that is not told.
+/// Part of 100 for each share that is not given.
 fn rest(shares: impl Iterator<Item = Option<f64>> + Clone) -> f64 {
     let untold = shares.clone().filter(Option::is_none).map(|_| 1.0).sum::<f64>();
     let left: f64 = 100.0 - shares.flatten().sum::<f64>();

@@ -1,24 +1,24 @@
-//! fio's numbers: a suffix in any case, powers of 1,024 unless `kb_base` is 1,000.
+//! Numbers of fio: a suffix in any case, powers of 1,024 unless `kb_base` is 1,000.
 
-/// What fio makes of a number (`parse.c` and HOWTO, "Parameter types"; fio 3.33 was asked for each
-/// suffix). By `kb_base=1024`, which is the default, `k` and `kB` are 1,024 and `KiB` is 1,000;
-/// by `kb_base=1000` it is the other way round.
+/// Value of a number (`parse.c` and HOWTO, "Parameter types"; each suffix was tried with fio 3.33).
+/// With `kb_base=1024`, the default, `k` and `kB` are 1,024 and `KiB` is 1,000; with `kb_base=1000`
+/// it is the reverse.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Quantity {
-    /// A number.
+    /// Plain number.
     Count(u64),
-    /// A share of a file's size.
+    /// Share of a file's size.
     Percent(f64),
 }
 
-/// The base of prefixes.
+/// Base of prefixes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KbBase(pub u64);
 
 impl KbBase {
     pub const DEFAULT: Self = Self(1024);
 
-    /// The value of a number; none if it is no number that fio takes.
+    /// Value of a number; `None` if fio would refuse it.
     pub fn parse(self, text: &str) -> Option<Quantity> {
         let text = text.trim().to_ascii_lowercase();
         if let Some(percent) = text.strip_suffix('%') {
@@ -36,7 +36,7 @@ impl KbBase {
         value.checked_mul(self.factor(&digits[end..])?).map(Quantity::Count)
     }
 
-    /// What a suffix multiplies by.
+    /// Factor of a suffix.
     fn factor(self, suffix: &str) -> Option<u64> {
         let mut letters = suffix.chars();
         let power = match letters.next() {
@@ -57,12 +57,12 @@ impl KbBase {
         base.checked_pow(power)
     }
 
-    /// The base of prefixes with `iB`.
+    /// Base of prefixes with `iB`.
     const fn other(self) -> u64 {
         if self.0 == 1024 { 1000 } else { 1024 }
     }
 
-    /// Whether a text has a prefix with `iB` that means powers of 1,000, against the standard.
+    /// True for a prefix with `iB` that means powers of 1,000, against the standard.
     pub fn is_odd(self, text: &str) -> bool {
         self.0 == 1024 && text.trim().to_ascii_lowercase().ends_with("ib")
     }

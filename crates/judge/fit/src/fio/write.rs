@@ -1,4 +1,4 @@
-//! A workload's file made of jobs.
+//! Writes a workload's file from jobs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -7,11 +7,11 @@ use units::Bytes;
 
 use super::job::{Job, Places, Stream};
 
-/// Makes the file of a workload, job by job.
+/// Writer of a workload's file, job by job.
 #[derive(Default)]
 pub(super) struct Writer {
     disks: Vec<Disk>,
-    /// The disk of files that jobs share, by their names.
+    /// Disk of files that jobs share, by their names.
     shared: HashMap<String, usize>,
     disk_names: Names,
     job_names: Names,
@@ -27,7 +27,7 @@ struct Disk {
 }
 
 impl Writer {
-    /// Adds a job that was called `name`.
+    /// Adds a job with this name.
     pub fn add(&mut self, name: &str, job: &Job) {
         let id = self.job_names.free(name);
         let disk = self.disk(name, job);
@@ -50,7 +50,7 @@ impl Writer {
         }
     }
 
-    /// The name of a job's disk, which is made or grows.
+    /// Name of a job's disk, which is added or enlarged.
     fn disk(&mut self, name: &str, job: &Job) -> String {
         let size = job.data.size;
         let known = job.data.shared.as_ref().and_then(|files| self.shared.get(files));
@@ -75,7 +75,7 @@ impl Writer {
     fn open(&mut self, group: &str, id: &str, streams: &[&Stream]) {
         let rate: f64 = streams.iter().filter_map(|stream| stream.rate).sum();
         self.reference += rate;
-        // After so many writes comes a flush, so that such an action is as many I/Os.
+        // A flush follows after so many writes, so one action is as many I/Os.
         let actions = |stream: &Stream| stream.rate.unwrap_or(0.0) / ios(stream);
         let arrivals: f64 = streams.iter().map(|stream| actions(stream)).sum();
         let load = format!("open = {{ rate = \"{}/s\" }}", short(arrivals));
@@ -83,8 +83,8 @@ impl Writer {
     }
 
     fn closed(&mut self, id: &str, users: u32, streams: &[&Stream]) {
-        // Without a rate: what so many outstanding I/Os reach when each takes 10 ms, as of every
-        // shipped load without think time.
+        // Without a rate: the rate of so many outstanding I/Os of 10 ms each, as for every shipped
+        // load without think time.
         self.reference += f64::from(users) * 100.0;
         let load = format!("closed = {{ users = {users} }}");
         self.users(id, &load, &mix(id, streams, |stream| stream.share / ios(stream)));
@@ -97,7 +97,7 @@ impl Writer {
         );
     }
 
-    /// The file of the workload `name`.
+    /// Text of the file for the workload `name`.
     pub fn finish(self, name: &str) -> String {
         let (jobs, reference) = (self.jobs, short(self.reference.max(1.0).round()));
         let mut toml = format!(
@@ -172,7 +172,7 @@ fn address(places: &Places) -> String {
     }
 }
 
-/// A number with as many as six decimals that say something.
+/// Number with at most six significant decimals.
 fn short(number: f64) -> String {
     let text = format!("{number:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -182,10 +182,10 @@ fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Names of the language made of any text, each once.
+/// Distinct valid names from any texts.
 #[derive(Default)]
 struct Names {
-    /// How often each was asked for.
+    /// Number of uses of each name.
     asked: BTreeMap<String, u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Workloads fitted to traces: parameters come back, files load, and distances are small.
+//! Workloads fitted to traces: parameters are recovered, files load, and distances are small.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../../../../see/trace/tests/import/shared.rs"]
@@ -37,7 +37,7 @@ fn observed(info: TraceInfo, records: Vec<IoRecord>) -> Result<Observed, FitErro
     gather(&mut Memory::new(info, records), &wanted())
 }
 
-/// A workload with this load, on storage whose I/Os take about 2 ms.
+/// I/O of a workload with this load, on storage of about 2 ms.
 fn made(load: &str, steps: &str, seconds: u64) -> Vec<IoRecord> {
     let text = format!(
         r#"name = "known"
@@ -90,12 +90,12 @@ fn step<'a>(workload: &'a Workload, action: &str) -> (&'a Address, &'a Size) {
     }
 }
 
-/// Users who never think.
+/// Users without think time.
 const QUEUE: &str = r#"[[users]]
 name = "users"
 vm = "known"
 load = { closed = { users = 4 } }"#;
-/// Arrivals that wait for nobody.
+/// Arrivals that do not wait for answers.
 const ARRIVALS: &str = r#"[[users]]
 name = "users"
 vm = "known"
@@ -128,8 +128,8 @@ fn a_full_queue_comes_back_as_users_without_thinking() {
     assert!(distance(&fitted, "outstanding") < 0.03);
 }
 
-/// Found by the property test below: a source that has latencies in some records and says that it
-/// has none was fitted by a loop without thinking, which on ideal storage lets no time pass.
+/// A source with latencies in some records, but declared without them, was once fitted by a loop
+/// without think time, which lets no time pass on ideal storage. Found by the property test below.
 #[test]
 fn latencies_of_a_trace_that_says_it_has_none_do_not_make_a_loop() {
     let observed = observed(info(false), made(QUEUE, READ_8K, 2)).expect("enough");
@@ -149,7 +149,7 @@ fn arrivals_that_wait_for_nobody_come_back_with_their_rate() {
         let found = distance(&fitted, histogram);
         assert!(found < 0.1, "{histogram}: {found}");
     }
-    // Two samples of 60 seconds of one load are further apart than 0.25 once in twenty times.
+    // Two samples of 60 seconds of one load differ by more than 0.25 once in twenty times.
     assert!(distance(&fitted, "I/Os per second") < 0.25);
 }
 
@@ -178,7 +178,7 @@ load = { open = { rate = "100/s", gaps = { "100us" = 90, "90ms" = 10 } } }"#;
         let found = distance(&fitted, histogram);
         assert!(found < 0.1, "{histogram}: {found}");
     }
-    // Two samples of 60 seconds of one load are further apart than 0.25 once in twenty times.
+    // Two samples of 60 seconds of one load differ by more than 0.25 once in twenty times.
     assert!(distance(&fitted, "I/Os per second") < 0.25);
 }
 
@@ -268,8 +268,8 @@ load = { open = { rate = "400/s" } }"#;
     }
 }
 
-/// On the real disk large blocks went on in 85 of 100 cases and small ones in 12; a fit that gives both
-/// the share of their direction scatters the large ones, and so what a cache would hold.
+/// On the real disk 85 of 100 large blocks were sequential, but only 12 of the small ones. A fit
+/// with one share for both scatters the large ones, and changes the miss ratio of a cache.
 #[test]
 fn large_blocks_in_runs_beside_small_ones_that_jump_come_back_as_such() {
     let read = |size: &str, habit: &str| {
@@ -361,7 +361,7 @@ load = { open = { rate = "300/s" } }"#;
     assert_eq!(fitted(records.clone()).toml, fitted(records).toml);
 }
 
-/// Anything a trace can have: times, sizes, places, latencies, devices.
+/// Any records of a trace: times, sizes, places, latencies, devices.
 fn any_records() -> impl Strategy<Value = Vec<IoRecord>> {
     let io = (
         0_u64..200_000_000,
@@ -414,7 +414,7 @@ proptest! {
     }
 }
 
-/// Distances of the real trace, recorded; a change that makes one of them larger is a worse fit.
+/// Recorded distances for the real trace; a change that enlarges one of them is a worse fit.
 #[test]
 fn a_production_disk_comes_back_within_the_recorded_distances() {
     let Some(path) = file("cloudphysics.vscsi.zst", "fit") else { return };
@@ -447,7 +447,7 @@ fn a_production_disk_comes_back_within_the_recorded_distances() {
         let share = fitted.report.shares.iter().find(|it| it.name == name).expect("there");
         share.made / share.seen
     };
-    // 429 of 2,204 before there were bursts, and none misaligned.
+    // The busiest second had 429 of 2,204 before there were bursts, and no I/O was misaligned.
     assert!((0.5..2.0).contains(&share("busiest second")), "{}", share("busiest second"));
     assert!(share("not on a multiple of 4 KiB") > 0.98);
 }
@@ -463,7 +463,7 @@ load = { open = { rate = "100/s", gaps = { "100us" = 80, "40ms" = 20 }, bursts =
     let Load::Open { rate, bursts, .. } = &group.load else { panic!("{:?}", group.load) };
     let [burst] = &bursts[..] else { panic!("{bursts:?}") };
     assert!((rate.get() - 100.0).abs() < 8.0, "{rate}");
-    // 2,000 a second for 3 s, of which whole seconds are seen.
+    // 2,000 per second for 3 s, of which only whole seconds are seen.
     let peak = rate.get() * burst.io.get() / burst.time.get();
     assert!((1200.0..2600.0).contains(&peak), "{peak} a second: {burst:?}");
     assert!((Nanos::from_secs(2)..=Nanos::from_secs(5)).contains(&burst.length), "{burst:?}");

@@ -22,11 +22,11 @@ use crate::allowed::Allowed;
 use crate::refusal::{AgentError, json, read};
 use crate::under_way::held;
 
-/// How long a recording may take to begin: switching on its events is a matter of milliseconds.
+/// Time limit for the start of a recording: enabling its events takes milliseconds.
 const BEGIN_WAIT: Duration = Duration::from_secs(8);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What an agent's seeing needs of it.
+/// Resources that recordings need of the agent.
 pub(crate) struct Sight {
     pub allowed: Allowed,
     pub base: PathBuf,
@@ -37,7 +37,7 @@ pub(crate) struct Sight {
 /// Offers a file under a name.
 type Offer = Box<dyn Fn(&str, File) -> std::io::Result<()> + Send>;
 
-/// What an agent records, or makes of what it recorded: one thing at a time.
+/// Recording or analysis on an agent, one at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Seeing {
     job: Mutex<Option<Arc<Job>>>,
@@ -46,7 +46,7 @@ pub(crate) struct Seeing {
 #[derive(Debug)]
 struct Job {
     order: Order,
-    /// 0 to go on, or a [`Stop`] and one.
+    /// 0 to continue, or a [`Stop`] plus one.
     stop: AtomicU8,
     state: Mutex<State>,
 }
@@ -71,12 +71,12 @@ impl Job {
 }
 
 impl Seeing {
-    /// Whether a question is one for it.
+    /// True if a request belongs to this module.
     pub fn is_asked(asked: &str) -> bool {
         [topic::BEGIN, topic::STATE, topic::STOP].contains(&asked)
     }
 
-    /// Answers. `sight` is asked for where something begins.
+    /// Answers a request. `sight` is called if something begins.
     pub fn answer(
         &self,
         asked: &str,
@@ -97,7 +97,7 @@ impl Seeing {
         held(&self.job).clone().ok_or_else(|| AgentError::refused("nothing was begun"))
     }
 
-    /// Begins on a thread of its own. Asked again, the same is not begun again.
+    /// Begins on a separate thread; a repeated request changes nothing.
     fn begin(
         &self,
         order: Order,
@@ -126,7 +126,7 @@ impl Seeing {
         let work = move || {
             let done = own.work(&sight, &began).unwrap_or_else(|error| {
                 let failed = State::Failed(error.to_string());
-                // Who waits for its beginning hears why there is none.
+                // The requester that waits for the start gets the reason of its failure.
                 let _ = began.try_send(Err(error));
                 failed
             });
@@ -142,7 +142,8 @@ impl Seeing {
         begun.map_err(late).map_err(AgentError::failed)?
     }
 
-    /// Ends what is under way; a recording keeps what it has. What did not end in this time.
+    /// Ends the work in progress; a recording keeps its data. Returns what did not end in this
+    /// time.
     pub fn end(&self, within: Duration) -> Vec<String> {
         let Some(job) = held(&self.job).take() else { return Vec::new() };
         job.stop(Stop::Keep);
@@ -184,7 +185,7 @@ impl Job {
         }
     }
 
-    /// The same as `tilemark record` here, into a directory that the owner allowed.
+    /// Records as `tilemark record` does, into a directory that the owner allowed.
     fn record(
         &self,
         sight: &Sight,
@@ -261,12 +262,12 @@ fn directories(sight: &Sight) -> Result<Vec<PathBuf>, AgentError> {
     Ok(sight.allowed.recordings(&sight.base)?)
 }
 
-/// Names of a recording and of a host are safe in paths ([`Name`]).
+/// File name of a host's trace. Names of recordings and hosts are safe in paths ([`Name`]).
 fn file_name(recording: &Name, host: &Name) -> String {
     format!("{recording}-{host}.tmt")
 }
 
-/// What this host recorded under this name.
+/// This host's trace of a recording.
 fn found(sight: &Sight, recording: &Name, host: &Name) -> Result<(Store, PathBuf), AgentError> {
     let directories = directories(sight)?;
     let name = file_name(recording, host);
@@ -281,7 +282,7 @@ fn found(sight: &Sight, recording: &Name, host: &Name) -> Result<(Store, PathBuf
     Ok((store, path))
 }
 
-/// What a store says, by the recording's time.
+/// Analyzes a store, with times of the recording.
 fn folded(
     sight: &Sight,
     order: &FoldOrder,
@@ -305,7 +306,7 @@ fn folded(
     let mut subject =
         Subject { name: order.recording.to_string(), info: info.clone(), remarks: Vec::new() };
     subject.info.format = "store";
-    // Its times count from the recording's time zero, which was so much earlier.
+    // Times count from the recording's time zero, which was this much earlier.
     let after_ns = i64::try_from(part_of.after_ns).unwrap_or(i64::MAX);
     subject.info.started_unix_ns = info.started_unix_ns.map(|at| at.saturating_sub(after_ns));
     subject.remarks.extend(store.is_unfinished().then(Remark::unfinished));
@@ -346,7 +347,7 @@ fn filter(order: &FoldOrder, info: &TraceInfo) -> Filter {
     }
 }
 
-/// Positions of the names that are known, with or without `HOST/` in front; none if all are wanted.
+/// Positions of known names, with or without `HOST/` before them; `None` if no name was given.
 fn positions<'a>(
     host: &Name,
     wanted: &[String],
@@ -361,7 +362,7 @@ fn positions<'a>(
     (!wanted.is_empty()).then(|| found.map(|(at, _)| at).collect())
 }
 
-/// Every file of a store.
+/// Offers every file of a store.
 fn offered(sight: &Sight, store: &Store) -> Result<State, AgentError> {
     let mut all = Vec::new();
     for (number, path) in store.files().into_iter().enumerate() {
@@ -377,7 +378,7 @@ fn offered(sight: &Sight, store: &Store) -> Result<State, AgentError> {
     Ok(State::Offered(all))
 }
 
-/// A file without a name, which goes with whoever holds it.
+/// Anonymous file, freed with its last descriptor.
 pub(crate) fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
     let made = rustix::fs::memfd_create(FOLDED, rustix::fs::MemfdFlags::CLOEXEC)?;
     let mut file = File::from(made);

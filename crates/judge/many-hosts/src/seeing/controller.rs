@@ -13,59 +13,60 @@ use super::wire::{FOLDED, FoldOrder, Offered, Order, RecordOrder, SoFar, State, 
 use crate::controller::{Controller, PROBES};
 use crate::link::{SOON, host_error};
 
-/// Between two looks at what hosts are at.
+/// Interval of asking for the hosts' states.
 const LOOK: Duration = Duration::from_millis(100);
-/// For a part of what is fetched: 4 MiB at 1 Mbit/s.
+/// Time limit of a part of a file: 4 MiB at 1 Mbit/s.
 const PART_WITHIN: Duration = Duration::from_secs(40);
-/// A folded recording is larger only if something is wrong: half a million cells take some 100 MB.
+/// Largest analysis accepted: half a million cells take some 100 MB.
 const FOLDED_MAX: Bytes = Bytes::new(1 << 30);
-/// A part of a trace has 4,194,304 I/Os at most, of some tens of bytes.
+/// Largest file accepted: a part of a trace has 4,194,304 I/Os at most, of some tens of bytes.
 const FILE_MAX: Bytes = Bytes::new(1 << 30);
 
-/// How far a host's recording is.
+/// State of a host's recording.
 #[derive(Debug)]
 pub enum Told {
-    /// It goes on.
+    /// In progress.
     Going(Going),
-    /// It has ended, with what was seen.
+    /// Ended, with its summary.
     Ended(Box<Recorded>),
-    /// It failed, or the host is gone: why.
+    /// Failed, or the host is lost; with the reason.
     Lost(String),
 }
 
-/// What a recording has seen so far.
+/// Counters of a recording so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Going {
-    /// Since it began.
+    /// Time since the start.
     pub elapsed: Nanos,
-    /// I/Os.
+    /// I/Os recorded.
     pub records: u64,
     /// Bytes read and written.
     pub bytes: u64,
-    /// Events that the kernel had no room for.
+    /// Events lost because the kernel's buffer was full.
     pub lost: u64,
 }
 
-/// A trace that was brought here.
+/// Trace that was copied here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collected {
-    /// From which host.
+    /// Name of the host.
     pub host: String,
-    /// Where it is.
+    /// Directory of the copy.
     pub directory: PathBuf,
-    /// Bytes that travelled.
+    /// Bytes transferred.
     pub bytes: Bytes,
-    /// Files.
+    /// Number of files.
     pub files: usize,
 }
 
 impl Controller {
-    /// Has all hosts record, all or none: those that began when one refused remove what they have.
+    /// Starts recordings on all hosts, or on none: if one refuses, the others remove what they
+    /// have.
     ///
     /// # Errors
     ///
-    /// When one of them does not begin: its owner does not allow it, it has no such disk, its kernel has no
-    /// block events.
+    /// If one does not begin: its owner does not allow it, it has no such disk, or its kernel has
+    /// no block events.
     pub fn record(&self, order: &RecordOrder) -> Result<(), BenchError> {
         let zero = monotonic();
         let orders = self.present().iter().zip(&self.link.members).map(|(host, name)| {
@@ -80,7 +81,7 @@ impl Controller {
         let failed = began.iter().position(Result::is_err);
         let Some(failed) = failed else { return Ok(()) };
         for (at, began) in began.iter().enumerate() {
-            // One whose answer did not come may record all the same.
+            // A host whose answer was lost may record all the same.
             if began.is_ok() || at != failed {
                 let _ = self.link.ask::<_, ()>(at, topic::STOP, &Stop::Discard, SOON);
                 let _ = self.settled(at);
@@ -89,7 +90,7 @@ impl Controller {
         Err(began.into_iter().nth(failed).and_then(Result::err).unwrap_or(BenchError::Interrupted))
     }
 
-    /// How far each host's recording is.
+    /// State of each host's recording.
     pub fn recordings(&self) -> Vec<Told> {
         let states = self.each::<_, State>(topic::STATE, &vec![(); self.link.members.len()]);
         let told = |state| match state {
@@ -105,13 +106,13 @@ impl Controller {
         states.into_iter().map(told).collect()
     }
 
-    /// Ends all recordings; what is there stays.
+    /// Ends all recordings and keeps the traces.
     pub fn end_recordings(&self) {
         let _ = self.each::<_, ()>(topic::STOP, &vec![Stop::Keep; self.link.members.len()]);
     }
 
-    /// How much each host's clock has moved against this one's since it joined, nanoseconds; nothing for
-    /// one that does not answer.
+    /// Drift of each host's clock against this one's since it joined, nanoseconds; `None` if it
+    /// does not answer.
     pub fn clocks_moved(&self) -> Vec<Option<i64>> {
         let moved = |(at, host): (usize, &crate::Present)| {
             let now = self.link.hub.clock(&self.link.members[at], PROBES).ok()?;
@@ -120,11 +121,11 @@ impl Controller {
         self.present().iter().enumerate().map(moved).collect()
     }
 
-    /// What each host makes of its part of a recording: no trace travels.
+    /// Analyzes a recording on each host; no trace is copied.
     ///
     /// # Errors
     ///
-    /// When one has no such recording, cannot read it, or is gone.
+    /// If a host has no such recording, cannot read it, or is lost.
     pub fn fold(&self, order: &FoldOrder) -> Result<Vec<HostPart>, BenchError> {
         let orders = self
             .link
@@ -141,12 +142,12 @@ impl Controller {
         self.everyone(part).into_iter().collect()
     }
 
-    /// Brings the traces of a recording here, each file whole by its length and SHA-256, to directories
-    /// that have the names that they have there.
+    /// Copies the traces of a recording here, each file checked by length and SHA-256, to
+    /// directories of the same names.
     ///
     /// # Errors
     ///
-    /// When a host has no such recording or is gone, or a directory is there already or cannot be
+    /// If a host has no such recording or is lost, or a directory exists already or cannot be
     /// written.
     pub fn collect(&self, recording: &Name, into: &Path) -> Result<Vec<Collected>, BenchError> {
         let orders = self.link.members.iter().map(|host| {
@@ -165,7 +166,7 @@ impl Controller {
             std::fs::create_dir(&directory).map_err(|error| here(error, &directory))?;
             let mut bytes = 0;
             for file in &files {
-                // A name that leads elsewhere is not the name of a file of a trace.
+                // A name with a path is not a file of a trace.
                 let is_name = file
                     .file
                     .bytes()
@@ -183,16 +184,16 @@ impl Controller {
             let (host, bytes, files) = (name.clone(), Bytes::new(bytes), files.len());
             Ok(Collected { host, directory, bytes, files })
         };
-        // One after the other: they share this machine's link and disk.
+        // One after the other, because they share this computer's link and disk.
         (0..self.link.members.len()).map(bring).collect()
     }
 
-    /// Has all hosts begin something; the first that does not.
+    /// Begins an order on all hosts; returns the first error.
     fn begin(&self, orders: &[Order]) -> Result<(), BenchError> {
         self.each::<_, ()>(topic::BEGIN, orders).into_iter().collect()
     }
 
-    /// What a host's work came to.
+    /// Waits for the end of a host's work.
     fn settled(&self, at: usize) -> Result<State, BenchError> {
         loop {
             match self.link.ask(at, topic::STATE, &(), SOON)? {
@@ -202,7 +203,7 @@ impl Controller {
         }
     }
 
-    /// What a host offers once its work is done.
+    /// Files that a host offers after its work.
     fn offered(&self, at: usize) -> Result<Vec<Offered>, BenchError> {
         let name = &self.link.names[at];
         match self.settled(at)? {
@@ -217,7 +218,7 @@ impl Controller {
         fetched.map_err(|error| host_error(&self.link.names[at], error.to_string()))
     }
 
-    /// Asks each host a question of its own.
+    /// Sends each host its own request.
     fn each<Q: Serialize + Sync, A: DeserializeOwned + Send>(
         &self,
         topic: &str,
@@ -226,7 +227,7 @@ impl Controller {
         self.everyone(|at| self.link.ask(at, topic, &questions[at], SOON))
     }
 
-    /// The same for all hosts at once.
+    /// Calls a function for all hosts at once.
     fn everyone<A: Send>(
         &self,
         of_host: impl Fn(usize) -> Result<A, BenchError> + Sync,

@@ -1,4 +1,4 @@
-//! What hosts see of their storage: recordings on each, and what they say, folded where they lie.
+//! Recordings on hosts, and their analyses, made where the traces are.
 
 mod agent;
 mod controller;

@@ -1,73 +1,72 @@
-//! What travels: orders and how far they are. A folded recording is postcard and is fetched, because it may
-//! be large.
+//! Messages: orders and states. An analysis is postcard and is fetched, because it may be large.
 
 use capture::Recorded;
 use cluster::Name;
 use run_store::slice::Direction;
 use serde::{Deserialize, Serialize};
 
-/// What can be asked, as topics.
+/// Topics of requests.
 pub(crate) mod topic {
-    /// Begin something: [`super::Order`]. Answered when it is under way, or with why it is not.
+    /// Begin: [`super::Order`]. Answered after the start, or with the reason of its failure.
     pub const BEGIN: &str = "see";
-    /// How far it is: answered with [`super::State`].
+    /// Read the state: answered with [`super::State`].
     pub const STATE: &str = "see-state";
-    /// End it: [`super::Stop`].
+    /// End: [`super::Stop`].
     pub const STOP: &str = "see-stop";
 }
 
-/// What a folded recording is offered as.
+/// Name of an analysis among the offered files.
 pub(crate) const FOLDED: &str = "folded";
 
-/// Something that takes long.
+/// Work that takes long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Order {
-    /// Record.
+    /// Record I/O.
     Record(RecordOrder),
-    /// Fold what was recorded, and offer that.
+    /// Analyze a recording, and offer the result.
     Fold(FoldOrder),
-    /// Offer the files of what was recorded.
+    /// Offer the files of a recording.
     Offer {
-        /// Its name.
+        /// Name of the recording.
         recording: Name,
-        /// What this host is called in it.
+        /// Name of this host in it.
         host: Name,
     },
 }
 
-/// A recording over several hosts, as one of them gets it.
+/// Order for a recording over several hosts, for one of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordOrder {
-    /// Its name.
+    /// Name of the recording.
     pub recording: Name,
-    /// What this host is called in it.
+    /// Name of this host in it.
     pub host: Name,
-    /// Who controls, in words.
+    /// Controller, as text.
     pub controller: String,
-    /// The recording's time zero by this host's monotonic clock, nanoseconds.
+    /// Time zero of the recording by this host's monotonic clock, nanoseconds.
     pub zero_ns: u64,
-    /// How well that is known, nanoseconds.
+    /// Uncertainty of that time, nanoseconds.
     pub known_to_ns: u64,
-    /// Block devices, or files and directories on them; every disk if there are none.
+    /// Block devices, or files and directories on them; every disk if empty.
     pub targets: Vec<String>,
-    /// For how long, nanoseconds; until it is told to stop if absent.
+    /// Duration, nanoseconds; until stopped if absent.
     pub duration_ns: Option<u64>,
-    /// The kernel's buffer of each CPU, bytes.
+    /// Kernel buffer of each CPU, bytes.
     pub buffer_bytes: u64,
     /// Only I/O of this virtual machine.
     pub vm: Option<String>,
     /// Only I/O of this control group.
     pub cgroup: Option<String>,
-    /// What senders are told apart by.
+    /// Property that tells senders apart.
     pub by: SenderBy,
 }
 
-/// What senders are told apart by.
+/// Property that tells senders apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SenderBy {
-    /// Processes of one name together.
+    /// Name; processes of one name together.
     Name,
     /// Each process.
     Process,
@@ -75,79 +74,79 @@ pub enum SenderBy {
     Cgroup,
 }
 
-/// What is asked of a recording, as `tilemark analyze` has it.
+/// Order for an analysis, as `tilemark analyze` has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FoldOrder {
-    /// Its name.
+    /// Name of the recording.
     pub recording: Name,
-    /// What this host is called in it.
+    /// Name of this host in it.
     pub host: Name,
     /// Names of the parts of the answer.
     pub views: Vec<String>,
-    /// What 99th percentiles are held against, nanoseconds; and where that comes from.
+    /// Limit for 99th percentiles, nanoseconds, with its source.
     pub limit: (u64, String),
-    /// Length of a slice of time, nanoseconds.
+    /// Length of a time slice, nanoseconds.
     pub slice_ns: u64,
-    /// Only these senders; names that a host does not know count nothing there.
+    /// Only these senders; names unknown on a host are ignored there.
     pub vms: Vec<String>,
     /// Only these devices.
     pub devices: Vec<String>,
     /// Only this direction.
     pub direction: Option<Direction>,
-    /// From this moment of the recording, nanoseconds.
+    /// Start in the recording, nanoseconds.
     pub from_ns: Option<u64>,
-    /// Before this moment.
+    /// End in the recording, nanoseconds.
     pub to_ns: Option<u64>,
-    /// Threads that read; one for each core if absent.
+    /// Reading threads; one for each core if absent.
     pub threads: Option<usize>,
 }
 
-/// How something is ended.
+/// Ways to end work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Stop {
-    /// What is there stays.
+    /// Keep its data.
     Keep,
-    /// What is there is removed: other hosts did not begin.
+    /// Remove its data, because other hosts did not begin.
     Discard,
 }
 
-/// How far something is.
+/// State of the work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum State {
-    /// Under way.
+    /// In progress.
     Going(SoFar),
-    /// A recording has ended.
+    /// Recording has ended.
     Recorded(Box<Recorded>),
-    /// What was asked for can be fetched.
+    /// Results can be fetched.
     Offered(Vec<Offered>),
-    /// It was ended and removed.
+    /// Ended and removed.
     Discarded,
-    /// Why there is nothing.
+    /// Failed, with the reason.
     Failed(String),
 }
 
-/// What a recording has seen so far.
+/// Counters of a recording so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct SoFar {
-    /// Since it began.
+    /// Time since the start.
     pub elapsed_ns: u64,
-    /// I/Os.
+    /// I/Os recorded.
     pub records: u64,
     /// Bytes read and written.
     pub bytes: u64,
-    /// Events that the kernel had no room for.
+    /// Events lost because the kernel's buffer was full.
     pub lost: u64,
 }
 
-/// Something that can be fetched.
+/// File that can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Offered {
-    /// What it is asked for by.
+    /// Name to fetch it by.
     pub what: String,
-    /// The name of the file that it is.
+    /// Name of the file.
     pub file: String,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! Agents in this very process, over loopback.
+//! Agents in this process, over loopback.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use tilemark_many_hosts::{
     Agent, AgentError, AgentFile, AgentOptions, Allowed, Controller, Invitation, Options,
 };
 
-/// Whatever is waited for comes long before, also on a busy machine.
+/// Time limit far beyond any wait, also on a busy computer.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 fn tool(version: &str) -> ToolFacts {
@@ -36,7 +36,7 @@ fn agent_options(dir: &Path, version: &str) -> AgentOptions {
     }
 }
 
-/// A controller of version 1.0 and one agent, which joins by the token that is told.
+/// Lets a controller of version 1.0 meet one agent, which joins by the printed token.
 fn met(version: &str) -> Result<(), String> {
     let dir = tempfile::tempdir().expect("a directory");
     let mut options = Options::new(vec!["a=join".parse().expect("a host")]);

@@ -9,14 +9,14 @@ use units::Nanos;
 
 use crate::rig::{direct, mount, options, read, write};
 
-/// A lab with these faults that writes the truth to a file.
+/// Lab with these faults that writes the truth to a file.
 fn with(faults: &str) -> Option<(Mounted, tempfile::TempDir)> {
     let dir = tempfile::tempdir().expect("a directory");
     let options = Options { truth: Some(dir.path().join("truth")), ..options(faults) };
     mount(&options).map(|mounted| (mounted, dir))
 }
 
-/// The truth, and that its faults are of this kind.
+/// Truth, checked to have only faults of this kind.
 fn lines(dir: &tempfile::TempDir, kind: Kind) -> Vec<Line> {
     let lines = truth::read(&dir.path().join("truth")).expect("the truth");
     assert!(lines.iter().all(|line| line.fault == kind && line.rule == 1), "{lines:?}");
@@ -32,7 +32,7 @@ fn of(lines: &[Line], event: Event) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Writes ones, then twos with the fault; what is read at a place then.
+/// Writes ones, then twos with the fault; returns the bytes then read at an offset.
 fn second_write(lab: &Mounted, at: u64) -> Vec<u8> {
     let file = direct(&lab.point().join("a.disk"));
     assert_eq!(write(&file, 0, 1, 65536).expect("writes"), 65536);
@@ -170,7 +170,7 @@ fn an_unlinked_open_file_keeps_a_silly_name_until_it_is_closed() {
     assert!(names()[0].starts_with(".fuse_hidden"), "{:?}", names());
     assert!(read(&file, 0, 4096).expect("reads") == [1; 4096]);
     drop(file);
-    // The kernel closes a file in its own time.
+    // The kernel closes a file asynchronously.
     while !names().is_empty() {}
     assert_eq!(of(&lines(&dir, Kind::SillyRename), Event::Injected).len(), 1);
 }

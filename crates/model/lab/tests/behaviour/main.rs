@@ -1,4 +1,4 @@
-//! A modelled array as a file system: what it answers, when, and what goes wrong on purpose.
+//! Modelled array as a file system: its answers, their times, and its faults.
 
 mod faults;
 mod mounting;

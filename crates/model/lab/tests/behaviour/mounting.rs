@@ -1,4 +1,4 @@
-//! Where a lab is mounted, what is refused, and that nothing is left.
+//! Mounting, refusals, and cleanup.
 
 use std::fs;
 
@@ -90,7 +90,7 @@ fn a_lab_in_use_and_hanging_is_taken_away_and_who_waited_is_answered() {
     let point = lab.point().to_owned();
     let before = lab.report().lateness.answers;
     let reader = std::thread::spawn(move || crate::rig::read(&file, 0, 4096).map(|_| file));
-    // The read has arrived when the model has had it; it is asked for until then.
+    // The read has arrived once the model has it; the test waits for that.
     while lab.report().model.parts.iter().all(|part| part.inside == 0.0 && part.iops == 0.0)
         || before > lab.report().lateness.answers
     {

@@ -1,4 +1,4 @@
-//! The model in made-up time: nothing here waits or asks a clock.
+//! Model in simulated time: nothing here waits or reads a clock.
 
 use hardware::{ModelEffects, Ticket};
 use run_store::recorder::InstanceShape;
@@ -13,7 +13,7 @@ use units::{Bytes, Nanos};
 
 const LENGTH: u32 = 8192;
 
-/// Reads and writes all over a GiB, in bunches, so that they queue.
+/// Reads and writes all over a GiB, in groups, so that they queue.
 fn requests() -> Vec<(Nanos, IoRequest)> {
     let request = |number: u32| {
         let at = Nanos::from_micros(u64::from(number / 5) * 1700 + u64::from(number % 5));
@@ -59,7 +59,7 @@ fn plant(array: &str) -> Plant {
     Plant::new(&plan).expect("a valid plant")
 }
 
-/// When each request is due, asked for at the times that `look` makes of the next event's.
+/// Due time of each request, run at the times that `look` derives from the next event's.
 fn played(array: &str, look: impl Fn(Nanos) -> Nanos) -> Vec<(u32, Nanos)> {
     let mut desk = Desk::new(plant(array));
     let mut ready: Vec<Answer<u32>> = Vec::new();
@@ -79,7 +79,7 @@ fn played(array: &str, look: impl Fn(Nanos) -> Nanos) -> Vec<(u32, Nanos)> {
     times
 }
 
-/// Sends what it is told at its time and writes down the answers.
+/// Sends requests at their times and records the answers.
 struct Script(Vec<(Nanos, IoRequest)>, Vec<(u32, Nanos)>);
 
 impl Machine for Script {
@@ -126,7 +126,7 @@ fn a_lab_that_is_woken_late_does_not_make_the_array_slower() {
     }
 }
 
-/// Answers after a millisecond.
+/// Model that answers after a millisecond.
 #[derive(Debug)]
 struct Millisecond;
 

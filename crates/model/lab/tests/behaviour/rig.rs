@@ -1,4 +1,4 @@
-//! A small array, files used directly, and the way to skip where FUSE is not allowed.
+//! Small array, files with direct I/O, and a way to skip where FUSE is not allowed.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -9,7 +9,7 @@ use spec::array::Array;
 use tilemark_lab::{LabError, Mounted, Options, Schedule};
 use units::Bytes;
 
-/// A disk that takes 200 us for a request, four at once, behind nothing.
+/// Disk with 200 us per request, four at once, without a link.
 pub fn array() -> Array {
     let text = r#"
         name = "plain"
@@ -26,13 +26,13 @@ pub fn array() -> Array {
     spec::load_array("plain.toml", text).expect("a valid array")
 }
 
-/// A lab of 256 MiB in memory with these faults.
+/// Options for a lab of 256 MiB in memory with these faults.
 pub fn options(faults: &str) -> Options {
     let schedule = Schedule::parse("faults.toml", faults).expect("a valid schedule");
     Options { schedule, size: Some(Bytes::MIB * 256), ..Options::new(array()) }
 }
 
-/// Mounts on a temporary directory, or says why not.
+/// Mounts on a temporary directory, or prints why not.
 pub fn mount(options: &Options) -> Option<Mounted> {
     match Mounted::temporary(options) {
         Ok(mounted) => Some(mounted),
@@ -44,7 +44,7 @@ pub fn mount(options: &Options) -> Option<Mounted> {
     }
 }
 
-/// A file of the lab, opened for direct I/O; made if it is not there.
+/// File of the lab, opened for direct I/O; created if absent.
 pub fn direct(path: &Path) -> File {
     let flags = i32::try_from(OFlags::DIRECT.bits()).expect("a flag");
     let mut options = OpenOptions::new();
@@ -52,7 +52,7 @@ pub fn direct(path: &Path) -> File {
     file.expect("direct I/O is possible")
 }
 
-/// Bytes at an address that direct I/O takes.
+/// Bytes at an address suitable for direct I/O.
 pub struct Aligned(Vec<u8>, usize);
 
 impl Aligned {

@@ -1,4 +1,4 @@
-//! What a lab without faults does as a file system.
+//! A lab without faults as a file system.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom};
@@ -10,7 +10,8 @@ use rustix::io::Errno;
 
 use crate::rig::{direct, mount, options, read, write};
 
-/// Flushes, and reads beside them, each of so many bytes: a long read holds the file for long.
+/// Number of flushes, and of reads beside them; below their size: a long read holds the file's lock
+/// for long.
 const REQUESTS: usize = 200;
 const READ: usize = 1 << 20;
 
@@ -56,8 +57,8 @@ fn requests_of_several_threads_and_sizes_beyond_one_request_arrive_whole() {
     }
 }
 
-/// A flush took the lock of the addresses before that of the file, a read took them the other way round: each had what
-/// the other waited for, and the lab answered nothing any more.
+/// A flush once took the lock of the addresses before that of the file, and a read the other way
+/// round: both waited for each other, and the lab hung.
 #[test]
 fn flushes_beside_reads_of_a_file_all_end() {
     let Some(lab) = mount(&options("")) else { return };
@@ -97,7 +98,7 @@ fn space_is_what_was_asked_for_and_runs_out_and_comes_back() {
     fs::remove_file(&path).expect("removes");
     assert_eq!(free().1, 156 << 20, "an open file keeps its space");
     drop(file);
-    // The kernel closes and forgets in its own time; asking for a name comes after that in its queue.
+    // The kernel closes and forgets asynchronously; a lookup comes after that in its queue.
     while free().1 != 256 << 20 {
         let _ = fs::metadata(lab.point().join("a.disk"));
     }

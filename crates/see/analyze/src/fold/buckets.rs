@@ -19,21 +19,21 @@ pub(crate) const SEEK: &[i32] = &[
 ];
 /// Limits of latencies and of times between arrivals, microseconds.
 pub(crate) const TIME: &[i32] = &[1, 10, 100, 500, 1000, 5000, 15_000, 30_000, 50_000, 100_000];
-/// Limits of I/Os outstanding, the new one counted.
+/// Limits of outstanding I/Os, including the new one.
 pub(crate) const OUTSTANDING: &[i32] = &[1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 64];
 
-/// Beyond all limits.
+/// Number beyond all limits.
 const FAR: i64 = 1 << 30;
-/// Room for the longest list of limits and the bucket above it.
+/// Length of the longest list of limits, plus one for the bucket above.
 const ROOM: usize = 34;
 
-/// Counts by bucket, with what vscsiStats prints above them.
+/// Counts by bucket, with the statistics that vscsiStats prints above them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Carried", into = "Carried")]
 pub struct Buckets {
     limits: &'static [i32],
     counts: [u64; ROOM],
-    /// Smallest and largest value; meaningless while there is none.
+    /// Smallest and largest value; meaningless without values.
     min: i64,
     max: i64,
     sum: i128,
@@ -47,8 +47,8 @@ impl Buckets {
 
     #[inline]
     pub(crate) fn add(&mut self, value: i64) {
-        // Counting is faster than a search: no branch depends on the value, and several limits
-        // are compared at once. No limit is near the end of 32 bits.
+        // Counting is faster than a search: no branch depends on the value, and several limits are
+        // compared at once. All limits fit into 32 bits.
         let near = i32::try_from(value.clamp(-FAR, FAR)).unwrap_or(0);
         let bucket = self.limits.iter().map(|limit| i32::from(*limit < near)).sum::<i32>();
         let bucket = usize::try_from(bucket).unwrap_or(0);
@@ -70,12 +70,12 @@ impl Buckets {
         self.limits
     }
 
-    /// One count per limit, and that above the last.
+    /// Counts by limit, and the one above the last.
     pub fn counts(&self) -> &[u64] {
         &self.counts[..=self.limits.len()]
     }
 
-    /// All values.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.counts().iter().sum()
     }
@@ -84,14 +84,14 @@ impl Buckets {
         (self.min <= self.max).then_some((self.min, self.max))
     }
 
-    /// The mean, towards zero as the tool prints it.
+    /// Mean, rounded towards zero as the tool prints it.
     pub(crate) fn mean(&self) -> Option<i64> {
         let count = i128::from(self.count());
         (count > 0).then(|| i64::try_from(self.sum / count).unwrap_or(i64::MAX))
     }
 }
 
-/// [`Buckets`] in messages: no two lists of limits are of one length.
+/// [`Buckets`] in messages: the length identifies the list of limits.
 #[derive(Serialize, Deserialize)]
 struct Carried {
     counts: Vec<u64>,

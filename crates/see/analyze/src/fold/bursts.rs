@@ -1,17 +1,17 @@
-//! The busiest moments at three widths: what an average over twenty seconds hides.
+//! Busiest moments at three widths, which an average over twenty seconds hides.
 
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// The narrowest width, and how many of it the others are: 100 ms, 1 s, and the 20 s that
-/// vCenter and many others sample in.
+/// Narrowest width. The widths are 100 ms, 1 s, and the 20 s in which vCenter and many others
+/// sample.
 const TICK: u64 = 100_000_000;
 /// The widths, in ticks.
 const WIDTHS: [u64; 3] = [1, 10, 200];
 
-/// One window of time with what came in it.
+/// Window of time with its I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Window {
     index: u64,
@@ -20,14 +20,14 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// The one with more I/Os, then bytes; the earlier of equal ones.
+    /// Window with more I/Os, then more bytes; the earlier of equal ones.
     fn busier(self, other: Self) -> Self {
         let rank = |window: Self| (window.count, window.bytes, Reverse(window.index));
         if rank(other) > rank(self) { other } else { self }
     }
 }
 
-/// Windows of one width: the first and the last may go on in other parts of the trace.
+/// Windows of one width: the first and the last may continue in other parts of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Peaks {
     first: Option<Window>,
@@ -81,7 +81,7 @@ pub(crate) struct Bursts {
     widths: [Peaks; 3],
 }
 
-/// The busiest window of a width.
+/// Busiest window of a width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peak {
     pub(crate) width: Nanos,

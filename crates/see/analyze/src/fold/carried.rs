@@ -1,6 +1,6 @@
-//! How histograms are carried: what holds something, and nothing else.
+//! Encoding of histograms in messages: only non-empty ones.
 
-/// A histogram at rest.
+/// Encoding of a histogram.
 pub(crate) mod histogram {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use stats::{Compact, Histogram};

@@ -1,4 +1,4 @@
-//! What is in flight on a device when an I/O comes: how many reads and writes, and whether a
+//! I/Os in flight on a device when an I/O is issued: numbers of reads and writes, and whether a
 //! large one is among them.
 
 use std::cmp::Reverse;
@@ -8,19 +8,19 @@ use run_store::slice::SizeClass;
 use trace::{IoRecord, Operation};
 use units::Nanos;
 
-/// Classes from 64 KiB: what small I/O suffers beside.
+/// First class of large I/Os, 64 KiB and above.
 pub(crate) const LARGE_FROM: u8 = 5;
-/// Classes below 32 KiB: what suffers.
+/// End of the classes of small I/Os, below 32 KiB.
 pub(crate) const SMALL_BELOW: u8 = 4;
 
-/// In flight when an I/O came, itself not counted.
+/// I/Os in flight when an I/O was issued, without itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InFlight {
     pub(crate) ways: [u32; 2],
     pub(crate) beside_large: bool,
 }
 
-/// Ends of what is in flight.
+/// End times of the I/Os in flight.
 #[derive(Debug, Clone, Default)]
 struct Tracker {
     ends: [BinaryHeap<Reverse<u64>>; 2],
@@ -48,14 +48,14 @@ impl Tracker {
     }
 }
 
-/// One device's flights. The first I/Os of a part of a trace are held back, because what was in
-/// flight before the part is not known before it is merged.
+/// I/Os in flight on one device. The first I/Os of a part of a trace are held back, because those
+/// in flight before the part are known only after the merge.
 #[derive(Debug, Clone)]
 pub(crate) struct Flight {
     hold: usize,
     held: Vec<IoRecord>,
     tracker: Tracker,
-    /// I/Os that earlier parts left in flight beyond what a later part had held back.
+    /// I/Os left in flight by earlier parts beyond the I/Os that a later part had held back.
     pub(crate) unseen: u64,
 }
 
@@ -64,7 +64,7 @@ impl Flight {
         Self { hold, held: Vec::new(), tracker: Tracker::default(), unseen: 0 }
     }
 
-    /// One I/O; what is in flight with it, unless it is held back.
+    /// Adds an I/O; returns those in flight with it, unless it is held back.
     #[inline]
     pub(crate) fn push(&mut self, record: &IoRecord, latency: Nanos) -> Option<InFlight> {
         let found = self.tracker.step(record, latency);
@@ -75,7 +75,7 @@ impl Flight {
         Some(found)
     }
 
-    /// Appends a later part; `sink` gets what is known now.
+    /// Appends a later part; `sink` gets the I/Os that are resolved now.
     pub(crate) fn merge(&mut self, later: Self, sink: &mut impl FnMut(&IoRecord, InFlight)) {
         let is_whole = later.held.len() < later.hold;
         let carried = if is_whole { Tracker::default() } else { self.tracker.clone() };
@@ -102,7 +102,7 @@ impl Flight {
         }
     }
 
-    /// Hands out what was held back, now that nothing came before.
+    /// Resolves the I/Os held back, for a part without an earlier one.
     pub(crate) fn settle(&mut self, sink: &mut impl FnMut(&IoRecord, InFlight)) {
         let mut tracker = Tracker::default();
         for record in self.held.drain(..) {

@@ -1,4 +1,4 @@
-//! The fold: records into sums that do not grow with their number, and merge.
+//! Folds records into sums that do not grow with their number, and merges such sums.
 
 mod buckets;
 mod bursts;

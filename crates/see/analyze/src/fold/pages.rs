@@ -1,30 +1,30 @@
-//! The references to pages of 64 KiB, all of them or those of a sample of the pages, in order.
+//! References to pages of 64 KiB, of all pages or of a sample, in order.
 //!
-//! Sampled by a hash of the page, as SHARDS does (Waldspurger, Park, Garthwaite and Ahmad, FAST
-//! 2015): all references to a page or none. The rate is halved whenever there is no room, so it
-//! is the largest power of one half at which the whole trace has room, however it was cut.
+//! Sampled by a hash of the page, as in SHARDS (Waldspurger, Park, Garthwaite and Ahmad, FAST
+//! 2015): all references to a page or none. The rate is halved whenever the space is full, so it is
+//! the largest power of one half at which the whole trace fits, however it was cut.
 
 use cache::PageId;
 use cache::mrc::SampleRate;
 use trace::{IoRecord, Operation};
 
-/// Pages that are kept apart, and the pages within them.
+/// Size of the pages that are sampled.
 pub(crate) const PAGE: u64 = 64 << 10;
-/// The small pages, of which 16 make a large one.
+/// Size of the small pages, 16 of which make a large one.
 pub(crate) const SMALL: u64 = 4 << 10;
-/// Bits of a device's page number; 2^40 pages are 64 PiB.
+/// Bits of a page number on a device; 2^40 pages are 64 PiB.
 const DEVICE_SHIFT: u32 = 40;
 
-/// One I/O's part of one page.
+/// Part of an I/O on one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reference {
     /// Device and number of the page.
     pub(crate) page: u64,
-    /// When, milliseconds; stays at its largest after 49 days.
+    /// Time in milliseconds; stays at its largest after 49 days.
     pub(crate) at_ms: u32,
     pub(crate) vm: u16,
-    /// First and last small page of it; the top bit of the first for a page that is not the
-    /// first of its I/O, of the second for a write.
+    /// First and last small page. The top bit of `first` marks a page that is not the first of its
+    /// I/O, that of `last` a write.
     first: u8,
     last: u8,
 }
@@ -39,21 +39,21 @@ impl Reference {
         (u64::from(self.first & 0x7f), u64::from(self.last & 0x7f))
     }
 
-    /// Whether it belongs to the I/O of the reference before it.
+    /// True if it belongs to the I/O of the previous reference.
     pub(crate) fn goes_on(self) -> bool {
         self.first & 0x80 != 0
     }
 }
 
-/// The references of a part of a trace.
+/// Page references of a part of a trace.
 #[derive(Debug, Clone)]
 pub(crate) struct Pages {
     room: usize,
-    /// Halvings of the rate.
+    /// Number of halvings of the rate.
     halvings: u32,
     rate: SampleRate,
     log: Vec<Reference>,
-    /// References to large and small pages there were.
+    /// References to large and small pages before sampling.
     pub(crate) large: u64,
     pub(crate) small: u64,
 }
@@ -135,7 +135,7 @@ impl Pages {
         &self.log
     }
 
-    /// Share of the pages whose references are there; 1 is all.
+    /// Share of the sampled pages; 1 is all.
     pub(crate) fn share(&self) -> f64 {
         self.rate.share()
     }

@@ -1,20 +1,20 @@
-//! What happened in every slice of time, per VM, direction and class of sizes.
+//! Figures of every time slice, by VM, direction and size class.
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::slim::{self, Slim};
 
-/// Bits of an entry of the pool that count; the others are the bucket.
+/// Bits of a pool entry for the count; the others hold the bucket.
 const COUNT_BITS: u32 = 22;
 const COUNT_MAX: u32 = (1 << COUNT_BITS) - 1;
 /// Cells of one VM: two directions of eight classes.
 pub(crate) const CELLS: usize = 16;
 
-/// One VM, direction and class in one slice.
+/// Figures of one VM, direction and class in one slice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// Number of the slice, from the trace's start.
+    /// Number of the slice from the trace's start.
     pub(crate) slice: u64,
     pub(crate) key: u32,
     pub(crate) timed: u32,
@@ -33,7 +33,7 @@ impl Row {
         self.key as usize / CELLS
     }
 
-    /// 0 reads, 1 writes.
+    /// Direction: 0 reads, 1 writes.
     pub(crate) fn way(&self) -> usize {
         self.key as usize % CELLS / 8
     }
@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// A cell that is being filled.
+/// Cell that is being filled.
 #[derive(Debug, Clone)]
 struct Cell {
     timed: u32,
@@ -100,7 +100,7 @@ impl Cell {
     }
 }
 
-/// What a cell gets.
+/// Sample for a cell.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) vm: u16,
@@ -110,19 +110,19 @@ pub(crate) struct Sample {
     pub(crate) latency: Option<Nanos>,
 }
 
-/// How much is kept: beyond either, slices are made twice as long.
+/// Limits of the kept data; beyond either, slices become twice as long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) rows: usize,
     pub(crate) entries: usize,
 }
 
-/// All slices of a part of a trace.
+/// Slices of a part of a trace.
 #[derive(Debug, Clone)]
 pub(crate) struct Slices {
     width: Nanos,
     room: Room,
-    /// First moment that is not in the open slice any more.
+    /// End of the open slice.
     until: u64,
     slice: u64,
     open: Vec<Option<Box<Cell>>>,
@@ -165,7 +165,7 @@ impl Slices {
         }
     }
 
-    /// Several I/Os at once, of a source that has only their histogram.
+    /// Adds several I/Os at once, from a source with only their histogram.
     pub(crate) fn push_many(
         &mut self,
         at: Nanos,
@@ -225,7 +225,8 @@ impl Slices {
         }
     }
 
-    /// Makes rows of the same slice and key one: slices became longer while one was open.
+    /// Merges rows of the same slice and key, which exist because slices became longer while one
+    /// was open.
     #[cold]
     fn join(&mut self) {
         let rows = std::mem::take(&mut self.rows);
@@ -248,7 +249,7 @@ impl Slices {
         self.until = (self.slice + 1).saturating_mul(self.width.0);
     }
 
-    /// Replaces everything by these rows, those of the same slice and key made one.
+    /// Replaces everything by these rows, merging those of the same slice and key.
     fn gather(&mut self, mut rows: Vec<Row>, pool: &[u32]) {
         rows.sort_by_key(|row| (row.slice, row.key));
         let mut cell = Cell::new();
@@ -294,7 +295,7 @@ impl Slices {
         self.close();
     }
 
-    /// Ends the open slice and gives all rows, by time and then key.
+    /// Ends the open slice and returns all rows, by time and then key.
     pub(crate) fn finish(&mut self) -> &[Row] {
         self.close();
         &self.rows
@@ -313,14 +314,14 @@ impl Slices {
     }
 }
 
-/// All slices as they are carried.
+/// Slices in messages.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Stored {
     pub(crate) width_ns: u64,
     pub(crate) rows: Vec<StoredRow>,
 }
 
-/// A [`Row`] with its latencies: entries of the pool.
+/// [`Row`] with its pool entries.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StoredRow {
     pub(crate) slice: u64,
@@ -340,7 +341,7 @@ impl StoredRow {
     }
 }
 
-/// Counts of buckets that there are.
+/// Checks that the entries have valid buckets.
 fn entries<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
     let entries: Vec<u32> = Vec::deserialize(from)?;
     if unpack(&entries).any(|(bucket, _)| bucket >= slim::BUCKETS) {
@@ -350,7 +351,7 @@ fn entries<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Err
 }
 
 impl Slices {
-    /// All rows, to be carried elsewhere.
+    /// Converts all rows for a message.
     pub(crate) fn into_stored(mut self) -> Stored {
         self.close();
         let pool = self.pool;
@@ -367,7 +368,7 @@ impl Slices {
         Stored { width_ns: self.width.0, rows: self.rows.into_iter().map(row).collect() }
     }
 
-    /// Adds what another host saw in the same time; `vms` says which its VMs are here.
+    /// Adds the slices of another host for the same time; `vms` maps its VMs to those here.
     pub(crate) fn beside(&mut self, stored: Stored, vms: &[u16]) {
         let mut other = Self::new(Nanos(stored.width_ns.max(1)), self.room);
         for row in stored.rows {
@@ -387,7 +388,7 @@ impl Slices {
                 entries: row.entries.len(),
             });
         }
-        // Its VMs have other numbers here, and so another order.
+        // The VMs have other numbers here, so the rows have another order.
         other.join();
         self.merge(other);
     }

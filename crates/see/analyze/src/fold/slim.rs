@@ -1,18 +1,18 @@
-//! A histogram small enough for a cell of a table: 16 buckets per power of two.
+//! Histogram small enough for a cell of a table: 16 buckets per power of two.
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// Lowest bits of a latency that are not looked at: steps of 64 ns.
+/// Ignored lowest bits of a latency: steps of 64 ns.
 const GRAIN_BITS: u32 = 6;
 const SUB_BITS: u32 = 4;
-/// Longest latency with a bucket of its own; longer ones count as this.
+/// Longest latency with its own bucket; longer ones are counted there.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// How many buckets there are.
+/// Number of buckets.
 pub(crate) const BUCKETS: usize = bucket_of(LONGEST_NS) + 1;
 
-/// The bucket of a latency in nanoseconds, which may not be longer than an hour.
+/// Bucket of a latency in nanoseconds, at most an hour.
 #[inline]
 const fn bucket_of(ns: u64) -> usize {
     let value = ns >> GRAIN_BITS;
@@ -20,13 +20,13 @@ const fn bucket_of(ns: u64) -> usize {
     ((shift as usize) << SUB_BITS) + (value >> shift) as usize
 }
 
-/// The bucket of any latency.
+/// Bucket of any latency.
 #[inline]
 pub(crate) fn bucket(latency: Nanos) -> usize {
     bucket_of(latency.0.min(LONGEST_NS))
 }
 
-/// The middle of a bucket.
+/// Middle of a bucket.
 pub(crate) fn middle(bucket: usize) -> Nanos {
     let (shift, part) = match bucket {
         0..32 => (0, bucket as u64),
@@ -36,7 +36,7 @@ pub(crate) fn middle(bucket: usize) -> Nanos {
     Nanos(lowest + (1 << (GRAIN_BITS as usize + shift)) / 2)
 }
 
-/// Latencies to within 3.2 % (64 ns below 2 us), about 4 KiB.
+/// Latencies within 3.2 % (64 ns below 2 us), about 4 KiB.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<(u16, u64)>", into = "Vec<(u16, u64)>")]
 pub(crate) struct Slim {
@@ -50,7 +50,7 @@ impl Default for Slim {
 }
 
 impl From<Slim> for Vec<(u16, u64)> {
-    /// The buckets that hold something.
+    /// Non-empty buckets.
     fn from(slim: Slim) -> Self {
         let held = (0..).zip(slim.counts.iter().copied());
         held.filter(|(_, count)| *count > 0).collect()
@@ -88,7 +88,7 @@ impl Slim {
         self.counts.iter().sum()
     }
 
-    /// Nearest rank, as the middle of its bucket; none if empty.
+    /// Nearest rank, as the middle of its bucket; `None` if empty.
     pub(crate) fn percentile(&self, share: f64) -> Option<Nanos> {
         let rank = stats::nearest_rank(self.count(), units::Ratio::new(share))?;
         let mut seen = 0;

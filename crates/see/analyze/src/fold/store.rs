@@ -4,12 +4,12 @@ use trace::store::{Columns, Part, Store};
 use super::work::{Fold, Settings};
 
 impl Fold {
-    /// Of all complete parts of a store, read on so many threads, which do not change what it comes to.
-    /// Threads read runs of parts that follow each other, so that there are few borders.
+    /// Folds all complete parts of a store on several threads; their number does not change the
+    /// result. A thread reads consecutive parts, so that there are few borders.
     ///
     /// # Errors
     ///
-    /// Where a part cannot be read.
+    /// If a part cannot be read.
     pub fn of_store(
         store: &Store,
         settings: &Settings,

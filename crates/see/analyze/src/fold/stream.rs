@@ -1,5 +1,5 @@
-//! What one VM does on one device: distances and times between its I/Os, and what can be counted
-//! of each alone, as vscsiStats' histograms.
+//! Histograms of one VM on one device, as in vscsiStats: distances and times between I/Os, and
+//! properties of single I/Os.
 
 use run_store::slice::SizeClass;
 use serde::{Deserialize, Serialize};
@@ -8,15 +8,15 @@ use units::Nanos;
 
 use super::buckets::{Buckets, LENGTH, OUTSTANDING, SEEK, TIME};
 
-/// Sectors as vscsiStats counts them.
+/// Sector size of vscsiStats.
 const SECTOR: u64 = 512;
-/// Previous I/Os that the closest is looked for among.
+/// Number of previous I/Os among which the closest is found.
 const NEAR: usize = 16;
 
-/// Direction of an I/O that moves data: 0 reads, 1 writes.
+/// Direction of an I/O that transfers data: 0 reads, 1 writes.
 pub(crate) type Way = usize;
 
-/// Where an I/O began and ended.
+/// Start and end of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Place {
     first: i64,
@@ -26,14 +26,14 @@ struct Place {
     end: u64,
     way: Way,
     class: SizeClass,
-    /// The source has said that it is sequential, and it is counted.
+    /// True if the source itself marks it as sequential, and it is counted.
     told: bool,
 }
 
 /// Successive I/Os of one scope: all of a stream, or those of one direction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Succession {
-    /// The first of this part of the trace: what came before it is not known here.
+    /// First I/O of this part of the trace, whose predecessor is unknown here.
     first: Option<Place>,
     last: Option<Place>,
     seek: Buckets,
@@ -45,7 +45,7 @@ impl Succession {
         Self { first: None, last: None, seek: Buckets::new(SEEK), arrival: Buckets::new(TIME) }
     }
 
-    /// Returns whether it began where the one before ended.
+    /// Adds an I/O; true if it begins at the end of the previous one.
     #[inline]
     fn push(&mut self, place: Place) -> bool {
         let before = self.last.replace(place);
@@ -58,7 +58,7 @@ impl Succession {
         place.offset == before.end
     }
 
-    /// Appends a later part; returns its first I/O if that turns out to be sequential.
+    /// Appends a later part; returns its first I/O if that proves to be sequential.
     fn merge(&mut self, later: &Self) -> Option<Place> {
         let first = later.first?;
         let is_adjacent = self.push(first);
@@ -69,14 +69,14 @@ impl Succession {
     }
 }
 
-/// The closest of the previous I/Os.
+/// Distances to the closest of the previous I/Os.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Near {
-    /// Last sectors of the previous I/Os, in a ring; in floating point, which processors compare
-    /// several of at once, and exact up to 2^53 sectors.
+    /// Last sectors of the previous I/Os, in a ring. Floating point, because processors compare
+    /// several at once; exact up to 2^53 sectors.
     ring: [f64; NEAR],
     seen: u64,
-    /// The first ones, which lack predecessors in this part: first and last sectors.
+    /// First I/Os of this part, which lack predecessors: first and last sectors.
     held: Vec<(i64, i64)>,
     distance: Buckets,
 }
@@ -104,7 +104,7 @@ impl Near {
         self.distance.merge(&later.distance);
         if later.seen > NEAR as u64 {
             self.seen += later.seen - NEAR as u64;
-            // Both point at their oldest, which is replaced next.
+            // Both indices point at the oldest entry, which is replaced next.
             let target = usize::try_from(self.seen % 16).unwrap_or(0);
             let source = usize::try_from(later.seen % 16).unwrap_or(0);
             for back in 0..NEAR {
@@ -113,7 +113,7 @@ impl Near {
         }
     }
 
-    /// With the first ones, of which there are fewer predecessors than 16.
+    /// Distances including those of the first I/Os, which have fewer than 16 predecessors.
     fn settled(&self) -> Buckets {
         let mut all = self.distance.clone();
         let ends: Vec<f64> = self.held.iter().map(|(_, last)| *last as f64).collect();
@@ -124,7 +124,7 @@ impl Near {
     }
 }
 
-/// The signed distance that is least in size; of two equal ones that forwards.
+/// Signed distance of least size; of two equal ones the forward one.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "whole numbers below 2^64")]
 fn closest(ends: &[f64], first: i64) -> i64 {
@@ -135,26 +135,26 @@ fn closest(ends: &[f64], first: i64) -> i64 {
     if is_forwards { least as i64 } else { -least as i64 }
 }
 
-/// What a histogram of I/Os counts.
+/// Quantity of a histogram of I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
-    /// Bytes of one.
+    /// Length in bytes.
     Length,
-    /// How far one begins from one before it.
+    /// Distance from a previous I/O.
     Distance,
     /// Time of one.
     Latency,
-    /// How many are under way.
+    /// Outstanding I/Os.
     Outstanding,
-    /// Time between two.
+    /// Time between two I/Os.
     Arrival,
     /// First sectors.
     Sector,
-    /// How many there are in a second.
+    /// I/Os in a second.
     Rate,
 }
 
-/// One VM on one device.
+/// Histograms of one VM on one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stream {
     all: Succession,
@@ -182,8 +182,8 @@ impl Stream {
         }
     }
 
-    /// One I/O that moves data; returns whether it began where the one before it of its direction
-    /// ended. `told` is whether the source has said so itself.
+    /// Adds an I/O that transfers data; true if it begins at the end of the previous one of its
+    /// direction. `told` is the source's own mark.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -209,7 +209,7 @@ impl Stream {
         self.latency[way].add(micros(latency));
     }
 
-    /// I/Os in flight when one came, itself not counted: all, and those of its direction.
+    /// Adds the I/Os in flight at an I/O, without itself: all, and those of its direction.
     #[inline]
     pub(crate) fn push_outstanding(&mut self, way: Way, all: u32, same_way: Option<u32>) {
         self.outstanding.add(i64::from(all) + 1);
@@ -218,8 +218,8 @@ impl Stream {
         }
     }
 
-    /// Appends a later part; returns direction and class of I/Os that turn out to be sequential,
-    /// and were not counted as such.
+    /// Appends a later part; returns direction and class of I/Os that prove to be sequential and
+    /// were not counted as such.
     pub(crate) fn merge(&mut self, later: &Self) -> [Option<(Way, SizeClass)>; 2] {
         self.all.merge(&later.all);
         self.near.merge(&later.near);
@@ -233,7 +233,7 @@ impl Stream {
         })
     }
 
-    /// vscsiStats' sixteen, in its order.
+    /// Sixteen histograms of vscsiStats, in its order.
     pub(crate) fn histograms(&self) -> [(Of, &'static str, &'static str, Buckets); 16] {
         let both = |[reads, writes]: &[Buckets; 2]| {
             let mut all = reads.clone();

@@ -1,4 +1,4 @@
-//! What a fold comes to, to be carried to where several hosts' are told as one.
+//! Sums of a fold in messages, to merge those of several hosts.
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -8,8 +8,8 @@ use super::slices::Stored;
 use super::vm::Vm;
 use super::work::Fold;
 
-/// The sums of a fold that has seen its whole trace: everything but the references to pages and what is
-/// in flight, so that it does not grow with the number of records.
+/// Sums of a fold over a whole trace: everything except page references and I/Os in flight, so that
+/// the size does not grow with the number of records.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Sums {
     records: u64,
@@ -22,7 +22,7 @@ pub struct Sums {
     slices: Stored,
 }
 
-/// Why sums that were carried here cannot be used.
+/// Reason why received sums cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the sums name {what} {index}, and {known} are known")]
 pub struct Unknown {
@@ -31,7 +31,7 @@ pub struct Unknown {
     known: usize,
 }
 
-/// A VM's I/Os on one host, and in which slices of time the first and the last of them were issued.
+/// I/Os of a VM on one host, with the slices of the first and the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) count: u64,
@@ -41,12 +41,12 @@ pub(crate) struct Seen {
 }
 
 impl Sums {
-    /// I/Os that counted.
+    /// I/Os that passed the filter.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// What one of its VMs did; nothing where it moved no data.
+    /// I/Os of one VM; `None` if it transferred no data.
     pub(crate) fn seen(&self, vm: u16) -> Option<Seen> {
         let mut found: Option<Seen> = None;
         let width = self.slices.width_ns;
@@ -60,7 +60,7 @@ impl Sums {
         found
     }
 
-    /// Whether every VM and device has one of so many names.
+    /// Checks that every VM and device has a name.
     fn check(&self, vms: usize, devices: usize) -> Result<(), Unknown> {
         let known = |what, index: usize, known| match index < known {
             true => Ok(()),
@@ -78,7 +78,7 @@ impl Sums {
 }
 
 impl Fold {
-    /// What it comes to; nothing follows.
+    /// Ends the fold and returns its sums.
     pub fn into_sums(mut self) -> Sums {
         self.settle();
         Sums {
@@ -93,14 +93,14 @@ impl Fold {
         }
     }
 
-    /// Adds what another host saw in the same time. `vms` and `devices` say for each of its own which it
-    /// is here; a device is only ever one host's.
+    /// Adds the sums of another host for the same time. `vms` and `devices` map its own to those
+    /// here; a device belongs to one host only.
     ///
-    /// The busiest moments of a VM are known as long as one host saw it: those of two hosts together
-    /// are not in their sums.
+    /// The busiest moments of a VM are known only while one host saw it: the sums do not have those
+    /// of two hosts together.
     ///
     /// # Errors
-    /// When the sums name a VM or a device that is not in the lists.
+    /// If the sums name a VM or a device that is not in the lists.
     pub fn beside(&mut self, sums: Sums, vms: &[u16], devices: &[u16]) -> Result<(), Unknown> {
         sums.check(vms.len(), devices.len())?;
         let is_first = self.records == 0 && self.filtered == 0;

@@ -1,4 +1,4 @@
-//! Everything that is counted of one VM, whatever the device.
+//! Sums of one VM over all devices.
 
 use run_store::slice::SizeClass;
 use serde::{Deserialize, Serialize};
@@ -13,12 +13,12 @@ use super::slim::Slim;
 use super::stream::{Stream, Way};
 use crate::classes::Part;
 
-/// Lower ends of the classes of outstanding I/Os, the new one counted.
+/// Lower ends of the classes of outstanding I/Os, including the new one.
 pub const DEPTHS: [u32; 9] = [1, 2, 3, 5, 9, 17, 33, 65, 129];
-/// Columns of sizes.
+/// Number of size classes.
 const CLASSES: usize = SizeClass::COUNT;
 
-/// One direction and class of sizes.
+/// Sums of one direction and size class.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Class {
     pub(crate) count: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Class {
     pub(crate) latency: Option<Box<Histogram>>,
 }
 
-/// Operations that move no data.
+/// Operations that transfer no data.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Other {
     pub(crate) count: u64,
@@ -38,10 +38,10 @@ pub(crate) struct Other {
     pub(crate) latency: Option<Box<Histogram>>,
 }
 
-/// One VM.
+/// Sums of one VM.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Vm {
-    /// Reads, writes; smallest class first.
+    /// Reads, then writes; smallest class first.
     pub(crate) classes: [[Class; CLASSES]; 2],
     pub(crate) flushes: Other,
     pub(crate) discards: Other,
@@ -49,25 +49,25 @@ pub(crate) struct Vm {
     pub(crate) sectors: [[u64; 8]; 2],
     /// I/Os that do not begin on a multiple of 4 KiB.
     pub(crate) misaligned: u64,
-    /// I/Os that begin on 4 KiB and have a length that is no multiple of it.
+    /// I/Os that begin on 4 KiB and whose length is no multiple of it.
     pub(crate) ragged: u64,
     pub(crate) bursts: Bursts,
-    /// Small I/Os by direction: alone, and with a large one in flight.
+    /// Latencies of small I/Os by direction: alone, and with a large one in flight.
     pub(crate) beside: [[Slim; 2]; 2],
-    /// By direction, class and depth.
+    /// Latencies by direction, class and depth.
     #[serde(deserialize_with = "depths")]
     pub(crate) depths: Vec<Option<Slim>>,
     pub(crate) streams: Vec<(DeviceIndex, Box<Stream>)>,
 }
 
 impl Vm {
-    /// What is said of it by slot: reads and writes by class, and flushes.
+    /// Parts by slot: reads and writes by class, and flushes.
     pub(crate) fn parts(&self) -> impl Iterator<Item = Part<'_>> + Clone {
         let classes = self.classes.iter().flatten().map(Class::part);
         classes.chain([self.flushes.part()])
     }
 
-    /// One I/O that moves data.
+    /// Adds an I/O that transfers data.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -97,7 +97,7 @@ impl Vm {
         self.bursts.push(record.issue, record.length);
     }
 
-    /// What was in flight when an I/O came; `outstanding` is what the source says of all.
+    /// Adds the I/Os in flight at an I/O; `outstanding` is the source's own count of all.
     #[inline]
     pub(crate) fn push_flight(
         &mut self,
@@ -121,7 +121,7 @@ impl Vm {
         self.depths[at].get_or_insert_default().record(latency);
     }
 
-    /// An I/O whose source knows what is outstanding, but no latency.
+    /// Adds an I/O whose source knows the outstanding ones, but no latency.
     pub(crate) fn push_outstanding(&mut self, record: &IoRecord, way: Way, outstanding: u16) {
         let stream = stream_of(&mut self.streams, record.device);
         stream.push_outstanding(way, u32::from(outstanding), None);
@@ -159,8 +159,8 @@ impl Vm {
         }
     }
 
-    /// Adds what can be added of another VM, for the sum of several: everything but streams,
-    /// which stay apart, and bursts.
+    /// Adds the sums of another VM, for the total of several: everything but streams, which stay
+    /// separate, and bursts.
     pub(crate) fn add(&mut self, other: &Self) {
         let streams = std::mem::take(&mut self.streams);
         let bursts = self.bursts;
@@ -171,7 +171,7 @@ impl Vm {
     }
 }
 
-/// None, or one for each direction, class and depth.
+/// Empty, or one for each direction, class and depth.
 fn depths<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Option<Slim>>, D::Error> {
     let depths: Vec<Option<Slim>> = Vec::deserialize(from)?;
     match depths.len() {
@@ -198,7 +198,7 @@ fn stream_of(streams: &mut Vec<(DeviceIndex, Box<Stream>)>, device: DeviceIndex)
 }
 
 impl Class {
-    /// What is said of it and of classes that were counted elsewhere.
+    /// Figures of the class.
     pub(crate) fn part(&self) -> Part<'_> {
         Part { count: self.count, bytes: self.bytes, times: self.latency.as_deref() }
     }
@@ -222,7 +222,7 @@ impl Other {
         }
     }
 
-    /// What is said of it beside reads and writes; it moves no data.
+    /// Figures beside reads and writes; no data are transferred.
     pub(crate) fn part(&self) -> Part<'_> {
         Part { count: self.count, bytes: 0, times: self.latency.as_deref() }
     }

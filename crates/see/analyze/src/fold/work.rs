@@ -8,23 +8,23 @@ use super::pages::Pages;
 use super::slices::{Room, Sample, Slices};
 use super::vm::Vm;
 
-/// Which records count. Those that are left out are as if they were not in the trace.
+/// Filter of records. Excluded records count as if not in the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// Only these VMs, by their positions in the trace's list, ascending; all if none.
+    /// Only these VMs, by their positions in the trace's list, ascending; all if `None`.
     pub vms: Option<Vec<u16>>,
-    /// Only these devices, likewise.
+    /// Only these devices, in the same form.
     pub devices: Option<Vec<u16>>,
     /// Only this direction; discards count as writes.
     pub direction: Option<Direction>,
-    /// Only what was issued at this moment or later.
+    /// Only I/Os issued at this time or later.
     pub from: Option<Nanos>,
-    /// Only what was issued before this moment.
+    /// Only I/Os issued before this time.
     pub to: Option<Nanos>,
 }
 
 impl Filter {
-    /// Whether everything counts.
+    /// True if every record passes.
     pub fn is_open(&self) -> bool {
         *self == Self::default()
     }
@@ -46,23 +46,22 @@ impl Filter {
     }
 }
 
-/// How a trace is folded. All parts of one trace need the same.
+/// Settings of a fold. All parts of a trace need the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Length of a slice of time; doubled as often as needed for [`Settings::rows_max`].
+    /// Length of a time slice; doubled as often as needed for [`Settings::rows_max`].
     pub slice: Nanos,
-    /// Most cells (slice, VM, direction, class) that are kept: about 120 B each.
+    /// Most cells (slice, VM, direction, class), about 120 B each.
     pub rows_max: usize,
-    /// Most references to pages that are kept for the working set, 16 B each; beyond, the pages
-    /// are sampled.
+    /// Most page references for the working set, 16 B each; beyond, pages are sampled.
     pub references_max: usize,
-    /// I/Os at the beginning of a part for each device that wait for the part before, because
-    /// what is in flight there is not known.
+    /// I/Os held back at the start of a part for each device, because those in flight from the part
+    /// before are unknown.
     pub hold: usize,
-    /// Which records count.
+    /// Filter of records.
     pub filter: Filter,
-    /// The trace's time zero after that of what it is a part of; all times count from there, those of the
-    /// filter too.
+    /// Start of the trace after that of the recording that it belongs to; all times count from the
+    /// latter, including those of the filter.
     pub after: Nanos,
 }
 
@@ -93,17 +92,17 @@ pub struct Fold {
     pub(crate) slices: Slices,
     pub(crate) pages: Pages,
     flights: Vec<Option<Box<Flight>>>,
-    /// I/Os in flight over a border between parts that some counts could not see.
+    /// I/Os in flight over a border between parts that some counts missed.
     pub(crate) unseen: u64,
-    /// Whether rows of histograms were added, of which no sequence is known.
+    /// True if rows of histograms were added, whose sequence is unknown.
     pub(crate) is_summed: bool,
-    /// Whether what several hosts saw was added up.
+    /// True if sums of several hosts were added.
     pub(crate) is_beside: bool,
     after: Nanos,
 }
 
 impl Fold {
-    /// Nothing yet.
+    /// Empty fold.
     pub fn new(settings: &Settings) -> Self {
         let room = Room { rows: settings.rows_max, entries: settings.rows_max.saturating_mul(16) };
         Self {
@@ -125,21 +124,22 @@ impl Fold {
         }
     }
 
-    /// How many records have counted.
+    /// Records that passed the filter.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Changes which records count from now on: names may only become known while a trace is read.
+    /// Changes the filter for later records, because names may become known only while a trace is
+    /// read.
     pub fn set_filter(&mut self, filter: &Filter) {
         self.filter = (!filter.is_open()).then(|| filter.clone());
     }
 
-    /// Takes all records of a source that are left.
+    /// Adds all remaining records of a source.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read on.
+    /// If the source cannot be read further.
     pub fn read(&mut self, source: &mut dyn Source) -> Result<(), TraceError> {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
@@ -151,7 +151,7 @@ impl Fold {
         }
     }
 
-    /// Takes the next records, in order of issue.
+    /// Adds the next records, in order of issue.
     pub fn push(&mut self, batch: &[IoRecord]) {
         if self.after == Nanos::ZERO {
             return self.push_all(batch);
@@ -183,7 +183,7 @@ impl Fold {
     #[inline]
     fn take(&mut self, record: &IoRecord) {
         self.seen(record.issue, 1);
-        // How long a failure took says nothing about the storage's speed.
+        // The duration of a failed I/O tells nothing about the storage's speed.
         let latency = record.latency().filter(|_| !record.flags.has(Flags::ERROR));
         let way = match record.operation {
             Operation::Read => 0,
@@ -230,7 +230,7 @@ impl Fold {
         vm_of(&mut self.vms, vm)
     }
 
-    /// Adds a row of a run's series: I/Os of which only a histogram is known.
+    /// Adds a row of a run's series: I/Os with only a histogram.
     pub fn push_row(&mut self, vm: u16, row: &run_store::series::IoRecord) {
         self.is_summed = true;
         let count = row.service.count();
@@ -256,8 +256,8 @@ impl Fold {
         self.slices.push_many(row.start, sample, bytes, &row.service);
     }
 
-    /// Appends a later part of the same trace: the result is that of one fold over both, except
-    /// for I/Os that were in flight for longer than a part holds back, which are counted.
+    /// Appends a later part of the same trace. The result equals one fold over both, except for
+    /// I/Os in flight for longer than a part holds back, which are counted.
     pub fn merge(&mut self, later: Self) {
         self.records += later.records;
         self.filtered += later.filtered;
@@ -288,7 +288,7 @@ impl Fold {
         }
     }
 
-    /// Counts what waited for an earlier part: there is none.
+    /// Resolves the I/Os that were held back, because there is no earlier part.
     pub(crate) fn settle(&mut self) {
         let vms = &mut self.vms;
         for flight in self.flights.iter_mut().flatten() {

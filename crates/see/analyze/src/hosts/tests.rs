@@ -5,7 +5,7 @@ use crate::document::Limit;
 use crate::material::View;
 use crate::text::hosts_text;
 
-/// One I/O of a host's trace: its time there, sender, operation, offset and length, and latency.
+/// I/O of a host's trace: its time there, sender, operation, offset, length, and latency.
 type Io = (Nanos, u16, Operation, u64, u32, Nanos);
 
 fn machine(name: &str, uuid: Option<&str>) -> Machine {
@@ -21,8 +21,7 @@ fn record((issue, vm, operation, offset, length, latency): &Io, device: u16) -> 
     }
 }
 
-/// Reads and writes that are like nothing in particular: `count` of them every `every` us, of all senders
-/// in turn.
+/// Reads and writes without a pattern: `count` of them every `every` us, of all senders in turn.
 fn ios(seed: u64, count: u64, every: u64, vms: u16) -> Vec<Io> {
     let random = |at: u64, salt: u64| (at * 2_654_435_761 + salt * 40_503 + seed * 97) >> 7;
     let io = |at: u64| {
@@ -49,7 +48,7 @@ fn options() -> Options {
     }
 }
 
-/// As a host tells it.
+/// Options of a host's own answer.
 fn without_time() -> Options {
     let views = View::ALL.into_iter().filter(|view| *view != View::Time);
     Options { views: views.collect(), ..options() }
@@ -72,7 +71,7 @@ fn settings(after: Nanos) -> Settings {
     Settings { after, slice: Nanos::from_millis(100), ..Settings::default() }
 }
 
-/// A host's part, as it arrives.
+/// Host's part as received.
 fn part(host: &str, after: Nanos, ios: &[Io], vms: &[&str], machines: &[Machine]) -> HostPart {
     let mut fold = Fold::new(&settings(after));
     fold.push(&ios.iter().map(|io| record(io, 0)).collect::<Vec<_>>());
@@ -138,7 +137,7 @@ fn two_hosts_are_added_up_to_what_one_trace_of_both_says() {
     let alone = analyse(of_first, &subject, &options());
     assert_eq!(answer.hosts[0].analysis, alone, "and each host what it says alone");
 
-    // What cannot be added is not there, and said to be missing.
+    // Lists that cannot be merged are absent, and named as missing.
     let absent =
         (answer.all.working_set.len(), answer.all.miss_ratio.len(), answer.all.tiers.len());
     assert_eq!(absent, (0, 0, 0));

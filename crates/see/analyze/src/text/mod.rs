@@ -1,4 +1,4 @@
-//! The answer for people: sentences, tables and bars of text.
+//! Answer for people: sentences, tables and bars of text.
 
 mod bars;
 mod hosts;

@@ -7,14 +7,14 @@ use super::bars::sparkline;
 use crate::document::{Analysis, HistogramRow, OutstandingCell, TimeRow};
 use crate::material::View;
 
-/// VMs that a table names one by one; JSON and CSV have all.
+/// Most VMs in a table; JSON and CSV have all.
 const VMS_SHOWN: usize = 12;
-/// A bar of which less than this part is missing is whole. Our choice.
+/// Share of a bar that may be missing for a whole bar, as its inverse. Our choice.
 const NEARLY_WHOLE: u64 = 20;
-/// Bars of a sparkline.
+/// Number of bars of a sparkline.
 const BARS: usize = 60;
 
-/// The answer as text, the views in the order of [`View::ALL`].
+/// Answer as text, the views in the order of [`View::ALL`].
 pub fn text(answer: &Analysis, views: &[View]) -> String {
     let mut text = head(answer);
     for view in View::ALL.into_iter().filter(|view| views.contains(view)) {
@@ -213,7 +213,7 @@ fn latency(answer: &Analysis) -> String {
     text
 }
 
-/// Names of the columns of sizes, as short as a matrix needs them.
+/// Names of the size columns, as short as a matrix needs them.
 const COLUMNS: [(&str, &str); 8] = [
     ("<4 KiB", ">   <4K"),
     ("4-<8 KiB", ">     4K"),
@@ -453,11 +453,11 @@ fn time(answer: &Analysis) -> String {
     text + &more(vms.len())
 }
 
-/// Seconds of each bar where a bar is so long; the last ends with the last I/O. A rest shorter than
-/// half a bar belongs to the bar before it, as on the page: its own rate would say nothing.
+/// Seconds of each bar of a given length; the last ends with the last I/O. A rest shorter than half
+/// a bar belongs to the bar before it, as on the page, because its own rate would be meaningless.
 fn bar_times(span_ns: u64, bar_ns: u64) -> Vec<f64> {
     let seconds = |ns| Nanos(ns).as_secs_f64();
-    // The last I/O of steady load comes just before the end of a bar, and ends a whole one.
+    // The last I/O of a steady load comes just before the end of a bar, and still ends a whole one.
     let is_near = bar_ns - span_ns % bar_ns < bar_ns / NEARLY_WHOLE;
     let span_ns = if is_near { span_ns.next_multiple_of(bar_ns) } else { span_ns };
     let (whole, rest) = (span_ns / bar_ns, span_ns % bar_ns);
@@ -470,7 +470,7 @@ fn bar_times(span_ns: u64, bar_ns: u64) -> Vec<f64> {
     times
 }
 
-/// Whether text shows this VM; files have all.
+/// True if the text shows this VM; files have all.
 fn is_shown(answer: &Analysis, vm: &str) -> bool {
     let names = &answer.source.vms;
     names.len() <= VMS_SHOWN || !names.iter().skip(VMS_SHOWN).any(|name| name == vm)
@@ -501,7 +501,7 @@ fn time_of(ns: Option<u64>) -> String {
     ns.map_or_else(dash, short)
 }
 
-/// A time with three digits.
+/// Time with three digits.
 fn short(ns: u64) -> String {
     Nanos(ns).to_string()
 }
@@ -522,7 +522,7 @@ pub(super) fn number(value: u64) -> String {
     grouped
 }
 
-/// A rate: whole from 100 on.
+/// Rate without decimals from 100 on.
 fn real(value: f64) -> String {
     if value >= 100.0 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded")]
@@ -539,7 +539,7 @@ fn counted(count: usize, noun: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The last bar had the time of a whole one, and so too low a rate.
+    /// The last bar once had the time of a whole one, and so too low a rate.
     #[test]
     fn the_last_bar_has_its_own_time_or_is_a_part_of_the_one_before() {
         let of = |span: u64, bar: u64| bar_times(span * 1_000_000, bar * 1_000_000);

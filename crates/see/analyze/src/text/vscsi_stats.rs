@@ -3,8 +3,7 @@ use std::fmt::Write;
 use crate::document::{Analysis, HistogramRow};
 use crate::fold::Stream;
 
-/// The names that vscsiStats has for its sixteen histograms, in its order, which is that of
-/// [`Stream::histograms`].
+/// Names of the sixteen histograms in vscsiStats, in the order of [`Stream::histograms`].
 const NAMES: [&str; 16] = [
     "IO lengths of commands",
     "IO lengths of Read commands",
@@ -24,9 +23,9 @@ const NAMES: [&str; 16] = [
     "latency of IO interarrival time for Writes in Microseconds (us)",
 ];
 
-/// The histograms as `vscsiStats -p all -c` prints them: all sixteen of every VM and device, empty
-/// where the trace says nothing. Numbers stand for VMs and devices, in the order of the answer;
-/// their names are in the brackets that hold a virtual disk's name.
+/// Histograms as `vscsiStats -p all -c` prints them: all sixteen of every VM and device, empty if
+/// the trace has no data. Numbers stand for VMs and devices, in the order of the answer; their
+/// names are in the brackets for a virtual disk's name.
 pub fn vscsi_stats(answer: &Analysis) -> String {
     let mut subjects: Vec<(&str, &str)> = Vec::new();
     for row in &answer.histograms {
@@ -65,13 +64,13 @@ fn rows(text: &mut String, found: Option<&HistogramRow>, limits: &[i64], counts:
     let _ = writeln!(text, "mean,{}", value(|row| row.mean));
     let _ = writeln!(text, "count,{}", found.map_or(0, |row| row.count));
     text.push_str("Frequency,Histogram Bucket Limit\n");
-    // What is above the last limit is printed with that limit again, as the tool does.
+    // Values above the last limit are printed with that limit again, as in the tool.
     for (count, limit) in counts.iter().zip(limits.iter().chain(limits.last())) {
         let _ = writeln!(text, "{count},{limit}");
     }
 }
 
-/// On one line.
+/// Text on one line.
 fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

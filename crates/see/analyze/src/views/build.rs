@@ -8,33 +8,33 @@ use crate::fold::{Filter, Fold, Vm};
 use crate::material::{ALL, COARSE, Material, Scope, Subject, View, name};
 use crate::views::{matrix, rows, storage, time};
 
-/// What is wanted.
+/// Options of the answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Name and version of the program.
     pub tool: String,
-    /// Which parts; findings look at everything either way.
+    /// Requested views; findings use everything either way.
     pub views: Vec<View>,
-    /// What 99th percentiles are held against.
+    /// Limit for 99th percentiles.
     pub limit: Limit,
-    /// What was left out.
+    /// Filter of the records.
     pub filter: Filter,
 }
 
 impl Limit {
-    /// [`USUAL_LIMIT`].
+    /// Default limit, [`USUAL_LIMIT`].
     pub fn usual() -> Self {
         let source = format!("{USUAL_LIMIT_SOURCE}; --limit changes it");
         Self { ns: USUAL_LIMIT.0, source }
     }
 
-    /// One that was asked for.
+    /// Limit given by the user.
     pub fn asked(limit: Nanos) -> Self {
         Self { ns: limit.0, source: "--limit".to_owned() }
     }
 }
 
-/// The answer.
+/// Makes the answer.
 pub fn analyse(mut fold: Fold, subject: &Subject, options: &Options) -> Analysis {
     fold.settle();
     let known: Vec<(usize, &Vm)> =
@@ -113,7 +113,7 @@ fn assemble(material: &Material, options: &Options) -> Analysis {
     answer
 }
 
-/// Empties lists that no wanted view has.
+/// Empties lists that no requested view has.
 fn leave_out(answer: &mut Analysis, wants: impl Fn(View) -> bool) {
     if !wants(View::Overview) {
         answer.overview.clear();
@@ -175,7 +175,7 @@ fn filter(material: &Material, filter: &Filter) -> FilterFacts {
     }
 }
 
-/// What the source has no answer for.
+/// Questions that the source cannot answer.
 fn cannot_say(material: &Material) -> Vec<Remark> {
     let mut remarks = material.subject.remarks.clone();
     let mut say = |what: &str, why: String| {

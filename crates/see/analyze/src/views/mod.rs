@@ -1,4 +1,4 @@
-//! From sums to rows.
+//! Makes rows from sums.
 
 mod build;
 mod matrix;

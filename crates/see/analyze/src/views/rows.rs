@@ -6,15 +6,15 @@ use crate::document::{AlignmentRow, BesideRow, BurstRow, HistogramRow, OverviewR
 use crate::fold::{Buckets, Of};
 use crate::material::{COARSE, Material, Scope, class_name};
 
-/// Names of the directions by their positions.
+/// Names of the directions by index.
 pub(crate) const WAYS: [&str; 2] = ["read", "write"];
 
-/// A share, none of nothing.
+/// Share; `None` if the whole is 0.
 pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| ratio(part, whole))
 }
 
-/// A percentile in nanoseconds.
+/// Percentile in nanoseconds.
 pub(crate) fn percentile(latency: &Histogram, percent: f64) -> Option<u64> {
     latency.percentile(Ratio::new(percent / 100.0)).map(|value| value.0)
 }
@@ -77,11 +77,11 @@ pub(crate) fn bursts(material: &Material) -> Vec<BurstRow> {
         let count: u64 = scope.vm.classes.iter().flatten().map(|class| class.count).sum();
         let mean = material.span.map(|span| count as f64 / span.as_secs_f64());
         for peak in scope.vm.bursts.peaks() {
-            // A window longer than the trace has no average beside it.
+            // A window longer than the trace cannot be compared with an average.
             if material.span.is_none_or(|span| span < peak.width) {
                 continue;
             }
-            // Of several hosts together they are not known.
+            // For several hosts together the bursts are unknown.
             if material.fold.is_beside && peak.count == 0 {
                 continue;
             }
@@ -185,7 +185,7 @@ pub(crate) fn histograms(material: &Material) -> Vec<HistogramRow> {
             let device = material.device_name(usize::from(device.0));
             let with_times = material.resolution().is_some_and(|step| step <= COARSE);
             for (of, name, unit, buckets) in stream.histograms() {
-                // Those that the source has nothing for are left out, not empty.
+                // Histograms without data are left out.
                 if buckets.count() > 0 && (with_times || of != Of::Arrival) {
                     rows.push(histogram(&scope.name, &device, (name, unit), &buckets));
                 }

@@ -4,12 +4,12 @@ use crate::document::{KneeRow, MissRatioRow, TierRow, WorkingSetRow};
 use crate::material::{Material, Scope};
 use crate::working_set::{Curve, Subject, WINDOWS_MS};
 
-/// VMs with a working set of their own, those with the most I/O.
+/// Most VMs with a working set of their own, those with the most I/O.
 const VMS_MAX: usize = 32;
-/// Points of a curve that are written.
+/// Most points of a written curve.
 const POINTS: u32 = 60;
 
-/// What the storage's use looks like.
+/// Results on the use of the storage.
 #[derive(Debug, Default)]
 pub(crate) struct Storage {
     pub(crate) working_set: Vec<WorkingSetRow>,
@@ -28,7 +28,7 @@ pub(crate) fn views(material: &Material, is_wanted: bool) -> Storage {
         |scope: &Scope| scope.vm.classes.iter().flatten().map(|class| class.count).sum::<u64>();
     scopes.sort_by_key(|scope| std::cmp::Reverse(count(scope)));
     for scope in scopes.into_iter().take(VMS_MAX + 1) {
-        // A single VM is all there is, and then the number of references is known exactly.
+        // A single VM is the same as all, whose number of references is known exactly.
         let index = scope.index.filter(|_| material.scopes.len() > 1);
         let subject = Subject::new(&material.fold.pages, index);
         if !subject.is_empty() {
@@ -41,7 +41,7 @@ pub(crate) fn views(material: &Material, is_wanted: bool) -> Storage {
 impl Storage {
     fn add(&mut self, material: &Material, vm: &str, subject: &Subject) {
         let span = material.span.unwrap_or_default();
-        // A window longer than the trace is all of it.
+        // A window longer than the trace equals the whole trace.
         let is_within = |ms: u32| span >= Nanos::from_millis(u64::from(ms));
         for window in WINDOWS_MS.iter().filter(|window| window.is_none_or(is_within)) {
             let touched = subject.touched(*window);

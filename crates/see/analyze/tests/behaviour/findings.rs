@@ -1,4 +1,4 @@
-//! Sentences about traces whose trouble is known.
+//! Findings for traces with known trouble.
 
 use tilemark_analyze::{Finding, FindingKind, Settings, View, analyse};
 use trace::{Clock, DeviceIndex, IoRecord, Operation, VmIndex};
@@ -7,7 +7,7 @@ use units::Nanos;
 use crate::support::{everything, fold_of, options, subject};
 
 /// A minute of small reads of `web0` (0.5 ms) and of `web1`, whose large writes (30 ms) from 12 s
-/// to 14 s make its own small reads wait (4 ms).
+/// to 14 s slow its own small reads (4 ms).
 pub fn troubled() -> Vec<IoRecord> {
     let mut records = Vec::new();
     for ms in (0..60_000_u64).step_by(5) {
@@ -97,7 +97,7 @@ fn small_reads_beside_large_writes_are_told_from_those_alone() {
     let within =
         |ns: Option<u64>, us: u64| ns.is_some_and(|ns| ns.abs_diff(us * 1000) <= us * 1000 / 31);
     assert!(within(row.alone_p50_ns, 400) && within(row.beside_p50_ns, 4000), "{row:?}");
-    // The last large write ends 30 ms after the busy time, and beside the first there is none yet.
+    // The last large write ends 30 ms after the busy time, and the first small read sees none.
     assert_eq!(row.beside_count, 400 - 1 + 6);
     assert!(answer.overview.is_empty() && answer.time.is_empty(), "views that were not asked for");
 }

@@ -1,4 +1,4 @@
-//! What the analysis says of traces, made up and real.
+//! Analysis of synthetic and real traces.
 #![allow(clippy::unwrap_used)]
 
 mod facts;

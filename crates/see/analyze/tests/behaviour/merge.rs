@@ -1,4 +1,4 @@
-//! Parts of a trace, folded apart and merged, say what the whole says.
+//! Parts of a trace, folded separately and merged, equal the whole.
 
 use proptest::prelude::*;
 use tilemark_analyze::{Fold, Settings};
@@ -74,7 +74,7 @@ proptest! {
         prop_assert_eq!(everything(merged, &subject(3)), whole);
     }
 
-    /// With a hold shorter than the parts, it still holds for I/Os that end within it.
+    /// With a hold shorter than the parts, the result still holds for I/Os that end within it.
     #[test]
     fn what_is_held_back_is_enough_for_short_flights(
         records in prop::collection::vec(record(), 100..300),

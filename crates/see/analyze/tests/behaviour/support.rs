@@ -2,7 +2,7 @@ use tilemark_analyze::{Analysis, Filter, Fold, Limit, Options, Settings, Subject
 use trace::{Clock, Device, IoRecord, Losses, Source, TraceInfo};
 use units::Nanos;
 
-/// A trace of a few VMs with times and latencies.
+/// Trace of a few VMs with times and latencies.
 pub fn subject(vms: usize) -> Subject {
     Subject {
         name: "web servers.tmt".to_owned(),
@@ -38,7 +38,7 @@ pub fn fold_of(records: &[IoRecord], settings: &Settings) -> Fold {
     fold
 }
 
-/// A source, read to its end.
+/// Reads a source to its end.
 pub fn read(source: &mut dyn Source, settings: &Settings) -> (Fold, Subject) {
     let mut fold = Fold::new(settings);
     fold.read(source).expect("the trace can be read");

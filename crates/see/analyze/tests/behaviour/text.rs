@@ -1,4 +1,4 @@
-//! What people and other programs read.
+//! Output for people and other programs.
 
 use tilemark_analyze::{Settings, View, hosts_json_schema, json_schema, text, vscsi_stats};
 

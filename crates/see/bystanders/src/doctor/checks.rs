@@ -1,4 +1,4 @@
-//! One function per thing looked at. Kernel documentation names the files:
+//! Checks, one function each. Kernel documentation of the files:
 //! `Documentation/filesystems/proc.rst`, `accounting/psi.rst`, `admin-guide/pm/cpufreq.rst`,
 //! `admin-guide/sysctl/kernel.rst` (`io_uring_disabled`), `admin-guide/cgroup-v2.rst`.
 
@@ -38,7 +38,7 @@ pub(super) fn load(root: &Root) -> Finding {
     )
 }
 
-/// Time the hypervisor gave to others since boot, as a share of all time.
+/// Time that the hypervisor gave to other VMs since boot, as a share of all time.
 pub(super) fn steal(root: &Root) -> Finding {
     const ID: &str = "cpu-steal";
     let Some(times) = root.read("proc/stat").and_then(|text| {
@@ -133,7 +133,7 @@ pub(super) fn clock_source(root: &Root) -> Finding {
     }
 }
 
-/// What the system says is asked where it was refused only, for the way out.
+/// The system's setting is read only after a refusal, for the hint.
 pub(super) fn io_uring(root: &Root, refusal: Option<&str>) -> Finding {
     const ID: &str = "io-uring";
     const WHY: &str = "load is made by a pool of threads instead, at several times the CPU per I/O";
@@ -237,7 +237,7 @@ mod tests {
             super::io_uring(&root, refusal)
         };
         let refused = Some("Operation not permitted (os error 1)");
-        // A filter of system calls: the system allows it, and the call fails.
+        // With a filter of system calls the setting allows io_uring, and the call fails.
         let filtered = says("0\n", refused);
         assert_eq!(filtered.severity, Severity::Harmful);
         assert!(filtered.try_next.contains("seccomp"), "{filtered:?}");

@@ -1,7 +1,7 @@
-//! Why is this machine not fit for measuring? Reads `/proc` and `/sys`, changes nothing.
+//! Tells why this host may not be fit for measuring. Reads `/proc` and `/sys`, changes nothing.
 //!
-//! Every finding carries the value seen, what it does to a measurement and what to try.
-//! A value that cannot be read is reported as unknown, never as good.
+//! Every finding has the value seen, its effect on a measurement and a hint. An unreadable value is
+//! reported as unknown, never as good.
 
 mod checks;
 
@@ -14,32 +14,32 @@ use serde::Serialize;
 use crate::HostWatch;
 use crate::disturbance::Seen;
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// As it should be.
+    /// Good value.
     Good,
-    /// Could not be read.
+    /// Unreadable value.
     Unknown,
-    /// Results vary more than they need to.
+    /// Value that makes results vary more than necessary.
     Noise,
-    /// Results mean something else than they seem to.
+    /// Value that changes the meaning of results.
     Harmful,
 }
 
-/// One thing looked at.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// Stable identifier.
     pub id: &'static str,
-    /// How much it matters.
+    /// Severity of the finding.
     pub severity: Severity,
     /// The value seen, with its unit.
     pub found: String,
-    /// What it does to a measurement; empty when good.
+    /// Effect on a measurement; empty when good.
     pub why: String,
-    /// What to try; empty when good.
+    /// Hint; empty when good.
     pub try_next: String,
 }
 
@@ -76,7 +76,7 @@ impl Finding {
     }
 }
 
-/// Where the files of `/proc` and `/sys` are read from; tests use a directory of their own.
+/// Root of the `/proc` and `/sys` files; tests use their own directory.
 #[derive(Debug, Clone)]
 pub struct Root(pub std::path::PathBuf);
 
@@ -92,8 +92,8 @@ impl Root {
     }
 }
 
-/// Watches the machine for a moment, and holds what others do against the bounds by which a run
-/// excuses its steps: what is harmful here makes a run inconclusive.
+/// Samples the host for a moment, and compares other work with the bounds of a run: harmful values
+/// here make a run inconclusive.
 pub fn watch(time: Duration) -> Vec<Finding> {
     const ID: &str = "other-work";
     let mut watch = HostWatch::default();
@@ -120,12 +120,12 @@ pub fn watch(time: Duration) -> Vec<Finding> {
     found.into_iter().map(finding).collect()
 }
 
-/// Advice where io_uring was refused, for programs that cannot do without: what was found, and the way out.
+/// Finding and hint for programs that need io_uring, after a refusal.
 pub fn without_ring(root: &Root, refusal: &str) -> Finding {
     checks::io_uring(root, Some(refusal))
 }
 
-/// Looks at the machine; `refusal` is the kernel's answer to trying io_uring, if it was refused.
+/// Examines the host; `refusal` is the kernel's answer to a trial of io_uring, if it was refused.
 pub fn examine(root: &Root, refusal: Option<&str>) -> Vec<Finding> {
     vec![
         checks::governor(root),

@@ -1,9 +1,9 @@
-//! How fast the processors run: the mean of `scaling_cur_freq` over `cpuinfo_max_freq`, the fastest
-//! that they can, turbo included (Linux `admin-guide/pm/cpufreq.rst`).
+//! Frequency of the processors: the mean of `scaling_cur_freq` over `cpuinfo_max_freq`, their
+//! highest including turbo (Linux `admin-guide/pm/cpufreq.rst`).
 //!
-//! It explains and decides nothing: governors follow the load, and a processor that rests is slow
-//! because it rests. One that is capped (power, firmware, a cloud's credits) shows as a step whose
-//! share is lower than that of others with the same load.
+//! The gauge explains and decides nothing: governors follow the load, and an idle processor is slow
+//! because it is idle. A capped one (power, firmware, a cloud's credits) shows as a step with a
+//! lower share than others of the same load.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,22 @@ use std::time::{Duration, Instant};
 
 use run_store::gauge::{Gauge, GaugeName, GaugeSource, Readings};
 
-/// Some kernels ask each processor, and wait for it; our choice, about what the watch does.
+/// Interval of readings. Some kernels ask each processor, and wait for it; our choice, about the
+/// interval of the watch.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Of more processors, so many that lie evenly among them are read; our choice.
+/// Most processors that are read, evenly distributed among more; our choice.
 const PROCESSORS_MAX: usize = 16;
 
-/// The processors that are read.
+/// Processors that are read.
 #[derive(Debug)]
 struct Frequency {
-    /// File of the frequency now, and the greatest in the same unit (kHz).
+    /// File of the present frequency, and the highest in the same unit (kHz).
     processors: Vec<(PathBuf, f64)>,
     last: Option<Instant>,
 }
 
-/// Nothing where the kernel does not scale frequencies, as in most virtual machines.
+/// Opens the meter; `None` if the kernel does not scale frequencies, as in most virtual machines.
 pub(super) fn open() -> Option<Box<dyn GaugeSource>> {
     Frequency::below(Path::new("/sys/devices/system/cpu"))
         .map(|found| Box::new(found) as Box<dyn GaugeSource>)

@@ -8,28 +8,27 @@ use crate::throttle::hierarchy::Hierarchy;
 use crate::throttle::limits::{line_v2, lines_v1};
 use crate::throttle::{Limits, ThrottleRefusal};
 
-/// Our groups begin with this; the process that made one comes behind it.
+/// Prefix of the groups' names, followed by the process id.
 const PREFIX: &str = "tilemark-throttle-";
 
-/// Limits in force on this process, until it is dropped.
+/// Limits on this process, until dropped.
 #[derive(Debug)]
 #[must_use = "dropping it ends the limits"]
 pub struct Throttle {
     home: Hierarchy,
     group: PathBuf,
-    /// Whether version 2 had to be told to hand its controller down.
+    /// True if the controller of version 2 had to be delegated.
     handed_down: bool,
     device: String,
     limits: Limits,
 }
 
 impl Throttle {
-    /// Limits what this process may do to the device behind `path`, from now on. There is one
-    /// at a time in a process.
+    /// Limits this process's I/O to the device behind `path`. A process has one throttle at a time.
     ///
     /// # Errors
     ///
-    /// When it cannot be done here, and why; everything is then as it was.
+    /// If it cannot be done here, with the reason; everything is then unchanged.
     pub fn begin(path: &Path, limits: &Limits) -> Result<Self, ThrottleRefusal> {
         let found = datastore::device_behind(path);
         let found =
@@ -38,21 +37,21 @@ impl Throttle {
         let home = Hierarchy::own().ok_or(ThrottleRefusal::NoController)?;
         remove_stale_in(home.group());
         let group = home.group().join(format!("{PREFIX}{}", std::process::id()));
-        // One that is there under the number of this process is ours, from a step before.
+        // An existing group with the id of this process remains from an earlier step.
         match fs::create_dir(&group) {
             Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(ThrottleRefusal::NotMade { path: group, source });
             }
             _ => {}
         }
-        // From here on a refusal drops it, and that undoes whatever was done.
+        // From here on a refusal drops it, which undoes everything.
         let mut throttle =
             Self { home, group, handed_down: false, device: device.name, limits: *limits };
         throttle.set(&device.number)?;
         Ok(throttle)
     }
 
-    /// What holds, in words: `500 reads/s on vda`.
+    /// Limits as text: `500 reads/s on vda`.
     pub fn describe(&self) -> String {
         format!("{} on {}", self.limits.describe(), self.device)
     }
@@ -84,7 +83,7 @@ impl Throttle {
 impl Drop for Throttle {
     fn drop(&mut self) {
         let home = self.home.group();
-        // Nobody is left to tell. What stays behind is a group without processes or, if the
+        // Errors concern no one now. At worst a group without processes stays behind or, if the
         // process cannot leave it, the limits on this process, which ends soon.
         if self.handed_down {
             let _ = write(&home.join("cgroup.subtree_control"), "-io");
@@ -94,8 +93,8 @@ impl Drop for Throttle {
     }
 }
 
-/// Threads of the load generator that are about to end cannot be moved any more, and keep the
-/// group busy until the kernel is done with them: milliseconds.
+/// Removes a group, with several tries: ending threads of the load generator cannot be moved, and
+/// keep the group busy for milliseconds until the kernel has removed them.
 fn remove(group: &Path) {
     for _ in 0..REMOVE_TRIES {
         match fs::remove_dir(group) {
@@ -105,11 +104,11 @@ fn remove(group: &Path) {
     }
 }
 
-/// A second in all.
+/// Tries, with the pause below: a second in all.
 const REMOVE_TRIES: u32 = 100;
 const REMOVE_PAUSE: Duration = Duration::from_millis(10);
 
-/// Removes groups of ours whose process is gone, below the group this process is in. How many.
+/// Removes groups of ended processes, below the group of this process; returns their number.
 pub fn remove_stale() -> usize {
     Hierarchy::own().map_or(0, |home| remove_stale_in(home.group()))
 }
@@ -120,7 +119,7 @@ fn remove_stale_in(home: &Path) -> usize {
         let maker = name.strip_prefix(PREFIX).and_then(|pid| pid.parse::<u32>().ok());
         maker.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists())
     };
-    // The kernel refuses to remove a group with processes in it, whatever its name is.
+    // The kernel refuses to remove a group with processes, whatever its name.
     entries
         .filter(|entry| entry.file_name().to_str().is_some_and(is_stale))
         .filter(|entry| fs::remove_dir(entry.path()).is_ok())
@@ -140,7 +139,7 @@ fn set(file: &Path, line: &str) -> Result<(), ThrottleRefusal> {
     })
 }
 
-/// Writes a line to a file that is there; a missing one means that the kernel lacks the limit.
+/// Writes a line to an existing file; a missing one means that the kernel lacks the limit.
 fn write(file: &Path, line: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(file)?.write_all(line.as_bytes())
 }

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use untrusted::mountinfo::{self, Mount};
 
-/// The group for block I/O that this process is in.
+/// Control group for block I/O of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Hierarchy {
     /// Version 1, controller `blkio`.
@@ -12,7 +12,7 @@ pub(super) enum Hierarchy {
 }
 
 impl Hierarchy {
-    /// Finds it.
+    /// Finds the group.
     pub fn own() -> Option<Self> {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
         let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -20,14 +20,14 @@ impl Hierarchy {
         found.can_limit().then_some(found)
     }
 
-    /// The group's directory.
+    /// Directory of the group.
     pub fn group(&self) -> &Path {
         match self {
             Self::V1(group) | Self::V2(group) => group,
         }
     }
 
-    /// From the texts of `mountinfo` (proc_pid_mountinfo(5)) and `cgroup` (cgroups(7)). A
+    /// Parses the texts of `mountinfo` (proc_pid_mountinfo(5)) and `cgroup` (cgroups(7)). A
     /// controller is in version 1 or in version 2, never in both.
     fn read(mounts: &str, groups: &str) -> Option<Self> {
         let own = |is_wanted: &dyn Fn(&str) -> bool| {
@@ -47,8 +47,8 @@ impl Hierarchy {
         Some(Self::V2(place(&v2?, own(&str::is_empty)?)?))
     }
 
-    /// Whether the kernel has limits here: version 2 lists its controllers, version 1 shows
-    /// the files in every group but the root.
+    /// True if the kernel has limits here: version 2 lists its controllers, version 1 has the files
+    /// in every group but the root.
     fn can_limit(&self) -> bool {
         match self {
             Self::V1(group) => group.is_dir(),
@@ -58,7 +58,7 @@ impl Hierarchy {
     }
 }
 
-/// Where a group is below this mount; none if the mount shows another part of the tree.
+/// Path of a group below this mount; `None` if the mount shows another part of the tree.
 fn place(mount: &Mount<'_>, group: &str) -> Option<PathBuf> {
     let below = Path::new(group).strip_prefix(&mount.root).ok()?;
     let is_plain = below.components().all(|part| part != std::path::Component::ParentDir);

@@ -1,16 +1,15 @@
-//! Slow storage made of fast storage: the kernel limits what this process may do to one block
-//! device.
+//! Makes slow storage from fast storage: the kernel limits this process's I/O to one block device.
 //!
-//! A control group of our own, below the one the process is in, gets the limits, and the whole
-//! process moves into it. Nobody else is slowed down. When the [`Throttle`] is dropped the
-//! process moves back and the group is removed. After `kill -9` an empty group stays; it does
-//! nothing, and the next throttle in the same group removes it.
+//! A new control group, below that of the process, gets the limits, and the whole process moves
+//! into it. No other process is slowed down. When the [`Throttle`] is dropped the process moves
+//! back and the group is removed. After `kill -9` an empty group stays, without effect; the next
+//! throttle in the same group removes it.
 //!
-//! What the limits mean (Linux `block/blk-throttle.c`): I/Os and bytes per second in each
-//! direction, handed out in portions of 100 ms. So it is a cap on a rate, not a latency on
-//! every I/O: what comes below the rate passes at the device's own speed. Control groups of
-//! version 1 (`blkio.throttle.*`) do not limit what the kernel writes back from the page cache;
-//! version 2 (`io.max`) does where the file system supports it (ext4, btrfs, xfs).
+//! Meaning of the limits (Linux `block/blk-throttle.c`): I/Os and bytes per second in each
+//! direction, in portions of 100 ms. They limit a rate, and do not delay every I/O: I/Os below the
+//! rate pass at the device's own speed. Control groups of version 1 (`blkio.throttle.*`) do not
+//! limit writeback from the page cache; version 2 (`io.max`) does if the file system supports it
+//! (ext4, btrfs, xfs).
 
 mod group;
 mod hierarchy;

@@ -1,64 +1,64 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why storage cannot be slowed down here.
+/// Reason why storage cannot be slowed down here.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ThrottleRefusal {
-    /// Nothing is at the path.
+    /// Path that does not exist.
     #[error("looking for the device behind {}", .path.display())]
     NoPath {
-        /// The path.
+        /// Path as given.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// There is no one block device to limit.
+    /// Path without a single block device to limit.
     #[error(
         "no single block device is behind {} (memory, a network, or several devices)",
         .0.display()
     )]
     NoDevice(PathBuf),
-    /// The kernel offers nothing to limit I/O with.
+    /// Kernel without limits for I/O.
     #[error("this machine has no control group for block I/O that this process can see")]
     NoController,
-    /// A control group cannot be made, most often for want of root's rights.
+    /// Control group that cannot be made, usually without root's rights.
     #[error("making the control group {}", .path.display())]
     NotMade {
-        /// The group.
+        /// Path of the group.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// A file of a control group did not take a line.
+    /// File of a control group that refused a line.
     #[error("writing \"{line}\" to {}", .path.display())]
     NotSet {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What was written.
+        /// Line that was written.
         line: String,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// Version 2 limits only groups without processes of their own above them.
+    /// Version 2 limits only groups whose parent has no processes.
     #[error(
         "other processes share the control group {}, and version 2 sets no limits below it then",
         .group.display()
     )]
     Shared {
-        /// The group.
+        /// Path of the group.
         group: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
 }
 
 impl ThrottleRefusal {
-    /// What to do about it, if anything is known to help.
+    /// Hint on what to do, if there is one.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotMade { .. } => Some("run it as root"),
@@ -70,7 +70,7 @@ impl ThrottleRefusal {
         }
     }
 
-    /// The whole reason in one line, for a table that says why something was left out.
+    /// Whole reason on one line, for a table of left out items.
     pub fn reason(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);

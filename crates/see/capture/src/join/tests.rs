@@ -24,7 +24,7 @@ fn flush(kind: Kind, time: u64) -> Event {
     Event { operation: Operation::Flush, ..event(kind, time, 0, 0) }
 }
 
-/// A flush as it is sent: a write without data.
+/// Flush as it is sent: a write without data.
 fn flush_start(time: u64, pid: u32) -> Event {
     Event { flags: Flags::PREFLUSH, pid, ..event(Kind::Start, time, 0, 0) }
 }
@@ -194,7 +194,8 @@ fn ends_without_a_beginning_and_beginnings_without_an_end_are_counted() {
     assert_eq!((counts.unmatched, counts.unfinished, counts.unwanted), (2, 1, 1));
 }
 
-/// Events of one CPU are lost from 300 to 400; the marker stands where that is noticed.
+/// Joins events of which those of one CPU are lost from 300 to 400; the marker is where that is
+/// noticed.
 fn with_a_gap(events: &[Event]) -> (Vec<IoRecord>, Counts) {
     join_with(events, |joiner| joiner.lost(START + 300, START + 400))
 }
@@ -208,7 +209,7 @@ fn what_is_open_when_events_are_lost_gets_no_latency_from_a_later_end_at_its_pla
     let (records, counts) = with_a_gap(&[
         event(Kind::Issue, 2, 8, 8),
         marker(),
-        // The beginning of this one is among the lost.
+        // The beginning of this I/O is lost.
         event(Kind::Complete, 450, 8, 8),
     ]);
     assert_eq!(records, []);
@@ -228,7 +229,7 @@ fn what_begins_and_ends_while_events_are_lost_makes_no_record() {
     let (records, counts) = with_a_gap(&[
         marker(),
         event(Kind::Issue, 310, 8, 8),
-        // Its own end and the beginning of the next may lie between.
+        // The end of this I/O and the beginning of the next may be lost.
         event(Kind::Complete, 390, 8, 8),
         event(Kind::Issue, 395, 16, 8),
         event(Kind::Complete, 450, 16, 8),
@@ -295,7 +296,7 @@ fn an_io_that_never_ends_holds_the_others_back_for_a_minute_only() {
     assert_eq!((records.len(), joiner.counts().abandoned), (1, 1));
 }
 
-/// What happens to one request in the plain model.
+/// Events of one request in the plain model.
 #[derive(Debug, Clone)]
 struct Life {
     sectors: u32,
@@ -321,7 +322,7 @@ fn life() -> impl Strategy<Value = Life> {
         })
 }
 
-/// The events of a request in their order, without times; its place on the disk is its own.
+/// Events of a request in order, without times, at its own offset of the disk.
 fn events_of(life: &Life, place: u64) -> Vec<Event> {
     let operation = if life.is_read { Operation::Read } else { Operation::Write };
     let make = |kind, sector, sectors| Event { operation, ..event(kind, 0, sector, sectors) };

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use super::*;
 
-/// A made-up `/proc`.
+/// Fake `/proc`.
 struct Proc(tempfile::TempDir);
 
 impl Proc {

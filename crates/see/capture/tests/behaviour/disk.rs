@@ -1,16 +1,16 @@
-//! A disk to be watched, and what the kernel counts of it.
+//! Disk to capture, with the kernel's counters.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A loop device over a file of its own.
+/// Loop device over a temporary file.
 pub struct Loop {
     pub path: PathBuf,
     _file: tempfile::TempDir,
 }
 
-/// `/sys/block/NAME/stat` (kernel `Documentation/block/stat.rst`).
+/// Counters of `/sys/block/NAME/stat` (kernel `Documentation/block/stat.rst`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     pub reads: u64,

@@ -1,28 +1,29 @@
-//! Control groups that are made for a test, and a program that reads in one of them.
+//! Control groups for a test, and a program that reads in one of them.
 
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Reads that are seen for sure.
+/// Reads that are certainly seen.
 pub const READS: usize = 600;
-/// Blocks that a program may have read before it is asked for more: 64 KiB in the pipe (pipe(7)),
-/// and the one that it waits to write.
+/// Blocks that a program may have read ahead: 64 KiB in the pipe (pipe(7)), and the block that it
+/// waits to write.
 pub const AHEAD: usize = 17;
 const BLOCK: usize = 4096;
 
-/// A control group; it and those above it that were made for it go with it.
+/// Control group; removed when dropped, with the parents that were made for it.
 pub struct Group {
-    /// Its directory, in the hierarchy's mount point.
+    /// Directory below the hierarchy's mount point.
     pub path: PathBuf,
-    /// As `/proc/PID/cgroup` has it.
+    /// Name as in `/proc/PID/cgroup`.
     pub name: String,
     made: Vec<PathBuf>,
 }
 
 impl Group {
-    /// None, with the reason printed, where there is no such hierarchy or it cannot be used.
+    /// Makes a group; `None`, with the reason printed, if there is no such hierarchy or it cannot
+    /// be used.
     pub fn new(version: u8, name: &str) -> Option<Self> {
         let Some(mount) = mount_of(version) else {
             eprintln!("skipped: control groups of version {version} are not mounted");
@@ -53,7 +54,7 @@ impl Drop for Group {
     }
 }
 
-/// Where version 2, or the hierarchy of block I/O of version 1, is mounted.
+/// Mount point of version 2, or of version 1's hierarchy of block I/O.
 fn mount_of(version: u8) -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/mounts").ok()?;
     mounts.lines().find_map(|line| {
@@ -69,12 +70,13 @@ fn mount_of(version: u8) -> Option<PathBuf> {
     })
 }
 
-/// A program that has read [`READS`] blocks and then waits until it is dropped: it is there when
-/// it is asked for.
+/// Program that reads [`READS`] blocks and then waits until it is dropped, so that it exists when
+/// its sender is looked up.
 pub struct Reader(Child);
 
 impl Reader {
-    /// In a control group, or where this process is; under the name of `program`, a path.
+    /// Starts the reader in a control group, or in that of this process; under the name of
+    /// `program`, a path.
     pub fn new(program: &Path, disk: &Path, group: Option<&Group>) -> Self {
         // A shell enters the group and becomes the program.
         let enter = group.map_or_else(
@@ -97,7 +99,7 @@ impl Reader {
         reader
     }
 
-    /// Lets it read as many blocks again. What it writes next fills the pipe, where it waits.
+    /// Lets it read as many blocks again. Its next output fills the pipe, where it waits.
     pub fn more(&mut self) {
         let mut blocks = vec![0; READS * BLOCK];
         let output = self.0.stdout.as_mut().expect("it is piped");

@@ -27,7 +27,7 @@ fn recorded(options: Options, work: impl FnOnce()) -> (Vec<IoRecord>, Report) {
     (records, report)
 }
 
-/// What the records say in the kernel's terms.
+/// Counts of the records in the kernel's terms.
 fn counted(records: &[IoRecord]) -> Stat {
     let of = |operation| records.iter().filter(move |record| record.operation == operation);
     let count = |operation| of(operation).count() as u64;
@@ -70,7 +70,8 @@ fn counts_and_bytes_are_those_of_the_kernel_whatever_was_done() {
     });
     let mut by_kernel = disk.stat() - before;
     let counts = report.progress.counts;
-    // The kernel counts a flush twice: the device's, and as a write without data what was sent.
+    // The kernel counts a flush twice: the device flush, and the flush request as a write without
+    // data.
     assert_eq!(counts.steps, by_kernel.flushes);
     by_kernel.writes -= counts.steps;
     assert_eq!(counted(&records), by_kernel, "{report:?}");
@@ -146,7 +147,7 @@ fn the_instance_of_a_killed_capture_goes_with_the_next_start() {
         return;
     }
     let Some(disk) = Loop::new(8) else { return };
-    // A process that has ended, and one that has the number of one that ended.
+    // One process has ended; the other has the id of one that ended.
     let mut child = Command::new("true").stdin(Stdio::null()).spawn().expect("started");
     let dead = child.id();
     child.wait().expect("ended");

@@ -1,4 +1,4 @@
-//! Captures of real devices: what the kernel counted is what was recorded.
+//! Captures of real devices: the records agree with the kernel's counters.
 
 mod disk;
 mod group;

@@ -1,4 +1,4 @@
-//! Whose I/O it was, with control groups and processes of the running kernel.
+//! Senders of I/O, with control groups and processes of the running kernel.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ fn dd() -> PathBuf {
     ["/bin/dd", "/usr/bin/dd"].iter().map(PathBuf::from).find(|it| it.exists()).expect("dd")
 }
 
-/// What is recorded while all of these read; they live until all is looked up.
+/// Records I/O while all of these programs read; they live until all senders are looked up.
 fn recorded(
     disk: &Loop,
     by: By,
@@ -33,7 +33,7 @@ fn recorded(
     (records, report)
 }
 
-/// Reads of 4 KiB by who sent them, most first.
+/// Reads of 4 KiB by sender, most first.
 fn senders(records: &[IoRecord], report: &Report) -> Vec<(String, usize)> {
     let mut counts = vec![0; report.info.vms.len()];
     let is_read = |io: &&IoRecord| io.operation == Operation::Read && io.length == 4096;
@@ -44,7 +44,7 @@ fn senders(records: &[IoRecord], report: &Report) -> Vec<(String, usize)> {
     senders
 }
 
-/// A control group, one below it, and one beside it, of a version of control groups.
+/// Tests a control group, one below it, and one beside it, of one version of control groups.
 fn only_the_group_is_recorded(version: u8) {
     let Some(disk) = Loop::new(8) else { return };
     let name = format!("tilemark-test-{}-{version}", std::process::id());
@@ -99,7 +99,7 @@ fn a_machine_in_a_scope_as_libvirt_names_it_is_found_by_its_name() {
     }
     let Some(disk) = Loop::new(8) else { return };
     let directory = tempfile::tempdir().expect("a directory");
-    // A program by the name of a QEMU and without a name of its own on its command line.
+    // Program with the name of a QEMU, but without a VM name on its command line.
     let qemu = directory.path().join("qemu-system-x86_64");
     std::os::unix::fs::symlink(dd(), &qemu).expect("linked");
     let number = std::process::id();
@@ -133,7 +133,7 @@ fn a_process_is_recorded_and_those_beside_it_are_not() {
     let wanted = Reader::new(Path::new(&dd()), &disk.path, None);
     let process = wanted.id();
     let only = Wanted { process: Some(process), ..Wanted::default() };
-    // It waits for somebody to read on, and goes on while it is recorded.
+    // The program waits for its reader, and continues during the recording.
     let mut wanted = Some(wanted);
     let (records, report) = recorded(&disk, By::Process, only, || {
         let other = Reader::new(&dd(), &disk.path, None);

@@ -1,13 +1,14 @@
-//! Runs a test where tracefs is mounted: here, or in a mount name space of its own.
+//! Runs a test where tracefs is mounted: here, or in a separate mount namespace.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Set in the process that was started in a name space of its own.
+/// Set in the process that was started in the namespace.
 const INSIDE: &str = "TILEMARK_TEST_HAS_TRACEFS";
 const MOUNT: &str = "mount -t tracefs tracefs /sys/kernel/tracing && exec \"$0\" \"$@\"";
 
-/// Whether the test goes on here; if not it ran elsewhere, or cannot run and says why.
+/// True if the test runs here; otherwise it ran in the namespace, or cannot run and prints the
+/// reason.
 pub fn has_tracefs(test: &str) -> bool {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: capturing needs root");

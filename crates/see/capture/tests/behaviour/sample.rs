@@ -28,7 +28,7 @@ fn the_shipped_capture_is_what_its_description_says() {
     assert_eq!(store.info().losses.dropped, 0);
     assert!(records.is_sorted_by_key(|io| io.issue));
     assert!(records.iter().all(|io| io.device_time.is_some()));
-    // A flush that belongs to a write with FUA was not waited for by anybody.
+    // A flush that belongs to a write with FUA has no queue time.
     let has_waited = |io: &IoRecord| io.queue.is_some() || io.operation == Operation::Flush;
     assert!(records.iter().all(has_waited));
     assert!(records.iter().all(|io| io.end_offset() <= 12 << 30));

@@ -1,4 +1,4 @@
-//! Cells of tables, as far as their form is known before their column is.
+//! Cells of tables, before their column is known.
 
 use units::Bytes;
 use untrusted::Malformed;
@@ -6,23 +6,23 @@ use untrusted::Malformed;
 use super::number::{DecimalMark, parse};
 use super::size;
 
-/// One cell of a table.
+/// Cell of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::read) enum Cell {
     Empty,
     Text(String),
     Number(f64),
     Flag(bool),
-    /// A date of a workbook, in days since its epoch.
+    /// Date of a workbook, in days since its epoch.
     Time(f64),
 }
 
-/// What exports write where they know nothing.
+/// Texts that exports write for unknown values.
 const UNKNOWN: [&str; 12] =
     ["n/a", "na", "n.a.", "#n/a", "-", "--", "\u{2013}", "null", "none", "nan", "unknown", "?"];
 
 impl Cell {
-    /// A text, or an empty cell where it has only blanks.
+    /// Text, or an empty cell if there are only spaces.
     pub fn of_text(text: &str) -> Self {
         match text.trim() {
             "" => Self::Empty,
@@ -39,7 +39,7 @@ impl Cell {
         }
     }
 
-    /// Whether a column of numbers has no number here.
+    /// True if the cell has no number.
     pub fn is_unknown(&self) -> bool {
         match self {
             Self::Empty => true,
@@ -48,7 +48,7 @@ impl Cell {
         }
     }
 
-    /// The part of a text that is a number, without the unit behind it.
+    /// Number in a text, without the unit after it.
     pub fn written_number(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(size::split(text).0).filter(|number| !number.is_empty()),
@@ -56,7 +56,7 @@ impl Cell {
         }
     }
 
-    /// Whether it is a number above zero, and nothing in the cell says of what.
+    /// True for a number above zero without a unit in the cell.
     pub fn lacks_unit(&self, mark: DecimalMark) -> bool {
         let has_unit = matches!(self, Self::Text(text) if !size::split(text).1.is_empty());
         !has_unit && self.number(mark).is_ok_and(|number| number > 0.0)
@@ -87,7 +87,7 @@ impl Cell {
         }
     }
 
-    /// A rate of I/Os. No machine makes a thousand million a second.
+    /// Rate of I/Os. At most a thousand million per second, which no VM reaches.
     pub fn rate(&self, mark: DecimalMark) -> Result<f64, Malformed> {
         let number = self.number(mark)?;
         if number <= 1e9 {
@@ -97,7 +97,7 @@ impl Cell {
         }
     }
 
-    /// 0 to 1, as such or in percent.
+    /// Share from 0 to 1, as such or in percent.
     pub fn share(&self, mark: DecimalMark) -> Result<f64, Malformed> {
         let text = self.text();
         let bare = Self::Text(text.trim_end_matches(['%', ' ', '\u{a0}', '\u{202f}']).to_owned());
@@ -106,7 +106,7 @@ impl Cell {
         if share <= 1.0 { Ok(share) } else { Err(format!("\"{text}\" is no share").into()) }
     }
 
-    /// A size, or a rate of bytes, in the cell's own unit or in that of its column.
+    /// Size, or rate of bytes, in the cell's own unit or in that of its column.
     pub fn bytes(&self, unit: Option<f64>, mark: DecimalMark) -> Result<Bytes, Malformed> {
         let text = self.text();
         let bytes = match self {
@@ -132,7 +132,7 @@ impl Cell {
                 );
             }
         };
-        // An exbibyte on one machine is a wrong unit.
+        // An exbibyte on one VM means a wrong unit.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

@@ -1,24 +1,25 @@
-//! Block devices of Linux: which of them count what others count as well.
+//! Block devices of Linux: finds devices that count the same I/O as others.
 
 use std::collections::BTreeSet;
 
-/// Place of a device among those of its VM.
+/// Position of a device among those of its VM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layer {
-    /// A device of its own.
+    /// Separate device.
     Counted,
-    /// A partition or a path of a device that is counted, or no disk.
+    /// Partition or path of a counted device, or no disk.
     Below,
-    /// A device on others (LVM, RAID), where none of those others is known.
+    /// Device on others (LVM, RAID), none of which is known.
     Stacked,
 }
 
-/// Devices whose I/O never goes to a disk of the VM: RAM, drives for media, and files on other devices.
+/// Devices whose I/O never reaches a disk of the VM: RAM, removable media, and files on other
+/// devices.
 const NONE: [&str; 5] = ["loop", "ram", "zram", "sr", "fd"];
 /// Devices that pass their I/O on to others.
 const STACKED: [&str; 5] = ["dm-", "md", "bcache", "drbd", "zd"];
 
-/// Decides how a device is counted, beside all others of its VM.
+/// Decides how a device is counted among all devices of its VM.
 pub(super) fn layer(device: &str, all: &BTreeSet<String>) -> Layer {
     if is_named(device, &NONE) {
         return Layer::Below;
@@ -34,14 +35,14 @@ pub(super) fn layer(device: &str, all: &BTreeSet<String>) -> Layer {
     if all.iter().any(is_disk) { Layer::Below } else { Layer::Stacked }
 }
 
-/// Whether a device is one of these: the name, and a number behind it.
+/// True if the device has one of these names with a number after it.
 fn is_named(device: &str, names: &[&str]) -> bool {
     let has_number = |rest: &str| rest.starts_with(|letter: char| letter.is_ascii_digit());
     names.iter().any(|name| device.strip_prefix(name).is_some_and(has_number))
 }
 
-/// The disk of a partition: `vda` of `vda14`, `nvme0n1` of `nvme0n1p1`. The kernel puts a `p` before the number where a
-/// disk's name ends in a digit (block/partitions/core.c).
+/// Disk of a partition: `vda` of `vda14`, `nvme0n1` of `nvme0n1p1`. The kernel puts a `p` before
+/// the number if the disk's name ends in a digit (block/partitions/core.c).
 fn disk_of(device: &str) -> Option<String> {
     let disk = device.trim_end_matches(|letter: char| letter.is_ascii_digit());
     if disk.len() == device.len() || disk.is_empty() {
@@ -55,7 +56,7 @@ fn disk_of(device: &str) -> Option<String> {
     }
 }
 
-/// The device of a path of NVMe's multipath: `nvme0n1` of `nvme0c1n1`.
+/// Device of an NVMe multipath path: `nvme0n1` of `nvme0c1n1`.
 fn multipath_of(device: &str) -> Option<String> {
     let numbers = device.strip_prefix("nvme")?;
     let (subsystem, rest) = numbers.split_once('c')?;

@@ -1,5 +1,6 @@
-//! libvirt: what `virsh domstats --raw` prints. Its counters of block devices have no times, so a load takes two samples
-//! in one file, one behind the other, and the time between them (`--every`); sizes take one.
+//! Reads the output of `virsh domstats --raw` (libvirt). Its counters of block devices have no
+//! times, so a load needs two samples in one file, one after the other, and the time between them
+//! (`--every`); sizes need one.
 
 use std::collections::HashMap;
 
@@ -18,7 +19,7 @@ pub(super) struct DomStats;
 const NAME: &str = "virsh domstats --raw";
 /// `VIR_DOMAIN_RUNNING` and `VIR_DOMAIN_BLOCKED` of libvirt's `virDomainState`.
 const RUNS: [&str; 2] = ["1", "2"];
-/// Devices of one VM that are looked at.
+/// Most devices of one VM.
 const DEVICES_MAX: u64 = 4096;
 
 impl Format for DomStats {
@@ -36,7 +37,7 @@ impl Format for DomStats {
 
     fn read(&self, input: &Input<'_>, found: &mut Findings) -> Result<Vec<Record>, ReadError> {
         let text = str::from_utf8(&input.bytes).map_err(|error| input.broken(NAME, error))?;
-        // Each machine with its samples, in the order of the file; a later sample is found by its name.
+        // VMs with their samples, in the order of the file; a later sample is found by its name.
         let mut machines: Vec<(String, u64, Vec<Sample>)> = Vec::new();
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut current = 0;
@@ -71,12 +72,12 @@ impl Format for DomStats {
     }
 }
 
-/// Ends of the keys that are read of a block device.
+/// Endings of the keys that are read of a block device.
 const FIGURES: [&str; 7] =
     [".rd.reqs", ".rd.bytes", ".wr.reqs", ".wr.bytes", ".allocation", ".capacity", ".physical"];
 
-/// The name of a VM in the line that begins its figures: `Domain: 'web1'`, in French `Domaine : « web1 »`. Figures are
-/// set in, this line is not.
+/// Name of a VM in the line before its figures: `Domain: 'web1'`, in French `Domaine : « web1 »`.
+/// Figures are indented, this line is not.
 fn domain(line: &str) -> Option<&str> {
     let is_set_in = line.starts_with(|letter: char| letter.is_whitespace());
     let (word, name) = line.split_once(':').filter(|_| !is_set_in)?;
@@ -89,7 +90,7 @@ fn domain(line: &str) -> Option<&str> {
     (is_word && !bare.is_empty()).then_some(bare)
 }
 
-/// `  block.0.rd.reqs=7`
+/// Key and value of a line such as `  block.0.rd.reqs=7`
 fn figure(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.trim().split_once('=')?;
     let is_key = key.contains('.')
@@ -119,7 +120,7 @@ impl Sample {
         })
     }
 
-    /// A figure of all its block devices together.
+    /// Sum of a figure over its block devices.
     fn sum(&self, of: &str) -> Option<f64> {
         let value = |device| self.number(&format!("block.{device}.{of}"));
         let values: Vec<u64> = self.devices().filter_map(value).collect();
@@ -128,7 +129,7 @@ impl Sample {
         (!values.is_empty()).then_some(sum)
     }
 
-    /// What its disks may grow to, and what is on them.
+    /// Provisioned and used sizes of its disks.
     fn sizes(
         &self,
         name: &str,
@@ -143,8 +144,8 @@ impl Sample {
             if self.text(device, "path").is_some_and(|own| own.to_lowercase().ends_with(".iso")) {
                 continue;
             }
-            // `allocation` is the highest offset that was written since the VM began, 0 says nothing; `physical` is the
-            // size of the image's file, or that of the device.
+            // `allocation` is the highest offset written since the VM began, where 0 means unknown;
+            // `physical` is the size of the image's file, or that of the device.
             let capacity = number("capacity");
             let told = number("allocation").max(number("physical"));
             let used = match (told, capacity) {

@@ -1,5 +1,6 @@
-//! libvirt: what `virsh dumpxml` prints of one machine. It knows the name, the UUID, processors and perhaps the operating
-//! system, and no sizes: those come from `virsh domstats --raw` beside it.
+//! Reads the output of `virsh dumpxml` (libvirt) for one VM. It has the name, the UUID, processors
+//! and possibly the operating system, but no sizes: those come from `virsh domstats --raw` beside
+//! it.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -12,7 +13,7 @@ use crate::row::{Facts, Record};
 pub(super) struct DomXml;
 
 const NAME: &str = "virsh dumpxml";
-/// Elements inside one another. libvirt's own need some ten, metadata of others few more.
+/// Deepest nesting of elements. libvirt's own need some ten, metadata of others few more.
 const DEPTH_MAX: usize = 256;
 
 impl Format for DomXml {
@@ -28,7 +29,7 @@ impl Format for DomXml {
         let text = str::from_utf8(&input.bytes).map_err(|error| input.broken(NAME, error))?;
         let mut reader = Reader::from_str(text);
         let mut path: Vec<String> = Vec::new();
-        // The text of the element that was begun last.
+        // Text of the last element that began.
         let mut said = String::new();
         let mut found = Found::default();
         loop {
@@ -90,7 +91,7 @@ impl Found {
         }
     }
 
-    /// `<libosinfo:os id="http://microsoft.com/win/10"/>` in the metadata.
+    /// Reads `<libosinfo:os id="http://microsoft.com/win/10"/>` in the metadata.
     fn begins(&mut self, element: &BytesStart<'_>) {
         if element.name().as_ref() == "libosinfo:os"
             && let Ok(Some(id)) = element.try_get_attribute("id")

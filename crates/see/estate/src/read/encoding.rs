@@ -5,7 +5,7 @@ const WINDOWS: &str = "\u{20ac}\u{81}\u{201a}\u{192}\u{201e}\u{2026}\u{2020}\u{2
 \u{17d}\u{8f}\u{90}\u{2018}\u{2019}\u{201c}\u{201d}\u{2022}\u{2013}\u{2014}\u{2dc}\u{2122}\u{161}\u{203a}\u{153}\u{9d}\
 \u{17e}\u{178}";
 
-/// Makes UTF-8 of UTF-16, and removes a byte order mark, so that formats see the text alone.
+/// Converts UTF-16 to UTF-8, and removes a byte order mark, so that formats see only the text.
 pub(super) fn without_mark(bytes: Vec<u8>) -> Vec<u8> {
     let wide = |bytes: &[u8], from: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| from([pair[0], pair[1]])).collect();
@@ -15,7 +15,7 @@ pub(super) fn without_mark(bytes: Vec<u8>) -> Vec<u8> {
         [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => rest.to_vec(),
-        // Without a mark: a letter of ASCII and a zero, again and again.
+        // Without a mark: ASCII letters that alternate with zeros.
         [first, 0, second, 0, ..] if first.is_ascii_graphic() && second.is_ascii_graphic() => {
             wide(&bytes, u16::from_le_bytes)
         }
@@ -23,11 +23,11 @@ pub(super) fn without_mark(bytes: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Text of UTF-8, or else of Windows-1252.
+/// Decodes UTF-8, or else Windows-1252.
 pub(super) fn decode(bytes: &[u8]) -> String {
     match str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
-        // The last letter of a part may be cut.
+        // The last letter may be cut.
         Err(error) if error.error_len().is_none() => {
             String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned()
         }

@@ -1,5 +1,5 @@
-//! A workload of ours, fitted to a recording of one machine (`tilemark analyze --to-workload`): what it asks for is what
-//! was measured. The machine is the workload's, or the one that is named with the file.
+//! Reads a workload fitted to a recording of one VM (`tilemark analyze --to-workload`): its demand
+//! is the measured load. The VM is named by the workload, or with the file.
 
 use units::Nanos;
 
@@ -12,7 +12,7 @@ use crate::vm::Load;
 pub(super) struct Fitted;
 
 const NAME: &str = "a workload (TOML) of tilemark analyze --to-workload";
-/// Closed loops are counted as if each I/O took so long, as `spec::demand` does for the shipped tiles.
+/// Assumed service time of each I/O in a closed loop, as `spec::demand` has for the shipped tiles.
 const SERVICE: Nanos = Nanos::from_millis(1);
 
 impl Format for Fitted {

@@ -1,11 +1,11 @@
-//! Headings of tables: RVTools', vCenter's, PowerCLI's, govc's, or of your own. A heading is known by its words, its unit
-//! by what stands behind them.
+//! Headings of tables: of RVTools, vCenter, PowerCLI, govc, or your own. A heading is recognised by
+//! its words, its unit by the text after them.
 
 use std::str::FromStr;
 
 use super::size;
 
-/// What a column holds.
+/// Content of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "`COLUMNS` says what each is called")]
 pub enum Column {
@@ -31,8 +31,9 @@ pub enum Column {
     Class,
 }
 
-/// Each column: its name for `--column`, and the headings it has, the better first. RVTools' are those of its 4.x
-/// sheets (and with "MB" of older ones), PowerCLI's those of `Get-VM | Export-Csv`, the counters' vSphere's own.
+/// Columns: the name for `--column`, and the headings, the better first. RVTools' are those of its
+/// 4.x sheets (and with "MB" of older ones), PowerCLI's those of `Get-VM | Export-Csv`, the
+/// counters' vSphere's own.
 pub(super) const COLUMNS: [(Column, &str, &[&str]); 20] = [
     (Column::Vm, "vm", &["vm", "vm name", "vmname", "virtual machine", "name", "domain", "guest"]),
     (Column::Id, "id", &["vm uuid", "uuid", "vm instance uuid"]),
@@ -138,28 +139,28 @@ pub(super) const COLUMNS: [(Column, &str, &[&str]); 20] = [
     (Column::Class, "class", &["workload", "class"]),
 ];
 
-/// A heading that somebody says the meaning of: `vm=Hostname`.
+/// Heading with a given meaning: `vm=Hostname`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedColumn {
     pub(super) column: Column,
     pub(super) heading: String,
 }
 
-/// What is wrong with what is said of a column.
+/// Error in the given meaning of a column.
 #[derive(Debug, thiserror::Error)]
 pub enum NamedColumnError {
-    /// There is no `=`.
+    /// Text without `=`.
     #[error("\"{0}\" is not COLUMN=HEADING")]
     Form(String),
-    /// There is no such column.
+    /// Unknown column.
     #[error("there is no column \"{0}\"; columns are {known}", known = names().join(", "))]
     Unknown(String),
-    /// There is no such unit.
+    /// Unknown unit.
     #[error("\"{0}\" is no unit of sizes: write KiB, MiB, GiB, TiB or B")]
     Unit(String),
 }
 
-/// The name of a column for `--column`.
+/// Name of a column for `--column`.
 pub(super) fn name_of(column: Column) -> &'static str {
     COLUMNS.iter().find(|(own, ..)| *own == column).map_or("", |(_, name, _)| name)
 }
@@ -183,11 +184,11 @@ fn column_named(name: &str) -> Result<Column, NamedColumnError> {
     found.map(|(column, ..)| *column).ok_or_else(|| NamedColumnError::Unknown(name.to_owned()))
 }
 
-/// A unit that somebody gives where a heading has none: `used=MiB`, or `MiB` for every column.
+/// Unit given for columns whose heading has none: `used=MiB`, or `MiB` for every column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NamedUnit {
     pub(super) column: Option<Column>,
-    /// Bytes in one of it.
+    /// Bytes in one unit.
     pub(super) bytes: f64,
 }
 
@@ -204,31 +205,33 @@ impl FromStr for NamedUnit {
     }
 }
 
-/// A heading: its words in lower case, and the unit behind them as bytes, or bytes a second, in one.
+/// Heading: its words in lower case, and the unit after them in bytes, or bytes per second.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Heading {
     pub words: String,
     pub unit: Option<f64>,
-    /// The sheet of RVTools that older exports put before each heading: `vinfo` of `vInfoVMName`.
+    /// Sheet of RVTools that older exports put before each heading: `vinfo` of `vInfoVMName`.
     pub sheet: Option<&'static str>,
 }
 
-/// Units that a heading ends with. Those of one or two letters need a blank before them.
+/// Units at the end of a heading. Those of one or two letters need a space before them.
 const UNITS: [&str; 9] = ["tib", "gib", "mib", "kib", "tb", "gb", "mb", "kb", "bytes"];
 const UNITS_APART: [&str; 8] = ["to", "go", "mo", "ko", "tio", "gio", "mio", "octets"];
 /// Headings that are sizes only with a unit: `Disk GB`.
 const NEED_UNIT: [&str; 3] = ["disk", "size", "storage"];
 const SHEETS: [&str; 3] = ["vinfo", "vdisk", "vpartition"];
-/// RVTools counts sizes in MiB, with or without a unit in its headings.
+/// RVTools gives sizes in MiB, with or without a unit in its headings.
 const RVTOOLS_UNIT: f64 = 1_048_576.0;
 
 impl Heading {
-    /// Bytes in one of the column's numbers, also where the heading has no unit because its tool has one.
+    /// Bytes in one unit of the column, also if the heading has no unit because its tool always
+    /// uses one.
     pub fn size_unit(&self) -> Option<f64> {
         self.unit.or(self.sheet.map(|_| RVTOOLS_UNIT))
     }
 
-    /// Whether the heading is one of a column's. Words that also name disks are sizes where a unit stands behind them.
+    /// True if the heading is one of a column's. Words that also name disks are sizes only with a
+    /// unit.
     pub fn fits(&self, column: Column, words: &str) -> bool {
         let is_size = column == Column::Provisioned && NEED_UNIT.contains(&words);
         let is_part = column == Column::Part;
@@ -237,7 +240,7 @@ impl Heading {
             && !(is_part && self.unit.is_some())
     }
 
-    /// Reads a heading.
+    /// Parses a heading.
     pub fn of(text: &str) -> Self {
         let plain = text.replace(['(', ')', '[', ']', '_'], " ");
         let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -252,7 +255,7 @@ impl Heading {
         let lower = sheet.map_or(lower, |sheet| &lower[sheet.len()..]);
         let apart = lower.rsplit_once(' ').filter(|(_, unit)| UNITS_APART.contains(unit));
         let joined = || {
-            // "numgb" of PowerCLI has no blank; "kb" is no word of its own otherwise.
+            // "numgb" of PowerCLI has no space; otherwise "kb" is no word.
             UNITS.into_iter().find_map(|unit| Some((lower.strip_suffix(unit)?, unit)))
         };
         let (words, unit) = match apart.or_else(joined).filter(|(words, _)| !words.is_empty()) {

@@ -1,4 +1,4 @@
-//! Reading what platforms and tools list: a file for each form, a line in `FORMATS` for each.
+//! Reads lists of platforms and tools: a file for each format, a line in `FORMATS` for each.
 
 mod cell;
 mod devices;
@@ -29,35 +29,35 @@ use crate::row::Record;
 pub use heading::{Column, NamedColumn, NamedColumnError, NamedUnit};
 pub use number::{DecimalMark, DecimalMarkError};
 
-/// What somebody says of files that do not say it themselves.
+/// Options for files that leave something open.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
     /// Meanings of headings.
     pub columns: Vec<NamedColumn>,
     /// Units of columns without one.
     pub units: Vec<NamedUnit>,
-    /// Decimal mark of columns whose numbers leave it open.
+    /// Decimal mark of columns whose numbers are ambiguous.
     pub decimal: Option<DecimalMark>,
 }
 
-/// No inventory that anybody exports comes near: 100,000 machines in RVTools' widest sheets are some 90 MiB.
+/// Larger than any real inventory: 100,000 VMs in RVTools' widest sheets are some 90 MiB.
 const BYTES_MAX: u64 = 512 << 20;
 
-/// A file, and whose it is where it does not say so itself.
+/// File, with its VM if the file does not name one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Source {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The machine it is of.
+    /// Name of the VM.
     pub vm: Option<String>,
-    /// Time between two samples of counters in it, in seconds, where they have no times.
+    /// Time between two samples of counters, in seconds, if the samples have no times.
     pub every: Option<f64>,
 }
 
 impl FromStr for Source {
     type Err = std::convert::Infallible;
 
-    /// `FILE` or `VM=FILE`; a file whose own name has a `=` is taken as it is.
+    /// Parses `FILE` or `VM=FILE`; an existing file with a `=` in its name is taken as it is.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let whole = || Self { path: PathBuf::from(text), vm: None, every: None };
         if Path::new(text).exists() {
@@ -72,12 +72,12 @@ impl FromStr for Source {
     }
 }
 
-/// A file that is being read.
+/// File that is being read.
 struct Input<'a> {
     number: usize,
     path: String,
     bytes: Vec<u8>,
-    /// What it is as JSON, if it is.
+    /// Content as JSON, if it is JSON.
     json: Option<Value>,
     source: &'a Source,
     reading: &'a Reading,
@@ -92,7 +92,7 @@ impl Input<'_> {
         ReadError::Broken { path: self.path.clone(), format, what: what.to_string() }
     }
 
-    /// The machine that was named with the file.
+    /// VM that was named with the file.
     fn vm(&self) -> Result<&str, ReadError> {
         self.source.vm.as_deref().ok_or_else(|| ReadError::Nameless { path: self.path.clone() })
     }
@@ -103,19 +103,19 @@ impl Input<'_> {
     }
 }
 
-/// A form of inventories or loads.
+/// Format of inventories or loads.
 trait Format: Sync {
-    /// What it is called, and where it comes from.
+    /// Name and origin of the format.
     fn name(&self) -> &'static str;
 
-    /// Whether a file has this form.
+    /// True if a file has this format.
     fn fits(&self, input: &Input<'_>) -> bool;
 
-    /// What it says, row by row; rows that say nothing useful are counted.
+    /// Reads the file, row by row; unusable rows are counted.
     fn read(&self, input: &Input<'_>, found: &mut Findings) -> Result<Vec<Record>, ReadError>;
 }
 
-/// All forms; the first that fits is taken, and a table of text takes the rest.
+/// All formats; the first that fits is used, and a text table takes the rest.
 const FORMATS: [&dyn Format; 10] = [
     &workbook::Workbook,
     &fitted::Fitted,
@@ -152,7 +152,7 @@ pub(crate) fn read(
     }
 }
 
-/// The content of `{"data": ...}`, which the HTTP API of Proxmox puts around what `pvesh` prints.
+/// Content of `{"data": ...}`, which the HTTP API of Proxmox puts around the output of `pvesh`.
 fn unwrapped(json: Value) -> Value {
     match json {
         Value::Object(mut all) if all.len() == 1 && all.contains_key("data") => {
@@ -171,7 +171,7 @@ fn bytes(file: &Path, path: &str) -> Result<Vec<u8>, ReadError> {
         return Err(too_large(size));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    // It may grow while it is read.
+    // The file may grow meanwhile.
     file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > BYTES_MAX { Err(too_large(bytes.len() as u64)) } else { Ok(bytes) }
 }

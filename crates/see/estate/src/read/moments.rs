@@ -1,7 +1,7 @@
-//! Rows of one VM: those of its disks add up, those of several moments do not. Over time each figure is its 95th
-//! percentile.
+//! Combines rows of one VM: rows of its disks are added, rows of several times are not. Over time
+//! each figure is its 95th percentile.
 
-// Circle: a table hands its rows over, and what each row is of is asked of the table.
+// Circle: a table passes its rows here, and this module asks the table for the kind of its rows.
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
@@ -13,17 +13,17 @@ use crate::row::Record;
 use crate::series;
 use crate::vm::Load;
 
-/// One row of a table, when it was measured and of which disk.
+/// Row of a table, with its time and its disk.
 #[derive(Debug)]
 pub(super) struct Moment {
     pub record: Record,
-    /// As the row writes it; empty where the table has no times.
+    /// Time as written; empty if the table has no times.
     pub time: String,
-    /// Disk or instance; empty where the table has none.
+    /// Disk or instance; empty if the table has none.
     pub part: String,
 }
 
-/// What a table's rows are told apart by.
+/// Properties that tell a table's rows apart.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
     pub rows: Rows,
@@ -31,10 +31,10 @@ pub(super) struct Kind {
     pub has_parts: bool,
 }
 
-/// Names that exports give the sum of all disks, beside the disks themselves.
+/// Names that exports use for the sum of all disks, beside the disks themselves.
 const TOTALS: [&str; 5] = ["", "_total", "total", "*", "all"];
 
-/// Makes records of rows: one for each VM where rows are moments.
+/// Makes records from rows: one for each VM if rows differ by time.
 pub(super) fn fold(rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Vec<Record> {
     let has_load = |row: &Moment| row.record.facts.load.is_known();
     let is_loads = matches!(kind.rows, Rows::Loads | Rows::Disks);
@@ -58,7 +58,7 @@ pub(super) fn fold(rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Vec<R
     records
 }
 
-/// Leaves out the disks of a VM of which the total is there as well.
+/// Removes the disks of a VM whose total is present.
 fn without_totals(mut rows: Vec<Moment>) -> Vec<Moment> {
     let is_total = |row: &Moment| TOTALS.contains(&row.part.trim().to_lowercase().as_str());
     let totals = rows.iter().filter(|row| is_total(row)).count();
@@ -72,7 +72,7 @@ fn without_totals(mut rows: Vec<Moment>) -> Vec<Moment> {
     rows
 }
 
-/// Rows without a time are disks, if something tells them apart.
+/// Handles rows without a time: they are disks if something tells them apart.
 fn at_once(mut rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Vec<Record> {
     let parts: BTreeSet<&str> = rows.iter().map(|row| row.part.as_str()).collect();
     let with_load = rows.iter().filter(|row| row.record.facts.load.is_known()).count();
@@ -84,7 +84,7 @@ fn at_once(mut rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Vec<Recor
             rows[0].record.name
         );
         found.bad.add(&rows[0].record.at, what);
-        // Their loads are of no use, and the same rows may tell sizes.
+        // Their loads are unusable, but the same rows may have sizes.
         rows.iter_mut().for_each(|row| row.record.facts.load = Load::default());
         if kind.rows == Rows::Loads {
             rows.clear();
@@ -93,7 +93,7 @@ fn at_once(mut rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Vec<Recor
     rows.into_iter().map(|row| row.record).collect()
 }
 
-/// One record of all moments of a VM.
+/// Makes one record from all times of a VM.
 fn over_time(rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Option<Record> {
     let mut loads: BTreeMap<String, BTreeMap<String, Load>> = BTreeMap::new();
     let mut told: BTreeSet<(String, String)> = BTreeSet::new();
@@ -131,7 +131,7 @@ fn over_time(rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Option<Reco
         own.out = own.out.or(other.out);
         own.is_on |= other.is_on;
     }
-    // A VM that was on at any moment made load.
+    // A VM that was on at any time made load.
     if is_on {
         whole.facts.out = None;
     }
@@ -140,7 +140,8 @@ fn over_time(rows: Vec<Moment>, kind: Kind, found: &mut Findings) -> Option<Reco
     Some(whole)
 }
 
-/// Sum over disks of the largest size that any moment shows; of rows of one moment and no disk's name, their sum.
+/// Sum over disks of the largest size at any time; for rows of one time without disk names, their
+/// sum.
 fn largest(rows: &[Moment], size: impl Fn(&Moment) -> Option<Bytes>) -> Option<Bytes> {
     let mut parts: BTreeMap<&str, BTreeMap<&str, Bytes>> = BTreeMap::new();
     for row in rows {
@@ -153,8 +154,8 @@ fn largest(rows: &[Moment], size: impl Fn(&Moment) -> Option<Bytes>) -> Option<B
     parts.into_values().filter_map(of_part).reduce(|sum, own| sum + own)
 }
 
-/// 95th percentile over time of what all disks do together. Disks that were not measured at the same moments have one
-/// each, and those are added up: the safe side.
+/// 95th percentile over time of all disks together. Disks measured at different times have one
+/// percentile each, and those are added, which is the safe side.
 fn load(disks: BTreeMap<String, BTreeMap<String, Load>>) -> Load {
     let mut disks: Vec<BTreeMap<String, Load>> = disks.into_values().collect();
     let is_aligned = disks.windows(2).all(|pair| pair[0].keys().eq(pair[1].keys()));
@@ -185,7 +186,7 @@ fn percentiles(moments: &[Load]) -> Load {
     }
 }
 
-/// Share of reads in all I/Os of all moments.
+/// Share of reads in the I/Os of all times.
 fn read_share(moments: &[Load]) -> Option<f64> {
     let pairs: Vec<(f64, f64)> = moments
         .iter()

@@ -1,20 +1,21 @@
-//! Numbers as people and spreadsheets write them. Whether `.` or `,` is the decimal mark is told by all cells of a
-//! column together, because "204.800" alone is 204.8 for one half of the world and 204800 for the other.
+//! Parses numbers as people and spreadsheets write them. All cells of a column together decide
+//! whether `.` or `,` is the decimal mark, because "204.800" alone is 204.8 in some countries and
+//! 204800 in others.
 
 use std::str::FromStr;
 
 use crate::error::ReadError;
 
-/// Mark before the decimals of a number. The other mark groups thousands.
+/// Decimal mark of a number. The other mark groups thousands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecimalMark {
-    /// `1,024.5`
+    /// Point: `1,024.5`
     Point,
-    /// `1.024,5`
+    /// Comma: `1.024,5`
     Comma,
 }
 
-/// A decimal mark that does not exist.
+/// Error for an unknown decimal mark.
 #[derive(Debug, thiserror::Error)]
 #[error("\"{0}\" is no decimal mark: write . or ,")]
 pub struct DecimalMarkError(String);
@@ -47,7 +48,7 @@ impl DecimalMark {
     }
 }
 
-/// Reads a number in which `mark` stands before the decimals. Blanks and apostrophes group thousands too.
+/// Parses a number with `mark` before the decimals. Spaces and apostrophes group thousands too.
 pub(super) fn parse(text: &str, mark: DecimalMark) -> Option<f64> {
     let text = text.trim().replace('\u{2212}', "-");
     let (sign, text) = match text.strip_prefix('-') {
@@ -70,7 +71,7 @@ pub(super) fn parse(text: &str, mark: DecimalMark) -> Option<f64> {
     plain.parse::<f64>().ok().map(|value| sign * value)
 }
 
-/// Digits of a whole number without the marks of its groups.
+/// Digits of a whole number without its group marks.
 fn ungrouped(whole: &str, group: char, has_exponent: bool) -> Option<String> {
     if is_digits(whole) {
         return Some(whole.to_owned());
@@ -96,12 +97,12 @@ fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Blanks of any width, and the apostrophes of Switzerland.
+/// True for spaces of any width, and for Swiss apostrophes.
 fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || matches!(letter, '\'' | '\u{2019}' | '\u{b4}' | '`')
 }
 
-/// A cell that says something of the decimal mark: its row and its text.
+/// Cell that is evidence for a decimal mark: its row and text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Witness {
     pub row: u64,
@@ -109,7 +110,7 @@ pub(super) struct Witness {
 }
 
 impl Witness {
-    /// The error of a cell that has two readings.
+    /// Error for a cell with two readings.
     pub fn open_mark(&self, path: &str, heading: &str) -> ReadError {
         let value = |mark| parse(&self.text, mark).unwrap_or_default().to_string();
         ReadError::OpenMark {
@@ -123,35 +124,35 @@ impl Witness {
     }
 }
 
-/// What the cells of one column say of its decimal mark: the first cell of each kind.
+/// Evidence of one column's cells for its decimal mark: the first cell of each kind.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Evidence {
-    /// Cells that are numbers with a decimal point only.
+    /// First cell that is a number only with a decimal point.
     point: Option<Witness>,
-    /// Cells that are numbers with a decimal comma only.
+    /// First cell that is a number only with a decimal comma.
     comma: Option<Witness>,
-    /// Cells of two readings with a point: `204.800`.
+    /// First ambiguous cell with a point: `204.800`.
     open_point: Option<Witness>,
-    /// Cells of two readings with a comma: `204,800`.
+    /// First ambiguous cell with a comma: `204,800`.
     open_comma: Option<Witness>,
-    /// Blanks group thousands, so that neither mark does.
+    /// True if spaces group thousands, so that neither mark does.
     has_blank_groups: bool,
 }
 
 /// Decision on a column's decimal mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// No number has a mark.
+    /// No number with a mark.
     Any,
     Known(DecimalMark),
-    /// The first number that has two readings.
+    /// First ambiguous number.
     Open(Witness),
     /// Two numbers that cannot have the same decimal mark.
     Both(Witness, Witness),
 }
 
 impl Evidence {
-    /// Adds one cell of the column.
+    /// Adds a cell of the column.
     pub fn add(&mut self, row: u64, text: &str) {
         let (point, comma) = (parse(text, DecimalMark::Point), parse(text, DecimalMark::Comma));
         self.has_blank_groups |= point.or(comma).is_some() && text.trim().chars().any(is_blank);
@@ -166,7 +167,7 @@ impl Evidence {
         kind.get_or_insert_with(|| Witness { row, text: text.trim().to_owned() });
     }
 
-    /// Decides what all cells say together.
+    /// Decides from all cells.
     pub fn decide(&self) -> Decision {
         let (mut point, mut comma) = (self.point.clone(), self.comma.clone());
         if self.has_blank_groups {

@@ -1,6 +1,7 @@
-//! Prometheus: the JSON that a range query (`/api/v1/query_range`) returns, of counters of a node or a libvirt exporter.
-//! A counter is one for each VM, device and metric, however many replicas of Prometheus and jobs scrape it. Rates are
-//! made here, of what each VM's devices did between two samples.
+//! Reads the JSON of a Prometheus range query (`/api/v1/query_range`), of counters of a node or a
+//! libvirt exporter. Each VM, device and metric has one counter, however many replicas of
+//! Prometheus and jobs scrape it. Rates are computed here, from each VM's devices between two
+//! samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,7 @@ pub(super) struct Failed;
 
 const NAME: &str = "the JSON of a Prometheus range query (node or libvirt exporter)";
 
-/// What a series counts.
+/// Quantity that a series counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Reads,
@@ -31,7 +32,7 @@ enum What {
     Capacity,
 }
 
-/// node_exporter's `diskstats` collector, and the libvirt exporters that are in use.
+/// Metrics of node_exporter's `diskstats` collector, and of common libvirt exporters.
 const METRICS: [(&str, What); 9] = [
     ("node_disk_reads_completed_total", What::Reads),
     ("node_disk_writes_completed_total", What::Writes),
@@ -43,7 +44,7 @@ const METRICS: [(&str, What); 9] = [
     ("libvirt_domain_block_stats_write_bytes_total", What::WrittenBytes),
     ("libvirt_domain_block_stats_capacity_bytes", What::Capacity),
 ];
-/// Labels that say whose a series is, the better first.
+/// Labels with the name of the VM, the better first.
 const NAMES: [&str; 5] = ["domain", "domain_name", "nodename", "host", "instance"];
 
 impl Format for Failed {
@@ -117,13 +118,13 @@ impl Format for Range {
     }
 }
 
-/// `(seconds, count)`.
+/// Samples as `(seconds, count)`.
 type Samples = Vec<(f64, f64)>;
 
 struct Series {
     vm: String,
     what: What,
-    /// Hypervisor that saw the VM; empty where the VM itself was asked.
+    /// Hypervisor that observed the VM; empty if the VM itself was scraped.
     seen_by: String,
     device: String,
     samples: Samples,
@@ -151,7 +152,7 @@ fn series_of(one: &Value) -> Result<Series, Malformed> {
     };
     let samples: Option<Samples> = values.iter().map(sample).collect();
     let mut samples = samples.ok_or("a sample is not [seconds, \"number\"]")?;
-    // A scrape that failed is NaN.
+    // A failed scrape is NaN.
     samples.retain(|(_, count)| count.is_finite());
     Ok(Series {
         // An instance is HOST:PORT.
@@ -163,7 +164,7 @@ fn series_of(one: &Value) -> Result<Series, Malformed> {
     })
 }
 
-/// All series of one VM: by what is counted, device and hypervisor, those of each replica and job.
+/// Series of one VM: by quantity, device and hypervisor, those of each replica and job.
 #[derive(Default)]
 struct Machine(BTreeMap<(What, String), BTreeMap<String, Vec<Samples>>>);
 
@@ -173,7 +174,7 @@ impl Machine {
         of_device.entry(series.seen_by).or_default().push(series.samples);
     }
 
-    /// One counter of each device, of which rates are added up by moment.
+    /// Uses one counter of each device, and adds rates by time.
     fn facts(self, name: &str, found: &mut Findings) -> Result<Facts, Malformed> {
         let mut rates: BTreeMap<What, BTreeMap<i64, f64>> = BTreeMap::new();
         let mut capacity = 0.0;
@@ -224,8 +225,9 @@ impl Machine {
     }
 }
 
-/// The counter that replicas and jobs saw: the series with most samples, and what others have before and after. Samples
-/// of two series are never mixed, since scrapes at different moments would make the counter fall.
+/// Counter that several replicas and jobs observed: the series with most samples, extended by
+/// others before and after. Samples of two series are never mixed, because scrapes at different
+/// times would make the counter fall.
 fn one_counter(mut replicas: Vec<Samples>) -> Samples {
     replicas.sort_by_key(|samples| std::cmp::Reverse(samples.len()));
     let mut counter = Samples::new();
@@ -241,10 +243,10 @@ fn one_counter(mut replicas: Vec<Samples>) -> Samples {
     counter
 }
 
-/// So many samples of two hypervisors may overlap while a VM moves from one to the other.
+/// Most samples of two hypervisors that may overlap while a VM moves between them.
 const MOVING_MAX: usize = 2;
 
-/// Counters of one VM on one hypervisor after the other; none where two ran at a time.
+/// Joins counters of one VM on one hypervisor after the other; `None` if two ran at the same time.
 fn in_turn(mut counters: Vec<Samples>) -> Option<Samples> {
     counters.retain(|samples| !samples.is_empty());
     counters.sort_by(|a, b| a[0].0.total_cmp(&b[0].0));

@@ -1,7 +1,8 @@
-//! Proxmox VE: `pvesh get /cluster/resources --type vm --output-format json` lists VMs and containers,
-//! `pvesh get /nodes/NODE/qemu/ID/config --output-format json` has all disks of one, and
-//! `pvesh get /nodes/NODE/qemu/ID/rrddata --timeframe week --cf MAX --output-format json` has what one wrote and read, as
-//! bytes a second. It counts no I/Os, so those are made of bytes by the class's sizes.
+//! Reads Proxmox VE: `pvesh get /cluster/resources --type vm --output-format json` lists VMs and
+//! containers, `pvesh get /nodes/NODE/qemu/ID/config --output-format json` has all disks of one,
+//! and `pvesh get /nodes/NODE/qemu/ID/rrddata --timeframe week --cf MAX --output-format json` has
+//! its bytes written and read per second. It does not count I/Os, so they are computed from bytes
+//! by the class's sizes.
 
 use serde_json::{Map, Value};
 use units::Bytes;
@@ -29,7 +30,7 @@ fn has(input: &Input<'_>, key: &str) -> bool {
     list(input).iter().any(|one| one.get(key).is_some())
 }
 
-/// A whole number, which older versions write as text.
+/// Whole number, which older versions write as text.
 fn whole(value: Option<&Value>) -> Option<u64> {
     let value = value?;
     value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
@@ -57,7 +58,7 @@ impl Format for Resources {
     fn read(&self, input: &Input<'_>, found: &mut Findings) -> Result<Vec<Record>, ReadError> {
         let mut records = Vec::new();
         for (row, one) in (1..).zip(list(input)) {
-            // Nodes, storages and pools stand in the same list.
+            // Nodes, storages and pools are in the same list.
             let kind = one.get("type").and_then(Value::as_str).unwrap_or("qemu");
             if !["qemu", "lxc"].contains(&kind) {
                 continue;
@@ -76,7 +77,8 @@ impl Format for Resources {
             let status = one.get("status").and_then(Value::as_str);
             let is_off = status.is_some_and(|own| own != "running");
             let out = is_template.then_some(LeftOut::Template).or(is_off.then_some(LeftOut::Off));
-            // Of a VM `maxdisk` is its first disk and `disk` is 0; of a container they are its root and what it uses.
+            // For a VM `maxdisk` is its first disk and `disk` is 0; for a container they are its
+            // root and the used part.
             let is_container = kind == "lxc";
             let size = bytes("maxdisk");
             let facts = Facts {
@@ -125,10 +127,10 @@ impl Format for Config {
                 continue;
             }
             match option("size").and_then(bytes_of) {
-                // A device of the node that is passed through.
+                // A passed-through device of the node.
                 Some(size) if value.starts_with("/dev/") => raw = raw.saturating_add(size),
                 Some(size) => disk = disk.saturating_add(size),
-                // Directories of the node that a container sees have no size.
+                // Directories of the node in a container have no size.
                 None if value.starts_with('/') => {}
                 None => found.bad.add(&at, format!("{key} of \"{name}\" has no size: {value}")),
             }
@@ -151,14 +153,14 @@ impl Format for Config {
     }
 }
 
-/// Whether a key of a configuration is a disk: `scsi0`, `virtio12`, `rootfs`, `mp3`.
+/// True if a key of a configuration is a disk: `scsi0`, `virtio12`, `rootfs`, `mp3`.
 fn is_disk(key: &str) -> bool {
     const BUSES: [&str; 7] = ["scsi", "virtio", "sata", "ide", "efidisk", "tpmstate", "mp"];
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     key == "rootfs" || BUSES.iter().any(|bus| key.strip_prefix(bus).is_some_and(is_number))
 }
 
-/// `32G`, `528K`, `1.5T`: powers of 1,024, as Proxmox means them.
+/// Parses `32G`, `528K`, `1.5T`: powers of 1,024, as in Proxmox.
 fn bytes_of(text: &str) -> Option<u64> {
     let (number, unit) = size::split(text);
     let number: f64 = number.parse().ok()?;
@@ -171,8 +173,8 @@ fn bytes_of(text: &str) -> Option<u64> {
     (number >= 0.0).then_some((number * unit) as u64)
 }
 
-/// `ostype` in words. Proxmox has one type for a desktop and its server (`win10` is Windows 10, 2016 and 2019), so that
-/// it is no name of a desktop.
+/// Text for `ostype`. Proxmox has one type for a desktop and its server (`win10` is Windows 10,
+/// 2016 and 2019), so the text does not name a desktop.
 fn system(text: &str) -> String {
     match text {
         "l26" | "l24" => "Linux".to_owned(),
@@ -186,7 +188,7 @@ impl Format for Rates {
         RATES
     }
 
-    /// Of a VM that was off all the time there are moments and its bounds, and no values.
+    /// For a VM that was always off there are times and limits, but no values.
     fn fits(&self, input: &Input<'_>) -> bool {
         let is_known = ["diskread", "diskwrite", "maxcpu", "maxmem", "cpu", "netin"];
         let is_empty = input.json.as_ref().and_then(Value::as_array).is_some_and(Vec::is_empty);

@@ -1,10 +1,10 @@
-//! Units of sizes and rates, behind a number or in a heading. KB, MB and GB of a hypervisor are powers of 1,024: VMware's
-//! headings changed from MB to MiB, and their numbers did not.
+//! Units of sizes and rates, after a number or in a heading. KB, MB and GB of a hypervisor are
+//! powers of 1,024: VMware's headings changed from MB to MiB, and their numbers did not.
 
-/// Letters of powers of 1,024, from the first.
+/// Prefixes of powers of 1,024, from the first.
 const PREFIXES: [char; 6] = ['k', 'm', 'g', 't', 'p', 'e'];
 
-/// Bytes, or bytes a second, in one of a unit: `GB`, `GiB`, `Go`, `G`, `MB/s`, `KBps`, `bytes`.
+/// Bytes, or bytes per second, in a unit: `GB`, `GiB`, `Go`, `G`, `MB/s`, `KBps`, `bytes`.
 pub(super) fn unit(text: &str) -> Option<f64> {
     let text = text.trim();
     let whole = ["/second", "/sec", "/s"].iter().find_map(|end| text.strip_suffix(end));
@@ -22,11 +22,11 @@ pub(super) fn unit(text: &str) -> Option<f64> {
     is_unit.then(|| 1024_f64.powi(i32::try_from(power + 1).unwrap_or(0)))
 }
 
-/// The number and the unit of a text: `1,024.50` and `GB`.
+/// Splits a text into number and unit: `1,024.50` and `GB`.
 pub(super) fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let is_unit = |letter: char| letter.is_alphabetic() || letter == '%';
-    // The E of an exponent has a digit before it and a number behind it.
+    // The E of an exponent has a digit before it and a number after it.
     let exponent = |at: usize| {
         let rest = text[at + 1..].trim_start_matches(['+', '-']);
         text[at..].starts_with(['e', 'E'])

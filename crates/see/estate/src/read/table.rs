@@ -1,5 +1,5 @@
-//! Tables with a heading. All rows are kept until the last, because the meaning of a number's marks is told by all
-//! cells of its column.
+//! Tables with a heading. All rows are kept until the last, because all cells of a column together
+//! decide the meaning of its marks.
 
 use units::Bytes;
 use untrusted::Malformed;
@@ -13,32 +13,32 @@ use crate::error::{ReadError, nearest};
 use crate::place::{Findings, Place};
 use crate::row::{Facts, LeftOut, Record};
 
-/// What rows of a table are.
+/// Kind of a table's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rows {
     Machines,
     Disks,
     Partitions,
-    /// Of machines that another list has.
+    /// Loads of VMs that another list has.
     Loads,
 }
 
 /// Meaning of a column that is read.
 #[derive(Debug, Clone)]
 struct Meaning {
-    /// Number of the column in the table.
+    /// Index of the column in the table.
     at: usize,
     column: Column,
     heading: String,
-    /// Bytes in one of its numbers.
+    /// Bytes in one unit of its numbers.
     unit: Option<f64>,
 }
 
-/// A table: the meaning of its columns, and the cells of those columns.
+/// Table: the meaning of its columns, and the cells of those columns.
 pub(super) struct Table {
     rows: Rows,
     part: String,
-    /// Columns of the whole table.
+    /// Number of columns of the whole table.
     width: usize,
     meaning: Vec<Meaning>,
     /// Number of the row in its file, and a cell for each meaning.
@@ -56,7 +56,8 @@ const NUMBERS: [Column; 5] =
     [Column::Vcpus, Column::ReadIops, Column::WriteIops, Column::Iops, Column::ReadShare];
 
 impl Table {
-    /// From the heading. `part` is the sheet's name; it or the file's name may say what rows are.
+    /// Reads the heading. `part` is the sheet's name; it or the file's name may tell the kind of
+    /// rows.
     pub fn of(input: &Input<'_>, part: &str, headings: &[String]) -> Result<Self, ReadError> {
         let known: Vec<Heading> = headings.iter().map(|own| Heading::of(own)).collect();
         let mut taken: Vec<Option<Column>> = vec![None; headings.len()];
@@ -68,7 +69,7 @@ impl Table {
                     let at = position(input, named, headings)?;
                     taken[at].get_or_insert(*column);
                 }
-                // A day and an hour may have a column each.
+                // Date and hour may be in separate columns.
                 None if *column == Column::Time => {
                     for at in words.iter().filter_map(&fits) {
                         taken[at].get_or_insert(*column);
@@ -100,29 +101,29 @@ impl Table {
         Ok(Self { rows, part, width: headings.len(), meaning, cells: Vec::new() })
     }
 
-    /// Columns of the whole table.
+    /// Number of columns of the whole table.
     pub const fn width(&self) -> usize {
         self.width
     }
 
-    /// Number among the columns that are read, of a column of the table.
+    /// Index of a column among the columns that are read.
     pub fn wanted(&self, column: usize) -> Option<usize> {
         self.meaning.iter().position(|own| own.at == column)
     }
 
-    /// A row without any cell.
+    /// Row of empty cells.
     pub fn empty_row(&self) -> Vec<Cell> {
         vec![Cell::Empty; self.meaning.len()]
     }
 
-    /// Adds a row, a cell for each column that is read; rows without anything in them say nothing.
+    /// Adds a row, a cell for each column that is read; empty rows are skipped.
     pub fn add(&mut self, row: u64, cells: Vec<Cell>) {
         if cells.iter().any(|cell| *cell != Cell::Empty) {
             self.cells.push((row, cells));
         }
     }
 
-    /// Adds what each column says of its decimal mark, by the number of the column.
+    /// Evidence of each column for its decimal mark, by the index of the column.
     fn evidence(&self) -> Vec<Evidence> {
         let mut all = vec![Evidence::default(); self.meaning.len()];
         for (row, cells) in &self.cells {
@@ -137,7 +138,7 @@ impl Table {
         all
     }
 
-    /// Turns all rows into what they say.
+    /// Converts all rows to records.
     fn records(
         self,
         input: &Input<'_>,
@@ -162,7 +163,7 @@ impl Table {
         Ok(moments::fold(moments, kind, found))
     }
 
-    /// Refuses a column of sizes of which no cell and no heading has a unit.
+    /// Refuses a column of sizes without a unit in any cell or heading.
     fn check_units(&self, input: &Input<'_>, marks: &[DecimalMark]) -> Result<(), ReadError> {
         for (number, meaning) in self.meaning.iter().enumerate() {
             if meaning.unit.is_some() || !SIZES.contains(&meaning.column) {
@@ -254,7 +255,7 @@ impl Table {
         Ok(Moment { record, time, part })
     }
 
-    /// A size is a machine's, or a disk's; sheets of disks and partitions tell nothing else.
+    /// Sets a size of the VM or of a disk; sheets of disks and partitions have no other facts.
     fn place(&self, facts: &mut Facts, size: Option<Bytes>, is_raw: bool) {
         match self.rows {
             Rows::Machines => facts.provisioned = size,
@@ -266,8 +267,8 @@ impl Table {
     }
 }
 
-/// Turns the tables of a file into what they say. A column whose own cells leave the decimal mark open has that of the
-/// file's other columns, else the one that was asked for.
+/// Converts the tables of a file to records. A column with an ambiguous decimal mark takes that of
+/// the file's other columns, or else the one of the option.
 pub(super) fn records(
     input: &Input<'_>,
     tables: Vec<Table>,
@@ -312,7 +313,7 @@ pub(super) fn records(
     Ok(records)
 }
 
-/// The unit of a column: as somebody says, or as its heading or its tool has it.
+/// Unit of a column: of the option, or else of its heading or its tool.
 fn unit(input: &Input<'_>, column: Column, heading: &Heading) -> Option<f64> {
     let given = |wanted: Option<Column>| {
         input.reading.units.iter().find(|own| own.column == wanted).map(|own| own.bytes)

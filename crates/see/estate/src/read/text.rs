@@ -1,4 +1,4 @@
-//! Tables as text: CSV with commas, semicolons or tabs.
+//! Reads text tables: CSV with commas, semicolons or tabs.
 
 use super::cell::Cell;
 use super::encoding::decode;
@@ -17,7 +17,7 @@ impl Format for Text {
         NAME
     }
 
-    /// A heading has a separator, or is one word that names machines.
+    /// A heading has a separator, or is one word for VM names.
     fn fits(&self, input: &Input<'_>) -> bool {
         let text = decode(&input.bytes[..input.bytes.len().min(4096)]);
         let is_text = !text.chars().any(|letter| letter.is_control() && !letter.is_whitespace());
@@ -40,7 +40,7 @@ impl Format for Text {
         for row in reader.records() {
             let row = row.map_err(failed)?;
             let line = row.position().map_or(0, csv::Position::line);
-            // Marks at the end of a line make empty cells without a heading.
+            // Separators at the end of a line make empty cells without a heading.
             let is_longer = row.iter().skip(table.width()).any(|cell| !cell.trim().is_empty());
             if is_longer || row.len() < table.width() {
                 let what = format!("it has {} columns, the heading {}", row.len(), table.width());
@@ -59,7 +59,7 @@ impl Format for Text {
     }
 }
 
-/// Without the lines that PowerShell and Excel put in front.
+/// Text without the lines that PowerShell and Excel put first.
 fn without_preface(text: &str) -> &str {
     let mut rest = text;
     while let Some((line, below)) = rest.split_once('\n') {

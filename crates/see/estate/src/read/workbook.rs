@@ -1,5 +1,5 @@
-//! Workbooks (xlsx): RVTools' sheets vInfo, vDisk and vPartition, or the first sheet of any other. Cells are read as they
-//! are stored; a formula's stored value counts, and nothing is evaluated.
+//! Reads workbooks (xlsx): RVTools' sheets vInfo, vDisk and vPartition, or the first sheet of any
+//! other. Cells are read as stored; a formula's stored value is used, and nothing is evaluated.
 
 use std::io::{Cursor, Read};
 
@@ -16,9 +16,9 @@ pub(super) struct Workbook;
 
 const NAME: &str = "xlsx (RVTools, your own)";
 const SHEETS: [&str; 3] = ["vInfo", "vDisk", "vPartition"];
-/// What a workbook may unpack to. RVTools' of 100,000 machines is some 900 MiB.
+/// Largest unpacked size. RVTools' of 100,000 VMs is some 900 MiB.
 const UNPACKED_MAX: u64 = 2 << 30;
-/// Excel's own bound.
+/// Limit of Excel.
 const COLUMNS_MAX: u32 = 16_384;
 
 impl Format for Workbook {
@@ -35,7 +35,7 @@ impl Format for Workbook {
         let failed = |error: calamine::XlsxError| input.broken("xlsx", error);
         let mut book = Xlsx::new(Cursor::new(input.bytes.as_slice())).map_err(failed)?;
         let all = book.sheet_names();
-        // Some versions of RVTools call the sheets tabvInfo, tabvDisk, tabvPartition.
+        // Some versions of RVTools name the sheets tabvInfo, tabvDisk, tabvPartition.
         let is_named = |own: &str, name: &&String| {
             let name = name.to_lowercase();
             name.strip_prefix("tab").unwrap_or(&name) == own.to_lowercase()
@@ -56,7 +56,7 @@ impl Format for Workbook {
     }
 }
 
-/// Unpacks everything once, into nothing: what an archive says of its sizes may be a lie.
+/// Unpacks everything once without keeping it, because the sizes stated in an archive may be false.
 fn unpacks(input: &Input<'_>) -> Result<(), ReadError> {
     let failed = |error: zip::result::ZipError| input.broken("xlsx", error);
     let mut archive = zip::ZipArchive::new(Cursor::new(input.bytes.as_slice())).map_err(failed)?;
@@ -96,7 +96,7 @@ fn sheet(
     }
 }
 
-/// The row that cells are being read of.
+/// State of reading a row.
 enum Rows {
     Heading { row: Option<u32>, headings: Vec<String> },
     Data { table: Table, row: Option<u32>, cells: Vec<Cell> },
@@ -124,7 +124,7 @@ impl Rows {
         }
     }
 
-    /// What comes after this row, which is whole.
+    /// State after this complete row.
     fn next(self, input: &Input<'_>, sheet: &str) -> Result<Self, ReadError> {
         match self {
             Self::Heading { headings, .. } => {

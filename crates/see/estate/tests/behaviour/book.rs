@@ -1,4 +1,4 @@
-//! Workbooks as small as Excel takes them, made here so that each cell is known.
+//! Minimal workbooks that Excel accepts, made here so that each cell is known.
 
 use std::collections::HashMap;
 use std::io::{Cursor, Write};
@@ -6,21 +6,21 @@ use std::io::{Cursor, Write};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// Where the texts of cells are.
+/// Place of the cells' texts.
 enum Texts {
     /// In the cells.
     Inline,
-    /// In a list of their own, as Excel stores them, each once.
+    /// In a separate list, as Excel stores them, each once.
     Shared(HashMap<String, usize>),
 }
 
-/// A workbook of sheets, each of rows of raw cells: `n:5` a number, `b:1` a flag, `f:1+1=2` a formula with its stored value,
-/// anything else a text.
+/// Makes a workbook of sheets, each of rows of raw cells: `n:5` a number, `b:1` a flag, `f:1+1=2` a
+/// formula with its stored value, anything else a text.
 pub fn workbook(sheets: &[(&str, Vec<Vec<&str>>)]) -> Vec<u8> {
     made(sheets, Texts::Inline)
 }
 
-/// The same as Excel saves it: texts in a list of their own.
+/// Makes a workbook as Excel saves it: texts in a separate list.
 pub fn workbook_with_shared_texts(sheets: &[(&str, Vec<Vec<&str>>)]) -> Vec<u8> {
     made(sheets, Texts::Shared(HashMap::new()))
 }
@@ -84,7 +84,7 @@ fn line(row: u32, cells: &[&str], texts: &mut Texts) -> String {
     format!("<row r=\"{row}\">{cells}</row>")
 }
 
-/// `A`, `Z`, `AA`.
+/// Letters of a column: `A`, `Z`, `AA`.
 fn letters(column: u32) -> String {
     let letter = |at: u32| char::from(b'A' + u8::try_from(at % 26).expect("below 26"));
     match column / 26 {

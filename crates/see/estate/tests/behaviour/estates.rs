@@ -1,4 +1,4 @@
-//! A tile is the estate divided: what was read comes out again, times the number of tiles.
+//! A tile is the estate divided: times the number of tiles it gives the input again.
 
 use tilemark_estate::read::{Reading, Source};
 use tilemark_estate::{EstateSheet, Wanted, collect, estate, estate_json_schema, example, sheet};

@@ -1,4 +1,4 @@
-//! What each platform lists is read as it means it.
+//! The lists of each platform are read with the platform's meaning.
 
 use tilemark_estate::read::{Reading, Source};
 use tilemark_estate::{Inventory, LeftOut, ReadError, Vm, collect};
@@ -83,7 +83,7 @@ fn sheets_of_rvtools_are_put_together_by_uuid_and_what_is_not_running_is_left_ou
     );
 }
 
-/// Excel keeps each text once, in a list of its own, and cells name it by number.
+/// Excel stores each text once, in a separate list, and cells refer to it by number.
 #[test]
 fn a_workbook_that_excel_saved_is_the_one_that_a_program_wrote() {
     let info = vec![
@@ -100,7 +100,7 @@ fn a_workbook_that_excel_saved_is_the_one_that_a_program_wrote() {
     assert_eq!(read(&saved).vms.len(), 2);
 }
 
-/// Of cells that were merged the first has the value and the others are empty.
+/// Of merged cells the first has the value and the others are empty.
 #[test]
 fn rows_whose_name_was_merged_away_are_located_and_a_title_above_the_table_is_told() {
     let rows = vec![

@@ -1,4 +1,4 @@
-//! Behaviour of an import: real columns, damaged files, and that a tile is the estate divided.
+//! Behaviour of an import: real columns, damaged files, and a tile as the divided estate.
 
 mod book;
 mod estates;

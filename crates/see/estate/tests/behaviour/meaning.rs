@@ -1,4 +1,5 @@
-//! Files of the same shape mean different things: numbers of several countries, moments, counters, lists of the same VMs.
+//! Files of the same shape with different meanings: numbers of several countries, times, counters,
+//! lists of the same VMs.
 
 use tilemark_estate::{Inventory, Vm};
 use units::Bytes;

@@ -15,7 +15,8 @@ fn span(from: f64, to: f64) -> Span {
     Span { from: at(from), to: at(to) }
 }
 
-/// Power that rises by 10 W a second from 100 W: over [a, b] it is 100 (b-a) + 5 (b^2 - a^2).
+/// Energy of power that rises by 10 W per second from 100 W: over [a, b] it is 100 (b-a) + 5 (b^2 -
+/// a^2).
 fn ramp(from: f64, to: f64) -> f64 {
     100.0 * (to - from) + 5.0 * (to * to - from * from)
 }
@@ -51,7 +52,8 @@ fn a_counter_of_watt_hours_does_not_judge_seconds() {
     assert!(matches!(energy(&alone, span(1.0, 9.0), rules), Err(Void::Coarse { .. })));
 }
 
-/// Told once a minute in fine steps: the difference over ten seconds is that of any minute.
+/// The counter is updated once a minute: its difference over ten seconds may be that of a whole
+/// minute.
 #[test]
 fn a_counter_that_stands_still_between_samples_is_not_taken() {
     let told = |s: u32| if s < 5 { 0.0 } else { 6000.0 };
@@ -74,7 +76,7 @@ fn nothing_is_made_up_where_samples_are_missing() {
     assert_eq!(energy(&samples, span(1.5, 1.5), WATTS), Err(Void::NoTime));
 }
 
-/// The model: power at every microsecond of the time, added up.
+/// Model: power at every microsecond of the span, summed up.
 fn model(samples: &[Sample], span: Span) -> f64 {
     const STEPS: u32 = 20_000;
     let width = span.length().as_secs_f64() / f64::from(STEPS);

@@ -1,10 +1,10 @@
-//! A program that prints a line for each sample: `TIME NUMBER`, and `J` behind it where the number
-//! is a counter of joules and not watts.
+//! Program that prints a line for each sample: `TIME NUMBER`, followed by `J` if the number is a
+//! counter of joules and not watts.
 //!
-//! TIME is seconds since 1970 (`date +%s.%N`), or nanoseconds (`date +%s%N`): what is at least 10^15
-//! is nanoseconds, and would be the year 31 million in seconds. Lines that are empty or begin with `#`
-//! are no samples. The program is run by `sh -c` in a process group of its own, which is killed at
-//! the end.
+//! TIME is seconds since 1970 (`date +%s.%N`), or nanoseconds (`date +%s%N`): values of at least
+//! 10^15 are nanoseconds, because in seconds they would be the year 31 million. Empty lines and
+//! lines that begin with `#` are skipped. The program is run by `sh -c` in a separate process
+//! group, which is killed at the end.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -22,26 +22,26 @@ use crate::clock::steady;
 use crate::kinds::period;
 use crate::{About, Fault, Meter, Sample};
 
-/// From here on a time is in nanoseconds.
+/// Smallest time in nanoseconds.
 const NANOSECONDS_MIN: f64 = 1e15;
 
-/// A clock may be so far from ours: the rule of MLCommons power-dev (`TIME_DELTA_TOLERANCE`), and a
-/// sample may be a period old when it is printed.
+/// Largest difference of the clock: the rule of MLCommons power-dev (`TIME_DELTA_TOLERANCE`). A
+/// printed sample may also be a period old.
 const CLOCK_MAX: Nanos = Nanos::from_millis(800);
 
-/// How long a line is waited for at once.
+/// Longest wait for a line at a time.
 const WAIT: Duration = Duration::from_millis(100);
 
-/// How long a program that closed its output is waited for, and its last words.
+/// Longest wait for the end of a program that closed its output, and for its last error text.
 const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 
-/// Longer lines are no samples.
+/// Longest line of a sample.
 const LINE_MAX: u64 = 4096;
 
 struct Program {
     child: Child,
     lines: Receiver<String>,
-    /// The last thing that it complained about, and who reads it.
+    /// Last line on standard error, and the thread that reads it.
     complaint: Arc<Mutex<String>>,
     errors: JoinHandle<()>,
     command: String,
@@ -86,7 +86,7 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     }))
 }
 
-/// Every line until the end, or until nobody wants more.
+/// Calls `take` for every line until the end of input, or until it returns false.
 fn each_line(input: impl Read, mut take: impl FnMut(String) -> bool) {
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
@@ -114,7 +114,8 @@ impl Program {
         Ok(sample.told(wall_ns))
     }
 
-    /// How it ended, if it has. It is not waited for yet: its group keeps its number until then.
+    /// Exit status, if the program has ended. The process stays unreaped until the end, so that its
+    /// group id is not reused.
     fn how(&self) -> Option<String> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(self.group()?), options).ok()??;
@@ -127,7 +128,7 @@ impl Program {
     }
 
     fn ended(&self) -> Fault {
-        // Its output ends a moment before it does, and before its last words are read.
+        // Its output closes a moment before it ends, and before its last error text is read.
         let until = Instant::now() + LAST_WORDS_MAX;
         while !(self.errors.is_finished() && self.how().is_some()) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
@@ -140,7 +141,7 @@ impl Program {
     }
 }
 
-/// Time of day in nanoseconds, the number, and whether it is a counter.
+/// Time of day in nanoseconds, the number, and true for a counter.
 fn parsed(line: &str) -> Result<(i128, f64, bool), Fault> {
     let wrong = || Fault::Nonsense(format!("\"{}\" is no TIME WATTS", untrusted::shown(line)));
     let mut words = line.split_whitespace();
@@ -154,7 +155,7 @@ fn parsed(line: &str) -> Result<(i128, f64, bool), Fault> {
     Ok((nanoseconds(time).ok_or_else(wrong)?, value, is_counter))
 }
 
-/// Exact for whole nanoseconds, which a double is not.
+/// Parses a time exactly to the nanosecond, which a double cannot hold.
 fn nanoseconds(time: &str) -> Option<i128> {
     let rough: f64 = time.parse().ok().filter(|time: &f64| time.is_finite() && *time > 0.0)?;
     if rough >= NANOSECONDS_MIN {
@@ -169,7 +170,7 @@ fn nanoseconds(time: &str) -> Option<i128> {
 impl Meter for Program {
     fn about(&self) -> About {
         About {
-            // Its steps are what it prints; nobody says more of them.
+            // The step is that of the printed numbers, which is unknown.
             counter_step: self.counts.then_some(0.0),
             ..About::measured(format!("the command {}", self.command), self.period)
         }
@@ -191,7 +192,7 @@ impl Meter for Program {
     }
 
     fn close(&mut self) -> Result<(), Fault> {
-        // Once: when it has been waited for, its number may be somebody else's.
+        // Once: after it is reaped, its group id may belong to another process.
         if !std::mem::replace(&mut self.is_closed, true) {
             if let Some(group) = self.group() {
                 let _ = kill_process_group(group, Signal::KILL);

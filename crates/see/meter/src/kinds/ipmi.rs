@@ -1,8 +1,9 @@
-//! Management controllers, by IPMI: `ipmitool dcmi power reading` (DCMI 1.5, section 6.6.1, Get Power
-//! Reading). A process for each sample.
+//! Reads management controllers by IPMI: `ipmitool dcmi power reading` (DCMI 1.5, section 6.6.1,
+//! Get Power Reading). A process for each sample.
 //!
-//! `ipmi:` asks the controller of this machine, `ipmi:HOST[:PORT]` another one over LAN. The password is
-//! handed over in the environment (`ipmitool -E`), which only root and the same user can read.
+//! `ipmi:` reads the controller of this computer, `ipmi:HOST[:PORT]` another one over LAN. The
+//! password is passed in the environment (`ipmitool -E`), which only root and the same user can
+//! read.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -16,20 +17,22 @@ use units::Nanos;
 use crate::kinds::period;
 use crate::{About, Fault, Meter, Sample, monotonic};
 
-/// A controller refreshes its reading every few seconds, and takes up to one to say it. Our choice.
+/// Default period. A controller updates its reading every few seconds, and takes up to one second
+/// to answer. Our choice.
 const PERIOD: Nanos = Nanos::from_secs(5);
 
-/// How long it may take.
+/// Time limit of an answer.
 const ANSWER_MAX: Duration = Duration::from_secs(8);
 
-/// IPMI 2.0 over LAN, each question once with 2 s for its answer: a controller that does not tell its
-/// ciphers takes ten seconds otherwise (seen with `ipmi_sim` 2.0.33), and a sample that is lost is a gap.
+/// Options for IPMI 2.0 over LAN, each request once with 2 s for its answer. Otherwise a controller
+/// that does not report its ciphers takes ten seconds (seen with `ipmi_sim` 2.0.33), and a lost
+/// sample is a gap.
 const LAN: [&str; 6] = ["-I", "lanplus", "-N", "2", "-R", "1"];
 
-/// What 16 bits say where no power is known.
+/// Value with all 16 bits set, for unknown power.
 const NO_READING_WATTS: f64 = 65_535.0;
 
-/// The program, as the path has it.
+/// Program, found by the path.
 const PROGRAM: &str = "ipmitool";
 
 #[derive(Debug)]
@@ -37,9 +40,9 @@ struct Ipmi {
     program: PathBuf,
     arguments: Vec<String>,
     password: Option<Secret>,
-    /// The period over which the controller averages, as it says.
+    /// Averaging period, as reported by the controller.
     says: String,
-    /// Whether the controller says that it measures.
+    /// True if the controller reports that it measures.
     is_active: bool,
     period: Nanos,
 }
@@ -65,7 +68,7 @@ fn open_with(program: PathBuf, spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     let mut meter =
         Ipmi { program, arguments, password: secret, says: String::new(), is_active: true, period };
     let told = told(&meter.ask()?);
-    // What cannot be at the beginning is no meter, and not a sample that is missing.
+    // A failure at the beginning means that there is no meter, not that a sample is missing.
     watts(&told).map_err(|fault| Fault::Unfit(fault.to_string()))?;
     (meter.says, meter.is_active) = (told.period, told.is_active);
     Ok(Box::new(meter))
@@ -85,7 +88,7 @@ impl Ipmi {
         let output = within(child, ANSWER_MAX)?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            // What it could not find out about ciphers comes before what is wrong.
+            // Messages about ciphers come before the actual error.
             let mut lines = said.lines().map(str::trim);
             let said = lines.rfind(|line| !line.is_empty()).unwrap_or_default();
             let said = self.without_secret(said);
@@ -103,12 +106,12 @@ impl Ipmi {
     }
 }
 
-/// What a program printed; one that takes too long is killed.
+/// Output of a program, which is killed after `most`.
 fn within(mut child: Child, most: Duration) -> Result<Output, Fault> {
     let until = Instant::now() + most;
     let failed =
         |error: std::io::Error| Fault::Unanswered(format!("waiting for ipmitool: {error}"));
-    // What it prints fits the pipe.
+    // The output fits into the pipe.
     while child.try_wait().map_err(failed)?.is_none() {
         if Instant::now() >= until {
             let _ = child.kill();
@@ -120,19 +123,19 @@ fn within(mut child: Child, most: Duration) -> Result<Output, Fault> {
     child.wait_with_output().map_err(failed)
 }
 
-/// What `ipmitool dcmi power reading` prints.
+/// Output of `ipmitool dcmi power reading`.
 #[derive(Debug, PartialEq)]
 struct Told {
-    /// Watts now.
+    /// Present watts.
     watts: Option<f64>,
-    /// Whether the controller says that power is measured.
+    /// True if the controller reports that it measures power.
     is_active: bool,
-    /// Over what it averages.
+    /// Averaging period.
     period: String,
 }
 
-/// A reading that firmware gives which knows no power: all bits set, or 0 W, which no computer
-/// takes that answers (seen with controllers of several makers).
+/// Watts of a reading. Firmware without power measurement gives all bits set, or 0 W, which no
+/// running computer uses (seen with controllers of several makers).
 fn watts(told: &Told) -> Result<f64, Fault> {
     match told.watts {
         Some(watts) if watts > 0.0 && watts < NO_READING_WATTS => Ok(watts),
@@ -186,7 +189,7 @@ impl Meter for Ipmi {
 mod tests {
     use super::*;
 
-    /// As `ipmitool dcmi power reading` prints it.
+    /// Output in the form of `ipmitool dcmi power reading`.
     const TOLD: &str = "
     Instantaneous power reading:                   108 Watts
     Minimum during sampling period:                 94 Watts
@@ -198,7 +201,7 @@ mod tests {
 
 ";
 
-    /// A program that wants a user, and the password where only that user can read it.
+    /// The fake program needs a user, and the password where only that user can read it.
     #[test]
     fn a_controller_over_lan_is_asked_with_its_password_in_the_environment() {
         let directory = tempfile::tempdir().expect("a directory");
@@ -231,10 +234,10 @@ mod tests {
         assert_eq!(told("Error: no reading").watts, None);
     }
 
-    /// A meter whose program prints this.
+    /// Meter whose program prints this text.
     fn printing(directory: &std::path::Path, text: &str) -> Result<Box<dyn Meter>, Fault> {
         let program = directory.join("tool");
-        // A program of its own for each text: one that runs cannot be written.
+        // A separate program for each text, because a running one cannot be overwritten.
         let program = program.with_extension(text.len().to_string());
         std::fs::write(&program, format!("#!/bin/sh\ncat <<'END'\n{text}END\n")).expect("writes");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);

@@ -1,4 +1,4 @@
-//! One file per kind of meter.
+//! Kinds of meters, one file each.
 
 mod command;
 mod ipmi;
@@ -14,11 +14,11 @@ use units::Nanos;
 
 use crate::{Fault, Meter};
 
-/// Opens a meter: it is there, and says what it is.
+/// Opens a meter and identifies it.
 ///
 /// # Errors
 ///
-/// When it is not, or is something else.
+/// If it cannot be opened, or is something else.
 pub fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     match spec.kind {
         MeterKind::Command => command::open(spec),
@@ -32,17 +32,17 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     }
 }
 
-/// The time between two samples that was asked for, or that suits the kind.
+/// Time between two samples: the given one, or the default of the kind.
 fn period(spec: &Spec, usual: Nanos) -> Nanos {
     spec.every.unwrap_or(usual)
 }
 
-/// A number of a JSON document, at this pointer (RFC 6901).
+/// Number in a JSON document, at this pointer (RFC 6901).
 fn number(document: &serde_json::Value, pointer: &str) -> Option<f64> {
     document.pointer(pointer).and_then(serde_json::Value::as_f64)
 }
 
-/// A text of it.
+/// Text in a JSON document, at this pointer.
 fn text<'a>(document: &'a serde_json::Value, pointer: &str) -> Option<&'a str> {
     document.pointer(pointer).and_then(serde_json::Value::as_str)
 }

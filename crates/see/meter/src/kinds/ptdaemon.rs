@@ -1,13 +1,13 @@
-//! Power analysers behind a daemon that speaks the protocol of SPEC's PTDaemon.
+//! Reads power analysers through a daemon with the protocol of SPEC's PTDaemon.
 //!
-//! The protocol is the one that MLCommons power-dev (Apache-2.0, its `server.py`)
-//! speaks: TCP, port 8888, a line asks and a line answers. The daemon itself comes with a licensed kit of
-//! SPEC; this is compatible with it and claims no compliance with any rule of SPEC.
+//! The protocol is that of MLCommons power-dev (Apache-2.0, its `server.py`): TCP, port 8888, one
+//! line for a request and one for the answer. The daemon itself comes with a licensed kit of SPEC;
+//! this code is compatible with it and claims no compliance with any rule of SPEC.
 //!
-//! Two passes, as the field asks for: while a step warms up ranges are automatic, and the largest
-//! volts and amperes are noted; from then on, the measured time included, the ranges are fixed at those volts
-//! and 1.1 times those amperes (`server.py`, `_desirableCurrentRange`). The ranges that were there
-//! before are put back at the end.
+//! Two passes, as usual in the field. While a step warms up, ranges are automatic, and the largest
+//! volts and amperes are noted. Afterwards, including the measured time, ranges are fixed at those
+//! volts and 1.1 times those amperes (`server.py`, `_desirableCurrentRange`). The former ranges are
+//! restored at the end.
 
 mod line;
 
@@ -26,36 +26,36 @@ use crate::{About, Fault, Meter, Phase, Sample};
 const PORT: u16 = 8888;
 const HELLO: &str = "Hello, PTDaemon here!";
 
-/// Samples of a warm-up after which ranges are fixed. Our choice: a few seconds of the load.
+/// Samples of a warm-up before ranges are fixed. Our choice: a few seconds of the load.
 const RANGING_SAMPLES: u32 = 5;
 
-/// Room above the largest current that was seen (`server.py`).
+/// Margin above the largest current (`server.py`).
 const AMPS_ROOM: f64 = 1.1;
 
-/// A reading may be uncertain by this share at most (`compliance/check.py`: 1.00 %).
+/// Largest uncertainty of a reading (`compliance/check.py`: 1.00 %).
 const UNCERTAINTY_MAX: f64 = 0.01;
 
-/// How long an answer may take; a change of ranges takes seconds. Our choice.
+/// Time limit of an answer; a change of ranges takes seconds. Our choice.
 const ANSWER_MAX: Duration = Duration::from_secs(15);
 const LINE_MAX: u64 = 64 * 1024;
 
-/// Most samples of one answer: what the daemon keeps.
+/// Most samples of one answer: as many as the daemon keeps.
 const SAMPLES_MAX: usize = 500_000;
 
-/// What is asked of the analyser's ranges now.
+/// State of the analyser's ranges.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Ranges {
-    /// Any.
+    /// Automatic ranges.
     Automatic,
-    /// Any, and the largest values are noted: samples, volts, amperes.
+    /// Automatic ranges, with samples and the largest volts and amperes so far.
     Ranging(u32, f64, f64),
-    /// Fixed; the current that fits, if it says so.
+    /// Fixed ranges, with the current range if the analyser reports it.
     Fixed(Option<f64>),
 }
 
 struct Analyser {
     reader: BufReader<TcpStream>,
-    /// What `SR` takes to put back: amperes and volts.
+    /// Former ranges in the form of `SR`: amperes and volts.
     before: (String, String),
     ranges: Ranges,
     zone: Zone,
@@ -151,13 +151,13 @@ impl Analyser {
         let read = self.reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line);
         match read {
             Ok(0) => Err(Fault::Ended("it closed the connection".to_owned())),
-            // What comes later would be taken for the answer to something else.
+            // A late answer would be taken for the answer to another request.
             Err(error) => Err(Fault::Ended(format!("it did not answer: {error}"))),
             Ok(_) => Ok(String::from_utf8_lossy(&line).trim_end().to_owned()),
         }
     }
 
-    /// Samples that nobody has read yet.
+    /// New samples.
     fn readings(&mut self) -> Result<Vec<Reading>, Fault> {
         let question = if self.channel.is_some() { "RL,*,*" } else { "RL" };
         let mut head = self.ask(question)?;
@@ -175,7 +175,7 @@ impl Analyser {
         lines.iter().map(|line| Reading::of(line, self.channel)).collect()
     }
 
-    /// The largest values of a warm-up, and fixed ranges when there were enough.
+    /// Notes the largest values of a warm-up, and fixes the ranges after enough samples.
     fn range(&mut self, readings: &[Reading]) -> Result<(), Fault> {
         for reading in readings {
             match &mut self.ranges {
@@ -249,7 +249,7 @@ impl Meter for Analyser {
                 "the warm-up was too short for its first pass: ranges are still automatic after fewer \
                  than {RANGING_SAMPLES} samples"
             ))),
-            // What was fixed for a load fits none.
+            // Ranges fixed for a load do not suit idle time.
             (Phase::Idle, Ranges::Automatic) => Ok(()),
             (Phase::Idle, _) => {
                 self.ranges = Ranges::Automatic;

@@ -1,12 +1,12 @@
-//! The processor's own counters of energy, as Linux shows them: `intel-rapl:N` below
-//! `/sys/class/powercap`, each with `name`, `energy_uj` and `max_energy_range_uj`, at which it begins
-//! again (Linux `Documentation/power/powercap/powercap.rst`).
+//! Reads the processor's energy counters of Linux: `intel-rapl:N` below `/sys/class/powercap`, each
+//! with `name`, `energy_uj` and `max_energy_range_uj`, at which it wraps (Linux
+//! `Documentation/power/powercap/powercap.rst`).
 //!
-//! Packages and memory (`package-N`, `dram`) are added up. `core` and `uncore` are parts of a package,
-//! and `psys` holds all of it: they would count twice. A package may be shown once more by
-//! `intel-rapl-mmio` (kernel 5.3 and later): the same counter by another way, which counts once. It is the processors alone, never a server.
-//! Since the Platypus attack (CVE-2020-8694) only root may read the counters; most virtual machines
-//! have none.
+//! Packages and memory (`package-N`, `dram`) are added. `core` and `uncore` are parts of a package,
+//! and `psys` contains all: they would count twice. A package may appear again in `intel-rapl-mmio`
+//! (kernel 5.3 and later): the same counter by another path, which counts once. The sum covers the
+//! processors alone, never a server. Since the Platypus attack (CVE-2020-8694) only root may read
+//! the counters; most virtual machines have none.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,16 +21,16 @@ use crate::{About, Fault, Meter, Sample, monotonic};
 
 const CLASS: &str = "/sys/class/powercap";
 
-/// A counter that is behind where it was has begun again if that is a step forward of less than this
-/// share of its range; else it was reset. Our choice: half of a range is minutes.
+/// Largest forward step of a counter that wrapped, as a share of its range; a counter that seems to
+/// make a larger one was reset. Our choice: half of a range is minutes.
 const WRAP_MAX: f64 = 0.5;
 
-/// Zones that are part of no other: a package and the memory beside it.
+/// True for zones that are part of no other: a package and its memory.
 fn counts(name: &str) -> bool {
     name.starts_with("package") || name == "dram"
 }
 
-/// The counters of this machine's processors.
+/// Energy counters of this computer's processors.
 #[derive(Debug)]
 struct Rapl {
     zones: Vec<Zone>,
@@ -42,7 +42,7 @@ struct Zone {
     name: String,
     file: PathBuf,
     range: f64,
-    /// Its last value, and all that it counted, both in microjoules.
+    /// Last value, and counted energy, both in microjoules.
     last: Option<f64>,
     sum: f64,
 }
@@ -53,11 +53,11 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
 }
 
 impl Rapl {
-    /// The counters below a directory like `/sys/class/powercap`, read once a period.
+    /// Counters below a directory like `/sys/class/powercap`, read once a period.
     ///
     /// # Errors
     ///
-    /// When there are none, or they may not be read.
+    /// If there are none, or they may not be read.
     fn below(class: &Path, period: Nanos) -> Result<Self, Fault> {
         let entries = fs::read_dir(class)
             .map_err(|error| Fault::Unfit(format!("looking into {}: {error}", class.display())))?;
@@ -76,7 +76,7 @@ impl Rapl {
         Ok(rapl)
     }
 
-    /// All zones together, since the first look.
+    /// Energy of all zones since the first reading.
     fn count(&mut self) -> Result<f64, Fault> {
         let mut sum = 0.0;
         for zone in &mut self.zones {
@@ -86,7 +86,7 @@ impl Rapl {
     }
 }
 
-/// Leaves out what `intel-rapl-mmio` shows of a package that `intel-rapl` shows as well.
+/// Removes packages of `intel-rapl-mmio` that `intel-rapl` has as well.
 fn once_each(zones: &mut Vec<Zone>) {
     let is_mapped = |zone: &Zone| {
         let directory = zone.file.parent().and_then(Path::file_name).unwrap_or_default();
@@ -133,7 +133,7 @@ impl Meter for Rapl {
     fn about(&self) -> About {
         let names: Vec<&str> = self.zones.iter().map(|zone| zone.name.as_str()).collect();
         About {
-            // Steps of the hardware are 61 uJ and coarser, told about every millisecond.
+            // Steps of the hardware are 61 uJ and coarser, updated about every millisecond.
             method: MeterMethod::Estimated,
             counter_step: Some(1e-3),
             notes: vec!["processors and memory alone, not the server".to_owned()],
@@ -173,7 +173,7 @@ mod tests {
         let mut rapl = Rapl::below(root.path(), Nanos::SECOND).expect("there");
         assert_eq!(rapl.about().model, "powercap package-0, dram");
         assert_eq!(joules(&mut rapl), 0.0);
-        // The package begins again at its range: 1 J to the end, and 3 J from there.
+        // The package wraps at its range: 1 J to the end, and 3 J from there.
         zone_of(root.path(), "intel-rapl:0", "package-0", 3_000_000);
         zone_of(root.path(), "intel-rapl:0:1", "dram", 9_500_000);
         zone_of(root.path(), "intel-rapl:0:0", "core", 500_000_000);

@@ -1,12 +1,12 @@
-//! Management controllers, by DMTF Redfish (DSP0266, DSP0268).
+//! Reads management controllers by DMTF Redfish (DSP0266, DSP0268).
 //!
 //! The newer resource is `EnvironmentMetrics` of a chassis: `PowerWatts.Reading`. The older one is
-//! `Power`: `PowerControl[].PowerConsumedWatts`, of which the first is the whole chassis. A controller
-//! tells what it measured some seconds ago, or a mean of them: its method is `averaged`, and a step
+//! `Power`: `PowerControl[].PowerConsumedWatts`, whose first entry is the whole chassis. A
+//! controller reports a value of some seconds ago, or a mean: its method is `averaged`, and a step
 //! should be much longer than its period.
 //!
-//! Without a path in its address the chassis that shows watts is taken; where several do, none is
-//! guessed.
+//! Without a path in its address the only chassis with watts is used; with several the meter is
+//! refused.
 
 use std::sync::Arc;
 
@@ -19,10 +19,11 @@ use units::Nanos;
 use crate::kinds::{number, period, text};
 use crate::{About, Fault, Meter, Sample, monotonic};
 
-/// A controller refreshes its reading every few seconds, and takes a moment to say it. Our choice.
+/// Default period. A controller updates its reading every few seconds, and takes a moment to
+/// answer. Our choice.
 const PERIOD: Nanos = Nanos::from_secs(5);
 
-/// Chassis that are looked at; a blade enclosure has a few dozen.
+/// Most chassis examined; a blade enclosure has a few dozen.
 const CHASSIS_MAX: usize = 64;
 
 const ROOT: &str = "/redfish/v1/";
@@ -88,7 +89,7 @@ fn about(spec: &Spec, root: &Value, path: &str) -> About {
     }
 }
 
-/// Where it is, and the path that was given, if it is more than the root.
+/// Address, and the given path, if it is more than the root.
 fn place(spec: &Spec) -> Result<(Place, Option<String>), Fault> {
     let is_secure = spec.at.starts_with("https://");
     let rest = spec.at.trim_start_matches("https://").trim_start_matches("http://");
@@ -115,7 +116,7 @@ fn members(place: &Place, collection: &str) -> Result<Vec<String>, Fault> {
     Ok(paths.take(CHASSIS_MAX).map(str::to_owned).collect())
 }
 
-/// The resource of a chassis that shows watts, the newer one first.
+/// Resource of a chassis with watts, the newer one first.
 fn reading(place: &Place, chassis: &str) -> Option<(String, &'static str)> {
     let shows = |path: &str, pointer: &str| {
         place.json(path).is_ok_and(|found| number(&found, pointer).is_some())

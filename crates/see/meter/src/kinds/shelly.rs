@@ -1,14 +1,14 @@
-//! Shelly plugs, relays and energy meters.
+//! Reads Shelly plugs, relays and energy meters.
 //!
 //! Second generation and later (`/shelly` says `gen`): `GET /rpc/Switch.GetStatus?id=N` has `apower`
 //! (W) and `aenergy.total` (Wh, three decimals); `PM1`, `EM1` and `EM` the like (Shelly API
 //! documentation, Gen2+ components). First generation: `GET /status` has `meters` (`power` in W,
 //! `total` in watt-minutes) or `emeters` (`power`, `total` in Wh).
 //!
-//! Where there are several channels, their total is taken if the device tells one (`total_power` of the
-//! first generation, `total_act_power` of `EM`); else `id=N` must say which is meant.
+//! With several channels the total is used if the device reports one (`total_power` of the first
+//! generation, `total_act_power` of `EM`); otherwise `id=N` must select a channel.
 //!
-//! A relay without a meter shows 0 W or nothing: it is refused, for that is no reading.
+//! A relay without a meter reports 0 W or nothing, and is refused.
 
 use http_client::{Place, Secret, host_and_port};
 use serde_json::Value;
@@ -18,17 +18,17 @@ use units::Nanos;
 use crate::kinds::{number, period, text};
 use crate::{About, Fault, Meter, Sample, monotonic};
 
-/// Relays of the first generation that have no meter (Shelly API documentation, Gen1).
+/// Relays of the first generation without a meter (Shelly API documentation, Gen1).
 const UNMETERED: [&str; 3] = ["SHSW-1", "SHSW-L", "SHUNI-1"];
 
 /// Watt-hours and watt-minutes in joules.
 const WATT_HOUR: f64 = 3600.0;
 const WATT_MINUTE: f64 = 60.0;
 
-/// Components of a kind that are looked for.
+/// Most components of a kind.
 const COMPONENTS_MAX: u32 = 8;
 
-/// Where a device has its numbers.
+/// Positions of the numbers in a device's answer.
 #[derive(Debug, Clone)]
 struct Source {
     path: String,
@@ -38,13 +38,13 @@ struct Source {
     valid: Vec<String>,
 }
 
-/// Counters that are added up.
+/// Counters that are added.
 #[derive(Debug, Clone)]
 struct Energy {
     at: Vec<String>,
-    /// Their unit in joules.
+    /// Unit in joules.
     unit: f64,
-    /// The smallest step, in joules.
+    /// Smallest step, in joules.
     step: f64,
 }
 
@@ -86,7 +86,7 @@ fn unmetered(model: &str) -> Fault {
     ))
 }
 
-/// Several channels of which none was named.
+/// Fault for several channels without a selection.
 fn several(channels: &[String]) -> Fault {
     Fault::Unfit(format!(
         "it has {} channels and tells no total: {}; id=N says which one counts",
@@ -95,12 +95,12 @@ fn several(channels: &[String]) -> Fault {
     ))
 }
 
-/// Whether the component is there and shows a number.
+/// True if the component exists and has a number.
 fn has_watts(place: &Place, source: &Source) -> bool {
     place.json(&source.path).is_ok_and(|found| number(&found, &source.watts).is_some())
 }
 
-/// Kinds of components, where each has its watts and its counter. `EM` is the total of its phases.
+/// Kinds of components, with their watts and counter. `EM` is the total of its phases.
 const COMPONENTS: [(&str, &str, Option<&str>); 4] = [
     ("EM", "/total_act_power", None),
     ("Switch", "/apower", Some("/aenergy/total")),
@@ -122,7 +122,7 @@ fn of_component((kind, watts, energy): (&str, &str, Option<&str>), id: u32) -> S
     }
 }
 
-/// The component that was asked for, or the only one that shows watts.
+/// Selected component, or the only one with watts.
 fn component(place: &Place, id: Option<u32>) -> Result<Option<Source>, Fault> {
     if let Some(id) = id {
         let mut all = COMPONENTS.into_iter().map(|kind| of_component(kind, id));
@@ -138,7 +138,7 @@ fn component(place: &Place, id: Option<u32>) -> Result<Option<Source>, Fault> {
             channels.push(format!("{} {id}", kind.0));
             found = found.or(Some(source));
         }
-        // What is told of the phases beside their total is not more.
+        // Values of the phases beside their total add nothing.
         if kind.0 == "EM" && channels.len() == 1 {
             return Ok(found);
         }
@@ -146,7 +146,7 @@ fn component(place: &Place, id: Option<u32>) -> Result<Option<Source>, Fault> {
     if channels.len() > 1 { Err(several(&channels)) } else { Ok(found) }
 }
 
-/// The meters of a device of the first generation: one, or their total.
+/// Meters of a device of the first generation: one, or their total.
 fn first_generation(place: &Place, id: Option<u32>) -> Result<Option<Source>, Fault> {
     let status = place.json("/status")?;
     let kinds = [("emeters", WATT_HOUR, WATT_HOUR / 10.0), ("meters", WATT_MINUTE, WATT_MINUTE)];
@@ -205,5 +205,5 @@ impl Meter for Plug {
     }
 }
 
-/// From `facts`: what makers of such plugs say of them.
+/// Note in `facts`, by the usual accuracy of such plugs.
 const NOTE: &str = "a smart plug: its maker states no class of accuracy, 1 to 3 % is usual";

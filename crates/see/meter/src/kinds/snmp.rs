@@ -1,8 +1,8 @@
-//! Power distribution units, by SNMP version 2c (RFC 3416): one object, asked for once a period, and
-//! the scale that makes watts of its number.
+//! Reads power distribution units by SNMP version 2c (RFC 3416): one object, once a period, and a
+//! scale that converts its number to watts.
 //!
-//! Which object it is stands in the unit's manual or MIB; the guide lists some. The community is
-//! `public` unless `credentials` name another. A number may be an integer of any kind or a text.
+//! The unit's manual or MIB names the object; the guide lists some. The community is `public`
+//! unless `credentials` name another. The number may be an integer of any kind or a text.
 
 mod ber;
 
@@ -17,14 +17,14 @@ use crate::kinds::period;
 use crate::kinds::snmp::ber::{Value, answer, question};
 use crate::{About, Fault, Meter, Sample, monotonic};
 
-/// `sysDescr.0` (RFC 3418): what the unit says that it is.
+/// Object `sysDescr.0` (RFC 3418): the unit's description of itself.
 const DESCRIPTION: &str = "1.3.6.1.2.1.1.1.0";
 
-/// How long an answer is waited for, and how often it is asked for: a datagram may be lost.
+/// Wait for an answer, and attempts below: a datagram may be lost.
 const ANSWER_MAX: Duration = Duration::from_millis(800);
 const TRIES: u32 = 2;
 
-/// Units refresh their readings every second or two. Our choice.
+/// Default period. Units update their readings every second or two. Our choice.
 const PERIOD: Nanos = Nanos::from_secs(2);
 
 struct Pdu {
@@ -54,11 +54,11 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
         model: String::new(),
         period: period(spec, PERIOD),
     };
-    // Whether it answers for watts is what counts; some units say nothing of themselves.
+    // An answer with watts is enough; some units have no description.
     pdu.watts()?;
     pdu.model = match pdu.ask(&oid(DESCRIPTION)?) {
         Ok(Value::Text(text)) => {
-            // A unit may describe itself by all that it was asked with.
+            // A unit's description may repeat the whole request, including the community.
             let text = secret.as_ref().map_or_else(|| text.clone(), |own| own.hide(&text));
             untrusted::shown(&text).into_owned()
         }
@@ -67,7 +67,7 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     Ok(Box::new(pdu))
 }
 
-/// `1.3.6.1.4`, with or without a dot before it.
+/// Parses `1.3.6.1.4`, with or without a dot before it.
 fn oid(text: &str) -> Result<Vec<u32>, Fault> {
     let arcs: Option<Vec<u32>> =
         text.trim_start_matches('.').split('.').map(|arc| arc.parse().ok()).collect();
@@ -96,7 +96,7 @@ impl Pdu {
             let read = self.socket.recv(&mut datagram).map_err(failed)?;
             let (asked, value) = answer(&datagram[..read])
                 .ok_or_else(|| Fault::Nonsense("its answer is no SNMP".to_owned()))?;
-            // An answer that comes after the next question is none to it.
+            // An answer that comes after the next request belongs to the former one.
             if asked == self.asked {
                 return value.map_err(|why| Fault::Nonsense(format!("SNMP: {why}")));
             }
@@ -134,7 +134,7 @@ impl Meter for Pdu {
 mod tests {
     use super::*;
 
-    /// Answers every question for watts with the next of these, and any other with a name.
+    /// Answers every request for watts with the next of these values, and any other with a name.
     fn responder(values: Vec<Vec<u8>>) -> u16 {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
         let port = socket.local_addr().expect("bound").port();

@@ -1,9 +1,9 @@
-//! Plugs with Tasmota: `GET /cm?cmnd=Status%2010` has `StatusSNS.ENERGY` with `Power` in watts (a list
-//! where there are several channels) and `Total` in kWh with three decimals; older firmware has it in
-//! `Status 8` (Tasmota documentation, "Commands" and "Power Monitoring"). A device with a web password
-//! wants name and password in the query, `/cm?user=NAME&password=PASSWORD&cmnd=...` ("Commands", "With
-//! web requests"); without them it answers `{"WARNING":"Need user=<username>&password=<password>"}`, with
-//! status 200 or, of newer firmware, 401.
+//! Reads plugs with Tasmota: `GET /cm?cmnd=Status%2010` has `StatusSNS.ENERGY` with `Power` in
+//! watts (a list for several channels) and `Total` in kWh with three decimals; older firmware has
+//! it in `Status 8` (Tasmota documentation, "Commands" and "Power Monitoring"). A device with a web
+//! password needs name and password in the query, `/cm?user=NAME&password=PASSWORD&cmnd=...`
+//! ("Commands", "With web requests"); without them it answers `{"WARNING":"Need
+//! user=<username>&password=<password>"}`, with status 200 or, with newer firmware, 401.
 
 use http_client::{Identity, Method, Place, Question, Secret, host_and_port};
 use serde_json::Value;
@@ -35,7 +35,7 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
                 return Ok(Box::new(Plug { place, path, period: period(spec, Nanos::SECOND) }));
             }
             Ok(_) => {}
-            // Another question would be answered the same.
+            // Another request would get the same answer.
             Err(fault @ Fault::Unfit(_)) => return Err(fault),
             Err(fault) => why = Some(fault),
         }
@@ -45,7 +45,7 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     Err(why.unwrap_or_else(none))
 }
 
-/// What the device says at a path.
+/// Status of the device at a path.
 fn status(place: &Place, path: &str) -> Result<Value, Fault> {
     let answer = place.ask(Question { method: Method::Get, path, body: None })?;
     let found: Option<Value> = serde_json::from_slice(&answer.body).ok();
@@ -66,7 +66,7 @@ fn status(place: &Place, path: &str) -> Result<Value, Fault> {
     }
 }
 
-/// All channels together.
+/// Sum of all channels.
 fn watts(found: &Value) -> Option<f64> {
     match found.pointer("/StatusSNS/ENERGY/Power")? {
         Value::Array(all) => all.iter().map(Value::as_f64).sum(),

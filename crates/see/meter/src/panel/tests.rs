@@ -4,7 +4,7 @@ fn spec(text: &str) -> Spec {
     text.parse().expect("a meter")
 }
 
-/// A program that prints so many watts ten times a second.
+/// Program that prints so many watts ten times a second.
 fn program(watts: &str) -> Spec {
     spec(&format!("command:while :; do echo $(date +%s.%N) {watts}; sleep 0.1; done,every=200ms"))
 }

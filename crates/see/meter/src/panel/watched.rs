@@ -9,10 +9,10 @@ use units::Nanos;
 use crate::panel::Shown;
 use crate::{About, Fault, Log, Meter, MeterError, Phase, kinds, monotonic};
 
-/// How often a thread looks whether it is to end.
+/// Interval in which a thread checks for its end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A meter and its thread.
+/// Meter and its thread.
 #[derive(Debug, Clone)]
 pub(super) struct Watched {
     spec: Arc<Spec>,
@@ -20,14 +20,14 @@ pub(super) struct Watched {
     shared: Arc<Shared>,
 }
 
-/// What the thread and others see.
+/// State shared by the thread and its users.
 #[derive(Debug)]
 struct Shared {
     log: Mutex<Log>,
     about: Mutex<About>,
     phase: AtomicU8,
     stop: AtomicBool,
-    /// What could not be put back.
+    /// Setting that could not be restored.
     unclosed: Mutex<Option<String>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -42,7 +42,7 @@ impl Watched {
         Self::of(meter, spec, name)
     }
 
-    /// Reads a meter that is open.
+    /// Begins to read an open meter.
     pub fn of(meter: Box<dyn Meter>, spec: &Spec, name: String) -> Result<Self, MeterError> {
         let shared = Arc::new(Shared {
             log: Mutex::default(),
@@ -86,7 +86,7 @@ impl Watched {
         Shown { last: log.last(), taken: log.taken(), fault: log.last_fault().cloned() }
     }
 
-    /// Whether nothing more will come.
+    /// True if no more samples will come.
     pub fn is_over(&self) -> bool {
         held(&self.shared.thread).as_ref().is_none_or(JoinHandle::is_finished)
     }
@@ -100,8 +100,8 @@ impl Watched {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for the thread's end. What is left as it was not, in words; a thread that hangs is left
-    /// to the end of the program.
+    /// Waits for the thread's end. Returns text on a setting that was not restored; a hanging
+    /// thread is left to the end of the program.
     pub fn end(&self, until: Instant) -> Option<String> {
         while !self.is_over() {
             if Instant::now() >= until {
@@ -141,7 +141,7 @@ impl Shared {
         *held(&self.unclosed) = unclosed;
     }
 
-    /// Waits a little, if it is not due yet.
+    /// Waits a little, if the sample is not due yet.
     fn wait(&self, due: Nanos) -> bool {
         let left = due.saturating_sub(monotonic()).to_duration();
         std::thread::sleep(left.min(LOOK));
@@ -171,7 +171,7 @@ impl Shared {
     }
 }
 
-/// The next moment of a beat that is not over; beats that were missed are not made up for.
+/// Next due time after now; missed ones are skipped.
 fn next(due: Nanos, period: Nanos) -> Nanos {
     let (now, period) = (monotonic(), period.0.max(1));
     let missed = now.saturating_sub(due).0 / period;

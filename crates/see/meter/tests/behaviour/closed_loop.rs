@@ -1,4 +1,4 @@
-//! A meter whose watts are known at every moment: what is counted must be what was used.
+//! Meter whose watts are known at every time: the computed energy must equal the used one.
 
 use std::f64::consts::TAU;
 
@@ -7,12 +7,12 @@ use tilemark_meter::energy::{Rules, energy};
 use tilemark_meter::{Log, Sample, Span};
 use units::Nanos;
 
-/// A server: 200 W, a load that swings by 80 W every 30 s, and a ramp of 0.5 W a second.
+/// Power of a server: 200 W, a load that varies by 80 W every 30 s, and a ramp of 0.5 W per second.
 fn power(second: f64) -> f64 {
     200.0 + 80.0 * (TAU * second / 30.0).sin() + 0.5 * second
 }
 
-/// Its integral.
+/// Integral of the power.
 fn used(second: f64) -> f64 {
     200.0 * second - 80.0 * 30.0 / TAU * (TAU * second / 30.0).cos() + 0.25 * second * second
 }
@@ -29,7 +29,7 @@ fn error_percent(joules: f64) -> f64 {
     (joules / expected - 1.0).abs() * 100.0
 }
 
-/// Samples that come when they come: up to a fifth of a period late, by a fixed sequence.
+/// Samples up to a fifth of a period late, by a fixed sequence.
 fn jittered(period: f64, sample: impl Fn(f64) -> Sample) -> Vec<Sample> {
     let jitter = |number: u32| f64::from(number * 7919 % 100) / 500.0;
     let count = (80.0 / period).ceil();
@@ -70,7 +70,7 @@ fn a_counter_is_as_right_as_its_steps() {
     assert!(error <= 100.0 * 2.0 * step / expected + 0.1, "{error} %");
 }
 
-/// What a controller of a server tells: whole watts, every five seconds.
+/// The controller of a server reports whole watts, every five seconds.
 #[test]
 fn a_slow_and_coarse_meter_is_off_by_less_than_a_per_cent() {
     let samples = jittered(5.0, |second| Sample::watts(at(second), power(second).round()));

@@ -1,5 +1,5 @@
-//! IPMI by the real `ipmitool`, against `ipmi_sim` of Debian's package openipmi, where they are. That
-//! controller knows no DCMI: the way to it and back is tried, and that it is no meter.
+//! IPMI by the real `ipmitool`, against `ipmi_sim` of Debian's package openipmi, if installed. That
+//! controller has no DCMI: the test covers the connection, and the refusal as a meter.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -16,7 +16,7 @@ fn is_there(program: &str) -> bool {
     there
 }
 
-/// Ended when dropped; it goes on as long as its standard input is open.
+/// Ended when dropped; it runs while its standard input is open.
 struct Controller(Child);
 
 impl Drop for Controller {

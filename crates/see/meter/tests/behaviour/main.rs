@@ -1,4 +1,4 @@
-//! Meters as they are spoken to: real sockets, real programs.
+//! Meters over real sockets and with real programs.
 
 mod closed_loop;
 mod ipmi;

@@ -1,4 +1,4 @@
-//! Shelly and Tasmota, by documents as their makers' API pages show them.
+//! Shelly and Tasmota, by documents like those on their makers' API pages.
 
 use tilemark_meter::{Fault, Meter, Sample, open};
 
@@ -94,7 +94,7 @@ const PHASES: &str = r#"{"emeters":[
     {"power":100.0,"is_valid":true,"total":10.0},{"power":200.0,"is_valid":true,"total":20.0},
     {"power":300.0,"is_valid":true,"total":30.0}],"total_power":600.0,"relays":[{"ison":true}]}"#;
 
-/// Seen at e6eaf978: 100 W, the first of three phases, without a word.
+/// Three phases once gave 100 W of the first, without a warning (seen at e6eaf978).
 #[test]
 fn several_channels_of_a_shelly_are_their_total_or_one_is_named() {
     let about = ("/shelly", r#"{"type":"SHEM-3","num_emeters":3}"#);
@@ -139,7 +139,7 @@ fn several_components_of_a_shelly_must_be_named() {
 
 const NEED: &str = r#"{"WARNING":"Need user=<username>&password=<password>"}"#;
 
-/// Seen at e6eaf978: name and password went into a header that no Tasmota reads.
+/// Name and password once went into a header that no Tasmota reads (seen at e6eaf978).
 #[test]
 fn tasmota_gets_name_and_password_in_the_query() {
     let (ten, eight) = ("/cm?cmnd=Status%2010", "/cm?cmnd=Status%208");

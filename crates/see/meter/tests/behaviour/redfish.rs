@@ -1,4 +1,4 @@
-//! Redfish, by documents like those of DMTF's public mock-ups, behind a certificate that nobody signed.
+//! Redfish, by documents like those of DMTF's public mock-ups, with a self-signed certificate.
 
 use tilemark_meter::{Fault, Meter, open};
 
@@ -35,14 +35,14 @@ fn watts(meter: &mut Box<dyn Meter>) -> Option<f64> {
     meter.read().expect("it answers")[0].watts
 }
 
-/// What the file of these credentials says.
+/// File with these credentials.
 fn credentials() -> tempfile::NamedTempFile {
     let own = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(own.path(), "root:calvin\n").expect("writes");
     own
 }
 
-/// `root:calvin`.
+/// Header for `root:calvin`.
 const AUTHORIZATION: &str = "Basic cm9vdDpjYWx2aW4=";
 
 #[test]

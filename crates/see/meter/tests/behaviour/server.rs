@@ -1,4 +1,4 @@
-//! A server of fixed documents over HTTP/1.1, with TLS if wanted.
+//! Server of fixed documents over HTTP/1.1, with TLS if wanted.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -8,12 +8,12 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use sha2::{Digest, Sha256};
 
-/// What is at each path; anything else is not found.
+/// Documents by path; other paths are not found.
 pub type Documents = Vec<(&'static str, String)>;
 
-/// A server until the end of the program.
+/// Server that runs until the end of the program.
 pub struct Server {
-    /// `127.0.0.1:PORT`.
+    /// Address `127.0.0.1:PORT`.
     pub at: String,
     /// SHA-256 of its certificate, if it has one.
     pub fingerprint: String,
@@ -22,12 +22,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// One that anybody may ask, over a plain connection.
+    /// Server over a plain connection, without a password.
     pub fn of(documents: &[(&'static str, &str)]) -> Self {
         Self::start(documents, false, None)
     }
 
-    /// One with a certificate of its own that wants to be asked with this `Authorization`.
+    /// Server with its own certificate that requires this `Authorization`.
     pub fn secret(documents: &[(&'static str, &str)], wants: &'static str) -> Self {
         Self::start(documents, true, Some(wants))
     }
@@ -61,14 +61,14 @@ impl Server {
         Self { at, fingerprint, documents, asked }
     }
 
-    /// From now on this is at a path.
+    /// Sets the document at a path.
     pub fn set(&self, path: &'static str, body: &str) {
         let mut all = self.documents.lock().expect("no panic");
         all.retain(|own| own.0 != path);
         all.push((path, body.to_owned()));
     }
 
-    /// Every path that was asked for.
+    /// Requested paths.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().expect("no panic").clone()
     }

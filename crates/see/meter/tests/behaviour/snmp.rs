@@ -1,4 +1,4 @@
-//! SNMP by a real agent of others, where there is one: `snmpsimd` of Debian's package snmpsim.
+//! SNMP by another implementation, if installed: `snmpsimd` of Debian's package snmpsim.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

@@ -5,9 +5,9 @@ use crate::{Abilities, BlockSizes};
 pub struct Wish {
     /// Name of the export.
     pub export: String,
-    /// The client demands TLS before it names the export.
+    /// True if the client demands TLS before it names the export.
     pub tls: bool,
-    /// The client asks for structured replies; a server without them is accepted.
+    /// True if the client asks for structured replies; a server without them is accepted.
     pub structured: bool,
 }
 

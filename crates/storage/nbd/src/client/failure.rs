@@ -1,11 +1,11 @@
 use crate::Code;
 
-/// What a server says of a request that it did not carry out.
+/// Error of a server for a request that it did not carry out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{code}{message}")]
 pub struct Failure {
-    /// Its kind.
+    /// Error code.
     pub code: Code,
-    /// What the server says itself, after a colon; often nothing.
+    /// Message of the server after a colon; often empty.
     pub message: String,
 }

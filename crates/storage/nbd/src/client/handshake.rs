@@ -51,7 +51,7 @@ impl Handshake {
     /// Waits for a server's greeting.
     ///
     /// # Panics
-    /// When the export's name is longer than [`STRING_MAX`].
+    /// If the export's name is longer than [`STRING_MAX`].
     #[must_use]
     pub fn new(wish: Wish) -> Self {
         assert!(wish.export.len() <= STRING_MAX, "a name that can be sent");
@@ -69,7 +69,7 @@ impl Handshake {
     /// Continues after TLS has begun.
     ///
     /// # Panics
-    /// When it was not to begin.
+    /// If TLS was not to begin.
     pub fn encrypted(&mut self, out: &mut Vec<u8>) {
         assert!(self.state == State::Encrypting, "TLS begins when the handshake says so");
         self.ask_structured(out);
@@ -78,7 +78,7 @@ impl Handshake {
     /// Consumes received bytes and writes the next messages.
     ///
     /// # Errors
-    /// When the server broke a rule, or does not give the disk.
+    /// If the server broke a rule, or refuses the disk.
     pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Progress<Next>, ClientError> {
         let mut consumed = 0;
         loop {

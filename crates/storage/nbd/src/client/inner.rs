@@ -1,4 +1,4 @@
-//! What a server's replies to options hold.
+//! Content of a server's replies to options.
 
 use crate::bytes::Reader;
 use crate::wire::{self, reply};

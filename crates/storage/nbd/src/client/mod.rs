@@ -1,4 +1,4 @@
-//! What a client says and hears.
+//! Client side of the protocol.
 
 mod agreed;
 mod error;

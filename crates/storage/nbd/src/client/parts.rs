@@ -1,7 +1,7 @@
 use crate::Violation;
 use crate::limits::PARTS_MAX;
 
-/// The parts of a read that have come: sorted, apart from each other, with neighbours joined.
+/// Received parts of a read: sorted, disjoint, with neighbours joined.
 #[derive(Debug, Default)]
 pub(super) struct Parts(Vec<(u32, u32)>);
 
@@ -27,7 +27,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Whether they are all of so many bytes.
+    /// True if the parts cover so many bytes.
     pub fn are_all_of(&self, length: u32) -> bool {
         self.0 == [(0, length)]
     }

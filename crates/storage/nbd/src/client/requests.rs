@@ -8,34 +8,34 @@ use crate::limits::ERROR_CHUNK_MAX;
 use crate::wire::{self, chunk, command};
 use crate::{Abilities, Code, Operation, Progress, Violation};
 
-/// What the front of the input is.
+/// Item at the front of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
-    /// Not enough; what is not consumed is less than [`crate::limits::REPLY_BUFFER`].
+    /// Incomplete item; the unconsumed rest is less than [`crate::limits::REPLY_BUFFER`].
     More,
-    /// So many bytes that follow belong to this read; the driver takes them before it asks again.
+    /// Following bytes belong to this read; the driver takes them before the next call.
     Data {
-        /// Whose.
+        /// Cookie of the read.
         cookie: u64,
-        /// Where they belong, counted from the read's first byte.
+        /// Offset from the read's first byte.
         at: u32,
-        /// How many; at least one.
+        /// Number of bytes; at least one.
         length: u32,
     },
     /// Part of a read is zeroes, which are not sent.
     Zeroes {
-        /// Whose.
+        /// Cookie of the read.
         cookie: u64,
-        /// Where, counted from the read's first byte.
+        /// Offset from the read's first byte.
         at: u32,
-        /// How many; at least one.
+        /// Number of bytes; at least one.
         length: u32,
     },
     /// A request has ended. After a failure a read's data mean nothing.
     Done {
-        /// Which.
+        /// Cookie of the request.
         cookie: u64,
-        /// How.
+        /// Result of the request.
         result: Result<(), Failure>,
     },
 }
@@ -61,7 +61,7 @@ impl Requests {
         Self { agreed, pending: Slots::default(), ending: None }
     }
 
-    /// What the two agreed on.
+    /// Result of the negotiation.
     #[must_use]
     pub fn agreed(&self) -> &Agreed {
         &self.agreed
@@ -76,7 +76,7 @@ impl Requests {
     /// Writes a request; the data of a write go behind it. Its name until it is done.
     ///
     /// # Errors
-    /// When the export does not take it. Nothing is written then.
+    /// If the export does not accept the request. Nothing is written then.
     pub fn submit(
         &mut self,
         operation: Operation,
@@ -119,10 +119,10 @@ impl Requests {
         Err(Unfit::Range { export, offset, length, size, minimum, maximum })
     }
 
-    /// What the front of the input is.
+    /// Parses the item at the front of the input.
     ///
     /// # Errors
-    /// When the server broke a rule: whatever is outstanding may or may not have been done.
+    /// If the server broke a rule: outstanding requests may or may not have been executed.
     pub fn receive(&mut self, input: &[u8]) -> Result<Progress<Received>, Violation> {
         if let Some(cookie) = self.ending.take() {
             return Ok(Progress { consumed: 0, next: self.finish(cookie)? });
@@ -262,12 +262,12 @@ impl Requests {
 }
 
 impl Pending {
-    /// The first error counts.
+    /// Only the first error counts.
     fn fail(&mut self, error: u32, message: String) {
         self.failure.get_or_insert(Failure { code: Code::from_wire(error), message });
     }
 
-    /// Where a part of a read belongs.
+    /// Offset of a part within its read.
     fn part(&mut self, offset: u64, length: u32) -> Result<u32, Violation> {
         let at = offset.checked_sub(self.offset).and_then(|at| u32::try_from(at).ok());
         let place = at.and_then(|at| Some((at, at.checked_add(length)?)));
@@ -290,7 +290,7 @@ fn hole(pending: &mut Pending, payload: &[u8]) -> Result<(u32, u32), Violation> 
     Ok((pending.part(offset, length)?, length))
 }
 
-/// Number and message of an error chunk; what else is in it is not used.
+/// Number and message of an error chunk; other content is ignored.
 fn failure(payload: &[u8]) -> Result<(u32, String), Violation> {
     let mut reader = Reader(payload);
     let (error, length) = (reader.u32(), reader.u16());

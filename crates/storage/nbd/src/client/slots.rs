@@ -14,7 +14,7 @@ pub(super) struct Pending {
 
 /// Requests by their cookies: the place in a table, and how often the place was used before, so that
 /// a reply to an ended request is not taken for one to a later request in its place.
-// Not `state_machine::Slab`, whose numbers do not tell one use of a place from the next.
+// Not `state_machine::Slab`, whose numbers do not distinguish successive uses of a place.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     slots: Vec<(u32, Option<Pending>)>,

@@ -5,36 +5,36 @@ use crate::limits::{HANDSHAKE_OUTPUT, OPTION_MAX, OPTION_SKIP_MAX, OPTIONS_MAX};
 use crate::wire::{self, handshake, option, reply};
 use crate::{Export, Progress, Violation};
 
-/// Whether a connection is, can be or must be encrypted.
+/// Encryption of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tls {
     /// There is none to be had.
     None,
     /// A client may ask for it.
     Offered,
-    /// Nothing but the demand for it is answered before it is there.
+    /// Only the demand for TLS is answered before it is active.
     Required,
-    /// It is there.
+    /// TLS is active.
     Active,
 }
 
-/// What the driver does now.
+/// Next action of the driver.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It sends what was written and reads on. What is not consumed is less than
+    /// Send the output and read on. The unconsumed rest is less than
     /// [`crate::limits::HANDSHAKE_BUFFER`].
     More,
-    /// It sends what was written before it feeds the machine again: that is much already, and a client
-    /// that asks and never listens would have it grow.
+    /// Send the output before the next call: it is already large, and a client that asks without
+    /// reading would enlarge it.
     Send,
-    /// A client chooses an export of this name, which is none of those that were offered. The driver may
-    /// offer it to him from now on, and feeds the machine again; if not, the client is told so.
+    /// A client chooses an export of this name, which was not offered. The driver may add it now,
+    /// and calls again; otherwise the client gets an error.
     Wanted(String),
-    /// It sends what was written, begins TLS, and says so with [`Handshake::encrypted`].
+    /// Send the output, begin TLS, and call [`Handshake::encrypted`].
     StartTls,
-    /// It sends what was written; what comes now are requests.
+    /// Send the output; requests follow.
     Serve(Session),
-    /// It sends what was written and closes the connection.
+    /// Send the output and close the connection.
     Close,
 }
 
@@ -48,18 +48,19 @@ pub struct Handshake {
     is_structured: bool,
     knows_blocks: bool,
     options: u32,
-    /// Whether the driver is asked for exports that it did not offer, and was for the next.
+    /// True to ask the driver for exports that it did not offer, and true if it was asked for the
+    /// next one.
     asks: bool,
     has_asked: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The client's flags come.
+    /// Expects the client's flags.
     Flags,
-    /// An option comes.
+    /// Expects an option.
     Option,
-    /// Data of an option come that nobody reads; then this is answered.
+    /// Skips the data of an option, then answers it.
     Skip {
         option: u32,
         left: usize,
@@ -70,7 +71,7 @@ enum State {
     Ended,
 }
 
-/// What one step of the machine came to.
+/// Result of one step.
 enum Step {
     /// There is not enough input.
     Starved,
@@ -102,25 +103,26 @@ impl Handshake {
         }
     }
 
-    /// From now on the driver is asked for exports that it did not offer ([`Next::Wanted`]).
+    /// Asks the driver from now on for exports that it did not offer ([`Next::Wanted`]).
     pub fn ask_for_others(&mut self) {
         self.asks = true;
     }
 
-    /// TLS has begun: what was agreed on in the clear is forgotten (the specification, `STARTTLS`).
+    /// Notes that TLS has begun, and forgets the negotiation in the clear (the specification,
+    /// `STARTTLS`).
     ///
     /// # Panics
-    /// When nobody asked for it.
+    /// If the client did not request it.
     pub fn encrypted(&mut self) {
         assert!(self.state == State::Encrypting, "TLS begins when the handshake says so");
         (self.tls, self.state) = (Tls::Active, State::Option);
         (self.is_structured, self.knows_blocks) = (false, false);
     }
 
-    /// Takes what came and answers it.
+    /// Handles input and writes the answers.
     ///
     /// # Errors
-    /// When the client broke a rule, or asked in a way that has no answer.
+    /// If the client broke a rule, or its request has no answer.
     pub fn feed(
         &mut self,
         exports: &[Export],
@@ -210,7 +212,7 @@ impl Handshake {
         Ok(Step::Went { consumed: wire::OPTION_HEADER + data.len(), next })
     }
 
-    /// The name of an export that the driver is to be asked for, once.
+    /// Name of an export for which the driver is asked, once.
     fn wanted(&mut self, known: Known, exports: &[Export], data: &[u8]) -> Option<String> {
         if !self.asks || std::mem::take(&mut self.has_asked) {
             return None;
@@ -225,7 +227,7 @@ impl Handshake {
         Some(name.to_owned())
     }
 
-    /// What ends the connection at once.
+    /// Refuses options that end the connection at once.
     fn check_option(&self, option: u32, length: u32) -> Result<(), Violation> {
         if self.options >= OPTIONS_MAX {
             return Err(Violation::Options(OPTIONS_MAX));
@@ -245,7 +247,7 @@ impl Handshake {
         Ok(())
     }
 
-    /// What an option is, if it is known and allowed now.
+    /// Kind of an option, if it is known and allowed now.
     fn known(&self, option: u32) -> Result<Known, Answer> {
         let known = Known::of(option);
         if self.tls == Tls::Required && !matches!(known, Some(Known::StartTls | Known::Abort)) {

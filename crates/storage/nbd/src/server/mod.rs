@@ -1,4 +1,4 @@
-//! What a server says and hears.
+//! Server side of the protocol.
 
 mod handshake;
 mod options;

@@ -1,4 +1,4 @@
-//! What each option asks, and what is answered.
+//! Requests of options, and their answers.
 
 use crate::Export;
 use crate::bytes::{Reader, Write, short, string};
@@ -54,7 +54,7 @@ impl Answer {
         write_reply(option, self.0, self.words().as_bytes(), out);
     }
 
-    /// What people are told.
+    /// Text for people.
     fn words(self) -> &'static str {
         match self.0 {
             reply::UNSUPPORTED => "this server does not know the option",
@@ -70,7 +70,7 @@ impl Answer {
     }
 }
 
-/// What is asked about an export.
+/// Parsed query about an export.
 pub(super) struct Asked<'a> {
     pub export: &'a Export,
     pub wants_blocks: bool,
@@ -86,7 +86,7 @@ pub(super) fn check_name<'a>(exports: &'a [Export], name: &[u8]) -> Result<&'a E
     found.or(only).ok_or(Answer::of(reply::UNKNOWN))
 }
 
-/// What `INFO` and `GO` ask.
+/// Parses the data of `INFO` and `GO`.
 pub(super) fn query<'a>(exports: &'a [Export], data: &[u8]) -> Result<Asked<'a>, Answer> {
     let mut reader = Reader(data);
     let parts = (reader.counted(), reader.u16());
@@ -100,9 +100,9 @@ pub(super) fn query<'a>(exports: &'a [Export], data: &[u8]) -> Result<Asked<'a>,
     Ok(Asked { export: check_name(exports, name)?, wants_blocks, wants_name, wants_description })
 }
 
-/// Writes the information replies for an export. Block sizes go to every client: one that did not
-/// ask for them is served all the same ([`Session::longest`]), and gets an error for a range that
-/// is no multiple of the minimum block.
+/// Writes the information replies for an export. Block sizes are sent to every client: one that did
+/// not request them is still served ([`Session::longest`]), and gets an error for a range that is
+/// no multiple of the minimum block.
 ///
 /// [`Session::longest`]: super::Session::longest
 ///
@@ -153,7 +153,7 @@ pub(super) fn list_contexts(exports: &[Export], data: &[u8], is_structured: bool
     let (Some(name), Some(count), true) = (name, count, is_structured) else {
         return Answer::of(reply::INVALID);
     };
-    // Each query has a length of its own, so a count that lies ends with the data.
+    // Each query has its own length, so a wrong count ends with the data.
     let are_all_there = (0..count).all(|_| reader.counted().and_then(string).is_some());
     if !are_all_there || !reader.0.is_empty() {
         return Answer::of(reply::INVALID);

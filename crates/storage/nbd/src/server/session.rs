@@ -29,8 +29,8 @@ impl Session {
     /// Longest read or write that the client may send, in bytes. The driver divides a request that
     /// is longer than the export takes at once.
     ///
-    /// A client that did not ask for block sizes may send what holds without them (the specification, "Block size
-    /// constraints"), as the kernel's does: up to 32 MiB.
+    /// A client that did not request block sizes may use the defaults (the specification, "Block
+    /// size constraints"), as the kernel's does: up to 32 MiB.
     #[must_use]
     pub fn longest(&self) -> u32 {
         let most = self.blocks().maximum();

@@ -11,7 +11,7 @@ use crate::feeding::{Cuts, export, meet, wish};
 
 const SIZE: u32 = 4096;
 
-/// What a client asks, where, and the byte it writes.
+/// Operation of a client, with its range and the byte it writes.
 type Wanted = (Operation, u32, u32, u8);
 
 /// A server's driver with a disk in memory. Answers wait until they are drawn.
@@ -91,7 +91,7 @@ impl Server {
         }
     }
 
-    /// The last part first, zeroes as holes.
+    /// Sends the last part first, with zeroes as holes.
     fn in_parts(&self, request: &Request, data: &[u8], part: usize, out: &mut Vec<u8>) {
         let mut parts: Vec<(usize, &[u8])> = data.chunks(part).enumerate().collect();
         parts.reverse();
@@ -108,7 +108,7 @@ impl Server {
     }
 }
 
-/// A client's driver: what each request came to.
+/// Client's driver with the result of each request.
 struct Client {
     requests: Requests,
     held: Vec<u8>,
@@ -174,9 +174,9 @@ fn some_request() -> impl Strategy<Value = Wanted> {
 }
 
 proptest! {
-    /// Reads and writes travel together, answers overtake each other, and every request ends once
-    /// with what a flat array says: what a read was answered with is what was there when the server
-    /// carried it out, which it does in the order of the wire.
+    /// Reads and writes are in flight together, answers may overtake each other, and every request
+    /// ends once with the result of a flat array: a read returns the content at its execution by
+    /// the server, which follows the order of the wire.
     #[test]
     fn requests_end_once_with_what_a_flat_array_says(
         wanted in proptest::collection::vec(some_request(), 1..40),

@@ -202,7 +202,7 @@ fn option_reply(option: u32, kind: u32, length: u32, data: &[u8]) -> Vec<u8> {
     parts.concat()
 }
 
-/// What a client that has asked for an export says to these bytes.
+/// Reaction of a client that has requested an export to these bytes.
 fn told(replies: &[Vec<u8>]) -> String {
     let mut client = Handshake::new(wish("vm1", false));
     let input = [&b"NBDMAGICIHAVEOPT\x00\x03"[..], &replies.concat()].concat();
@@ -249,7 +249,7 @@ proptest! {
         structured in any::<bool>(),
     ) {
         let (mut client, cookie) = reading(structured);
-        // Often enough the right cookie behind a right beginning.
+        // Often the right cookie follows a right beginning.
         let mut reply = if structured { data(0, cookie, 1000, 3) } else { simple(0, cookie) };
         reply.truncate(input.len().min(reply.len()));
         let input = [reply, input].concat();

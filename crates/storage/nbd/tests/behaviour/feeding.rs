@@ -39,7 +39,7 @@ impl Cuts {
         Self(vec![usize::MAX], 0)
     }
 
-    /// How many of so many bytes come next.
+    /// Size of the next piece out of so many bytes.
     pub fn next(&mut self, there: usize) -> usize {
         let cut = self.0[self.1 % self.0.len()].max(1);
         self.1 += 1;
@@ -47,12 +47,12 @@ impl Cuts {
     }
 }
 
-/// What a server wrote, what came last, and what it left.
+/// Output of a server, its last action, and the unconsumed rest.
 pub(crate) type Said = (Vec<u8>, server::Next, Vec<u8>);
-/// What it wrote until the client broke a rule.
+/// Output of a server until the client broke a rule.
 pub(crate) type Ended = (Vec<u8>, Violation);
 
-/// A server of `exports`, fed with `input` in these pieces: what it wrote, and what came last.
+/// Server of `exports`, fed with `input` in these pieces: its output, and its last action.
 pub(crate) fn serve(
     exports: &[Export],
     tls: Tls,
@@ -133,7 +133,7 @@ pub(crate) fn option(number: u32, data: &[u8]) -> Vec<u8> {
     [b"IHAVEOPT", &number.to_be_bytes()[..], &length.to_be_bytes(), data].concat()
 }
 
-/// The data of `INFO` and `GO`.
+/// Data of `INFO` and `GO`.
 pub(crate) fn asking(name: &str, kinds: &[u16]) -> Vec<u8> {
     let length = u32::try_from(name.len()).unwrap();
     let count = u16::try_from(kinds.len()).unwrap();
@@ -141,7 +141,7 @@ pub(crate) fn asking(name: &str, kinds: &[u16]) -> Vec<u8> {
     [&length.to_be_bytes()[..], name.as_bytes(), &count.to_be_bytes(), &kinds].concat()
 }
 
-/// The replies to options behind a greeting: option, kind, data.
+/// Replies to options after a greeting: option, kind, data.
 pub(crate) fn replies(out: &[u8]) -> Vec<(u32, u32, Vec<u8>)> {
     let mut rest = &out[18..];
     let mut found = Vec::new();

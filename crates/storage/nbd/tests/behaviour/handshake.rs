@@ -1,4 +1,4 @@
-//! How the two find together, byte by byte.
+//! Handshakes byte by byte.
 
 use tilemark_nbd::client::{self, Agreed, ClientError};
 use tilemark_nbd::server::{Next, Tls};

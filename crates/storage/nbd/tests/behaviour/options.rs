@@ -14,7 +14,7 @@ const INVALID: u32 = 0x8000_0003;
 const UNKNOWN: u32 = 0x8000_0006;
 const TOO_BIG: u32 = 0x8000_0009;
 
-/// The replies to these options.
+/// Replies to these options.
 fn ask(options: &[Vec<u8>]) -> (Vec<(u32, u32, Vec<u8>)>, Next) {
     let input = [&[0, 0, 0, 3][..], &options.concat()].concat();
     let (out, next, _) = serve(&exports(), Tls::None, &input, Cuts::whole()).unwrap();
@@ -45,7 +45,8 @@ fn a_driver_is_asked_once_for_an_export_that_it_did_not_offer() {
     let input = input.concat();
     let first = handshake.feed(&exports(), &input, &mut out).unwrap();
     assert_eq!(first.next, Next::Wanted("other".to_owned()), "by GO, and not by INFO");
-    // It has none, and the client is told so; asked again, so is the driver.
+    // The driver has none, and the client gets an error; for a further request the driver is asked
+    // again.
     let rest = [&input[first.consumed..], &option(7, &asking("third", &[]))].concat();
     let second = handshake.feed(&exports(), &rest, &mut out).unwrap();
     assert_eq!(second.next, Next::Wanted("third".to_owned()));
@@ -243,7 +244,7 @@ proptest! {
         let input = [&[0, 0, 0, 3][..], &options.concat(), &garbage].concat();
         let whole = serve(&exports(), tls, &input, Cuts::whole());
         let cut = serve(&exports(), tls, &input, Cuts(cuts, 0));
-        // What slips in behind STARTTLS is seen when it comes with it; here it always does.
+        // Data after STARTTLS are detected if they arrive with it; here they always do.
         match (whole, cut) {
             (Err((_, Violation::AfterTls(_))), _) => {}
             (whole, cut) => prop_assert_eq!(whole, cut),

@@ -1,4 +1,4 @@
-//! Headers of requests: what is let through, and what each refusal says.
+//! Headers of requests: accepted ones, and the text of each refusal.
 
 use proptest::prelude::*;
 use tilemark_nbd::limits::PAYLOAD_SKIP_MAX;

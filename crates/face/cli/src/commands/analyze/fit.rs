@@ -1,4 +1,4 @@
-//! A workload of our language from one VM's I/O.
+//! Fits a workload to the I/O of one VM.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// Fits, writes the file and prints how near it comes.
+/// Fits the workload, writes the file and prints its distances from the trace.
 pub fn run(args: &AnalyzeArgs, file: &Path) -> Result<Exit, Failure> {
     check(args, file)?;
     let wanted = Wanted {
@@ -27,7 +27,8 @@ pub fn run(args: &AnalyzeArgs, file: &Path) -> Result<Exit, Failure> {
     let observed = ::fit::gather(&mut *source, &wanted).map_err(|error| failed(&error))?;
     let tool = format!("tilemark {}", env!("CARGO_PKG_VERSION"));
     let fitted = ::fit::fit(&observed, &tool, args.seed).map_err(|error| failed(&error))?;
-    // What does not load is a mistake of ours, and nobody's file is touched for it.
+    // A workload that does not load is a bug of this program. No existing file is overwritten for
+    // it.
     let name = file.display().to_string();
     spec::load_workload(&name, &fitted.toml).map_err(|error| Failure::from_definition(&error))?;
     fs::write(file, &fitted.toml).map_err(|error| cannot_write(file, &error))?;
@@ -75,7 +76,8 @@ fn check(args: &AnalyzeArgs, file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the trace is not good for is a definition error, the rest is not.
+/// Failure of a fit. A trace that cannot be fitted is a definition error; other errors are run-time
+/// failures.
 fn failed(error: &FitError) -> Failure {
     let exit = match error {
         FitError::Trace(TraceError::Io { .. }) | FitError::Build(_) | FitError::Run(_) => {

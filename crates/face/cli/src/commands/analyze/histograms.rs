@@ -1,4 +1,4 @@
-//! Histograms of vscsiStats: no single I/Os, but what VMware counted of all of them.
+//! Histograms of vscsiStats: counts by VMware over all I/Os, without single I/Os.
 
 use serde::Serialize;
 use trace::vscsi_stats::{self, Bucket, Histogram, Histograms};
@@ -11,18 +11,18 @@ use crate::failure::Failure;
 use crate::output;
 use crate::text::Table;
 
-/// The histograms, as `--format json` tells them.
+/// Document of `--format json`.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     /// Name and version of this document.
     schema: &'static str,
     file: String,
     histograms: &'a [Histogram],
-    /// Lines that could not be used.
+    /// Unusable lines.
     bad: usize,
 }
 
-/// Shows the histograms of a file.
+/// Prints the histograms of a file.
 pub fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     check(args)?;
     let found = vscsi_stats::read(&args.trace).map_err(|error| failed(&error))?;
@@ -44,7 +44,7 @@ pub fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Refuses what can only be asked of single I/Os.
+/// Refuses options that need single I/Os.
 fn check(args: &AnalyzeArgs) -> Result<(), Failure> {
     let is_other = !matches!(args.format, AnalyzeFormat::Text | AnalyzeFormat::Json);
     let is_view = |view: &ViewName| {
@@ -105,7 +105,7 @@ fn text(found: &Histograms, is_whole: bool) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A row for each histogram of a disk. A percentile is the limit of the bucket that it lies in.
+/// Table with a row for each histogram of a disk. A percentile is the limit of its bucket.
 fn summary(all: &[&Histogram]) -> Vec<String> {
     let header = ["what", ">count", ">min", ">mean", ">p50", ">p95", ">p99", ">max"];
     let mut table = Table::new(&header);
@@ -134,7 +134,7 @@ fn bound(own: &Histogram, bucket: Option<Bucket>) -> String {
     }
 }
 
-/// The values of the last bucket.
+/// Text for the last bucket, which has no upper limit.
 fn above(own: &Histogram) -> String {
     let last = own.buckets.iter().rev().find_map(|bucket| bucket.limit);
     last.map_or_else(|| "-".to_owned(), |limit| format!(">{limit}"))

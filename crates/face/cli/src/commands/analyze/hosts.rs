@@ -1,4 +1,4 @@
-//! `analyze` over hosts: each folds what it recorded, and what can be added is.
+//! `analyze` over hosts: each host analyzes its own trace, and this host merges the sums.
 
 use crate::args::AnalyzeArgs;
 use crate::exit::Exit;
@@ -32,7 +32,7 @@ mod with {
     use crate::gathering::{invite, options};
     use crate::output;
 
-    /// Has every host fold its part of the recording, and tells all and each.
+    /// Analyzes the recording on every host, and prints the merged answer and each host's.
     pub fn run(args: &AnalyzeArgs, views: &[View]) -> Result<Exit, Failure> {
         let recording = recording(args)?;
         let gathered = options(&args.seen.hosts, Origin::Flag, &args.seen.reach)?;
@@ -91,7 +91,7 @@ mod with {
     fn order(args: &AnalyzeArgs, recording: &Name, views: &[View], limit: &Limit) -> FoldOrder {
         FoldOrder {
             recording: recording.clone(),
-            // Each host has its own.
+            // The controller replaces this with each host's own part.
             host: recording.clone(),
             views: views.iter().map(|view| view.name().to_owned()).collect(),
             limit: (limit.ns, limit.source.clone()),
@@ -105,7 +105,7 @@ mod with {
         }
     }
 
-    /// Names that no host knows.
+    /// Refuses names of VMs or devices that no host has.
     fn check_names(args: &AnalyzeArgs, parts: &[HostPart]) -> Result<(), Failure> {
         let names = |of: fn(&HostPart) -> &Vec<String>| -> Vec<String> {
             let own = |part: &HostPart, name: &String| format!("{}/{name}", part.host);
@@ -131,7 +131,7 @@ mod with {
         Ok(())
     }
 
-    /// The commands that show the proof of a finding are of these hosts.
+    /// Adds the hosts to the commands that show the evidence of a finding.
     fn name_hosts(answer: &mut HostsAnalysis, hosts: &[String]) {
         let word = |host: &String| match host.contains([' ', '\'', ';', '$', '&']) {
             true => format!(" --host '{}'", host.replace('\'', r"'\''")),

@@ -1,4 +1,4 @@
-//! `analyze`: what observed I/O means.
+//! `analyze`: explains a trace.
 
 mod fit;
 mod histograms;
@@ -17,13 +17,13 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// Shortest slice of time.
+/// Shortest time slice.
 const SLICE_MIN: Nanos = Nanos::from_millis(1);
 
-/// What is shown if nothing else is asked for.
+/// Views shown by default.
 const USUAL: [View; 5] = [View::Findings, View::Overview, View::Sizes, View::Latency, View::Time];
 
-/// Reads, folds and tells.
+/// Reads a trace, analyzes it and prints the answer.
 pub fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     if args.seen.hosts.is_empty()
         && args.trace_format.is_none()

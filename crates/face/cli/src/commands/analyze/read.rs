@@ -1,4 +1,4 @@
-//! From a path to sums: a store's parts on several threads, other sources on one.
+//! Reads a trace and sums it: the parts of a store on several threads, other sources on one.
 
 use std::num::NonZeroUsize;
 
@@ -12,7 +12,7 @@ use crate::args::AnalyzeArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Reads whatever the path is.
+/// Reads the trace at the path, whatever its kind.
 pub fn read(args: &AnalyzeArgs) -> Result<(Fold, Subject, Filter), Failure> {
     if let Some(run) = run_directory::open(&args.trace) {
         return run_directory::read(args, &run);
@@ -26,14 +26,15 @@ pub fn read(args: &AnalyzeArgs) -> Result<(Fold, Subject, Filter), Failure> {
     of_source(args, source)
 }
 
-/// A trace that cannot be read: its content is a definition error, the rest is not.
+/// Failure for a trace that cannot be read. Bad content is a definition error; an I/O error is a
+/// run-time failure.
 pub(super) fn failed(error: &TraceError) -> Failure {
     let exit = match error {
         TraceError::Io { .. } => Exit::Failure,
         _ => Exit::Usage,
     };
     let hint = match error {
-        // --from is a time here.
+        // The hint of `trace` names --from, which is a time in this command.
         TraceError::Unrecognised { .. } => {
             Some("if it is one of these, name it with --trace-format NAME")
         }

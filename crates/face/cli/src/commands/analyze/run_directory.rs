@@ -1,4 +1,4 @@
-//! A run directory as a trace: its series has histograms, not records, so some views are absent.
+//! Run directory as a trace. Its series has histograms, not records, so some views are absent.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ use crate::args::AnalyzeArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The run in this directory, if it is one.
+/// Run in this directory, if the directory is a run.
 pub fn open(path: &Path) -> Option<StoredRun> {
     let path = path.canonicalize().ok()?;
     path.is_dir().then(|| StoredRun::at(&path)).flatten()
 }
 
-/// The measured time of the last step's last repeat.
+/// Sums the measured time of the last step's last repeat.
 pub fn read(args: &AnalyzeArgs, run: &StoredRun) -> Result<(Fold, Subject, Filter), Failure> {
     let rows = || run.series().map_err(|error| failed(&error));
     let mut last: Option<StepKey> = None;

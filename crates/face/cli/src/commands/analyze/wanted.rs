@@ -1,4 +1,4 @@
-//! What of a trace was asked for.
+//! Settings of the analysis.
 
 use ::analyze::{Filter, Settings};
 use trace::TraceInfo;
@@ -12,7 +12,7 @@ pub(super) fn settings(args: &AnalyzeArgs, filter: &Filter) -> Settings {
     Settings { slice: args.slice, filter: filter.clone(), ..Settings::default() }
 }
 
-/// What counts, as far as names are known.
+/// Filter by time, direction and those names that are known.
 pub(super) fn filter(args: &AnalyzeArgs, info: &TraceInfo) -> Filter {
     let devices: Vec<&str> = info.devices.iter().map(|device| device.name.as_str()).collect();
     let vms: Vec<&str> = info.vms.iter().map(String::as_str).collect();
@@ -25,14 +25,14 @@ pub(super) fn filter(args: &AnalyzeArgs, info: &TraceInfo) -> Filter {
     }
 }
 
-/// Positions of the names that are known; none if all are wanted.
+/// Positions of the given names among the known ones; `None` if no name was given.
 fn positions(wanted: &[String], known: &[&str]) -> Option<Vec<u16>> {
     let is_wanted = |name: &&str| wanted.iter().any(|wanted| wanted == name);
     let found = (0..).zip(known).filter(|(_, name)| is_wanted(name));
     (!wanted.is_empty()).then(|| found.map(|(at, _)| at).collect())
 }
 
-/// Names that turned out not to be in the trace.
+/// Refuses names that are not in the trace.
 pub(super) fn check_names(args: &AnalyzeArgs, info: &TraceInfo) -> Result<(), Failure> {
     let devices: Vec<&str> = info.devices.iter().map(|device| device.name.as_str()).collect();
     let vms: Vec<&str> = info.vms.iter().map(String::as_str).collect();

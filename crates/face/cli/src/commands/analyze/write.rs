@@ -8,7 +8,7 @@ use crate::args::AnalyzeFormat;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// A file for each list that has rows.
+/// Writes a file for each list that has rows.
 pub fn tables(answer: &Analysis, format: AnalyzeFormat, out: &Path) -> Result<(), Failure> {
     fs::create_dir_all(out).map_err(|error| failed(out, &error.into()))?;
     for table in answer.tables() {

@@ -1,4 +1,4 @@
-//! `tier attach` and `tier detach`: disks of a server that runs.
+//! `tier attach` and `tier detach`: disks of a running server.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::count;
 
-/// How often it is said what is left.
+/// Interval of progress lines.
 const SAID: Duration = Duration::from_secs(1);
 
-/// Has one more served.
+/// Makes a running server serve one more disk.
 pub fn attach(args: &TierAttachArgs) -> Result<Exit, Failure> {
     let name = args.disk.name.clone();
     let coming = Coming {
@@ -48,13 +48,13 @@ pub fn attach(args: &TierAttachArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The server may have been started elsewhere.
+/// Absolute path: the server may have another working directory.
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)
         .map_err(|error| Failure::new(Exit::Failure, format!("{}: {error}", path.display())))
 }
 
-/// Has one served no more, and says what is left meanwhile.
+/// Detaches a disk, and prints meanwhile what is left to write.
 pub fn detach(args: &TierDiskArgs) -> Result<Exit, Failure> {
     let command = Command::Detach { disk: args.disk.clone() };
     std::thread::scope(|scope| {
@@ -73,9 +73,9 @@ pub fn detach(args: &TierDiskArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// What it says, if that is something else than it said last.
+/// Prints the bytes left, if they changed since the last line.
 fn say_left(args: &TierDiskArgs, last: Option<String>) -> Option<String> {
-    // Whether it goes well is for the question itself to say.
+    // A failure is reported by the detach request itself.
     let report = ask(&args.door, &Command::Pulse).ok().flatten()?;
     let disk = report.disks.iter().find(|disk| disk.name == args.disk)?;
     let refused =
@@ -87,7 +87,7 @@ fn say_left(args: &TierDiskArgs, last: Option<String>) -> Option<String> {
     Some(words)
 }
 
-/// Whose a disk is that clients find here.
+/// Text on the owner of a disk that clients find here although another server owns it.
 pub fn elsewhere_text(disk: &ElsewhereReport) -> String {
     let (name, waiting) = (&disk.name, count(disk.waiting as u64, "request"));
     match &disk.owner {

@@ -11,24 +11,23 @@ use stats::Histogram;
 use tier_service::{Command, Control, MemoryReport, Report, Taken, Times};
 use units::Nanos;
 
-/// How long the tier may take to report.
+/// Time that the tier has to report.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Upper ends of the buckets of times, in microseconds: flash, networks, disks, and what is wrong.
+/// Upper bounds of the buckets of times, in microseconds: flash, networks, disks, and faults.
 const BUCKETS_US: [u64; 12] =
     [50, 100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 100_000, 250_000, 1_000_000];
 
-/// Whom to ask.
+/// Sources of the figures.
 #[derive(Clone)]
 pub struct Source {
-    /// The set.
     pub control: Control,
-    /// What it took.
+    /// Response times of the requests.
     pub times: Times,
-    /// Its server, for as long as it runs.
+    /// Server, while it runs.
     pub server: Weak<Running>,
 }
 
-/// The figures of now, as OpenMetrics text.
+/// Current figures as OpenMetrics text.
 pub fn text(source: &Source) -> io::Result<Vec<u8>> {
     let ended = || io::Error::other("the tier ends");
     let server = source.server.upgrade().ok_or_else(ended)?;
@@ -84,7 +83,7 @@ fn requests(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-/// Families of one sample.
+/// Families with one sample.
 fn sums(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     let counters = &report.counters;
     for (name, unit, help, value) in [
@@ -183,7 +182,7 @@ fn disks(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-/// How long something waits, or waited, by disk.
+/// Waiting times, by disk.
 fn waits(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     let age = "tilemark_tier_dirty_age_seconds";
     family(to, age, "gauge", "seconds", "Age of the oldest write that only the log has.")?;

@@ -1,4 +1,4 @@
-//! The page of a tier while it serves: what it did, second by second.
+//! Live page of a served tier, updated each second.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use crate::failure::Failure;
 use crate::page::say_token;
 use crate::push::Pushing;
 
-/// How long the tier may take to say how it is doing; it is asked again a second later.
+/// Time that the tier has to report; after it the next attempt is a second later.
 const PATIENCE: Duration = Duration::from_secs(1);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Opens its address, if there is to be one: before anything is served.
+/// Opens the page's address, if one is wanted, before anything is served.
 pub fn open(args: &TierServeArgs) -> Result<Option<Door>, Failure> {
     let Some(listen) = &args.page else { return Ok(None) };
     let listen = listen.clone().unwrap_or_default();
     door::open(&listen, args.token.token_file.as_deref()).map(Some)
 }
 
-/// The page of a tier.
+/// Page of a tier.
 pub struct TierPage {
     _server: Server,
     _pushing: Pushing,
@@ -40,12 +40,12 @@ pub struct TierPage {
     control: Control,
     times: Times,
     begun: Instant,
-    /// What it said last, and at which second.
+    /// Last report, and the second of it.
     last: (Report, u64),
 }
 
 impl TierPage {
-    /// Shows it from now on, and says where.
+    /// Serves the page and prints its address.
     pub fn begin(
         door: Door,
         file: &Path,
@@ -70,7 +70,7 @@ impl TierPage {
         crate::say!("page at {}", server.url(&format!("/run/{id}/tier")));
         say_token(&server);
         let report = asked(control, running).map_err(|e| failed(e.to_string()))?;
-        // What was before is no part of the first second.
+        // Drops the times from before the first second.
         let _ = times.take();
         Ok(Self {
             _server: server,
@@ -83,20 +83,21 @@ impl TierPage {
         })
     }
 
-    /// How long the second that goes on still takes.
+    /// Time left of the current second.
     pub fn left(&self) -> Duration {
         (SECOND * u32::try_from(self.last.1 + 1).unwrap_or(u32::MAX))
             .saturating_sub(self.begun.elapsed())
     }
 
-    /// Shows what was since the last time, if a second is over.
+    /// Shows the changes since the last report, if a second is over.
     pub fn look(&mut self, running: &Running) {
         let second = self.begun.elapsed().as_secs();
         let (before, since) = &self.last;
         if second <= *since {
             return;
         }
-        // One that is too busy to say it is asked again, and then about more seconds.
+        // A tier that is too busy to report is asked a second later, and the row then covers
+        // several seconds.
         let Ok(report) = asked(&self.control, running) else { return };
         let taken = self.times.take();
         let readings = report.by_disk(before, &taken);

@@ -1,4 +1,4 @@
-//! `tier set`: how disks of a server that runs are cached.
+//! `tier set`: changes how disks of a running server are cached.
 
 use tier_service::{COMMON, Command};
 
@@ -7,15 +7,15 @@ use crate::args::{TierMode, TierPolicy, TierSetArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Tells a server that runs what is to be another way.
+/// Sends the changes to the running server.
 pub fn set(args: &TierSetArgs) -> Result<Exit, Failure> {
     let policy = args.change.policy;
     let Some(disk) = &args.disk else {
-        // There is nothing else that is not of a disk.
+        // Without a disk only the policy can be set.
         return policy.map_or(Ok(Exit::Success), |policy| set_policy(args, policy));
     };
     let change = &args.change;
-    // A disk gives up what it has to itself before its share is another, or gets it after.
+    // A disk returns to the common policy before its share changes, and gets its own policy after.
     if let Some(TierPolicy::Common) = policy {
         set_policy(args, TierPolicy::Common)?;
     }
@@ -48,7 +48,7 @@ pub fn set(args: &TierSetArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Of a disk, or of all that have no policy of their own.
+/// Sets the policy of a disk, or of all disks without a policy of their own.
 fn set_policy(args: &TierSetArgs, policy: TierPolicy) -> Result<Exit, Failure> {
     let name = match policy {
         TierPolicy::Kind(kind) => kind.name(),

@@ -5,16 +5,16 @@ use units::Nanos;
 use crate::Fault;
 use crate::clock::steady;
 
-/// What `SR` takes for an automatic range.
+/// Value of `SR` for an automatic range.
 pub(super) const AUTO: &str = "Auto";
 
-/// Clocks may differ by this much (`compliance/check.py`, `TIME_DELTA_TOLERANCE`).
+/// Largest difference of the clocks (`compliance/check.py`, `TIME_DELTA_TOLERANCE`).
 const CLOCK_MAX: Nanos = Nanos::from_millis(800);
 
-/// All time zones are whole quarters of an hour from UTC (IANA time zone database, since 1972).
+/// Time zones differ from UTC by whole quarters of an hour (IANA time zone database, since 1972).
 const QUARTER_NS: i128 = 900_000_000_000;
 
-/// The analyser: the first field of `Identify`, and the version.
+/// Analyser: the first field of `Identify`, and the version.
 pub(super) fn model(identity: &str) -> String {
     let mut fields = identity.split(',');
     let model = untrusted::shown(fields.next().unwrap_or_default()).into_owned();
@@ -24,8 +24,8 @@ pub(super) fn model(identity: &str) -> String {
     })
 }
 
-/// What `SR` takes to put back what `RR` said: of amperes and of volts. An automatic range, and one
-/// that nobody knows, is `Auto` (`server.py`, `_get_initial_range`).
+/// Values of `SR` that restore the ranges in an answer to `RR`: amperes and volts. An automatic or
+/// unknown range is `Auto` (`server.py`, `_get_initial_range`).
 pub(super) fn ranges(said: &str) -> (String, String) {
     let fields: Vec<&str> = said.split(',').map(str::trim).collect();
     let range = |at: usize| {
@@ -36,19 +36,19 @@ pub(super) fn ranges(said: &str) -> (String, String) {
     (range(1), range(3))
 }
 
-/// `Last N samples`.
+/// Number in `Last N samples`.
 pub(super) fn count(said: &str) -> Option<usize> {
     said.strip_prefix("Last ")?.split_whitespace().next()?.parse().ok()
 }
 
-/// The first percentage, as a share.
+/// First percentage, as a share.
 pub(super) fn uncertainty(said: &str) -> Option<f64> {
     let words = said.split(|c: char| c.is_whitespace() || c == ',');
     let mut percents = words.filter_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());
     percents.next().map(|percent| percent / 100.0)
 }
 
-/// One line of `RL`.
+/// Line of `RL`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Reading {
     pub time: DateTime,
@@ -58,8 +58,8 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// `Time,01-22-2021 15:05:14.313,Watts,22.97,Volts,227.37,Amps,0.204340,...`; of a channel what
-    /// stands behind its name, of the sum what stands before any.
+    /// Parses `Time,01-22-2021 15:05:14.313,Watts,22.97,Volts,227.37,Amps,0.204340,...`: for a
+    /// channel the fields after its name, for the sum those before any channel.
     pub fn of(line: &str, channel: Option<u32>) -> Result<Self, Fault> {
         let wrong = || Fault::Nonsense(format!("\"{}\" is no sample", untrusted::shown(line)));
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
@@ -86,17 +86,17 @@ impl Reading {
     }
 }
 
-/// `01-22-2021 15:05:14.313`, month first.
+/// Parses `01-22-2021 15:05:14.313`, month first.
 fn time(text: &str) -> Option<DateTime> {
     DateTime::strptime("%m-%d-%Y %H:%M:%S%.f", text).ok()
 }
 
-/// How far the daemon's time of day is from UTC: it does not say, and its first sample shows it.
+/// Offset of the daemon's time of day from UTC: not reported, but derived from the first sample.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Zone(Option<i128>);
 
 impl Zone {
-    /// A time of day there by the steady clock here, and as nanoseconds there.
+    /// Converts a time of day there to the monotonic clock here, and to nanoseconds there.
     pub fn steady(&mut self, time: DateTime, period: Nanos) -> Result<(Nanos, i128), Fault> {
         let nonsense = |error: jiff::Error| Fault::Nonsense(error.to_string());
         let there = TimeZone::UTC.to_timestamp(time).map_err(nonsense)?.as_nanosecond();

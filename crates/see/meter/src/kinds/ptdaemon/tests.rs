@@ -1,4 +1,4 @@
-//! Against a daemon that plays the transcript of MLCommons power-dev.
+//! Tests against a daemon that plays the transcript of MLCommons power-dev.
 
 use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,15 +8,15 @@ use jiff::{Timestamp, ToSpan};
 
 use super::*;
 
-/// What a daemon does.
+/// Behaviour of a daemon.
 #[derive(Clone)]
 struct Daemon {
     hello: &'static str,
-    /// Seconds that its time of day is ahead of UTC.
+    /// Offset of its time of day from UTC in seconds.
     zone_s: i64,
     amps: f64,
     uncertainty: &'static str,
-    /// Whether it knows channels.
+    /// True if it knows channels.
     has_channels: bool,
 }
 
@@ -28,7 +28,7 @@ const REAL: Daemon = Daemon {
     has_channels: false,
 };
 
-/// Serves one client, and tells every question.
+/// Serves one client, and forwards every request to the test.
 fn serve(daemon: Daemon) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
     let at = format!("127.0.0.1:{}", listener.local_addr().expect("bound").port());
@@ -102,7 +102,7 @@ fn opened(daemon: Daemon, more: &str) -> (Result<Box<dyn Meter>, Fault>, Receive
     (open(&spec), questions)
 }
 
-/// The daemon's clock has milliseconds: two samples of one are the same sample.
+/// The daemon's clock has milliseconds: two samples within one count as the same.
 fn watts(meter: &mut Box<dyn Meter>) -> Result<f64, Fault> {
     std::thread::sleep(Duration::from_millis(2));
     meter.read().map(|samples| samples[0].watts.expect("watts"))

@@ -1,6 +1,6 @@
-//! As much of BER (ITU-T X.690) as one question of SNMP version 2c and its answer need (RFC 3416,
-//! section 3; RFC 3417, section 8). A crate for it would bring a second version of others that are
-//! here, and no less to read.
+//! Subset of BER (ITU-T X.690) for one request of SNMP version 2c and its answer (RFC 3416, section
+//! 3; RFC 3417, section 8). A crate for it would add second versions of other dependencies, and no
+//! less code to read.
 
 use untrusted::Malformed;
 
@@ -13,12 +13,12 @@ const GET: u8 = 0xa0;
 const RESPONSE: u8 = 0xa2;
 const VERSION_2C: u8 = 1;
 
-/// What an object holds.
+/// Value of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
-    /// An integer of any kind.
+    /// Integer of any kind.
     Number(f64),
-    /// A text.
+    /// Text value.
     Text(String),
 }
 
@@ -41,7 +41,7 @@ fn integer(value: i32) -> Vec<u8> {
     tagged(INTEGER, &value.to_be_bytes())
 }
 
-/// Seven bits a byte, the first two numbers together in one (X.690, 8.19).
+/// Encodes an object: seven bits a byte, the first two numbers together in one (X.690, 8.19).
 fn object(oid: &[u32]) -> Vec<u8> {
     let joined = oid.first().unwrap_or(&0) * 40 + oid.get(1).unwrap_or(&0);
     let mut content = Vec::new();
@@ -55,7 +55,7 @@ fn object(oid: &[u32]) -> Vec<u8> {
     tagged(OID, &content)
 }
 
-/// A GetRequest for one object.
+/// Encodes a GetRequest for one object.
 pub(super) fn question(community: &str, id: i32, oid: &[u32]) -> Vec<u8> {
     let binding = tagged(SEQUENCE, &[object(oid), tagged(NULL, &[])].concat());
     let bindings = tagged(SEQUENCE, &binding);
@@ -64,7 +64,7 @@ pub(super) fn question(community: &str, id: i32, oid: &[u32]) -> Vec<u8> {
     tagged(SEQUENCE, &[version, tagged(OCTETS, community.as_bytes()), pdu].concat())
 }
 
-/// The next value: its tag, what is in it, and what is behind it.
+/// Next value: its tag, its content, and the rest.
 fn next(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (tag, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;
@@ -80,7 +80,7 @@ fn next(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((*tag, content, rest))
 }
 
-/// What is in the next value, if it has this tag, and what is behind it.
+/// Content of the next value, if it has this tag, and the rest.
 fn expect(bytes: &[u8], wanted: u8) -> Option<(&[u8], &[u8])> {
     next(bytes).filter(|(tag, ..)| *tag == wanted).map(|(_, content, rest)| (content, rest))
 }
@@ -92,14 +92,15 @@ fn signed(content: &[u8]) -> Option<i64> {
         .then(|| content.iter().fold(begin, |sum, byte| sum << 8 | i64::from(*byte)))
 }
 
-/// Up to 2^63; what is more is no reading of watts.
+/// Unsigned value up to 2^63; a larger one is no reading of watts.
 fn unsigned(content: &[u8]) -> Option<i64> {
     let digits = content.iter().skip_while(|byte| **byte == 0);
     (content.len() <= 9).then_some(())?;
     digits.clone().try_fold(0_i64, |sum, byte| sum.checked_mul(256)?.checked_add(i64::from(*byte)))
 }
 
-/// Which question it answers, and the value or why there is none; nothing if it is no answer.
+/// Number of the answered request, and the value or the reason why there is none; `None` if the
+/// datagram is no answer.
 pub(super) fn answer(datagram: &[u8]) -> Option<(i32, Result<Value, Malformed>)> {
     let (message, _) = expect(datagram, SEQUENCE)?;
     let (_, message) = expect(message, INTEGER)?;
@@ -120,13 +121,14 @@ pub(super) fn answer(datagram: &[u8]) -> Option<(i32, Result<Value, Malformed>)>
     Some((id, value_of(tag, content)?))
 }
 
-/// RFC 2578, section 7.1, and the three ways of having none (RFC 3416, section 4.2.1).
+/// Value by its tag (RFC 2578, section 7.1), or one of the three forms of a missing value (RFC
+/// 3416, section 4.2.1).
 fn value_of(tag: u8, content: &[u8]) -> Option<Result<Value, Malformed>> {
     #[expect(clippy::cast_precision_loss, reason = "readings are far below 2^53")]
     let number = |value: i64| Ok(Value::Number(value as f64));
     Some(match tag {
         INTEGER => number(signed(content)?),
-        // Counter32, Gauge32, TimeTicks, Counter64: unsigned, with a zero before it if need be.
+        // Counter32, Gauge32, TimeTicks, Counter64: unsigned, with a leading zero if needed.
         0x41..=0x43 | 0x46 => number(unsigned(content)?),
         OCTETS => Ok(Value::Text(String::from_utf8_lossy(content).into_owned())),
         0x80 => Err("no such object".into()),
@@ -140,7 +142,7 @@ fn value_of(tag: u8, content: &[u8]) -> Option<Result<Value, Malformed>> {
 pub(super) mod tests {
     use super::*;
 
-    /// The answer to a question, with this value.
+    /// Answer to a request, with this value.
     pub(in super::super) fn reply(question: &[u8], value: &[u8]) -> Vec<u8> {
         let (message, _) = expect(question, SEQUENCE).expect("a message");
         let (version, message) = expect(message, INTEGER).expect("a version");
@@ -160,8 +162,8 @@ pub(super) mod tests {
         tagged(SEQUENCE, &parts)
     }
 
-    /// `sysDescr.0` in the bytes that net-snmp's `snmpget -v2c -c public` sends, but for the width of
-    /// its integers, which BER leaves free.
+    /// Request for `sysDescr.0` as net-snmp's `snmpget -v2c -c public` sends it, except for the
+    /// width of its integers, which BER leaves free.
     #[test]
     fn a_question_is_as_the_standard_writes_it() {
         let oid = [1, 3, 6, 1, 2, 1, 1, 1, 0];
