@@ -377,8 +377,8 @@ pub struct JobDone {
 /// Why something was not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
-    /// In words.
-    pub text: String,
+    /// Error of the host.
+    pub error: RemoteError,
     /// It was asked to end early.
     pub is_interrupted: bool,
     /// Blocks that were wrong, in words.

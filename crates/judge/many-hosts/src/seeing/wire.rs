@@ -2,7 +2,7 @@
 //! be large.
 
 use capture::Recorded;
-use cluster::Name;
+use cluster::{Name, RemoteError};
 use run_store::slice::Direction;
 use serde::{Deserialize, Serialize};
 
@@ -125,7 +125,7 @@ pub(crate) enum State {
     /// It was ended and removed.
     Discarded,
     /// Why there is nothing.
-    Failed(String),
+    Failed(RemoteError),
 }
 
 /// What a recording has seen so far.
