@@ -13,14 +13,17 @@ help: ## list the verbs
 setup-build:
 	@scripts/setup build
 
+# The workspace's features, not those of one package: so `small`, `build` and `bench` share what they compile.
+PROGRAM = $(CARGO) build --release --locked --workspace --bin
+
 build: setup-build ## build target/release/tilemark, with the page where Node is
 	@scripts/web build
-	@$(CARGO) build --release --locked -p tilemark-cli
+	@$(PROGRAM) tilemark
 
 # Without many hosts, whose network takes minutes to build.
 small: setup-build
 	@scripts/web build
-	@$(CARGO) build --release --locked -p tilemark-cli --no-default-features
+	@$(PROGRAM) tilemark --no-default-features
 
 demo: small ## what this is, in a minute, live in a browser (DATASTORE=DIR)
 	@scripts/demo "$(DATASTORE)"
@@ -64,7 +67,8 @@ check: setup-build ## format, lints, house rules, licences, spelling
 
 bench: build ## print one line per figure (FIGURES=PREFIX for a part)
 	@scripts/setup bench
-	@$(CARGO) run -q --release --locked -p benchmarks -- bench $(FIGURES)
+	@$(PROGRAM) benchmarks -q
+	@target/release/benchmarks bench $(FIGURES)
 
 fuzz: ## fuzz what reads bytes from elsewhere, SECONDS=60 each (TARGET=NAME for one)
 	@scripts/setup fuzz

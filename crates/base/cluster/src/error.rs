@@ -56,12 +56,12 @@ pub enum ClusterError {
         within: Duration,
     },
     /// Error answer of a member.
-    #[error("{member}: {message}")]
+    #[error("{member}: {error}")]
     Refused {
         /// Name of the member.
         member: Name,
-        /// Text of the error.
-        message: String,
+        /// Error of the member.
+        error: RemoteError,
     },
     /// Fetched data that differ from the offered ones.
     #[error("{member} sent {what} in pieces that do not make the whole: {message}")]
@@ -83,15 +83,36 @@ pub enum ClusterError {
     },
 }
 
-/// Error of another host. Only its text crosses the network.
+/// Error of another host. Its text and its advice cross the network, not its type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{0}")]
-pub struct RemoteError(pub String);
+#[error("{text}")]
+pub struct RemoteError {
+    /// Description of the problem.
+    pub text: String,
+    /// Advice on what to do, if there is any.
+    pub hint: Option<String>,
+}
 
 impl RemoteError {
     /// Takes the text of an error.
     pub fn new(error: impl ToString) -> Self {
-        Self(error.to_string())
+        Self { text: error.to_string(), hint: None }
+    }
+
+    /// Adds the advice that the error has.
+    #[must_use]
+    pub fn with_hint(self, hint: Option<impl Into<String>>) -> Self {
+        Self { hint: hint.map(Into::into), ..self }
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("two strings are JSON")
+    }
+
+    /// Reads the error of a member. A program of another version may send a bare text: it is found out
+    /// by what it says of itself, and its errors are shown until then.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+        serde_json::from_slice(bytes).unwrap_or_else(|_| Self::new(String::from_utf8_lossy(bytes)))
     }
 }
 

@@ -14,7 +14,7 @@ use zenoh::{Session, Wait};
 
 use crate::MESSAGE_MAX;
 use crate::clock::{ClockOffset, monotonic};
-use crate::error::ClusterError;
+use crate::error::{ClusterError, RemoteError};
 use crate::identity::{Authority, Invitation};
 use crate::member::{CLOCK, FETCH, Part, Wanted};
 use crate::name::Name;
@@ -232,9 +232,9 @@ impl Hub {
         let bytes = sample.payload().to_bytes();
         match bytes.split_first() {
             Some((0, answer)) => Ok(answer.to_vec()),
-            Some((_, message)) => Err(ClusterError::Refused {
+            Some((_, error)) => Err(ClusterError::Refused {
                 member: member.clone(),
-                message: String::from_utf8_lossy(message).into_owned(),
+                error: RemoteError::from_bytes(error),
             }),
             None => Err(silent()),
         }

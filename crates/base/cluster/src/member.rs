@@ -221,18 +221,18 @@ impl Shared {
 
     fn part(&self, question: &[u8]) -> Result<Vec<u8>, RemoteError> {
         let wanted: Wanted = serde_json::from_slice(question)
-            .map_err(|error| RemoteError(format!("what is wanted: {error}")))?;
+            .map_err(|error| RemoteError::new(format!("what is wanted: {error}")))?;
         let offered = self.offered();
         let found = offered.get(&wanted.what).ok_or_else(|| {
             let what: String = wanted.what.chars().take(80).collect();
-            RemoteError(format!("nothing is offered as {what:?}"))
+            RemoteError::new(format!("nothing is offered as {what:?}"))
         })?;
         let left = found.size.saturating_sub(wanted.from);
         let mut bytes = vec![0; usize::try_from(left).unwrap_or(PART).min(PART)];
         found
             .file
             .read_exact_at(&mut bytes, wanted.from)
-            .map_err(|error| RemoteError(format!("reading what was offered: {error}")))?;
+            .map_err(|error| RemoteError::new(format!("reading what was offered: {error}")))?;
         Ok(Part { size: found.size, sha256: found.sha256, bytes: &bytes }.write())
     }
 }
@@ -246,7 +246,10 @@ fn asked(shared: &Arc<Shared>, query: Query) {
     }
     if shared.under_way.fetch_add(1, Ordering::AcqRel) >= ASKED_MAX {
         shared.under_way.fetch_sub(1, Ordering::AcqRel);
-        return reply(&query, Err(RemoteError(format!("more than {ASKED_MAX} questions at once"))));
+        return reply(
+            &query,
+            Err(RemoteError::new(format!("more than {ASKED_MAX} questions at once"))),
+        );
     }
     let own = Arc::clone(shared);
     let thread = std::thread::Builder::new().name(String::from("asked"));
@@ -270,10 +273,11 @@ fn asked(shared: &Arc<Shared>, query: Query) {
 fn reply(query: &Query, answer: Result<Vec<u8>, RemoteError>) {
     let (kind, bytes) = match answer {
         Ok(bytes) if bytes.len() as u64 >= MESSAGE_MAX.get() => {
-            (1, format!("an answer of {} bytes is too large", bytes.len()).into_bytes())
+            let text = format!("an answer of {} bytes is too large", bytes.len());
+            (1, RemoteError::new(text).to_bytes())
         }
         Ok(bytes) => (0, bytes),
-        Err(error) => (1, error.0.into_bytes()),
+        Err(error) => (1, error.to_bytes()),
     };
     let message = [&[kind][..], &bytes].concat();
     // The requester may be gone.

@@ -10,14 +10,14 @@ use bench::plan::{Layer, Origin, ResolvedPlan, Surroundings, resolve};
 use bench::progress::{Control, Request};
 use bench::rig::{Load, PrefillSoFar, RealRig, Rig, reach};
 use bench::run::{KeptRun, RunPart, caches, summary, target_facts, warnings};
-use cluster::{Asked, ClusterError, Invitation, Member, RemoteError};
+use cluster::{Asked, ClusterError, Invitation, Member};
 use datastore::{Datastore, Preflight, Removed};
 use run_store::run::ToolFacts;
 use units::{Bytes, Nanos};
 
 use crate::allowed::{Allowed, Permitted};
 use crate::hold::{HeldBy, Hold};
-use crate::refusal::{AgentError, data, json, read, to_data, with_causes};
+use crate::refusal::{AgentError, data, json, read, remote, to_data};
 use crate::seeing::{Seeing, Sight, in_memory};
 use crate::simulating::{Foreseeing, Simulating};
 use crate::under_way::{Eyes, UnderWay, held};
@@ -162,7 +162,8 @@ impl Agent {
     fn join(self: &Arc<Self>) -> Result<(), ClusterError> {
         let AgentOptions { lease, join_within, .. } = self.options;
         let answering = Arc::clone(self);
-        let answer = move |asked: Asked| answering.answer(&asked).map_err(RemoteError::new);
+        let answer =
+            move |asked: Asked| answering.answer(&asked).map_err(|error| error.to_remote());
         let member = Member::join(&self.invitation, lease, join_within, Box::new(answer))?;
         let mut place = self.member.write().unwrap_or_else(PoisonError::into_inner);
         let before = place.replace(Arc::new(member));
@@ -332,7 +333,7 @@ impl Agent {
         let Some(permitted) = permitted else { return (self.options.commands)(order) };
         let order = order.with_target(permitted.target().to_string());
         let mut said = (self.options.commands)(&order)
-            .map_err(|error| AgentError::failed(permitted.named(&error.to_string())))?;
+            .map_err(|error| permitted.named_error(error.to_remote()))?;
         said.text = permitted.named(&said.text);
         said.errors = said.errors.iter().map(|text| permitted.named(text)).collect();
         // In this document only strings contain paths.
@@ -361,8 +362,7 @@ impl Agent {
         let options = store_options(&plan, &asked);
         let services = reach(&plan)?;
         let store = Datastore::open(target, Bytes::new(asked.needed_bytes), &options)
-            .map_err(|error| permitted.named(&with_causes(&BenchError::from(error))))
-            .map_err(AgentError::failed)?;
+            .map_err(|error| permitted.named_error(remote(&BenchError::from(error))))?;
         let preflight = Preflight { target: permitted.text(), ..store.preflight().clone() };
         let environment = run_store::env::capture(permitted.path(), self.options.tool.clone());
         let value = |document| serde_json::to_value(document).unwrap_or_default();
@@ -643,5 +643,5 @@ fn failed(error: &BenchError) -> Failed {
         BenchError::Mismatch(blocks) => blocks.clone(),
         _ => Vec::new(),
     };
-    Failed { text: with_causes(error), is_interrupted: error.is_interruption(), wrong_blocks }
+    Failed { error: remote(error), is_interrupted: error.is_interruption(), wrong_blocks }
 }

@@ -1,6 +1,7 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use cluster::RemoteError;
 use datastore::Target;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,12 @@ impl Permitted {
             Some(_) => text.replace(&held, &self.path.display().to_string()),
             None => text.to_owned(),
         }
+    }
+
+    /// Names instead of paths in an error, in its text and in its hint.
+    pub(crate) fn named_error(&self, error: RemoteError) -> RemoteError {
+        let hint = error.hint.map(|hint| self.named(&hint));
+        RemoteError::new(self.named(&error.text)).with_hint(hint)
     }
 
     /// Opens the directory of a target, or the directory of a file that does not exist yet.

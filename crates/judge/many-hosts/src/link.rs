@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bench::BenchError;
-use cluster::{ClockOffset, Event, Hub, Name};
+use cluster::{ClockOffset, Event, Hub, Name, RemoteError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -70,7 +70,7 @@ impl Link {
             return Err(self.lost(name));
         }
         self.hub.ask(&self.members[host], topic, question, within).map_err(|error| match error {
-            cluster::ClusterError::Refused { message, .. } => host_error(name, message),
+            cluster::ClusterError::Refused { error, .. } => host_error_of(name, error),
             // The hub may learn only later that the host left.
             cluster::ClusterError::Gone { .. } => self.lost(name),
             _ if !self.hub.present().contains(&self.members[host]) => self.lost(name),
@@ -188,11 +188,19 @@ pub(crate) fn host_error(host: &str, what: impl Into<String>) -> BenchError {
     BenchError::Host { host: host.to_owned(), what: what.into(), hint: None }
 }
 
+/// Error that a host sent.
+pub(crate) fn host_error_of(
+    host: &str,
+    RemoteError { text: what, hint }: RemoteError,
+) -> BenchError {
+    BenchError::Host { host: host.to_owned(), what, hint }
+}
+
 /// Error of a host, with a hint.
 pub(crate) fn host_error_with(
     host: &str,
     what: impl Into<String>,
     hint: &'static str,
 ) -> BenchError {
-    BenchError::Host { host: host.to_owned(), what: what.into(), hint: Some(hint) }
+    BenchError::Host { host: host.to_owned(), what: what.into(), hint: Some(hint.to_owned()) }
 }

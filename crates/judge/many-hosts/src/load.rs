@@ -10,7 +10,7 @@ use run_store::slice::Topology;
 use units::{Bytes, Nanos};
 
 use crate::happening::{Happening, Told};
-use crate::link::{Link, host_error};
+use crate::link::{Link, host_error, host_error_of};
 use crate::merge::{Merge, Part};
 use crate::under_way::held;
 use crate::wire::{Finished, Lost, topic};
@@ -320,7 +320,7 @@ impl Load for HostsLoad {
         for (part, finished) in self.finished.iter().enumerate() {
             let Some(finished) = finished else { continue };
             let name = &self.part(part).name;
-            let outcome = finished.outcome.clone().map_err(|what| host_error(name, what.0))?;
+            let outcome = finished.outcome.clone().map_err(|error| host_error_of(name, error))?;
             add(&mut all, outcome, name);
         }
         Ok(all)

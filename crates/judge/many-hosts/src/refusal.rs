@@ -4,13 +4,14 @@ use std::error::Error;
 use bench::BenchError;
 use bench::plan::PlanError;
 use bench::rig::MoveError;
+use cluster::RemoteError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::allowed::AllowedError;
 use crate::hold::HeldBy;
 
-/// Reason why an agent refuses a request. The controller is sent its text.
+/// Reason why an agent refuses a request. The controller is sent its text and its hint.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// Another agent or controller has the host.
@@ -34,14 +35,37 @@ pub enum AgentError {
     Thread(#[source] std::io::Error),
     /// A command, a recording or the storage failed, or the plan or the host's owner forbids it. Paths
     /// by which the agent holds its target are replaced by those that the owner knows.
-    #[error(transparent)]
-    Failed(Box<dyn Error + Send + Sync>),
+    #[error("{error}")]
+    Failed {
+        /// Cause.
+        error: Box<dyn Error + Send + Sync>,
+        /// Advice on what to do, if there is any.
+        hint: Option<Box<str>>,
+    },
 }
 
 impl AgentError {
     /// Wraps any other error.
     pub fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Failed(error.into())
+        Self::hinted(error, None::<&str>)
+    }
+
+    /// Takes any other error and the advice that it has.
+    pub(crate) fn hinted(
+        error: impl Into<Box<dyn Error + Send + Sync>>,
+        hint: Option<impl Into<Box<str>>>,
+    ) -> Self {
+        Self::Failed { error: error.into(), hint: hint.map(Into::into) }
+    }
+
+    /// Takes the text and the hint, which are sent.
+    pub(crate) fn to_remote(&self) -> RemoteError {
+        let hint = match self {
+            Self::Bench(error) => error.hint(),
+            Self::Failed { hint, .. } => hint.as_deref().map(str::to_owned),
+            _ => None,
+        };
+        RemoteError::new(self).with_hint(hint)
     }
 
     /// Refuses with a sentence.
@@ -64,8 +88,20 @@ impl From<BenchError> for AgentError {
 
 impl From<MoveError> for AgentError {
     fn from(error: MoveError) -> Self {
-        Self::failed(error)
+        let hint = error.hint();
+        Self::hinted(error, hint)
     }
+}
+
+impl From<RemoteError> for AgentError {
+    fn from(RemoteError { text, hint }: RemoteError) -> Self {
+        Self::hinted(text, hint)
+    }
+}
+
+/// An error with its causes and its hint, as it is sent.
+pub(crate) fn remote(error: &BenchError) -> RemoteError {
+    RemoteError::new(with_causes(error)).with_hint(error.hint())
 }
 
 impl From<AllowedError> for AgentError {
@@ -104,6 +140,20 @@ pub(crate) fn json<T: Serialize>(answer: &T) -> Result<Vec<u8>, AgentError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::host_error_of;
+
+    /// The advice of the state file was lost where a disk could not be moved, because only texts were sent.
+    #[test]
+    fn hint_of_a_failed_move_reaches_the_controller() {
+        let state = engine::verify::StateError::Short { path: "/a".into(), bytes: 1, wanted: 2 };
+        let moved = MoveError::from(state);
+        let (text, hint) = (moved.to_string(), "verify again from new disks");
+        let sent = AgentError::from(moved).to_remote();
+        assert_eq!((sent.text.as_str(), sent.hint.as_deref()), (text.as_str(), Some(hint)));
+        let shown = host_error_of("a", sent);
+        assert_eq!(shown.to_string(), format!("host a: {text}"));
+        assert_eq!(shown.hint().as_deref(), Some(hint));
+    }
 
     #[test]
     fn agent_error_stays_below_128_bytes() {

@@ -16,7 +16,7 @@ use units::{Bytes, Nanos};
 
 use crate::controller::{Controller, Sharing};
 use crate::happening::{Happening, Script};
-use crate::link::{Link, host_error};
+use crate::link::{Link, host_error_of};
 use crate::load::HostsLoad;
 use crate::merge::{Part, VmsOf};
 use crate::moves::Tiles;
@@ -256,7 +256,7 @@ impl HostsRig {
                     cleared.stays.extend(done.stays.into_iter().map(of_host));
                     cleared.not_removed.extend(done.not_removed.into_iter().map(of_host));
                 }
-                Ok(Some(Err(failed))) => cleared.not_removed.push(of_host(failed.text)),
+                Ok(Some(Err(failed))) => cleared.not_removed.push(of_host(failed.error.text)),
                 Ok(None) => {}
                 Err(error) => cleared.not_removed.push(format!(
                     "{error}; its agent removes what it made when it finds itself alone, and \
@@ -293,7 +293,7 @@ impl HostsRig {
                 let of_host = |text: &String| format!("host {name}: {text}");
                 BenchError::Mismatch(wrong_blocks.iter().map(of_host).collect())
             }
-            Failed { text, .. } => host_error(name, text),
+            Failed { error, .. } => host_error_of(name, error),
         }
     }
 }

@@ -9,7 +9,7 @@ use bench::run::{Foresee, Here};
 use spec::study::ResolvedConfiguration;
 use study::{PartOutcome, Point, Simulate, Simulated};
 
-use crate::refusal::{AgentError, with_causes};
+use crate::refusal::{AgentError, remote};
 use crate::under_way::held;
 use crate::wire::{SimulatePoint, SimulateStep, Simulation};
 use cluster::RemoteError;
@@ -139,11 +139,8 @@ impl Foreseeing {
         let own = Arc::clone(self);
         let &SimulateStep { number, tiles, repeat, ref received } = asked;
         self.steps.begin(number, received, move || {
-            let foreseen = own
-                .here
-                .step(tiles, repeat)
-                .map_err(|error| RemoteError::new(with_causes(&error)))?;
-            offer(crate::wire::write_step(&foreseen)).map_err(RemoteError::new)
+            let foreseen = own.here.step(tiles, repeat).map_err(|error| remote(&error))?;
+            offer(crate::wire::write_step(&foreseen)).map_err(|error| error.to_remote())
         })
     }
 

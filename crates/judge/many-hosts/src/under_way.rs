@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 use bench::rig::{Carried, Load, LoadOutcome, MoveError, Orders, RealLoad, Received};
 use bystanders::HostWatch;
 use bystanders::disturbance::Seen;
-use cluster::RemoteError;
 use run_store::gauge::GaugeSource;
 use run_store::run::Disturbance;
 use units::Nanos;
 
-use crate::refusal::{AgentError, with_causes};
+use crate::refusal::{AgentError, remote};
 use crate::wire::{Came, Finished, Sent, Stands, Taken};
 
 /// Longest wait for a slice at a time.
@@ -199,7 +198,7 @@ impl UnderWay {
         let disturbances = if is_lost { Vec::new() } else { eyes.disturbances(own_bytes) };
         let outcome = outcome
             .map(|outcome| LoadOutcome { disturbances, ..outcome })
-            .map_err(|error| RemoteError::new(with_causes(&error)));
+            .map_err(|error| remote(&error));
         let end = Sent { epoch: self.epoch, number, slice: None, gauges: Vec::new() };
         *held(&self.ended.0) = Some(Finished { slices: number, outcome });
         self.ended.1.notify_all();

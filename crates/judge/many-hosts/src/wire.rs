@@ -379,8 +379,8 @@ pub struct JobDone {
 /// Reason why work was not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
-    /// Text for people.
-    pub text: String,
+    /// Error of the host.
+    pub error: RemoteError,
     /// True if it was told to end early.
     pub is_interrupted: bool,
     /// Wrong blocks, as text.

@@ -244,6 +244,14 @@ impl Orders {
 }
 
 impl MoveError {
+    /// Advice on what to try next.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Verify(error) => error.hint(),
+            _ => None,
+        }
+    }
+
     /// Puts in the number of the instance in the load, because a worker knows only its own number.
     fn of(self, instance: u32) -> Self {
         match self {

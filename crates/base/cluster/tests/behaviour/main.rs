@@ -38,7 +38,7 @@ pub(crate) fn hub(members: &[&str]) -> (Hub, Receiver<Event>) {
 /// Answers with the request as text; refuses the topic `no`.
 fn echo(asked: Asked) -> Result<Vec<u8>, RemoteError> {
     match asked.topic.as_str() {
-        "no" => Err(RemoteError::new("not today")),
+        "no" => Err(RemoteError::new("not today").with_hint(Some("ask tomorrow"))),
         "slow" => {
             std::thread::sleep(Duration::from_millis(500));
             Ok(Vec::new())

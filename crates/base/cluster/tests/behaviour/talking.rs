@@ -14,8 +14,10 @@ fn a_question_gets_its_answer_or_the_reason_why_not() {
     let _a = joined(&hub, "a");
     let ask = |member: &str, topic: &str| hub.ask(&name(member), topic, b"x", DEADLINE);
     assert_eq!(ask("a", "hello").expect("an answer"), b"hello: x");
-    let error = ask("a", "no").expect_err("refused").to_string();
-    assert_eq!(error, "a: not today");
+    let error = ask("a", "no").expect_err("refused");
+    assert_eq!(error.to_string(), "a: not today");
+    let ClusterError::Refused { error, .. } = error else { panic!("{error}") };
+    assert_eq!(error.hint.as_deref(), Some("ask tomorrow"));
     let short = Duration::from_millis(50);
     let error = hub.ask(&name("a"), "slow", b"", short).expect_err("too slow").to_string();
     assert_eq!(error, "a did not answer `slow` within 0.05 s");

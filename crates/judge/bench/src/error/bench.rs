@@ -213,7 +213,7 @@ pub enum BenchError {
         /// Description of the problem.
         what: String,
         /// Advice, if there is any.
-        hint: Option<&'static str>,
+        hint: Option<String>,
     },
     /// A host refuses the target.
     #[error("host {host} refuses: {what}")]
@@ -311,10 +311,8 @@ impl BenchError {
             Self::ReuseSize { .. } => {
                 Some("use the --tile and --footprint that were used to prepare".to_owned())
             }
-            Self::HostRefused { hint, .. } => hint.clone(),
-            Self::HostsRefused { hint, .. } | Self::Host { hint: Some(hint), .. } => {
-                Some((*hint).to_owned())
-            }
+            Self::HostRefused { hint, .. } | Self::Host { hint, .. } => hint.clone(),
+            Self::HostsRefused { hint, .. } => Some((*hint).to_owned()),
             Self::NothingToRead => {
                 Some("leave out --read-only, or name a file or block device with data".to_owned())
             }

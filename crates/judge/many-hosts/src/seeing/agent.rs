@@ -125,7 +125,7 @@ impl Seeing {
         let own = Arc::clone(&job);
         let work = move || {
             let done = own.work(&sight, &began).unwrap_or_else(|error| {
-                let failed = State::Failed(error.to_string());
+                let failed = State::Failed(error.to_remote());
                 // The requester that waits for the start gets the reason of its failure.
                 let _ = began.try_send(Err(error));
                 failed
@@ -197,8 +197,8 @@ impl Job {
             directories.first().ok_or_else(|| AgentError::refused("no directory is allowed"))?;
         let target = directory.join(file_name(&order.recording, &order.host));
         let capture = Capture::start(options(order)?).map_err(|error| {
-            let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-            AgentError::failed(format!("{error}{hint}"))
+            let hint = error.hint();
+            AgentError::hinted(error, hint)
         })?;
         std::fs::create_dir_all(directory)
             .map_err(|error| AgentError::failed(format!("{}: {error}", directory.display())))?;

@@ -11,7 +11,7 @@ use units::{Bytes, Nanos};
 
 use super::wire::{FOLDED, FoldOrder, Offered, Order, RecordOrder, SoFar, State, Stop, topic};
 use crate::controller::{Controller, PROBES};
-use crate::link::{SOON, host_error};
+use crate::link::{SOON, host_error, host_error_of};
 
 /// Interval of asking for the hosts' states.
 const LOOK: Duration = Duration::from_millis(100);
@@ -98,7 +98,7 @@ impl Controller {
                 Told::Going(Going { elapsed: Nanos(elapsed_ns), records, bytes, lost })
             }
             Ok(State::Recorded(recorded)) => Told::Ended(recorded),
-            Ok(State::Failed(why)) => Told::Lost(why),
+            Ok(State::Failed(error)) => Told::Lost(error.text),
             Ok(other) => Told::Lost(format!("it says {other:?}")),
             Err(BenchError::Host { what, .. }) => Told::Lost(what),
             Err(error) => Told::Lost(error.to_string()),
@@ -208,7 +208,7 @@ impl Controller {
         let name = &self.link.names[at];
         match self.settled(at)? {
             State::Offered(offered) => Ok(offered),
-            State::Failed(why) => Err(host_error(name, why)),
+            State::Failed(error) => Err(host_error_of(name, error)),
             other => Err(host_error(name, format!("it says {other:?}"))),
         }
     }

@@ -1,7 +1,7 @@
 //! Messages: orders and states. An analysis is postcard and is fetched, because it may be large.
 
 use capture::Recorded;
-use cluster::Name;
+use cluster::{Name, RemoteError};
 use run_store::slice::Direction;
 use serde::{Deserialize, Serialize};
 
@@ -124,7 +124,7 @@ pub(crate) enum State {
     /// Ended and removed.
     Discarded,
     /// Failed, with the reason.
-    Failed(String),
+    Failed(RemoteError),
 }
 
 /// Counters of a recording so far.
