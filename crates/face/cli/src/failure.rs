@@ -78,7 +78,6 @@ impl Failure {
     }
 
     /// Message and hint as printed, for output elsewhere.
-    #[cfg(feature = "hosts")]
     pub fn text(&self) -> String {
         let hint = self.hint.as_ref().map(|hint| format!("\nhint: {hint}"));
         self.message.clone() + &hint.unwrap_or_default()

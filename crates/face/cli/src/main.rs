@@ -11,6 +11,7 @@ mod failure;
 mod gathering;
 mod hints;
 mod live;
+mod message;
 mod notify;
 mod open_files;
 mod output;

@@ -5,6 +5,7 @@ use spec::plan::EngineOptions;
 use super::kinds;
 use super::load::answering;
 use super::{HostArgs, Live, LoadArgs, PageArgs, StoredArgs};
+use crate::message::Notify;
 
 /// First examples of `run --help`.
 const EXAMPLES: &str = "\
@@ -129,6 +130,13 @@ pub struct RunArgs {
     pub live: Live,
     #[command(flatten)]
     pub page: PageArgs,
+    /// Send a message when the run ends: command:PROGRAM, webhook:URL or ntfy:URL; repeat for more
+    ///
+    /// A program gets the text as its argument and JSON on standard input. A web hook gets the JSON
+    /// by POST, a topic of ntfy the text. For a token of the server add ,token=FILE. A message that
+    /// cannot be sent changes no result. Example: --notify ntfy:https://ntfy.sh/my-storage
+    #[arg(long, value_name = "HOW", hide_short_help = true, help_heading = "Output")]
+    pub notify: Vec<Notify>,
     /// Print every step, limit and response time, not one screen
     #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub verbose: bool,

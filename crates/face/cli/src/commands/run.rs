@@ -14,11 +14,24 @@ use crate::args::{Choice, Format, RunArgs};
 use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::message::Message;
 use crate::page::Page;
 use crate::{door, gathering, live, open_files, output, plan_source, report, signals, text};
 
-/// Runs a plan, or prints how it resolves.
+/// Runs a plan, or prints how it resolves, and sends the messages of `--notify`.
 pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
+    let mut message = None;
+    let result = measure(args, color, &mut message);
+    if !args.notify.is_empty() && !args.print_config {
+        let exit = result.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
+        let reason = || result.as_ref().err().map(Failure::text).unwrap_or_default();
+        let message = message.unwrap_or_else(|| Message::of_target(&args.target, reason()));
+        message.send(&args.notify, exit);
+    }
+    result
+}
+
+fn measure(args: &RunArgs, color: Choice, message: &mut Option<Message>) -> Result<Exit, Failure> {
     let plan = plan_source::resolved(args)?;
     if args.print_config {
         output::print(&configuration(&plan, args.stored.format)?)?;
@@ -35,6 +48,7 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let mut over = Over::run(args, &plan, &options, &control, &mut viewer)?;
     let page = viewer.into_page();
     let finished = over.finished();
+    *message = Some(Message::of_run(&finished.run, &finished.directory));
     match args.stored.format {
         Format::Text => {
             output::show(&text::result(&finished.run, Some(&finished.directory), args.verbose))?

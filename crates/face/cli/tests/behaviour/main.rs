@@ -26,6 +26,7 @@ mod loops;
 #[path = "../../../../storage/block-server/tests/behaviour/machine.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
 mod machine;
+mod messages;
 mod monitoring;
 #[path = "../../../../storage/block-server/tests/behaviour/client.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
