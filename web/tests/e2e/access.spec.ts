@@ -17,6 +17,6 @@ test('a trace says which bytes it uses, of everybody and of one', async ({ page 
 test('a run says why it does not know', async ({ page }) => {
   await open(page, `/run/${FINISHED}/workload`);
   const section = page.getByRole('region', { name: 'Which bytes are used' });
-  await expect(section).toContainText('no places of I/Os');
+  await expect(section).toContainText('no offsets of I/Os');
   await expect(section.getByRole('table')).toHaveCount(0);
 });
