@@ -134,7 +134,7 @@ pub struct RunArgs {
     ///
     /// A program gets the text as its argument and JSON on standard input. A web hook gets the JSON
     /// by POST, a topic of ntfy the text. For a token of the server add ,token=FILE. A message that
-    /// cannot be sent changes no result. Example: --notify ntfy:https://ntfy.sh/my-storage
+    /// cannot be sent changes no result. Example: --notify command:/usr/local/bin/tell
     #[arg(long, value_name = "HOW", hide_short_help = true, help_heading = "Output")]
     pub notify: Vec<Notify>,
     /// Print every step, limit and response time, not one screen
