@@ -131,23 +131,18 @@ pub fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Makes a sentence of each part of a text that `; ` divides outside of parentheses.
+/// Makes a sentence of each part of a text that `; ` divides outside of parentheses. A semicolon
+/// without a space is part of a name or path, which stays as it is.
 pub(super) fn sentences(text: &str) -> String {
-    let mut depth = 0_usize;
-    let mut all = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(|letter| {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
+    let is_closed = |part: &str| part.matches('(').count() <= part.matches(')').count();
+    let (mut all, mut from) = (String::new(), 0);
+    for (at, gap) in text.match_indices("; ") {
+        if is_closed(&text[from..at]) {
+            all += &format!("{}. ", capital(&text[from..at]));
+            from = at + gap.len();
         }
-        letter == ';' && depth == 0
-    }) {
-        all += &format!("{}. ", capital(rest[..at].trim_start()));
-        rest = &rest[at + 1..];
     }
-    all + &capital(rest.trim_start()) + "."
+    all + &capital(&text[from..]) + "."
 }
 
 struct Sentence<'a> {
@@ -330,5 +325,18 @@ impl Sentence<'_> {
             || "it did not pass".to_owned(),
             |found| format!("no more work was done than by fewer, beside others: {found}"),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sentences;
+
+    #[test]
+    fn names_and_parentheses_with_semicolons_stay_whole() {
+        assert_eq!(
+            sentences("reading /a;b failed (busy; again); score 2"),
+            "Reading /a;b failed (busy; again). Score 2."
+        );
     }
 }
