@@ -1,8 +1,10 @@
 //! Sends a message when a run ends, for whoever is not at the terminal.
 //!
 //! A message says how the run ended, in the words of the answer or of the error, and whether
-//! somebody is needed. It goes to a command, a web hook or a topic of ntfy (`--notify`). It has no
-//! secret in it, and no address but those of the run itself.
+//! somebody is needed. It goes to a command, a web hook or a topic of ntfy (`--notify`).
+//!
+//! Paths and topics of servers are often secrets. So they, and tokens, are in no message, no result
+//! and no error: an error names the server's host alone.
 //!
 //! It refuses a way that it does not know before the run begins. A message that cannot be sent is a
 //! line on standard error: it never changes a result or an exit code, and holds the end of the
@@ -20,6 +22,7 @@ use run_store::run::Run;
 use serde::Serialize;
 
 use crate::exit::Exit;
+use crate::failure::Failure;
 
 /// Longest wait for a command or a server: as long as mail and chat servers usually take at most.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -105,7 +108,16 @@ impl Address {
         (if server.is_empty() { "/" } else { server }, topic)
     }
 
-    fn post(&self, path: &str, body: &[u8]) -> Result<(), RemoteError> {
+    /// Sends JSON; an error names the host alone, as the path may be a secret.
+    fn post(&self, path: &str, body: &[u8]) -> Result<(), String> {
+        let status = self.status(path, body).map_err(|error| format!("{}: {error}", self.host))?;
+        match status {
+            200..=299 => Ok(()),
+            status => Err(format!("{} answered with HTTP status {status}", self.host)),
+        }
+    }
+
+    fn status(&self, path: &str, body: &[u8]) -> Result<u16, RemoteError> {
         let tls = self.is_secure.then(authorities).transpose()?.map(Arc::new);
         let identity = match &self.token {
             None => Identity::Nobody,
@@ -114,11 +126,7 @@ impl Address {
         let (host, port) = (self.host.clone(), self.port);
         let place = Place { host, port, tls, identity, patience: Some(PATIENCE) };
         let body = Some(("application/json", body));
-        let answer = place.ask(Question { method: Method::Post, path, body })?;
-        match answer.status {
-            200..=299 => Ok(()),
-            status => Err(RemoteError::Status { status, path: path.to_owned() }),
-        }
+        Ok(place.ask(Question { method: Method::Post, path, body })?.status)
     }
 }
 
@@ -155,17 +163,18 @@ impl Message {
         Self {
             run: Some(run.id.clone()),
             directory: Some(directory.to_owned()),
-            ..Self::of_target(&run.target.datastore, run.sentence())
+            text: run.sentence(),
+            ..Self::of_target(&run.target.datastore)
         }
     }
 
-    /// Message of a run that was refused, or failed before it was stored.
-    pub fn of_target(target: &str, text: String) -> Self {
+    /// Message of a run that is not stored; its text comes when it is sent.
+    pub fn of_target(target: &str) -> Self {
         let target = untrusted::shown(target);
         Self {
             schema: "tilemark.message/1.0",
             title: format!("tilemark run of {target}"),
-            text,
+            text: String::new(),
             exit: 0,
             needs_somebody: false,
             run: None,
@@ -173,8 +182,13 @@ impl Message {
         }
     }
 
-    /// Sends it by every way, with how the run ended.
-    pub fn send(mut self, ways: &[Notify], exit: Exit) {
+    /// Sends the message by every way. `end` is the exit code or the failure, whose text is that of
+    /// a message without a run; a stored run's answer has its error.
+    pub fn send(mut self, ways: &[Notify], end: Result<Exit, &Failure>) {
+        if let (None, Err(failure)) = (&self.run, end) {
+            self.text = failure.text();
+        }
+        let exit = end.unwrap_or_else(|failure| failure.exit);
         let (end, needs_somebody) = match exit {
             Exit::Success => ("ended", false),
             Exit::ObjectiveFailed | Exit::ExpectationMissed => ("ended: not met", true),
@@ -198,9 +212,7 @@ impl Message {
         let all = serde_json::to_vec(self).map_err(|error| error.to_string())?;
         match way {
             Notify::Command(program) => self.by_command(program, &all),
-            Notify::Webhook(address) => {
-                address.post(&address.path, &all).map_err(|error| error.to_string())
-            }
+            Notify::Webhook(address) => address.post(&address.path, &all),
             Notify::Ntfy(address) => {
                 let (server, topic) = address.topic();
                 // 4 is "high" of ntfy's five priorities, 3 its default.
@@ -208,8 +220,7 @@ impl Message {
                 let body = serde_json::json!({
                     "topic": topic, "title": self.title, "message": self.text, "priority": priority,
                 });
-                let sent = address.post(server, body.to_string().as_bytes());
-                sent.map_err(|error| error.to_string())
+                address.post(server, body.to_string().as_bytes())
             }
         }
     }

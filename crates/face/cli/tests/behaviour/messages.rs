@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::Value;
 
-use crate::rig::{MICRO, Place, err};
+use crate::rig::{MICRO, Place, Running, err};
 
 /// Server that answers every POST with a status; returns its address, and path, head and body of
 /// each request.
@@ -99,13 +99,31 @@ fn refused_run_needs_somebody_and_has_no_id() {
 }
 
 #[test]
+fn failed_run_needs_somebody_and_says_how_far_it_got() {
+    let Some(place) = Place::usable() else { return };
+    let (hook, hooks) = server("200 OK");
+    let way = format!("webhook:{hook}/");
+    let words = ["--live", "line", "--tiles", "1..50", "--notify", &way];
+    let mut run = Running::new(place.run_command(&words));
+    run.wait_for("measuring");
+    std::fs::remove_dir_all(place.path("ds")).expect("it is ours");
+    assert_eq!(run.end().code, Some(1));
+    let (_, body) = hooks.recv().expect("a message");
+    assert_eq!((&body["exit"], &body["needs_somebody"]), (&Value::from(1), &Value::from(true)));
+    assert!(
+        text(&body, "text").starts_with("Ended by an error (") && body["run"].is_string(),
+        "{body}"
+    );
+}
+
+#[test]
 fn message_that_cannot_be_sent_changes_no_result() {
     let Some(place) = Place::usable() else { return };
     let (hook, _hooks) = server("500 Broken");
     let closed = TcpListener::bind("127.0.0.1:0").and_then(|own| own.local_addr()).expect("a port");
     let ways = [
-        format!("webhook:{hook}/"),
-        format!("ntfy:http://{closed}/storage"),
+        format!("webhook:{hook}/secret-path"),
+        format!("ntfy:http://{closed}/secret-topic"),
         "command:/gone/program".to_owned(),
         "command:/bin/false".to_owned(),
     ];
@@ -113,6 +131,12 @@ fn message_that_cannot_be_sent_changes_no_result() {
     let output = place.run(0, &words);
     let said = err(&output);
     assert_eq!(said.matches("a message could not be sent: ").count(), ways.len(), "{said}");
+    assert!(said.contains("127.0.0.1 answered with HTTP status 500"), "{said}");
+    assert!(!said.contains("secret"), "{said}");
+    for name in ["run.json", "plan.toml", "env.json", "preflight.json"] {
+        let stored = std::fs::read_to_string(place.runs()[0].join(name)).expect("a stored file");
+        assert!(!stored.contains("secret"), "{name}: {stored}");
+    }
 }
 
 #[test]
