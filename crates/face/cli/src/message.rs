@@ -22,7 +22,6 @@ use run_store::run::Run;
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// Longest wait for a command or a server: as long as mail and chat servers usually take at most.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -163,18 +162,17 @@ impl Message {
         Self {
             run: Some(run.id.clone()),
             directory: Some(directory.to_owned()),
-            text: run.sentence(),
-            ..Self::of_target(&run.target.datastore)
+            ..Self::of_target(&run.target.datastore, run.sentence())
         }
     }
 
-    /// Message of a run that is not stored; its text comes when it is sent.
-    pub fn of_target(target: &str) -> Self {
+    /// Message of a run that is not stored, with the reason.
+    pub fn of_target(target: &str, text: String) -> Self {
         let target = untrusted::shown(target);
         Self {
             schema: "tilemark.message/1.0",
             title: format!("tilemark run of {target}"),
-            text: String::new(),
+            text,
             exit: 0,
             needs_somebody: false,
             run: None,
@@ -182,13 +180,8 @@ impl Message {
         }
     }
 
-    /// Sends the message by every way. `end` is the exit code or the failure, whose text is that of
-    /// a message without a run; a stored run's answer has its error.
-    pub fn send(mut self, ways: &[Notify], end: Result<Exit, &Failure>) {
-        if let (None, Err(failure)) = (&self.run, end) {
-            self.text = failure.text();
-        }
-        let exit = end.unwrap_or_else(|failure| failure.exit);
+    /// Sends the message by every way, with how the run ended.
+    pub fn send(mut self, ways: &[Notify], exit: Exit) {
         let (end, needs_somebody) = match exit {
             Exit::Success => ("ended", false),
             Exit::ObjectiveFailed | Exit::ExpectationMissed => ("ended: not met", true),

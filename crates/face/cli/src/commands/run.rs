@@ -23,8 +23,10 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let mut message = None;
     let result = measure(args, color, &mut message);
     if !args.notify.is_empty() && !args.print_config {
-        let message = message.unwrap_or_else(|| Message::of_target(&args.target));
-        message.send(&args.notify, result.as_ref().copied());
+        let exit = result.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
+        let reason = || result.as_ref().err().map(Failure::text).unwrap_or_default();
+        let message = message.unwrap_or_else(|| Message::of_target(&args.target, reason()));
+        message.send(&args.notify, exit);
     }
     result
 }
