@@ -20,6 +20,11 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
+    /// Makes a secret of a text.
+    pub const fn new(text: String) -> Self {
+        Self(text)
+    }
+
     /// Reads the secret that `credentials` names: a file, or `env:VARIABLE`. Its first line counts.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 use units::Nanos;
 
-use crate::{KindId, Token};
+use crate::{Draws, KindId, Token};
 
 /// Position of an endpoint in its workload's list: a service that is called by name. Only the
 /// driver knows its address.
@@ -21,4 +21,6 @@ pub struct Call {
     /// Bytes of the answer at most: a modelled service answers with so many, and a longer answer
     /// of a real one is none.
     pub size: u32,
+    /// Random numbers from which the values in the request text are drawn; 0 if it has none.
+    pub draws: Draws,
 }

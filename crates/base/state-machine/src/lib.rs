@@ -17,6 +17,7 @@ mod effects;
 mod error;
 mod id;
 mod io;
+mod request_text;
 mod slab;
 mod stream;
 
@@ -27,5 +28,6 @@ pub use id::{IoId, RequestId};
 pub use io::{
     ActionId, Content, DiskId, GroupId, IoRequest, KindId, METADATA, Operation, Pattern, Token,
 };
+pub use request_text::{Draws, RequestText, RequestTextError};
 pub use slab::Slab;
 pub use stream::{GENERATOR, Purpose, SplitMix, Stream, mix};

@@ -25,6 +25,8 @@ pub enum Purpose {
     Device = 6,
     /// Service times of a modelled service that is called.
     Service = 7,
+    /// Values in the request text of a call.
+    Request = 8,
 }
 
 /// Step of SplitMix64 (Steele, Lea and Flood 2014, figure 17): a bijective mixer.

@@ -8,7 +8,7 @@ use run_store::slice::{InstanceEntry, InstanceId, Topology, VmEntry, VmId};
 use serde::{Deserialize, Serialize};
 use spec::workload::{CHECK_SIZE, DataPattern, Load, On, Role, Step};
 use spec::{ResolvedTile, disk_asked};
-use state_machine::KindId;
+use state_machine::{KindId, RequestText};
 use units::Bytes;
 use workload::moving::Carry;
 use workload::{BuildError, Instance, InstanceMachine, InstancePlan};
@@ -109,7 +109,7 @@ pub struct FleetInstance {
     /// Names of the endpoints, by `state_machine::EndpointId`.
     pub endpoints: Vec<String>,
     /// Requests of the calls, by `state_machine::KindId`.
-    pub asks: Vec<Option<String>>,
+    pub asks: Vec<Option<RequestText>>,
     /// Kinds of I/O that copy whole disks.
     pub copy_kinds: Vec<KindId>,
     /// Virtual CPUs of each virtual machine.

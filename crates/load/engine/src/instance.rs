@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use datastore::{OwnDir, VirtualDisk};
 use run_store::recorder::{InstanceShape, Recorder};
+use state_machine::RequestText;
 use stats::Histogram;
 
 use crate::client::{Calls, Service};
@@ -23,7 +24,7 @@ pub struct EngineInstance<M> {
     /// all callers.
     pub services: Vec<Arc<Service>>,
     /// Requests of its calls, by `state_machine::KindId`. Kinds beyond the last have no request text.
-    pub asks: Vec<Option<String>>,
+    pub asks: Vec<Option<RequestText>>,
     /// Set if the instance is driven elsewhere until it moves here ([`crate::Orders::put`]).
     pub guest: Option<Guest>,
 }

@@ -4,7 +4,7 @@ use spec::workload::{
     Access as SpecAccess, Action, Address, Call, Compare, Copy as SpecCopy, DataPattern,
     MOVE_STAGES, SNAPSHOT_STAGES, Size, Step, stage_name,
 };
-use state_machine::{Content, DiskId, EndpointId, KindId, Operation};
+use state_machine::{Content, DiskId, EndpointId, KindId, Operation, RequestText};
 use units::Ratio;
 
 use crate::address::Addresses;
@@ -381,14 +381,21 @@ impl<'a> Compiler<'a> {
         })?;
         let default = || format!("{}-call", call.endpoint);
         let name = call.kind.clone().unwrap_or_else(default);
-        let kind =
-            self.kind_of(KindInfo { name, of: KindOf::Call { endpoint }, ask: call.ask.clone() });
+        let text = call.ask.as_deref().map(RequestText::parse).transpose();
+        let ask = text.map_err(|source| BuildError::RequestText {
+            workload: self.plan.workload.name.clone(),
+            source,
+        })?;
+        let has_draws = ask.as_ref().is_some_and(RequestText::has_draws);
+        let kind = self.kind_of(KindInfo { name, of: KindOf::Call { endpoint }, ask });
+        self.out.program.has_draws |= has_draws;
         let number = index(self.out.program.calls.len());
         self.out.program.calls.push(Calls {
             endpoint: EndpointId(u16::try_from(endpoint).expect("endpoints were counted before")),
             kind,
             count: call.count.max(1),
             size: u32::try_from(call.size.get()).unwrap_or(u32::MAX),
+            has_draws,
         });
         self.push(Op::Call(number));
         Ok(())

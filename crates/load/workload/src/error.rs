@@ -1,4 +1,5 @@
 use spec::workload::Workload;
+use state_machine::RequestTextError;
 use units::ParseError;
 
 /// Reason why a workload cannot be built. A definition that `spec` has checked fails only for the
@@ -37,6 +38,15 @@ pub enum BuildError {
         /// Fault of the text.
         #[source]
         source: Box<ParseError>,
+    },
+    /// The request text of a call cannot be read.
+    #[error("request text of a call of workload \"{workload}\"")]
+    RequestText {
+        /// Name of the workload.
+        workload: String,
+        /// Fault of the text.
+        #[source]
+        source: RequestTextError,
     },
     /// The weights choose nothing.
     #[error(

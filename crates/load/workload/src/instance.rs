@@ -3,8 +3,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use state_machine::{
-    ActionDone, ActionId, ActionOpen, Call, Content, CpuBurst, DiskId, Effects, Event, GroupId,
-    IoRequest, KindId, METADATA, Machine, Observation, Operation, Pattern, Purpose, Stream, Token,
+    ActionDone, ActionId, ActionOpen, Call, Content, CpuBurst, DiskId, Draws, Effects, Event,
+    GroupId, IoRequest, KindId, METADATA, Machine, Observation, Operation, Pattern, Purpose,
+    Stream, Token,
 };
 use units::Nanos;
 
@@ -99,6 +100,8 @@ pub(crate) struct Aside {
     stage_began: Nanos,
     /// Order that the user waits for.
     order: Option<u32>,
+    /// Random number of the action, if calls have drawn values.
+    draw: u64,
     pace: PacedUser,
 }
 
@@ -366,6 +369,9 @@ impl WorkloadMachine {
         state.action = self.groups[usize::from(state.group)].action(now, &mut state.stream);
         (state.is_busy, state.ok, state.is_answered) = (true, true, false);
         (state.intended, state.started) = (intended, now);
+        if self.program.has_draws {
+            self.asides[user as usize].draw = state.stream.bits();
+        }
         let dialogue = self.program.dialogues[usize::from(state.action)];
         let strand = state.strands;
         self.strands[strand as usize].op = dialogue.entry;
@@ -642,13 +648,20 @@ impl WorkloadMachine {
     /// Makes one call.
     fn call(&mut self, strand: u32, call: u32, now: Nanos, fx: &mut Effects) {
         let call = &self.program.calls[call as usize];
-        let user = &self.users[self.strands[strand as usize].user as usize];
+        let number = self.strands[strand as usize].user as usize;
+        let user = &mut self.users[number];
+        // A text without values takes nothing of the stream, so what earlier seeds mean stays.
+        let draws = match call.has_draws {
+            true => Draws { call: user.stream.bits(), action: self.asides[number].draw },
+            false => Draws::default(),
+        };
         fx.call(Call {
             token: Token(strand),
             endpoint: call.endpoint,
             kind: call.kind,
             due: due(user, now),
             size: call.size,
+            draws,
         });
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use spec::workload::{CpuMode, On, Role, Workload};
-use state_machine::{KindId, Operation};
+use state_machine::{KindId, Operation, RequestText};
 use units::Bytes;
 
 use crate::InstanceMachine;
@@ -94,7 +94,7 @@ pub struct KindInfo {
     /// Operation or endpoint.
     pub of: KindOf,
     /// What its calls ask, if that is more than the endpoint's address says.
-    pub ask: Option<String>,
+    pub ask: Option<RequestText>,
 }
 
 /// Operation or endpoint of a kind.

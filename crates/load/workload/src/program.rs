@@ -137,6 +137,8 @@ pub struct Calls {
     pub kind: KindId,
     pub count: u32,
     pub size: u32,
+    /// True if the request text has values that are drawn for each call.
+    pub has_draws: bool,
 }
 
 /// Block length, and the places of such blocks.
@@ -153,6 +155,8 @@ pub struct Program {
     pub branches: Vec<Branch>,
     pub accesses: Vec<Access>,
     pub calls: Vec<Calls>,
+    /// True if a request text has values that are drawn for each call.
+    pub has_draws: bool,
     pub copies: Vec<Copy>,
     pub dialogues: Vec<Dialogue>,
     /// Number of strands that a user needs: one, and one for each branch that runs at the same

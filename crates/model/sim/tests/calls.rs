@@ -15,7 +15,14 @@ impl Machine for Callers {
     fn handle(&mut self, now: Nanos, event: Event, fx: &mut Effects) {
         let mut call = |token| {
             let (endpoint, kind) = (EndpointId(0), KindId(0));
-            fx.call(Call { token, endpoint, kind, due: now, size: 1000 });
+            fx.call(Call {
+                token,
+                endpoint,
+                kind,
+                due: now,
+                size: 1000,
+                draws: state_machine::Draws::default(),
+            });
         };
         match event {
             Event::Start => (0..self.0).for_each(|user| call(Token(user))),

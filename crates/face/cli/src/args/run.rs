@@ -59,10 +59,18 @@ pub struct RunArgs {
 
     /// Address of an endpoint that the tile's workloads call; repeat for more
     ///
-    /// NAME=http://HOST:PORT/PATH. Calls go to this address only: its name is resolved once, before
-    /// the run, and redirects are not followed. Example: --endpoint page=http://web:8080/
+    /// NAME=http://HOST:PORT/PATH, or NAME=postgres://USER@HOST:PORT/DATABASE. Calls go to this
+    /// address only: its name is resolved once, before the run, and redirects are not followed.
+    /// Example: --endpoint page=http://web:8080/
     #[arg(long = "endpoint", value_name = "NAME=ADDRESS", value_parser = answering, hide_short_help = true, help_heading = "What is called")]
     pub endpoints: Vec<(String, Answering)>,
+
+    /// Password for an endpoint's service; repeat for more
+    ///
+    /// NAME=FILE or NAME=env:VARIABLE. The first line of the file counts. The address names the
+    /// user. Example: --endpoint db=postgres://shop@db/tile --credentials db=/root/shop.password
+    #[arg(long = "credentials", value_name = "NAME=FILE", value_parser = super::load::named_secret, conflicts_with = "members", hide_short_help = true, help_heading = "What is called")]
+    pub credentials: Vec<(String, String)>,
 
     /// A virtual machine of yours on which operations may be carried out, by its exact name:
     /// KIND:NAME[,KEY=VALUE...]

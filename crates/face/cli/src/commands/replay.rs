@@ -63,6 +63,7 @@ fn options(args: &ReplayArgs, base: std::path::PathBuf) -> RunOptions {
         allow_root_fs: args.allow_root_fs,
         keep: args.keep || args.reuse.is_some(),
         through: None,
+        passwords: bench::rig::Passwords::new(),
         power_policies: false,
         tool: run::tool(),
         reporter: report::reporter(),

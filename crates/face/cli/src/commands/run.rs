@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bench::progress::{Control, Observer};
+use bench::rig::Passwords;
 use bench::run::{End, FinishedRun, Reuse, RunOptions};
 use bench::{BenchError, plan::ResolvedPlan};
 use datastore::Removed;
+use http_client::Secret;
 use run_store::run::{Run, Status, ToolFacts, Verdict};
 use run_store::rundir::{self, SameDevice};
 
@@ -218,10 +220,20 @@ pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
         allow_root_fs: args.allow_root_fs,
         keep: keeps(args),
         through: args.through_tier.clone(),
+        passwords: passwords(&args.credentials)?,
         power_policies: args.governor,
         tool: tool(),
         reporter: report::reporter(),
     })
+}
+
+/// Reads the passwords that `NAME=FILE` or `NAME=env:VARIABLE` name.
+fn passwords(given: &[(String, String)]) -> Result<Passwords, Failure> {
+    let read = given.iter().map(|(name, named)| match Secret::read(named) {
+        Ok(secret) => Ok((name.clone(), Arc::new(secret))),
+        Err(error) => Err(Failure::from_error(Exit::Usage, &error)),
+    });
+    read.collect()
 }
 
 /// True if the disks stay after a run.

@@ -120,3 +120,24 @@ fn what_cannot_be_called_is_refused_before_anything_is_written() {
     refused(&[&nobody], 3, "connecting to http://127.0.0.1:", "start the service");
     refused(&["page=http://nobody.invalid/"], 3, "resolving the host of http://nobody", "");
 }
+
+#[test]
+fn password_for_no_login_is_refused() {
+    let Some(place) = Place::usable() else { return };
+    let endpoint = serve(None);
+    let file = place.path("password");
+    std::fs::write(&file, "geheim\n").expect("a file");
+    for (named, message) in [
+        (format!("page={}", file.display()), "whose protocol has logins"),
+        (format!("other={}", file.display()), "whose protocol has logins"),
+        ("page=/nonexistent".to_owned(), "/nonexistent"),
+    ] {
+        let words = ["--tiles", "1", "--endpoint", &endpoint, "--credentials", &named];
+        let output =
+            place.run_command(&[&TILE[..], &words].concat()).output().expect("the program starts");
+        let text = err(&output);
+        assert!(text.contains(message) && !text.contains("geheim"), "{text}");
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+    }
+}

@@ -36,6 +36,15 @@ pub enum PlanError {
         /// Text with the nearest name and all known names.
         help: String,
     },
+    /// A password is given for an endpoint to which none is sent.
+    #[error(
+        "a password is given for \"{name}\", which is no endpoint with an address whose protocol has \
+         logins"
+    )]
+    NoLogin {
+        /// Name of the endpoint.
+        name: String,
+    },
     /// A called endpoint has neither a service nor a model.
     #[error(
         "the workload \"{workload}\" calls the endpoint \"{name}\", and nothing says what answers"

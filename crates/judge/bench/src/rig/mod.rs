@@ -21,7 +21,7 @@ pub use host_event::HostEvent;
 pub use host_load::HostLoad;
 pub use machines::{Machines, check as check_machines};
 pub use prefilled::Prefilled;
-pub use real::{RealRig, Reopen, SecondStore, Services, clocks, reach};
+pub use real::{Passwords, RealRig, Reopen, SecondStore, Services, clocks, reach};
 pub use real_load::RealLoad;
 pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};

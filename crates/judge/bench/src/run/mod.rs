@@ -52,7 +52,7 @@ use crate::expect;
 use crate::ladder::{Climb, Ladder};
 use crate::plan::{ResolvedPlan, ladder_options, store_tile, with_traces};
 use crate::progress::{Control, Observer, Overview, Progress, Whole};
-use crate::rig::{Machines, RealRig, Reopen, Rig, TierSpec, check_machines, reach};
+use crate::rig::{Machines, Passwords, RealRig, Reopen, Rig, TierSpec, check_machines, reach};
 pub use crate::run::answer::work_of;
 use crate::run::climber::Climber;
 pub use crate::run::climber::fill;
@@ -85,6 +85,9 @@ pub struct RunOptions {
     pub reuse: Option<Reuse>,
     /// The disks are reached through a tier on this machine.
     pub through: Option<TierSpec>,
+    /// Passwords for services, by name of the endpoint. They are no part of a plan: a plan of
+    /// somebody else must not make this host send what a file of its user holds.
+    pub passwords: Passwords,
     /// Version of this program.
     pub tool: ToolFacts,
     /// True if the power policies of this host are read before and after. They are never changed.
@@ -162,7 +165,7 @@ pub fn run(
     datastore::preflight(&target, needed, &store_options)?;
     second.as_ref().map_or(Ok(()), Second::preflight)?;
     before.as_ref().map_or(Ok(()), Before::preflight)?;
-    let services = reach(plan)?;
+    let services = reach(plan, &options.passwords)?;
     check_machines(plan)?;
     let power = meters(plan)?;
     let targets = std::iter::once(&target).chain(second.as_ref().map(|second| &second.target));

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use units::Nanos;
 
-use super::{PROTOCOLS, Protocol};
+use super::{Login, PROTOCOLS, Protocol};
 
-/// Address of a service: `PROTOCOL://HOST[:PORT][/PATH]`.
+/// Address of a service: `PROTOCOL://[USER@]HOST[:PORT][/PATH]`. Only protocols with logins have
+/// users, and a password is no part of an address.
 #[derive(Debug, Clone)]
 pub struct Address {
     pub(super) protocol: &'static Protocol,
+    user: Option<String>,
     host: String,
     port: u16,
     path: String,
@@ -59,9 +61,19 @@ impl Address {
         if path.contains('#') || path.starts_with('?') {
             return Err("after the host comes a path that begins with / and has no #");
         }
-        if place.contains('@') {
-            return Err("it has a user or a password, which would be kept in every result");
-        }
+        let (user, place) = match place.rsplit_once('@') {
+            Some(_) if !protocol.has_logins => {
+                return Err("it has a user or a password, which would be kept in every result");
+            }
+            Some((user, _)) if !is_user(user) => {
+                return Err(
+                    "it has a password, which would be kept in every result, or a user with \
+                            other letters than a to z, 0 to 9, - . _",
+                );
+            }
+            Some((user, place)) => (Some(user.to_owned()), place),
+            None => (None, place),
+        };
         let is_port = |at: &usize| !place[*at..].contains(']');
         let (host, port) = match place.rfind(':').filter(is_port) {
             Some(at) => (&place[..at], place[at + 1..].parse().ok().filter(|port| *port > 0)),
@@ -72,13 +84,13 @@ impl Address {
             return Err("it has no host, or one that is neither a name nor an IP address");
         }
         let path = if path.is_empty() { "/" } else { path };
-        Ok(Self { protocol, host: host.to_owned(), port, path: path.to_owned() })
+        Ok(Self { protocol, user, host: host.to_owned(), port, path: path.to_owned() })
     }
 
     /// Address of a service in this process, which no text can name.
     pub(super) fn within(protocol: &'static Protocol, name: &str) -> Self {
         let (host, path) = ("here".to_owned(), format!("/{name}"));
-        Self { protocol, host, port: protocol.port, path }
+        Self { protocol, user: None, host, port: protocol.port, path }
     }
 
     /// Host, and the port unless it is the protocol's default.
@@ -87,10 +99,25 @@ impl Address {
         if is_own { self.host.clone() } else { format!("{}:{}", self.host, self.port) }
     }
 
+    /// True if a password can be sent with calls to this address.
+    pub const fn has_logins(&self) -> bool {
+        self.protocol.has_logins
+    }
+
+    /// User who calls, if the address names one.
+    pub(super) fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
     /// Path, from its slash on.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
+}
+
+fn is_user(user: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    !user.is_empty() && user.bytes().all(is_letter)
 }
 
 fn is_host(host: &str) -> bool {
@@ -105,7 +132,8 @@ fn is_host(host: &str) -> bool {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}{}", self.protocol.name, self.authority(), self.path)
+        let (user, at) = self.user.as_ref().map_or(("", ""), |user| (user, "@"));
+        write!(f, "{}://{user}{at}{}{}", self.protocol.name, self.authority(), self.path)
     }
 }
 
@@ -115,6 +143,7 @@ impl fmt::Display for Address {
 pub struct Service {
     pub(super) address: Address,
     pub(super) peer: Peer,
+    pub(super) login: Login,
     /// Longest time for an answer, if it differs from that of other services.
     pub(super) within: Option<Nanos>,
 }
@@ -176,7 +205,10 @@ impl Service {
         let mut failure = unknown(io::Error::from(io::ErrorKind::NotFound));
         for peer in peers {
             match TcpStream::connect_timeout(&peer, within) {
-                Ok(_) => return Ok(Self { address, peer: Peer::There(peer), within: None }),
+                Ok(_) => {
+                    let (peer, login) = (Peer::There(peer), Login::default());
+                    return Ok(Self { address, peer, login, within: None });
+                }
                 Err(source) => {
                     let address = address.to_string();
                     failure = ServiceError::Unreachable { address, peer, source };
@@ -184,6 +216,17 @@ impl Service {
             }
         }
         Err(failure)
+    }
+
+    /// Service at an address whose connections a part of this process opens.
+    pub fn through(address: Address, here: Arc<dyn Here>) -> Self {
+        Self { address, peer: Peer::Here(here), login: Login::default(), within: None }
+    }
+
+    /// Sets who calls.
+    #[must_use]
+    pub fn with_login(self, login: Login) -> Self {
+        Self { login, ..self }
     }
 }
 
@@ -225,6 +268,14 @@ mod tests {
         ] {
             let is_odd_path = text == "http://we/b:80:90";
             assert_eq!(said(text).is_ok(), is_odd_path, "{text}");
+        }
+        let user = Address::parse("postgres://shop@db/tile", "postgres").expect("a user");
+        assert_eq!(
+            (user.user(), user.to_string().as_str()),
+            (Some("shop"), "postgres://shop@db/tile")
+        );
+        for text in ["postgres://shop:secret@db/", "postgres://@db/", "postgres://a@b@db/"] {
+            assert!(Address::parse(text, "postgres").is_err(), "{text}");
         }
         assert!(Address::parse("gopher://web/", "gopher").is_err());
         assert!(said(&format!("http://web/{}", "x".repeat(TEXT_MAX))).is_err());

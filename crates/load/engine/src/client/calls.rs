@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use state_machine::{Call, CallError};
+use state_machine::{Call, CallError, RequestText};
 use units::Nanos;
 
 use super::connection::{Connection, Look, NoConnection};
@@ -43,7 +43,7 @@ struct Caller {
     /// Positions of its services.
     services: Vec<usize>,
     /// Requests of its calls, by kind.
-    asks: Vec<Option<String>>,
+    asks: Vec<Option<RequestText>>,
 }
 
 /// Service and the connections to it.
@@ -82,7 +82,7 @@ pub(crate) struct Called {
 impl Calls {
     /// Creates the clients of instances with these services; `None` if no instance has a service.
     pub(crate) fn of<'a>(
-        instances: impl Iterator<Item = (&'a [Arc<Service>], &'a [Option<String>])>,
+        instances: impl Iterator<Item = (&'a [Arc<Service>], &'a [Option<RequestText>])>,
         options: &Options,
     ) -> io::Result<Option<Self>> {
         let mut pools: Vec<Pool> = Vec::new();
@@ -93,7 +93,7 @@ impl Calls {
                 pools.len() - 1
             })
         };
-        let caller = |(services, asks): (&[Arc<Service>], &[Option<String>])| Caller {
+        let caller = |(services, asks): (&[Arc<Service>], &[Option<RequestText>])| Caller {
             services: services.iter().map(&mut position).collect(),
             asks: asks.to_vec(),
         };
@@ -253,8 +253,8 @@ impl Calls {
 
     /// Opens a connection for a call.
     fn connect(&mut self, service: usize, call: Key, now: Nanos) -> io::Result<()> {
-        let Service { address, peer, .. } = &*self.pools[service].service;
-        let client = (address.protocol.client)(address);
+        let Service { address, peer, login, .. } = &*self.pools[service].service;
+        let client = (address.protocol.client)(address, login);
         let connection = match Connection::open(peer, service, client) {
             Ok(connection) => connection,
             Err(NoConnection::Here(error)) => return Err(error),
@@ -279,8 +279,9 @@ impl Calls {
         };
         open.connection = Some(key);
         let asks = &self.of_instances[open.instance as usize].asks;
-        let text = asks.get(usize::from(open.call.kind.0)).and_then(Option::as_deref);
-        let look = connection.begin(call, Ask { text, size: open.call.size });
+        let text = asks.get(usize::from(open.call.kind.0)).and_then(Option::as_ref);
+        let Call { draws, size, .. } = open.call;
+        let look = connection.begin(call, Ask { text, draws, size });
         self.after(key, look, now)
     }
 

@@ -214,6 +214,7 @@ fn refusal(error: Errno) -> NoConnection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use state_machine::{Draws, RequestText};
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
     use std::sync::{Arc, Mutex};
@@ -227,7 +228,7 @@ mod tests {
 
     impl Client for Session {
         fn call(&mut self, ask: Ask<'_>, out: &mut Vec<u8>) {
-            self.asked = ask.text.unwrap_or_default().into();
+            self.asked = ask.filled().unwrap_or_default().as_bytes().to_vec();
             out.extend_from_slice(if self.is_open { &self.asked } else { b"login" });
         }
 
@@ -260,7 +261,8 @@ mod tests {
         let peer = Peer::Here(Arc::new(Socket(Mutex::new(Some(ours)))));
         let opened = Connection::open(&peer, 0, Box::new(Session::default()));
         let (mut connection, mut buffer) = (opened.expect("a connection"), [0; 64]);
-        let ask = Ask { text: Some("SELECT 1"), size: 100 };
+        let text = RequestText::parse("SELECT 1").expect("a text");
+        let ask = Ask { text: Some(&text), draws: Draws::default(), size: 100 };
         assert_eq!(connection.begin(Key::of(1), ask), Look::Waits);
         for (came, answer, look) in [
             (&b"login"[..], &b"welcome"[..], Look::Waits),
@@ -281,7 +283,8 @@ mod tests {
         let (mut connection, mut service, mut buffer) = session();
         service.write_all(b"* shutting down soon").expect("a notice");
         assert_eq!(connection.look(&mut buffer).expect("a look"), Look::Waits);
-        let ask = Ask { text: Some("COMMIT"), size: 100 };
+        let text = RequestText::parse("COMMIT").expect("a text");
+        let ask = Ask { text: Some(&text), draws: Draws::default(), size: 100 };
         assert_eq!(connection.begin(Key::of(2), ask), Look::Waits);
         let mut said = [0; 6];
         service.read_exact(&mut said).expect("no second login");
@@ -294,7 +297,8 @@ mod tests {
     #[test]
     fn call_that_may_change_something_is_not_made_again() {
         let (mut connection, service, mut buffer) = session();
-        let ask = Ask { text: Some("COMMIT"), size: 100 };
+        let text = RequestText::parse("COMMIT").expect("a text");
+        let ask = Ask { text: Some(&text), draws: Draws::default(), size: 100 };
         assert_eq!(connection.begin(Key::of(2), ask), Look::Waits);
         drop(service);
         let closed = Look::Answered(Answer::failed(CallError::Closed));

@@ -8,17 +8,21 @@ use state_machine::CallError;
 use units::Nanos;
 
 use super::address::{Address, Here, Peer, Service};
-use super::{Answer, Ask, Client, Protocol};
+use super::{Answer, Ask, Client, Login, Protocol};
 
 /// Protocol that is missing from [`super::PROTOCOLS`], so that no textual address can name it.
-static HERE: Protocol =
-    Protocol { name: "vm", port: 0, client: |address| Box::new(Line::new(address)) };
+static HERE: Protocol = Protocol {
+    name: "vm",
+    port: 0,
+    has_logins: false,
+    client: |address, _| Box::new(Line::new(address)),
+};
 
 impl Service {
     /// Creates a service that a part of this process answers under a name, with its own time limit.
     pub fn here(name: &str, within: Nanos, here: Arc<dyn Here>) -> Self {
         let address = Address::within(&HERE, name);
-        Self { address, peer: Peer::Here(here), within: Some(within) }
+        Self { address, peer: Peer::Here(here), login: Login::default(), within: Some(within) }
     }
 }
 
@@ -61,11 +65,12 @@ impl Client for Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use state_machine::Draws;
 
     fn taken(pieces: &[&[u8]]) -> Option<Answer> {
         let mut line = Line { request: b"a\n".to_vec(), held: Vec::new() };
         let mut out = Vec::new();
-        line.call(Ask { text: None, size: 1 }, &mut out);
+        line.call(Ask { text: None, draws: Draws::default(), size: 1 }, &mut out);
         assert_eq!(out, b"a\n");
         pieces.iter().find_map(|piece| line.take(piece, &mut out))
     }

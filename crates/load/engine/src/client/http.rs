@@ -6,8 +6,12 @@ use state_machine::CallError;
 
 use super::{Address, Answer, Ask, Client, Protocol};
 
-pub(super) static HTTP: Protocol =
-    Protocol { name: "http", port: 80, client: |address| Box::new(Http::new(address)) };
+pub(super) static HTTP: Protocol = Protocol {
+    name: "http",
+    port: 80,
+    has_logins: false,
+    client: |address, _| Box::new(Http::new(address)),
+};
 
 /// Most bytes of a response's head, and of the trailers of a chunked body. Our choice: twice the
 /// most that common servers send.
@@ -190,7 +194,8 @@ impl Http {
 impl Client for Http {
     fn call(&mut self, ask: Ask<'_>, out: &mut Vec<u8>) {
         let slash = if self.path.contains('?') || self.path.ends_with('/') { "" } else { "/" };
-        let below = ask.text.map_or(["", ""], |text| [slash, text]);
+        let text = ask.filled();
+        let below = text.as_deref().map_or(["", ""], |text| [slash, text]);
         for part in ["GET ", &self.path, below[0], below[1], &self.rest] {
             out.extend_from_slice(part.as_bytes());
         }
@@ -289,6 +294,7 @@ fn length_of(fields: &[Header<'_>]) -> Result<Option<u64>, CallError> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use state_machine::{Draws, RequestText};
 
     fn client() -> Http {
         Http::new(&Address::parse("http://web:81/a?b", "http").expect("an address"))
@@ -297,7 +303,7 @@ mod tests {
     /// Answer that a client makes of a service's bytes, cut at these lengths, before the service
     /// closes.
     fn answered(client: &mut Http, bytes: &[u8], mut cut: impl FnMut() -> usize) -> Answer {
-        client.call(Ask { text: None, size: 100 }, &mut Vec::new());
+        client.call(Ask { text: None, draws: Draws::default(), size: 100 }, &mut Vec::new());
         let mut rest = bytes;
         while !rest.is_empty() {
             let (now, later) = rest.split_at(cut().clamp(1, rest.len()));
@@ -320,7 +326,7 @@ mod tests {
     #[test]
     fn a_call_is_a_get_of_the_path_with_its_host() {
         let mut out = Vec::new();
-        client().call(Ask { text: None, size: 1 }, &mut out);
+        client().call(Ask { text: None, draws: Draws::default(), size: 1 }, &mut out);
         let text = String::from_utf8(out).expect("text");
         assert!(text.starts_with("GET /a?b HTTP/1.1\r\nHost: web:81\r\n"), "{text}");
         assert!(text.ends_with("\r\n\r\n"), "{text}");
@@ -336,7 +342,8 @@ mod tests {
         ] {
             let mut http = Http::new(&Address::parse(address, "http").expect("an address"));
             let mut out = Vec::new();
-            http.call(Ask { text: Some("items?page=2"), size: 1 }, &mut out);
+            let text = RequestText::parse("items?page=2").expect("a text");
+            http.call(Ask { text: Some(&text), draws: Draws::default(), size: 1 }, &mut out);
             let text = String::from_utf8(out).expect("text");
             assert!(text.starts_with(&format!("GET {path} HTTP/1.1\r\nHost: web\r\n")), "{text}");
         }

@@ -18,11 +18,15 @@ mod calls;
 mod connection;
 mod here;
 mod http;
+mod postgres;
 mod slab;
 
+use std::borrow::Cow;
 use std::fmt::Debug;
+use std::sync::Arc;
 
-use state_machine::CallError;
+use http_client::Secret;
+use state_machine::{CallError, Draws, RequestText};
 
 pub use address::{Address, AddressError, Here, Service, ServiceError};
 pub(crate) use calls::{Called, Calls};
@@ -34,13 +38,16 @@ pub struct Protocol {
     pub name: &'static str,
     /// Port if an address has none.
     pub port: u16,
+    /// True if the service asks who calls: an address may name a user, and a password is sent.
+    pub has_logins: bool,
     /// Creates the client side of one connection to an address.
-    pub client: fn(&Address) -> Box<dyn Client>,
+    pub client: fn(&Address, &Login) -> Box<dyn Client>,
 }
 
 /// Protocols that textual addresses can name, one line each.
 static PROTOCOLS: &[&Protocol] = &[
-    &http::HTTP, // http.rs
+    &http::HTTP,         // http.rs
+    &postgres::POSTGRES, // postgres.rs
 ];
 
 /// Client side of a protocol on one connection. It carries one call at a time. After an answer that
@@ -72,13 +79,29 @@ pub trait Client: Debug + Send {
     }
 }
 
+/// Who calls a service.
+#[derive(Debug, Clone, Default)]
+pub struct Login {
+    /// Password of the caller; `None` if the service asks for none.
+    pub password: Option<Arc<Secret>>,
+}
+
 /// Request of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {
     /// Text in the protocol's own terms, as the workload gives it.
-    pub text: Option<&'a str>,
+    pub text: Option<&'a RequestText>,
+    /// Random numbers of the call, for the values in the text and for made content.
+    pub draws: Draws,
     /// Most bytes of a good answer.
     pub size: u32,
+}
+
+impl<'a> Ask<'a> {
+    /// Text with the values of this call.
+    pub fn filled(&self) -> Option<Cow<'a, str>> {
+        self.text.map(|text| text.filled(self.draws))
+    }
 }
 
 /// End of a call.

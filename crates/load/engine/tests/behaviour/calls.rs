@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use run_store::recorder::InstanceShape;
 use run_store::slice::{CallRow, InstanceId, Slice, Unfinished};
-use state_machine::{Call, CallError, Effects, EndpointId, Event, KindId, Machine, Token};
+use state_machine::{
+    Call, CallError, Effects, EndpointId, Event, KindId, Machine, RequestText, Token,
+};
 use tilemark_engine::client::{Address, Here, Service};
 use tilemark_engine::{BackendChoice, EngineInstance, Options, Outcome, Running, start};
 use units::Nanos;
@@ -30,7 +32,14 @@ impl Callers {
         }
         self.made += 1;
         let (token, endpoint, kind) = (Token(0), EndpointId(0), KindId(0));
-        fx.call(Call { token, endpoint, kind, due: now, size: 1000 });
+        fx.call(Call {
+            token,
+            endpoint,
+            kind,
+            due: now,
+            size: 1000,
+            draws: state_machine::Draws::default(),
+        });
     }
 }
 
@@ -322,7 +331,7 @@ fn call_asks_what_its_kind_says() {
     let address = Address::parse(&text, "http").expect("an address");
     let service = Service::reach(address, Duration::from_secs(30)).expect("it listens");
     let mut instance = callers(&Arc::new(service), 1, 3);
-    instance.asks = vec![Some("items?page=2".to_owned())];
+    instance.asks = vec![Some(RequestText::parse("items?page=2").expect("a text"))];
     let running = start(vec![instance], options()).expect("a start");
     for _ in 0..3 {
         assert_eq!(told.recv().expect("a call"), "GET /shop/items?page=2 HTTP/1.1");

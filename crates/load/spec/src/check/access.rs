@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
+use state_machine::RequestText;
 use units::{BlockSize, Bytes, Nanos, Ratio};
 
 use super::finding::Findings;
@@ -240,9 +241,12 @@ impl<'a> Steps<'a> {
         found.known(place.key("endpoint"), "endpoint", &call.endpoint, &names);
         if let Some(text) = &call.ask {
             let endpoint = self.endpoints.iter().find(|own| own.name == call.endpoint);
-            let why = match text.len() {
-                ..=ASK_MAX => endpoint.and_then(|own| own.protocol.refuses(text)),
-                _ => Some("it is longer than 8192 bytes"),
+            let why = match RequestText::parse(text) {
+                _ if text.len() > ASK_MAX => Some("it is longer than 8192 bytes".to_owned()),
+                Ok(read) => endpoint
+                    .and_then(|own| own.protocol.refuses(&read))
+                    .map(std::borrow::ToOwned::to_owned),
+                Err(error) => Some(error.to_string()),
             };
             if let Some(why) = why {
                 found.add(place.key("ask"), format!("what is asked cannot be: {why}"));

@@ -250,8 +250,13 @@ fn calls_that_ask_different_things_are_kinds_of_one_name() {
     let mut case = one_action(CLOSED, steps);
     case.workload.endpoints = vec![Endpoint { name: "page".to_owned(), protocol: Protocol::Http }];
     let built = case.build();
-    let kinds: Vec<_> =
-        built.kinds.iter().map(|kind| (kind.name.as_str(), kind.ask.as_deref())).collect();
+    let kinds: Vec<_> = built
+        .kinds
+        .iter()
+        .map(|kind| {
+            (kind.name.as_str(), kind.ask.as_ref().map(state_machine::RequestText::numbered))
+        })
+        .collect();
     let named = |ask| ("page-call", ask);
     assert_eq!(kinds, [Some("items?page=1"), Some("items?page=2"), None].map(named));
     let trace = case.run(ms(1), ms(500));
