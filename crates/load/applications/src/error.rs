@@ -1,0 +1,112 @@
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Phase of an application's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Making its data.
+    Preparing,
+    /// Starting its server.
+    Starting,
+    /// Serving a load.
+    Serving,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Preparing => "preparing its data",
+            Self::Starting => "starting",
+            Self::Serving => "serving",
+        })
+    }
+}
+
+/// Failure of a real application.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplicationError {
+    /// A program is not installed.
+    #[error("{program} is not here (looked in {looked})")]
+    Missing {
+        /// Name of the program.
+        program: &'static str,
+        /// Places that were searched.
+        looked: String,
+        /// Package that has the program.
+        package: &'static str,
+    },
+    /// A program has a version whose settings are not known here.
+    #[error("{program} says \"{version}\", and versions {known} are known here")]
+    Version {
+        /// Path of the program.
+        program: String,
+        /// Version as the program prints it.
+        version: String,
+        /// Known versions.
+        known: &'static str,
+    },
+    /// There is no unprivileged user for the servers.
+    #[error("servers do not run as root, and there is no user \"{user}\" for them")]
+    NoUser {
+        /// Name of the user.
+        user: String,
+    },
+    /// The servers' user cannot enter a directory.
+    #[error("the servers' user \"{user}\" cannot enter and write {}", path.display())]
+    NoEntry {
+        /// Name of the user.
+        user: String,
+        /// Directory of the applications.
+        path: PathBuf,
+    },
+    /// A file or process of an application failed.
+    #[error("{name}, {phase}: {what}")]
+    Io {
+        /// Name of the application.
+        name: String,
+        /// Phase in which it failed.
+        phase: Phase,
+        /// Action that failed, with its object.
+        what: String,
+        /// Error of the system.
+        #[source]
+        source: io::Error,
+    },
+    /// A server or a program of its preparation ended with an error or was ended.
+    #[error("{name}, {phase}: {program} {how}; its last words: {log}")]
+    Ended {
+        /// Name of the application.
+        name: String,
+        /// Phase in which it ended.
+        phase: Phase,
+        /// Name of the program.
+        program: String,
+        /// Exit code or signal, or the time that it took.
+        how: String,
+        /// End of its log, in one line.
+        log: String,
+    },
+}
+
+impl ApplicationError {
+    /// Advice on what to do, if there is any.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Missing { package, .. } => Some(format!(
+                "install the package {package}, or name a service of yours with --endpoint"
+            )),
+            Self::Version { .. } => Some("name a service of yours with --endpoint".to_owned()),
+            Self::NoUser { .. } => {
+                Some("run as a user that is not root, or by sudo as such a user".to_owned())
+            }
+            Self::NoEntry { user, .. } => Some(format!(
+                "let \"{user}\" enter all directories above (chmod o+x), or use a datastore elsewhere"
+            )),
+            Self::Ended { log, .. } if log.contains("No space left") => {
+                Some("use a smaller --footprint, or a datastore with more room".to_owned())
+            }
+            Self::Io { .. } | Self::Ended { .. } => None,
+        }
+    }
+}

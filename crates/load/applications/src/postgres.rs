@@ -1,0 +1,222 @@
+//! A PostgreSQL cluster of its own, in one directory and on one socket.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+use units::Bytes;
+
+use crate::account::Account;
+use crate::error::{ApplicationError, Phase};
+use crate::memory::{MemoryGroup, MemoryLimit};
+use crate::program::{Doing, appended};
+use crate::server::{Server, Start};
+
+/// Directories of the distributions' packages, newest version last.
+const PLACES: [&str; 3] = ["/usr/lib/postgresql", "/usr/pgsql-", "/usr/bin"];
+/// Versions whose settings are used here. 15 was tried.
+const KNOWN: std::ops::RangeInclusive<u32> = 13..=18;
+
+/// Programs of one version.
+#[derive(Debug, Clone)]
+pub(crate) struct Programs {
+    directory: PathBuf,
+    /// As the server prints it: `postgres (PostgreSQL) 15.14`.
+    pub(crate) version: String,
+}
+
+impl Programs {
+    /// Finds the newest version of the distribution, or the one in the search path.
+    pub(crate) fn find() -> Result<Self, ApplicationError> {
+        let mut found: Vec<(u32, PathBuf)> = fs::read_dir(PLACES[0])
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| {
+                let entry = entry.ok()?;
+                let number = entry.file_name().to_str()?.parse().ok()?;
+                Some((number, entry.path().join("bin")))
+            })
+            .chain(
+                KNOWN.map(|number| (number, PathBuf::from(format!("{}{number}/bin", PLACES[1])))),
+            )
+            .chain([(0, PathBuf::from(PLACES[2]))])
+            .filter(|(_, bin)| bin.join("postgres").exists() && bin.join("initdb").exists())
+            .collect();
+        found.sort_by_key(|(number, _)| *number);
+        let Some((_, directory)) = found.pop() else {
+            let looked = PLACES.join(", ");
+            let (program, package) = ("postgres", "postgresql");
+            return Err(ApplicationError::Missing { program, looked, package });
+        };
+        let program = directory.join("postgres");
+        let output = Command::new(&program).arg("--version").env_clear().output();
+        let version =
+            output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        let version = version.unwrap_or_default();
+        let number =
+            version.split_whitespace().find_map(|word| word.split('.').next()?.parse().ok());
+        if !number.is_some_and(|number: u32| KNOWN.contains(&number)) {
+            let (program, known) = (program.display().to_string(), "13 to 18");
+            return Err(ApplicationError::Version { program, version, known });
+        }
+        Ok(Self { directory, version })
+    }
+}
+
+/// Cluster of one application.
+#[derive(Debug)]
+pub(crate) struct Cluster<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) programs: Programs,
+    pub(crate) account: &'a Account,
+    /// Directory of the application; the cluster is `data` in it.
+    pub(crate) directory: PathBuf,
+    /// Most sessions at the same time.
+    pub(crate) sessions: u32,
+}
+
+/// Memory of the server's own page cache. The value of PostgreSQL's documentation for small hosts
+/// is 128 MB; half of it leaves more of the limit to the kernel's page cache.
+const SHARED_BUFFERS_MB: u64 = 64;
+/// Memory of one session, measured with 108 sessions, and of the server's other processes.
+const SESSION_MB: u64 = 3;
+const SERVER_MB: u64 = 64;
+/// Sessions beyond the users: autovacuum, and one that looks.
+const SESSIONS_MORE: u32 = 10;
+
+impl Cluster<'_> {
+    fn data(&self) -> PathBuf {
+        self.directory.join("data")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.directory.join("server.log")
+    }
+
+    /// Path of the socket.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.data().join(".s.PGSQL.5432")
+    }
+
+    fn doing(&self, phase: Phase) -> Doing {
+        Doing { name: self.name.to_owned(), phase }
+    }
+
+    /// Memory that the cluster needs for data of this size: a tenth of it, as in the source of the
+    /// tile's working set, and never less than its sessions take. A cluster with less is killed in
+    /// the middle of a load.
+    pub(crate) fn memory(&self, size: Bytes) -> Bytes {
+        let floor = SHARED_BUFFERS_MB + SESSION_MB * u64::from(self.sessions) + SERVER_MB;
+        Bytes::new(size.get() / 10).max(Bytes::new(floor << 20))
+    }
+
+    /// Makes the cluster with a database `tile`, and runs these statements in it, one text each.
+    pub(crate) fn make(&self, statements: &[String]) -> Result<(), ApplicationError> {
+        let doing = self.doing(Phase::Preparing);
+        let failed = |what: &str, error| doing.io(what, error);
+        fs::create_dir(&self.directory).map_err(|error| failed("making its directory", error))?;
+        self.account.give(&self.directory).map_err(|error| failed("giving it away", error))?;
+        let mut init = self.account.command(self.programs.directory.join("initdb"), "KILL");
+        init.arg("-D").arg(self.data());
+        init.args(["-U", "shop", "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]);
+        doing.run("initdb", &mut init, Stdio::null(), &self.log())?;
+        let settings = self.settings();
+        let file = self.data().join("postgresql.conf");
+        let written = fs::OpenOptions::new().append(true).open(file);
+        written
+            .and_then(|mut file| std::io::Write::write_all(&mut file, settings.as_bytes()))
+            .map_err(|error| failed("writing its settings", error))?;
+        self.run_single("postgres", &["CREATE DATABASE tile".to_owned()])?;
+        self.run_single("tile", statements)?;
+        release_cache(&self.data()).map_err(|error| failed("writing its data out", error))
+    }
+
+    /// Runs statements without a server. No session can be in the way, and its end is a checkpoint.
+    fn run_single(&self, database: &str, statements: &[String]) -> Result<(), ApplicationError> {
+        let doing = self.doing(Phase::Preparing);
+        // In this mode a statement ends at a semicolon and two ends of line.
+        let script: String = statements.iter().map(|one| format!("{one};\n\n")).collect();
+        let path = self.directory.join("script.sql");
+        let failed = |error| doing.io("writing its statements", error);
+        fs::write(&path, script).map_err(failed)?;
+        let input = fs::File::open(&path).map_err(failed)?;
+        let log = self.directory.join("prepare.log");
+        let _ = fs::remove_file(&log);
+        appended(&log).map_err(failed)?;
+        let mut single = self.account.command(self.programs.directory.join("postgres"), "KILL");
+        single.args(["--single", "-j", "-O", "-D"]).arg(self.data());
+        // Loads that are lost with the host are made again, so they need no log.
+        single.args(["-c", "fsync=off", "-c", "maintenance_work_mem=128MB", database]);
+        doing.run("postgres --single", &mut single, Stdio::from(input), &log)?;
+        // This mode goes on after an error, and ends well.
+        let text = fs::read_to_string(&log).map_err(failed)?;
+        if text.contains("ERROR:") || text.contains("FATAL:") {
+            let line = text.lines().find(|line| line.contains("ERROR:") || line.contains("FATAL:"));
+            let how = format!("failed: {}", untrusted::shown(line.unwrap_or_default()));
+            return Err(doing.ended("postgres --single", how, &log));
+        }
+        fs::remove_file(&path).map_err(failed)
+    }
+
+    /// Settings that differ from the defaults. The log is as durable as it is for real users.
+    fn settings(&self) -> String {
+        format!(
+            "\n# Made by Tilemark\nlisten_addresses = ''\nunix_socket_directories = '.'\n\
+             unix_socket_permissions = 0700\nmax_connections = {}\n\
+             shared_buffers = {SHARED_BUFFERS_MB}MB\nmax_wal_size = 1GB\n\
+             checkpoint_timeout = 60s\njit = off\nmax_parallel_workers_per_gather = 0\n\
+             fsync = on\nsynchronous_commit = on\nfull_page_writes = on\nwal_level = minimal\n\
+             max_wal_senders = 0\nlogging_collector = off\n",
+            self.sessions + SESSIONS_MORE
+        )
+    }
+
+    /// Starts the server.
+    pub(crate) fn start(
+        &self,
+        group: &str,
+        memory: Bytes,
+    ) -> Result<(Server, MemoryLimit), ApplicationError> {
+        let (group, limit) = MemoryGroup::make(group, memory);
+        let mut command = self.account.command(self.programs.directory.join("postgres"), "QUIT");
+        command.arg("-D").arg(self.data());
+        let start = Start {
+            name: self.name,
+            program: "postgres",
+            command,
+            stop: Signal::INT,
+            log: self.log(),
+            group,
+        };
+        let state = self.data().join("postmaster.pid");
+        // The eighth line says what the server does; `ready` since version 10.
+        let is_ready = || {
+            let lines = fs::read_to_string(&state).unwrap_or_default();
+            lines.lines().nth(7).is_some_and(|line| line.trim() == "ready")
+        };
+        Ok((Server::start(start, &is_ready)?, limit))
+    }
+}
+
+/// Writes all files of a directory to the storage and takes them out of the page cache: a page is
+/// charged to the group that read it first, and that would be nobody's.
+fn release_cache(directory: &Path) -> std::io::Result<()> {
+    // One call for all files: a flush for each of a thousand takes seconds on a slow storage.
+    rustix::fs::syncfs(fs::File::open(directory)?)?;
+    forget_pages(directory)
+}
+
+fn forget_pages(directory: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            forget_pages(&entry.path())?;
+        } else if kind.is_file() {
+            let file = fs::File::open(entry.path())?;
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
+        }
+    }
+    Ok(())
+}

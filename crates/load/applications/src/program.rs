@@ -1,0 +1,79 @@
+//! Programs that make an application's data: run to their end, with their last words kept.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+use crate::error::{ApplicationError, Phase};
+
+/// Longest end of a log in an error, in bytes. Our choice: some lines.
+const TAIL_MAX: u64 = 400;
+
+/// Application and phase that an error names.
+#[derive(Debug, Clone)]
+pub(crate) struct Doing {
+    pub(crate) name: String,
+    pub(crate) phase: Phase,
+}
+
+impl Doing {
+    pub(crate) fn io(&self, what: impl Into<String>, source: std::io::Error) -> ApplicationError {
+        let Self { name, phase } = self.clone();
+        ApplicationError::Io { name, phase, what: what.into(), source }
+    }
+
+    pub(crate) fn ended(&self, program: &str, how: String, log: &Path) -> ApplicationError {
+        let Self { name, phase } = self.clone();
+        let log = tail(log).unwrap_or_else(|error| format!("(no log: {error})"));
+        ApplicationError::Ended { name, phase, program: program.to_owned(), how, log }
+    }
+
+    /// Runs a program to its end, with its output added to `log`.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not succeed.
+    pub(crate) fn run(
+        &self,
+        program: &str,
+        command: &mut Command,
+        input: Stdio,
+        log: &Path,
+    ) -> Result<(), ApplicationError> {
+        let file = appended(log).map_err(|error| self.io("opening its log", error))?;
+        let second = file.try_clone().map_err(|error| self.io("opening its log", error))?;
+        let status = command.stdin(input).stdout(file).stderr(second).status();
+        let status = status.map_err(|error| self.io(format!("starting {program}"), error))?;
+        if status.success() { Ok(()) } else { Err(self.ended(program, words(status), log)) }
+    }
+}
+
+/// Log of an application, for its server's output.
+pub(crate) fn appended(log: &Path) -> std::io::Result<File> {
+    File::options().create(true).append(true).open(log)
+}
+
+/// Exit code or signal in words.
+pub(crate) fn words(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with {code}"),
+        // The kernel ends with this signal what exceeds its memory group, too.
+        (_, Some(9)) => {
+            "was killed (signal 9, which is also the end of a server out of memory)".to_owned()
+        }
+        (_, signal) => format!("was ended by signal {}", signal.unwrap_or_default()),
+    }
+}
+
+/// End of a log in one line.
+fn tail(log: &Path) -> std::io::Result<String> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_MAX)))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_MAX).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Ok(untrusted::shown(&lines.join(" / ")).into_owned())
+}

@@ -1,0 +1,90 @@
+//! Database of a shop, in the shape of DVD Store 3.5: customers, products, a year of orders.
+//!
+//! Calls (`data/tiles/workloads/shop-real.toml`): `login`, `register`, three searches, `place` and
+//! `place_new`. A numbered argument is folded into the range of customers or products, so the same
+//! workload serves data of any size.
+
+use std::path::Path;
+
+use units::Bytes;
+
+use crate::account::Account;
+use crate::error::ApplicationError;
+use crate::postgres::{Cluster, Programs};
+use crate::{Application, Need};
+
+/// Bytes of one customer with its orders, history and share of the products, indexes included.
+/// Measured on 200,000 and 3 million customers.
+const BYTES_PER_CUSTOMER: u64 = 820;
+/// Customers for each product, and for each 12 of 20 orders of a year: DVD Store's sizes have
+/// 20,000 customers, 1,000 products and 1,000 orders a month.
+const CUSTOMERS_PER_PRODUCT: u64 = 20;
+const CUSTOMERS_MIN: u64 = 2_000;
+/// Most customers: their numbers are four-byte integers, and so are those of their orders.
+const CUSTOMERS_MAX: u64 = 1_000_000_000;
+
+pub(crate) const SCRIPT: &str = include_str!("shop.sql");
+
+/// Makes the data of a shop and starts its server.
+pub(crate) fn start(
+    need: &Need,
+    directory: &Path,
+    run: &str,
+    account: &Account,
+) -> Result<Application, ApplicationError> {
+    let programs = Programs::find()?;
+    let cluster = Cluster {
+        name: &need.name,
+        account,
+        directory: directory.join(&need.name),
+        sessions: need.sessions,
+        programs,
+    };
+    cluster.make(&statements(need.size, need.seed))?;
+    let group = format!("{run}-{}", need.name);
+    let (running, memory) = cluster.start(&group, cluster.memory(need.size))?;
+    Ok(Application {
+        socket: cluster.socket(),
+        address: "postgres://shop@localhost/tile",
+        server: cluster.programs.version.clone(),
+        memory,
+        running,
+    })
+}
+
+/// Statements that make the shop's data.
+fn statements(size: Bytes, seed: u64) -> Vec<String> {
+    let customers = (size.get() / BYTES_PER_CUSTOMER).clamp(CUSTOMERS_MIN, CUSTOMERS_MAX);
+    let products = customers / CUSTOMERS_PER_PRODUCT;
+    let orders = products * 12;
+    // PostgreSQL takes a seed from -1 to 1.
+    #[expect(clippy::cast_precision_loss, reason = "any number in the range is a seed")]
+    let seed = (seed >> 11) as f64 / (1_u64 << 53) as f64;
+    let script: String = SCRIPT
+        .lines()
+        .filter(|line| !line.starts_with("--"))
+        .fold(String::new(), |script, line| script + line + "\n");
+    let script = script
+        .replace("CUSTOMERS", &customers.to_string())
+        .replace("PRODUCTS", &products.to_string())
+        .replace("ORDERS", &orders.to_string())
+        .replace("SEED", &format!("{seed:.17}"));
+    let texts = script.split("\n\n").map(str::trim).filter(|text| !text.is_empty());
+    texts.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_follow_from_the_bytes() {
+        let all = statements(Bytes::new(164_000_000), 1 << 63).join("\n");
+        assert!(all.contains("generate_series(1, 200000) n"), "{all}");
+        assert!(all.contains("generate_series(1, 10000) n") && all.contains("setseed(0.5000"));
+        assert!(all.contains("generate_series(1, 120000) o"));
+        assert!(!all.contains("CUSTOMERS") && !all.contains("PRODUCTS") && !all.contains("--"));
+        let few = statements(Bytes::new(1), 0).join("\n");
+        assert!(few.contains("generate_series(1, 2000) n"));
+    }
+}

@@ -1,0 +1,151 @@
+//! A shop with a real PostgreSQL. Skipped, with the reason, where it is not installed.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use tilemark_applications::{ApplicationError, Applications, Kind, MemoryLimit, Need, Phase};
+use units::Bytes;
+
+fn need(name: &str, seed: u64) -> Need {
+    Need { name: name.to_owned(), kind: Kind::Shop, size: Bytes::new(4 << 20), sessions: 8, seed }
+}
+
+/// Directory for servers of another user; `None`, with the reason, where the test cannot run.
+fn place() -> Option<tempfile::TempDir> {
+    if let Err(error) = Kind::Shop.check() {
+        eprintln!("skipped: {error}");
+        return None;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o711);
+    std::fs::set_permissions(directory.path(), mode).expect("a mode");
+    std::fs::create_dir(directory.path().join("apps")).expect("a directory");
+    Some(directory)
+}
+
+fn run_name(test: &str) -> String {
+    format!("{test}-{}", std::process::id())
+}
+
+/// Answers of a simple query, as bytes, after a login without a password.
+fn query(socket: &Path, text: &str) -> Vec<u8> {
+    let mut stream = UnixStream::connect(socket).expect("a session");
+    let parameters = b"\0\x03\0\0user\0shop\0database\0tile\0\0";
+    let length = u32::try_from(parameters.len() + 4).expect("short").to_be_bytes();
+    stream.write_all(&[&length[..], parameters].concat()).expect("a startup");
+    let mut send = |tag: &[u8], body: &[u8]| {
+        let length = u32::try_from(body.len() + 4).expect("short").to_be_bytes();
+        stream.write_all(&[tag, &length[..], body].concat()).expect("a message");
+    };
+    send(b"Q", format!("{text}\0").as_bytes());
+    send(b"X", b"");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("an answer");
+    answer
+}
+
+fn holds(answer: &[u8], part: &str) -> bool {
+    answer.windows(part.len()).any(|window| window == part.as_bytes())
+}
+
+#[test]
+fn shop_takes_orders_and_leaves_nothing_running() {
+    let Some(place) = place() else { return };
+    let mut all =
+        Applications::new(&place.path().join("apps"), &run_name("orders")).expect("a user");
+    let shop = all.running(&need("tile-1", 1)).expect("a shop");
+    let socket = shop.socket.clone();
+    for (text, wanted) in [
+        ("select count(*) from login(1234567)", "SELECT 1"),
+        ("select count(*) from search_category(5), search_actor(6), search_title(7)", "SELECT 1"),
+        ("select place(5, array[1,2,3,4,5], 2) > 3000", "t"),
+        ("select place(5, array[1,2,3,4,5], 1)", "0"),
+        ("select register(77); select place_new(77, array[1,1,3,4,5], 2) > 3000", "t"),
+        ("select count(*) = 2 from orders where ordered = current_date", "t"),
+        ("select count(*) = 9 from order_line where ordered = current_date", "t"),
+    ] {
+        let answer = query(&socket, text);
+        assert!(
+            holds(&answer, wanted) && !holds(&answer, "ERROR"),
+            "{text}: {}",
+            answer.escape_ascii()
+        );
+    }
+    assert!(shop.cpu_seconds().expect("a running server") > 0.0);
+    if let MemoryLimit::Limited(bytes) = &shop.memory {
+        assert_eq!(*bytes, Bytes::new((64 + 3 * 8 + 64) << 20));
+    } else {
+        eprintln!("memory {}", shop.memory);
+    }
+    all.stop();
+    assert!(UnixStream::connect(&socket).is_err(), "the server still listens");
+    assert!(all.all().next().is_none());
+}
+
+#[test]
+fn another_seed_makes_other_data() {
+    let Some(place) = place() else { return };
+    let mut all =
+        Applications::new(&place.path().join("apps"), &run_name("seeds")).expect("a user");
+    let mut sums = Vec::new();
+    for (name, seed) in [("one", 1), ("same", 1), ("other", u64::MAX)] {
+        let socket = all.running(&need(name, seed)).expect("a shop").socket.clone();
+        let text = "select 'sum=' || md5(string_agg(password, '' order by id)) from customer";
+        let answer = query(&socket, text);
+        let at = answer.windows(4).position(|part| part == b"sum=").expect("a sum");
+        sums.push(answer[at..at + 36].to_vec());
+    }
+    assert_eq!(sums[0], sums[1]);
+    assert_ne!(sums[0], sums[2]);
+}
+
+#[test]
+fn server_that_was_killed_is_an_error_with_its_name() {
+    let Some(place) = place() else { return };
+    let mut all =
+        Applications::new(&place.path().join("apps"), &run_name("killed")).expect("a user");
+    all.running(&need("tile-1", 1)).expect("a shop");
+    all.check().expect("it runs");
+    let state = place.path().join("apps/tile-1/data/postmaster.pid");
+    let state = std::fs::read_to_string(state).expect("its state");
+    let pid: i32 = state.lines().next().and_then(|line| line.parse().ok()).expect("a number");
+    let pid = rustix::process::Pid::from_raw(pid).expect("a process");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    let error = loop {
+        match all.check() {
+            Err(error) => break error,
+            Ok(()) => assert!(std::time::Instant::now() < until, "it counts as running"),
+        }
+        std::thread::yield_now();
+    };
+    let text = error.to_string();
+    assert!(text.starts_with("tile-1, serving: postgres was killed"), "{text}");
+    assert!(all.running(&need("tile-1", 1)).is_err(), "it was started again in silence");
+}
+
+#[test]
+fn failed_preparation_names_its_program_and_words() {
+    let Some(place) = place() else { return };
+    let apps = place.path().join("apps");
+    let mut all = Applications::new(&apps, &run_name("failed")).expect("a user");
+    // A directory that exists is not ours to fill.
+    std::fs::create_dir(apps.join("tile-1")).expect("a directory");
+    let error = all.running(&need("tile-1", 1)).expect_err("it exists");
+    let ApplicationError::Io { phase: Phase::Preparing, .. } = error else { panic!("{error}") };
+}
+
+#[test]
+fn directory_that_cannot_be_entered_is_refused() {
+    let Some(place) = place() else { return };
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root has servers of another user");
+        return;
+    }
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(place.path(), mode).expect("a mode");
+    let error = Applications::new(&place.path().join("apps"), "none").expect_err("closed");
+    let ApplicationError::NoEntry { .. } = &error else { panic!("{error}") };
+    assert!(error.hint().expect("a hint").contains("chmod o+x"));
+}
