@@ -40,7 +40,15 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     pub(super) fn look_at_calls(&mut self) {
         let Some(calls) = &mut self.calls else { return };
         let backend = &mut self.backend;
-        if let Err(source) = calls.work(&mut || backend.now(), &mut self.called) {
+        let known = self.called.len();
+        let worked = calls.work(&mut || backend.now(), &mut self.called);
+        // All ends are counted before the first of them is reported: what is reported makes new
+        // calls, and time that has passed for these would pass for the later ends, too.
+        for answered in &self.called[known..] {
+            self.counts.pass_time(answered.at);
+            self.counts.in_flight -= 1;
+        }
+        if let Err(source) = worked {
             self.cannot_call(source);
         }
         self.now = self.called.last().map_or(self.now, |last| last.at.max(self.now));
@@ -49,8 +57,6 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     pub(super) fn answer_calls(&mut self) {
         let mut answers = std::mem::take(&mut self.called);
         for Called { open, result, at } in answers.drain(..) {
-            self.counts.pass_time(at);
-            self.counts.in_flight -= 1;
             self.counts.completed += 1;
             self.counts.slice_completed += 1;
             let times = (at.saturating_sub(open.made), at.saturating_sub(open.call.due));
