@@ -46,6 +46,8 @@ pub struct Seen {
     throttled: u64,
     cpu_of_others: BTreeMap<String, f64>,
     bytes_of_others: BTreeMap<String, f64>,
+    /// Bytes of servers that this process started for the load.
+    bytes_of_children: f64,
     waited_for_memory: f64,
     /// Longest pause, in seconds.
     paused: f64,
@@ -67,6 +69,7 @@ impl Seen {
             for (name, cpu) in &second.cpu_of_others {
                 *sum.cpu_of_others.entry(name.clone()).or_default() += cpu.as_secs_f64();
             }
+            sum.bytes_of_children += second.bytes_of_children as f64;
             for (name, bytes) in &second.bytes_of_others {
                 *sum.bytes_of_others.entry(name.clone()).or_default() += *bytes as f64;
             }
@@ -90,6 +93,7 @@ impl Seen {
         if self.seconds <= 0.0 {
             return Vec::new();
         }
+        let own_bytes = own_bytes + self.bytes_of_children;
         let of = |gauge, by: &str, value, limit| {
             (value > limit).then(|| Disturbance { gauge, by: by.to_owned(), value, limit })
         };

@@ -41,6 +41,10 @@ pub(super) struct Process {
     pub cpu: Nanos,
     /// Bytes read from and written to storage; `None` if hidden.
     pub bytes: Option<u64>,
+    /// Number of the process that started it.
+    pub parent: u32,
+    /// True if this process started it, or one of those that it started: a server of a tile.
+    pub is_ours: bool,
 }
 
 /// Counters of a device in `/proc/diskstats` (Documentation/admin-guide/iostats.rst).
@@ -141,8 +145,20 @@ fn others() -> (BTreeMap<(u32, u64), Process>, bool) {
         process.bytes = io.ok().and_then(|io| moved(&io));
         Some(((id, start), process))
     };
-    let others = entries.filter_map(of).collect();
+    let mut others: BTreeMap<(u32, u64), Process> = entries.filter_map(of).collect();
+    mark_ours(&mut others, own);
     (others, hides_bytes)
+}
+
+/// Marks the processes that descend from `own`.
+fn mark_ours(all: &mut BTreeMap<(u32, u64), Process>, own: u32) {
+    let parents: BTreeMap<u32, u32> =
+        all.iter().map(|((id, _), process)| (*id, process.parent)).collect();
+    for process in all.values_mut() {
+        // No chain is longer than the list; a number that is used again could close a circle.
+        let chain = std::iter::successors(Some(process.parent), |id| parents.get(id).copied());
+        process.is_ours = chain.take(parents.len() + 1).any(|id| id == own);
+    }
 }
 
 /// Start time and figures of `/proc/PID/stat` (proc_pid_stat(5)); `None` for kernel threads. The
@@ -158,7 +174,8 @@ fn process(stat: &str) -> Option<(u64, Process)> {
     }
     let ticks = field(14)? + field(15)? + field(16)? + field(17)?;
     let cpu = Nanos(ticks.saturating_mul(TICK.0));
-    Some((field(22)?, Process { name, cpu, bytes: None }))
+    let parent = u32::try_from(field(4)?).ok()?;
+    Some((field(22)?, Process { name, cpu, parent, ..Process::default() }))
 }
 
 /// Sum of `read_bytes` and `write_bytes` of `/proc/PID/io`: bytes that reach storage.
@@ -240,6 +257,18 @@ mod tests {
         let (start, found) = process(&stat("a) R (b", 4_194_304)).expect("a process");
         assert_eq!((start, found.name.as_str(), found.cpu), (999, "a) R (b", Nanos(100 * TICK.0)));
         assert_eq!(process(&stat("kworker/0:1", KERNEL_THREAD | 64)), None);
+    }
+
+    #[test]
+    fn descendants_are_ours_and_circles_end() {
+        let process = |parent| Process { parent, ..Process::default() };
+        let mut all: BTreeMap<(u32, u64), Process> =
+            [(20, 10), (30, 20), (40, 1), (50, 60), (60, 50)]
+                .map(|(id, parent)| ((id, 0), process(parent)))
+                .into();
+        mark_ours(&mut all, 10);
+        let ours = all.iter().filter(|(_, process)| process.is_ours).map(|((id, _), _)| *id);
+        assert_eq!(ours.collect::<Vec<u32>>(), [20, 30]);
     }
 
     #[test]

@@ -18,6 +18,10 @@ pub struct HostSecond {
     pub ready: Nanos,
     /// CPU time that the hypervisor gave to other VMs.
     pub steal: Nanos,
+    /// CPU time of processes that this process started.
+    pub children: Nanos,
+    /// Bytes that processes which this process started transferred to and from storage.
+    pub bytes_of_children: u64,
     /// CPU time of other processes, by name.
     pub cpu_of_others: BTreeMap<String, Nanos>,
     /// Bytes that other processes transferred to and from storage, by name.
@@ -147,7 +151,9 @@ fn between(before: &Look, now: &Look) -> HostSecond {
         // ended children again, so other work is limited below.
         let earlier = before.others.get(id);
         let cpu = process.cpu.saturating_sub(earlier.map_or(Nanos::ZERO, |earlier| earlier.cpu));
-        if cpu > Nanos::ZERO {
+        if process.is_ours {
+            second.children = second.children.saturating_add(cpu);
+        } else if cpu > Nanos::ZERO {
             let sum = second.cpu_of_others.entry(process.name.clone()).or_default();
             *sum = sum.saturating_add(cpu);
         }
@@ -155,7 +161,12 @@ fn between(before: &Look, now: &Look) -> HostSecond {
         if let Some((now, then)) = bytes
             && now > then
         {
-            *second.bytes_of_others.entry(process.name.clone()).or_default() += now - then;
+            match process.is_ours {
+                true => second.bytes_of_children += now - then,
+                false => {
+                    *second.bytes_of_others.entry(process.name.clone()).or_default() += now - then;
+                }
+            }
         }
     }
     second.cap();
@@ -166,7 +177,8 @@ impl HostSecond {
     /// Limits other work to the host's whole work without ours: a parent that waits for a child
     /// inherits all of its time at once, including the part counted while the child ran.
     fn cap(&mut self) {
-        let most = self.busy.saturating_sub(self.own).saturating_sub(self.steal).as_secs_f64();
+        let ours = self.own.saturating_add(self.children).saturating_add(self.steal);
+        let most = self.busy.saturating_sub(ours).as_secs_f64();
         let all: f64 = self.cpu_of_others.values().map(|cpu| cpu.as_secs_f64()).sum();
         if all > most {
             for cpu in self.cpu_of_others.values_mut() {
@@ -205,7 +217,7 @@ mod tests {
         let process = |name: &str, cpu_s: u64| crate::proc::Process {
             name: name.to_owned(),
             cpu: Nanos::from_secs(cpu_s),
-            bytes: None,
+            ..crate::proc::Process::default()
         };
         let mut before = look(1, 100, &[]);
         before.others = [((7, 1), process("make", 0))].into();
@@ -217,6 +229,25 @@ mod tests {
             Nanos::from_millis(300),
             "of 600 ms busy, 300 ours"
         );
+    }
+
+    #[test]
+    fn servers_of_this_process_are_not_others() {
+        let process = |cpu_ms: u64, bytes: u64, is_ours: bool| crate::proc::Process {
+            name: "postgres".to_owned(),
+            cpu: Nanos::from_millis(cpu_ms),
+            bytes: Some(bytes),
+            is_ours,
+            ..crate::proc::Process::default()
+        };
+        let mut before = look(1, 100, &[]);
+        before.others = [((7, 1), process(0, 0, true)), ((8, 1), process(0, 0, false))].into();
+        let mut now = look(2, 400, &[]);
+        now.others = [((7, 1), process(200, 5000, true)), ((8, 1), process(90, 7, false))].into();
+        let second = between(&before, &now);
+        assert_eq!((second.children, second.bytes_of_children), (Nanos::from_millis(200), 5000));
+        assert_eq!(second.cpu_of_others["postgres"], Nanos::from_millis(90));
+        assert_eq!(second.bytes_of_others["postgres"], 7);
     }
 
     #[test]
