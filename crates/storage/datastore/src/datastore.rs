@@ -1,5 +1,6 @@
 //! A datastore from the first look to the last removal, whatever kind it is of.
 
+use std::ffi::CStr;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use crate::mark::Mark;
 use crate::preflight::{Examination, Preflight, Warning};
 use crate::store::{Claim, Claimed, Lent, Located, Remembers, Step};
 use crate::{
-    AdoptProblem, DatastoreError, DiskRequest, Fill, Options, Refusal, Removed, Target,
+    AdoptProblem, DatastoreError, DiskRequest, Fill, HeldDir, Options, Refusal, Removed, Target,
     VirtualDisk, layout,
 };
 
@@ -141,6 +142,16 @@ impl Datastore {
     /// made in it through this is removed with the rest.
     pub fn state_dir(&self) -> Option<&OwnDir> {
         self.claimed.remembers().map(Remembers::state_dir)
+    }
+
+    /// Makes a directory for content that other programs make, and that is removed whole with the
+    /// rest. `None` of a target that is no directory.
+    ///
+    /// # Errors
+    ///
+    /// When it exists or cannot be made.
+    pub fn tree(&self, name: &CStr) -> Option<Result<HeldDir, DatastoreError>> {
+        self.claimed.remembers().map(|own| own.tree(name))
     }
 
     /// Path of all that is ours: the sub-directory, the file or the device.

@@ -4,6 +4,9 @@
 //! Each name is listed before it is made, and again with its inode once it is: a name that was
 //! only announced when the process died leads to nothing, or to an empty file, or to something
 //! that is not ours.
+//!
+//! A tree is a directory that we made for other programs (a database server). All that is in it is
+//! theirs and so ours: it is removed whole, through no link and on no other file system.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -70,6 +73,19 @@ impl OwnDir {
         }
     }
 
+    /// Makes a directory that did not exist, for content that other programs make.
+    pub fn tree(&self, name: &CStr) -> std::io::Result<HeldDir> {
+        if held::look(self, name).is_ok() {
+            return Err(Errno::EXIST.into());
+        }
+        let line = Line { name: text(name)?, inode: None, is_tree: true };
+        self.append(&line)?;
+        let fd = held::make_dir(self, name)?;
+        let inode = Some(fstat(&fd)?.st_ino);
+        self.append(&Line { inode, ..line })?.sync_data()?;
+        Ok(HeldDir::of(fd, self.path().join(held::name_path(name))))
+    }
+
     /// Creates a file that did not exist.
     pub fn create(&self, name: &CStr) -> std::io::Result<File> {
         if held::look(self, name).is_ok() {
@@ -93,7 +109,9 @@ impl OwnDir {
     pub fn unmake(&self, name: &CStr) -> std::io::Result<()> {
         match Listed::read(self)?.is_ours(self, name)? {
             Ours::File => Ok(held::unlink(self, name)?),
-            Ours::Directory | Ours::No => Err(std::io::Error::other("Tilemark did not make it")),
+            Ours::Directory | Ours::Tree | Ours::No => {
+                Err(std::io::Error::other("Tilemark did not make it"))
+            }
         }
     }
 
@@ -106,13 +124,13 @@ impl OwnDir {
     }
 
     fn announce(&self, name: &CStr) -> std::io::Result<()> {
-        self.append(&Line { name: text(name)?, inode: None }).map(drop)
+        self.append(&Line { name: text(name)?, inode: None, is_tree: false }).map(drop)
     }
 
     /// Durable: what has content is found again after a power failure, too.
     fn list(&self, name: &CStr, object: impl AsFd) -> std::io::Result<()> {
         let inode = Some(fstat(object)?.st_ino);
-        self.append(&Line { name: text(name)?, inode })?.sync_data()
+        self.append(&Line { name: text(name)?, inode, is_tree: false })?.sync_data()
     }
 
     fn append(&self, line: &Line) -> std::io::Result<File> {
@@ -141,17 +159,30 @@ struct Line {
     /// Absent: about to be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     inode: Option<u64>,
+    /// True for a directory whose whole content is ours.
+    #[serde(default, rename = "tree", skip_serializing_if = "std::ops::Not::not")]
+    is_tree: bool,
 }
 
-/// Objects that were made in a directory: inodes by name.
+/// Objects that were made in a directory, by name.
 #[derive(Debug, Default)]
-struct Listed(HashMap<CString, Vec<u64>>);
+struct Listed(HashMap<CString, MadeObject>);
+
+#[derive(Debug, Default)]
+struct MadeObject {
+    inodes: Vec<u64>,
+    is_tree: bool,
+}
+
+/// Deepest directories that are removed of a tree; PostgreSQL's have four levels.
+const DEPTH_MAX: u32 = 32;
 
 /// Answer to whether we made an object.
 #[derive(Debug, PartialEq, Eq)]
 enum Ours {
     File,
     Directory,
+    Tree,
     No,
 }
 
@@ -169,17 +200,21 @@ impl Listed {
             let Ok(line) = serde_json::from_slice::<Line>(line) else { continue };
             let Ok(name) = CString::new(line.name) else { continue };
             if held::single(&name).is_ok() {
-                listed.0.entry(name).or_default().extend(line.inode);
+                let object = listed.0.entry(name).or_default();
+                object.inodes.extend(line.inode);
+                object.is_tree |= line.is_tree;
             }
         }
         Ok(listed)
     }
 
     fn is_ours(&self, dir: impl AsFd, name: &CStr) -> rustix::io::Result<Ours> {
-        let Some(inodes) = self.0.get(name) else { return Ok(Ours::No) };
+        let Some(MadeObject { inodes, is_tree }) = self.0.get(name) else { return Ok(Ours::No) };
         let found = held::look(dir, name)?;
         let is_listed = inodes.contains(&found.st_ino);
         Ok(match FileType::from_raw_mode(found.st_mode) {
+            // Without its inode it may be another's, and is removed only if it is empty.
+            FileType::Directory if is_listed && *is_tree => Ours::Tree,
             FileType::Directory if is_listed || inodes.is_empty() => Ours::Directory,
             FileType::RegularFile if is_listed => Ours::File,
             FileType::RegularFile if inodes.is_empty() && found.st_size == 0 => Ours::File,
@@ -243,8 +278,36 @@ impl Removal {
                 Ok(inner) => self.directory(dir, name, &inner, shown),
                 Err(_) => self.kept.push(shown.to_owned()),
             },
+            Ok(Ours::Tree) => {
+                let Ok(device) = fstat(dir).map(|found| found.st_dev) else {
+                    return self.kept.push(shown.to_owned());
+                };
+                self.tree(dir, name, (device, DEPTH_MAX), shown);
+            }
             Err(error) => drop(self.gone(Err(error), shown)),
         }
+    }
+
+    /// Removes a directory with all that is in it. Another file system that was mounted in it stays.
+    fn tree(&mut self, parent: &HeldDir, name: &CStr, limits: (u64, u32), shown: &Path) {
+        let (device, depth) = limits;
+        let Ok(dir) = parent.open_dir(name) else { return self.kept.push(shown.to_owned()) };
+        let is_here = fstat(&dir).is_ok_and(|found| found.st_dev == device);
+        let (Ok(names), true, true) = (held::entries(&dir), is_here, depth > 0) else {
+            return self.kept.push(shown.to_owned());
+        };
+        for name in names {
+            let shown = shown.join(held::name_path(&name));
+            match held::look(&dir, &name) {
+                Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {
+                    self.tree(&dir, &name, (device, depth - 1), &shown);
+                }
+                Ok(_) if lingers(&name) => self.lingering.push(shown),
+                Ok(_) => drop(self.gone(held::unlink(&dir, &name), &shown)),
+                Err(error) => drop(self.gone(Err(error), &shown)),
+            }
+        }
+        self.removed_dir(parent, name, &dir, shown);
     }
 
     /// Removes the list itself, last but for the directory.

@@ -13,6 +13,7 @@
 //! is claimed is the object that was examined; what was found is removed only if its marker says
 //! that its run has ended. A [`Mark`] and an [`Owned`] can be had from a marker only.
 
+use std::ffi::CStr;
 use std::fmt::Debug;
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -140,6 +141,10 @@ pub trait Claimed: Debug + Send + Sync {
 pub trait Remembers {
     /// A directory of ours beside the disks.
     fn state_dir(&self) -> &OwnDir;
+
+    /// Makes a directory beside the disks for content that programs of another user make. That user
+    /// may pass the directories of ours above it, and see nothing of them.
+    fn tree(&self, name: &CStr) -> Result<HeldDir, DatastoreError>;
 
     /// Returns true if the disks were taken over from an earlier run.
     fn is_taken_over(&self) -> bool;

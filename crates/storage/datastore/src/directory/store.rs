@@ -1,12 +1,12 @@
 //! The sub-directory of a run, with its disks.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, fstat, ioctl_ficlone, unlinkat};
+use rustix::fs::{AtFlags, Mode, fchmod, fstat, ioctl_ficlone, unlinkat};
 use units::Bytes;
 
 use super::{adopt, filled};
@@ -172,6 +172,14 @@ impl Claimed for DirectoryStore {
 impl Remembers for DirectoryStore {
     fn state_dir(&self) -> &OwnDir {
         &self.state
+    }
+
+    fn tree(&self, name: &CStr) -> Result<HeldDir, DatastoreError> {
+        let passable = Mode::RWXU | Mode::XGRP | Mode::XOTH;
+        let made = fchmod(&self.own, passable).map_err(Into::into);
+        made.and_then(|()| self.own.tree(name)).map_err(|error| {
+            DatastoreError::io("make a directory for programs in", &self.path, error)
+        })
     }
 
     fn is_taken_over(&self) -> bool {

@@ -457,3 +457,37 @@ fn disks_of_another_part_of_a_run_are_driven_and_stay_that_parts() {
     owner.remove().expect("remove");
     assert!(names(dir.path()).is_empty());
 }
+
+#[test]
+fn tree_of_programs_is_removed_whole_and_nothing_beyond() {
+    let Some(around) = roomy() else { return };
+    let outside = tempfile::tempdir().expect("a directory");
+    fs::write(outside.path().join("foreign"), "x").expect("a file");
+    let store =
+        Datastore::open(&target(around.path()), Bytes::MIB, &anywhere("tree")).expect("open");
+    let tree = store.tree(c"applications").expect("a directory").expect("a tree");
+    let path = tree.path().to_owned();
+    fs::create_dir_all(path.join("data/base/1")).expect("directories");
+    fs::write(path.join("data/base/1/2"), "rows").expect("a file");
+    symlink(outside.path(), path.join("data/link")).expect("a link");
+    assert!(store.tree(c"applications").expect("a directory").is_err(), "made twice");
+    let removed = store.clear();
+    assert!(removed.failed.is_empty() && removed.kept.is_empty(), "{removed:?}");
+    assert!(names(around.path()).is_empty());
+    assert_eq!(fs::read(outside.path().join("foreign")).expect("a file"), b"x");
+}
+
+#[test]
+fn directory_in_place_of_a_tree_stays() {
+    let Some(around) = roomy() else { return };
+    let store =
+        Datastore::open(&target(around.path()), Bytes::MIB, &anywhere("tree")).expect("open");
+    let tree = store.tree(c"applications").expect("a directory").expect("a tree");
+    let (path, moved) = (tree.path().to_owned(), around.path().join("moved"));
+    fs::rename(&path, &moved).expect("renamed");
+    fs::create_dir(&path).expect("another");
+    fs::write(path.join("theirs"), "x").expect("a file");
+    let removed = store.clear();
+    assert_eq!(fs::read(path.join("theirs")).expect("a file"), b"x");
+    assert!(!removed.kept.is_empty(), "{removed:?}");
+}
