@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use run_store::recorder::InstanceShape;
 use run_store::slice::{InstanceEntry, InstanceId, Topology, VmEntry, VmId};
 use serde::{Deserialize, Serialize};
-use spec::workload::{CHECK_SIZE, DataPattern, Load, On, Role, Step};
+use spec::workload::{CHECK_SIZE, DataPattern, Endpoint, Load, On, Role, Step, Workload};
 use spec::{ResolvedTile, disk_asked};
 use state_machine::{KindId, RequestText};
 use units::Bytes;
@@ -110,6 +110,8 @@ pub struct FleetInstance {
     pub endpoints: Vec<String>,
     /// Requests of the calls, by `state_machine::KindId`.
     pub asks: Vec<Option<RequestText>>,
+    /// Real application that the instance needs, if its calls have one.
+    pub application: Option<applications::Need>,
     /// Kinds of I/O that copy whole disks.
     pub copy_kinds: Vec<KindId>,
     /// Virtual CPUs of each virtual machine.
@@ -228,6 +230,7 @@ impl Fleet {
             vms: built.vms.iter().map(|vm| format!("{}/{vm}", workload.name)).collect(),
             endpoints: built.endpoints.clone(),
             asks: built.kinds.iter().map(|kind| kind.ask.clone()).collect(),
+            application: application(plan, workload, member, &place),
             copy_kinds: built.copy_kinds(),
             vcpus: workload.vms.iter().map(|vm| vm.vcpus).collect(),
             users: match workload.replay {
@@ -239,6 +242,32 @@ impl Fleet {
             },
         });
     }
+}
+
+/// Application of an instance at this place, unless its user named services.
+fn application(
+    plan: &ResolvedPlan,
+    workload: &Workload,
+    member: Member,
+    place: &str,
+) -> Option<applications::Need> {
+    let spec::workload::Application { kind, size } = workload.application?;
+    let is_named = |own: &Endpoint| plan.settings.endpoints.contains_key(&own.name);
+    if workload.endpoints.iter().all(is_named) {
+        return None;
+    }
+    let path = [member.tile.unwrap_or(OF_NO_TILE), number(member.workload), member.copy];
+    let path = path.map(u64::from);
+    let sessions = workload.groups.iter().map(|group| users(&group.load));
+    Some(applications::Need {
+        name: place.replace('/', "-"),
+        kind: match kind {
+            spec::workload::ApplicationKind::Shop => applications::Kind::Shop,
+        },
+        size: size.scale(plan.footprint),
+        sessions: sessions.fold(0, u32::saturating_add),
+        seed: path.into_iter().fold(plan.seed, |seed, part| state_machine::mix(seed ^ part)),
+    })
 }
 
 fn build(plan: &ResolvedPlan, order: &StepOrder, member: Member) -> Result<Instance, BuildError> {

@@ -96,7 +96,9 @@ impl TileLoad {
 /// Bytes of all disks, and of those on the second datastore.
 fn bytes_of(fleet: &Fleet) -> (Bytes, Bytes) {
     let second = fleet.disks().filter(|disk| !disk.on.is_first());
-    (fleet.disks().map(|disk| disk.size).sum(), second.map(|disk| disk.size).sum())
+    let applications = fleet.instances.iter().filter_map(|own| own.application.as_ref());
+    let data: Bytes = applications.map(|need| need.kind.room(need.size)).sum();
+    (fleet.disks().map(|disk| disk.size).sum::<Bytes>() + data, second.map(|disk| disk.size).sum())
 }
 
 /// Most users of a step. 4 million take 1.0 GiB of the generator's memory (a million closed-loop

@@ -51,6 +51,7 @@ impl Span {
         let instance = FleetInstance {
             endpoints: Vec::new(),
             asks: Vec::new(),
+            application: None,
             copy_kinds: Vec::new(),
             shape: shape(InstanceId(0), 0, &built),
             disks: vec![DiskNeed { size: built.disks[0].size, ..self.disk() }],
@@ -84,6 +85,7 @@ fn workload_of(point: &Point, size: Bytes) -> Workload {
     let load = Load::Closed { users: point.depth, think: Time::default() };
     Workload {
         endpoints: Vec::new(),
+        application: None,
         name: "calibrate".to_owned(),
         title: "A closed loop".to_owned(),
         source: "made by tilemark calibrate".to_owned(),

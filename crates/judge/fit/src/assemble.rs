@@ -112,6 +112,7 @@ pub(crate) fn workload(observed: &Observed, model: &Model, tool: &str) -> Worklo
     let accesses = model.kinds.iter().flat_map(|kind| &kind.accesses);
     Workload {
         endpoints: Vec::new(),
+        application: None,
         name: name.clone(),
         title: format!("{} as seen in {}", observed.vm, plain(&observed.trace)),
         source: source(observed, tool),

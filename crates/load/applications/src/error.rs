@@ -60,6 +60,21 @@ pub enum ApplicationError {
         /// Directory of the applications.
         path: PathBuf,
     },
+    /// The host has no memory control groups.
+    #[error(
+        "this host has no memory control groups: the page cache of the whole host would answer the \
+         reads of the servers, and the storage would see none of them"
+    )]
+    NoMemoryGroups,
+    /// A memory control group cannot be made.
+    #[error("limiting the memory of a server with {}", path.display())]
+    MemoryGroup {
+        /// Directory of the group.
+        path: PathBuf,
+        /// Error of the system.
+        #[source]
+        source: io::Error,
+    },
     /// A file or process of an application failed.
     #[error("{name}, {phase}: {what}")]
     Io {
@@ -103,6 +118,9 @@ impl ApplicationError {
             Self::NoEntry { user, .. } => Some(format!(
                 "let \"{user}\" enter all directories above (chmod o+x), or use a datastore elsewhere"
             )),
+            Self::NoMemoryGroups | Self::MemoryGroup { .. } => {
+                Some("run as root, or name a service of yours with --endpoint".to_owned())
+            }
             Self::Ended { log, .. } if log.contains("No space left") => {
                 Some("use a smaller --footprint, or a datastore with more room".to_owned())
             }

@@ -23,13 +23,15 @@ mod server;
 mod shop;
 
 use std::collections::BTreeMap;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use units::Bytes;
 
 use account::Account;
 pub use error::{ApplicationError, Phase};
-pub use memory::MemoryLimit;
 use server::Server;
 
 /// Kind of an application.
@@ -58,13 +60,13 @@ pub struct Need {
 #[derive(Debug)]
 pub struct Application {
     /// Socket on which the server listens.
-    pub socket: PathBuf,
+    pub socket: ServerSocket,
     /// Protocol, user and database, as an address.
     pub address: &'static str,
     /// Name and version of the server.
     pub server: String,
     /// Memory of the server and of its page cache.
-    pub memory: MemoryLimit,
+    pub memory: Bytes,
     running: Server,
 }
 
@@ -75,6 +77,30 @@ pub struct Applications {
     run: String,
     account: Account,
     running: BTreeMap<String, Application>,
+}
+
+/// Socket in a directory of the server.
+#[derive(Debug, Clone)]
+pub struct ServerSocket {
+    directory: Arc<OwnedFd>,
+    name: &'static str,
+}
+
+impl ServerSocket {
+    pub(crate) fn of(directory: &Path, name: &'static str) -> std::io::Result<Self> {
+        let directory = std::fs::File::open(directory)?;
+        Ok(Self { directory: Arc::new(directory.into()), name })
+    }
+
+    /// Opens a connection to the server.
+    ///
+    /// # Errors
+    /// Nothing listens there, or this process lacks a resource.
+    pub fn connect(&self) -> std::io::Result<UnixStream> {
+        // The path of a socket has at most 107 bytes, and that of a datastore may be longer.
+        let directory = self.directory.as_raw_fd();
+        UnixStream::connect(format!("/proc/self/fd/{directory}/{}", self.name))
+    }
 }
 
 impl Kind {

@@ -1,30 +1,13 @@
 //! Memory limit of an application, by a control group of its own. Without it the page cache of the
 //! whole host serves the reads, and the storage sees none of them.
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use units::Bytes;
 
-/// Memory of an application.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MemoryLimit {
-    /// Limited to so many bytes, page cache included.
-    Limited(Bytes),
-    /// Not limited, for this reason: the page cache hides the storage.
-    Unlimited(String),
-}
-
-impl fmt::Display for MemoryLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Limited(bytes) => write!(f, "{bytes}"),
-            Self::Unlimited(why) => write!(f, "not limited ({why})"),
-        }
-    }
-}
+use crate::error::ApplicationError;
 
 /// Control group; removed when dropped.
 #[derive(Debug)]
@@ -34,47 +17,30 @@ pub(crate) struct MemoryGroup {
 
 const V1: &str = "/sys/fs/cgroup/memory";
 const V2: &str = "/sys/fs/cgroup";
+const SETTINGS_V1: [&str; 2] = ["memory.limit_in_bytes", "memory.swappiness"];
 
 impl MemoryGroup {
-    /// Makes a group with a limit. Without one, the second part says why.
-    pub(crate) fn make(name: &str, bytes: Bytes) -> (Option<Self>, MemoryLimit) {
-        match Self::try_make(name, bytes) {
-            Ok(group) => (Some(group), MemoryLimit::Limited(bytes)),
-            Err(why) => (None, MemoryLimit::Unlimited(why)),
-        }
-    }
-
-    fn try_make(name: &str, bytes: Bytes) -> Result<Self, String> {
-        let is_v1 = Path::new(V1).join("memory.limit_in_bytes").exists();
-        let has_v2 = || {
-            let controllers = fs::read_to_string(format!("{V2}/cgroup.subtree_control"));
-            controllers.is_ok_and(|list| list.split_whitespace().any(|one| one == "memory"))
-        };
-        let (root, settings): (&str, &[(&str, String)]) = if is_v1 {
-            let settings = [
-                ("memory.limit_in_bytes", bytes.get().to_string()),
-                ("memory.swappiness", "0".to_owned()),
-            ];
-            (V1, &settings.clone())
-        } else if has_v2() {
-            let settings =
-                [("memory.max", bytes.get().to_string()), ("memory.swap.max", "0".to_owned())];
-            (V2, &settings.clone())
-        } else {
-            return Err("this host has no memory control groups".to_owned());
+    /// Makes a group with a limit of so many bytes, page cache included.
+    ///
+    /// # Errors
+    /// This host has no such groups, or this process may not make one.
+    pub(crate) fn make(name: &str, bytes: Bytes) -> Result<Self, ApplicationError> {
+        let controllers = fs::read_to_string(format!("{V2}/cgroup.subtree_control"));
+        let has_v2 =
+            controllers.is_ok_and(|list| list.split_whitespace().any(|one| one == "memory"));
+        let has_v1 = Path::new(V1).join(SETTINGS_V1[0]).exists();
+        let (root, [limit, swap]) = match (has_v1, has_v2) {
+            (true, _) => (V1, SETTINGS_V1),
+            (false, true) => (V2, ["memory.max", "memory.swap.max"]),
+            (false, false) => return Err(ApplicationError::NoMemoryGroups),
         };
         let directory = Path::new(root).join(format!("tilemark-{name}"));
-        let failed = |error: std::io::Error| format!("making {}: {error}", directory.display());
+        let failed = |source| ApplicationError::MemoryGroup { path: directory.clone(), source };
         fs::create_dir(&directory).map_err(failed)?;
         let group = Self { directory: directory.clone() };
-        for (index, (file, value)) in settings.iter().enumerate() {
-            let written = fs::write(directory.join(file), value);
-            // Kernels without swap accounting lack the second file, and then nothing is swapped by
-            // the group's limit that was not before.
-            if index == 0 {
-                written.map_err(failed)?;
-            }
-        }
+        fs::write(directory.join(limit), bytes.get().to_string()).map_err(failed)?;
+        // A kernel without accounting of swap lacks this file, and then has nothing to limit.
+        let _ = fs::write(directory.join(swap), "0");
         Ok(group)
     }
 

@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 use units::Bytes;
 
+use crate::ServerSocket;
 use crate::account::Account;
 use crate::error::{ApplicationError, Phase};
-use crate::memory::{MemoryGroup, MemoryLimit};
+use crate::memory::MemoryGroup;
 use crate::program::{Doing, appended};
 use crate::server::{Server, Start};
 
@@ -94,9 +95,10 @@ impl Cluster<'_> {
         self.directory.join("server.log")
     }
 
-    /// Path of the socket.
-    pub(crate) fn socket(&self) -> PathBuf {
-        self.data().join(".s.PGSQL.5432")
+    /// Socket of the server.
+    pub(crate) fn socket(&self) -> Result<ServerSocket, ApplicationError> {
+        let opened = ServerSocket::of(&self.data(), ".s.PGSQL.5432");
+        opened.map_err(|error| self.doing(Phase::Starting).io("opening its directory", error))
     }
 
     fn doing(&self, phase: Phase) -> Doing {
@@ -173,12 +175,8 @@ impl Cluster<'_> {
     }
 
     /// Starts the server.
-    pub(crate) fn start(
-        &self,
-        group: &str,
-        memory: Bytes,
-    ) -> Result<(Server, MemoryLimit), ApplicationError> {
-        let (group, limit) = MemoryGroup::make(group, memory);
+    pub(crate) fn start(&self, group: &str, memory: Bytes) -> Result<Server, ApplicationError> {
+        let group = MemoryGroup::make(group, memory)?;
         let mut command = self.account.command(self.programs.directory.join("postgres"), "QUIT");
         command.arg("-D").arg(self.data());
         let start = Start {
@@ -195,7 +193,7 @@ impl Cluster<'_> {
             let lines = fs::read_to_string(&state).unwrap_or_default();
             lines.lines().nth(7).is_some_and(|line| line.trim() == "ready")
         };
-        Ok((Server::start(start, &is_ready)?, limit))
+        Server::start(start, &is_ready)
     }
 }
 

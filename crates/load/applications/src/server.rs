@@ -30,7 +30,7 @@ pub(crate) struct Server {
     stop: Signal,
     log: PathBuf,
     /// Dropped after the process has ended.
-    _group: Option<MemoryGroup>,
+    _group: MemoryGroup,
 }
 
 /// Command of a server.
@@ -41,7 +41,7 @@ pub(crate) struct Start<'a> {
     pub(crate) command: Command,
     pub(crate) stop: Signal,
     pub(crate) log: PathBuf,
-    pub(crate) group: Option<MemoryGroup>,
+    pub(crate) group: MemoryGroup,
 }
 
 impl Server {
@@ -55,10 +55,7 @@ impl Server {
     ) -> Result<Self, ApplicationError> {
         let Start { name, program, command, stop, log, group } = start;
         let doing = Doing { name: name.to_owned(), phase: Phase::Starting };
-        let mut command = match &group {
-            Some(group) => group.within(&command),
-            None => command,
-        };
+        let mut command = group.within(&command);
         let failed = |error| doing.io(format!("starting {program}"), error);
         let output = appended(&log).map_err(failed)?;
         let second = output.try_clone().map_err(failed)?;

@@ -42,9 +42,10 @@ pub(crate) fn start(
     };
     cluster.make(&statements(need.size, need.seed))?;
     let group = format!("{run}-{}", need.name);
-    let (running, memory) = cluster.start(&group, cluster.memory(need.size))?;
+    let memory = cluster.memory(need.size);
+    let running = cluster.start(&group, memory)?;
     Ok(Application {
-        socket: cluster.socket(),
+        socket: cluster.socket()?,
         address: "postgres://shop@localhost/tile",
         server: cluster.programs.version.clone(),
         memory,

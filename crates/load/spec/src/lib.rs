@@ -11,6 +11,7 @@
 //! definition serialises to TOML that loads to an equal one.
 #![forbid(unsafe_code)]
 
+mod application;
 pub mod array;
 pub mod check;
 pub mod demand;

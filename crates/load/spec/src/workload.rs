@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BlockSize, Bytes, Nanos, Rate, Ratio};
 
+pub use crate::application::{Application, ApplicationKind};
 pub use crate::endpoint::{Endpoint, Protocol};
 pub use crate::operation::{
     CHECK_BLOCKS, CHECK_SIZE, Compare, Destroy, Link, MOVE_STAGES, Move, SNAPSHOT_STAGES, Snapshot,
@@ -34,6 +35,9 @@ pub struct Workload {
     /// each.
     #[serde(rename = "endpoint", default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<Endpoint>,
+    /// Real application that answers the calls, if the run makes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
     /// Virtual machines, in a fixed order.
     #[serde(rename = "vm")]
     pub vms: Vec<Vm>,

@@ -150,6 +150,7 @@ pub(crate) fn workload(estate: &Estate, part: &Part) -> Workload {
         cpu: CpuMode::Delay,
         data: DataPattern::default(),
         endpoints: Vec::new(),
+        application: None,
         vms: vec![Vm { name: class.name.clone(), vcpus, disks: vec![machine] }],
         groups: sides.iter().map(|(name, side)| side.group(name, &class.name)).collect(),
         actions: sides.iter().map(|(name, side)| side.action(name, &disk)).collect(),

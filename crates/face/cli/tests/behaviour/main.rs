@@ -43,6 +43,7 @@ mod replay;
 mod rig;
 #[cfg(feature = "hosts")]
 mod seeing;
+mod servers;
 mod serving;
 mod settings;
 mod simulated;

@@ -45,6 +45,9 @@ pub enum BenchError {
     Unreachable(#[from] engine::client::ServiceError),
     /// Error of real virtual machines.
     #[error(transparent)]
+    Application(#[from] Box<applications::ApplicationError>),
+    /// See [`vm::VmError`].
+    #[error(transparent)]
     Machines(#[from] Box<vm::VmError>),
     /// An operation on real virtual machines could not begin.
     #[error(transparent)]
@@ -284,6 +287,7 @@ impl BenchError {
             Self::Engine(error) => error.hint().map(str::to_owned),
             Self::Check(error) => error.hint().map(str::to_owned),
             Self::Machines(error) => error.hint().map(str::to_owned),
+            Self::Application(error) => error.hint(),
             Self::RunDir(error) => error.hint().map(str::to_owned),
             Self::Series(error) => error.hint().map(str::to_owned),
             Self::Tier(refusal) => refusal.hint.clone().map(Into::into),
@@ -352,6 +356,7 @@ impl BenchError {
             Self::Plant { .. } => "array",
             Self::Service(_) | Self::Unreachable(_) => "endpoint",
             Self::Machines(_) | Self::Operation(_) => "machines",
+            Self::Application(_) => "application",
             Self::Runaway { .. } | Self::Simulation(_) => "simulation",
             Self::Storage { .. } => "storage-failed",
             Self::Mismatch(_) => "verification-mismatch",

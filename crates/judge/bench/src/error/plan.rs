@@ -36,6 +36,12 @@ pub enum PlanError {
         /// Text with the nearest name and all known names.
         help: String,
     },
+    /// Servers of tiles need a directory, and the datastore is none.
+    #[error("real servers keep their data in a directory, and {} is none", target.display())]
+    NoPlaceForServers {
+        /// Path of the datastore.
+        target: std::path::PathBuf,
+    },
     /// A password is given for an endpoint to which none is sent.
     #[error(
         "a password is given for \"{name}\", which is no endpoint with an address whose protocol has \

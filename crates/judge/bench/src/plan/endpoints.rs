@@ -35,6 +35,7 @@ pub fn check(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
         return Err(PlanError::NoPhase { workload: workload.name.clone(), name: name.clone() });
     }
     let elsewhere = |(_, own): &(&Workload, &Endpoint)| own.protocol != Protocol::Vm;
+    let elsewhere = |one: &(&Workload, &Endpoint)| elsewhere(one) && !is_made(one);
     match called(tile).filter(elsewhere).find(|(_, own)| !given.contains_key(&own.name)) {
         None => Ok(()),
         Some((workload, Endpoint { name, .. })) => {
@@ -54,9 +55,17 @@ pub fn models(given: &Answers) -> Result<Vec<ServiceModel>, PlanError> {
     given.iter().map(model).collect()
 }
 
-/// Checks that a simulation has a model for each operation on real virtual machines, too.
+/// True if a real run makes the application that answers.
+fn is_made((workload, endpoint): &(&Workload, &Endpoint)) -> bool {
+    workload.application.is_some_and(|own| own.kind.protocol() == endpoint.protocol)
+}
+
+/// Checks that a simulation has a model for each operation on real virtual machines and for each
+/// real application, too.
 pub fn modelled(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
-    match of_machines(tile).find(|(_, name)| !given.contains_key(*name)) {
+    let made = called(tile).filter(is_made);
+    let made = made.map(|(workload, own)| (workload.name.as_str(), own.name.as_str()));
+    match of_machines(tile).chain(made).find(|(_, name)| !given.contains_key(*name)) {
         None => Ok(()),
         Some((workload, name)) => {
             let (workload, name, help) = (workload.to_owned(), name.to_owned(), help(name));

@@ -79,6 +79,7 @@ fn workload_of(replay: Replay, recording: &Recording, asked: Asked) -> Workload 
     };
     let whose = replay.vm.as_ref().map_or_else(String::new, |vm| format!(", VM {vm}"));
     Workload {
+        application: None,
         endpoints: Vec::new(),
         name: "replay".to_owned(),
         title: format!("{file}{whose}, played back"),

@@ -12,6 +12,7 @@ mod real;
 mod real_load;
 mod simulated;
 mod through;
+mod tile_servers;
 mod warmed;
 
 pub use crate::error::Failure;
@@ -26,6 +27,7 @@ pub use real_load::RealLoad;
 pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
 pub use through::{Through, TierSpec, TierSpecError};
+pub use tile_servers::check as check_applications;
 pub use warmed::{SharedState, WarmKey, Warmed};
 
 use std::sync::Arc;

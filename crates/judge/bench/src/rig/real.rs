@@ -23,6 +23,7 @@ use crate::plan::{PlanError, ResolvedPlan, endpoints};
 use crate::rig::holding::Holding;
 use crate::rig::machines::MachineSet;
 use crate::rig::through::{ServedLoad, Through};
+use crate::rig::tile_servers::TileServers;
 use crate::rig::{Clocks, Drives, Machines, PrefillSoFar, Prefilled, RealLoad, Rig};
 use crate::tile_load::TileLoad;
 use bystanders::{HostWatch, Watched};
@@ -57,6 +58,8 @@ pub struct RealRig {
     services: Services,
     /// Real virtual machines for infrastructure operations.
     machines: Machines,
+    /// Real servers of the tiles.
+    servers: TileServers,
     power: Option<Arc<Panel>>,
     /// Tier through which disks of the first datastore are reached.
     through: Option<Through>,
@@ -165,6 +168,7 @@ impl RealRig {
             options,
             services: Services::new(),
             machines: Machines::default(),
+            servers: TileServers::of_run("none"),
             power: None,
             through: None,
             lent: BTreeMap::new(),
@@ -204,6 +208,13 @@ impl RealRig {
     #[must_use]
     pub fn with_machines(mut self, machines: Machines) -> Self {
         self.machines = machines;
+        self
+    }
+
+    /// Sets the name under which real servers of the tiles are made.
+    #[must_use]
+    pub(crate) fn with_servers(mut self, run: &str) -> Self {
+        self.servers = TileServers::of_run(run);
         self
     }
 
@@ -250,6 +261,7 @@ impl RealRig {
             options,
             services: Services::new(),
             machines: Machines::default(),
+            servers: TileServers::of_run("none"),
             power: None,
             through: None,
             lent: BTreeMap::new(),
@@ -338,8 +350,9 @@ impl RealRig {
     }
 
     fn give_up(&mut self) -> Removed {
-        // Virtual machines use the disks, so they end first.
+        // Virtual machines use the disks and servers the datastore, so they end first.
         self.machines = Machines::default();
+        self.servers.stop();
         let mut removed = Removed::default();
         // Between loads the tier is closed, and the datastore has all writes.
         if let Some(through) = self.through.take() {
@@ -649,7 +662,8 @@ impl RealRig {
         let options = engine::Options { depth, verify, begin_at, served, ..self.options.clone() };
         let unit = Bytes::new(u64::from(most));
         let running = engine::start(ready, options)?;
-        Ok(RealLoad { running, depth, unit, began: meter::monotonic(), machines, tier })
+        let servers = self.servers.watch();
+        Ok(RealLoad { running, depth, unit, began: meter::monotonic(), machines, tier, servers })
     }
 
     /// Serves a load's disks on the first datastore through the tier, if there is one.
@@ -668,9 +682,14 @@ impl RealRig {
         disks: &[VirtualDisk],
         machines: &mut Vec<Arc<MachineSet>>,
     ) -> Result<Vec<Arc<Service>>, BenchError> {
-        let known: Vec<_> = instance.endpoints.iter().map(|name| self.services.get(name)).collect();
+        let named = |name| self.services.get(name).cloned();
+        let mut known: Vec<_> = instance.endpoints.iter().map(named).collect();
+        if let Some(need) = &instance.application {
+            let made = self.servers.service(need, self.datastore())?;
+            known = known.into_iter().map(|own| own.or_else(|| Some(Arc::clone(&made)))).collect();
+        }
         if known.iter().all(Option::is_some) {
-            return Ok(known.into_iter().flatten().cloned().collect());
+            return Ok(known.into_iter().flatten().collect());
         }
         let set = self.machines.of_instance(instance, disks)?;
         let answering = instance.endpoints.iter().map(|name| Arc::new(set.answering(name)));

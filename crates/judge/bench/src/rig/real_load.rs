@@ -10,6 +10,7 @@ use units::{Bytes, Nanos};
 use crate::error::BenchError;
 use crate::rig::machines::MachineSet;
 use crate::rig::through::ServedLoad;
+use crate::rig::tile_servers::ServersWatch;
 use crate::rig::{Failure, Load, LoadOutcome, Received};
 
 /// A load of the engine.
@@ -24,6 +25,8 @@ pub struct RealLoad {
     pub(super) machines: Vec<Arc<MachineSet>>,
     /// Tier through which the disks are served.
     pub(super) tier: Option<ServedLoad>,
+    /// Real servers of the tiles.
+    pub(super) servers: Option<ServersWatch>,
 }
 
 impl RealLoad {
@@ -75,8 +78,11 @@ impl Load for RealLoad {
             limit: None,
             hint: None,
         };
+        let (user, system) = (outcome.cpu_seconds_user, outcome.cpu_seconds_system);
+        let servers = self.servers.map(|watch| watch.finish(user + system)).transpose()?;
+        let (notes, disturbances) = servers.unwrap_or_default();
         let told = self.machines.iter().flat_map(|set| set.told());
-        let warnings = outcome.warnings.into_iter().map(warning).chain(told).collect();
+        let warnings = outcome.warnings.into_iter().map(warning).chain(told).chain(notes).collect();
         Ok(LoadOutcome {
             submitted: outcome.submitted,
             completed: outcome.completed,
@@ -87,8 +93,8 @@ impl Load for RealLoad {
             backend: outcome.backend.to_owned(),
             elapsed: outcome.elapsed,
             handed_over_late: outcome.handed_over_late,
-            cpu_s: Some((outcome.cpu_seconds_user, outcome.cpu_seconds_system)),
-            disturbances: Vec::new(),
+            cpu_s: Some((user, system)),
+            disturbances,
         })
     }
 

@@ -52,7 +52,9 @@ use crate::expect;
 use crate::ladder::{Climb, Ladder};
 use crate::plan::{ResolvedPlan, ladder_options, store_tile, with_traces};
 use crate::progress::{Control, Observer, Overview, Progress, Whole};
-use crate::rig::{Machines, Passwords, RealRig, Reopen, Rig, TierSpec, check_machines, reach};
+use crate::rig::{
+    Machines, Passwords, RealRig, Reopen, Rig, TierSpec, check_applications, check_machines, reach,
+};
 pub use crate::run::answer::work_of;
 use crate::run::climber::Climber;
 pub use crate::run::climber::fill;
@@ -167,6 +169,7 @@ pub fn run(
     before.as_ref().map_or(Ok(()), Before::preflight)?;
     let services = reach(plan, &options.passwords)?;
     check_machines(plan)?;
+    check_applications(plan)?;
     let power = meters(plan)?;
     let targets = std::iter::once(&target).chain(second.as_ref().map(|second| &second.target));
     for device in targets.filter_map(device_of) {
@@ -199,6 +202,7 @@ pub fn run(
         .with_second(other, second_state)?
         .with_services(services)
         .with_machines(Machines::of_run(site.id.to_string(), plan))
+        .with_servers(site.id.as_str())
         .with_tier(through)
         .with_power(power);
     if confirm::obstacle(plan, options).is_none() {

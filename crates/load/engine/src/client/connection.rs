@@ -66,7 +66,7 @@ impl Connection {
     ) -> Result<Self, NoConnection> {
         let (stream, is_connecting) = match peer {
             Peer::There(peer) => (there(*peer)?, true),
-            Peer::Here(here) => (within(&**here).map_err(NoConnection::Here)?, false),
+            Peer::Here(here) => (within(&**here)?, false),
         };
         Ok(Self {
             stream,
@@ -194,9 +194,14 @@ fn there(peer: SocketAddr) -> Result<OwnedFd, NoConnection> {
     }
 }
 
-fn within(here: &dyn Here) -> io::Result<OwnedFd> {
-    let stream = here.connect()?;
-    stream.set_nonblocking(true)?;
+fn within(here: &dyn Here) -> Result<OwnedFd, NoConnection> {
+    // A server that this process started may have ended, which is no fault of this side.
+    let refused = |error: io::Error| match Errno::from_io_error(&error) {
+        Some(error) => refusal(error),
+        None => NoConnection::Here(error),
+    };
+    let stream = here.connect().map_err(refused)?;
+    stream.set_nonblocking(true).map_err(refused)?;
     Ok(stream.into())
 }
 

@@ -423,7 +423,7 @@ mod tests {
         let mut nobody = client(None);
         call(&mut nobody, "select 1", 100);
         assert_eq!(
-            finished(&mut nobody, &[scram.clone()]),
+            finished(&mut nobody, std::slice::from_ref(&scram)),
             Some(Answer::failed(CallError::Status))
         );
         let mut busy = client(Some("geheim"));

@@ -1,4 +1,4 @@
-use units::{Nanos, Rate, Ratio};
+use units::{Bytes, Nanos, Rate, Ratio};
 
 use super::access::{ROUNDING, Steps, percent, time};
 use super::finding::{Finding, Findings};
@@ -38,11 +38,25 @@ pub(crate) fn workload_findings(workload: &Workload) -> Vec<Finding> {
             (root.key("endpoint").index(i).key("name"), endpoint.name.as_str())
         }),
     );
+    application(workload, &mut found);
     groups(workload, &mut found);
     limits::metric(workload, &kinds, &mut found);
     limits::limits(workload, &kinds, &mut found);
     ideal_speed(workload, &mut found);
     found.into_vec()
+}
+
+fn application(workload: &Workload, found: &mut Findings) {
+    let Some(application) = workload.application else { return };
+    let place = Place::default().key("application");
+    if application.size == Bytes::ZERO {
+        found.add(place.key("size"), "the size is 0 and must be above 0");
+    }
+    let protocol = application.kind.protocol();
+    if !workload.endpoints.iter().any(|endpoint| endpoint.protocol == protocol) {
+        let message = format!("no endpoint speaks {}, as this application does", protocol.name());
+        found.add(place.key("kind"), message);
+    }
 }
 
 /// Kind of object in a workload that takes time.

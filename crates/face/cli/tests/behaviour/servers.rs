@@ -1,0 +1,113 @@
+//! Runs that make real servers for their tiles. Skipped, with the reason, where PostgreSQL or the
+//! right to limit memory is absent.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use run_store::run::Run;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::rig::{Place, err, out};
+
+const SHOP: [&str; 4] = ["--tile", "shop-real", "--footprint", "0.0001"];
+
+/// Place that servers of another user can enter.
+fn place() -> Option<Place> {
+    let place = Place::usable()?;
+    let open = std::fs::Permissions::from_mode(0o711);
+    std::fs::set_permissions(place.path("."), open).expect("a mode");
+    let tried = place.run_command(&[&SHOP[..], &["--tiles", "1"]].concat()).output();
+    let tried = tried.expect("the program starts");
+    let text = err(&tried);
+    if text.contains("is not here") || text.contains("run as root") || text.contains("cannot enter")
+    {
+        eprintln!("skipped: {text}");
+        return None;
+    }
+    Some(place)
+}
+
+/// Processes with this text in their arguments.
+fn processes(text: &str) -> usize {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let lines = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| line.windows(text.len()).any(|part| part == text.as_bytes())).count()
+}
+
+#[test]
+fn shop_on_postgres_is_measured_and_leaves_nothing() {
+    let Some(place) = place() else { return };
+    let words = [&SHOP[..], &["--tiles", "2", "--duration", "3s", "--format", "json"]].concat();
+    let output = place.run_command(&words).output().expect("the program starts");
+    let run: Run = run_store::run::parse(&out(&output)).expect("one run document");
+    let step = run.steps.first().unwrap_or_else(|| panic!("{}", err(&output)));
+    assert_eq!(step.tiles, 2);
+    let kinds: Vec<&str> = step.calls.iter().map(|calls| calls.kind.as_str()).collect();
+    assert!(kinds.contains(&"place") && kinds.contains(&"login"), "{kinds:?}");
+    for calls in &step.calls {
+        assert!(calls.errors.is_empty(), "{calls:?}");
+    }
+    assert!(step.checks.iter().any(|check| check.id == "littles-law"), "{:?}", step.checks);
+    assert!(
+        step.warnings.iter().any(|warning| warning.id == "real-servers"),
+        "the servers are not named: {:?}",
+        step.warnings
+    );
+    let ds = place.path("ds").display().to_string();
+    assert_eq!(processes(&ds), 0, "a server still runs");
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+#[test]
+fn killed_run_takes_its_servers_with_it_and_is_cleaned_up() {
+    let Some(place) = place() else { return };
+    let mut run = place.start(&[&SHOP[..], &["--tiles", "1"]].concat());
+    run.wait_for("measuring");
+    let ds = place.path("ds").display().to_string();
+    assert!(processes(&ds) > 0, "no server runs");
+    run.signal(Signal::KILL);
+    run.end();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while processes(&ds) > 0 {
+        assert!(std::time::Instant::now() < until, "a server outlived its run");
+        std::thread::yield_now();
+    }
+    assert!(!place.names("ds").is_empty());
+    let cleaned = place.output(&["cleanup", "ds"]);
+    assert!(cleaned.status.success(), "{}{}", out(&cleaned), err(&cleaned));
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+#[test]
+fn killed_server_fails_the_run_with_its_name() {
+    let Some(place) = place() else { return };
+    let mut run = place.start(&[&SHOP[..], &["--tiles", "1"]].concat());
+    run.wait_for("measuring");
+    let state = "applications/tile-1-shop-real/data/postmaster.pid";
+    let state = place.path("ds").join(&place.names("ds")[0]).join(state);
+    let state = std::fs::read_to_string(state).expect("a server's state");
+    let pid: i32 = state.lines().next().and_then(|line| line.parse().ok()).expect("a number");
+    let pid = Pid::from_raw(pid).expect("a process");
+    kill_process(pid, Signal::KILL).expect("it runs");
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("tile-1-shop-real, serving: postgres was killed"),
+        "{}",
+        ended.stderr
+    );
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+#[test]
+fn servers_need_a_directory() {
+    let Some(place) = place() else { return };
+    let file = place.path("one.img").display().to_string();
+    std::fs::write(&file, "").expect("a file");
+    let target = format!("file:{file}");
+    let mut words = vec!["run", &target, "--quick", "--tiles", "1", "--overwrite-file"];
+    words.extend(SHOP);
+    let output = place.output(&[&words[..], &crate::rig::ALLOW].concat());
+    let text = err(&output);
+    assert!(text.contains("keep their data in a directory"), "{text}");
+}

@@ -1,0 +1,34 @@
+//! Real applications: servers that a run makes for each tile, to answer the tile's calls.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use crate::endpoint::Protocol;
+
+/// A real application. Where the user names an address for each endpoint, none is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Application {
+    /// Kind of the application.
+    pub kind: ApplicationKind,
+    /// Bytes of its data at full size; the plan's footprint is a factor of it.
+    pub size: Bytes,
+}
+
+/// Kind of a real application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApplicationKind {
+    /// Database of a shop, on PostgreSQL.
+    Shop,
+}
+
+impl ApplicationKind {
+    /// Protocol of its endpoints.
+    pub const fn protocol(self) -> Protocol {
+        match self {
+            Self::Shop => Protocol::Postgres,
+        }
+    }
+}
