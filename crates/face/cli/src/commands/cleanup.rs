@@ -90,7 +90,7 @@ fn left(found: &Found) -> String {
     format!("{made} of {} ({}, {})", found.machine, found.run_id, found.path.display())
 }
 
-fn machines(found: &vm::home::Swept) -> String {
+fn machines(found: &process_home::Swept) -> String {
     let run = if found.run_id.is_empty() { "no run id" } else { &found.run_id };
     format!("{} process(es) of machines of {} ({run})", found.processes, found.path.display())
 }
