@@ -7,6 +7,7 @@ mod holding;
 mod host_event;
 mod host_load;
 mod machines;
+mod over;
 mod prefilled;
 mod real;
 mod real_load;
@@ -14,6 +15,7 @@ mod simulated;
 mod through;
 mod warmed;
 
+pub use self::over::{Over, OverLoad};
 pub use crate::error::Failure;
 pub use engine::{Carried, MoveError, Orders};
 pub use foreseen::{Foreseen, ForeseenSlice, Foresight};
@@ -218,6 +220,11 @@ pub trait Load: GaugeSource {
     /// Alignment of the storage's requests, in bytes.
     fn unit(&self) -> Bytes {
         Bytes::new(512)
+    }
+
+    /// Error of the driver itself that is the cause of any failed I/O.
+    fn cause(&mut self) -> Option<BenchError> {
+        None
     }
 
     /// Stops new I/O, and lets I/Os in flight end.

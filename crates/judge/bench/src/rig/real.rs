@@ -21,6 +21,7 @@ use crate::fleet::{DiskNeed, Driven, FleetInstance, StepOrder, driven, whole_dis
 use crate::plan::{ResolvedPlan, endpoints};
 use crate::rig::holding::Holding;
 use crate::rig::machines::MachineSet;
+use crate::rig::over::{Over, OverLoad};
 use crate::rig::through::{ServedLoad, Through};
 use crate::rig::{Clocks, Drives, Machines, PrefillSoFar, Prefilled, RealLoad, Rig};
 use crate::tile_load::TileLoad;
@@ -59,6 +60,8 @@ pub struct RealRig {
     power: Option<Arc<Panel>>,
     /// Tier through which disks of the first datastore are reached.
     through: Option<Through>,
+    /// Protocol through which disks of the first datastore are reached.
+    over: Option<Over>,
     /// Disks of tiles that may move here, by the name of an instance's first disk.
     lent: BTreeMap<String, Lent>,
     /// Data for claiming the first datastore again.
@@ -156,6 +159,7 @@ impl RealRig {
             machines: Machines::default(),
             power: None,
             through: None,
+            over: None,
             lent: BTreeMap::new(),
             reopen: None,
         })
@@ -210,6 +214,13 @@ impl RealRig {
         self
     }
 
+    /// Sets the protocol through which disks of the first datastore are reached.
+    #[must_use]
+    pub fn with_over(mut self, over: Option<Over>) -> Self {
+        self.over = over;
+        self
+    }
+
     /// Allows to clear the first datastore and claim it again during the run.
     #[must_use]
     pub fn with_reopen(mut self, reopen: Reopen) -> Self {
@@ -241,6 +252,7 @@ impl RealRig {
             machines: Machines::default(),
             power: None,
             through: None,
+            over: None,
             lent: BTreeMap::new(),
             reopen: None,
         }
@@ -634,11 +646,13 @@ impl RealRig {
         let verify = self.verification();
         let begin_at = self.options.begin_at.take();
         let tier = self.serve(&ready)?;
+        let over = self.serve_over(&mut ready)?;
         let served = tier.as_ref().map(ServedLoad::way);
+        let served = served.or_else(|| over.as_ref().and_then(OverLoad::connection));
         let options = engine::Options { depth, verify, begin_at, served, ..self.options.clone() };
         let unit = Bytes::new(u64::from(most));
         let running = engine::start(ready, options)?;
-        Ok(RealLoad { running, depth, unit, began: meter::monotonic(), machines, tier })
+        Ok(RealLoad { running, depth, unit, began: meter::monotonic(), machines, tier, over })
     }
 
     /// Serves a load's disks on the first datastore through the tier, if there is one.
@@ -647,6 +661,20 @@ impl RealRig {
         let disks = load.iter().flat_map(|own| &own.disks);
         let first = disks.filter(|disk| !self.on_second.contains(&disk.name));
         through.serve(first).map(Some)
+    }
+
+    /// Serves a load's disks on the first datastore by the protocol, if there is one, and puts
+    /// those at the initiator in their place.
+    fn serve_over<M>(
+        &self,
+        load: &mut [EngineInstance<M>],
+    ) -> Result<Option<OverLoad>, BenchError> {
+        let Some(over) = &self.over else { return Ok(None) };
+        let is_first = |disk: &VirtualDisk| !self.on_second.contains(&disk.name);
+        let disks = load.iter().flat_map(|own| &own.disks).filter(|disk| is_first(disk));
+        let served = over.serve(disks)?;
+        load.iter_mut().flat_map(|own| &mut own.disks).for_each(|disk| served.replace(disk));
+        Ok(Some(served))
     }
 
     /// Services of an instance's endpoints, in their order: network services, or virtual machines

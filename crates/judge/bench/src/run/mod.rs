@@ -9,6 +9,7 @@ mod confirm_tests;
 mod document;
 mod kept;
 mod larger;
+mod over;
 mod power;
 mod prepare;
 mod preview;
@@ -57,6 +58,7 @@ pub use crate::run::answer::work_of;
 use crate::run::climber::Climber;
 pub use crate::run::climber::fill;
 use crate::run::document::RunFacts;
+use crate::run::over::Planned;
 use crate::run::second::{Second, device_of};
 use crate::run::through::Before;
 use crate::score::References;
@@ -162,6 +164,7 @@ pub fn run(
     datastore::preflight(&target, needed, &store_options)?;
     second.as_ref().map_or(Ok(()), Second::preflight)?;
     before.as_ref().map_or(Ok(()), Before::preflight)?;
+    let over = Planned::of(plan, options)?;
     let services = reach(plan)?;
     check_machines(plan)?;
     let power = meters(plan)?;
@@ -189,6 +192,10 @@ pub fn run(
     if let (Some(before), Some(through)) = (&before, &through) {
         before.describe(&mut site, through);
     }
+    if let Some(over) = &over {
+        over.describe(&mut site);
+    }
+    let over = over.map(|over| over.into_over(site.id.as_str()));
     let state = options.base.join(format!("{}.verify", site.id));
     let second_state = options.base.join(format!("{}.verify-second", site.id));
     // Until operations are known to be possible, only the disks of an earlier run are kept.
@@ -197,6 +204,7 @@ pub fn run(
         .with_services(services)
         .with_machines(Machines::of_run(site.id.to_string(), plan))
         .with_tier(through)
+        .with_over(over)
         .with_power(power);
     if confirm::obstacle(plan, options).is_none() {
         rig = rig.with_reopen(Reopen { target, needed, options: store_options });
