@@ -41,6 +41,8 @@ pub(super) struct Process {
     pub cpu: Nanos,
     /// Bytes read from and written to storage; `None` if hidden.
     pub bytes: Option<u64>,
+    /// Number of the parent process.
+    pub parent: u64,
 }
 
 /// Counters of a device in `/proc/diskstats` (Documentation/admin-guide/iostats.rst).
@@ -158,7 +160,7 @@ fn process(stat: &str) -> Option<(u64, Process)> {
     }
     let ticks = field(14)? + field(15)? + field(16)? + field(17)?;
     let cpu = Nanos(ticks.saturating_mul(TICK.0));
-    Some((field(22)?, Process { name, cpu, bytes: None }))
+    Some((field(22)?, Process { name, cpu, bytes: None, parent: field(4)? }))
 }
 
 /// Sum of `read_bytes` and `write_bytes` of `/proc/PID/io`: bytes that reach storage.

@@ -45,6 +45,8 @@ pub struct HostWatch {
     pub(super) device: Option<Watched>,
     /// Longest pause since the last sample.
     pub(super) paused: Nanos,
+    /// True if processes that this one started work for it, and are none of the others.
+    pub(super) spares_children: bool,
 }
 
 /// Device under test.
@@ -65,6 +67,13 @@ impl HostWatch {
         Self { device, ..Self::default() }
     }
 
+    /// Counts processes that this one started as a part of the path to the storage, not as others.
+    #[must_use]
+    pub const fn sparing_children(mut self) -> Self {
+        self.spares_children = true;
+        self
+    }
+
     /// Name of the sampled device.
     pub fn device(&self) -> &str {
         self.device.as_ref().map_or("", |device| &device.name)
@@ -76,7 +85,11 @@ impl HostWatch {
     ///
     /// If `/proc` cannot be read.
     pub fn look(&mut self) -> io::Result<()> {
-        let now = Look::now(self.device.as_ref().map(|device| device.number))?;
+        let mut now = Look::now(self.device.as_ref().map(|device| device.number))?;
+        if self.spares_children {
+            let own = u64::from(std::process::id());
+            now.others.retain(|_, process| process.parent != own);
+        }
         self.cores = now.cores;
         let paused = std::mem::take(&mut self.paused);
         if let Some(before) = &self.before {
@@ -206,6 +219,7 @@ mod tests {
             name: name.to_owned(),
             cpu: Nanos::from_secs(cpu_s),
             bytes: None,
+            parent: 1,
         };
         let mut before = look(1, 100, &[]);
         before.others = [((7, 1), process("make", 0))].into();

@@ -80,3 +80,27 @@ fn arguments(server: SocketAddr, files: &[ServedFile]) -> Vec<String> {
     }
     arguments
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taken_port_is_named_and_nothing_is_left() {
+        let checked = match Nbd.programs() {
+            Ok(checked) => checked,
+            Err(error) => return eprintln!("skipped: {error}"),
+        };
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let server = taken.local_addr().expect("its address");
+        let home = crate::session::test_home();
+        let own = (arguments(server, &[]), Phase::Start);
+        let started = fuse::start(&home, &checked.setpriv, &checked.server, Vec::new(), own);
+        let error = started.expect_err("the port is taken");
+        assert!(error.to_string().starts_with("qemu-storage-daemon ended starting"), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("port")), "{error}");
+        let path = home.path().to_owned();
+        drop(home);
+        assert!(!path.exists());
+    }
+}

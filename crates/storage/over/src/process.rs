@@ -30,10 +30,10 @@ pub(crate) enum EndBy {
 }
 
 impl EndBy {
-    const fn signal(self) -> (Signal, &'static str) {
+    const fn signal(self) -> Signal {
         match self {
-            Self::Term => (Signal::TERM, "TERM"),
-            Self::Kill => (Signal::KILL, "KILL"),
+            Self::Term => Signal::TERM,
+            Self::Kill => Signal::KILL,
         }
     }
 }
@@ -61,7 +61,7 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a process with its output in a log file of the private directory.
     ///
-    /// `setpriv` asks the kernel for a signal at the end of the thread that starts the process, so
+    /// `setpriv` asks the kernel to kill the process at the end of the thread that starts it, so
     /// that a killed run leaves no server (prctl(2), `PR_SET_PDEATHSIG`). The alternative is unsafe
     /// code between fork and exec.
     pub fn start(home: &Home, setpriv: &Program, launch: Launch<'_>) -> Result<Self, OverError> {
@@ -76,7 +76,9 @@ impl Process {
         let error = out.try_clone().map_err(failed("open", &log))?;
         let (variable, value) = home.variable();
         let mut command = Command::new(&setpriv.path);
-        command.args(["--pdeathsig", end_by.signal().1, "--"]).args(enter);
+        // An initiator that gets SIGTERM waits for its server, which is gone by then, and I/O open
+        // on it keeps the killed run's threads for ever. Its end at once fails that I/O.
+        command.args(["--pdeathsig", "KILL", "--"]).args(enter);
         command.arg(&program.path).args(arguments).env(variable, value).envs(variables);
         // Ctrl-C in a terminal goes to a whole process group, and the load must end before its
         // server does.
@@ -132,7 +134,7 @@ impl Process {
 
     /// Ends the process in order, and kills it if that takes too long.
     pub fn end(&mut self) {
-        self.signal(self.end_by.signal().0);
+        self.signal(self.end_by.signal());
         if self.wait(END_MAX).is_none() {
             self.kill();
             self.wait(END_MAX);

@@ -111,4 +111,23 @@ mod tests {
         }
         assert!(parts("10.0.2") > parts("6.1") && parts("1.0.9") < parts("1.0.85"));
     }
+
+    #[test]
+    fn missing_program_is_named_with_its_package() {
+        let needed = Needed { name: "tilemark-no-such-program", package: "its-package" };
+        let error = needed.find("iscsi").expect_err("it is not there");
+        assert!(error.to_string().contains("tilemark-no-such-program"), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("its-package")));
+    }
+
+    #[test]
+    fn old_or_dumb_program_is_refused() {
+        let echo = |version: &str| {
+            let echo = Needed { name: "echo", package: "coreutils" }.find("iscsi").expect("echo");
+            echo.ask_version(version, &Least { version: "2.1", why: "it cannot" })
+        };
+        assert!(matches!(echo("version 2.0.9"), Err(OverError::TooOld { .. })));
+        assert!(matches!(echo("no version"), Err(OverError::NoVersion { .. })));
+        assert_eq!(echo("version 2.10").expect("new enough").version, "2.10");
+    }
 }

@@ -209,6 +209,12 @@ fn take_down(up: &mut SetUp) {
     drop(up.network.take());
 }
 
+/// A private directory for a test.
+#[cfg(test)]
+pub(crate) fn test_home() -> Home {
+    Home::make(&KIND, "run-1").expect("a private directory")
+}
+
 /// Ends the servers and initiators of killed runs and removes their directories; with `is_real`
 /// false it only lists them.
 pub fn sweep(is_real: bool) -> Vec<Swept> {

@@ -461,11 +461,13 @@ impl Rig for RealRig {
 
     fn watch(&self) -> Option<HostWatch> {
         let device = self.datastore().preflight().device.as_ref();
-        Some(HostWatch::of_device(device.and_then(|device| {
+        let watch = HostWatch::of_device(device.and_then(|device| {
             let (major, minor) = device.number.split_once(':')?;
             let number = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
             Some(Watched { number, name: device.name.clone() })
-        })))
+        }));
+        // The servers of a protocol are what is measured, and disturb nobody.
+        Some(if self.over.is_some() { watch.sparing_children() } else { watch })
     }
 
     fn meters(&self) -> Vec<Box<dyn GaugeSource>> {
