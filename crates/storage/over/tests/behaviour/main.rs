@@ -199,6 +199,15 @@ fn file_that_is_gone_is_an_error_that_names_program_and_phase() {
 }
 
 #[test]
+fn guide_has_a_row_for_each_protocol() {
+    let guide = include_str!("../../../../../docs/guides/protocols.md");
+    for protocol in PROTOCOLS {
+        let row = format!("| `{}` |", protocol.facts().word);
+        assert!(guide.contains(&row), "docs/guides/protocols.md has no row for {row}");
+    }
+}
+
+#[test]
 fn every_protocol_says_what_is_between() {
     for protocol in PROTOCOLS {
         let facts = protocol.facts();
