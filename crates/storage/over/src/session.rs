@@ -54,12 +54,12 @@ pub enum Reached {
     Files(Vec<PathBuf>),
 }
 
-/// Answers to a load's I/O in a slice of time.
+/// Answers to a load's I/O in a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answered {
     /// Some I/O was answered, or none was open.
     Fine,
-    /// I/O was open, and none was answered.
+    /// I/O was open and none was answered, or the load said nothing.
     NothingOfOpen,
 }
 
@@ -153,17 +153,18 @@ impl Session {
         })
     }
 
-    /// Notes what the load saw in its last slice.
+    /// Notes what the load saw since the last call.
     ///
     /// # Errors
     ///
-    /// I/O is open, and none was answered for [`SILENCE_MAX`]. The initiator is killed.
-    pub fn note(&mut self, answered: Answered) -> Result<(), OverError> {
+    /// I/O is open, and none was answered for [`SILENCE_MAX`], or for `silence_max` if that is
+    /// longer. The initiator is killed.
+    pub fn note(&mut self, answered: Answered, silence_max: Duration) -> Result<(), OverError> {
         if answered != Answered::NothingOfOpen {
             self.last_answer = Instant::now();
         }
         let silence = self.last_answer.elapsed();
-        if silence < SILENCE_MAX {
+        if silence < SILENCE_MAX.max(silence_max) {
             return Ok(());
         }
         let stopped = self.up.processes().find(|process| is_stopped(process.pid()));

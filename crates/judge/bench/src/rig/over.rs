@@ -15,12 +15,14 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use datastore::VirtualDisk;
 use engine::{Served, ServerAddress};
 use over::{Answered, Checked, OverError, Protocol, Reached, ServedFile, Session};
 use run_store::slice::Slice;
 use rustix::fs::OFlags;
+use units::Nanos;
 
 use crate::error::BenchError;
 use crate::rig::through::path_of;
@@ -39,7 +41,7 @@ impl Over {
         Self { protocol, checked, run_id }
     }
 
-    /// Serves these disks until the load on them ends.
+    /// Serves these disks until the load on them, with slices of this width, ends.
     ///
     /// # Errors
     ///
@@ -47,6 +49,7 @@ impl Over {
     pub fn serve<'a>(
         &self,
         disks: impl Iterator<Item = &'a VirtualDisk>,
+        slice: Nanos,
     ) -> Result<OverLoad, BenchError> {
         let disks: Vec<&VirtualDisk> = disks.collect();
         let files: Vec<ServedFile> =
@@ -62,7 +65,8 @@ impl Over {
                 Way::Files(opened.collect::<Result<_, _>>()?)
             }
         };
-        Ok(OverLoad { session, way, trouble: None })
+        let silence_max = Duration::from_nanos(slice.0.saturating_mul(4));
+        Ok(OverLoad { session, way, silence_max, trouble: None })
     }
 }
 
@@ -101,7 +105,9 @@ enum Way {
 pub struct OverLoad {
     session: Session,
     way: Way,
-    /// True if a program ended or hung.
+    /// Several slices: the load says nothing before the end of a slice.
+    silence_max: Duration,
+    /// Error of a program that ended or hung.
     trouble: Option<Arc<OverError>>,
 }
 
@@ -123,16 +129,18 @@ impl OverLoad {
         }
     }
 
-    /// Checks the programs, and whether I/O is answered.
+    /// Checks the programs, and whether I/O was answered in the last slice; `None` if there was no
+    /// slice yet.
     pub fn check(&mut self, slice: Option<&Slice>) {
         if self.trouble.is_some() {
             return;
         }
-        let noted = slice.map_or(Ok(()), |slice| {
-            // Only finished I/O has rows.
-            let is_silent = slice.io.is_empty() && slice.generator.in_flight > 0;
-            self.session.note(if is_silent { Answered::NothingOfOpen } else { Answered::Fine })
-        });
+        // Only finished I/O has rows. Without a slice the workers may be blocked in the kernel, by
+        // a FUSE file whose requests are not answered.
+        let is_fine = |own: &Slice| !own.io.is_empty() || own.generator.in_flight == 0;
+        let answered =
+            if slice.is_some_and(is_fine) { Answered::Fine } else { Answered::NothingOfOpen };
+        let noted = self.session.note(answered, self.silence_max);
         self.trouble = self.session.check().and(noted).err().map(Arc::new);
     }
 
@@ -147,7 +155,7 @@ impl OverLoad {
     ///
     /// A program had ended before.
     pub fn end(self) -> Result<(), OverError> {
-        let Self { session, way, trouble } = self;
+        let Self { session, way, trouble, .. } = self;
         drop(way);
         let ended = session.end();
         if trouble.is_some() { Ok(()) } else { ended }

@@ -674,7 +674,7 @@ impl RealRig {
         let Some(over) = &self.over else { return Ok(None) };
         let is_first = |disk: &VirtualDisk| !self.on_second.contains(&disk.name);
         let disks = load.iter().flat_map(|own| &own.disks).filter(|disk| is_first(disk));
-        let served = over.serve(disks)?;
+        let served = over.serve(disks, self.options.slice)?;
         load.iter_mut().flat_map(|own| &mut own.disks).for_each(|disk| served.replace(disk));
         Ok(Some(served))
     }

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use tilemark_over::{
@@ -159,8 +160,8 @@ fn dead_nfs3_server_is_named_and_nothing_is_left() {
 fn answered_io_is_no_hang() {
     let directory = directory();
     let Some(mut session) = set_up("nbd", &files(&directory, 1)) else { return };
-    session.note(Answered::NothingOfOpen).expect("it is not long yet");
-    session.note(Answered::Fine).expect("answered");
+    session.note(Answered::NothingOfOpen, Duration::ZERO).expect("it is not long yet");
+    session.note(Answered::Fine, Duration::ZERO).expect("answered");
 }
 
 #[test]
