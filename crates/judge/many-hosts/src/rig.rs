@@ -173,6 +173,7 @@ impl HostsRig {
                 array_sha256: None,
                 second: None,
                 tier: None,
+                over: None,
             },
             warnings: warnings.collect(),
             caches: first.caches.clone(),

@@ -64,4 +64,4 @@ pub use moving::{Carried, MoveError, Orders};
 pub use options::{BackendChoice, Options};
 pub use outcome::{EngineError, FirstErrors, Outcome, Warning};
 pub use run::{Running, start};
-pub use served::Served;
+pub use served::{Served, ServerAddress};

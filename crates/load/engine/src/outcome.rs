@@ -96,10 +96,10 @@ pub enum EngineError {
         allowed: String,
     },
     /// The server of the served disks cannot be reached.
-    #[error("reaching disks at {}: {source}", socket.display())]
+    #[error("reaching disks at {server}: {source}")]
     Served {
-        /// Socket of the server.
-        socket: std::path::PathBuf,
+        /// Address of the server.
+        server: String,
         /// Error of the system.
         source: std::io::Error,
     },

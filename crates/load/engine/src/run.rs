@@ -242,7 +242,7 @@ fn reach(
         let (real, warnings) = Real::new(clock, table.files, watched, options)?;
         return Ok((real, warnings, None));
     };
-    let failed = |source| EngineError::Served { socket: served.socket.clone(), source };
+    let failed = |source| EngineError::Served { server: served.server.to_string(), source };
     let links = served.connect(&table).map_err(failed)?;
     let watched = links.watched(watched).map_err(failed)?;
     let (real, warnings) = Real::new(clock, table.files, Some(watched), options)?;

@@ -29,6 +29,7 @@ pub mod meter;
 pub mod named;
 mod nearest;
 mod operation;
+pub mod over;
 mod placement;
 pub mod plan;
 pub mod replay;

@@ -42,16 +42,8 @@ pub enum VmError {
     #[error(transparent)]
     Image(#[from] ImageError),
     /// Error of the private directory.
-    #[error("cannot {attempt} {path}: {source}")]
-    Home {
-        /// Attempted operation, as a verb.
-        attempt: &'static str,
-        /// Path of the file or directory.
-        path: String,
-        /// Error of the system.
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Home(#[from] process_home::HomeError),
     /// The process of the virtual machine has ended.
     #[error("machine {machine} has ended ({status}){}", last_words(.said))]
     Ended {

@@ -99,6 +99,28 @@ pub struct TargetFacts {
     /// Tier of this host through which the disks were reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<ServedTier>,
+    /// Storage protocol through which the disks were reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<ServedOver>,
+}
+
+/// A storage protocol between the load and the datastore, with its programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServedOver {
+    /// Word of the protocol: `nbd`, `iscsi` or `nfs3`.
+    pub protocol: String,
+    /// Program that served the disks.
+    pub server: String,
+    /// Version that the server told.
+    pub server_version: String,
+    /// Program or library that was the initiator.
+    pub initiator: String,
+    /// Version of the initiator's program.
+    pub initiator_version: String,
+    /// Hops between the load and the server, in words.
+    pub hop: String,
+    /// Network between initiator and server, in words.
+    pub network: String,
 }
 
 /// A tier that was served on the load-driving host, in front of the datastore.

@@ -35,7 +35,7 @@ pub use climb::{
 };
 pub use document::{
     EngineFacts, OperationsFacts, Origin, PlanValue, Prefill, RateFacts, Resized, Run, SIMULATED,
-    ScaleFacts, ServedTier, TargetFacts, TileFacts, ToolFacts,
+    ScaleFacts, ServedOver, ServedTier, TargetFacts, TileFacts, ToolFacts,
 };
 pub use estate::EstateFacts;
 pub use event::{StepEvent, StepEventKind, Survivors, TileMove};

@@ -261,6 +261,7 @@ pub fn run() -> Run {
             array_sha256: None,
             second: None,
             tier: None,
+            over: None,
         },
         tile: TileFacts {
             operations: None,

@@ -38,6 +38,9 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
         for found in vm::home::sweep(false) {
             crate::say!("would end {}", machines(&found));
         }
+        for found in over::sweep(false) {
+            crate::say!("would end {}", servers(&found));
+        }
         for found in on_platforms(false) {
             crate::say!("would take back {}", left(&found));
         }
@@ -45,10 +48,14 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
     }
     let destroy_data = destroy_data.map(str::to_owned);
     let options = CleanupOptions { run_id: None, destroy_data };
-    // These VMs still write to the files that are removed next.
+    // These VMs and servers still write to the files that are removed next.
     let mut stay = Vec::new();
     for found in vm::home::sweep(true) {
         crate::say!("ended {}", machines(&found));
+        stay.extend(found.stays);
+    }
+    for found in over::sweep(true) {
+        crate::say!("ended {}", servers(&found));
         stay.extend(found.stays);
     }
     for found in on_platforms(true) {
@@ -90,9 +97,14 @@ fn left(found: &Found) -> String {
     format!("{made} of {} ({}, {})", found.machine, found.run_id, found.path.display())
 }
 
-fn machines(found: &vm::home::Swept) -> String {
+fn machines(found: &process_home::Swept) -> String {
     let run = if found.run_id.is_empty() { "no run id" } else { &found.run_id };
     format!("{} process(es) of machines of {} ({run})", found.processes, found.path.display())
+}
+
+fn servers(found: &process_home::Swept) -> String {
+    let run = if found.run_id.is_empty() { "no run id" } else { &found.run_id };
+    format!("{} process(es) of --over of {} ({run})", found.processes, found.path.display())
 }
 
 fn listing(found: &[Owned]) -> String {

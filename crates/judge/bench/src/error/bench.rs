@@ -193,6 +193,21 @@ pub enum BenchError {
         /// Feature that uses the disks.
         what: &'static str,
     },
+    /// Error of the protocol below the disks.
+    #[error(transparent)]
+    Over(std::sync::Arc<over::OverError>),
+    /// A protocol's server serves whole files, and the disk is none.
+    #[error("disk \"{disk}\" is no file of its own, and --over serves whole files")]
+    OverParts {
+        /// Name of the disk.
+        disk: String,
+    },
+    /// Other programs or hosts use the disks, which `--over` does not allow.
+    #[error("--over is for disks that this computer's load alone uses, and {what}")]
+    OverAlone {
+        /// Feature that uses the disks.
+        what: &'static str,
+    },
     /// The directory for the state of verification cannot be made.
     #[error("making {} for the state of verification", .path.display())]
     StateDir {
@@ -256,6 +271,12 @@ impl From<datastore::Refusal> for BenchError {
     }
 }
 
+impl From<over::OverError> for BenchError {
+    fn from(error: over::OverError) -> Self {
+        Self::Over(std::sync::Arc::new(error))
+    }
+}
+
 impl From<datastore::DatastoreError> for BenchError {
     fn from(error: datastore::DatastoreError) -> Self {
         Self::Datastore(Box::new(error))
@@ -290,6 +311,8 @@ impl BenchError {
             Self::Application(error) => error.hint(),
             Self::RunDir(error) => error.hint().map(str::to_owned),
             Self::Series(error) => error.hint().map(str::to_owned),
+            Self::Over(error) => error.hint(),
+            Self::OverParts { .. } => Some("name a directory: dir:PATH".to_owned()),
             Self::Tier(refusal) => refusal.hint.clone().map(Into::into),
             Self::Unreachable(_) => {
                 Some("start the service, or name another address with --endpoint".to_owned())
@@ -362,6 +385,7 @@ impl BenchError {
             Self::Mismatch(_) => "verification-mismatch",
             Self::Check(_) | Self::StateDir { .. } => "verification",
             Self::Tier(_) | Self::TierParts { .. } | Self::TierAlone { .. } => "tier",
+            Self::Over(_) | Self::OverParts { .. } | Self::OverAlone { .. } => "over",
             Self::Host { .. }
             | Self::HostRefused { .. }
             | Self::HostsRefused { .. }

@@ -37,6 +37,7 @@ expect = [\"tiles >= 1\"]
 measure = { warm-up-min = \"1s\", warm-up-max = \"1s\", duration = \"1s\", slice = \"1s\" }
 scale = { footprint = 1.0, time = 1.0 }
 hosts = { members = [\"a\"], placement = \"packed:1\" }
+engine = { over = \"nbd\" }
 ";
 
 fn options() -> Command {

@@ -7,6 +7,7 @@ mod holding;
 mod host_event;
 mod host_load;
 mod machines;
+mod over;
 mod prefilled;
 mod real;
 mod real_load;
@@ -15,6 +16,7 @@ mod through;
 mod tile_servers;
 mod warmed;
 
+pub use self::over::{Over, OverLoad};
 pub use crate::error::Failure;
 pub use engine::{Carried, MoveError, Orders};
 pub use foreseen::{Foreseen, ForeseenSlice, Foresight};
@@ -220,6 +222,11 @@ pub trait Load: GaugeSource {
     /// Alignment of the storage's requests, in bytes.
     fn unit(&self) -> Bytes {
         Bytes::new(512)
+    }
+
+    /// Error of the driver itself that is the cause of any failed I/O.
+    fn cause(&mut self) -> Option<BenchError> {
+        None
     }
 
     /// Stops new I/O, and lets I/Os in flight end.

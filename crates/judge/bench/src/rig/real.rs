@@ -22,6 +22,7 @@ use crate::fleet::{DiskNeed, Driven, FleetInstance, StepOrder, driven, whole_dis
 use crate::plan::{PlanError, ResolvedPlan, endpoints};
 use crate::rig::holding::Holding;
 use crate::rig::machines::MachineSet;
+use crate::rig::over::{Over, OverLoad};
 use crate::rig::through::{ServedLoad, Through};
 use crate::rig::tile_servers::TileServers;
 use crate::rig::{Clocks, Drives, Machines, PrefillSoFar, Prefilled, RealLoad, Rig};
@@ -63,6 +64,8 @@ pub struct RealRig {
     power: Option<Arc<Panel>>,
     /// Tier through which disks of the first datastore are reached.
     through: Option<Through>,
+    /// Protocol through which disks of the first datastore are reached.
+    over: Option<Over>,
     /// Disks of tiles that may move here, by the name of an instance's first disk.
     lent: BTreeMap<String, Lent>,
     /// Data for claiming the first datastore again.
@@ -171,6 +174,7 @@ impl RealRig {
             servers: TileServers::of_run("none"),
             power: None,
             through: None,
+            over: None,
             lent: BTreeMap::new(),
             reopen: None,
         })
@@ -232,6 +236,13 @@ impl RealRig {
         self
     }
 
+    /// Sets the protocol through which disks of the first datastore are reached.
+    #[must_use]
+    pub fn with_over(mut self, over: Option<Over>) -> Self {
+        self.over = over;
+        self
+    }
+
     /// Allows to clear the first datastore and claim it again during the run.
     #[must_use]
     pub fn with_reopen(mut self, reopen: Reopen) -> Self {
@@ -264,6 +275,7 @@ impl RealRig {
             servers: TileServers::of_run("none"),
             power: None,
             through: None,
+            over: None,
             lent: BTreeMap::new(),
             reopen: None,
         }
@@ -473,11 +485,13 @@ impl Rig for RealRig {
 
     fn watch(&self) -> Option<HostWatch> {
         let device = self.datastore().preflight().device.as_ref();
-        Some(HostWatch::of_device(device.and_then(|device| {
+        let watch = HostWatch::of_device(device.and_then(|device| {
             let (major, minor) = device.number.split_once(':')?;
             let number = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
             Some(Watched { number, name: device.name.clone() })
-        })))
+        }));
+        // The servers of a protocol are what is measured, and disturb nobody.
+        Some(watch)
     }
 
     fn meters(&self) -> Vec<Box<dyn GaugeSource>> {
@@ -658,12 +672,15 @@ impl RealRig {
         let verify = self.verification();
         let begin_at = self.options.begin_at.take();
         let tier = self.serve(&ready)?;
+        let over = self.serve_over(&mut ready)?;
         let served = tier.as_ref().map(ServedLoad::way);
+        let served = served.or_else(|| over.as_ref().and_then(OverLoad::connection));
         let options = engine::Options { depth, verify, begin_at, served, ..self.options.clone() };
         let unit = Bytes::new(u64::from(most));
         let running = engine::start(ready, options)?;
         let servers = self.servers.watch();
-        Ok(RealLoad { running, depth, unit, began: meter::monotonic(), machines, tier, servers })
+        let began = meter::monotonic();
+        Ok(RealLoad { running, depth, unit, began, machines, tier, over, servers })
     }
 
     /// Serves a load's disks on the first datastore through the tier, if there is one.
@@ -672,6 +689,20 @@ impl RealRig {
         let disks = load.iter().flat_map(|own| &own.disks);
         let first = disks.filter(|disk| !self.on_second.contains(&disk.name));
         through.serve(first).map(Some)
+    }
+
+    /// Serves a load's disks on the first datastore by the protocol, if there is one, and puts
+    /// those at the initiator in their place.
+    fn serve_over<M>(
+        &self,
+        load: &mut [EngineInstance<M>],
+    ) -> Result<Option<OverLoad>, BenchError> {
+        let Some(over) = &self.over else { return Ok(None) };
+        let is_first = |disk: &VirtualDisk| !self.on_second.contains(&disk.name);
+        let disks = load.iter().flat_map(|own| &own.disks).filter(|disk| is_first(disk));
+        let served = over.serve(disks, self.options.slice)?;
+        load.iter_mut().flat_map(|own| &mut own.disks).for_each(|disk| served.replace(disk));
+        Ok(Some(served))
     }
 
     /// Services of an instance's endpoints, in their order: network services, or virtual machines

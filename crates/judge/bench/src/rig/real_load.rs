@@ -9,6 +9,7 @@ use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
 use crate::rig::machines::MachineSet;
+use crate::rig::over::OverLoad;
 use crate::rig::through::ServedLoad;
 use crate::rig::tile_servers::ServersWatch;
 use crate::rig::{Failure, Load, LoadOutcome, Received};
@@ -27,6 +28,8 @@ pub struct RealLoad {
     pub(super) tier: Option<ServedLoad>,
     /// Real servers of the tiles.
     pub(super) servers: Option<ServersWatch>,
+    /// Protocol through which the disks are served.
+    pub(super) over: Option<OverLoad>,
 }
 
 impl RealLoad {
@@ -49,7 +52,11 @@ impl GaugeSource for RealLoad {
 
 impl Load for RealLoad {
     fn next(&mut self, wait: Duration) -> Received {
-        match self.running.slices().recv_timeout(wait) {
+        let received = self.running.slices().recv_timeout(wait);
+        if let Some(over) = &mut self.over {
+            over.check(received.as_ref().ok());
+        }
+        match received {
             Ok(slice) => Received::Slice(slice),
             Err(RecvTimeoutError::Timeout) => Received::Nothing,
             Err(RecvTimeoutError::Disconnected) => Received::Ended,
@@ -64,6 +71,12 @@ impl Load for RealLoad {
         self.unit
     }
 
+    fn cause(&mut self) -> Option<BenchError> {
+        let over = self.over.as_mut()?;
+        over.check(None);
+        over.trouble().map(BenchError::Over)
+    }
+
     fn stop(&mut self) {
         self.running.stop();
     }
@@ -71,6 +84,7 @@ impl Load for RealLoad {
     fn finish(self) -> Result<LoadOutcome, BenchError> {
         let outcome = self.running.join()?;
         self.tier.map_or(Ok(()), ServedLoad::end)?;
+        self.over.map_or(Ok(()), OverLoad::end)?;
         let warning = |warning: engine::Warning| Warning {
             id: warning.id.to_owned(),
             text: warning.text,
@@ -101,6 +115,8 @@ impl Load for RealLoad {
     fn abandon(self) {
         // Dropping would wait for requests that may never be answered.
         std::mem::forget(self.running);
+        // The end of a protocol's initiator fails these requests.
+        drop(self.over);
     }
 }
 

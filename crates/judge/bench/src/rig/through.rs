@@ -24,7 +24,7 @@ use block_server::{Limits, Listen, Place};
 use cache::PolicyKind;
 use cache::tier::Admission;
 use datastore::{Datastore, DiskRequest, VirtualDisk};
-use engine::Served;
+use engine::{Served, ServerAddress};
 use run_store::gauge::Readings;
 use tier_service::{
     Caching, Command, Control, Copies, Opening, Refusal, Report, Set, SetError, Times,
@@ -234,7 +234,7 @@ impl Through {
             names: exports.values().cloned().collect(),
             is_back: self.spec.is_back,
             before: None,
-            way: Served { socket, exports },
+            way: Served { server: ServerAddress::Unix(socket), exports },
             _directory: directory,
         };
         served.before = served.report();
@@ -276,7 +276,7 @@ fn file(store: &mut Datastore, name: &str, size: Bytes) -> Result<PathBuf, Bench
 }
 
 /// Path of an open disk's file.
-fn path_of(disk: &VirtualDisk) -> Result<PathBuf, BenchError> {
+pub(super) fn path_of(disk: &VirtualDisk) -> Result<PathBuf, BenchError> {
     let link = Path::new("/proc/self/fd").join(disk.file.as_raw_fd().to_string());
     std::fs::read_link(link).map_err(|error| kernel("find a disk's file", error))
 }

@@ -336,6 +336,7 @@ pub fn target_facts(plan: &ResolvedPlan, target: &Target, preflight: &Preflight)
         array_sha256: None,
         second: None,
         tier: None,
+        over: None,
     }
 }
 

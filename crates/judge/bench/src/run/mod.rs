@@ -9,6 +9,7 @@ mod confirm_tests;
 mod document;
 mod kept;
 mod larger;
+mod over;
 mod power;
 mod prepare;
 mod preview;
@@ -59,6 +60,7 @@ pub use crate::run::answer::work_of;
 use crate::run::climber::Climber;
 pub use crate::run::climber::fill;
 use crate::run::document::RunFacts;
+use crate::run::over::Planned;
 use crate::run::second::{Second, device_of};
 use crate::run::through::Before;
 use crate::score::References;
@@ -167,6 +169,7 @@ pub fn run(
     datastore::preflight(&target, needed, &store_options)?;
     second.as_ref().map_or(Ok(()), Second::preflight)?;
     before.as_ref().map_or(Ok(()), Before::preflight)?;
+    let over = Planned::of(plan, options)?;
     let services = reach(plan, &options.passwords)?;
     check_machines(plan)?;
     check_applications(plan)?;
@@ -195,6 +198,10 @@ pub fn run(
     if let (Some(before), Some(through)) = (&before, &through) {
         before.describe(&mut site, through);
     }
+    if let Some(over) = &over {
+        over.describe(&mut site);
+    }
+    let over = over.map(|over| over.into_over(site.id.as_str()));
     let state = options.base.join(format!("{}.verify", site.id));
     let second_state = options.base.join(format!("{}.verify-second", site.id));
     // Until operations are known to be possible, only the disks of an earlier run are kept.
@@ -204,6 +211,7 @@ pub fn run(
         .with_machines(Machines::of_run(site.id.to_string(), plan))
         .with_servers(site.id.as_str())
         .with_tier(through)
+        .with_over(over)
         .with_power(power);
     if confirm::obstacle(plan, options).is_none() {
         rig = rig.with_reopen(Reopen { target, needed, options: store_options });

@@ -39,6 +39,7 @@ pub fn sample(
         array_sha256: None,
         second: None,
         tier: None,
+        over: None,
     };
     let tool = ToolFacts { version: env!("CARGO_PKG_VERSION").to_owned(), commit: None };
     let mut facts = RunFacts::new(&plan, &references, load, &tool, &id, target)?;

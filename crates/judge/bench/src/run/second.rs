@@ -134,6 +134,7 @@ pub(super) fn modelled(plan: &ResolvedPlan, array: &Array) -> Option<TargetFacts
         array_sha256: None,
         second: None,
         tier: None,
+        over: None,
     })
 }
 

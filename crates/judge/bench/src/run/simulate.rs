@@ -116,6 +116,7 @@ fn on(
         array_sha256: Some(sha256_hex(array_toml.as_bytes())),
         second: second::modelled(plan, array).map(Box::new),
         tier: None,
+        over: None,
     };
     let stored = stored_plan(plan);
     let mut facts = RunFacts::new(&stored, &references, load, &options.tool, &id, target)?;

@@ -116,11 +116,13 @@ impl<R: Rig> StepBench<'_, R> {
             }
         };
         let (unit, span) = (load.unit(), StepWatts::span(load.began(), &course.window));
+        // Failed I/O is only a consequence of it.
+        let cause = load.cause();
         let outcome = load.finish()?;
         let after = self.rig.clocks();
         let replay = course.playing.facts(self.plan, unit, &outcome);
         let beside = (hosts, events, before, after);
-        let mut measured = self.conclude(course, place, error, &outcome, beside);
+        let mut measured = self.conclude(course, place, cause.or(error), &outcome, beside);
         let step = &mut measured.step;
         (step.model, step.replay) = (model, replay);
         step.bottleneck = Some(bottleneck::of(step, &[]));
@@ -434,7 +436,7 @@ fn name_failures(
     if !outcome.mismatches.is_empty() {
         return Some(BenchError::Mismatch(outcome.mismatches.clone()));
     }
-    if outcome.failures.is_empty() {
+    if outcome.failures.is_empty() || matches!(error, Some(BenchError::Over(_))) {
         return error;
     }
     let mut failures = outcome.failures.clone();

@@ -1,7 +1,5 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::time::Duration;
 
 use nbd::Operation as Asked;
@@ -10,6 +8,7 @@ use state_machine::Operation;
 
 use crate::backend::Submission;
 use crate::blocking::with_bytes;
+use crate::served::stream::{ServerAddress, Stream};
 
 /// Longest time for the server's handshake.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -18,7 +17,7 @@ const READ_BYTES: usize = 256 << 10;
 
 /// Connection to the server, and the requests on it.
 pub(super) struct Link {
-    stream: UnixStream,
+    stream: Stream,
     requests: Requests,
     out: Vec<u8>,
     sent: usize,
@@ -41,9 +40,8 @@ struct Open {
 
 impl Link {
     /// Connects and shakes hands.
-    pub(super) fn connect(socket: &Path, export: &str) -> io::Result<Self> {
-        let mut stream = UnixStream::connect(socket)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+    pub(super) fn connect(server: &ServerAddress, export: &str) -> io::Result<Self> {
+        let mut stream = Stream::connect(server, PATIENCE)?;
         let wish = Wish { export: export.to_owned(), tls: false, structured: true };
         let mut handshake = Handshake::new(wish);
         let (mut input, mut out) = (Vec::new(), Vec::new());
@@ -61,7 +59,7 @@ impl Link {
                 read => input.extend_from_slice(&more[..read]),
             }
         };
-        stream.set_nonblocking(true)?;
+        stream.set_nonblocking()?;
         Ok(Self {
             stream,
             requests: *requests,
@@ -75,7 +73,7 @@ impl Link {
         })
     }
 
-    pub(super) fn stream(&self) -> &UnixStream {
+    pub(super) fn stream(&self) -> &Stream {
         &self.stream
     }
 

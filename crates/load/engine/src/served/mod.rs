@@ -11,11 +11,11 @@
 //! and its completion.
 
 mod link;
+mod stream;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -26,11 +26,13 @@ use crate::backend::{Backend, Completion, Submission, Wait};
 use crate::disks::DiskTable;
 use link::Link;
 
+pub use stream::ServerAddress;
+
 /// Disks that are reached over a socket.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
-    /// Unix socket of the server.
-    pub socket: PathBuf,
+    /// Address of the server.
+    pub server: ServerAddress,
     /// Exports by the names of the disks; each is as long as the file that its disk fills.
     pub exports: BTreeMap<String, String>,
 }
@@ -41,7 +43,7 @@ impl Served {
         let mut by_file: Vec<Option<Link>> = table.files.iter().map(|_| None).collect();
         for disk in &table.disks {
             if let Some(export) = self.exports.get(&disk.name) {
-                by_file[disk.file as usize] = Some(Link::connect(&self.socket, export)?);
+                by_file[disk.file as usize] = Some(Link::connect(&self.server, export)?);
             }
         }
         Links::new(by_file)

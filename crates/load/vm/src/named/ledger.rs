@@ -12,6 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use datastore::{Mark, Marker, Owned, OwnerState};
+use process_home::HomeError;
 use serde::{Deserialize, Serialize};
 use spec::named::NamedMachine;
 use units::Bytes;
@@ -105,7 +106,7 @@ pub struct Ledger {
 
 fn failed(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> VmError + use<> {
     let path = path.display().to_string();
-    move |source| VmError::Home { attempt, path, source }
+    move |source| HomeError { attempt, path, source }.into()
 }
 
 /// Directory of ledgers, by the environment.

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use process_home::Home;
 use serde_json::{Value, json};
 
 use super::console::Console;
 use super::nodes::Nodes;
 use super::{Accelerator, Limits, Program};
 use crate::guest::{Beat, Work};
-use crate::home::{Home, VARIABLE};
+use crate::home::VARIABLE;
 use crate::qmp::{Event, Qmp};
 use crate::{Image, VmError};
 

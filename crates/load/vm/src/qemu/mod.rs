@@ -21,9 +21,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use datastore::VirtualDisk;
+use process_home::Home;
 
 use crate::guest::Work;
-use crate::home::Home;
+use crate::home;
 use crate::operation::{Clock, Done};
 use crate::{After, Failure, Image, Operation, Report, VmError, VmOperations, Watch};
 
@@ -153,7 +154,7 @@ impl Qemu {
         let image = Image::load(&directory)?;
         let program = Program::find(options.program.as_deref(), &directory)?;
         program.check()?;
-        let home = Home::make(&options.run_id)?;
+        let home = Home::make(&home::KIND, &options.run_id)?;
         let accelerator = options.accelerator.unwrap_or(Accelerator::Emulation);
         let mut base = Base { program, accelerator, image, home, limits: options.limits };
         if options.accelerator.is_none() {

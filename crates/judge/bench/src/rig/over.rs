@@ -1,0 +1,163 @@
+//! A storage protocol through which the disks of a run are reached.
+//!
+//! What it does: serves the disks of a load, files of the first datastore, by a protocol, and hands
+//! the engine the initiator's way to them. Server and initiator are started with each load and end
+//! with it. Disks are filled without the protocol.
+//!
+//! What it refuses: disks that are parts of a file or device, because the programs serve whole
+//! files.
+//!
+//! Invariants: a load whose server ended or hung is never a measured one: the error names the
+//! program.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use datastore::VirtualDisk;
+use engine::{Served, ServerAddress};
+use over::{Answered, Checked, OverError, Protocol, Reached, ServedFile, Session};
+use run_store::slice::Slice;
+use rustix::fs::OFlags;
+use units::Nanos;
+
+use crate::error::BenchError;
+use crate::rig::through::path_of;
+
+/// A protocol whose programs were checked.
+#[derive(Debug)]
+pub struct Over {
+    protocol: &'static dyn Protocol,
+    checked: Checked,
+    run_id: String,
+}
+
+impl Over {
+    /// A protocol for the run of this identifier.
+    pub fn new(protocol: &'static dyn Protocol, checked: Checked, run_id: String) -> Self {
+        Self { protocol, checked, run_id }
+    }
+
+    /// Serves these disks until the load on them, with slices of this width, ends.
+    ///
+    /// # Errors
+    ///
+    /// A disk is no whole file, or server or initiator cannot be started.
+    pub fn serve<'a>(
+        &self,
+        disks: impl Iterator<Item = &'a VirtualDisk>,
+        slice: Nanos,
+    ) -> Result<OverLoad, BenchError> {
+        let disks: Vec<&VirtualDisk> = disks.collect();
+        let files: Vec<ServedFile> =
+            disks.iter().map(|disk| served(disk)).collect::<Result<_, _>>()?;
+        let session = Session::set_up(self.protocol, &self.checked, &self.run_id, &files)?;
+        let way = match session.reached() {
+            Reached::Nbd { server, exports } => Way::Connection(Served {
+                server: ServerAddress::Tcp(*server),
+                exports: exports.clone(),
+            }),
+            Reached::Files(paths) => {
+                let opened = disks.iter().zip(paths).map(|(disk, path)| reached(disk, path));
+                Way::Files(opened.collect::<Result<_, _>>()?)
+            }
+        };
+        let silence_max = Duration::from_nanos(slice.0.saturating_mul(4));
+        Ok(OverLoad { session, way, silence_max, trouble: None })
+    }
+}
+
+fn served(disk: &VirtualDisk) -> Result<ServedFile, BenchError> {
+    let VirtualDisk { base, ref name, direct, .. } = *disk;
+    let is_whole = disk.file.metadata().is_ok_and(|found| found.is_file() && base == 0);
+    if !is_whole {
+        return Err(BenchError::OverParts { disk: name.clone() });
+    }
+    Ok(ServedFile { disk: name.clone(), path: path_of(disk)?, direct })
+}
+
+/// The disk, opened where the initiator shows it.
+fn reached(disk: &VirtualDisk, path: &PathBuf) -> Result<(String, VirtualDisk), BenchError> {
+    let flags = if disk.direct { OFlags::DIRECT } else { OFlags::empty() };
+    let flags = i32::try_from(flags.bits()).unwrap_or(0);
+    let file = OpenOptions::new().read(true).write(disk.writable).custom_flags(flags).open(path);
+    let file = file.map_err(|source| OverError::Io {
+        attempt: "open",
+        object: path.display().to_string(),
+        source,
+    })?;
+    Ok((disk.name.clone(), VirtualDisk { file: Arc::new(file), ..disk.clone() }))
+}
+
+/// Way of a load to its disks.
+#[derive(Debug)]
+enum Way {
+    Connection(Served),
+    /// Disks by name, opened at the initiator.
+    Files(BTreeMap<String, VirtualDisk>),
+}
+
+/// Served disks, while a load is driven on them.
+#[derive(Debug)]
+pub struct OverLoad {
+    session: Session,
+    way: Way,
+    /// Several slices: the load says nothing before the end of a slice.
+    silence_max: Duration,
+    /// Error of a program that ended or hung.
+    trouble: Option<Arc<OverError>>,
+}
+
+impl OverLoad {
+    /// Connection of the engine to the disks, if it connects itself.
+    pub fn connection(&self) -> Option<Served> {
+        match &self.way {
+            Way::Connection(served) => Some(served.clone()),
+            Way::Files(_) => None,
+        }
+    }
+
+    /// Replaces a disk by the same disk at the initiator.
+    pub fn replace(&self, disk: &mut VirtualDisk) {
+        if let Way::Files(files) = &self.way
+            && let Some(reached) = files.get(&disk.name)
+        {
+            *disk = reached.clone();
+        }
+    }
+
+    /// Checks the programs, and whether I/O was answered in the last slice; `None` if there was no
+    /// slice yet.
+    pub fn check(&mut self, slice: Option<&Slice>) {
+        if self.trouble.is_some() {
+            return;
+        }
+        // Only finished I/O has rows. Without a slice the workers may be blocked in the kernel, by
+        // a FUSE file whose requests are not answered.
+        let is_fine = |own: &Slice| !own.io.is_empty() || own.generator.in_flight == 0;
+        let answered =
+            if slice.is_some_and(is_fine) { Answered::Fine } else { Answered::NothingOfOpen };
+        let noted = self.session.note(answered, self.silence_max);
+        self.trouble = self.session.check().and(noted).err().map(Arc::new);
+    }
+
+    /// Trouble of the programs so far, which is the cause of any failed I/O.
+    pub fn trouble(&self) -> Option<Arc<OverError>> {
+        self.trouble.clone()
+    }
+
+    /// Ends the programs in order. The files at the initiator are closed first.
+    ///
+    /// # Errors
+    ///
+    /// A program had ended before.
+    pub fn end(self) -> Result<(), OverError> {
+        let Self { session, way, trouble, .. } = self;
+        drop(way);
+        let ended = session.end();
+        if trouble.is_some() { Ok(()) } else { ended }
+    }
+}

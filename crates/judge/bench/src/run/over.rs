@@ -1,0 +1,98 @@
+//! Storage protocol through which a run's disks are reached: its checks before the run, and its
+//! facts in the result.
+
+use run_store::run::{ServedOver, Warning};
+
+use crate::error::BenchError;
+use crate::plan::ResolvedPlan;
+use crate::rig::Over;
+use crate::run::{RunOptions, Site};
+
+/// A protocol whose programs were checked. Nothing is made yet.
+#[derive(Debug)]
+pub(super) struct Planned {
+    protocol: &'static dyn over::Protocol,
+    checked: over::Checked,
+}
+
+impl Planned {
+    /// Protocol of a plan; `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// Another feature uses the disks too, or a program is missing, too old or not allowed.
+    pub fn of(plan: &ResolvedPlan, options: &RunOptions) -> Result<Option<Self>, BenchError> {
+        let Some(word) = plan.settings.engine.over else { return Ok(None) };
+        refuse_others(plan, options)?;
+        let protocol = over::find(word.word());
+        let protocol = protocol.expect("a test compares the words with the protocols");
+        let checked = over::check(protocol)?;
+        Ok(Some(Self { protocol, checked }))
+    }
+
+    /// The protocol for a rig.
+    pub fn into_over(self, run_id: &str) -> Over {
+        Over::new(self.protocol, self.checked, run_id.to_owned())
+    }
+
+    /// Adds the protocol to the facts about the run.
+    pub fn describe(&self, site: &mut Site) {
+        let facts = self.protocol.facts();
+        let over::Checked { server, initiator, .. } = &self.checked;
+        let own_version = env!("CARGO_PKG_VERSION");
+        let initiator_version = initiator.as_ref().map_or(own_version, |own| &own.version);
+        site.target.summary = format!(
+            "{}; over {} ({} {})",
+            site.target.summary, facts.word, server.name, server.version
+        );
+        site.target.over = Some(ServedOver {
+            protocol: facts.word.to_owned(),
+            server: server.name.to_owned(),
+            server_version: server.version.clone(),
+            initiator: facts.initiator.to_owned(),
+            initiator_version: initiator_version.to_owned(),
+            hop: facts.hop.to_owned(),
+            network: facts.network.to_owned(),
+        });
+        site.warnings.push(note(
+            "over-hop",
+            format!(
+                "the disks are reached by {} on this computer ({}): server, initiator and load \
+                 share its processors, and a kernel initiator or a real network differs",
+                facts.word, facts.hop
+            ),
+        ));
+        if !facts.server_cache.is_empty() {
+            site.warnings.push(note("over-server-cache", facts.server_cache.to_owned()));
+        }
+    }
+}
+
+fn note(id: &str, text: String) -> Warning {
+    Warning { id: id.to_owned(), text, value: None, limit: None, hint: None }
+}
+
+fn refuse_others(plan: &ResolvedPlan, options: &RunOptions) -> Result<(), BenchError> {
+    let others = [
+        (!plan.tile_set.operations.is_empty(), "operations use them beside the load"),
+        (!plan.settings.hosts.members.is_empty(), "other hosts drive them"),
+        (options.through.is_some(), "a tier serves them"),
+        (plan.settings.second.is_some(), "some are on a second datastore"),
+    ];
+    match others.into_iter().find(|(is_there, _)| *is_there) {
+        Some((_, what)) => Err(BenchError::OverAlone { what }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use spec::over::OverProtocol;
+
+    #[test]
+    fn words_of_plans_are_those_of_the_protocols() {
+        let plans: Vec<&str> = OverProtocol::ALL.iter().map(|own| own.word()).collect();
+        let protocols: Vec<&str> = over::PROTOCOLS.iter().map(|own| own.facts().word).collect();
+        assert_eq!(plans, protocols);
+    }
+}

@@ -1,0 +1,88 @@
+//! A private network namespace with an address, for servers whose port or portmapper is fixed.
+
+use std::fs;
+use std::path::PathBuf;
+
+use process_home::Home;
+
+use crate::error::{OverError, Phase};
+use crate::process::{EndBy, Launch, Process, READY_MAX};
+use crate::program::{Needed, Program};
+
+/// Address of the servers. ganesha does not find an address of a namespace that has 127.0.0.1
+/// alone, because name resolution leaves loopback out (getaddrinfo(3), `AI_ADDRCONFIG`). Nothing
+/// else is in the namespace, so any address is free.
+pub(crate) const ADDRESS: &str = "10.9.9.1";
+
+const READY: &str = "ready";
+
+/// Script of the process that keeps the namespace. The portmapper has its socket and its lock in
+/// `/run`, so the namespace gets a `/run` of its own: that of the host stays as it is.
+const SCRIPT: &str = "set -e; ip link set lo up; ip addr add 10.9.9.1/32 dev lo; \
+    mount -t tmpfs -o size=1m,mode=755 tilemark /run; mkdir /run/rpcbind /run/ganesha; \
+    echo ready; exec sleep infinity";
+
+/// Programs that make and enter a namespace.
+#[derive(Debug, Clone)]
+pub(crate) struct Tools {
+    unshare: Program,
+    nsenter: Program,
+}
+
+impl Tools {
+    pub fn find(protocol: &'static str) -> Result<Self, OverError> {
+        let needed = |name, package| Needed { name, package }.find(protocol);
+        needed("ip", "iproute2")?;
+        let package = "util-linux";
+        Ok(Self { unshare: needed("unshare", package)?, nsenter: needed("nsenter", package)? })
+    }
+}
+
+/// A namespace, kept by a process.
+#[derive(Debug)]
+pub(crate) struct Network {
+    nsenter: Program,
+    pub keeper: Process,
+}
+
+impl Network {
+    /// Makes a namespace.
+    pub fn make(home: &Home, setpriv: &Program, tools: &Tools) -> Result<Self, OverError> {
+        let arguments = ["--net", "--mount", "sh", "-c", SCRIPT].map(str::to_owned).to_vec();
+        let launch = Launch {
+            program: &tools.unshare,
+            enter: Vec::new(),
+            arguments,
+            end_by: EndBy::Kill,
+            variables: Vec::new(),
+        };
+        let mut keeper = Process::start(home, setpriv, launch)?;
+        let log = home.path().join("unshare.log");
+        keeper.wait_until(Phase::Network, READY_MAX, || {
+            fs::read_to_string(&log).is_ok_and(|text| text.lines().any(|line| line == READY))
+        })?;
+        Ok(Self { nsenter: tools.nsenter.clone(), keeper })
+    }
+
+    /// Command that enters the network, with the `/run` of the host.
+    pub fn enter(&self) -> Vec<String> {
+        let pid = self.keeper.pid();
+        vec![
+            self.nsenter.path.display().to_string(),
+            format!("--net=/proc/{pid}/ns/net"),
+            "--".into(),
+        ]
+    }
+
+    /// Command that enters the network, with the namespace's own `/run`.
+    pub fn enter_with_run(&self) -> Vec<String> {
+        let mut enter = self.enter();
+        enter.insert(1, format!("--mount=/proc/{}/ns/mnt", self.keeper.pid()));
+        enter
+    }
+
+    /// Path of a file in the namespace's own `/run`, as seen from outside.
+    pub fn run_path(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/root/run/{name}", self.keeper.pid()))
+    }
+}

@@ -1,0 +1,223 @@
+//! A session: server and initiator of a protocol, from set-up to tear-down.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use process_home::{Home, HomeKind, Swept, is_stopped};
+
+use crate::error::{OverError, Phase};
+use crate::network::Network;
+use crate::process::Process;
+use crate::protocol::{Checked, Protocol};
+
+/// Private directories of sessions.
+static KIND: HomeKind =
+    HomeKind { prefix: "tilemark-over-", variable: "TILEMARK_OVER", is_own: is_own_file };
+
+fn is_own_file(name: &str) -> bool {
+    let is_disk = name.strip_prefix("disk-").is_some_and(|nth| nth.parse::<u32>().is_ok());
+    is_disk
+        || name.ends_with(".log")
+        || name.ends_with(".pid")
+        || name.ends_with(".lock")
+        || name == "ganesha.conf"
+}
+
+/// Longest silence of a session under load: no I/O is answered although some are open. Our choice:
+/// the kernel's SCSI layer waits as long for one command (`/sys/block/*/device/timeout`, 30 s).
+pub const SILENCE_MAX: Duration = Duration::from_secs(30);
+
+/// A file of a datastore that is to be served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedFile {
+    /// Name of the disk.
+    pub disk: String,
+    /// Absolute path of the file.
+    pub path: PathBuf,
+    /// True if the server opens the file without the page cache.
+    pub direct: bool,
+}
+
+/// Way to the served files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reached {
+    /// NBD server and the names of the exports by disk.
+    Nbd {
+        /// Address of the server.
+        server: SocketAddr,
+        /// Names of the exports by the names of the disks.
+        exports: BTreeMap<String, String>,
+    },
+    /// A file for each served file, in the order of those.
+    Files(Vec<PathBuf>),
+}
+
+/// Answers to a load's I/O in a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answered {
+    /// Some I/O was answered, or none was open.
+    Fine,
+    /// I/O was open and none was answered, or the load said nothing.
+    NothingOfOpen,
+}
+
+/// Parts of a session while it is set up.
+#[derive(Debug, Default)]
+pub struct SetUp {
+    pub(crate) network: Option<Network>,
+    /// Processes in the order of their start; the first is the server.
+    pub(crate) servers: Vec<Process>,
+    pub(crate) initiator: Option<Process>,
+    pub(crate) reached: Option<Reached>,
+}
+
+impl SetUp {
+    /// Processes without which no I/O is answered.
+    fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
+        let keeper = self.network.as_mut().map(|network| &mut network.keeper);
+        self.servers.iter_mut().chain(self.initiator.as_mut()).chain(keeper)
+    }
+}
+
+/// A protocol that is set up. Dropping it takes everything down.
+#[derive(Debug)]
+pub struct Session {
+    up: SetUp,
+    reached: Reached,
+    setup_time: Duration,
+    /// Time of the last answered I/O, or of a time without open I/O.
+    last_answer: Instant,
+    /// Private directory; the last to go.
+    home: Home,
+}
+
+impl Session {
+    /// Starts server and initiator for files of a run. This thread must live as long as the
+    /// session, because the processes end with it.
+    ///
+    /// # Errors
+    ///
+    /// A path cannot be served, or a program fails or is not ready in time; then nothing is left.
+    pub fn set_up(
+        protocol: &dyn Protocol,
+        checked: &Checked,
+        run_id: &str,
+        files: &[ServedFile],
+    ) -> Result<Self, OverError> {
+        let began = Instant::now();
+        let home = Home::make(&KIND, run_id)?;
+        let mut up = SetUp::default();
+        if let Err(error) = protocol.set_up(checked, &home, files, &mut up) {
+            take_down(&mut up);
+            return Err(error);
+        }
+        let reached = up.reached.take().expect("every protocol's set-up ends with it");
+        let setup_time = began.elapsed();
+        Ok(Self { up, reached, setup_time, last_answer: Instant::now(), home })
+    }
+
+    /// Way to the served files.
+    pub const fn reached(&self) -> &Reached {
+        &self.reached
+    }
+
+    /// Time from the first program's start until the files could be opened.
+    pub const fn setup_time(&self) -> Duration {
+        self.setup_time
+    }
+
+    /// Private directory of the session.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Numbers of the processes by name, for tests that harm them.
+    pub fn pids(&mut self) -> Vec<(&'static str, u32)> {
+        self.up.processes().map(|process| (process.name, process.pid())).collect()
+    }
+
+    /// Checks that all processes run. If one has ended, the initiator is killed, so that open I/O
+    /// fails instead of waiting for a server that never comes back: iSCSI and NFS clients try
+    /// again for ever.
+    ///
+    /// # Errors
+    ///
+    /// A process has ended.
+    pub fn check(&mut self) -> Result<(), OverError> {
+        let first = self.up.processes().find_map(|process| process.check(Phase::Load).err());
+        first.map_or(Ok(()), |error| {
+            self.fail_open_io();
+            Err(error)
+        })
+    }
+
+    /// Notes what the load saw since the last call.
+    ///
+    /// # Errors
+    ///
+    /// I/O is open, and none was answered for [`SILENCE_MAX`], or for `silence_max` if that is
+    /// longer. The initiator is killed.
+    pub fn note(&mut self, answered: Answered, silence_max: Duration) -> Result<(), OverError> {
+        if answered != Answered::NothingOfOpen {
+            self.last_answer = Instant::now();
+        }
+        let silence = self.last_answer.elapsed();
+        if silence < SILENCE_MAX.max(silence_max) {
+            return Ok(());
+        }
+        let stopped = self.up.processes().find(|process| is_stopped(process.pid()));
+        let (program, said) = match stopped {
+            Some(process) => (process.name, "it is stopped by a signal".to_owned()),
+            None => self.up.servers.first().map(|own| (own.name, own.said())).unwrap_or_default(),
+        };
+        self.fail_open_io();
+        Err(OverError::Hangs { program, seconds: silence.as_secs(), said })
+    }
+
+    fn fail_open_io(&mut self) {
+        match &mut self.up.initiator {
+            Some(initiator) => initiator.kill(),
+            // The engine's own client fails its I/O when the connection is closed.
+            None => self.up.servers.iter_mut().for_each(Process::kill),
+        }
+    }
+
+    /// Ends initiator and servers, in this order, and removes what they left.
+    ///
+    /// # Errors
+    ///
+    /// A process had ended before its time.
+    pub fn end(mut self) -> Result<(), OverError> {
+        let checked = self.check();
+        take_down(&mut self.up);
+        checked
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        take_down(&mut self.up);
+    }
+}
+
+fn take_down(up: &mut SetUp) {
+    drop(up.initiator.take());
+    while let Some(server) = up.servers.pop() {
+        drop(server);
+    }
+    drop(up.network.take());
+}
+
+/// A private directory for a test.
+#[cfg(test)]
+pub(crate) fn test_home() -> Home {
+    Home::make(&KIND, "run-1").expect("a private directory")
+}
+
+/// Ends the servers and initiators of killed runs and removes their directories; with `is_real`
+/// false it only lists them.
+pub fn sweep(is_real: bool) -> Vec<Swept> {
+    process_home::sweep(&KIND, is_real)
+}

@@ -1,0 +1,58 @@
+//! FUSE mounts inside a private directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::mount::UnmountFlags;
+
+/// Detaches every FUSE mount inside the directory.
+pub(crate) fn unmount_inside(directory: &Path) {
+    let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    fuse_mounts(&table, directory).iter().for_each(|point| unmount(point));
+}
+
+/// Detaches a FUSE mount. Its server may be gone, so the mount is not waited for.
+pub fn unmount(point: &Path) {
+    // A link could be put in the place of the mount point, so none is followed.
+    let flags = UnmountFlags::DETACH | UnmountFlags::NOFOLLOW;
+    if rustix::mount::unmount(point, flags).is_err() {
+        // Users without privileges detach their FUSE mounts by this program (fuse(8)).
+        let mut command = Command::new("fusermount3");
+        command.args(["-u", "-z", "-q", "--"]).arg(point);
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let _ = quiet.status();
+    }
+}
+
+/// Mount points of FUSE inside a directory, by the text of `/proc/self/mountinfo` (proc(5)): the
+/// fifth field is the mount point, and the type follows the separator `-`. The directory's name has
+/// no character that the kernel would escape.
+fn fuse_mounts(table: &str, directory: &Path) -> Vec<PathBuf> {
+    let of_line = |line: &str| {
+        let (mount, file_system) = line.split_once(" - ")?;
+        let kind = file_system.split(' ').next()?;
+        let point = Path::new(mount.split(' ').nth(4)?);
+        let is_inside = point.starts_with(directory) && point != directory;
+        let is_fuse = kind == "fuse" || kind.starts_with("fuse.");
+        (is_inside && is_fuse).then(|| point.to_owned())
+    };
+    table.lines().filter_map(of_line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_fuse_mounts_inside_the_directory_are_found() {
+        let table = "\
+            27 1 8:1 / / rw - ext4 /dev/sda rw\n\
+            64 27 0:40 / /tmp/tilemark-x-1/disk-0 rw,nosuid shared:1 - fuse /dev/fuse rw\n\
+            65 27 0:41 / /tmp/tilemark-x-1/other rw - tmpfs tmpfs rw\n\
+            66 27 0:42 / /tmp/tilemark-x-12/disk-0 rw - fuse /dev/fuse rw\n\
+            67 27 0:43 / /tmp/tilemark-x-1 rw - fuse.lab /dev/fuse rw\n";
+        let found = fuse_mounts(table, Path::new("/tmp/tilemark-x-1"));
+        assert_eq!(found, [PathBuf::from("/tmp/tilemark-x-1/disk-0")]);
+    }
+}

@@ -1,0 +1,51 @@
+//! Processes that carry a directory's name in their environment.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// Processes whose environment has this variable with this value.
+pub fn carriers(variable: &str, value: &str) -> Vec<u32> {
+    pids(variable, value).iter().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).collect()
+}
+
+/// True if the process is stopped by a signal or a debugger (proc(5), states `T` and `t`).
+pub fn is_stopped(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
+    matches!(after.split_whitespace().next(), Some("T" | "t"))
+}
+
+/// Kills every process that carries the value, and waits until they are gone. Returns their number.
+pub(crate) fn end_carriers(variable: &str, value: &str) -> usize {
+    let found = pids(variable, value);
+    for pid in &found {
+        // The process is opened first and checked again, because its number may be reused by now.
+        let Ok(held) = pidfd_open(*pid, PidfdFlags::empty()) else { continue };
+        if carries(*pid, variable, value) {
+            let _ = pidfd_send_signal(&held, Signal::KILL);
+        }
+    }
+    let until = Instant::now() + Duration::from_secs(10);
+    while !found.is_empty() && !pids(variable, value).is_empty() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    found.len()
+}
+
+fn pids(variable: &str, value: &str) -> Vec<Pid> {
+    let Ok(all) = fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    numbers.filter_map(Pid::from_raw).filter(|pid| carries(*pid, variable, value)).collect()
+}
+
+/// The kernel keeps the environment that a process was started with; a process that has ended has
+/// none.
+fn carries(pid: Pid, variable: &str, value: &str) -> bool {
+    let wanted = format!("{variable}={value}");
+    let path = format!("/proc/{}/environ", pid.as_raw_nonzero());
+    let is_other = pid != rustix::process::getpid();
+    let environment = fs::read(path).unwrap_or_default();
+    is_other && environment.split(|byte| *byte == 0).any(|line| line == wanted.as_bytes())
+}
