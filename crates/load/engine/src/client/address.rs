@@ -62,6 +62,9 @@ impl Address {
         if place.contains('@') {
             return Err("it has a user or a password, which would be kept in every result");
         }
+        if !protocol.has_path && !matches!(path, "" | "/") {
+            return Err("it has a path, and the protocol has none");
+        }
         let is_port = |at: &usize| !place[*at..].contains(']');
         let (host, port) = match place.rfind(':').filter(is_port) {
             Some(at) => (&place[..at], place[at + 1..].parse().ok().filter(|port| *port > 0)),
@@ -227,6 +230,9 @@ mod tests {
             assert_eq!(said(text).is_ok(), is_odd_path, "{text}");
         }
         assert!(Address::parse("gopher://web/", "gopher").is_err());
+        let mail = Address::parse("smtp://mail", "smtp").map(|read| (read.port, read.to_string()));
+        assert_eq!(mail, Ok((25, "smtp://mail/".to_owned())));
+        assert!(Address::parse("smtp://mail/example.com", "smtp").is_err());
         assert!(said(&format!("http://web/{}", "x".repeat(TEXT_MAX))).is_err());
     }
 }

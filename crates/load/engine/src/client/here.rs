@@ -12,7 +12,7 @@ use super::{Answer, Ask, Client, Protocol};
 
 /// Protocol that is missing from [`super::PROTOCOLS`], so that no textual address can name it.
 static HERE: Protocol =
-    Protocol { name: "vm", port: 0, client: |address| Box::new(Line::new(address)) };
+    Protocol { name: "vm", port: 0, has_path: true, client: |own| Box::new(Line::new(own)) };
 
 impl Service {
     /// Creates a service that a part of this process answers under a name, with its own time limit.

@@ -7,7 +7,7 @@ use state_machine::CallError;
 use super::{Address, Answer, Ask, Client, Protocol};
 
 pub(super) static HTTP: Protocol =
-    Protocol { name: "http", port: 80, client: |address| Box::new(Http::new(address)) };
+    Protocol { name: "http", port: 80, has_path: true, client: |own| Box::new(Http::new(own)) };
 
 /// Most bytes of a response's head, and of the trailers of a chunked body. Our choice: twice the
 /// most that common servers send.

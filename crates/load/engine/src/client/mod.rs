@@ -1,7 +1,7 @@
 //! Clients that make calls to services.
 //!
-//! A protocol is one file: bytes in, bytes out, without sockets, clocks or threads ([`Client`],
-//! `http`). Addresses, bounded and reused connections, and deadlines are common to all protocols
+//! A protocol is one file: bytes in, bytes out, without sockets, clocks or threads ([`Client`];
+//! `http`, [`smtp`]). Addresses, bounded and reused connections, and deadlines are common to all protocols
 //! (`Calls`, one for each worker whose instances have endpoints).
 //!
 //! A service may also be in this process ([`Here`]). It is called over a pair of sockets, like any
@@ -19,6 +19,7 @@ mod connection;
 mod here;
 mod http;
 mod slab;
+mod smtp;
 
 use std::fmt::Debug;
 
@@ -26,6 +27,7 @@ use state_machine::CallError;
 
 pub use address::{Address, AddressError, Here, Service, ServiceError};
 pub(crate) use calls::{Called, Calls};
+pub use smtp::new as smtp;
 
 /// Protocol of services.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub struct Protocol {
     pub name: &'static str,
     /// Port if an address has none.
     pub port: u16,
+    /// True if an address may have a path.
+    pub has_path: bool,
     /// Creates the client side of one connection to an address.
     pub client: fn(&Address) -> Box<dyn Client>,
 }
@@ -41,6 +45,7 @@ pub struct Protocol {
 /// Protocols that textual addresses can name, one line each.
 static PROTOCOLS: &[&Protocol] = &[
     &http::HTTP, // http.rs
+    &smtp::SMTP, // smtp.rs
 ];
 
 /// Client side of a protocol on one connection. It carries one call at a time. After an answer that
