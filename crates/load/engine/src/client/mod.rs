@@ -1,7 +1,7 @@
 //! Clients that make calls to services.
 //!
 //! A protocol is one file: bytes in, bytes out, without sockets, clocks or threads ([`Client`];
-//! `http`, [`smtp`]). Addresses, bounded and reused connections, and deadlines are common to all protocols
+//! `http`, [`smtp`], [`imap`]). Addresses, bounded and reused connections, and deadlines are common to all protocols
 //! (`Calls`, one for each worker whose instances have endpoints).
 //!
 //! A service may also be in this process ([`Here`]). It is called over a pair of sockets, like any
@@ -18,6 +18,7 @@ mod calls;
 mod connection;
 mod here;
 mod http;
+mod imap;
 mod slab;
 mod smtp;
 
@@ -27,6 +28,7 @@ use state_machine::CallError;
 
 pub use address::{Address, AddressError, Here, Service, ServiceError};
 pub(crate) use calls::{Called, Calls};
+pub use imap::new as imap;
 pub use smtp::new as smtp;
 
 /// Protocol of services.
@@ -46,6 +48,7 @@ pub struct Protocol {
 static PROTOCOLS: &[&Protocol] = &[
     &http::HTTP, // http.rs
     &smtp::SMTP, // smtp.rs
+    &imap::IMAP, // imap.rs
 ];
 
 /// Client side of a protocol on one connection. It carries one call at a time. After an answer that
