@@ -25,6 +25,11 @@ pub struct Endpoint {
 pub enum Protocol {
     /// HTTP/1.1 without TLS: a call is a GET.
     Http,
+    /// SMTP without TLS or login: a call sends one mail. All addresses are of `tile.test`, a domain
+    /// that is reserved for tests.
+    Smtp,
+    /// IMAP without TLS: a call is a session of one mailbox.
+    Imap,
     /// Virtual machines on the disks of this workload, on which operations are really carried out.
     /// An endpoint is a phase of an operation, and its name is `OPERATION-PHASE`, as in
     /// `live-migration-copying`. The first phase begins the operation.
@@ -36,7 +41,18 @@ impl Protocol {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
+            Self::Smtp => "smtp",
+            Self::Imap => "imap",
             Self::Vm => "vm",
+        }
+    }
+
+    /// Reason why a call of this protocol must ask for something; `None` if it need not.
+    pub const fn refuses_silence(self) -> Option<&'static str> {
+        match self {
+            Self::Http | Self::Vm => None,
+            Self::Smtp => Some(MAIL),
+            Self::Imap => Some(SESSION),
         }
     }
 
@@ -59,8 +75,57 @@ impl Protocol {
                 Some("of http it goes up no directory")
             }
             Self::Http => None,
+            Self::Smtp if !is_mail(text) => Some(MAIL),
+            Self::Imap if !is_session(text) => Some(SESSION),
+            Self::Smtp | Self::Imap => None,
         }
     }
+}
+
+const MAIL: &str = "of smtp it is FROM TO[,TO...] BYTES, such as \"u1 u17,u204 3900\": names of letters, \
+                    digits, - and _, at most 100 recipients, and 2 to 1048576 bytes of text";
+const SESSION: &str = "of imap it is USER STEP=COUNT..., such as \"u17 read=7 move=1 delete=3\": at most \
+                       16 steps, of at most 1000 messages each";
+
+/// Most recipients of a mail (RFC 5321, section 4.5.3.1.8: what every service accepts).
+const RECIPIENTS_MAX: usize = 100;
+/// Most bytes of a mail's text, and most steps of a session with their messages. Our choice.
+const MAIL_BYTES_MAX: u32 = 1 << 20;
+const STEPS_MAX: usize = 16;
+const MESSAGES_MAX: u32 = 1000;
+
+/// Checks for `FROM TO[,TO...] BYTES`. The domain is not the workload's to choose.
+fn is_mail(text: &str) -> bool {
+    let [from, to, bytes] = text.split(' ').collect::<Vec<_>>()[..] else { return false };
+    let recipients = to.split(',').count();
+    let bytes = number(bytes).is_some_and(|bytes| (2..=MAIL_BYTES_MAX).contains(&bytes));
+    is_user(from) && to.split(',').all(is_user) && recipients <= RECIPIENTS_MAX && bytes
+}
+
+/// Checks for `USER STEP=COUNT...`.
+fn is_session(text: &str) -> bool {
+    let is_step = |word: &str| {
+        let step = word.split_once('=');
+        step.is_some_and(|(name, count)| {
+            matches!(name, "read" | "move" | "delete")
+                && number(count).is_some_and(|count| count <= MESSAGES_MAX)
+        })
+    };
+    let (user, steps) =
+        text.split_once(' ').map_or((text, None), |(user, rest)| (user, Some(rest)));
+    let mut steps = steps.iter().flat_map(|steps| steps.split(' '));
+    is_user(user) && steps.clone().count() <= STEPS_MAX && steps.all(is_step)
+}
+
+/// Number in digits alone.
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Checks for a name of a mailbox, of 1 to 64 letters (RFC 5321, section 4.5.3.1.1).
+fn is_user(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    (1..=64).contains(&name.len()) && name.bytes().all(is_letter)
 }
 
 /// A service, or the model of one. Text: an address, or as [`ServiceModel`].
@@ -189,5 +254,60 @@ mod tests {
             assert!(Protocol::Http.refuses(text).is_some(), "{text}");
         }
         assert!(Protocol::Vm.refuses("x").is_some());
+    }
+
+    #[test]
+    fn asked_mail_names_users_and_a_size_and_nothing_else() {
+        let many = |count| format!("u1 {} 9", vec!["u2"; count].join(","));
+        for text in ["u1 u17,u204 3900", "u1 u1 2", "a-b_C u2 1048576", &many(100)] {
+            assert_eq!(Protocol::Smtp.refuses(text), None, "{text}");
+        }
+        let long = format!("{} u2 9", "u".repeat(65));
+        for text in [
+            "",
+            "u1",
+            "u1 u2",
+            "u1 u2 1",
+            "u1 u2 1048577",
+            "u1 u2 +9",
+            "u1 u2 9 9",
+            "u1  u2 9",
+            "u1 u2, 9",
+            "u1@example.com u2 9",
+            "u1 <u2> 9",
+            "u1 u2 9\r\n",
+            "u1 u2\nX 9",
+            "ü u2 9",
+            &long,
+            &many(101),
+        ] {
+            assert!(Protocol::Smtp.refuses(text).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn asked_session_names_a_user_and_known_steps() {
+        let many = |count| format!("u1{}", " read=1".repeat(count));
+        for text in ["u17 read=7 move=1 delete=3", "u1", "u1 read=0", "u1 read=1000", &many(16)] {
+            assert_eq!(Protocol::Imap.refuses(text), None, "{text}");
+        }
+        for text in [
+            "",
+            " ",
+            "u1 ",
+            "u1  read=1",
+            "u1 read",
+            "u1 read=",
+            "u1 read=+1",
+            "u1 read=1001",
+            "u1 write=1",
+            "u1 read=1\r\nx",
+            "u1\r\nx",
+            "\"u1\" read=1",
+            "u@x read=1",
+            &many(17),
+        ] {
+            assert!(Protocol::Imap.refuses(text).is_some(), "{text}");
+        }
     }
 }

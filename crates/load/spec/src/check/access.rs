@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use units::{BlockSize, Bytes, Nanos, Ratio};
 
 use super::finding::Findings;
+use crate::endpoint::Protocol;
 use crate::locate::Place;
 use crate::workload::{
     Access, Address, Append, Call, Compare, Copy, Disk, Endpoint, Flush, Link, MOVE_STAGES,
@@ -238,15 +239,15 @@ impl<'a> Steps<'a> {
         }
         let names: Vec<&str> = self.endpoints.iter().map(|own| own.name.as_str()).collect();
         found.known(place.key("endpoint"), "endpoint", &call.endpoint, &names);
-        if let Some(text) = &call.ask {
-            let endpoint = self.endpoints.iter().find(|own| own.name == call.endpoint);
-            let why = match text.len() {
-                ..=ASK_MAX => endpoint.and_then(|own| own.protocol.refuses(text)),
-                _ => Some("it is longer than 8192 bytes"),
-            };
-            if let Some(why) = why {
-                found.add(place.key("ask"), format!("what is asked cannot be: {why}"));
-            }
+        let endpoint = self.endpoints.iter().find(|own| own.name == call.endpoint);
+        let protocol = endpoint.map(|own| own.protocol);
+        let why = match &call.ask {
+            None => protocol.and_then(Protocol::refuses_silence),
+            Some(text) if text.len() > ASK_MAX => Some("it is longer than 8192 bytes"),
+            Some(text) => protocol.and_then(|own| own.refuses(text)),
+        };
+        if let Some(why) = why {
+            found.add(place.key("ask"), format!("what is asked cannot be: {why}"));
         }
         self.kind(call.kind.as_deref(), CALL, &call.endpoint, place, found);
     }
