@@ -29,7 +29,7 @@ use state_machine::CallError;
 pub use address::{Address, AddressError, Here, Service, ServiceError};
 pub(crate) use calls::{Called, Calls};
 pub use imap::new as imap;
-pub use smtp::new as smtp;
+pub use smtp::{new as smtp, new_lmtp as lmtp};
 
 /// Protocol of services.
 #[derive(Debug)]

@@ -30,9 +30,18 @@ pub fn new() -> Box<dyn Client> {
     Box::new(Smtp::new())
 }
 
+/// Creates the client side of one connection to a service that delivers into mailboxes by LMTP
+/// (RFC 2033). A mail has one recipient, since such a service replies to the text once for each.
+pub fn new_lmtp() -> Box<dyn Client> {
+    Box::new(Smtp { hello: "LHLO", recipients_max: 1, ..Smtp::new() })
+}
+
 /// Client side of one connection.
 #[derive(Debug)]
 struct Smtp {
+    /// Word of introduction.
+    hello: &'static str,
+    recipients_max: usize,
     replies: Replies,
     /// Next awaited reply.
     awaits: Awaits,
@@ -76,6 +85,8 @@ impl Smtp {
     fn new() -> Self {
         static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
         Self {
+            hello: "EHLO",
+            recipients_max: mail::RECIPIENTS_MAX,
             replies: Replies::default(),
             awaits: Awaits::Greeting,
             mail: None,
@@ -117,7 +128,7 @@ impl Smtp {
         let is_good = reply.code / 100 == 2;
         match self.awaits {
             Awaits::Greeting if is_good => {
-                out.extend_from_slice(format!("EHLO {}\r\n", mail::CLIENT).as_bytes());
+                out.extend_from_slice(format!("{} {}\r\n", self.hello, mail::CLIENT).as_bytes());
                 Next::Await(Awaits::Ehlo)
             }
             Awaits::Ehlo if is_good => {
@@ -220,7 +231,8 @@ fn reset(out: &mut Vec<u8>) -> Next {
 
 impl Client for Smtp {
     fn call(&mut self, ask: Ask<'_>, out: &mut Vec<u8>) {
-        self.mail = ask.text.and_then(Mail::parse);
+        let mail = ask.text.and_then(Mail::parse);
+        self.mail = mail.filter(|mail| mail.recipients() <= self.recipients_max);
         (self.size, self.accepted, self.is_refused) = (u64::from(ask.size), 0, false);
         if self.awaits == Awaits::Call {
             match self.begin(out) {

@@ -234,6 +234,17 @@ fn text_that_is_no_mail_sends_nothing() {
     assert!(Mail::parse(&format!("u1 {} 100", vec!["u2"; RECIPIENTS_MAX].join(","))).is_some());
 }
 
+#[test]
+fn mailbox_service_gets_each_mail_for_one_user() {
+    let client = || Smtp { hello: "LHLO", recipients_max: 1, ..Smtp::new() };
+    let replies = [GREETING, PIPELINED, "250 ok\r\n250 ok\r\n354 go on\r\n", "250 saved\r\n"];
+    let (said, answer) = dialogue(&mut client(), "u1 u2 100", &replies);
+    assert_eq!(said[1], "LHLO client.tile.test\r\n");
+    assert_eq!(answer, Some(Answer { result: Ok(11), can_go_on: true }));
+    let (said, answer) = dialogue(&mut client(), "u1 u2,u3 100", &replies[..2]);
+    assert_eq!((said[2].as_str(), answer), ("", Some(Answer::failed(CallError::Protocol))));
+}
+
 /// Everything that a client sends on these bytes, cut at these lengths, and its answer.
 fn cut(bytes: &[u8], mut cut: impl FnMut() -> usize) -> (Vec<u8>, Option<Answer>) {
     let (mut client, mut out, mut rest) = (Smtp::new(), Vec::new(), bytes);

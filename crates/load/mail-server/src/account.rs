@@ -1,0 +1,102 @@
+//! User without rights as whom the servers run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{Gid, Uid};
+
+use crate::MailServerError;
+
+/// User and primary group, by number and by name: the servers' settings need both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) user: String,
+    pub(crate) group: String,
+}
+
+impl Account {
+    /// Looks up the user of this process.
+    ///
+    /// # Errors
+    /// If this process is root's, or its user has no name.
+    pub fn current() -> Result<Self, MailServerError> {
+        Self::named(&rustix::process::geteuid().as_raw().to_string())
+    }
+
+    /// Looks up a user by name or number. Only root can use another than its own.
+    ///
+    /// # Errors
+    /// If there is no such user, it is root, or this process cannot become that user.
+    pub fn named(user: &str) -> Result<Self, MailServerError> {
+        let account = Self::look_up(user)?;
+        let own = rustix::process::geteuid();
+        if account.uid == 0 {
+            return Err(MailServerError::Root { user: account.user });
+        }
+        if !own.is_root() && own.as_raw() != account.uid {
+            return Err(MailServerError::NotRoot { user: account.user });
+        }
+        Ok(account)
+    }
+
+    fn look_up(user: &str) -> Result<Self, MailServerError> {
+        let unknown = || MailServerError::NoAccount { name: user.to_owned() };
+        // NAME:x:UID:GID:...
+        let entry = entry_of("passwd", user)?;
+        let [name, _, uid, gid, ..] = entry.split(':').collect::<Vec<_>>()[..] else {
+            return Err(unknown());
+        };
+        let (uid, gid): (u32, u32) = uid.parse().ok().zip(gid.parse().ok()).ok_or_else(unknown)?;
+        let group = entry_of("group", &gid.to_string())?;
+        let group = group.split(':').next().unwrap_or_default().to_owned();
+        Ok(Self { uid, gid, user: name.to_owned(), group })
+    }
+
+    /// Gives a file or directory to the user, where this process is another's.
+    pub(crate) fn own(&self, path: &Path) -> Result<(), MailServerError> {
+        if rustix::process::geteuid().as_raw() == self.uid {
+            return Ok(());
+        }
+        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+        rustix::fs::chown(path, Some(uid), Some(gid)).map_err(|source| MailServerError::Io {
+            attempt: "change the owner of",
+            path: path.to_owned(),
+            source: source.into(),
+        })
+    }
+}
+
+/// Line of a database of users. `getent` asks all sources of the host, of which /etc/passwd is one.
+fn entry_of(database: &str, key: &str) -> Result<String, MailServerError> {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let unknown = || MailServerError::NoAccount { name: key.to_owned() };
+    if key.is_empty() || key.starts_with('-') || !key.bytes().all(is_name) {
+        return Err(unknown());
+    }
+    let output = Command::new("getent").args([database, key]).output();
+    let output = output.map_err(|source| MailServerError::Io {
+        attempt: "run",
+        path: PathBuf::from("getent"),
+        source,
+    })?;
+    let text = String::from_utf8(output.stdout).ok();
+    let line = text.as_deref().and_then(|text| text.lines().next());
+    line.filter(|_| output.status.success()).map(str::to_owned).ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_and_unknown_users_are_refused() {
+        assert!(matches!(Account::named("root"), Err(MailServerError::Root { .. })));
+        assert!(matches!(Account::named("0"), Err(MailServerError::Root { .. })));
+        for user in ["", "nobody; ls", "--help", "no such", "tilemark-none"] {
+            let refused = Account::named(user);
+            assert!(matches!(refused, Err(MailServerError::NoAccount { .. })), "{user}");
+        }
+    }
+}
