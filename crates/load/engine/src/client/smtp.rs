@@ -187,10 +187,8 @@ impl Smtp {
             return reset(out);
         }
         let seed = self.next_seed();
-        if self.accepted > 0 {
-            if let Some(mail) = &self.mail {
-                mail.write_text(seed, out);
-            }
+        if let Some(mail) = self.mail.as_ref().filter(|_| self.accepted > 0) {
+            mail.write_text(seed, out);
         }
         // A service may say "go on" with no recipient accepted. Then the text is empty, which it
         // refuses (RFC 2920, section 3.1).

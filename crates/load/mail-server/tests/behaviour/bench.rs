@@ -22,14 +22,14 @@ pub fn bench() -> Option<Bench> {
     let programs = match Programs::find() {
         Ok(programs) => programs,
         Err(error) => {
-            println!("skipped: {error}");
+            eprintln!("skipped: {error}");
             return None;
         }
     };
     let account = match Account::current().or_else(|_| Account::named("nobody")) {
         Ok(account) => account,
         Err(error) => {
-            println!("skipped: {error}");
+            eprintln!("skipped: {error}");
             return None;
         }
     };

@@ -59,7 +59,7 @@ fn crash_of_a_child_is_a_failure_though_the_server_goes_on() {
     let leader = pid_of(&bench, Program::Dovecot);
     let children = fs::read_to_string(format!("/proc/{leader}/task/{leader}/children"));
     let Ok(children) = children else {
-        println!("skipped: this kernel lists no children of a process");
+        eprintln!("skipped: this kernel lists no children of a process");
         return;
     };
     let is_lmtp = |pid: &&str| {

@@ -80,7 +80,7 @@ fn existing_runtime_directory_is_refused_and_left() {
 fn directory_that_the_user_cannot_enter_fails_with_the_log() {
     let Some(bench) = bench() else { return };
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root can make a directory that the servers' user cannot enter");
+        eprintln!("skipped: only root can make a directory that the servers' user cannot enter");
         return;
     }
     let closed = fs::Permissions::from_mode(0o700);
