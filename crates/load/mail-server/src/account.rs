@@ -51,7 +51,10 @@ impl Account {
         let (uid, gid): (u32, u32) = uid.parse().ok().zip(gid.parse().ok()).ok_or_else(unknown)?;
         let group = entry_of("group", &gid.to_string())?;
         let group = group.split(':').next().unwrap_or_default().to_owned();
-        Ok(Self { uid, gid, user: name.to_owned(), group })
+        match is_plain(name) && is_plain(&group) {
+            true => Ok(Self { uid, gid, user: name.to_owned(), group }),
+            false => Err(unknown()),
+        }
     }
 
     /// Gives a file or directory to the user, where this process is another's.
@@ -68,11 +71,16 @@ impl Account {
     }
 }
 
+/// Checks for a name or number that can be an argument and a setting.
+fn is_plain(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    !name.is_empty() && !name.starts_with('-') && name.bytes().all(is_letter)
+}
+
 /// Line of a database of users. `getent` asks all sources of the host, of which /etc/passwd is one.
 fn entry_of(database: &str, key: &str) -> Result<String, MailServerError> {
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let unknown = || MailServerError::NoAccount { name: key.to_owned() };
-    if key.is_empty() || key.starts_with('-') || !key.bytes().all(is_name) {
+    if !is_plain(key) {
         return Err(unknown());
     }
     let output = Command::new("getent").args([database, key]).output();

@@ -117,24 +117,26 @@ begin retry
     )
 }
 
-/// Settings of Dovecot, in the words of its series.
-pub(crate) fn dovecot(
-    series: DovecotSeries,
-    paths: &Paths,
-    account: &Account,
-    ports: Ports,
-    secrets: &Secrets,
-) -> String {
-    let Account { user, group, .. } = account;
-    let Secrets { token, password } = secrets;
-    let (mail, logs, runtime) = (paths.mailboxes(), paths.logs(), &paths.runtime);
-    let (mail, logs, runtime) = (mail.display(), logs.display(), runtime.display());
-    // Words that differ between the series; those of 2.4 are in its page "Upgrading from 2.3".
-    let (version, own, requests) = match series {
-        DovecotSeries::V2_3 => (
-            String::new(),
-            format!(
-                "\
+/// Settings whose names differ between the series of Dovecot.
+struct DovecotWords {
+    /// Settings that must be the first.
+    version: &'static str,
+    /// Mailboxes, and their password.
+    mailboxes: String,
+    /// Number of logins of a process without an end.
+    requests: &'static str,
+}
+
+impl DovecotWords {
+    /// Sources: the manuals of 2.3 and 2.4, and the page "Upgrading Dovecot CE from 2.3 to 2.4".
+    fn of(series: DovecotSeries, paths: &Paths, password: &str) -> Self {
+        let mail = paths.mailboxes();
+        let mail = mail.display();
+        match series {
+            DovecotSeries::V2_3 => Self {
+                version: "",
+                mailboxes: format!(
+                    "\
 disable_plaintext_auth = no
 mail_location = mdbox:{mail}/%n
 passdb {{
@@ -146,13 +148,13 @@ userdb {{
   args = home={mail}/%n allow_all_users=yes
 }}
 "
-            ),
-            "service_count = 0",
-        ),
-        DovecotSeries::V2_4 => (
-            "dovecot_config_version = 2.4.0\ndovecot_storage_version = 2.4.0\n".to_owned(),
-            format!(
-                "\
+                ),
+                requests: "service_count = 0",
+            },
+            DovecotSeries::V2_4 => Self {
+                version: "dovecot_config_version = 2.4.0\ndovecot_storage_version = 2.4.0\n",
+                mailboxes: format!(
+                    "\
 auth_allow_cleartext = yes
 mail_driver = mdbox
 mail_path = {mail}/%{{user | username}}
@@ -166,10 +168,25 @@ userdb static {{
 }}
 userdb_static_allow_all_users = yes
 "
-            ),
-            "restart_request_count = unlimited",
-        ),
-    };
+                ),
+                requests: "restart_request_count = unlimited",
+            },
+        }
+    }
+}
+
+/// Settings of Dovecot, in the words of its series.
+pub(crate) fn dovecot(
+    series: DovecotSeries,
+    paths: &Paths,
+    account: &Account,
+    ports: Ports,
+    secrets: &Secrets,
+) -> String {
+    let Account { user, group, .. } = account;
+    let Secrets { token, password } = secrets;
+    let DovecotWords { version, mailboxes, requests } = DovecotWords::of(series, paths, password);
+    let (logs, runtime) = (paths.logs(), paths.runtime.display());
     format!(
         "\
 {version}protocols = imap lmtp
@@ -186,7 +203,7 @@ mail_gid = {group}
 first_valid_uid = 1
 ssl = no
 auth_mechanisms = plain
-{own}service anvil {{
+{mailboxes}service anvil {{
   chroot =
 }}
 service stats {{
@@ -212,6 +229,7 @@ service lmtp {{
   }}
 }}
 ",
+        logs = logs.display(),
         imap = ports.imap,
         lmtp = ports.lmtp,
     )
