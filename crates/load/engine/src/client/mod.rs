@@ -1,8 +1,8 @@
 //! Clients that make calls to services.
 //!
 //! A protocol is one file: bytes in, bytes out, without sockets, clocks or threads ([`Client`];
-//! `http`, [`smtp`], [`imap`]). Addresses, bounded and reused connections, and deadlines are common to all protocols
-//! (`Calls`, one for each worker whose instances have endpoints).
+//! `http`, `smtp`, `imap`). Addresses, bounded and reused connections, and deadlines are common to
+//! all protocols (`Calls`, one for each worker whose instances have endpoints).
 //!
 //! A service may also be in this process ([`Here`]). It is called over a pair of sockets, like any
 //! other.
