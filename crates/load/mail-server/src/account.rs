@@ -1,11 +1,13 @@
 //! User without rights as whom the servers run.
 
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
 use std::process::Command;
 
-use rustix::fs::{Gid, Uid};
+use rustix::fs::{AtFlags, CWD, Gid, Uid};
 
 use crate::MailServerError;
+use crate::error::failed;
 
 /// User and primary group, by number and by name: the servers' settings need both.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,17 +59,25 @@ impl Account {
         }
     }
 
-    /// Gives a file or directory to the user, where this process is another's.
-    pub(crate) fn own(&self, path: &Path) -> Result<(), MailServerError> {
-        if rustix::process::geteuid().as_raw() == self.uid {
-            return Ok(());
-        }
-        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
-        rustix::fs::chown(path, Some(uid), Some(gid)).map_err(|source| MailServerError::Io {
-            attempt: "change the owner of",
-            path: path.to_owned(),
-            source: source.into(),
-        })
+    /// Gives an open file to the user, where this process is another's.
+    pub(crate) fn own_file(&self, file: &File, path: &Path) -> Result<(), MailServerError> {
+        let Some((uid, gid)) = self.other() else { return Ok(()) };
+        rustix::fs::fchown(file, uid, gid)
+            .map_err(|source| failed("change the owner of", path)(source.into()))
+    }
+
+    /// Gives a directory to the user, where this process is another's. A link is not followed.
+    pub(crate) fn own_directory(&self, path: &Path) -> Result<(), MailServerError> {
+        let Some((uid, gid)) = self.other() else { return Ok(()) };
+        rustix::fs::chownat(CWD, path, uid, gid, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(|source| failed("change the owner of", path)(source.into()))
+    }
+
+    /// User and group, unless they are this process's.
+    fn other(&self) -> Option<(Option<Uid>, Option<Gid>)> {
+        let is_own = rustix::process::geteuid().as_raw() == self.uid;
+        let both = (Some(Uid::from_raw(self.uid)), Some(Gid::from_raw(self.gid)));
+        (!is_own).then_some(both)
     }
 }
 
@@ -84,11 +94,7 @@ fn entry_of(database: &str, key: &str) -> Result<String, MailServerError> {
         return Err(unknown());
     }
     let output = Command::new("getent").args([database, key]).output();
-    let output = output.map_err(|source| MailServerError::Io {
-        attempt: "run",
-        path: PathBuf::from("getent"),
-        source,
-    })?;
+    let output = output.map_err(failed("run", Path::new("getent")))?;
     let text = String::from_utf8(output.stdout).ok();
     let line = text.as_deref().and_then(|text| text.lines().next());
     line.filter(|_| output.status.success()).map(str::to_owned).ok_or_else(unknown)

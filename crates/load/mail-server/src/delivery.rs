@@ -1,9 +1,11 @@
 //! Queue and deliveries, by what Exim says of them. An accepted mail is not delivered yet.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use crate::careful;
 
 /// Most bytes of a log that one look reads.
 const READ_MAX: u64 = 16 << 20;
@@ -105,7 +107,7 @@ impl Log {
 
     /// New whole lines, at most 16 MiB of them; empty while there is no log.
     pub(crate) fn new_lines(&mut self) -> io::Result<String> {
-        let mut file = match File::open(&self.path) {
+        let mut file = match careful::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
             file => file?,
         };
@@ -123,7 +125,7 @@ impl Log {
 pub(crate) fn tail(paths: &[PathBuf]) -> String {
     const BYTES: u64 = 600;
     let last = |path: &PathBuf| {
-        let mut file = File::open(path).ok()?;
+        let mut file = careful::read(path).ok()?;
         let length = file.metadata().ok()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(BYTES))).ok()?;
         let mut bytes = Vec::new();

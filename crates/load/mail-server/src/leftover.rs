@@ -1,18 +1,22 @@
 //! Processes of a run that was killed.
 
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use crate::careful;
+use crate::error::failed;
 use crate::process::{Identity, Process, all, members};
 use crate::{MailServerError, Program};
 
 /// File in the runtime directory: a line `PROGRAM PID START` for each server.
-const NAME: &str = "processes";
+pub(crate) const PROCESSES: &str = "processes";
+/// Most bytes of that file: two lines have 60.
+const TEXT_MAX: u64 = 4096;
 /// Longest time for the end of killed processes.
 const END_MAX: Duration = Duration::from_secs(10);
 
@@ -27,14 +31,13 @@ pub struct Leftover {
 
 /// Writes down a server that was just started.
 pub(crate) fn note(runtime: &Path, process: &Process) -> Result<(), MailServerError> {
-    let path = runtime.join(NAME);
+    let path = runtime.join(PROCESSES);
     let Identity { pid, start } = process.identity();
-    let file = fs::OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
-    let written = file.and_then(|mut file| {
+    let written = careful::append(&path).and_then(|mut file| {
         writeln!(file, "{} {pid} {start}", process.program)?;
         file.sync_all()
     });
-    written.map_err(|source| MailServerError::Io { attempt: "write", path, source })
+    written.map_err(failed("write", &path))
 }
 
 /// Running processes of the servers that a run started with this runtime directory. Empty if there
@@ -43,20 +46,20 @@ pub(crate) fn note(runtime: &Path, process: &Process) -> Result<(), MailServerEr
 /// # Errors
 /// If the directory cannot be read.
 pub fn leftovers(runtime: &Path) -> Result<Vec<Leftover>, MailServerError> {
-    let failed =
-        |attempt, path: PathBuf| move |source| MailServerError::Io { attempt, path, source };
     let owner = match fs::symlink_metadata(runtime) {
         Ok(status) if status.is_dir() => status.uid(),
         Ok(_) => return Ok(Vec::new()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed("look at", runtime.to_owned())(error)),
+        Err(error) => return Err(failed("look at", runtime)(error)),
     };
-    let path = runtime.join(NAME);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(failed("read", path)(error)),
-    };
+    let path = runtime.join(PROCESSES);
+    let mut text = String::new();
+    match careful::read(&path).and_then(|file| file.take(TEXT_MAX).read_to_string(&mut text)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(failed("read", &path)(error));
+        }
+        _ => {}
+    }
     let mut found: Vec<Leftover> = Vec::new();
     for (program, identity) in text.lines().filter_map(parse) {
         if identity.runs() {
@@ -91,22 +94,27 @@ pub fn end_leftovers(runtime: &Path) -> Result<Vec<Leftover>, MailServerError> {
             break;
         }
         for own in &left {
-            if let Some(pid) = Pid::from_raw(own.pid) {
-                let _ = kill_process_group(pid, Signal::KILL)
-                    .or_else(|_| kill_process(pid, Signal::KILL));
-            }
+            end(runtime, own)?;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    if runtime.join(NAME).exists() {
-        let removed = fs::remove_dir_all(runtime);
-        removed.map_err(|source| MailServerError::Io {
-            attempt: "remove",
-            path: runtime.to_owned(),
-            source,
-        })?;
+    if runtime.join(PROCESSES).exists() {
+        fs::remove_dir_all(runtime).map_err(failed("remove", runtime))?;
     }
     Ok(found)
+}
+
+/// Kills a process. It is opened first and looked for again, because its number may be another's by
+/// now.
+fn end(runtime: &Path, own: &Leftover) -> Result<(), MailServerError> {
+    let pid = Pid::from_raw(own.pid);
+    let Some(held) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
+        return Ok(());
+    };
+    if leftovers(runtime)?.contains(own) {
+        let _ = pidfd_send_signal(&held, Signal::KILL);
+    }
+    Ok(())
 }
 
 fn parse(line: &str) -> Option<(Program, Identity)> {

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod careful;
 mod delivery;
 mod error;
 mod leftover;

@@ -1,12 +1,12 @@
 //! Mailboxes that are made once, by deliveries, and copied for each tile.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{Advice, fadvise, syncfs};
+use rustix::fs::{Advice, Mode, OFlags, ResolveFlags, fadvise, openat2, syncfs};
 use state_machine::{SplitMix, mix};
 
 use crate::error::failed;
@@ -89,32 +89,40 @@ impl Pattern {
     ) -> Result<u64, MailServerError> {
         within("the number of mailboxes", count, MAILBOXES_MAX, "0 to 100000")?;
         let target = data.join("mail");
-        make_directory(&target, account, Existing::Refused)?;
+        // The user gets the whole at its end: until then nobody else can put anything into it.
+        DirBuilder::new().mode(0o700).create(&target).map_err(failed("make", &target))?;
+        let pattern = File::open(&self.mailboxes).map_err(failed("open", &self.mailboxes))?;
         let mut bytes = 0;
         for mailbox in 1..=count {
-            let from = self.mailboxes.join(format!("u{}", (mailbox - 1) % PATTERN_MAILBOXES + 1));
+            let from = PathBuf::from(format!("u{}", (mailbox - 1) % PATTERN_MAILBOXES + 1));
             let to = target.join(format!("u{mailbox}"));
-            let copy = Copy { account, seed: mix(mix(seed) ^ u64::from(mailbox)) };
+            let seed = mix(mix(seed) ^ u64::from(mailbox));
+            let copy = Copy { pattern: &pattern, root: &self.mailboxes, account, seed };
             bytes += copy.directory(&from, &to)?;
         }
         let directory = File::open(&target).map_err(failed("open", &target))?;
         syncfs(&directory).map_err(|source| failed("write back", &target)(source.into()))?;
         forget(&target)?;
+        account.own_directory(&target)?;
         Ok(bytes)
     }
 }
 
 /// Copy of one mailbox.
 struct Copy<'a> {
+    /// Directory of the pattern, and its path.
+    pattern: &'a File,
+    root: &'a Path,
     account: &'a Account,
     seed: u64,
 }
 
 impl Copy<'_> {
+    /// Copies a directory below that of the pattern.
     fn directory(&self, from: &Path, to: &Path) -> Result<u64, MailServerError> {
         make_directory(to, self.account, Existing::Refused)?;
         let mut bytes = 0;
-        for entry in sorted(from)? {
+        for entry in sorted(&self.root.join(from))? {
             let (source, target) = (from.join(&entry.name), to.join(&entry.name));
             bytes += match entry.is_directory {
                 true => self.directory(&source, &target)?,
@@ -127,18 +135,23 @@ impl Copy<'_> {
     /// Copies by reading and writing: a clone of the file's blocks would be shared with the pattern.
     /// Dovecot's files have 10 MB at most, and a mail.
     fn file(&self, from: &Path, to: &Path) -> Result<u64, MailServerError> {
+        // The servers' user owns the pattern: no link of theirs leads this process elsewhere.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let path = self.root.join(from);
+        let file = openat2(self.pattern, from, flags, Mode::empty(), within);
+        let file = file.map_err(|source| failed("open", &path)(source.into()))?;
         let mut bytes = Vec::new();
-        let read = File::open(from).and_then(|mut file| file.read_to_end(&mut bytes));
-        read.map_err(failed("read", from))?;
+        File::from(file).read_to_end(&mut bytes).map_err(failed("read", &path))?;
         let is_mails =
             from.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"m."));
         if is_mails {
             replace_text(&mut bytes, self.seed);
         }
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to);
-        let written = file.and_then(|mut file| file.write_all(&bytes));
-        written.map_err(failed("write", to))?;
-        self.account.own(to)?;
+        let mut file = file.map_err(failed("create", to))?;
+        file.write_all(&bytes).map_err(failed("write", to))?;
+        self.account.own_file(&file, to)?;
         Ok(bytes.len() as u64)
     }
 }

@@ -1,8 +1,7 @@
 //! Process group of a server.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -12,6 +11,8 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
 };
 
+use crate::careful;
+use crate::error::failed;
 use crate::{Account, MailServerError, Program};
 
 /// Longest time for an orderly end, and then for the end of what was killed.
@@ -31,19 +32,14 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a server as a user, with no way to more rights, its output in a file.
+    /// Starts a server as a user, with no way to more rights, its output in a file that exists.
     pub(crate) fn start(
         program: Program,
         mut command: Command,
         account: &Account,
         output: &Path,
     ) -> Result<Self, MailServerError> {
-        let failed = |attempt, path: &Path| {
-            let path = path.to_owned();
-            move |source| MailServerError::Io { attempt, path, source }
-        };
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(output);
-        let file = file.map_err(failed("create", output))?;
+        let file = careful::append(output).map_err(failed("open", output))?;
         let second = file.try_clone().map_err(failed("open", output))?;
         // A daemon that keeps an inherited pipe open would hold up whoever reads it to its end.
         command.stdin(Stdio::null()).stdout(file).stderr(second);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::delivery::{self, Delivered, Log};
 use crate::error::failed;
-use crate::leftover::{self, DOVECOT_SETTINGS, EXIM_SETTINGS};
+use crate::leftover::{self, DOVECOT_SETTINGS, EXIM_SETTINGS, PROCESSES};
 use crate::process::Process;
 use crate::settings::{self, Paths, Secrets};
 use crate::{Account, MailServerError, Phase, Ports, Program, Programs, Setup};
@@ -62,25 +62,19 @@ impl MailServer {
         for path in [paths.mailboxes(), paths.spool(), paths.logs()] {
             make_directory(&path, account, Existing::Fine)?;
         }
-        make_directory(&paths.runtime, account, Existing::Refused)?;
-        make_directory(&paths.runtime.join("state"), account, Existing::Refused)?;
-        let runtime = OwnDirectory(Some(paths.runtime.clone()));
+        let runtime = OwnDirectory::make(&paths.runtime)?;
         let secrets = Secrets { token: random()?, password: random()? };
-        let text = settings::dovecot(programs.series, &paths, account, ports, &secrets);
-        let dovecot = paths.runtime.join(DOVECOT_SETTINGS);
-        write_secret(&dovecot, &text, Some(account))?;
-        write_secret(&paths.runtime.join("password"), &secrets.password, None)?;
+        write_files(programs, &paths, account, ports, &secrets)?;
+        // Last: until then nobody else can put anything into the directory.
+        account.own_directory(&paths.runtime)?;
         let mut command = Command::new(&programs.dovecot);
-        command.arg("-F").arg("-c").arg(&dovecot);
+        command.arg("-F").arg("-c").arg(paths.runtime.join(DOVECOT_SETTINGS));
         let dovecot = launch(Program::Dovecot, command, &paths, account)?;
         let exim = match parts {
             Parts::Dovecot => None,
             Parts::All => {
-                let text = settings::exim(&paths, account, ports, &secrets.token);
-                let exim = paths.runtime.join(EXIM_SETTINGS);
-                write_secret(&exim, &text, Some(account))?;
                 let mut command = Command::new(&programs.exim);
-                command.arg("-C").arg(&exim).args(["-bdf", "-q1m"]);
+                command.arg("-C").arg(paths.runtime.join(EXIM_SETTINGS)).args(["-bdf", "-q1m"]);
                 Some(launch(Program::Exim, command, &paths, account)?)
             }
         };
@@ -231,6 +225,27 @@ fn output_of(paths: &Paths, program: Program) -> PathBuf {
     paths.runtime.join(format!("{program}.out"))
 }
 
+/// Fills the runtime directory.
+fn write_files(
+    programs: &Programs,
+    paths: &Paths,
+    account: &Account,
+    ports: Ports,
+    secrets: &Secrets,
+) -> Result<(), MailServerError> {
+    let runtime = &paths.runtime;
+    let dovecot = settings::dovecot(programs.series, paths, account, ports, secrets);
+    let exim = settings::exim(paths, account, ports, &secrets.token);
+    write_secret(&runtime.join(DOVECOT_SETTINGS), &dovecot, Some(account))?;
+    write_secret(&runtime.join(EXIM_SETTINGS), &exim, Some(account))?;
+    write_secret(&runtime.join("password"), &secrets.password, None)?;
+    write_secret(&runtime.join(PROCESSES), "", None)?;
+    for program in [Program::Dovecot, Program::Exim] {
+        write_secret(&output_of(paths, program), "", None)?;
+    }
+    make_directory(&runtime.join("state"), account, Existing::Refused)
+}
+
 fn launch(
     program: Program,
     command: Command,
@@ -264,6 +279,11 @@ fn greeting_of(port: u16) -> io::Result<Vec<u8>> {
 struct OwnDirectory(Option<PathBuf>);
 
 impl OwnDirectory {
+    fn make(path: &Path) -> Result<Self, MailServerError> {
+        DirBuilder::new().mode(0o700).create(path).map_err(failed("make", path))?;
+        Ok(Self(Some(path.to_owned())))
+    }
+
     fn keep(mut self) {
         self.0 = None;
     }
@@ -295,16 +315,16 @@ pub(crate) fn make_directory(
         {
             Ok(())
         }
-        made => made.map_err(failed("make", path)).and_then(|()| account.own(path)),
+        made => made.map_err(failed("make", path)).and_then(|()| account.own_directory(path)),
     }
 }
 
 /// Writes a new file that only its owner reads.
 fn write_secret(path: &Path, text: &str, owner: Option<&Account>) -> Result<(), MailServerError> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(failed("write", path))?;
-    owner.map_or(Ok(()), |account| account.own(path))
+    let mut file = file.map_err(failed("create", path))?;
+    file.write_all(text.as_bytes()).map_err(failed("write", path))?;
+    owner.map_or(Ok(()), |account| account.own_file(&file, path))
 }
 
 /// 32 random hexadecimal digits.

@@ -4,5 +4,6 @@
 
 mod bench;
 mod ending;
+mod grammar;
 mod mails;
 mod starting;
