@@ -224,6 +224,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn copy_leaves_links_behind_and_follows_none() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(name);
+        fs::create_dir_all(path("pattern/u1/storage")).expect("made");
+        fs::write(path("secret"), "of somebody else").expect("written");
+        fs::write(path("pattern/u1/storage/m.1"), "mails").expect("written");
+        std::os::unix::fs::symlink(path("secret"), path("pattern/u1/m.2")).expect("linked");
+        std::os::unix::fs::symlink(directory.path(), path("pattern/u1/more")).expect("linked");
+        fs::create_dir(path("tile")).expect("made");
+        let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let account = Account { uid, gid, user: "u".into(), group: "g".into() };
+        let pattern = Pattern { mailboxes: path("pattern") };
+        assert_eq!(pattern.copy(&path("tile"), &account, 1, 1).expect("copied"), 5);
+        let entries = sorted(&path("tile/mail/u1")).expect("listed");
+        assert_eq!(entries.iter().map(|own| &own.name).collect::<Vec<_>>(), ["storage"]);
+        // A link that comes after the list was made: the file itself is refused.
+        let opened = File::open(path("pattern")).expect("opened");
+        let root = path("pattern");
+        let copy = Copy { pattern: &opened, root: &root, account: &account, seed: 1 };
+        for name in ["u1/m.2", "u1/more/secret", "../secret"] {
+            let error = copy.file(Path::new(name), &path("stolen")).expect_err(name);
+            assert!(matches!(error, MailServerError::Io { attempt: "open", .. }), "{error}");
+        }
+        assert!(!path("stolen").exists());
+    }
+
+    #[test]
     fn sizes_have_the_published_mean_and_weights() {
         let mut numbers = SplitMix(1);
         let sizes: Vec<u32> =
