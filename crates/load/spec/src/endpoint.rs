@@ -1,12 +1,13 @@
 //! Endpoints: services that a workload calls by name. The plan or the command line gives the
 //! service or model of each.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use state_machine::RequestText;
+use state_machine::{Draws, RequestText};
 use units::Nanos;
 
 /// A service that is called by name.
@@ -29,6 +30,11 @@ pub enum Protocol {
     /// PostgreSQL's protocol, version 3, without TLS: a call is a statement, prepared once for each
     /// session, or several with `;` between them, which are one transaction.
     Postgres,
+    /// SMTP without TLS or login: a call sends one mail. All addresses are of `tile.test`, a domain
+    /// that is reserved for tests.
+    Smtp,
+    /// IMAP without TLS: a call is a session of one mailbox.
+    Imap,
     /// Virtual machines on the disks of this workload, on which operations are really carried out.
     /// An endpoint is a phase of an operation, and its name is `OPERATION-PHASE`, as in
     /// `live-migration-copying`. The first phase begins the operation.
@@ -41,14 +47,26 @@ impl Protocol {
         match self {
             Self::Http => "http",
             Self::Postgres => "postgres",
+            Self::Smtp => "smtp",
+            Self::Imap => "imap",
             Self::Vm => "vm",
+        }
+    }
+
+    /// Reason why a call of this protocol must ask for something; `None` if it need not.
+    pub const fn refuses_silence(self) -> Option<&'static str> {
+        match self {
+            Self::Http | Self::Vm => None,
+            Self::Postgres => Some("of postgres it is a statement"),
+            Self::Smtp => Some(MAIL),
+            Self::Imap => Some(SESSION),
         }
     }
 
     /// Reason why a call of this protocol may not ask for `text`; `None` if it may. A workload may
     /// come from someone else, so it is restricted to paths below the user's address.
-    pub fn refuses(self, text: &RequestText) -> Option<&'static str> {
-        let (has_draws, text) = (text.has_draws(), text.numbered());
+    pub fn refuses(self, asked: &RequestText) -> Option<&'static str> {
+        let (has_draws, text) = (asked.has_draws(), asked.numbered());
         // Servers may read an escaped dot or slash as the character itself.
         let leaves = |part: &str| matches!(part, "." | "..");
         let path = text.split('?').next().unwrap_or_default().to_ascii_lowercase();
@@ -72,8 +90,63 @@ impl Protocol {
             Self::Postgres if text.trim().is_empty() => Some("of postgres it is a statement"),
             Self::Postgres if text.contains('\0') => Some("of postgres it has no zero bytes"),
             Self::Postgres => None,
+            Self::Smtp if !samples(asked).iter().all(|text| is_mail(text)) => Some(MAIL),
+            Self::Imap if !samples(asked).iter().all(|text| is_session(text)) => Some(SESSION),
+            Self::Smtp | Self::Imap => None,
         }
     }
+}
+
+const MAIL: &str = "of smtp it is FROM TO[,TO...] BYTES, such as \"u1 u17,u204 3900\": names of letters, \
+                    digits, - and _, at most 100 recipients, and 2 to 1048576 bytes of text";
+const SESSION: &str = "of imap it is USER STEP=COUNT..., such as \"u17 read=7 move=1 delete=3\": at most \
+                       16 steps, of at most 1000 messages each";
+
+/// Most recipients of a mail (RFC 5321, section 4.5.3.1.8: what every service accepts).
+const RECIPIENTS_MAX: usize = 100;
+/// Most bytes of a mail's text, and most steps of a session with their messages. Our choice.
+const MAIL_BYTES_MAX: u32 = 1 << 20;
+const STEPS_MAX: usize = 16;
+const MESSAGES_MAX: u32 = 1000;
+
+/// Requests of a text with drawn values. Clients refuse what these do not show.
+fn samples(text: &RequestText) -> Vec<Cow<'_, str>> {
+    let draws = (0..if text.has_draws() { 16 } else { 1 }).map(|at| Draws { call: at, action: at });
+    draws.map(|draws| text.filled(draws)).collect()
+}
+
+/// Checks for `FROM TO[,TO...] BYTES`. The domain is not the workload's to choose.
+fn is_mail(text: &str) -> bool {
+    let [from, to, bytes] = text.split(' ').collect::<Vec<_>>()[..] else { return false };
+    let recipients = to.split(',').count();
+    let bytes = number(bytes).is_some_and(|bytes| (2..=MAIL_BYTES_MAX).contains(&bytes));
+    is_user(from) && to.split(',').all(is_user) && recipients <= RECIPIENTS_MAX && bytes
+}
+
+/// Checks for `USER STEP=COUNT...`.
+fn is_session(text: &str) -> bool {
+    let is_step = |word: &str| {
+        let step = word.split_once('=');
+        step.is_some_and(|(name, count)| {
+            matches!(name, "read" | "move" | "delete")
+                && number(count).is_some_and(|count| count <= MESSAGES_MAX)
+        })
+    };
+    let (user, steps) =
+        text.split_once(' ').map_or((text, None), |(user, rest)| (user, Some(rest)));
+    let mut steps = steps.iter().flat_map(|steps| steps.split(' '));
+    is_user(user) && steps.clone().count() <= STEPS_MAX && steps.all(is_step)
+}
+
+/// Number in digits alone.
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Checks for a name of a mailbox, of 1 to 64 letters (RFC 5321, section 4.5.3.1.1).
+fn is_user(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    (1..=64).contains(&name.len()) && name.bytes().all(is_letter)
 }
 
 /// A service, or the model of one. Text: an address, or as [`ServiceModel`].
@@ -175,11 +248,12 @@ mod tests {
         assert!("web:80".parse::<Answering>().is_err());
     }
 
+    fn refuses(protocol: Protocol, text: &str) -> Option<&'static str> {
+        protocol.refuses(&RequestText::parse(text).expect("a request text"))
+    }
+
     #[test]
     fn asked_path_stays_below_that_of_the_address() {
-        let refuses = |protocol: Protocol, text| {
-            protocol.refuses(&RequestText::parse(text).expect("a request text"))
-        };
         for text in ["items", "items?page=2", "a/b?c=..", "..a/b", "a%20b", "items/{1..9}"] {
             assert_eq!(refuses(Protocol::Http, text), None, "{text}");
         }
@@ -210,5 +284,66 @@ mod tests {
             assert!(refuses(Protocol::Postgres, text).is_some(), "{text}");
         }
         assert!(refuses(Protocol::Vm, "x").is_some());
+    }
+
+    #[test]
+    fn asked_mail_names_users_and_a_size_and_nothing_else() {
+        let many = |count| format!("u1 {} 9", vec!["u2"; count].join(","));
+        for text in [
+            "u1 u17,u204 3900",
+            "u{1..9} u{1..9} {1000*60|2000*16}",
+            "u1 u1 2",
+            "a-b_C u2 1048576",
+            &many(100),
+        ] {
+            assert_eq!(refuses(Protocol::Smtp, text), None, "{text}");
+        }
+        let long = format!("{} u2 9", "u".repeat(65));
+        for text in [
+            "",
+            "u1",
+            "u1 u2",
+            "u1 u2 1",
+            "u1 u2 1048577",
+            "u1 u2 +9",
+            "u1 u2 9 9",
+            "u1  u2 9",
+            "u1 u2, 9",
+            "u1@example.com u2 9",
+            "u1 <u2> 9",
+            "u1 u2 9\r\n",
+            "u1 u2\nX 9",
+            "ü u2 9",
+            &long,
+            &many(101),
+        ] {
+            assert!(refuses(Protocol::Smtp, text).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn asked_session_names_a_user_and_known_steps() {
+        let many = |count| format!("u1{}", " read=1".repeat(count));
+        for text in ["u17 read=7 move=1 delete=3", "u1", "u1 read=0", "u1 read=1000", &many(16)] {
+            assert_eq!(refuses(Protocol::Imap, text), None, "{text}");
+        }
+        for text in [
+            "",
+            " ",
+            "u1 ",
+            "u1  read=1",
+            "u1 read",
+            "u1 read=",
+            "u1 read=+1",
+            "u1 read=1001",
+            "u1 write=1",
+            "u1 read=1\r\nx",
+            "u1\r\nx",
+            "\"u1\" read=1",
+            "u@x read=1",
+            &many(17),
+        ] {
+            assert!(refuses(Protocol::Imap, text).is_some(), "{text}");
+        }
     }
 }

@@ -441,8 +441,10 @@ pub struct Call {
     /// Most bytes of the answer, 1 B to 16 MiB: a longer answer is an error, and a modelled service
     /// answers with this many.
     pub size: Bytes,
-    /// Request to the service, in the words of its protocol; for `http` a path below that of the
-    /// address, such as `items?page=2` (default: only the address).
+    /// Request to the service, in the words of its protocol. For `http` a path below that of the
+    /// address, such as `items?page=2` (default: only the address). For `smtp` a mail, such as
+    /// `u1 u17,u204 3900`: sender, recipients and bytes of text. For `imap` a session of a mailbox,
+    /// such as `u17 read=7 move=1 delete=3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<String>,
     /// Number of accesses, one after another (default 1).

@@ -68,12 +68,15 @@ impl Address {
             Some((user, _)) if !is_user(user) => {
                 return Err(
                     "it has a password, which would be kept in every result, or a user with \
-                            other letters than a to z, 0 to 9, - . _",
+                     other letters than a to z, 0 to 9, - . _",
                 );
             }
             Some((user, place)) => (Some(user.to_owned()), place),
             None => (None, place),
         };
+        if !protocol.has_path && !matches!(path, "" | "/") {
+            return Err("it has a path, and the protocol has none");
+        }
         let is_port = |at: &usize| !place[*at..].contains(']');
         let (host, port) = match place.rfind(':').filter(is_port) {
             Some(at) => (&place[..at], place[at + 1..].parse().ok().filter(|port| *port > 0)),
@@ -278,6 +281,9 @@ mod tests {
             assert!(Address::parse(text, "postgres").is_err(), "{text}");
         }
         assert!(Address::parse("gopher://web/", "gopher").is_err());
+        let mail = Address::parse("smtp://mail", "smtp").map(|read| (read.port, read.to_string()));
+        assert_eq!(mail, Ok((25, "smtp://mail/".to_owned())));
+        assert!(Address::parse("smtp://mail/example.com", "smtp").is_err());
         assert!(said(&format!("http://web/{}", "x".repeat(TEXT_MAX))).is_err());
     }
 }

@@ -14,6 +14,7 @@ use super::{Answer, Ask, Client, Login, Protocol};
 static HERE: Protocol = Protocol {
     name: "vm",
     port: 0,
+    has_path: true,
     has_logins: false,
     client: |address, _| Box::new(Line::new(address)),
 };

@@ -9,6 +9,7 @@ use super::{Address, Answer, Ask, Client, Protocol};
 pub(super) static HTTP: Protocol = Protocol {
     name: "http",
     port: 80,
+    has_path: true,
     has_logins: false,
     client: |address, _| Box::new(Http::new(address)),
 };

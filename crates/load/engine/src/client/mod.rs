@@ -1,8 +1,8 @@
 //! Clients that make calls to services.
 //!
-//! A protocol is one file: bytes in, bytes out, without sockets, clocks or threads ([`Client`],
-//! `http`). Addresses, bounded and reused connections, and deadlines are common to all protocols
-//! (`Calls`, one for each worker whose instances have endpoints).
+//! A protocol is one file: bytes in, bytes out, without sockets, clocks or threads ([`Client`];
+//! `http`, `smtp`, `imap`). Addresses, bounded and reused connections, and deadlines are common to
+//! all protocols (`Calls`, one for each worker whose instances have endpoints).
 //!
 //! A service may also be in this process ([`Here`]). It is called over a pair of sockets, like any
 //! other.
@@ -18,8 +18,10 @@ mod calls;
 mod connection;
 mod here;
 mod http;
+mod imap;
 mod postgres;
 mod slab;
+mod smtp;
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -30,6 +32,8 @@ use state_machine::{CallError, Draws, RequestText};
 
 pub use address::{Address, AddressError, Here, Service, ServiceError};
 pub(crate) use calls::{Called, Calls};
+pub use imap::new as imap;
+pub use smtp::{new as smtp, new_lmtp as lmtp};
 
 /// Protocol of services.
 #[derive(Debug)]
@@ -40,6 +44,8 @@ pub struct Protocol {
     pub port: u16,
     /// True if the service asks who calls: an address may name a user, and a password is sent.
     pub has_logins: bool,
+    /// True if an address may have a path.
+    pub has_path: bool,
     /// Creates the client side of one connection to an address.
     pub client: fn(&Address, &Login) -> Box<dyn Client>,
 }
@@ -47,7 +53,9 @@ pub struct Protocol {
 /// Protocols that textual addresses can name, one line each.
 static PROTOCOLS: &[&Protocol] = &[
     &http::HTTP,         // http.rs
+    &imap::IMAP,         // imap.rs
     &postgres::POSTGRES, // postgres.rs
+    &smtp::SMTP,         // smtp.rs
 ];
 
 /// Client side of a protocol on one connection. It carries one call at a time. After an answer that
@@ -98,6 +106,13 @@ pub struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
+    /// Request with this text as it is, for tests. The text lives to the end of the process.
+    #[cfg(test)]
+    pub(crate) fn of_text(text: &str, size: u32) -> Self {
+        let text = RequestText::parse(text).ok().map(|text| &*Box::leak(Box::new(text)));
+        Self { text, draws: Draws::default(), size }
+    }
+
     /// Text with the values of this call.
     pub fn filled(&self) -> Option<Cow<'a, str>> {
         self.text.map(|text| text.filled(self.draws))

@@ -22,6 +22,7 @@ use super::{Address, Answer, Ask, Client, Login, Protocol};
 pub(super) static POSTGRES: Protocol = Protocol {
     name: "postgres",
     port: 5432,
+    has_path: true,
     has_logins: true,
     client: |address, login| Box::new(Postgres::new(address, login)),
 };

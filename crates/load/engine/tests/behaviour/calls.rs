@@ -19,7 +19,7 @@ use units::Nanos;
 use crate::service::{PAGE, gone, send, serve};
 
 /// Users who call again when they are answered, so often in all.
-struct Callers {
+pub struct Callers {
     users: u64,
     calls: u64,
     made: u64,
@@ -53,12 +53,12 @@ impl Machine for Callers {
     }
 }
 
-fn options() -> Options {
+pub fn options() -> Options {
     Options { slice: Nanos::from_millis(20), ..Options::default() }
 }
 
 /// Users who make so many calls of a service together.
-fn callers(service: &Arc<Service>, users: u64, calls: u64) -> EngineInstance<Callers> {
+pub fn callers(service: &Arc<Service>, users: u64, calls: u64) -> EngineInstance<Callers> {
     let shape = InstanceShape {
         instance: InstanceId(0),
         disk_vms: Vec::new(),
@@ -78,7 +78,16 @@ fn begin(service: &Arc<Service>, options: Options, users: u64, calls: u64) -> Ru
 
 /// Everything that a load of so many calls came to, when all were answered.
 fn called(service: &Arc<Service>, options: Options, users: u64, calls: u64) -> (CallRow, Outcome) {
-    let running = begin(service, options, users, calls);
+    finish(callers(service, users, calls), options, calls)
+}
+
+/// Everything that the calls of an instance came to, when all were answered.
+pub fn finish(
+    instance: EngineInstance<Callers>,
+    options: Options,
+    calls: u64,
+) -> (CallRow, Outcome) {
+    let running = start(vec![instance], options).expect("a start");
     let mut slices = Vec::new();
     let answered =
         |slices: &[Slice]| -> u64 { slices.iter().map(|slice| slice.generator.completed).sum() };
@@ -95,13 +104,13 @@ fn called(service: &Arc<Service>, options: Options, users: u64, calls: u64) -> (
 }
 
 /// So many answered well, with that many bytes in all, and no failure.
-fn is_good(row: &CallRow, count: u64, bytes: u64) {
+pub fn is_good(row: &CallRow, count: u64, bytes: u64) {
     let found = (row.service.count(), row.bytes.get(), row.errors);
     assert_eq!(found, (count, bytes, [0; 5]));
 }
 
 /// Ten calls that all fail for one reason.
-fn all_fail(row: &CallRow, error: CallError) {
+pub fn all_fail(row: &CallRow, error: CallError) {
     let mut errors = [0; 5];
     errors[error as usize] = 10;
     assert_eq!((row.service.count(), row.errors), (0, errors));

@@ -6,6 +6,7 @@ mod copies;
 mod disks;
 mod faked;
 mod loads;
+mod mails;
 mod moving;
 mod prefill;
 mod real;

@@ -5,6 +5,7 @@ use state_machine::RequestText;
 use units::{BlockSize, Bytes, Nanos, Ratio};
 
 use super::finding::Findings;
+use crate::endpoint::Protocol;
 use crate::locate::Place;
 use crate::workload::{
     Access, Address, Append, Call, Compare, Copy, Disk, Endpoint, Flush, Link, MOVE_STAGES,
@@ -239,18 +240,18 @@ impl<'a> Steps<'a> {
         }
         let names: Vec<&str> = self.endpoints.iter().map(|own| own.name.as_str()).collect();
         found.known(place.key("endpoint"), "endpoint", &call.endpoint, &names);
-        if let Some(text) = &call.ask {
-            let endpoint = self.endpoints.iter().find(|own| own.name == call.endpoint);
-            let why = match RequestText::parse(text) {
-                _ if text.len() > ASK_MAX => Some("it is longer than 8192 bytes".to_owned()),
-                Ok(read) => endpoint
-                    .and_then(|own| own.protocol.refuses(&read))
-                    .map(std::borrow::ToOwned::to_owned),
+        let endpoint = self.endpoints.iter().find(|own| own.name == call.endpoint);
+        let protocol = endpoint.map(|own| own.protocol);
+        let why = match &call.ask {
+            None => protocol.and_then(Protocol::refuses_silence).map(str::to_owned),
+            Some(text) if text.len() > ASK_MAX => Some("it is longer than 8192 bytes".to_owned()),
+            Some(text) => match RequestText::parse(text) {
+                Ok(read) => protocol.and_then(|own| own.refuses(&read)).map(str::to_owned),
                 Err(error) => Some(error.to_string()),
-            };
-            if let Some(why) = why {
-                found.add(place.key("ask"), format!("what is asked cannot be: {why}"));
-            }
+            },
+        };
+        if let Some(why) = why {
+            found.add(place.key("ask"), format!("what is asked cannot be: {why}"));
         }
         self.kind(call.kind.as_deref(), CALL, &call.endpoint, place, found);
     }

@@ -4,6 +4,7 @@
 mod any_text;
 mod arrays;
 mod documents;
+mod mails;
 mod messages;
 mod schemas;
 mod shipped;

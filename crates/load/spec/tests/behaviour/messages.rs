@@ -354,6 +354,11 @@ fn call_asks_nothing_beside_the_address() {
         let said = render(&load(ask).expect_err(ask));
         assert!(said.contains(why), "{said}");
     }
+    for (protocol, why) in [("smtp", "FROM TO[,TO...] BYTES"), ("imap", "USER STEP=COUNT...")] {
+        let text = text.replace("protocol = \"http\"", &format!("protocol = \"{protocol}\""));
+        let said = render(&spec::load_workload("get.toml", &text).expect_err("asks nothing"));
+        assert!(said.contains(why), "{said}");
+    }
 }
 
 #[test]

@@ -1,0 +1,304 @@
+//! IMAP4rev1 (RFC 3501) without TLS. A call is a whole session of one mailbox: LOGIN, SELECT INBOX,
+//! the steps that are asked for, and LOGOUT. The next call needs a new connection.
+//!
+//! A call asks `USER STEP=COUNT...`, such as `u17 read=7 move=1 delete=3` ([`Session`]):
+//!
+//! - `read` fetches the newest messages whole, which marks them as seen;
+//! - `move` moves the newest messages to the mailbox `Archive`, made if absent. Where the service
+//!   has no MOVE (RFC 6851) they are copied, marked and expunged;
+//! - `delete` marks the oldest messages and expunges them.
+//!
+//! A step takes the messages that are there: fewer than asked for is no error, nor is a message that
+//! another session expunged meanwhile. An answer succeeds if every command did; its bytes are those
+//! of the fetched messages, which are counted and never kept.
+
+// The usual crates (imap-codec, imap-proto) parse a response that is whole in memory, with the
+// messages in it. Here a message may be larger than everything a connection may hold.
+mod response;
+mod session;
+#[cfg(test)]
+mod tests;
+
+use http_client::Secret;
+use state_machine::CallError;
+
+use super::{Answer, Ask, Client, Protocol};
+use response::{Code, Response, Responses, Status};
+use session::{Session, Step};
+
+pub(super) static IMAP: Protocol = Protocol {
+    name: "imap",
+    port: 143,
+    has_path: false,
+    // IMAP without TLS sends a password in clear. Only a server that the run made on this host gets
+    // one, so none can be given for an address.
+    has_logins: false,
+    client: |_, login| new(login.password.as_deref().map_or("", Secret::reveal)),
+};
+
+/// Creates the client side of one connection, which logs in with this password.
+pub fn new(password: &str) -> Box<dyn Client> {
+    Box::new(Imap::new(password))
+}
+
+/// Mailbox that messages are moved to.
+const ARCHIVE: &str = "Archive";
+
+/// Client side of one connection.
+#[derive(Debug)]
+struct Imap {
+    /// Password as a quoted string; `None` if it cannot be one.
+    password: Option<String>,
+    session: Option<Session>,
+    responses: Responses,
+    /// Command without an answer; `None` before the greeting.
+    command: Option<Command>,
+    /// Number of the command, which is its tag.
+    tag: u32,
+    /// Messages in the mailbox.
+    exists: u32,
+    /// Messages whose text came for the command.
+    fetched: u32,
+    can_move: bool,
+    has_made_archive: bool,
+}
+
+/// Command of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Command {
+    Login,
+    Select,
+    Fetch(Range),
+    Move(Range),
+    Copy(Range),
+    /// Makes the mailbox for moved messages, then moves these.
+    Create(Range),
+    /// Marks messages as deleted.
+    Mark(Range),
+    Expunge,
+    Logout,
+}
+
+/// Sequence numbers of messages, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Range {
+    first: u32,
+    last: u32,
+}
+
+impl Range {
+    /// Newest of the messages that exist, at most `count`; `None` if there is none.
+    fn newest(count: u32, exists: u32) -> Option<Self> {
+        let count = count.min(exists);
+        (count > 0).then(|| Self { first: exists - count + 1, last: exists })
+    }
+
+    /// Oldest of the messages that exist, at most `count`; `None` if there is none.
+    fn oldest(count: u32, exists: u32) -> Option<Self> {
+        let last = count.min(exists);
+        (last > 0).then_some(Self { first: 1, last })
+    }
+
+    const fn len(self) -> u32 {
+        self.last - self.first + 1
+    }
+}
+
+/// Next step of a session.
+type Next = Result<Flow, CallError>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Wait,
+    Send(Command),
+    /// The session is over.
+    End,
+}
+
+impl Imap {
+    fn new(password: &str) -> Self {
+        Self {
+            password: quoted(password),
+            session: None,
+            responses: Responses::new(0),
+            command: None,
+            tag: 0,
+            exists: 0,
+            fetched: 0,
+            can_move: false,
+            has_made_archive: false,
+        }
+    }
+
+    fn follow(&mut self, response: Response) -> Next {
+        let Some(command) = self.command else { return self.greet(response) };
+        match response {
+            Response::Tagged { tag, .. } if tag != self.tag => Err(CallError::Protocol),
+            Response::Tagged { status, code, offers_move, .. } => {
+                self.can_move |= offers_move;
+                match status {
+                    Status::Ok => self.go_on(command),
+                    Status::No => self.go_on_after_refusal(command, code),
+                    _ => Err(CallError::Status),
+                }
+            }
+            Response::Untagged { status: Status::Bye, .. } if command != Command::Logout => {
+                Err(CallError::Status)
+            }
+            Response::Untagged { offers_move, .. } | Response::Capability { offers_move } => {
+                self.can_move |= offers_move;
+                Ok(Flow::Wait)
+            }
+            Response::Exists(count) => {
+                self.exists = count;
+                Ok(Flow::Wait)
+            }
+            Response::Expunged => {
+                self.exists = self.exists.saturating_sub(1);
+                Ok(Flow::Wait)
+            }
+            Response::Fetched { has_literal } => {
+                self.fetched += u32::from(has_literal);
+                Ok(Flow::Wait)
+            }
+            Response::Other => Ok(Flow::Wait),
+        }
+    }
+
+    fn greet(&mut self, response: Response) -> Next {
+        match response {
+            Response::Untagged { status: Status::Ok, offers_move } => {
+                self.can_move |= offers_move;
+                Ok(Flow::Send(Command::Login))
+            }
+            Response::Untagged { status: Status::Bye, .. } => Err(CallError::Status),
+            // A service that has a user logged in already is not asked for the mailbox of ours.
+            _ => Err(CallError::Protocol),
+        }
+    }
+
+    fn go_on(&mut self, done: Command) -> Next {
+        Ok(Flow::Send(match done {
+            Command::Login => Command::Select,
+            // A service that answers without the messages would count as a fast one.
+            Command::Fetch(range) if self.fetched != range.len() => {
+                return Err(CallError::Protocol);
+            }
+            Command::Create(range) => self.file(range),
+            Command::Copy(range) => Command::Mark(range),
+            Command::Mark(_) => Command::Expunge,
+            Command::Logout => return Ok(Flow::End),
+            _ => self.next_step(),
+        }))
+    }
+
+    fn go_on_after_refusal(&mut self, refused: Command, code: Code) -> Next {
+        Ok(Flow::Send(match (refused, code) {
+            (Command::Move(range) | Command::Copy(range), Code::TryCreate)
+                if !self.has_made_archive =>
+            {
+                self.has_made_archive = true;
+                Command::Create(range)
+            }
+            // Another session of this mailbox made the archive in between.
+            (Command::Create(range), Code::AlreadyExists) => self.file(range),
+            // Another session of this mailbox expunged messages (RFC 5530, section 3).
+            (
+                Command::Fetch(_) | Command::Move(_) | Command::Copy(_) | Command::Mark(_),
+                Code::ExpungeIssued,
+            ) => self.next_step(),
+            _ => return Err(CallError::Status),
+        }))
+    }
+
+    /// Command that begins the next step for which there are messages.
+    fn next_step(&mut self) -> Command {
+        let exists = self.exists;
+        while let Some(step) = self.session.as_mut().and_then(Session::next_step) {
+            let command = match step {
+                Step::Read(count) => Range::newest(count, exists).map(Command::Fetch),
+                Step::Move(count) => Range::newest(count, exists).map(|range| self.file(range)),
+                Step::Delete(count) => Range::oldest(count, exists).map(Command::Mark),
+            };
+            if let Some(command) = command {
+                return command;
+            }
+        }
+        Command::Logout
+    }
+
+    const fn file(&self, range: Range) -> Command {
+        if self.can_move { Command::Move(range) } else { Command::Copy(range) }
+    }
+
+    fn send(&mut self, command: Command, out: &mut Vec<u8>) -> Result<(), CallError> {
+        let Some(text) = self.text_of(command) else { return Err(CallError::Protocol) };
+        self.tag += 1;
+        (self.command, self.fetched) = (Some(command), 0);
+        out.extend_from_slice(format!("{} {text}\r\n", self.tag).as_bytes());
+        Ok(())
+    }
+
+    /// Text of a command; `None` where the call's text is no session, or the password cannot be
+    /// sent.
+    fn text_of(&self, command: Command) -> Option<String> {
+        let range = |range: Range| format!("{}:{}", range.first, range.last);
+        Some(match command {
+            Command::Login => {
+                format!("LOGIN {} {}", self.session.as_ref()?.user, self.password.as_ref()?)
+            }
+            Command::Select => "SELECT INBOX".to_owned(),
+            Command::Fetch(own) => format!("FETCH {} (BODY[])", range(own)),
+            Command::Move(own) => format!("MOVE {} {ARCHIVE}", range(own)),
+            Command::Copy(own) => format!("COPY {} {ARCHIVE}", range(own)),
+            Command::Create(_) => format!("CREATE {ARCHIVE}"),
+            Command::Mark(own) => format!("STORE {} +FLAGS.SILENT (\\Deleted)", range(own)),
+            Command::Expunge => "EXPUNGE".to_owned(),
+            Command::Logout => "LOGOUT".to_owned(),
+        })
+    }
+
+    /// Takes bytes up to the end of a response's part. Returns the bytes that are left, or true at
+    /// the end of the session.
+    fn take_part<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(&'a [u8], bool), CallError> {
+        let (rest, response) = self.responses.take(bytes)?;
+        let flow = response.map_or(Ok(Flow::Wait), |response| self.follow(response))?;
+        if let Flow::Send(command) = flow {
+            self.send(command, out)?;
+        }
+        Ok((rest, flow == Flow::End))
+    }
+}
+
+/// Quoted string (RFC 3501, section 4.3); `None` of a text that needs a literal.
+fn quoted(text: &str) -> Option<String> {
+    let is_plain = text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    is_plain.then(|| format!("\"{escaped}\""))
+}
+
+impl Client for Imap {
+    fn call(&mut self, ask: Ask<'_>, _: &mut Vec<u8>) {
+        self.session = ask.filled().as_deref().and_then(Session::parse);
+        self.responses = Responses::new(u64::from(ask.size));
+    }
+
+    fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<Answer> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.take_part(rest, out) {
+                Ok((left, false)) => rest = left,
+                Ok((_, true)) => {
+                    let bytes = self.responses.literal_bytes();
+                    return Some(Answer { result: Ok(bytes), can_go_on: false });
+                }
+                Err(error) => return Some(Answer::failed(error)),
+            }
+        }
+        None
+    }
+}

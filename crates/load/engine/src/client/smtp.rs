@@ -1,0 +1,259 @@
+//! SMTP (RFC 5321) without TLS or login. A call sends one mail in a session that stays open: the
+//! greeting and EHLO are exchanged once, then each mail is MAIL, RCPT and DATA.
+//!
+//! A call asks `FROM TO[,TO...] BYTES`, such as `u1 u17,u204 3900` ([`Mail`]). An answer succeeds if
+//! every recipient and then the mail itself was accepted; its bytes are those of the service's last
+//! reply. An accepted mail is in the service's queue and may be delivered later.
+//!
+//! A reply of 4xx or 5xx fails the call, and the session goes on after RSET where the service has no
+//! mail under way any more. Commands are sent together if the service offers PIPELINING (RFC 2920).
+//! HELO, for services older than EHLO, is not spoken.
+
+mod mail;
+mod reply;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use state_machine::{CallError, mix};
+
+use super::{Answer, Ask, Client, Protocol};
+use mail::Mail;
+use reply::{Replies, Reply};
+
+pub(super) static SMTP: Protocol =
+    Protocol { name: "smtp", port: 25, has_path: false, has_logins: false, client: |_, _| new() };
+
+/// Creates the client side of one connection.
+pub fn new() -> Box<dyn Client> {
+    Box::new(Smtp::new())
+}
+
+/// Creates the client side of one connection to a service that delivers into mailboxes by LMTP
+/// (RFC 2033). A mail has one recipient, since such a service replies to the text once for each.
+pub fn new_lmtp() -> Box<dyn Client> {
+    Box::new(Smtp { hello: "LHLO", recipients_max: 1, ..Smtp::new() })
+}
+
+/// Client side of one connection.
+#[derive(Debug)]
+struct Smtp {
+    /// Word of introduction.
+    hello: &'static str,
+    recipients_max: usize,
+    replies: Replies,
+    /// Next awaited reply.
+    awaits: Awaits,
+    mail: Option<Mail>,
+    /// Most bytes of the last reply.
+    size: u64,
+    is_pipelined: bool,
+    /// Recipients of this mail that the service accepted.
+    accepted: usize,
+    /// True if the service refused a part of this mail.
+    is_refused: bool,
+    /// Number of this connection's mails so far, and a number that no other connection has: the
+    /// seed of a mail's content.
+    sent: u64,
+    connection: u64,
+    /// Random number of the call.
+    draw: u64,
+}
+
+/// Reply that the client waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Awaits {
+    Greeting,
+    Ehlo,
+    Mail,
+    /// Reply to the recipient at this position.
+    Recipient(usize),
+    Data,
+    /// Reply to the mail itself.
+    End,
+    Reset,
+    /// Nothing: no call is under way.
+    Call,
+}
+
+/// Next step after a reply.
+enum Next {
+    Await(Awaits),
+    Answer(Answer),
+}
+
+impl Smtp {
+    fn new() -> Self {
+        static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
+        Self {
+            hello: "EHLO",
+            recipients_max: mail::RECIPIENTS_MAX,
+            replies: Replies::default(),
+            awaits: Awaits::Greeting,
+            mail: None,
+            size: 0,
+            is_pipelined: false,
+            accepted: 0,
+            is_refused: false,
+            sent: 0,
+            connection: CONNECTIONS.fetch_add(1, Ordering::Relaxed),
+            draw: 0,
+        }
+    }
+
+    /// Seed of the next mail's content. No two mails of this process share one.
+    fn next_seed(&mut self) -> u64 {
+        self.sent += 1;
+        mix(mix(mix(self.connection) ^ self.sent) ^ self.draw)
+    }
+
+    /// Sends the commands of a mail, as far as the service allows.
+    fn begin(&mut self, out: &mut Vec<u8>) -> Next {
+        let Some(mail) = &self.mail else {
+            // Nothing to send: the text of the call is no mail.
+            return Next::Answer(Answer::failed(CallError::Protocol));
+        };
+        mail.write_sender(out);
+        if self.is_pipelined {
+            (0..mail.recipients()).for_each(|at| mail.write_recipient(at, out));
+            out.extend_from_slice(b"DATA\r\n");
+        }
+        Next::Await(Awaits::Mail)
+    }
+
+    fn follow(&mut self, reply: Reply, out: &mut Vec<u8>) -> Next {
+        // 421 may be the reply to anything, and the service closes the connection behind it.
+        if reply.code == 421 {
+            return Next::Answer(Answer::failed(CallError::Status));
+        }
+        // Only the first digit decides (RFC 5321, section 4.2.1).
+        let is_good = reply.code / 100 == 2;
+        match self.awaits {
+            Awaits::Greeting if is_good => {
+                out.extend_from_slice(format!("{} {}\r\n", self.hello, mail::CLIENT).as_bytes());
+                Next::Await(Awaits::Ehlo)
+            }
+            Awaits::Ehlo if is_good => {
+                self.is_pipelined = reply.offers_pipelining;
+                self.begin(out)
+            }
+            Awaits::Greeting | Awaits::Ehlo => Next::Answer(Answer::failed(CallError::Status)),
+            Awaits::Mail => {
+                self.is_refused |= !is_good;
+                match is_good || self.is_pipelined {
+                    true => self.await_recipient(0, out),
+                    false => reset(out),
+                }
+            }
+            Awaits::Recipient(at) => {
+                self.is_refused |= !is_good;
+                self.accepted += usize::from(is_good);
+                self.await_recipient(at + 1, out)
+            }
+            Awaits::Data => self.send_text(reply, out),
+            Awaits::End => {
+                let is_good = is_good && !self.is_refused;
+                let result = if is_good { Ok(reply.bytes) } else { Err(CallError::Status) };
+                Next::Answer(Answer { result, can_go_on: true })
+            }
+            Awaits::Reset => {
+                Next::Answer(Answer { result: Err(CallError::Status), can_go_on: is_good })
+            }
+            Awaits::Call => Next::Answer(Answer::failed(CallError::Protocol)),
+        }
+    }
+
+    /// Goes on to the recipient at a position, or behind the last to the text.
+    fn await_recipient(&self, at: usize, out: &mut Vec<u8>) -> Next {
+        let Some(mail) = &self.mail else { return reset(out) };
+        if at < mail.recipients() {
+            if !self.is_pipelined {
+                mail.write_recipient(at, out);
+            }
+            return Next::Await(Awaits::Recipient(at));
+        }
+        if self.is_pipelined {
+            return Next::Await(Awaits::Data);
+        }
+        if self.accepted == 0 {
+            return reset(out);
+        }
+        out.extend_from_slice(b"DATA\r\n");
+        Next::Await(Awaits::Data)
+    }
+
+    /// Sends the text of the mail to whom the service accepted, as other clients do.
+    fn send_text(&mut self, reply: Reply, out: &mut Vec<u8>) -> Next {
+        if reply.code / 100 != 3 {
+            self.is_refused = true;
+            return reset(out);
+        }
+        let seed = self.next_seed();
+        if let Some(mail) = self.mail.as_ref().filter(|_| self.accepted > 0) {
+            mail.write_text(seed, out);
+        }
+        // A service may say "go on" with no recipient accepted. Then the text is empty, which it
+        // refuses (RFC 2920, section 3.1).
+        out.extend_from_slice(b".\r\n");
+        Next::Await(Awaits::End)
+    }
+
+    fn take_one<'a>(&mut self, bytes: &'a [u8], out: &mut Vec<u8>) -> Step<'a> {
+        let most = if self.awaits == Awaits::End { self.size } else { u64::MAX };
+        let (rest, reply) = match self.replies.take(bytes, most) {
+            Ok(taken) => taken,
+            Err(error) => return (&[], Some(Answer::failed(error))),
+        };
+        let Some(reply) = reply else { return (rest, None) };
+        match self.follow(reply, out) {
+            Next::Await(awaits) => {
+                self.awaits = awaits;
+                (rest, None)
+            }
+            Next::Answer(answer) => {
+                self.awaits = Awaits::Call;
+                // Bytes behind an answer belong to no call, so the connection cannot be trusted.
+                let can_go_on = answer.can_go_on && rest.is_empty();
+                (rest, Some(Answer { can_go_on, ..answer }))
+            }
+        }
+    }
+}
+
+/// Bytes that are left, and the answer if there is one.
+type Step<'a> = (&'a [u8], Option<Answer>);
+
+/// Ends a mail that the service refused before its text.
+fn reset(out: &mut Vec<u8>) -> Next {
+    out.extend_from_slice(b"RSET\r\n");
+    Next::Await(Awaits::Reset)
+}
+
+impl Client for Smtp {
+    fn call(&mut self, ask: Ask<'_>, out: &mut Vec<u8>) {
+        self.draw = ask.draws.call;
+        let mail = ask.filled().as_deref().and_then(Mail::parse);
+        self.mail = mail.filter(|mail| mail.recipients() <= self.recipients_max);
+        (self.size, self.accepted, self.is_refused) = (u64::from(ask.size), 0, false);
+        if self.awaits == Awaits::Call {
+            match self.begin(out) {
+                Next::Await(awaits) => self.awaits = awaits,
+                // An answer needs bytes of the service; whatever comes, the call has failed.
+                Next::Answer(_) => out.extend_from_slice(b"QUIT\r\n"),
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<Answer> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (left, answer) = self.take_one(rest, out);
+            if answer.is_some() {
+                return answer;
+            }
+            rest = left;
+        }
+        None
+    }
+}

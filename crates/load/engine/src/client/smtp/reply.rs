@@ -1,0 +1,100 @@
+//! Replies of an SMTP service: lines `250-text` and a last line `250 text`.
+
+use state_machine::CallError;
+
+/// Most bytes of a line. RFC 5321 (section 4.5.3.1.5) has 512; twice that is our choice.
+pub(super) const LINE_MAX: usize = 1024;
+/// Most lines of a reply. Our choice: several times the extensions that servers list.
+pub(super) const LINES_MAX: usize = 100;
+
+/// Whole reply.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reply {
+    pub(super) code: u16,
+    /// True if a line behind the first is the word PIPELINING, as in an answer to EHLO.
+    pub(super) offers_pipelining: bool,
+    /// Bytes of all lines.
+    pub(super) bytes: u64,
+}
+
+/// Reader of replies, which holds one incomplete line.
+#[derive(Debug, Default)]
+pub(super) struct Replies {
+    held: Vec<u8>,
+    lines: usize,
+    /// Lines so far of an incomplete reply.
+    reply: Option<Reply>,
+}
+
+impl Replies {
+    /// Takes bytes up to the end of a line. Returns the bytes that are left, and the reply if the
+    /// line was its last. A reply of more than `most` bytes is an error.
+    pub(super) fn take<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        most: u64,
+    ) -> Result<(&'a [u8], Option<Reply>), CallError> {
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let here = end.map_or(bytes.len(), |end| end + 1);
+        if self.held.len() + here > LINE_MAX {
+            return Err(CallError::Protocol);
+        }
+        self.held.extend_from_slice(&bytes[..here]);
+        let so_far = self.reply.map_or(0, |reply| reply.bytes) + self.held.len() as u64;
+        if so_far > most {
+            return Err(CallError::Protocol);
+        }
+        let reply = if end.is_some() { self.end_line()? } else { None };
+        Ok((&bytes[here..], reply))
+    }
+
+    fn end_line(&mut self) -> Result<Option<Reply>, CallError> {
+        let line = Line::parse(&self.held).ok_or(CallError::Protocol)?;
+        let is_other = |reply: &Reply| reply.code != line.code;
+        self.lines += 1;
+        if self.lines > LINES_MAX || self.reply.as_ref().is_some_and(is_other) {
+            return Err(CallError::Protocol);
+        }
+        let before = self.reply.take();
+        let offers = before.is_some() && line.text.eq_ignore_ascii_case(b"PIPELINING");
+        let reply = Reply {
+            code: line.code,
+            offers_pipelining: offers || before.is_some_and(|own| own.offers_pipelining),
+            bytes: before.map_or(0, |own| own.bytes) + self.held.len() as u64,
+        };
+        let is_last = line.is_last;
+        self.held.clear();
+        if is_last {
+            self.lines = 0;
+            return Ok(Some(reply));
+        }
+        self.reply = Some(reply);
+        Ok(None)
+    }
+}
+
+struct Line<'a> {
+    code: u16,
+    is_last: bool,
+    text: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    fn parse(line: &'a [u8]) -> Option<Self> {
+        let line = line.strip_suffix(b"\n")?;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let (code, rest) = line.split_at_checked(3)?;
+        let code: u16 = std::str::from_utf8(code).ok()?.parse().ok()?;
+        // The first digit is 2 to 5 (RFC 5321, section 4.2.1).
+        if !(200..600).contains(&code) {
+            return None;
+        }
+        let (is_last, text) = match rest.split_first() {
+            None => (true, rest),
+            Some((b' ', text)) => (true, text),
+            Some((b'-', text)) => (false, text),
+            Some(_) => return None,
+        };
+        Some(Self { code, is_last, text: text.trim_ascii() })
+    }
+}

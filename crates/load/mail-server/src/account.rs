@@ -1,0 +1,116 @@
+//! User without rights as whom the servers run.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::fs::{AtFlags, CWD, Gid, Uid};
+
+use crate::MailServerError;
+use crate::error::failed;
+
+/// User and primary group, by number and by name: the servers' settings need both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) user: String,
+    pub(crate) group: String,
+}
+
+impl Account {
+    /// Looks up the user of this process.
+    ///
+    /// # Errors
+    /// If this process is root's, or its user has no name.
+    pub fn current() -> Result<Self, MailServerError> {
+        Self::named(&rustix::process::geteuid().as_raw().to_string())
+    }
+
+    /// Looks up a user by name or number. Only root can use another than its own.
+    ///
+    /// # Errors
+    /// If there is no such user, it is root, or this process cannot become that user.
+    pub fn named(user: &str) -> Result<Self, MailServerError> {
+        let account = Self::look_up(user)?;
+        let own = rustix::process::geteuid();
+        if account.uid == 0 {
+            return Err(MailServerError::Root { user: account.user });
+        }
+        if !own.is_root() && own.as_raw() != account.uid {
+            return Err(MailServerError::NotRoot { user: account.user });
+        }
+        Ok(account)
+    }
+
+    fn look_up(user: &str) -> Result<Self, MailServerError> {
+        let unknown = || MailServerError::NoAccount { name: user.to_owned() };
+        // NAME:x:UID:GID:...
+        let entry = entry_of("passwd", user)?;
+        let [name, _, uid, gid, ..] = entry.split(':').collect::<Vec<_>>()[..] else {
+            return Err(unknown());
+        };
+        let (uid, gid): (u32, u32) = uid.parse().ok().zip(gid.parse().ok()).ok_or_else(unknown)?;
+        let group = entry_of("group", &gid.to_string())?;
+        let group = group.split(':').next().unwrap_or_default().to_owned();
+        match is_plain(name) && is_plain(&group) {
+            true => Ok(Self { uid, gid, user: name.to_owned(), group }),
+            false => Err(unknown()),
+        }
+    }
+
+    /// Gives an open file to the user, where this process is another's.
+    pub(crate) fn own_file(&self, file: &File, path: &Path) -> Result<(), MailServerError> {
+        let Some((uid, gid)) = self.other() else { return Ok(()) };
+        rustix::fs::fchown(file, uid, gid)
+            .map_err(|source| failed("change the owner of", path)(source.into()))
+    }
+
+    /// Gives a directory to the user, where this process is another's. A link is not followed.
+    pub(crate) fn own_directory(&self, path: &Path) -> Result<(), MailServerError> {
+        let Some((uid, gid)) = self.other() else { return Ok(()) };
+        rustix::fs::chownat(CWD, path, uid, gid, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(|source| failed("change the owner of", path)(source.into()))
+    }
+
+    /// User and group, unless they are this process's.
+    fn other(&self) -> Option<(Option<Uid>, Option<Gid>)> {
+        let is_own = rustix::process::geteuid().as_raw() == self.uid;
+        let both = (Some(Uid::from_raw(self.uid)), Some(Gid::from_raw(self.gid)));
+        (!is_own).then_some(both)
+    }
+}
+
+/// Checks for a name or number that can be an argument and a setting.
+fn is_plain(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    !name.is_empty() && !name.starts_with('-') && name.bytes().all(is_letter)
+}
+
+/// Line of a database of users. `getent` asks all sources of the host, of which /etc/passwd is one.
+fn entry_of(database: &str, key: &str) -> Result<String, MailServerError> {
+    let unknown = || MailServerError::NoAccount { name: key.to_owned() };
+    if !is_plain(key) {
+        return Err(unknown());
+    }
+    let output = Command::new("getent").args([database, key]).output();
+    let output = output.map_err(failed("run", Path::new("getent")))?;
+    let text = String::from_utf8(output.stdout).ok();
+    let line = text.as_deref().and_then(|text| text.lines().next());
+    line.filter(|_| output.status.success()).map(str::to_owned).ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_and_unknown_users_are_refused() {
+        assert!(matches!(Account::named("root"), Err(MailServerError::Root { .. })));
+        assert!(matches!(Account::named("0"), Err(MailServerError::Root { .. })));
+        for user in ["", "nobody; ls", "--help", "no such", "tilemark-none"] {
+            let refused = Account::named(user);
+            assert!(matches!(refused, Err(MailServerError::NoAccount { .. })), "{user}");
+        }
+    }
+}

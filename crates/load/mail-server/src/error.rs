@@ -1,0 +1,194 @@
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use state_machine::CallError;
+
+/// Server program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// Takes mail over SMTP and keeps the queue.
+    Exim,
+    /// Delivers into mailboxes, and serves them over IMAP.
+    Dovecot,
+}
+
+impl Program {
+    /// `exim` or `dovecot`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exim => "exim",
+            Self::Dovecot => "dovecot",
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Part of a server's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// From the start to the first greeting on every port.
+    Starting,
+    /// While it serves.
+    Running,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Starting => "starting",
+            Self::Running => "running",
+        })
+    }
+}
+
+/// Error of a mail server.
+#[derive(Debug, thiserror::Error)]
+pub enum MailServerError {
+    /// A program is missing.
+    #[error("no program {names} in {searched}")]
+    Missing {
+        /// Names that were tried.
+        names: &'static str,
+        /// Directories that were searched.
+        searched: String,
+    },
+    /// A program has a version whose settings are unknown.
+    #[error("{path} is {program} \"{seen}\", and the known versions are {known}")]
+    Version {
+        /// Server program.
+        program: Program,
+        /// Path of the program.
+        path: PathBuf,
+        /// Version as the program prints it.
+        seen: String,
+        /// Versions whose settings are known.
+        known: &'static str,
+    },
+    /// A server would run as root.
+    #[error("a mail server would run as user {user} (number 0)")]
+    Root {
+        /// Name of the user.
+        user: String,
+    },
+    /// Only root can run a server as another user.
+    #[error("a mail server cannot run as user {user}: this process is not root")]
+    NotRoot {
+        /// Name of the user.
+        user: String,
+    },
+    /// No such user or group.
+    #[error("no user or group \"{name}\" on this host")]
+    NoAccount {
+        /// Name or number that was looked up.
+        name: String,
+    },
+    /// A path cannot be used in settings or sockets.
+    #[error("the directory {path} cannot be a mail server's: {why}")]
+    Path {
+        /// Path of the directory.
+        path: PathBuf,
+        /// Fault of the path.
+        why: &'static str,
+    },
+    /// An amount is outside of its range.
+    #[error("{what} is {seen}, and must be {allowed}")]
+    Amount {
+        /// Name of the amount.
+        what: &'static str,
+        /// Value as given.
+        seen: u64,
+        /// Allowed values.
+        allowed: &'static str,
+    },
+    /// An operation on a file, directory or process failed.
+    #[error("cannot {attempt} {path}: {source}")]
+    Io {
+        /// Attempted operation, as a verb.
+        attempt: &'static str,
+        /// Path of the file or directory, or name of the program.
+        path: PathBuf,
+        /// Error of the system.
+        #[source]
+        source: io::Error,
+    },
+    /// A server has ended on its own.
+    #[error("{program} ended while {phase} ({status}){}", last_words(.log))]
+    Ended {
+        /// Server program.
+        program: Program,
+        /// Part of its life.
+        phase: Phase,
+        /// Exit status, in words.
+        status: String,
+        /// End of its log.
+        log: String,
+    },
+    /// A process of a server crashed, and its server may have started another.
+    #[error("a process of {program} crashed while {phase}: {log}")]
+    Crashed {
+        /// Server program.
+        program: Program,
+        /// Part of its life.
+        phase: Phase,
+        /// Line of its log.
+        log: String,
+    },
+    /// A server gave no greeting in time.
+    #[error("{program} gave no greeting on port {port} within {within:?}{}", last_words(.log))]
+    NotReady {
+        /// Server program.
+        program: Program,
+        /// Port that was tried.
+        port: u16,
+        /// Time limit of the wait.
+        within: Duration,
+        /// End of its log.
+        log: String,
+    },
+    /// A call did not succeed.
+    #[error("the call \"{ask}\" to port {port} failed: {cause}")]
+    Call {
+        /// Request of the call.
+        ask: String,
+        /// Port of the service.
+        port: u16,
+        /// Reason of the failure.
+        cause: CallError,
+    },
+}
+
+impl MailServerError {
+    /// Advice on what helps.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Missing { .. } => Some(
+                "on Debian: apt-get install exim4-daemon-light dovecot-imapd dovecot-lmtpd; their \
+                 own services need not run",
+            ),
+            Self::Root { .. } => Some("name a user without rights, such as nobody"),
+            Self::NotRoot { .. } => Some("run as that user, or leave the user out"),
+            Self::NotReady { .. } | Self::Ended { phase: Phase::Starting, .. } => Some(
+                "the end of the log says why; the server's user needs access to each directory \
+                 above its own",
+            ),
+            _ => None,
+        }
+    }
+}
+
+fn last_words(log: &str) -> String {
+    if log.is_empty() { String::new() } else { format!("; the end of its log: {log}") }
+}
+
+/// Error of an operation on a path.
+pub(crate) fn failed(attempt: &'static str, path: &Path) -> impl Fn(io::Error) -> MailServerError {
+    let path = path.to_owned();
+    move |source| MailServerError::Io { attempt, path: path.clone(), source }
+}

@@ -1,0 +1,212 @@
+//! Process group of a server.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
+
+use crate::careful;
+use crate::error::failed;
+use crate::{Account, MailServerError, Program};
+
+/// Longest time for an orderly end, and then for the end of what was killed.
+const END_MAX: Duration = Duration::from_secs(10);
+/// Longest time in which Dovecot's leader ends its children: 2 to 3 s were seen.
+const ORDER_MAX: Duration = Duration::from_secs(4);
+/// Pause between two looks at processes.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Server with its children, which are in one process group. Dropping it kills them.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) program: Program,
+    child: Child,
+    leader: Pid,
+    is_over: bool,
+}
+
+impl Process {
+    /// Starts a server as a user, with no way to more rights, its output in a file that exists.
+    pub(crate) fn start(
+        program: Program,
+        mut command: Command,
+        account: &Account,
+        output: &Path,
+    ) -> Result<Self, MailServerError> {
+        let file = careful::append(output).map_err(failed("open", output))?;
+        let second = file.try_clone().map_err(failed("open", output))?;
+        // A daemon that keeps an inherited pipe open would hold up whoever reads it to its end.
+        command.stdin(Stdio::null()).stdout(file).stderr(second);
+        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        command.current_dir("/").process_group(0);
+        if rustix::process::geteuid().is_root() {
+            command.uid(account.uid).gid(account.gid);
+        }
+        let path = Path::new(command.get_program()).to_owned();
+        let child = spawn_without_privileges(command).map_err(failed("run", &path))?;
+        let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let leader = leader.ok_or_else(|| failed("run", &path)(io::ErrorKind::Other.into()))?;
+        Ok(Self { program, child, leader, is_over: false })
+    }
+
+    /// Number and start time of the leader.
+    pub(crate) fn identity(&self) -> Identity {
+        let pid = self.leader.as_raw_nonzero().get();
+        Identity { pid, start: Stat::of(pid).map_or(0, |stat| stat.start) }
+    }
+
+    /// Exit status of the leader, in words; `None` while it runs. The leader is not reaped, so that
+    /// no other process group gets its number.
+    pub(crate) fn ended(&self) -> Option<String> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(self.leader), options).ok().flatten()?;
+        let code =
+            status.exit_status().map(|code| code << 8).or_else(|| status.terminating_signal());
+        code.map(|raw| ExitStatus::from_raw(raw).to_string())
+    }
+
+    /// Ends the server in order, and by force after 10 s. Returns when no process is left.
+    pub(crate) fn stop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        // Dovecot's leader ends the others in order, but waits for a client that is connected and has
+        // not logged in. Exim's leader leaves its children, which take mails and deliver: a mail that
+        // is under way stays in the queue.
+        if self.program == Program::Dovecot {
+            let _ = kill_process(self.leader, Signal::TERM);
+            self.wait_for_end(ORDER_MAX);
+        }
+        let _ = kill_process_group(self.leader, Signal::TERM);
+        match self.wait_for_end(END_MAX) {
+            true => self.reap(),
+            false => self.kill(),
+        }
+    }
+
+    /// Ends the server by force. Returns when no process is left.
+    pub(crate) fn kill(&mut self) {
+        if !self.is_over {
+            let _ = kill_process_group(self.leader, Signal::KILL);
+            self.wait_for_end(END_MAX);
+            self.reap();
+        }
+    }
+
+    fn wait_for_end(&self, within: Duration) -> bool {
+        let until = Instant::now() + within;
+        loop {
+            if members(self.leader.as_raw_nonzero().get()).is_empty() {
+                return true;
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn reap(&mut self) {
+        self.is_over = true;
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Starts a program that can gain no rights: its setuid bit, which Exim has, does nothing. A thread
+/// of its own, since the kernel keeps that promise for a thread and its children, and never takes it
+/// back.
+fn spawn_without_privileges(mut command: Command) -> io::Result<Child> {
+    let spawned = std::thread::spawn(move || {
+        rustix::thread::set_no_new_privs(true)?;
+        command.spawn()
+    });
+    spawned.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
+
+/// Number of a process, and its start in clock ticks since the host's: together they are never used
+/// again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) pid: i32,
+    pub(crate) start: u64,
+}
+
+impl Identity {
+    /// Returns true if this very process runs.
+    pub(crate) fn runs(self) -> bool {
+        Stat::of(self.pid).is_some_and(|stat| stat.start == self.start && stat.runs())
+    }
+}
+
+/// Kernel's line about a process (proc(5)).
+pub(crate) struct Stat {
+    state: char,
+    group: i32,
+    start: u64,
+}
+
+impl Stat {
+    pub(crate) fn of(pid: i32) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// Fields 3, 5 and 22. The name in front may hold spaces and parentheses.
+    fn parse(line: &str) -> Option<Self> {
+        let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
+        Some(Self {
+            state: fields.first()?.chars().next()?,
+            group: fields.get(2)?.parse().ok()?,
+            start: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    /// Returns false of a process that has ended and was not reaped.
+    fn runs(&self) -> bool {
+        !matches!(self.state, 'Z' | 'X')
+    }
+}
+
+/// Numbers of all processes of this host that can be seen.
+pub(crate) fn all() -> Vec<i32> {
+    let Ok(found) = fs::read_dir("/proc") else { return Vec::new() };
+    found.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Running processes of a group.
+pub(crate) fn members(group: i32) -> Vec<i32> {
+    let is_member =
+        |pid: &i32| Stat::of(*pid).is_some_and(|stat| stat.group == group && stat.runs());
+    all().into_iter().filter(is_member).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stat_is_read_behind_the_name() {
+        let line = "12 (a) b (c) S 1 77 77 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0 0";
+        let stat = Stat::parse(line).expect("a line");
+        assert_eq!((stat.state, stat.group, stat.start), ('S', 77, 4711));
+        assert!(Stat::parse("12 (a").is_none() && Stat::parse("12 (a) S 1").is_none());
+        let own = i32::try_from(std::process::id()).expect("a number");
+        let identity = Identity { pid: own, start: Stat::of(own).expect("ours").start };
+        assert!(identity.runs());
+        assert!(
+            !Identity { start: identity.start + 1, ..identity }.runs(),
+            "another of its number"
+        );
+    }
+}

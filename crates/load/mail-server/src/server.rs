@@ -1,0 +1,337 @@
+//! Mail server of one tile.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::delivery::{self, Delivered, Log};
+use crate::error::failed;
+use crate::leftover::{self, DOVECOT_SETTINGS, EXIM_SETTINGS, PROCESSES};
+use crate::process::Process;
+use crate::settings::{self, Paths, Secrets};
+use crate::{Account, MailServerError, Phase, Ports, Program, Programs, Setup};
+
+/// Most bytes of a greeting: a line of Dovecot's with its capabilities has 200.
+const GREETING_MAX: usize = 4096;
+/// Pause between two attempts to reach a port.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Servers to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parts {
+    /// Exim and Dovecot.
+    All,
+    /// Dovecot alone, to fill mailboxes.
+    Dovecot,
+}
+
+/// Exim and Dovecot of one tile. Dropping it kills them; [`MailServer::stop`] ends them in order.
+#[derive(Debug)]
+pub struct MailServer {
+    paths: Paths,
+    ports: Ports,
+    secrets: Secrets,
+    exim: Option<Process>,
+    dovecot: Process,
+    phase: Phase,
+    exim_log: Log,
+    dovecot_log: Log,
+}
+
+impl MailServer {
+    /// Starts both servers. They are ready when [`MailServer::ready`] says so.
+    ///
+    /// # Errors
+    /// If the runtime directory exists, a directory or file cannot be made, or a program cannot be
+    /// run.
+    pub fn start(programs: &Programs, setup: &Setup<'_>) -> Result<Self, MailServerError> {
+        Self::start_parts(programs, setup, Parts::All)
+    }
+
+    pub(crate) fn start_parts(
+        programs: &Programs,
+        setup: &Setup<'_>,
+        parts: Parts,
+    ) -> Result<Self, MailServerError> {
+        let Setup { account, ports, .. } = *setup;
+        let paths = Paths::new(setup.data, setup.runtime)?;
+        for path in [paths.mailboxes(), paths.spool(), paths.logs()] {
+            make_directory(&path, account, Existing::Fine)?;
+        }
+        let runtime = OwnDirectory::make(&paths.runtime)?;
+        let secrets = Secrets { token: random()?, password: random()? };
+        write_files(programs, &paths, account, ports, &secrets)?;
+        // Last: until then nobody else can put anything into the directory.
+        account.own_directory(&paths.runtime)?;
+        let mut command = Command::new(&programs.dovecot);
+        command.arg("-F").arg("-c").arg(paths.runtime.join(DOVECOT_SETTINGS));
+        let dovecot = launch(Program::Dovecot, command, &paths, account)?;
+        let exim = match parts {
+            Parts::Dovecot => None,
+            Parts::All => {
+                let mut command = Command::new(&programs.exim);
+                command.arg("-C").arg(paths.runtime.join(EXIM_SETTINGS)).args(["-bdf", "-q1m"]);
+                Some(launch(Program::Exim, command, &paths, account)?)
+            }
+        };
+        runtime.keep();
+        let (exim_log, dovecot_log) = (Log::new(exim_log(&paths)), Log::new(dovecot_log(&paths)));
+        let phase = Phase::Starting;
+        Ok(Self { paths, ports, secrets, exim, dovecot, phase, exim_log, dovecot_log })
+    }
+
+    /// Ports on 127.0.0.1.
+    pub fn ports(&self) -> Ports {
+        self.ports
+    }
+
+    /// Password of every mailbox.
+    pub fn password(&self) -> &str {
+        &self.secrets.password
+    }
+
+    /// Waits until each port gives its server's own greeting.
+    ///
+    /// # Errors
+    /// If a server ends, or a port gives no such greeting in time. A stranger on the port gives
+    /// none.
+    pub fn ready(&mut self, within: Duration) -> Result<(), MailServerError> {
+        let until = Instant::now() + within;
+        let Ports { smtp, imap, lmtp } = self.ports;
+        let dovecot = [(Program::Dovecot, lmtp), (Program::Dovecot, imap)];
+        let exim = self.exim.iter().map(|_| (Program::Exim, smtp));
+        for (program, port) in dovecot.into_iter().chain(exim) {
+            while !self.greets(port) {
+                self.check_processes()?;
+                if Instant::now() >= until {
+                    let log = self.last_words(program);
+                    return Err(MailServerError::NotReady { program, port, within, log });
+                }
+                std::thread::sleep(PAUSE);
+            }
+        }
+        self.check_processes()?;
+        self.phase = Phase::Running;
+        Ok(())
+    }
+
+    fn greets(&self, port: u16) -> bool {
+        let greeting = greeting_of(port).unwrap_or_default();
+        greeting.windows(self.secrets.token.len()).any(|own| own == self.secrets.token.as_bytes())
+    }
+
+    /// Checks that both servers run, and that none of their processes has crashed since the last
+    /// check: what was measured with another is void.
+    ///
+    /// # Errors
+    /// With the server and the part of its life in which it ended or crashed.
+    pub fn health(&mut self) -> Result<(), MailServerError> {
+        self.check_processes()?;
+        let lines = self.dovecot_log.new_lines();
+        let lines = lines.map_err(failed("read", &dovecot_log(&self.paths)))?;
+        match lines.lines().find(|line| is_crash(line)) {
+            None => Ok(()),
+            Some(line) => Err(MailServerError::Crashed {
+                program: Program::Dovecot,
+                phase: self.phase,
+                log: line.chars().take(300).collect(),
+            }),
+        }
+    }
+
+    fn check_processes(&self) -> Result<(), MailServerError> {
+        for process in self.exim.iter().chain([&self.dovecot]) {
+            if let Some(status) = process.ended() {
+                let (program, phase) = (process.program, self.phase);
+                let log = self.last_words(program);
+                return Err(MailServerError::Ended { program, phase, status, log });
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of mails that were accepted and are not delivered to all of their recipients.
+    ///
+    /// # Errors
+    /// If the queue cannot be read.
+    pub fn queue_length(&self) -> Result<u64, MailServerError> {
+        let spool = self.paths.spool();
+        delivery::queue_length(&spool).map_err(failed("count the mails in", &spool))
+    }
+
+    /// Deliveries since the last call, as Exim's log has them.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn delivered(&mut self) -> Result<Delivered, MailServerError> {
+        let lines = self.exim_log.new_lines();
+        let lines = lines.map_err(failed("read", &exim_log(&self.paths)))?;
+        Ok(Delivered::read(&lines))
+    }
+
+    /// Ends Exim, then Dovecot: each in order, and by force after 10 s. Removes the runtime
+    /// directory. Mailboxes, queue and logs stay.
+    ///
+    /// # Errors
+    /// If the runtime directory cannot be removed.
+    pub fn stop(mut self) -> Result<(), MailServerError> {
+        if let Some(exim) = &mut self.exim {
+            exim.stop();
+        }
+        self.dovecot.stop();
+        let runtime = &self.paths.runtime;
+        fs::remove_dir_all(runtime).map_err(failed("remove", runtime))
+    }
+
+    fn last_words(&self, program: Program) -> String {
+        delivery::tail(&match program {
+            Program::Exim => [output_of(&self.paths, program), exim_log(&self.paths)].to_vec(),
+            Program::Dovecot => {
+                [output_of(&self.paths, program), dovecot_log(&self.paths)].to_vec()
+            }
+        })
+    }
+}
+
+impl Drop for MailServer {
+    fn drop(&mut self) {
+        // First the processes, which have files in the directory. After `stop` nothing is left.
+        drop(self.exim.take());
+        self.dovecot.kill();
+        let _ = fs::remove_dir_all(&self.paths.runtime);
+    }
+}
+
+/// Returns true if a line of Dovecot's log says that a process did not end in order.
+fn is_crash(line: &str) -> bool {
+    ["killed with signal", ": Panic: ", "returned error 89 (Fatal failure)"]
+        .iter()
+        .any(|words| line.contains(words))
+}
+
+fn exim_log(paths: &Paths) -> PathBuf {
+    paths.logs().join("exim-main")
+}
+
+fn dovecot_log(paths: &Paths) -> PathBuf {
+    paths.logs().join("dovecot")
+}
+
+fn output_of(paths: &Paths, program: Program) -> PathBuf {
+    paths.runtime.join(format!("{program}.out"))
+}
+
+/// Fills the runtime directory.
+fn write_files(
+    programs: &Programs,
+    paths: &Paths,
+    account: &Account,
+    ports: Ports,
+    secrets: &Secrets,
+) -> Result<(), MailServerError> {
+    let runtime = &paths.runtime;
+    let dovecot = settings::dovecot(programs.series, paths, account, ports, secrets);
+    let exim = settings::exim(paths, account, ports, &secrets.token);
+    write_secret(&runtime.join(DOVECOT_SETTINGS), &dovecot, Some(account))?;
+    write_secret(&runtime.join(EXIM_SETTINGS), &exim, Some(account))?;
+    write_secret(&runtime.join("password"), &secrets.password, None)?;
+    write_secret(&runtime.join(PROCESSES), "", None)?;
+    for program in [Program::Dovecot, Program::Exim] {
+        write_secret(&output_of(paths, program), "", None)?;
+    }
+    make_directory(&runtime.join("state"), account, Existing::Refused)
+}
+
+fn launch(
+    program: Program,
+    command: Command,
+    paths: &Paths,
+    account: &Account,
+) -> Result<Process, MailServerError> {
+    let process = Process::start(program, command, account, &output_of(paths, program))?;
+    leftover::note(&paths.runtime, &process)?;
+    Ok(process)
+}
+
+/// First line that a port gives.
+fn greeting_of(port: u16) -> io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    // A stranger on the port may say nothing. A server that is slower is asked again.
+    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+    let (mut greeting, mut buffer) = (Vec::new(), [0; 512]);
+    while greeting.len() < GREETING_MAX && !greeting.contains(&b'\n') {
+        match stream.read(&mut buffer)? {
+            0 => break,
+            count => greeting.extend_from_slice(&buffer[..count]),
+        }
+    }
+    // An orderly end, so that no log speaks of a lost connection.
+    let _ =
+        stream.write_all(if greeting.starts_with(b"*") { b"a LOGOUT\r\n" } else { b"QUIT\r\n" });
+    Ok(greeting)
+}
+
+/// Directory that is removed again unless all of a start succeeds.
+struct OwnDirectory(Option<PathBuf>);
+
+impl OwnDirectory {
+    fn make(path: &Path) -> Result<Self, MailServerError> {
+        DirBuilder::new().mode(0o700).create(path).map_err(failed("make", path))?;
+        Ok(Self(Some(path.to_owned())))
+    }
+
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for OwnDirectory {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            let _ = fs::remove_dir_all(path);
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Existing {
+    Fine,
+    Refused,
+}
+
+/// Makes a directory for the servers' user alone.
+pub(crate) fn make_directory(
+    path: &Path,
+    account: &Account,
+    existing: Existing,
+) -> Result<(), MailServerError> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error)
+            if error.kind() == io::ErrorKind::AlreadyExists && existing == Existing::Fine =>
+        {
+            Ok(())
+        }
+        made => made.map_err(failed("make", path)).and_then(|()| account.own_directory(path)),
+    }
+}
+
+/// Writes a new file that only its owner reads.
+fn write_secret(path: &Path, text: &str, owner: Option<&Account>) -> Result<(), MailServerError> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = file.map_err(failed("create", path))?;
+    file.write_all(text.as_bytes()).map_err(failed("write", path))?;
+    owner.map_or(Ok(()), |account| account.own_file(&file, path))
+}
+
+/// 32 random hexadecimal digits.
+fn random() -> Result<String, MailServerError> {
+    let source = Path::new("/dev/urandom");
+    let mut bytes = [0; 16];
+    let read = File::open(source).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(failed("read", source))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
