@@ -31,6 +31,7 @@ mod page;
 mod pairs;
 mod peers;
 mod process;
+mod protocols;
 mod record;
 mod record_fio;
 mod replay;
@@ -112,6 +113,7 @@ const GROUPS: &[Group] = &[
     Group { name: "operations.files", run: operations::files },
     Group { name: "operations.reflink_ms", run: operations::reflink },
     Group { name: "operations.qemu.unified_s", run: operations::unified },
+    Group { name: "protocols.setup_s", run: protocols::set_up },
     Group { name: "replay", run: replay::punctuality },
     Group { name: "record", run: record::overhead },
     Group { name: "record_disk", run: record::on_disk },
