@@ -2,16 +2,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use datastore::{
     Datastore, DiskRequest, Fill, HeldDir, Lent, OwnDir, Removed, Target, VirtualDisk,
 };
-use engine::client::{Address, Login, Service};
+use engine::client::Service;
 use engine::prefill::{self, RateStats};
 use engine::verify::{self, CheckError, DiskReport, Elsewhere, Setup};
 use engine::{BackendChoice, EngineInstance, Guest};
-use http_client::Secret;
 use meter::Panel;
 use run_store::gauge::GaugeSource;
 use rustix::time::{ClockId, clock_gettime};
@@ -19,10 +17,11 @@ use units::{Bytes, Nanos, Ratio};
 
 use crate::error::BenchError;
 use crate::fleet::{DiskNeed, Driven, FleetInstance, StepOrder, driven, whole_disks};
-use crate::plan::{PlanError, ResolvedPlan, endpoints};
+use crate::plan::ResolvedPlan;
 use crate::rig::holding::Holding;
 use crate::rig::machines::MachineSet;
 use crate::rig::over::{Over, OverLoad};
+use crate::rig::services::Services;
 use crate::rig::through::{ServedLoad, Through};
 use crate::rig::tile_servers::TileServers;
 use crate::rig::{Clocks, Drives, Machines, PrefillSoFar, Prefilled, RealLoad, Rig};
@@ -90,36 +89,6 @@ pub struct SecondStore {
     pub store: Datastore,
     /// True if it is on the file system or device of the first, whose room it takes.
     pub shares: bool,
-}
-
-/// Connected services, by name of the endpoint.
-pub type Services = BTreeMap<String, Arc<Service>>;
-
-/// Passwords for services, by name of the endpoint.
-pub type Passwords = BTreeMap<String, Arc<Secret>>;
-
-/// Longest time for a service to accept the connection that proves its presence. Our choice: two
-/// repeats of a lost first packet (RFC 6298: 1 s, then 2 s) and time to answer.
-const REACH_MAX: Duration = Duration::from_secs(5);
-
-/// Resolves the names in a plan's addresses, and checks that a service accepts a connection at
-/// each.
-///
-/// # Errors
-///
-/// An address is malformed, no service listens there, or a password is for none of them.
-pub fn reach(plan: &ResolvedPlan, passwords: &Passwords) -> Result<Services, BenchError> {
-    let addresses = endpoints::addresses(&plan.settings.endpoints, &plan.tile_set)?;
-    let takes = |name: &String| addresses.get(name).is_some_and(Address::has_logins);
-    if let Some(name) = passwords.keys().find(|name| !takes(name)) {
-        return Err(PlanError::NoLogin { name: name.clone() }.into());
-    }
-    let reached = addresses.into_iter().map(|(name, address)| {
-        let login = Login { password: passwords.get(name).cloned() };
-        let service = Service::reach(address, REACH_MAX)?.with_login(login);
-        Ok((name.clone(), Arc::new(service)))
-    });
-    reached.collect()
 }
 
 /// Clocks of this host.
