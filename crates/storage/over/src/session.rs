@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use process_home::{Home, HomeKind, Swept, is_stopped};
+use process_home::{Home, HomeKind, Swept, cpu_time, is_stopped};
 
 use crate::error::{OverError, Phase};
 use crate::network::Network;
@@ -174,6 +174,13 @@ impl Session {
         };
         self.fail_open_io();
         Err(OverError::Hangs { program, seconds: silence.as_secs(), said })
+    }
+
+    /// Processor time of the servers, and of the initiator if it is a process of its own. Work of
+    /// the kernel for them outside of their threads is not in it.
+    pub fn cpu_times(&self) -> (Duration, Option<Duration>) {
+        let of = |process: &Process| cpu_time(process.pid()).unwrap_or_default();
+        (self.up.servers.iter().map(of).sum(), self.up.initiator.as_ref().map(of))
     }
 
     fn fail_open_io(&mut self) {
