@@ -12,6 +12,7 @@ mod prefilled;
 mod real;
 mod real_load;
 mod simulated;
+mod speed;
 mod through;
 mod warmed;
 
