@@ -243,6 +243,12 @@ gauges! {
     CpuOthers "cpu.others" Mean ShareOfCpus of Host Drawn Neither
         "/proc/stat, /proc/PID/stat"
         "processors used by other processes";
+    OverServerCpu "over.server_cpu" Sum Seconds of Host Kept Less
+        "/proc/PID/stat"
+        "processor time of the servers of --over";
+    OverInitiatorCpu "over.initiator_cpu" Sum Seconds of Host Kept Less
+        "/proc/PID/stat"
+        "processor time of the initiator of --over, if it is a process of its own";
     CpuSteal "cpu.steal" Mean ShareOfCpus of Host Drawn Neither
         "/proc/stat"
         "processors taken by the hypervisor";

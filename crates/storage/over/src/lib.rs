@@ -17,6 +17,7 @@
 mod error;
 mod fuse;
 mod iscsi;
+mod kinds;
 mod nbd;
 mod network;
 mod nfs3;
@@ -24,8 +25,11 @@ mod process;
 mod program;
 mod protocol;
 mod session;
+mod set_up;
 
 pub use error::{OverError, Phase};
+pub use kinds::{PROTOCOLS, find};
 pub use program::Program;
-pub use protocol::{Checked, PROTOCOLS, Protocol, ProtocolFacts, check, find};
-pub use session::{Answered, Reached, ServedFile, Session, sweep};
+pub use protocol::{Checked, Protocol, ProtocolFacts, check};
+pub use session::{Answered, Session, sweep};
+pub use set_up::{Reached, ServedFile};

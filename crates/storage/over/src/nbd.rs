@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::error::{OverError, Phase};
 use crate::fuse;
 use crate::protocol::{Checked, Protocol, ProtocolFacts};
-use crate::session::{Reached, ServedFile, SetUp};
+use crate::set_up::{Reached, ServedFile, SetUp};
 
 const FACTS: ProtocolFacts = ProtocolFacts {
     word: "nbd",

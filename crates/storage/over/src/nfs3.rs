@@ -14,7 +14,7 @@ use crate::network::{ADDRESS, Network, Tools};
 use crate::process::{EndBy, Launch, Process, READY_MAX, run};
 use crate::program::{Least, Needed, Program};
 use crate::protocol::{Checked, Protocol, ProtocolFacts, require_root};
-use crate::session::{Reached, ServedFile, SetUp};
+use crate::set_up::{Reached, ServedFile, SetUp};
 
 const FACTS: ProtocolFacts = ProtocolFacts {
     word: "nfs3",

@@ -1,19 +1,9 @@
 use process_home::Home;
 
 use crate::error::OverError;
-use crate::iscsi::Iscsi;
-use crate::nbd::Nbd;
 use crate::network::Tools;
-use crate::nfs3::Nfs3;
 use crate::program::{Needed, Program};
-use crate::session::{ServedFile, SetUp};
-
-/// All protocols, each in a file of its own.
-pub static PROTOCOLS: &[&dyn Protocol] = &[
-    &Nbd,   // nbd.rs
-    &Iscsi, // iscsi.rs
-    &Nfs3,  // nfs3.rs
-];
+use crate::set_up::{ServedFile, SetUp};
 
 /// Facts about a protocol, for results and guides.
 #[derive(Debug)]
@@ -67,11 +57,6 @@ impl Checked {
         let setpriv = Needed { name: "setpriv", package: "util-linux" }.find(protocol)?;
         Ok(Self { server, initiator: None, setpriv, tools: None, others: Vec::new() })
     }
-}
-
-/// Protocol of a word of `--over`.
-pub fn find(word: &str) -> Option<&'static dyn Protocol> {
-    PROTOCOLS.iter().copied().find(|protocol| protocol.facts().word == word)
 }
 
 /// Checks a protocol's programs; makes nothing.

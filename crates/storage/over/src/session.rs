@@ -1,16 +1,13 @@
 //! A session: server and initiator of a protocol, from set-up to tear-down.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use process_home::{Home, HomeKind, Swept, is_stopped};
+use process_home::{Home, HomeKind, Swept, cpu_time, is_stopped};
 
 use crate::error::{OverError, Phase};
-use crate::network::Network;
 use crate::process::Process;
 use crate::protocol::{Checked, Protocol};
+use crate::set_up::{Reached, ServedFile, SetUp};
 
 /// Private directories of sessions.
 static KIND: HomeKind =
@@ -29,31 +26,6 @@ fn is_own_file(name: &str) -> bool {
 /// the kernel's SCSI layer waits as long for one command (`/sys/block/*/device/timeout`, 30 s).
 pub const SILENCE_MAX: Duration = Duration::from_secs(30);
 
-/// A file of a datastore that is to be served.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServedFile {
-    /// Name of the disk.
-    pub disk: String,
-    /// Absolute path of the file.
-    pub path: PathBuf,
-    /// True if the server opens the file without the page cache.
-    pub direct: bool,
-}
-
-/// Way to the served files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reached {
-    /// NBD server and the names of the exports by disk.
-    Nbd {
-        /// Address of the server.
-        server: SocketAddr,
-        /// Names of the exports by the names of the disks.
-        exports: BTreeMap<String, String>,
-    },
-    /// A file for each served file, in the order of those.
-    Files(Vec<PathBuf>),
-}
-
 /// Answers to a load's I/O in a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answered {
@@ -61,24 +33,6 @@ pub enum Answered {
     Fine,
     /// I/O was open and none was answered, or the load said nothing.
     NothingOfOpen,
-}
-
-/// Parts of a session while it is set up.
-#[derive(Debug, Default)]
-pub struct SetUp {
-    pub(crate) network: Option<Network>,
-    /// Processes in the order of their start; the first is the server.
-    pub(crate) servers: Vec<Process>,
-    pub(crate) initiator: Option<Process>,
-    pub(crate) reached: Option<Reached>,
-}
-
-impl SetUp {
-    /// Processes without which no I/O is answered.
-    fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
-        let keeper = self.network.as_mut().map(|network| &mut network.keeper);
-        self.servers.iter_mut().chain(self.initiator.as_mut()).chain(keeper)
-    }
 }
 
 /// A protocol that is set up. Dropping it takes everything down.
@@ -110,7 +64,7 @@ impl Session {
         let home = Home::make(&KIND, run_id)?;
         let mut up = SetUp::default();
         if let Err(error) = protocol.set_up(checked, &home, files, &mut up) {
-            take_down(&mut up);
+            up.take_down();
             return Err(error);
         }
         let reached = up.reached.take().expect("every protocol's set-up ends with it");
@@ -176,6 +130,13 @@ impl Session {
         Err(OverError::Hangs { program, seconds: silence.as_secs(), said })
     }
 
+    /// Processor time of the servers, and of the initiator if it is a process of its own. Work of
+    /// the kernel for them outside of their threads is not in it.
+    pub fn cpu_times(&self) -> (Duration, Option<Duration>) {
+        let of = |process: &Process| cpu_time(process.pid()).unwrap_or_default();
+        (self.up.servers.iter().map(of).sum(), self.up.initiator.as_ref().map(of))
+    }
+
     fn fail_open_io(&mut self) {
         match &mut self.up.initiator {
             Some(initiator) => initiator.kill(),
@@ -191,23 +152,15 @@ impl Session {
     /// A process had ended before its time.
     pub fn end(mut self) -> Result<(), OverError> {
         let checked = self.check();
-        take_down(&mut self.up);
+        self.up.take_down();
         checked
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        take_down(&mut self.up);
+        self.up.take_down();
     }
-}
-
-fn take_down(up: &mut SetUp) {
-    drop(up.initiator.take());
-    while let Some(server) = up.servers.pop() {
-        drop(server);
-    }
-    drop(up.network.take());
 }
 
 /// A private directory for a test.

@@ -18,4 +18,4 @@ mod processes;
 
 pub use home::{Home, HomeError, HomeKind, Swept, sweep};
 pub use mounts::unmount;
-pub use processes::{carriers, is_stopped};
+pub use processes::{carriers, cpu_time, is_stopped};

@@ -17,6 +17,17 @@ pub fn is_stopped(pid: u32) -> bool {
     matches!(after.split_whitespace().next(), Some("T" | "t"))
 }
 
+/// Processor time of a process and its threads so far: fields 14 and 15 of its `stat`, in
+/// hundredths of a second (proc(5); USER_HZ is 100 whatever the kernel's tick).
+pub fn cpu_time(pid: u32) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, after) = stat.rsplit_once(')')?;
+    // The first field after the name is the third of the file.
+    let mut times = after.split_whitespace().skip(11);
+    let [user, system] = [times.next()?.parse::<u64>().ok()?, times.next()?.parse().ok()?];
+    Some(Duration::from_millis(10 * (user + system)))
+}
+
 /// Kills every process that carries the value, and waits until they are gone. Returns their number.
 pub(crate) fn end_carriers(variable: &str, value: &str) -> usize {
     let found = pids(variable, value);
@@ -48,4 +59,21 @@ fn carries(pid: Pid, variable: &str, value: &str) -> bool {
     let is_other = pid != rustix::process::getpid();
     let environment = fs::read(path).unwrap_or_default();
     is_other && environment.split(|byte| *byte == 0).any(|line| line == wanted.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_of_this_process_grows_with_its_work() {
+        let own = std::process::id();
+        let before = cpu_time(own).expect("its times");
+        let mut sum = 0_u64;
+        while cpu_time(own).expect("its times") < before + Duration::from_millis(20) {
+            sum = (0..100_000).fold(sum, |sum, next| std::hint::black_box(sum ^ next));
+        }
+        assert!(!is_stopped(own));
+        assert_eq!(cpu_time(u32::MAX), None);
+    }
 }

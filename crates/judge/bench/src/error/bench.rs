@@ -202,6 +202,14 @@ pub enum BenchError {
         /// Name of the disk.
         disk: String,
     },
+    /// A protocol's server serves whole files, and the datastore has no file for each disk.
+    #[error("--over serves whole files, and {target} is a {noun}, in which disks are parts")]
+    OverTarget {
+        /// Datastore as given.
+        target: String,
+        /// Kind of the datastore, in words.
+        noun: &'static str,
+    },
     /// Other programs or hosts use the disks, which `--over` does not allow.
     #[error("--over is for disks that this computer's load alone uses, and {what}")]
     OverAlone {
@@ -312,7 +320,9 @@ impl BenchError {
             Self::RunDir(error) => error.hint().map(str::to_owned),
             Self::Series(error) => error.hint().map(str::to_owned),
             Self::Over(error) => error.hint(),
-            Self::OverParts { .. } => Some("name a directory: dir:PATH".to_owned()),
+            Self::OverParts { .. } | Self::OverTarget { .. } => {
+                Some("name a directory: dir:PATH".to_owned())
+            }
             Self::Tier(refusal) => refusal.hint.clone().map(Into::into),
             Self::Unreachable(_) => {
                 Some("start the service, or name another address with --endpoint".to_owned())
@@ -385,7 +395,10 @@ impl BenchError {
             Self::Mismatch(_) => "verification-mismatch",
             Self::Check(_) | Self::StateDir { .. } => "verification",
             Self::Tier(_) | Self::TierParts { .. } | Self::TierAlone { .. } => "tier",
-            Self::Over(_) | Self::OverParts { .. } | Self::OverAlone { .. } => "over",
+            Self::Over(_)
+            | Self::OverParts { .. }
+            | Self::OverTarget { .. }
+            | Self::OverAlone { .. } => "over",
             Self::Host { .. }
             | Self::HostRefused { .. }
             | Self::HostsRefused { .. }

@@ -13,6 +13,7 @@ mod real;
 mod real_load;
 mod services;
 mod simulated;
+mod speed;
 mod through;
 mod tile_servers;
 mod warmed;

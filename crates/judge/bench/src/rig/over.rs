@@ -20,6 +20,7 @@ use std::time::Duration;
 use datastore::VirtualDisk;
 use engine::{Served, ServerAddress};
 use over::{Answered, Checked, OverError, Protocol, Reached, ServedFile, Session};
+use run_store::gauge::{Gauge, GaugeName, Readings};
 use run_store::slice::Slice;
 use rustix::fs::OFlags;
 use units::Nanos;
@@ -66,7 +67,8 @@ impl Over {
             }
         };
         let silence_max = Duration::from_nanos(slice.0.saturating_mul(4));
-        Ok(OverLoad { session, way, silence_max, trouble: None })
+        let cpu = session.cpu_times();
+        Ok(OverLoad { session, way, silence_max, cpu, trouble: None })
     }
 }
 
@@ -107,6 +109,8 @@ pub struct OverLoad {
     way: Way,
     /// Several slices: the load says nothing before the end of a slice.
     silence_max: Duration,
+    /// Processor time of server and initiator at the last reading.
+    cpu: (Duration, Option<Duration>),
     /// Error of a program that ended or hung.
     trouble: Option<Arc<OverError>>,
 }
@@ -142,6 +146,20 @@ impl OverLoad {
             if slice.is_some_and(is_fine) { Answered::Fine } else { Answered::NothingOfOpen };
         let noted = self.session.note(answered, self.silence_max);
         self.trouble = self.session.check().and(noted).err().map(Arc::new);
+    }
+
+    /// Processor time of server and initiator since the last call.
+    pub fn readings(&mut self) -> Readings {
+        let (server, initiator) = self.session.cpu_times();
+        let (server_before, initiator_before) =
+            std::mem::replace(&mut self.cpu, (server, initiator));
+        let gauge = |name, now: Duration, then: Duration| {
+            Gauge::of_host(name, now.saturating_sub(then).as_secs_f64())
+        };
+        let mut gauges = vec![gauge(GaugeName::OverServerCpu, server, server_before)];
+        let own = initiator.zip(initiator_before);
+        gauges.extend(own.map(|(now, then)| gauge(GaugeName::OverInitiatorCpu, now, then)));
+        Readings { gauges, ..Readings::default() }
     }
 
     /// Trouble of the programs so far, which is the cause of any failed I/O.

@@ -22,6 +22,7 @@ use crate::rig::holding::Holding;
 use crate::rig::machines::MachineSet;
 use crate::rig::over::{Over, OverLoad};
 use crate::rig::services::Services;
+use crate::rig::speed::Speed;
 use crate::rig::through::{ServedLoad, Through};
 use crate::rig::tile_servers::TileServers;
 use crate::rig::{Clocks, Drives, Machines, PrefillSoFar, Prefilled, RealLoad, Rig};
@@ -772,33 +773,4 @@ fn percent(ratio: Ratio) -> u8 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
     let percent = (ratio.get() * 100.0).round() as u8;
     percent
-}
-
-/// Speed over at least half a second; before that, since the beginning.
-struct Speed {
-    since_ns: i128,
-    bytes: Bytes,
-    last: f64,
-    is_known: bool,
-}
-
-impl Speed {
-    const fn new(now_ns: i128) -> Self {
-        Self { since_ns: now_ns, bytes: Bytes::ZERO, last: 0.0, is_known: false }
-    }
-
-    fn at(&mut self, now_ns: i128, done: Bytes) -> f64 {
-        let elapsed = now_ns - self.since_ns;
-        if elapsed >= 500_000_000 {
-            #[expect(clippy::cast_precision_loss, reason = "only shown")]
-            let seconds = elapsed as f64 / 1e9;
-            self.last = done.saturating_sub(self.bytes).as_f64() / seconds;
-            (self.since_ns, self.bytes, self.is_known) = (now_ns, done, true);
-        } else if !self.is_known && elapsed > 0 {
-            #[expect(clippy::cast_precision_loss, reason = "only shown")]
-            let seconds = elapsed as f64 / 1e9;
-            return done.as_f64() / seconds;
-        }
-        self.last
-    }
 }

@@ -46,7 +46,11 @@ impl RealLoad {
 
 impl GaugeSource for RealLoad {
     fn read(&mut self) -> Readings {
-        self.tier.as_mut().map(ServedLoad::readings).unwrap_or_default()
+        let mut readings = self.tier.as_mut().map(ServedLoad::readings).unwrap_or_default();
+        if let Some(over) = &mut self.over {
+            readings.add(over.readings());
+        }
+        readings
     }
 }
 

@@ -169,7 +169,7 @@ pub fn run(
     datastore::preflight(&target, needed, &store_options)?;
     second.as_ref().map_or(Ok(()), Second::preflight)?;
     before.as_ref().map_or(Ok(()), Before::preflight)?;
-    let over = Planned::of(plan, options)?;
+    let over = Planned::of(plan, options, &target)?;
     let services = reach(plan, &options.passwords)?;
     check_machines(plan)?;
     check_applications(plan)?;

@@ -1,6 +1,7 @@
 //! Storage protocol through which a run's disks are reached: its checks before the run, and its
 //! facts in the result.
 
+use datastore::Target;
 use run_store::run::{ServedOver, Warning};
 
 use crate::error::BenchError;
@@ -20,10 +21,19 @@ impl Planned {
     ///
     /// # Errors
     ///
-    /// Another feature uses the disks too, or a program is missing, too old or not allowed.
-    pub fn of(plan: &ResolvedPlan, options: &RunOptions) -> Result<Option<Self>, BenchError> {
+    /// Another feature uses the disks too, the datastore has no file for each disk, or a program is missing, too old or not allowed.
+    pub fn of(
+        plan: &ResolvedPlan,
+        options: &RunOptions,
+        target: &Target,
+    ) -> Result<Option<Self>, BenchError> {
         let Some(word) = plan.settings.engine.over else { return Ok(None) };
         refuse_others(plan, options)?;
+        let facts = target.facts();
+        if !facts.is_file_per_disk {
+            let (target, noun) = (plan.datastore.clone(), facts.noun);
+            return Err(BenchError::OverTarget { target, noun });
+        }
         let protocol = over::find(word.word());
         let protocol = protocol.expect("a test compares the words with the protocols");
         let checked = over::check(protocol)?;
