@@ -2895,6 +2895,23 @@ export interface components {
              */
             left_out: number;
         };
+        /** @description A storage protocol between the load and the datastore, with its programs. */
+        ServedOver: {
+            /** @description Word of the protocol: `nbd`, `iscsi` or `nfs3`. */
+            protocol: string;
+            /** @description Program that served the disks. */
+            server: string;
+            /** @description Version that the server told. */
+            server_version: string;
+            /** @description Program or library that was the initiator. */
+            initiator: string;
+            /** @description Version of the initiator's program. */
+            initiator_version: string;
+            /** @description Hops between the load and the server, in words. */
+            hop: string;
+            /** @description Network between initiator and server, in words. */
+            network: string;
+        };
         /** @description A tier that was served on the load-driving host, in front of the datastore. */
         ServedTier: {
             /** @description Storage of the cache, as it was given. */
@@ -3368,6 +3385,8 @@ export interface components {
             second?: components["schemas"]["TargetFacts"] | null;
             /** @description Tier of this host through which the disks were reached. */
             tier?: components["schemas"]["ServedTier"] | null;
+            /** @description Storage protocol through which the disks were reached. */
+            over?: components["schemas"]["ServedOver"] | null;
         };
         /** @description Work of the measured time per second, all tiles together. */
         Throughput: {
