@@ -1203,7 +1203,7 @@ export interface components {
             value: number;
         };
         /** @description Name of a gauge. */
-        GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "cpu.frequency" | "power.watts" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.memory_hits" | "tier.memory_held_bytes" | "tier.memory_taken_bytes" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
+        GaugeName: "cpu.own" | "cpu.others" | "over.server_cpu" | "over.initiator_cpu" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "cpu.frequency" | "power.watts" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.memory_hits" | "tier.memory_held_bytes" | "tier.memory_taken_bytes" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
         /** @description State of the load generator during a step, as evidence that it was not the limit. */
         GeneratorHealth: {
             /**
@@ -2895,6 +2895,23 @@ export interface components {
              */
             left_out: number;
         };
+        /** @description A storage protocol between the load and the datastore, with its programs. */
+        ServedOver: {
+            /** @description Word of the protocol: `nbd`, `iscsi` or `nfs3`. */
+            protocol: string;
+            /** @description Program that served the disks. */
+            server: string;
+            /** @description Version that the server told. */
+            server_version: string;
+            /** @description Program or library that was the initiator. */
+            initiator: string;
+            /** @description Version of the initiator's program. */
+            initiator_version: string;
+            /** @description Hops between the load and the server, in words. */
+            hop: string;
+            /** @description Network between initiator and server, in words. */
+            network: string;
+        };
         /** @description A tier that was served on the load-driving host, in front of the datastore. */
         ServedTier: {
             /** @description Storage of the cache, as it was given. */
@@ -3368,6 +3385,8 @@ export interface components {
             second?: components["schemas"]["TargetFacts"] | null;
             /** @description Tier of this host through which the disks were reached. */
             tier?: components["schemas"]["ServedTier"] | null;
+            /** @description Storage protocol through which the disks were reached. */
+            over?: components["schemas"]["ServedOver"] | null;
         };
         /** @description Work of the measured time per second, all tiles together. */
         Throughput: {
