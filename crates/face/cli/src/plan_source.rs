@@ -342,8 +342,8 @@ fn option_of(error: &PlanError) -> Option<String> {
     {
         return Some(help.clone());
     }
-    if let PlanError::Address { name, .. } = error {
-        return Some(format!("--endpoint {name}=http://HOST:PORT/PATH"));
+    if let PlanError::Address { name, why } = error {
+        return Some(format!("--endpoint {name}={}://HOST:PORT/PATH", why.protocol));
     }
     if let PlanError::Expect(ExpectationError::Unknown { help, .. }) = error {
         return Some(help.clone());

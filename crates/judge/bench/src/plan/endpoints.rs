@@ -38,9 +38,9 @@ pub fn check(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
     let elsewhere = |one: &(&Workload, &Endpoint)| elsewhere(one) && !is_made(one);
     match called(tile).filter(elsewhere).find(|(_, own)| !given.contains_key(&own.name)) {
         None => Ok(()),
-        Some((workload, Endpoint { name, .. })) => {
+        Some((workload, Endpoint { name, protocol })) => {
             let (workload, name) = (workload.name.clone(), name.clone());
-            let help = help(&name);
+            let help = help(&name, Some(*protocol));
             Err(PlanError::MissingEndpoint { workload, name, help })
         }
     }
@@ -50,7 +50,7 @@ pub fn check(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
 pub fn models(given: &Answers) -> Result<Vec<ServiceModel>, PlanError> {
     let model = |(name, answering): (&String, &Answering)| match answering {
         Answering::Model(model) => Ok(*model),
-        Answering::Address(_) => Err(wrong(name, answering, "a model")),
+        Answering::Address(_) => Err(wrong(name, answering, "a model", None)),
     };
     given.iter().map(model).collect()
 }
@@ -68,7 +68,7 @@ pub fn modelled(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
     match of_machines(tile).chain(made).find(|(_, name)| !given.contains_key(*name)) {
         None => Ok(()),
         Some((workload, name)) => {
-            let (workload, name, help) = (workload.to_owned(), name.to_owned(), help(name));
+            let (workload, name, help) = (workload.to_owned(), name.to_owned(), help(name, None));
             Err(PlanError::MissingEndpoint { workload, name, help })
         }
     }
@@ -91,10 +91,10 @@ pub fn addresses<'a>(
     for (name, protocol) in spoken {
         let Some(answering) = given.get(name) else { continue };
         if protocol == Protocol::Vm {
-            return Err(wrong(name, answering, "machines of the run's own, and no address"));
+            return Err(wrong(name, answering, "machines of the run's own, and no address", None));
         }
         let Answering::Address(text) = answering else {
-            return Err(wrong(name, answering, "an address"));
+            return Err(wrong(name, answering, "an address", Some(protocol)));
         };
         let refused = |why| PlanError::Address { name: name.clone(), why };
         let address = Address::parse(text, protocol.name()).map_err(refused)?;
@@ -103,9 +103,14 @@ pub fn addresses<'a>(
     Ok(addresses)
 }
 
-fn wrong(name: &str, given: &Answering, takes: &'static str) -> PlanError {
+fn wrong(
+    name: &str,
+    given: &Answering,
+    takes: &'static str,
+    protocol: Option<Protocol>,
+) -> PlanError {
     let given = given.to_string();
-    PlanError::WrongEndpoint { name: name.to_owned(), given, takes, help: help(name) }
+    PlanError::WrongEndpoint { name: name.to_owned(), given, takes, help: help(name, protocol) }
 }
 
 /// Endpoints of all workloads.
@@ -114,9 +119,10 @@ fn called(tile: &ResolvedTile) -> impl Iterator<Item = (&Workload, &Endpoint)> {
     workloads.flat_map(|own| own.endpoints.iter().map(move |endpoint| (own, endpoint)))
 }
 
-fn help(name: &str) -> String {
+fn help(name: &str, protocol: Option<Protocol>) -> String {
+    let protocol = protocol.map_or("PROTOCOL", Protocol::name);
     format!(
-        "--endpoint {name}=http://HOST:PORT/PATH for a run; --endpoint {name}=model:4x2ms for a \
+        "--endpoint {name}={protocol}://HOST:PORT/PATH for a run; --endpoint {name}=model:4x2ms for a \
          simulation (four servers, 2 ms each call on average)"
     )
 }
