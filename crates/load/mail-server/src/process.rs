@@ -13,7 +13,7 @@ use rustix::process::{
 
 use crate::careful;
 use crate::error::failed;
-use crate::{Account, MailServerError, Program};
+use crate::{MailServerError, Program};
 
 /// Longest time for an orderly end, and then for the end of what was killed.
 const END_MAX: Duration = Duration::from_secs(10);
@@ -32,24 +32,19 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a server as a user, with no way to more rights, its output in a file that exists.
+    /// Starts a server, its output in a file that exists. `command` has its user and groups.
     pub(crate) fn start(
         program: Program,
         mut command: Command,
-        account: &Account,
         output: &Path,
     ) -> Result<Self, MailServerError> {
         let file = careful::append(output).map_err(failed("open", output))?;
         let second = file.try_clone().map_err(failed("open", output))?;
         // A daemon that keeps an inherited pipe open would hold up whoever reads it to its end.
         command.stdin(Stdio::null()).stdout(file).stderr(second);
-        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         command.current_dir("/").process_group(0);
-        if rustix::process::geteuid().is_root() {
-            command.uid(account.uid).gid(account.gid);
-        }
         let path = Path::new(command.get_program()).to_owned();
-        let child = spawn_without_privileges(command).map_err(failed("run", &path))?;
+        let child = command.spawn().map_err(failed("run", &path))?;
         let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let leader = leader.ok_or_else(|| failed("run", &path)(io::ErrorKind::Other.into()))?;
         Ok(Self { program, child, leader, is_over: false })
@@ -122,17 +117,6 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
     }
-}
-
-/// Starts a program that can gain no rights: its setuid bit, which Exim has, does nothing. A thread
-/// of its own, since the kernel keeps that promise for a thread and its children, and never takes it
-/// back.
-fn spawn_without_privileges(mut command: Command) -> io::Result<Child> {
-    let spawned = std::thread::spawn(move || {
-        rustix::thread::set_no_new_privs(true)?;
-        command.spawn()
-    });
-    spawned.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
 
 /// Number of a process, and its start in clock ticks since the host's: together they are never used

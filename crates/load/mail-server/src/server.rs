@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::account::entering;
 use crate::delivery::{self, Delivered, Log};
 use crate::error::failed;
 use crate::leftover::{self, DOVECOT_SETTINGS, EXIM_SETTINGS, PROCESSES};
@@ -67,15 +68,15 @@ impl MailServer {
         write_files(programs, &paths, account, ports, &secrets)?;
         // Last: until then nobody else can put anything into the directory.
         account.own_directory(&paths.runtime)?;
-        let mut command = Command::new(&programs.dovecot);
+        let mut command = account.command(&programs.dovecot, "TERM");
         command.arg("-F").arg("-c").arg(paths.runtime.join(DOVECOT_SETTINGS));
-        let dovecot = launch(Program::Dovecot, command, &paths, account)?;
+        let dovecot = launch(Program::Dovecot, entering(setup.groups, &command), &paths)?;
         let exim = match parts {
             Parts::Dovecot => None,
             Parts::All => {
-                let mut command = Command::new(&programs.exim);
+                let mut command = account.command(&programs.exim, "TERM");
                 command.arg("-C").arg(paths.runtime.join(EXIM_SETTINGS)).args(["-bdf", "-q1m"]);
-                Some(launch(Program::Exim, command, &paths, account)?)
+                Some(launch(Program::Exim, entering(setup.groups, &command), &paths)?)
             }
         };
         runtime.keep();
@@ -246,13 +247,8 @@ fn write_files(
     make_directory(&runtime.join("state"), account, Existing::Refused)
 }
 
-fn launch(
-    program: Program,
-    command: Command,
-    paths: &Paths,
-    account: &Account,
-) -> Result<Process, MailServerError> {
-    let process = Process::start(program, command, account, &output_of(paths, program))?;
+fn launch(program: Program, command: Command, paths: &Paths) -> Result<Process, MailServerError> {
+    let process = Process::start(program, command, &output_of(paths, program))?;
     leftover::note(&paths.runtime, &process)?;
     Ok(process)
 }

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
-use tilemark_mail_server::{MailServer, MailServerError, Phase, Program, Setup};
+use tilemark_mail_server::{MailServer, MailServerError, Phase, Program};
 
 use crate::bench::{PATIENCE, bench};
 
@@ -69,8 +69,7 @@ fn existing_runtime_directory_is_refused_and_left() {
     fs::create_dir(bench.runtime()).expect("made");
     fs::write(bench.runtime().join("mine"), "").expect("written");
     let (data, runtime) = (bench.data(), bench.runtime());
-    let setup =
-        Setup { data: &data, runtime: &runtime, account: &bench.account, ports: bench.ports };
+    let setup = bench.setup(&data, &runtime);
     let error = MailServer::start(&bench.programs, &setup).expect_err("it is there");
     assert!(matches!(error, MailServerError::Io { attempt: "make", .. }), "{error}");
     assert!(runtime.join("mine").exists());
