@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use process_home::{Home, HomeKind, Swept, is_stopped};
+use process_home::{Guests, Home, HomeKind, Swept, is_stopped};
 
 use crate::error::{OverError, Phase};
 use crate::network::Network;
@@ -13,8 +13,12 @@ use crate::process::Process;
 use crate::protocol::{Checked, Protocol};
 
 /// Private directories of sessions.
-static KIND: HomeKind =
-    HomeKind { prefix: "tilemark-over-", variable: "TILEMARK_OVER", is_own: is_own_file };
+static KIND: HomeKind = HomeKind {
+    prefix: "tilemark-over-",
+    variable: "TILEMARK_OVER",
+    is_own: is_own_file,
+    guests: Guests::None,
+};
 
 fn is_own_file(name: &str) -> bool {
     let is_disk = name.strip_prefix("disk-").is_some_and(|nth| nth.parse::<u32>().is_ok());
