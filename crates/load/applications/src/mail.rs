@@ -1,8 +1,8 @@
 //! Mail server of a tile: Exim takes mail, Dovecot delivers and serves it (crate `mail_server`).
 //!
-//! Mailboxes are made by deliveries once for a run, and copied for each tile with its own text. All
-//! tiles have the mailboxes `u1` to `u992`, whatever the size; the size decides how many mails are
-//! in each.
+//! Mailboxes are made by deliveries once for a run, and copied for each tile with its own text. The
+//! size decides how many mails are in each of `u1` to `u992`. A size with fewer than 10 mails for
+//! each fills fewer mailboxes; the others are empty until a mail comes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_client::Secret;
-use mail_server::{Account, MailServer, MailServerError, Pattern, Ports, Programs, Setup};
+use mail_server::{
+    Account, MailServer, MailServerError, PATTERN_MAILBOXES, Pattern, Ports, Programs, Setup,
+};
 use process_home::{Guests, Home, HomeKind};
 use units::Bytes;
 
@@ -29,12 +31,14 @@ pub(crate) static HOME: HomeKind = HomeKind {
     guests: Guests::Pass,
 };
 
-/// Mailboxes of a tile: as many as the workload `mail-real` calls.
-const MAILBOXES: u32 = 992;
+/// Most mailboxes of a tile, as many as the workload `mail-real` calls, and fewest.
+const MAILBOXES_MAX: u64 = 992;
+const MAILBOXES_MIN: u64 = PATTERN_MAILBOXES as u64;
 /// Bytes of one mail in a mailbox, index and its share of the headers included. Measured.
 const BYTES_PER_MAIL: u64 = 4700;
-/// Fewest and most mails of a mailbox.
-const MAILS_MIN: u64 = 1;
+/// Fewest and most mails of a mailbox. A session of `mail-real` reads seven and moves or deletes
+/// up to five.
+const MAILS_MIN: u64 = 10;
 const MAILS_MAX: u64 = 100_000;
 /// Least memory of the servers of a tile.
 const MEMORY_MIN: Bytes = Bytes::new(160 << 20);
@@ -92,7 +96,7 @@ impl Mails {
                 source: Box::new(source),
             }
         };
-        let mails = mails_of(need.size);
+        let Filled { mailboxes, mails } = Filled::of(need.size);
         if !self.patterns.contains_key(&mails) {
             let data = directory(site, &format!("mailboxes-of-{mails}"), need)?;
             let runtime = self.next_runtime();
@@ -102,7 +106,7 @@ impl Mails {
             self.patterns.insert(mails, made.map_err(doing(Phase::Preparing))?);
         }
         let data = directory(site, &need.name, need)?;
-        let copied = self.patterns[&mails].copy(&data, &site.account, MAILBOXES, need.seed);
+        let copied = self.patterns[&mails].copy(&data, &site.account, mailboxes, need.seed);
         copied.map_err(doing(Phase::Preparing))?;
         let memory = memory_of(need.size);
         let group = MemoryGroup::make(&site.group(need), memory)?;
@@ -158,10 +162,22 @@ fn endpoints(running: &Running) -> Vec<Endpoint> {
     vec![endpoint("smtp", smtp, None), endpoint("imap", imap, Some(password))]
 }
 
-/// Mails of each mailbox for data of this size.
-fn mails_of(size: Bytes) -> u32 {
-    let mails = size.get() / (BYTES_PER_MAIL * u64::from(MAILBOXES));
-    u32::try_from(mails.clamp(MAILS_MIN, MAILS_MAX)).unwrap_or(u32::MAX)
+/// Mailboxes that have mails at first, and the mails in each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Filled {
+    mailboxes: u32,
+    mails: u32,
+}
+
+impl Filled {
+    /// Mailboxes and mails for data of this size.
+    fn of(size: Bytes) -> Self {
+        let all = size.get() / BYTES_PER_MAIL;
+        let mailboxes = (all / MAILS_MIN).clamp(MAILBOXES_MIN, MAILBOXES_MAX);
+        let mails = (all / mailboxes).clamp(MAILS_MIN, MAILS_MAX);
+        let number = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        Self { mailboxes: number(mailboxes), mails: number(mails) }
+    }
 }
 
 /// Memory for data of this size: a tenth of it, as for the shop.
@@ -206,9 +222,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn size_decides_mails_and_memory_within_their_bounds() {
-        let mails = |bytes| mails_of(Bytes::new(bytes));
-        assert_eq!((mails(0), mails(992 * 4700 * 37), mails(u64::MAX)), (1, 37, 100_000));
+    fn size_decides_mailboxes_mails_and_memory() {
+        let of = |mails: u64| {
+            let Filled { mailboxes, mails } = Filled::of(Bytes::new(mails * BYTES_PER_MAIL));
+            (mailboxes, mails)
+        };
+        assert_eq!((of(0), of(200), of(9920)), ((8, 10), (20, 10), (992, 10)));
+        assert_eq!((of(992 * 37), of(992 << 30)), ((992, 37), (992, 100_000)));
         assert_eq!(memory_of(Bytes::ZERO), MEMORY_MIN);
         assert_eq!(memory_of(Bytes::new(80 << 30)), Bytes::new(8 << 30));
     }

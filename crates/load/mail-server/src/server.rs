@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use crate::account::entering;
 use crate::delivery::{self, Delivered, Log};
 use crate::error::failed;
-use crate::leftover::{self, DOVECOT_SETTINGS, EXIM_SETTINGS, PROCESSES};
 use crate::process::Process;
 use crate::settings::{self, Paths, Secrets};
 use crate::{Account, MailServerError, Phase, Ports, Program, Programs, Setup};
@@ -20,6 +19,10 @@ use crate::{Account, MailServerError, Phase, Ports, Program, Programs, Setup};
 const GREETING_MAX: usize = 4096;
 /// Pause between two attempts to reach a port.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Names of the settings in the runtime directory.
+const EXIM_SETTINGS: &str = "exim.conf";
+const DOVECOT_SETTINGS: &str = "dovecot.conf";
 
 /// Servers to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,7 +243,6 @@ fn write_files(
     write_secret(&runtime.join(DOVECOT_SETTINGS), &dovecot, Some(account))?;
     write_secret(&runtime.join(EXIM_SETTINGS), &exim, Some(account))?;
     write_secret(&runtime.join("password"), &secrets.password, None)?;
-    write_secret(&runtime.join(PROCESSES), "", None)?;
     for program in [Program::Dovecot, Program::Exim] {
         write_secret(&output_of(paths, program), "", None)?;
     }
@@ -248,9 +250,7 @@ fn write_files(
 }
 
 fn launch(program: Program, command: Command, paths: &Paths) -> Result<Process, MailServerError> {
-    let process = Process::start(program, command, &output_of(paths, program))?;
-    leftover::note(&paths.runtime, &process)?;
-    Ok(process)
+    Process::start(program, command, &output_of(paths, program))
 }
 
 /// First line that a port gives.

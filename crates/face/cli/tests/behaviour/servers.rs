@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::rig::{Place, err, out};
 
 const SHOP: [&str; 4] = ["--tile", "shop-real", "--footprint", "0.0001"];
-const MAIL: [&str; 4] = ["--tile", "mail-real", "--footprint", "0.0001"];
+const MAIL: [&str; 4] = ["--tile", "mail-real", "--footprint", "0.00001"];
 
 fn place() -> Option<Place> {
     place_for(SHOP)

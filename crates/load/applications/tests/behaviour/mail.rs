@@ -16,7 +16,7 @@ use crate::place::{place_for, run_name};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn need(name: &str, seed: u64) -> Need {
-    Need { name: name.to_owned(), kind: Kind::Mail, size: Bytes::new(1 << 20), sessions: 8, seed }
+    Need { name: name.to_owned(), kind: Kind::Mail, size: Bytes::new(1 << 19), sessions: 8, seed }
 }
 
 fn port(mail: &Application, protocol: &str) -> u16 {
@@ -68,10 +68,10 @@ fn two_tiles_take_mail_side_by_side_and_leave_nothing() {
         let mail = all.running(&need(name, at as u64)).expect("a mail server");
         assert_eq!(mail.memory, Bytes::new(160 << 20));
         ports.extend([port(mail, "smtp"), port(mail, "imap")]);
-        let before = read(mail, "u992 read=100");
+        let before = read(mail, "u8 read=100");
         let mut sender = Session::smtp(port(mail, "smtp")).expect("connected");
         for _ in 0..10 {
-            sender.call("u1 u2,u992 2000").expect("accepted");
+            sender.call("u1 u2,u8 2000").expect("accepted");
         }
         let mut sum = Deliveries::default();
         wait_until("the delivery", || {
@@ -84,7 +84,7 @@ fn two_tiles_take_mail_side_by_side_and_leave_nothing() {
         assert_eq!(sum.accepted, 10);
         let mail = all.running(&need(name, at as u64)).expect("it runs");
         assert!(before > 1000, "a copied mailbox has a mail: {before} bytes");
-        assert!(read(mail, "u992 read=100") > before + 20_000);
+        assert!(read(mail, "u8 read=100") > before + 20_000);
         assert!(mail.cpu_seconds().expect("a group") > 0.01);
     }
     assert_eq!(left().len(), if Path::new("/sys/fs/cgroup/memory").exists() { 5 } else { 3 });

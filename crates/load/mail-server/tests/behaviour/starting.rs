@@ -26,7 +26,7 @@ fn servers_run_as_the_user_with_private_files() {
     }
     let runtime = fs::metadata(bench.runtime()).expect("the directory");
     assert_eq!(runtime.permissions().mode() & 0o777, 0o700);
-    for name in ["exim.conf", "dovecot.conf", "password", "processes"] {
+    for name in ["exim.conf", "dovecot.conf", "password"] {
         let file = fs::metadata(bench.runtime().join(name)).expect(name);
         assert_eq!((file.mode() & 0o777, file.is_file()), (0o600, true), "{name}");
     }
