@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use run_store::recorder::InstanceShape;
 use run_store::slice::{InstanceEntry, InstanceId, Topology, VmEntry, VmId};
 use serde::{Deserialize, Serialize};
-use spec::workload::{CHECK_SIZE, DataPattern, Endpoint, Load, On, Role, Step, Workload};
+use spec::workload::{CHECK_SIZE, DataPattern, Endpoint, Load, On, Protocol, Role, Step, Workload};
 use spec::{ResolvedTile, disk_asked};
 use state_machine::{KindId, RequestText};
 use units::Bytes;
@@ -108,6 +108,8 @@ pub struct FleetInstance {
     pub vms: Vec<String>,
     /// Names of the endpoints, by `state_machine::EndpointId`.
     pub endpoints: Vec<String>,
+    /// Protocols of the endpoints, in the same order.
+    pub protocols: Vec<Protocol>,
     /// Requests of the calls, by `state_machine::KindId`.
     pub asks: Vec<Option<RequestText>>,
     /// Real application that the instance needs, if its calls have one.
@@ -229,6 +231,7 @@ impl Fleet {
             workload: workload.name.clone(),
             vms: built.vms.iter().map(|vm| format!("{}/{vm}", workload.name)).collect(),
             endpoints: built.endpoints.clone(),
+            protocols: built.endpoints.iter().filter_map(|own| protocol(workload, own)).collect(),
             asks: built.kinds.iter().map(|kind| kind.ask.clone()).collect(),
             application: application(plan, workload, member, &place),
             copy_kinds: built.copy_kinds(),
@@ -242,6 +245,11 @@ impl Fleet {
             },
         });
     }
+}
+
+fn protocol(workload: &Workload, endpoint: &str) -> Option<Protocol> {
+    let found = workload.endpoints.iter().find(|own| own.name == endpoint);
+    found.map(|own| own.protocol)
 }
 
 /// Application of an instance at this place, unless its user named services.
@@ -263,6 +271,7 @@ fn application(
         name: place.replace('/', "-"),
         kind: match kind {
             spec::workload::ApplicationKind::Shop => applications::Kind::Shop,
+            spec::workload::ApplicationKind::Mail => applications::Kind::Mail,
         },
         size: size.scale(plan.footprint),
         sessions: sessions.fold(0, u32::saturating_add),

@@ -19,7 +19,7 @@ use crate::step::course::steady_of;
 use crate::step::report::{StepFacts, StepPlace};
 use crate::step::runner::{Beside, excuse};
 use crate::step::{Rounds, waits};
-use crate::verdict::{CONFIDENCE, Judged, LimitSamples, StepJudge, judge_limit};
+use crate::verdict::{CONFIDENCE, Judged, LimitSamples, StepJudge, fail_undelivered, judge_limit};
 use crate::window::{ActionTotals, KindTotals, Window};
 
 /// A step, rebuilt from its stored slices.
@@ -212,6 +212,7 @@ impl<'a> Replayed<'a> {
         for (host, limits) in hosts.iter_mut().zip(&judged.hosts) {
             host.limits.clone_from(limits);
         }
+        fail_undelivered(&mut judged, &stored.warnings);
         excuse(&mut judged, &checks, &steady, &Beside::of(&stored.disturbances, &hosts));
         let facts = StepFacts {
             gauges: stored.gauges.clone(),

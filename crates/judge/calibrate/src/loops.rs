@@ -50,6 +50,7 @@ impl Span {
         })?;
         let instance = FleetInstance {
             endpoints: Vec::new(),
+            protocols: Vec::new(),
             asks: Vec::new(),
             application: None,
             copy_kinds: Vec::new(),

@@ -2,6 +2,9 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use mail_server::MailServerError;
+use process_home::HomeError;
+
 /// Phase of an application's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -47,11 +50,28 @@ pub enum ApplicationError {
         known: &'static str,
     },
     /// There is no unprivileged user for the servers.
-    #[error("servers do not run as root, and there is no user \"{user}\" for them")]
+    #[error("servers do not run as root, and there is no other user for them")]
     NoUser {
-        /// Name of the user.
-        user: String,
+        /// Refusal of the user.
+        #[source]
+        source: Box<MailServerError>,
     },
+    /// A program of the mail server is missing or of an unknown version.
+    #[error(transparent)]
+    MailPrograms(Box<MailServerError>),
+    /// A mail server, or the directory of a server, failed.
+    #[error("{name}, {phase}: {source}")]
+    Server {
+        /// Name of the application.
+        name: String,
+        /// Phase in which it failed.
+        phase: Phase,
+        /// Failure of the server.
+        source: Box<MailServerError>,
+    },
+    /// The private directory for settings and sockets cannot be made.
+    #[error(transparent)]
+    Home(#[from] HomeError),
     /// The servers' user cannot enter a directory.
     #[error("the servers' user \"{user}\" cannot enter and write {}", path.display())]
     NoEntry {
@@ -112,6 +132,10 @@ impl ApplicationError {
                 "install the package {package}, or name a service of yours with --endpoint"
             )),
             Self::Version { .. } => Some("name a service of yours with --endpoint".to_owned()),
+            Self::MailPrograms(error) => error
+                .hint()
+                .map(|hint| format!("{hint}; or name services of yours with --endpoint")),
+            Self::Server { source, .. } => source.hint().map(str::to_owned),
             Self::NoUser { .. } => {
                 Some("run as a user that is not root, or by sudo as such a user".to_owned())
             }
@@ -124,7 +148,7 @@ impl ApplicationError {
             Self::Ended { log, .. } if log.contains("No space left") => {
                 Some("use a smaller --footprint, or a datastore with more room".to_owned())
             }
-            Self::Io { .. } | Self::Ended { .. } => None,
+            Self::Io { .. } | Self::Ended { .. } | Self::Home(_) => None,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Real servers of a tile: a shop on PostgreSQL. A workload calls them as it calls any service.
+//! Real servers of a tile: a shop on PostgreSQL, and a mail server of Exim and Dovecot. A workload
+//! calls them as it calls any service.
 //!
 //! What it does: finds the distribution's programs, makes an application's data in a directory of
 //! the datastore, starts its server for one tile, and stops it. Each application has a directory,
@@ -7,15 +8,18 @@
 //! What it refuses: programs of versions whose settings are not known here; a directory that the
 //! servers' user cannot enter; to run servers as root.
 //!
-//! Invariants: a server listens on a socket in its own directory, which only its user can enter. A
-//! server ends when this process ends, however it ends, because the kernel signals it
-//! (`PR_SET_PDEATHSIG`). Nothing outside the given directory and the memory groups is written, and
-//! both are gone after [`Applications::stop`] and the removal of the directory. A server that ended
+//! Invariants: a server listens on a socket in its own directory, which only its user can enter, or
+//! on ports of 127.0.0.1. A server ends when this process ends, however it ends, because the kernel signals it
+//! (`PR_SET_PDEATHSIG`). Nothing is written outside of the given directory, the control groups and a
+//! private directory in `/tmp` for sockets. Groups and private directory are gone after
+//! [`Applications::stop`]; those of a killed run are removed by [`sweep`]. A server that ended
 //! by itself is an error of the step, never a restart.
 #![forbid(unsafe_code)]
 
 mod account;
+mod delivery;
 mod error;
+mod mail;
 mod memory;
 mod postgres;
 mod program;
@@ -28,10 +32,14 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use http_client::Secret;
+use mail_server::Account;
 use units::Bytes;
 
-use account::Account;
+pub use delivery::Deliveries;
 pub use error::{ApplicationError, Phase};
+use mail::{Mail, Mails};
+use memory::MemoryGroup;
 use server::Server;
 
 /// Kind of an application.
@@ -39,6 +47,8 @@ use server::Server;
 pub enum Kind {
     /// Database of a shop, on PostgreSQL.
     Shop,
+    /// Mail server: Exim and Dovecot.
+    Mail,
 }
 
 /// Application that a tile needs.
@@ -59,24 +69,59 @@ pub struct Need {
 /// Running application.
 #[derive(Debug)]
 pub struct Application {
-    /// Socket on which the server listens.
-    pub socket: ServerSocket,
-    /// Protocol, user and database, as an address.
-    pub address: &'static str,
+    /// Endpoints of the server, one for each protocol.
+    pub endpoints: Vec<Endpoint>,
     /// Name and version of the server.
     pub server: String,
     /// Memory of the server and of its page cache.
     pub memory: Bytes,
-    running: Server,
+    running: Running,
+    /// Dropped after the processes have ended.
+    group: MemoryGroup,
+}
+
+/// Endpoint of a running application.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// Name of the protocol.
+    pub protocol: &'static str,
+    /// Address of the service.
+    pub address: String,
+    /// Socket that takes the place of the address's host, if the server listens on one.
+    pub socket: Option<ServerSocket>,
+    /// Password of its users, if it asks for one.
+    pub password: Option<Arc<Secret>>,
+}
+
+/// Server of an application.
+#[derive(Debug)]
+enum Running {
+    Shop(Server),
+    Mail(Mail),
 }
 
 /// Applications of a run in one directory.
 #[derive(Debug)]
 pub struct Applications {
+    site: Site,
+    running: BTreeMap<String, Application>,
+    /// Made with the first mail server. Dropped after all have ended.
+    mails: Option<Mails>,
+}
+
+/// Directory, name and user of a run's applications.
+#[derive(Debug)]
+struct Site {
     directory: PathBuf,
     run: String,
     account: Account,
-    running: BTreeMap<String, Application>,
+}
+
+impl Site {
+    /// Name of an application's control group.
+    fn group(&self, need: &Need) -> String {
+        format!("{}-{}", self.run, need.name)
+    }
 }
 
 /// Socket in a directory of the server.
@@ -108,6 +153,7 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Shop => "shop",
+            Self::Mail => "mail",
         }
     }
 
@@ -117,6 +163,9 @@ impl Kind {
             // Orders add 4.6 MB a minute (`shop`); the log is checkpointed below 1 GiB and may
             // exceed it under load.
             Self::Shop => Bytes::new(size.get().saturating_mul(2)) + Bytes::new(2 << 30),
+            // Deliveries add 6.6 MB a minute (25 a second of 4.4 kB), and deleted mails keep their
+            // room. A part is the mailboxes that all tiles are copied from: 8 of 992.
+            Self::Mail => Bytes::new(size.get().saturating_mul(2)) + Bytes::new(1 << 30),
         }
     }
 
@@ -128,6 +177,7 @@ impl Kind {
     pub fn check(self) -> Result<String, ApplicationError> {
         match self {
             Self::Shop => postgres::Programs::find().map(|found| found.version),
+            Self::Mail => mail::check(),
         }
     }
 }
@@ -139,9 +189,9 @@ impl Applications {
     /// # Errors
     /// The servers' user is missing or cannot enter the directory.
     pub fn new(directory: &Path, run: &str) -> Result<Self, ApplicationError> {
-        let account = Account::of_servers(directory)?;
-        let (directory, run) = (directory.to_owned(), run.to_owned());
-        Ok(Self { directory, run, account, running: BTreeMap::new() })
+        let account = account::account_of_servers(directory)?;
+        let site = Site { directory: directory.to_owned(), run: run.to_owned(), account };
+        Ok(Self { site, running: BTreeMap::new(), mails: None })
     }
 
     /// Returns a running application. Makes its data and starts its server if that was not done
@@ -152,21 +202,43 @@ impl Applications {
     pub fn running(&mut self, need: &Need) -> Result<&Application, ApplicationError> {
         if !self.running.contains_key(&need.name) {
             let started = match need.kind {
-                Kind::Shop => shop::start(need, &self.directory, &self.run, &self.account)?,
+                Kind::Shop => shop::start(need, &self.site)?,
+                Kind::Mail => self.start_mail(need)?,
             };
             self.running.insert(need.name.clone(), started);
         }
-        let application = &self.running[&need.name];
-        application.check()?;
-        Ok(application)
+        self.running.get_mut(&need.name).map_or(Ok(()), Application::check)?;
+        Ok(&self.running[&need.name])
+    }
+
+    fn start_mail(&mut self, need: &Need) -> Result<Application, ApplicationError> {
+        let mails = match self.mails.take() {
+            Some(mails) => mails,
+            None => Mails::of_run(&self.site.run)?,
+        };
+        self.mails.insert(mails).start(need, &self.site)
     }
 
     /// Checks that every server that was started still runs.
     ///
     /// # Errors
     /// A server ended by itself.
-    pub fn check(&self) -> Result<(), ApplicationError> {
-        self.running.values().try_for_each(Application::check)
+    pub fn check(&mut self) -> Result<(), ApplicationError> {
+        self.running.values_mut().try_for_each(Application::check)
+    }
+
+    /// Deliveries of each mail server since the last call, by its name.
+    ///
+    /// # Errors
+    /// The queue or the log of a server cannot be read.
+    pub fn deliveries(&mut self) -> Result<BTreeMap<String, Deliveries>, ApplicationError> {
+        let mut all = BTreeMap::new();
+        for (name, application) in &mut self.running {
+            if let Running::Mail(mail) = &mut application.running {
+                all.insert(name.clone(), mail.deliveries()?);
+            }
+        }
+        Ok(all)
     }
 
     /// Applications by name.
@@ -174,11 +246,13 @@ impl Applications {
         self.running.iter().map(|(name, own)| (name.as_str(), own))
     }
 
-    /// Stops all servers and removes their memory groups. Their data stays.
+    /// Stops all servers and removes their groups and sockets. Their data stays. A mail server is
+    /// ended by force: nothing reads its mailboxes again, and an orderly end takes seconds.
     pub fn stop(&mut self) {
         // All are asked first, so that they end side by side.
         self.running.values_mut().for_each(|own| own.running.ask_to_stop());
         self.running.clear();
+        self.mails = None;
     }
 }
 
@@ -189,13 +263,39 @@ impl Drop for Applications {
 }
 
 impl Application {
-    fn check(&self) -> Result<(), ApplicationError> {
-        self.running.check()
+    /// Endpoint of a protocol, by the protocol's name.
+    pub fn endpoint(&self, protocol: &str) -> Option<&Endpoint> {
+        self.endpoints.iter().find(|own| own.protocol == protocol)
     }
 
-    /// Processor time of the server and of its children until now, in seconds; `None` if it cannot
-    /// be read.
-    pub fn cpu_seconds(&self) -> Option<f64> {
-        self.running.cpu_seconds()
+    fn check(&mut self) -> Result<(), ApplicationError> {
+        match &mut self.running {
+            Running::Shop(server) => server.check(),
+            Running::Mail(mail) => mail.check(),
+        }
     }
+
+    /// Processor time of the server's processes until now, in seconds; `None` if it cannot be read.
+    pub fn cpu_seconds(&self) -> Option<f64> {
+        self.group.cpu_seconds()
+    }
+}
+
+impl Running {
+    fn ask_to_stop(&mut self) {
+        match self {
+            Self::Shop(server) => server.ask_to_stop(),
+            Self::Mail(_) => {}
+        }
+    }
+}
+
+/// Ends what killed runs left: processes, private directories and control groups; with `is_real`
+/// false it only lists the directories. Data on a datastore is the datastore's.
+pub fn sweep(is_real: bool) -> Vec<process_home::Swept> {
+    let swept = process_home::sweep(&mail::HOME, is_real);
+    if is_real {
+        memory::remove_stale();
+    }
+    swept
 }

@@ -1,23 +1,28 @@
-//! Memory limit of an application, by a control group of its own. Without it the page cache of the
-//! whole host serves the reads, and the storage sees none of them.
+//! Memory limit of an application, by a control group of its own, and its processor time. Without a
+//! limit the page cache of the whole host serves the reads, and the storage sees none of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use units::Bytes;
 
 use crate::error::ApplicationError;
 
-/// Control group; removed when dropped.
+/// Control group of an application's processes. Dropping it ends those that are left, and removes
+/// the group.
 #[derive(Debug)]
 pub(crate) struct MemoryGroup {
-    directory: PathBuf,
+    /// Directory in the hierarchy of memory, and, of version 1, that of processor time.
+    directories: Vec<PathBuf>,
 }
 
 const V1: &str = "/sys/fs/cgroup/memory";
+const V1_CPU: &str = "/sys/fs/cgroup/cpuacct";
 const V2: &str = "/sys/fs/cgroup";
 const SETTINGS_V1: [&str; 2] = ["memory.limit_in_bytes", "memory.swappiness"];
+/// Beginning of the directories' names; `PID-NAME` follows.
+const PREFIX: &str = "tilemark-servers-";
 
 impl MemoryGroup {
     /// Makes a group with a limit of so many bytes, page cache included.
@@ -29,35 +34,53 @@ impl MemoryGroup {
         let has_v2 =
             controllers.is_ok_and(|list| list.split_whitespace().any(|one| one == "memory"));
         let has_v1 = Path::new(V1).join(SETTINGS_V1[0]).exists();
-        let (root, [limit, swap]) = match (has_v1, has_v2) {
-            (true, _) => (V1, SETTINGS_V1),
-            (false, true) => (V2, ["memory.max", "memory.swap.max"]),
+        let (roots, [limit, swap]) = match (has_v1, has_v2) {
+            (true, _) => (vec![V1, V1_CPU], SETTINGS_V1),
+            (false, true) => (vec![V2], ["memory.max", "memory.swap.max"]),
             (false, false) => return Err(ApplicationError::NoMemoryGroups),
         };
-        let directory = Path::new(root).join(format!("tilemark-{name}"));
-        let failed = |source| ApplicationError::MemoryGroup { path: directory.clone(), source };
-        fs::create_dir(&directory).map_err(failed)?;
-        let group = Self { directory: directory.clone() };
-        fs::write(directory.join(limit), bytes.get().to_string()).map_err(failed)?;
-        // A kernel without accounting of swap lacks this file, and then has nothing to limit.
-        let _ = fs::write(directory.join(swap), "0");
+        let name = format!("{PREFIX}{}-{name}", std::process::id());
+        let mut group = Self { directories: Vec::new() };
+        for root in roots.into_iter().filter(|root| Path::new(root).exists()) {
+            let path = Path::new(root).join(&name);
+            let failed = |source| ApplicationError::MemoryGroup { path: path.clone(), source };
+            fs::create_dir(&path).map_err(failed)?;
+            group.directories.push(path.clone());
+            if root != V1_CPU {
+                fs::write(path.join(limit), bytes.get().to_string()).map_err(failed)?;
+                // A kernel without accounting of swap lacks this file, and then has nothing to
+                // limit.
+                let _ = fs::write(path.join(swap), "0");
+            }
+        }
         Ok(group)
     }
 
-    /// Command that enters the group and then runs `command`.
-    pub(crate) fn within(&self, command: &Command) -> Command {
-        // The shell enters before it changes to the program: a process that enters later has
-        // charged its first pages to another group.
-        let mut shell = Command::new("sh");
-        shell.args(["-c", "echo $$ > \"$1\" && shift && exec \"$@\"", "sh"]);
-        shell.arg(self.directory.join("cgroup.procs"));
-        shell.arg(command.get_program()).args(command.get_args()).env_clear();
-        for (name, value) in command.get_envs() {
-            if let Some(value) = value {
-                shell.env(name, value);
+    /// Files by which a process enters the group.
+    pub(crate) fn entries(&self) -> Vec<PathBuf> {
+        self.directories.iter().map(|own| own.join("cgroup.procs")).collect()
+    }
+
+    /// Processor time of all processes that were ever in the group, in seconds. Their own counts
+    /// would miss children that nobody waited for, as those of Exim.
+    pub(crate) fn cpu_seconds(&self) -> Option<f64> {
+        self.directories.iter().find_map(|own| cpu_seconds(own))
+    }
+
+    fn processes(&self) -> Vec<i32> {
+        let text = self.entries().iter().find_map(|file| fs::read_to_string(file).ok());
+        text.iter().flat_map(|text| text.lines()).filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// Ends all processes of the group by force.
+    fn end_processes(&self) {
+        for pid in self.processes() {
+            // It is opened first and looked for again: its number may be another's by now.
+            let held = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+            if let Some(held) = held.filter(|_| self.processes().contains(&pid)) {
+                let _ = pidfd_send_signal(held, Signal::KILL);
             }
         }
-        shell
     }
 }
 
@@ -65,10 +88,40 @@ impl Drop for MemoryGroup {
     fn drop(&mut self) {
         // A group can be removed when its last process is gone, which takes the kernel a moment.
         for _ in 0..50 {
-            if fs::remove_dir(&self.directory).is_ok() || !self.directory.exists() {
+            self.end_processes();
+            self.directories.retain(|own| fs::remove_dir(own).is_err() && own.exists());
+            if self.directories.is_empty() {
                 return;
             }
             std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+fn cpu_seconds(directory: &Path) -> Option<f64> {
+    let nanoseconds = fs::read_to_string(directory.join("cpuacct.usage"));
+    let count = match nanoseconds {
+        Ok(text) => text.trim().parse::<u64>().ok()?,
+        Err(_) => {
+            let text = fs::read_to_string(directory.join("cpu.stat")).ok()?;
+            let usage = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
+            usage.parse::<u64>().ok()?.checked_mul(1000)?
+        }
+    };
+    #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
+    Some(count as f64 / 1e9)
+}
+
+/// Ends the processes that killed runs left in their groups, and removes the groups.
+pub(crate) fn remove_stale() {
+    let roots = [V1, V1_CPU, V2].into_iter().filter_map(|root| fs::read_dir(root).ok());
+    let is_stale = |name: &str| {
+        let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
+        pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists())
+    };
+    for entry in roots.flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(is_stale) {
+            drop(MemoryGroup { directories: vec![entry.path()] });
         }
     }
 }

@@ -4,13 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use mail_server::{Account, entering};
 use rustix::process::Signal;
 use units::Bytes;
 
 use crate::ServerSocket;
-use crate::account::Account;
 use crate::error::{ApplicationError, Phase};
-use crate::memory::MemoryGroup;
 use crate::program::{Doing, appended};
 use crate::server::{Server, Start};
 
@@ -118,7 +117,11 @@ impl Cluster<'_> {
         let doing = self.doing(Phase::Preparing);
         let failed = |what: &str, error| doing.io(what, error);
         fs::create_dir(&self.directory).map_err(|error| failed("making its directory", error))?;
-        self.account.give(&self.directory).map_err(|error| failed("giving it away", error))?;
+        self.account.own_directory(&self.directory).map_err(|source| ApplicationError::Server {
+            name: self.name.to_owned(),
+            phase: Phase::Preparing,
+            source: Box::new(source),
+        })?;
         let mut init = self.account.command(self.programs.directory.join("initdb"), "KILL");
         init.arg("-D").arg(self.data());
         init.args(["-U", "shop", "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]);
@@ -174,18 +177,16 @@ impl Cluster<'_> {
         )
     }
 
-    /// Starts the server.
-    pub(crate) fn start(&self, group: &str, memory: Bytes) -> Result<Server, ApplicationError> {
-        let group = MemoryGroup::make(group, memory)?;
+    /// Starts the server in control groups.
+    pub(crate) fn start(&self, groups: &[PathBuf]) -> Result<Server, ApplicationError> {
         let mut command = self.account.command(self.programs.directory.join("postgres"), "QUIT");
         command.arg("-D").arg(self.data());
         let start = Start {
             name: self.name,
             program: "postgres",
-            command,
+            command: entering(groups, &command),
             stop: Signal::INT,
             log: self.log(),
-            group,
         };
         let state = self.data().join("postmaster.pid");
         // The eighth line says what the server does; `ready` since version 10.

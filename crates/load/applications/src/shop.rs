@@ -4,14 +4,12 @@
 //! `place_new`. A numbered argument is folded into the range of customers or products, so the same
 //! workload serves data of any size.
 
-use std::path::Path;
-
 use units::Bytes;
 
-use crate::account::Account;
 use crate::error::ApplicationError;
+use crate::memory::MemoryGroup;
 use crate::postgres::{Cluster, Programs};
-use crate::{Application, Need};
+use crate::{Application, Endpoint, Need, Running, Site};
 
 /// Bytes of one customer with its orders, history and share of the products, indexes included.
 /// Measured on 200,000 and 3 million customers.
@@ -26,30 +24,31 @@ const CUSTOMERS_MAX: u64 = 1_000_000_000;
 pub(crate) const SCRIPT: &str = include_str!("shop.sql");
 
 /// Makes the data of a shop and starts its server.
-pub(crate) fn start(
-    need: &Need,
-    directory: &Path,
-    run: &str,
-    account: &Account,
-) -> Result<Application, ApplicationError> {
+pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, ApplicationError> {
     let programs = Programs::find()?;
     let cluster = Cluster {
         name: &need.name,
-        account,
-        directory: directory.join(&need.name),
+        account: &site.account,
+        directory: site.directory.join(&need.name),
         sessions: need.sessions,
         programs,
     };
     cluster.make(&statements(need.size, need.seed))?;
-    let group = format!("{run}-{}", need.name);
     let memory = cluster.memory(need.size);
-    let running = cluster.start(&group, memory)?;
+    let group = MemoryGroup::make(&site.group(need), memory)?;
+    let running = cluster.start(&group.entries())?;
+    let endpoint = Endpoint {
+        protocol: "postgres",
+        address: "postgres://shop@localhost/tile".to_owned(),
+        socket: Some(cluster.socket()?),
+        password: None,
+    };
     Ok(Application {
-        socket: cluster.socket()?,
-        address: "postgres://shop@localhost/tile",
+        endpoints: vec![endpoint],
         server: cluster.programs.version.clone(),
         memory,
-        running,
+        running: Running::Shop(running),
+        group,
     })
 }
 

@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     fs::create_dir(&data)?;
     let setup = |data| -> Result<Setup<'_>> {
         let runtime = Path::new("/tmp/tilemark-mail-figures");
-        Ok(Setup { data, runtime, account: &account, ports: Ports::free()? })
+        Ok(Setup { data, runtime, account: &account, ports: Ports::free()?, groups: &[] })
     };
 
     let begin = Instant::now();

@@ -1,7 +1,8 @@
-//! User without rights as whom the servers run.
+//! User without rights as whom servers run, and the commands of its processes.
 
+use std::ffi::OsStr;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::fs::{AtFlags, CWD, Gid, Uid};
@@ -67,10 +68,30 @@ impl Account {
     }
 
     /// Gives a directory to the user, where this process is another's. A link is not followed.
-    pub(crate) fn own_directory(&self, path: &Path) -> Result<(), MailServerError> {
+    ///
+    /// # Errors
+    /// If this process may not do that.
+    pub fn own_directory(&self, path: &Path) -> Result<(), MailServerError> {
         let Some((uid, gid)) = self.other() else { return Ok(()) };
         rustix::fs::chownat(CWD, path, uid, gid, AtFlags::SYMLINK_NOFOLLOW)
             .map_err(|source| failed("change the owner of", path)(source.into()))
+    }
+
+    /// Command that runs `program` as the user, with no way to more rights. The kernel sends `signal`
+    /// to the program when the thread that started it ends.
+    pub fn command(&self, program: impl AsRef<OsStr>, signal: &str) -> Command {
+        let mut command = Command::new("setpriv");
+        // Without new privileges a setuid bit, which Exim has, does nothing, and the kernel keeps
+        // the signal over the start of such a program.
+        command.args(["--pdeathsig", signal, "--no-new-privs"]);
+        if rustix::process::geteuid().is_root() {
+            command.args(["--reuid", &self.uid.to_string(), "--regid", &self.gid.to_string()]);
+            command.arg("--clear-groups");
+        }
+        command.arg("--").arg(program);
+        // Settings of the caller must not change what the servers do or say.
+        command.env_clear().env("PATH", PATH).env("LC_ALL", "C").env("TZ", "UTC");
+        command
     }
 
     /// User and group, unless they are this process's.
@@ -79,6 +100,25 @@ impl Account {
         let both = (Some(Uid::from_raw(self.uid)), Some(Gid::from_raw(self.gid)));
         (!is_own).then_some(both)
     }
+}
+
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Command that enters control groups, by their files `cgroup.procs`, and then runs `command`.
+pub fn entering(groups: &[PathBuf], command: &Command) -> Command {
+    // The shell enters before it changes to the program: a process that enters later has charged
+    // its first pages to another group.
+    let mut shell = Command::new("sh");
+    let enter =
+        "while [ \"$1\" != -- ]; do echo $$ > \"$1\" || exit; shift; done; shift; exec \"$@\"";
+    shell.args(["-c", enter, "sh"]).args(groups).arg("--");
+    shell.arg(command.get_program()).args(command.get_args()).env_clear();
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value {
+            shell.env(name, value);
+        }
+    }
+    shell
 }
 
 /// Checks for a name or number that can be an argument and a setting.

@@ -11,8 +11,9 @@
 //! mail for any domain but `tile.test`; to send any mail elsewhere; directories that are there
 //! already.
 //!
-//! Invariants: nothing runs after [`MailServer::stop`] or a drop. Processes are written down by their
-//! number and start time, so that [`end_leftovers`] finds those of a killed run and no others.
+//! Invariants: nothing runs after [`MailServer::stop`] or a drop. The kernel ends both servers when
+//! the thread that started them ends, however it ends, and their children end when they find nobody.
+//! Whoever needs more has them enter control groups ([`Setup::groups`]), in which all are found.
 //! Passwords are random, in files that only their user reads. Every wait ends.
 //!
 //! Other users of the host reach the ports: IMAP asks them for the password, SMTP and LMTP take mail
@@ -23,7 +24,6 @@ mod account;
 mod careful;
 mod delivery;
 mod error;
-mod leftover;
 mod pattern;
 mod process;
 mod programs;
@@ -33,10 +33,9 @@ mod settings;
 mod setup;
 mod text;
 
-pub use account::Account;
+pub use account::{Account, entering};
 pub use delivery::Delivered;
 pub use error::{MailServerError, Phase, Program};
-pub use leftover::{Leftover, end_leftovers, leftovers};
 pub use pattern::{PATTERN_MAILBOXES, Pattern};
 pub use programs::{DovecotSeries, Programs};
 pub use server::MailServer;

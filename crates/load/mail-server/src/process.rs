@@ -13,7 +13,7 @@ use rustix::process::{
 
 use crate::careful;
 use crate::error::failed;
-use crate::{Account, MailServerError, Program};
+use crate::{MailServerError, Program};
 
 /// Longest time for an orderly end, and then for the end of what was killed.
 const END_MAX: Duration = Duration::from_secs(10);
@@ -32,33 +32,22 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a server as a user, with no way to more rights, its output in a file that exists.
+    /// Starts a server, its output in a file that exists. `command` has its user and groups.
     pub(crate) fn start(
         program: Program,
         mut command: Command,
-        account: &Account,
         output: &Path,
     ) -> Result<Self, MailServerError> {
         let file = careful::append(output).map_err(failed("open", output))?;
         let second = file.try_clone().map_err(failed("open", output))?;
         // A daemon that keeps an inherited pipe open would hold up whoever reads it to its end.
         command.stdin(Stdio::null()).stdout(file).stderr(second);
-        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         command.current_dir("/").process_group(0);
-        if rustix::process::geteuid().is_root() {
-            command.uid(account.uid).gid(account.gid);
-        }
         let path = Path::new(command.get_program()).to_owned();
-        let child = spawn_without_privileges(command).map_err(failed("run", &path))?;
+        let child = command.spawn().map_err(failed("run", &path))?;
         let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let leader = leader.ok_or_else(|| failed("run", &path)(io::ErrorKind::Other.into()))?;
         Ok(Self { program, child, leader, is_over: false })
-    }
-
-    /// Number and start time of the leader.
-    pub(crate) fn identity(&self) -> Identity {
-        let pid = self.leader.as_raw_nonzero().get();
-        Identity { pid, start: Stat::of(pid).map_or(0, |stat| stat.start) }
     }
 
     /// Exit status of the leader, in words; `None` while it runs. The leader is not reaped, so that
@@ -124,52 +113,21 @@ impl Drop for Process {
     }
 }
 
-/// Starts a program that can gain no rights: its setuid bit, which Exim has, does nothing. A thread
-/// of its own, since the kernel keeps that promise for a thread and its children, and never takes it
-/// back.
-fn spawn_without_privileges(mut command: Command) -> io::Result<Child> {
-    let spawned = std::thread::spawn(move || {
-        rustix::thread::set_no_new_privs(true)?;
-        command.spawn()
-    });
-    spawned.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
-}
-
-/// Number of a process, and its start in clock ticks since the host's: together they are never used
-/// again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Identity {
-    pub(crate) pid: i32,
-    pub(crate) start: u64,
-}
-
-impl Identity {
-    /// Returns true if this very process runs.
-    pub(crate) fn runs(self) -> bool {
-        Stat::of(self.pid).is_some_and(|stat| stat.start == self.start && stat.runs())
-    }
-}
-
 /// Kernel's line about a process (proc(5)).
-pub(crate) struct Stat {
+struct Stat {
     state: char,
     group: i32,
-    start: u64,
 }
 
 impl Stat {
-    pub(crate) fn of(pid: i32) -> Option<Self> {
+    fn of(pid: i32) -> Option<Self> {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Fields 3, 5 and 22. The name in front may hold spaces and parentheses.
+    /// Fields 3 and 5. The name in front may hold spaces and parentheses.
     fn parse(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
-        Some(Self {
-            state: fields.first()?.chars().next()?,
-            group: fields.get(2)?.parse().ok()?,
-            start: fields.get(19)?.parse().ok()?,
-        })
+        Some(Self { state: fields.first()?.chars().next()?, group: fields.get(2)?.parse().ok()? })
     }
 
     /// Returns false of a process that has ended and was not reaped.
@@ -179,13 +137,13 @@ impl Stat {
 }
 
 /// Numbers of all processes of this host that can be seen.
-pub(crate) fn all() -> Vec<i32> {
+fn all() -> Vec<i32> {
     let Ok(found) = fs::read_dir("/proc") else { return Vec::new() };
     found.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// Running processes of a group.
-pub(crate) fn members(group: i32) -> Vec<i32> {
+fn members(group: i32) -> Vec<i32> {
     let is_member =
         |pid: &i32| Stat::of(*pid).is_some_and(|stat| stat.group == group && stat.runs());
     all().into_iter().filter(is_member).collect()
@@ -199,14 +157,7 @@ mod tests {
     fn stat_is_read_behind_the_name() {
         let line = "12 (a) b (c) S 1 77 77 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0 0";
         let stat = Stat::parse(line).expect("a line");
-        assert_eq!((stat.state, stat.group, stat.start), ('S', 77, 4711));
+        assert_eq!((stat.state, stat.group), ('S', 77));
         assert!(Stat::parse("12 (a").is_none() && Stat::parse("12 (a) S 1").is_none());
-        let own = i32::try_from(std::process::id()).expect("a number");
-        let identity = Identity { pid: own, start: Stat::of(own).expect("ours").start };
-        assert!(identity.runs());
-        assert!(
-            !Identity { start: identity.start + 1, ..identity }.runs(),
-            "another of its number"
-        );
     }
 }

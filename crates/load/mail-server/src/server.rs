@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::account::entering;
 use crate::delivery::{self, Delivered, Log};
 use crate::error::failed;
-use crate::leftover::{self, DOVECOT_SETTINGS, EXIM_SETTINGS, PROCESSES};
 use crate::process::Process;
 use crate::settings::{self, Paths, Secrets};
 use crate::{Account, MailServerError, Phase, Ports, Program, Programs, Setup};
@@ -19,6 +19,10 @@ use crate::{Account, MailServerError, Phase, Ports, Program, Programs, Setup};
 const GREETING_MAX: usize = 4096;
 /// Pause between two attempts to reach a port.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Names of the settings in the runtime directory.
+const EXIM_SETTINGS: &str = "exim.conf";
+const DOVECOT_SETTINGS: &str = "dovecot.conf";
 
 /// Servers to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,15 +71,15 @@ impl MailServer {
         write_files(programs, &paths, account, ports, &secrets)?;
         // Last: until then nobody else can put anything into the directory.
         account.own_directory(&paths.runtime)?;
-        let mut command = Command::new(&programs.dovecot);
+        let mut command = account.command(&programs.dovecot, "TERM");
         command.arg("-F").arg("-c").arg(paths.runtime.join(DOVECOT_SETTINGS));
-        let dovecot = launch(Program::Dovecot, command, &paths, account)?;
+        let dovecot = launch(Program::Dovecot, entering(setup.groups, &command), &paths)?;
         let exim = match parts {
             Parts::Dovecot => None,
             Parts::All => {
-                let mut command = Command::new(&programs.exim);
+                let mut command = account.command(&programs.exim, "TERM");
                 command.arg("-C").arg(paths.runtime.join(EXIM_SETTINGS)).args(["-bdf", "-q1m"]);
-                Some(launch(Program::Exim, command, &paths, account)?)
+                Some(launch(Program::Exim, entering(setup.groups, &command), &paths)?)
             }
         };
         runtime.keep();
@@ -239,22 +243,14 @@ fn write_files(
     write_secret(&runtime.join(DOVECOT_SETTINGS), &dovecot, Some(account))?;
     write_secret(&runtime.join(EXIM_SETTINGS), &exim, Some(account))?;
     write_secret(&runtime.join("password"), &secrets.password, None)?;
-    write_secret(&runtime.join(PROCESSES), "", None)?;
     for program in [Program::Dovecot, Program::Exim] {
         write_secret(&output_of(paths, program), "", None)?;
     }
     make_directory(&runtime.join("state"), account, Existing::Refused)
 }
 
-fn launch(
-    program: Program,
-    command: Command,
-    paths: &Paths,
-    account: &Account,
-) -> Result<Process, MailServerError> {
-    let process = Process::start(program, command, account, &output_of(paths, program))?;
-    leftover::note(&paths.runtime, &process)?;
-    Ok(process)
+fn launch(program: Program, command: Command, paths: &Paths) -> Result<Process, MailServerError> {
+    Process::start(program, command, &output_of(paths, program))
 }
 
 /// First line that a port gives.

@@ -1,7 +1,7 @@
 //! Place, user and ports of a mail server.
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::failed;
 use crate::{Account, MailServerError};
@@ -47,4 +47,6 @@ pub struct Setup<'a> {
     pub account: &'a Account,
     /// Ports to listen on.
     pub ports: Ports,
+    /// Files `cgroup.procs` of the control groups that the servers enter.
+    pub groups: &'a [PathBuf],
 }

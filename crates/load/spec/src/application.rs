@@ -22,13 +22,16 @@ pub struct Application {
 pub enum ApplicationKind {
     /// Database of a shop, on PostgreSQL.
     Shop,
+    /// Mail server: Exim takes mail over SMTP, Dovecot serves mailboxes over IMAP.
+    Mail,
 }
 
 impl ApplicationKind {
-    /// Protocol of its endpoints.
-    pub const fn protocol(self) -> Protocol {
+    /// Protocols of its endpoints, one endpoint each.
+    pub const fn protocols(self) -> &'static [Protocol] {
         match self {
-            Self::Shop => Protocol::Postgres,
+            Self::Shop => &[Protocol::Postgres],
+            Self::Mail => &[Protocol::Smtp, Protocol::Imap],
         }
     }
 }

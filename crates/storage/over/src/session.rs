@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use process_home::{Home, HomeKind, Swept, cpu_time, is_stopped};
+use process_home::{Guests, Home, HomeKind, Swept, cpu_time, is_stopped};
 
 use crate::error::{OverError, Phase};
 use crate::process::Process;
@@ -10,8 +10,12 @@ use crate::protocol::{Checked, Protocol};
 use crate::set_up::{Reached, ServedFile, SetUp};
 
 /// Private directories of sessions.
-static KIND: HomeKind =
-    HomeKind { prefix: "tilemark-over-", variable: "TILEMARK_OVER", is_own: is_own_file };
+static KIND: HomeKind = HomeKind {
+    prefix: "tilemark-over-",
+    variable: "TILEMARK_OVER",
+    is_own: is_own_file,
+    guests: Guests::None,
+};
 
 fn is_own_file(name: &str) -> bool {
     let is_disk = name.strip_prefix("disk-").is_some_and(|nth| nth.parse::<u32>().is_ok());

@@ -6,7 +6,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -30,6 +30,27 @@ pub struct HomeKind {
     pub variable: &'static str,
     /// True for the name of a file that the kind makes; sockets and the marker are always known.
     pub is_own: fn(&str) -> bool,
+    /// Others who may use the directory.
+    pub guests: Guests,
+}
+
+/// Users beside the owner who may use a private directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guests {
+    /// No other user enters.
+    None,
+    /// Processes of another user pass to directories of their own in it, and list nothing. Such a
+    /// directory has a name that is the kind's, and is removed with all that is in it.
+    Pass,
+}
+
+impl Guests {
+    const fn mode(self) -> u32 {
+        match self {
+            Self::None => 0o700,
+            Self::Pass => 0o711,
+        }
+    }
 }
 
 /// Error of making or marking a private directory.
@@ -69,6 +90,9 @@ impl Home {
         let path = Path::new(PARENT).join(&name);
         DirBuilder::new().mode(0o700).create(&path).map_err(failed("make", &path))?;
         let mut home = Self { kind, path, name, mark: None };
+        // By the mode above the umask could refuse the guests.
+        let mode = fs::Permissions::from_mode(kind.guests.mode());
+        fs::set_permissions(&home.path, mode).map_err(failed("open", &home.path))?;
         let marker = home.path.join(MARKER);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&marker);
         let mark = file.and_then(|file| Mark::write(file, &Marker::new(run_id, Bytes::ZERO)));
@@ -141,7 +165,7 @@ fn sweep_one(kind: &HomeKind, name: &str, is_real: bool) -> Option<Swept> {
     let status = fs::symlink_metadata(&path).ok()?;
     let is_ours = status.is_dir()
         && status.uid() == rustix::process::geteuid().as_raw()
-        && status.mode().trailing_zeros() >= 6;
+        && status.mode() & 0o777 & !kind.guests.mode() == 0;
     let run_id = is_ours.then(|| run_that_ended(&path, &status)).flatten()?;
     let variable = kind.variable;
     let processes = match is_real {
@@ -176,9 +200,11 @@ fn empty(path: &Path, kind: &HomeKind) -> io::Result<()> {
     for entry in fs::read_dir(path).map_err(text)?.flatten() {
         let found = entry.file_type().map_err(text)?;
         let name = entry.file_name();
-        let is_own = found.is_file() && name.to_str().is_some_and(kind.is_own);
-        if found.is_socket() || is_own {
+        let is_own = name.to_str().is_some_and(kind.is_own);
+        if found.is_socket() || (found.is_file() && is_own) {
             fs::remove_file(entry.path()).map_err(text)?;
+        } else if found.is_dir() && is_own && kind.guests == Guests::Pass {
+            fs::remove_dir_all(entry.path()).map_err(text)?;
         } else if name != MARKER {
             foreign.push(name.to_string_lossy().into_owned());
         }
@@ -204,7 +230,27 @@ mod tests {
         prefix: "tilemark-home-test-",
         variable: "TILEMARK_HOME_TEST",
         is_own: |name| name.ends_with(".said"),
+        guests: Guests::None,
     };
+
+    #[test]
+    fn directories_of_guests_are_removed_with_their_home() {
+        static OPEN: HomeKind = HomeKind {
+            prefix: "tilemark-guests-test-",
+            is_own: |name| name == "guest",
+            guests: Guests::Pass,
+            ..KIND
+        };
+        let home = Home::make(&OPEN, "run-1").expect("made");
+        let path = home.path().to_owned();
+        let mode = fs::metadata(&path).expect("it is there").mode();
+        assert_eq!(mode & 0o777 & !0o711, 0, "{mode:o}");
+        fs::create_dir_all(path.join("guest/inner")).expect("made");
+        fs::create_dir(path.join("foreign")).expect("made");
+        drop(home);
+        assert!(!path.join("guest").exists() && path.join("foreign").exists());
+        fs::remove_dir_all(&path).expect("removed");
+    }
 
     fn sleeper(name: &str) -> std::process::Child {
         let mut command = Command::new("sleep");

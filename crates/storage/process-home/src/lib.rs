@@ -16,6 +16,6 @@ mod home;
 mod mounts;
 mod processes;
 
-pub use home::{Home, HomeError, HomeKind, Swept, sweep};
+pub use home::{Guests, Home, HomeError, HomeKind, Swept, sweep};
 pub use mounts::unmount;
 pub use processes::{carriers, cpu_time, is_stopped};

@@ -41,6 +41,9 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
         for found in over::sweep(false) {
             crate::say!("would end {}", servers(&found));
         }
+        for found in applications::sweep(false) {
+            crate::say!("would end {}", mail(&found));
+        }
         for found in on_platforms(false) {
             crate::say!("would take back {}", left(&found));
         }
@@ -56,6 +59,10 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
     }
     for found in over::sweep(true) {
         crate::say!("ended {}", servers(&found));
+        stay.extend(found.stays);
+    }
+    for found in applications::sweep(true) {
+        crate::say!("ended {}", mail(&found));
         stay.extend(found.stays);
     }
     for found in on_platforms(true) {
@@ -105,6 +112,11 @@ fn machines(found: &process_home::Swept) -> String {
 fn servers(found: &process_home::Swept) -> String {
     let run = if found.run_id.is_empty() { "no run id" } else { &found.run_id };
     format!("{} process(es) of --over of {} ({run})", found.processes, found.path.display())
+}
+
+fn mail(found: &process_home::Swept) -> String {
+    let run = if found.run_id.is_empty() { "no run id" } else { &found.run_id };
+    format!("{} process(es) of mail servers of {} ({run})", found.processes, found.path.display())
 }
 
 fn listing(found: &[Owned]) -> String {

@@ -1,7 +1,8 @@
-//! Runs that make real servers for their tiles. Skipped, with the reason, where PostgreSQL or the
-//! right to limit memory is absent.
+//! Runs that make real servers for their tiles. Skipped, with the reason, where PostgreSQL, Exim,
+//! Dovecot or the right to limit memory is absent.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use run_store::run::Run;
 use rustix::process::{Pid, Signal, kill_process};
@@ -9,16 +10,24 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::rig::{Place, err, out};
 
 const SHOP: [&str; 4] = ["--tile", "shop-real", "--footprint", "0.0001"];
+const MAIL: [&str; 4] = ["--tile", "mail-real", "--footprint", "0.00001"];
+
+fn place() -> Option<Place> {
+    place_for(SHOP)
+}
 
 /// Place that servers of another user can enter.
-fn place() -> Option<Place> {
+fn place_for(tile: [&str; 4]) -> Option<Place> {
     let place = Place::usable()?;
     let open = std::fs::Permissions::from_mode(0o711);
     std::fs::set_permissions(place.path("."), open).expect("a mode");
-    let tried = place.run_command(&[&SHOP[..], &["--tiles", "1"]].concat()).output();
+    let tried = place.run_command(&[&tile[..], &["--tiles", "1"]].concat()).output();
     let tried = tried.expect("the program starts");
     let text = err(&tried);
-    if text.contains("is not here") || text.contains("run as root") || text.contains("cannot enter")
+    if text.contains("is not here")
+        || text.contains("no program ")
+        || text.contains("run as root")
+        || text.contains("cannot enter")
     {
         eprintln!("skipped: {text}");
         return None;
@@ -88,7 +97,6 @@ fn killed_server_fails_the_run_with_its_name() {
     let pid: i32 = state.lines().next().and_then(|line| line.parse().ok()).expect("a number");
     let pid = Pid::from_raw(pid).expect("a process");
     kill_process(pid, Signal::KILL).expect("it runs");
-    run.signal(Signal::INT);
     let ended = run.end();
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     assert!(
@@ -110,4 +118,88 @@ fn servers_need_a_directory() {
     let output = place.output(&[&words[..], &crate::rig::ALLOW].concat());
     let text = err(&output);
     assert!(text.contains("keep their data in a directory"), "{text}");
+}
+
+/// Control groups of a run's servers, in the hierarchies of memory.
+fn groups(run: u32) -> Vec<PathBuf> {
+    let own = format!("tilemark-servers-{run}-");
+    let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/memory"].into_iter();
+    let entries = roots.filter_map(|root| std::fs::read_dir(root).ok()).flatten().flatten();
+    let is_own = |path: &PathBuf| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&own))
+    };
+    entries.map(|entry| entry.path()).filter(is_own).collect()
+}
+
+/// Number of processes in a run's groups.
+fn in_groups(run: u32) -> usize {
+    let text = |group: PathBuf| std::fs::read_to_string(group.join("cgroup.procs"));
+    groups(run)
+        .into_iter()
+        .filter_map(|group| text(group).ok())
+        .map(|own| own.lines().count())
+        .sum()
+}
+
+/// Private directories of mail servers that a process made.
+fn homes(run: u32) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/tmp").into_iter().flatten().flatten();
+    let is_own = |path: &PathBuf| {
+        let marker = std::fs::read_to_string(path.join("owner.json")).unwrap_or_default();
+        path.display().to_string().contains("/tilemark-mail-")
+            && marker.contains(&format!("\"pid\": {run},"))
+    };
+    entries.map(|entry| entry.path()).filter(is_own).collect()
+}
+
+#[test]
+fn mail_is_sent_and_read_and_nothing_is_left() {
+    let Some(place) = place_for(MAIL) else { return };
+    let words = [&MAIL[..], &["--tiles", "2", "--duration", "4s", "--format", "json"]].concat();
+    let mut command = place.run_command(&words);
+    let child = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let id = child.id();
+    let output = child.wait_with_output().expect("it ends");
+    let run: Run = run_store::run::parse(&out(&output)).expect("one run document");
+    let step = run.steps.first().unwrap_or_else(|| panic!("{}", err(&output)));
+    for kind in ["send-mail", "read-mail"] {
+        let calls = step.calls.iter().find(|calls| calls.kind == kind).expect(kind);
+        assert!(calls.errors.is_empty(), "{calls:?}");
+    }
+    let deliveries: Vec<_> =
+        step.warnings.iter().filter(|warning| warning.id == "mail-delivery").collect();
+    assert_eq!(deliveries.len(), 2, "one for each tile: {:?}", step.warnings);
+    for note in deliveries {
+        assert!(!note.text.contains("accepted 0 mails"), "{}", note.text);
+        assert!(note.text.contains("0 recipients got an error"), "{}", note.text);
+    }
+    assert!(
+        step.warnings.iter().any(|own| own.id == "real-servers" && own.text.contains("Dovecot"))
+    );
+    assert_eq!((groups(id), homes(id)), (Vec::new(), Vec::new()));
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+#[test]
+fn killed_run_takes_its_mail_servers_and_is_cleaned_up() {
+    let Some(place) = place_for(MAIL) else { return };
+    let mut run = place.start(&[&MAIL[..], &["--tiles", "1"]].concat());
+    run.wait_for("measuring");
+    let id = run.id();
+    assert!(in_groups(id) > 2 && homes(id).len() == 1, "{} {:?}", in_groups(id), homes(id));
+    run.signal(Signal::KILL);
+    run.end();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while in_groups(id) > 0 {
+        assert!(std::time::Instant::now() < until, "a server outlived its run");
+        std::thread::yield_now();
+    }
+    let cleaned = place.output(&["cleanup", "ds"]);
+    assert!(cleaned.status.success(), "{}{}", out(&cleaned), err(&cleaned));
+    assert_eq!((groups(id), homes(id)), (Vec::new(), Vec::new()));
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
 }

@@ -57,7 +57,7 @@ pub fn models(given: &Answers) -> Result<Vec<ServiceModel>, PlanError> {
 
 /// True if a real run makes the application that answers.
 fn is_made((workload, endpoint): &(&Workload, &Endpoint)) -> bool {
-    workload.application.is_some_and(|own| own.kind.protocol() == endpoint.protocol)
+    workload.application.is_some_and(|own| own.kind.protocols().contains(&endpoint.protocol))
 }
 
 /// Checks that a simulation has a model for each operation on real virtual machines and for each

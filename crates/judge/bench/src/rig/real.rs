@@ -648,7 +648,7 @@ impl RealRig {
         let options = engine::Options { depth, verify, begin_at, served, ..self.options.clone() };
         let unit = Bytes::new(u64::from(most));
         let running = engine::start(ready, options)?;
-        let servers = self.servers.watch();
+        let servers = self.servers.watch()?;
         let began = meter::monotonic();
         Ok(RealLoad { running, depth, unit, began, machines, tier, over, servers })
     }
@@ -686,8 +686,11 @@ impl RealRig {
         let named = |name| self.services.get(name).cloned();
         let mut known: Vec<_> = instance.endpoints.iter().map(named).collect();
         if let Some(need) = &instance.application {
-            let made = self.servers.service(need, self.datastore())?;
-            known = known.into_iter().map(|own| own.or_else(|| Some(Arc::clone(&made)))).collect();
+            for (own, protocol) in known.iter_mut().zip(&instance.protocols) {
+                if own.is_none() {
+                    *own = self.servers.service(need, *protocol, self.datastore())?;
+                }
+            }
         }
         if known.iter().all(Option::is_some) {
             return Ok(known.into_iter().flatten().collect());

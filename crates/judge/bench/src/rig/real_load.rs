@@ -60,6 +60,13 @@ impl Load for RealLoad {
         if let Some(over) = &mut self.over {
             over.check(received.as_ref().ok());
         }
+        // At the end of the load the error comes from `cause`.
+        let is_going = !matches!(received, Err(RecvTimeoutError::Disconnected));
+        if let Some(Err(error)) =
+            self.servers.as_ref().filter(|_| is_going).map(ServersWatch::check)
+        {
+            return Received::Failed(error);
+        }
         match received {
             Ok(slice) => Received::Slice(slice),
             Err(RecvTimeoutError::Timeout) => Received::Nothing,
@@ -76,6 +83,9 @@ impl Load for RealLoad {
     }
 
     fn cause(&mut self) -> Option<BenchError> {
+        if let Some(error) = self.servers.as_ref().and_then(|servers| servers.check().err()) {
+            return Some(error);
+        }
         let over = self.over.as_mut()?;
         over.check(None);
         over.trouble().map(BenchError::Over)

@@ -5,21 +5,29 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use applications::{Applications, Need, ServerSocket};
+use applications::{Applications, Deliveries, Endpoint, Need, ServerSocket};
 use datastore::Datastore;
-use engine::client::{Address, Here, Service};
+use engine::client::{Address, Here, Login, Service};
 use run_store::gauge::GaugeName;
 use run_store::run::{Disturbance, Warning};
+use spec::workload::Protocol;
 
 use crate::error::BenchError;
 use crate::plan::{PlanError, ResolvedPlan};
+use crate::verdict::QUEUE_GREW;
 
 /// Largest share of the host's processors for servers and generator together. Beyond it a broken
 /// limit says something about the processors and not about the storage. Our choice: at five tiles
 /// on two cores the servers used 91 % and uploads broke their limit, at three 58 % and none did.
 const CPU_MAX: f64 = 0.75;
+
+/// Longest time for a server to accept a connection; it did so when it was started.
+const REACH_MAX: Duration = Duration::from_secs(5);
+
+/// Longest delivery of 95 % of all mails (SPECmail2001, as cited in the workload).
+const DELIVERY_MAX: Duration = Duration::from_secs(60);
 
 /// Real applications of a run.
 #[derive(Debug, Clone)]
@@ -31,7 +39,8 @@ pub(super) struct TileServers {
 struct Inner {
     run: String,
     all: Option<Applications>,
-    services: BTreeMap<String, Arc<Service>>,
+    /// Services by application and protocol.
+    services: BTreeMap<(String, &'static str), Arc<Service>>,
 }
 
 /// Socket of a server.
@@ -51,6 +60,8 @@ pub(super) struct ServersWatch {
     began: Instant,
     /// Processor seconds at the beginning, by application.
     before: BTreeMap<String, f64>,
+    /// Mails in the queues at the beginning, by application.
+    queued: BTreeMap<String, u64>,
 }
 
 /// Checks that the programs of all applications of a plan are here.
@@ -77,12 +88,14 @@ impl TileServers {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Service of an application, which is made and started if it does not run yet.
+    /// Service of an application that speaks this protocol; `None` if it does not. The application
+    /// is made and started if it does not run yet.
     pub(super) fn service(
         &self,
         need: &Need,
+        protocol: Protocol,
         store: &Datastore,
-    ) -> Result<Arc<Service>, BenchError> {
+    ) -> Result<Option<Arc<Service>>, BenchError> {
         let inner = &mut *self.inner();
         if inner.all.is_none() {
             let refused = || PlanError::NoPlaceForServers { target: store.path().to_owned() };
@@ -92,22 +105,28 @@ impl TileServers {
         }
         let Some(all) = &mut inner.all else { unreachable!("it was just made") };
         let application = all.running(need).map_err(Box::new)?;
-        if let Some(known) = inner.services.get(&need.name) {
-            return Ok(Arc::clone(known));
+        let Some(endpoint) = application.endpoint(protocol.name()) else { return Ok(None) };
+        let key = (need.name.clone(), protocol.name());
+        if let Some(known) = inner.services.get(&key) {
+            return Ok(Some(Arc::clone(known)));
         }
-        let socket = Arc::new(Socket(application.socket.clone()));
-        let address = Address::parse(application.address, "postgres")
-            .map_err(|why| PlanError::Address { name: need.name.clone(), why })?;
-        let service = Arc::new(Service::through(address, socket));
-        inner.services.insert(need.name.clone(), Arc::clone(&service));
-        Ok(service)
+        let service = Arc::new(service_at(need, endpoint)?);
+        inner.services.insert(key, Arc::clone(&service));
+        Ok(Some(service))
     }
 
     /// Begins to watch the servers; `None` if none runs.
-    pub(super) fn watch(&self) -> Option<ServersWatch> {
+    ///
+    /// # Errors
+    ///
+    /// A mail server's queue cannot be read.
+    pub(super) fn watch(&self) -> Result<Option<ServersWatch>, BenchError> {
         let before = self.cpu_seconds();
-        let watch = || ServersWatch { servers: self.clone(), began: Instant::now(), before };
-        self.inner().all.is_some().then(watch)
+        let mut inner = self.inner();
+        let Some(all) = &mut inner.all else { return Ok(None) };
+        let deliveries = all.deliveries().map_err(Box::new)?;
+        let queued = deliveries.into_iter().map(|(name, own)| (name, own.queued)).collect();
+        Ok(Some(ServersWatch { servers: self.clone(), began: Instant::now(), before, queued }))
     }
 
     fn cpu_seconds(&self) -> BTreeMap<String, f64> {
@@ -124,23 +143,43 @@ impl TileServers {
     }
 }
 
+fn service_at(need: &Need, endpoint: &Endpoint) -> Result<Service, BenchError> {
+    let address = Address::parse(&endpoint.address, endpoint.protocol)
+        .map_err(|why| PlanError::Address { name: need.name.clone(), why })?;
+    let service = match &endpoint.socket {
+        Some(socket) => Service::through(address, Arc::new(Socket(socket.clone()))),
+        None => Service::reach(address, REACH_MAX)?,
+    };
+    Ok(service.with_login(Login { password: endpoint.password.clone() }))
+}
+
 impl ServersWatch {
-    /// Checks that all servers still run. Returns notes about them, and a disturbance if processors
-    /// were the limit. `driver` is the processor time of the generator, in seconds.
+    /// Checks that all servers still run.
     ///
     /// # Errors
     ///
-    /// A server ended during the load.
+    /// A server ended by itself.
+    pub(super) fn check(&self) -> Result<(), BenchError> {
+        let mut inner = self.servers.inner();
+        Ok(inner.all.as_mut().map_or(Ok(()), Applications::check).map_err(Box::new)?)
+    }
+
+    /// Returns notes about the servers, and a disturbance if processors were the limit. `driver` is
+    /// the processor time of the generator, in seconds.
+    ///
+    /// # Errors
+    ///
+    /// The log of a mail server cannot be read.
     pub(super) fn finish(
         self,
         driver: f64,
     ) -> Result<(Vec<Warning>, Vec<Disturbance>), BenchError> {
-        let Self { servers, began, before } = self;
+        let Self { servers, began, before, queued } = self;
         let seconds = began.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
         let after = servers.cpu_seconds();
-        let inner = servers.inner();
-        let Some(all) = &inner.all else { return Ok((Vec::new(), Vec::new())) };
-        all.check().map_err(Box::new)?;
+        let mut inner = servers.inner();
+        let Some(all) = &mut inner.all else { return Ok((Vec::new(), Vec::new())) };
+        let delivered = all.deliveries().map_err(Box::new)?;
         let used = |name: &str| {
             after.get(name).map_or(0.0, |now| now - before.get(name).copied().unwrap_or(0.0))
         };
@@ -151,7 +190,7 @@ impl ServersWatch {
         #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 processors")]
         let share = (of_servers + driver) / (seconds * cores as f64);
         let server = &application.server;
-        let notes = vec![Warning {
+        let mut notes = vec![Warning {
             id: "real-servers".to_owned(),
             text: format!(
                 "real servers answered the calls: {server}, each in {} of memory with its page \
@@ -164,6 +203,9 @@ impl ServersWatch {
             limit: None,
             hint: None,
         }];
+        notes.extend(delivered.iter().flat_map(|(name, own)| {
+            mail_notes(name, own, queued.get(name).copied().unwrap_or(0), seconds)
+        }));
         let limited = (share > CPU_MAX).then(|| Disturbance {
             gauge: GaugeName::CpuOthers,
             by: format!("the tiles' own servers, most of all {server} of {name}"),
@@ -171,5 +213,59 @@ impl ServersWatch {
             limit: CPU_MAX,
         });
         Ok((notes, limited.into_iter().collect()))
+    }
+}
+
+/// Notes about the mails of an application: their deliveries, and its queue if that grew too long.
+fn mail_notes(name: &str, own: &Deliveries, queued: u64, seconds: f64) -> Vec<Warning> {
+    let Deliveries { accepted, failed, queued: now, .. } = own;
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53 mails")]
+    let in_a_minute = *accepted as f64 / seconds * DELIVERY_MAX.as_secs_f64();
+    let p95 = own.p95().map(|delay| format!("{:.3} s", delay.as_secs_f64()));
+    let delivered = own.delays.len();
+    let minute = DELIVERY_MAX.as_secs();
+    let note = Warning {
+        id: "mail-delivery".to_owned(),
+        text: format!(
+            "{name} accepted {accepted} mails and made {delivered} deliveries, {failed} recipients \
+             got an error; its queue went from {queued} to {now} mails. 95 % of the deliveries were \
+             made within the value"
+        ),
+        value: Some(p95.unwrap_or_else(|| "no delivery".to_owned())),
+        limit: Some(format!("{minute} s")),
+        hint: None,
+    };
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53 mails")]
+    let growth = now.saturating_sub(queued) as f64;
+    let grew = (growth > in_a_minute.max(1.0)).then(|| Warning {
+        id: QUEUE_GREW.to_owned(),
+        text: format!(
+            "{name} accepted mails faster than it delivered them: its queue grew by more than the \
+             mails of {minute} s"
+        ),
+        value: Some(format!("{growth:.0} mails")),
+        limit: Some(format!("{in_a_minute:.0} mails")),
+        hint: Some(
+            "delivery takes more of the storage than acceptance; use fewer tiles".to_owned(),
+        ),
+    });
+    [Some(note), grew].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queue_that_grows_by_a_minute_of_mails_is_named() {
+        let own = |queued| Deliveries { accepted: 200, queued, ..Deliveries::default() };
+        let ids = |queued, before| {
+            let notes = mail_notes("tile-1-mail", &own(queued), before, 100.0);
+            notes.into_iter().map(|note| note.id).collect::<Vec<_>>()
+        };
+        // 2 mails a second: 120 in a minute.
+        assert_eq!(ids(130, 10), ["mail-delivery"]);
+        assert_eq!(ids(131, 10), ["mail-delivery", QUEUE_GREW]);
+        assert_eq!(ids(0, 500), ["mail-delivery"]);
     }
 }

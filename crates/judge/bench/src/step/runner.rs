@@ -27,7 +27,7 @@ use crate::step::report::{StepFacts, StepPlace, unsure_limits, untested_limits};
 use crate::step::sink::Sink;
 use crate::step::tick::tick;
 use crate::step::{bottleneck, power, waits};
-use crate::verdict::{Judged, StepJudge};
+use crate::verdict::{Judged, StepJudge, fail_undelivered};
 use bystanders::disturbance::{Seen, seen};
 
 /// Idle sampling time, to see the work of others. `/proc` counts in ticks of 10 ms; in a second,
@@ -264,6 +264,7 @@ impl<R: Rig> StepBench<'_, R> {
             judged.cause = Cause::Unfinished;
             judged.reason = format!("the step was not finished: {error}");
         } else {
+            fail_undelivered(&mut judged, &outcome.warnings);
             excuse(&mut judged, &checks, &steady, &Beside::of(&disturbances, &hosts));
         }
         let mut warnings = outcome.warnings.clone();

@@ -8,6 +8,7 @@ mod stated;
 mod step;
 #[cfg(test)]
 mod tests;
+mod undelivered;
 mod words;
 
 pub use generator::{LATENESS_MAX, QUEUED_SHARE_MAX, WORKER_CPU_MAX, generator_health};
@@ -15,4 +16,5 @@ pub use judge::StepJudge;
 pub use limit::{CONFIDENCE, judge_limit};
 pub use samples::{LimitSamples, Samples};
 pub use step::{DROPPED_SHARE_MAX, Judged, worst_broken};
+pub use undelivered::{QUEUE_GREW, fail_undelivered};
 pub use words::sentence;

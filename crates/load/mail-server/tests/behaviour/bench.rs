@@ -1,7 +1,7 @@
 //! Programs, user and directories of a test.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -56,11 +56,14 @@ impl Bench {
         self.path("run")
     }
 
+    pub fn setup<'a>(&'a self, data: &'a Path, runtime: &'a Path) -> Setup<'a> {
+        Setup { data, runtime, account: &self.account, ports: self.ports, groups: &[] }
+    }
+
     /// A server that was started and may not be ready.
     pub fn start(&self) -> MailServer {
         let (data, runtime) = (self.data(), self.runtime());
-        let setup =
-            Setup { data: &data, runtime: &runtime, account: &self.account, ports: self.ports };
+        let setup = self.setup(&data, &runtime);
         MailServer::start(&self.programs, &setup).expect("started")
     }
 

@@ -3,17 +3,20 @@
 use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tilemark_mail_server::{
-    MailServer, MailServerError, Phase, Program, Session, end_leftovers, leftovers,
-};
+use tilemark_mail_server::{MailServer, MailServerError, Phase, Program, Session};
 
 use crate::bench::{Bench, bench, wait_until};
 
-/// Number of a server, as it was written down.
+/// Number of a server: a process of this test's that this process started.
 fn pid_of(bench: &Bench, program: Program) -> i32 {
-    let text = fs::read_to_string(bench.runtime().join("processes")).expect("written down");
-    let line = text.lines().find(|line| line.starts_with(program.name())).expect("its line");
-    line.split(' ').nth(1).expect("a number").parse().expect("a number")
+    let is_leader = |pid: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let (name, fields) = stat.rsplit_once(") ").unwrap_or_default();
+        let parent = fields.split(' ').nth(1).and_then(|field| field.parse().ok());
+        name.contains(&format!("({}", program.name())) && parent == Some(std::process::id())
+    };
+    let found = bench.processes().into_iter().find(is_leader).expect("a server");
+    i32::try_from(found).expect("a number")
 }
 
 fn kill(pid: i32) {
@@ -97,42 +100,26 @@ fn stop_in_mid_use_leaves_no_process() {
 }
 
 #[test]
-fn processes_of_a_killed_run_are_found_and_ended() {
+fn servers_end_with_the_thread_that_started_them() {
     let Some(bench) = bench() else { return };
-    let server = bench.ready();
-    let _sender = Session::smtp(server.ports().smtp).expect("connected");
-    // As if this process were gone: nothing ends the servers.
-    std::mem::forget(server);
-    let text = fs::read_to_string(bench.runtime().join("processes")).expect("written down");
-    // A number that another process has by now, and one that is not the servers' user's.
-    let own = std::process::id();
-    fs::write(bench.runtime().join("processes"), format!("{text}exim {own} 1\nexim 1 0\nx\n"))
-        .expect("written");
-    let found = leftovers(&bench.runtime()).expect("read");
-    let pids: Vec<i32> = found.iter().map(|own| own.pid).collect();
-    assert!(pids.contains(&pid_of(&bench, Program::Exim)), "{found:?}");
-    assert!(pids.contains(&pid_of(&bench, Program::Dovecot)), "{found:?}");
-    assert!(!pids.contains(&i32::try_from(own).expect("a number")), "{found:?}");
-    let ended = end_leftovers(&bench.runtime()).expect("ended");
-    assert!(ended.len() >= 2, "{ended:?}");
-    assert!(bench.processes().is_empty() && !bench.runtime().exists());
-    assert_eq!(end_leftovers(&bench.runtime()).expect("nothing is there"), []);
-}
-
-#[test]
-fn child_whose_server_is_gone_is_found_by_its_settings() {
-    let Some(bench) = bench() else { return };
-    let server = bench.ready();
-    // Exim's child that has this connection outlives the server.
-    let mut sender = Session::smtp(server.ports().smtp).expect("connected");
-    sender.call("u1 u2 100").expect("accepted");
-    let (exim, dovecot) = (pid_of(&bench, Program::Exim), pid_of(&bench, Program::Dovecot));
-    std::mem::forget(server);
-    kill(exim);
-    kill(dovecot);
-    let found = leftovers(&bench.runtime()).expect("read");
-    let is_child = |own: &&tilemark_mail_server::Leftover| own.pid != exim && own.pid != dovecot;
-    assert!(found.iter().any(|own| is_child(&own) && own.program == Program::Exim), "{found:?}");
-    end_leftovers(&bench.runtime()).expect("ended");
-    assert!(bench.processes().is_empty());
+    let ports = bench.ports;
+    let sender = std::thread::scope(|scope| {
+        let started = scope.spawn(|| {
+            let server = bench.ready();
+            let mut sender = Session::smtp(ports.smtp).expect("connected");
+            sender.call("u1 u2 100").expect("accepted");
+            // As if the run were killed: nothing ends the servers in order.
+            std::mem::forget(server);
+            sender
+        });
+        started.join().expect("a sender")
+    });
+    // Exim's child that has this connection goes on as long as its client.
+    drop(sender);
+    wait_until("the end of all processes", || bench.processes().is_empty());
+    wait_until("the end of all children", || {
+        [ports.smtp, ports.imap, ports.lmtp]
+            .iter()
+            .all(|port| std::net::TcpStream::connect(("127.0.0.1", *port)).is_err())
+    });
 }

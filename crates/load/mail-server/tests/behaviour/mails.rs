@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use tilemark_mail_server::{MailServerError, PATTERN_MAILBOXES, Pattern, Session, Setup};
+use tilemark_mail_server::{MailServerError, PATTERN_MAILBOXES, Pattern, Session};
 
 use crate::bench::{bench, wait_until};
 
@@ -84,8 +84,7 @@ fn pattern_is_copied_into_mailboxes_of_their_own_that_serve() {
     let Some(bench) = bench() else { return };
     let (from, runtime) = (bench.path("pattern"), bench.runtime());
     fs::create_dir(&from).expect("made");
-    let setup =
-        Setup { data: &from, runtime: &runtime, account: &bench.account, ports: bench.ports };
+    let setup = bench.setup(&from, &runtime);
     let pattern = Pattern::make(&bench.programs, &setup, 7, 12).expect("made");
     assert!(!runtime.exists() && bench.processes().is_empty());
     let (data, other) = (bench.data(), bench.path("other"));

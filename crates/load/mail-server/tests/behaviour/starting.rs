@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
-use tilemark_mail_server::{MailServer, MailServerError, Phase, Program, Setup};
+use tilemark_mail_server::{MailServer, MailServerError, Phase, Program};
 
 use crate::bench::{PATIENCE, bench};
 
@@ -26,7 +26,7 @@ fn servers_run_as_the_user_with_private_files() {
     }
     let runtime = fs::metadata(bench.runtime()).expect("the directory");
     assert_eq!(runtime.permissions().mode() & 0o777, 0o700);
-    for name in ["exim.conf", "dovecot.conf", "password", "processes"] {
+    for name in ["exim.conf", "dovecot.conf", "password"] {
         let file = fs::metadata(bench.runtime().join(name)).expect(name);
         assert_eq!((file.mode() & 0o777, file.is_file()), (0o600, true), "{name}");
     }
@@ -69,8 +69,7 @@ fn existing_runtime_directory_is_refused_and_left() {
     fs::create_dir(bench.runtime()).expect("made");
     fs::write(bench.runtime().join("mine"), "").expect("written");
     let (data, runtime) = (bench.data(), bench.runtime());
-    let setup =
-        Setup { data: &data, runtime: &runtime, account: &bench.account, ports: bench.ports };
+    let setup = bench.setup(&data, &runtime);
     let error = MailServer::start(&bench.programs, &setup).expect_err("it is there");
     assert!(matches!(error, MailServerError::Io { attempt: "make", .. }), "{error}");
     assert!(runtime.join("mine").exists());

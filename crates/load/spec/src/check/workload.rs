@@ -52,9 +52,11 @@ fn application(workload: &Workload, found: &mut Findings) {
     if application.size == Bytes::ZERO {
         found.add(place.key("size"), "the size is 0 and must be above 0");
     }
-    let protocol = application.kind.protocol();
-    if !workload.endpoints.iter().any(|endpoint| endpoint.protocol == protocol) {
-        let message = format!("no endpoint speaks {}, as this application does", protocol.name());
+    let protocols = application.kind.protocols();
+    if !workload.endpoints.iter().any(|endpoint| protocols.contains(&endpoint.protocol)) {
+        let names: Vec<&str> = protocols.iter().map(|own| own.name()).collect();
+        let message =
+            format!("no endpoint speaks {}, as this application does", names.join(" or "));
         found.add(place.key("kind"), message);
     }
 }

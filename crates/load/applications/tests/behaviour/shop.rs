@@ -2,34 +2,19 @@
 
 use std::io::{Read, Write};
 
-use tilemark_applications::{ApplicationError, Applications, Kind, Need, Phase, ServerSocket};
+use tilemark_applications::{
+    Application, ApplicationError, Applications, Kind, Need, Phase, ServerSocket,
+};
 use units::Bytes;
+
+use crate::place::{place_for, run_name};
 
 fn need(name: &str, seed: u64) -> Need {
     Need { name: name.to_owned(), kind: Kind::Shop, size: Bytes::new(4 << 20), sessions: 8, seed }
 }
 
-/// Directory for servers of another user; `None`, with the reason, where the test cannot run.
-fn place() -> Option<tempfile::TempDir> {
-    if let Err(error) = Kind::Shop.check() {
-        eprintln!("skipped: {error}");
-        return None;
-    }
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can limit the memory of servers");
-        return None;
-    }
-    // A path that is too long for a socket's address.
-    let directory = tempfile::Builder::new().prefix(&"long".repeat(20)).tempdir();
-    let directory = directory.expect("a directory");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o711);
-    std::fs::set_permissions(directory.path(), mode).expect("a mode");
-    std::fs::create_dir(directory.path().join("apps")).expect("a directory");
-    Some(directory)
-}
-
-fn run_name(test: &str) -> String {
-    format!("{test}-{}", std::process::id())
+fn socket_of(shop: &Application) -> ServerSocket {
+    shop.endpoint("postgres").and_then(|own| own.socket.clone()).expect("a socket")
 }
 
 /// Answers of a simple query, as bytes, after a login without a password.
@@ -55,11 +40,11 @@ fn holds(answer: &[u8], part: &str) -> bool {
 
 #[test]
 fn shop_takes_orders_and_leaves_nothing_running() {
-    let Some(place) = place() else { return };
+    let Some(place) = place_for(Kind::Shop) else { return };
     let mut all =
         Applications::new(&place.path().join("apps"), &run_name("orders")).expect("a user");
     let shop = all.running(&need("tile-1", 1)).expect("a shop");
-    let socket = shop.socket.clone();
+    let socket = socket_of(shop);
     for (text, wanted) in [
         ("select count(*) from login(1234567)", "SELECT 1"),
         ("select count(*) from search_category(5), search_actor(6), search_title(7)", "SELECT 1"),
@@ -85,12 +70,12 @@ fn shop_takes_orders_and_leaves_nothing_running() {
 
 #[test]
 fn another_seed_makes_other_data() {
-    let Some(place) = place() else { return };
+    let Some(place) = place_for(Kind::Shop) else { return };
     let mut all =
         Applications::new(&place.path().join("apps"), &run_name("seeds")).expect("a user");
     let mut sums = Vec::new();
     for (name, seed) in [("one", 1), ("same", 1), ("other", u64::MAX)] {
-        let socket = all.running(&need(name, seed)).expect("a shop").socket.clone();
+        let socket = socket_of(all.running(&need(name, seed)).expect("a shop"));
         let text = "select 'sum=' || md5(string_agg(password, '' order by id)) from customer";
         let answer = query(&socket, text);
         let at = answer.windows(4).position(|part| part == b"sum=").expect("a sum");
@@ -102,7 +87,7 @@ fn another_seed_makes_other_data() {
 
 #[test]
 fn server_that_was_killed_is_an_error_with_its_name() {
-    let Some(place) = place() else { return };
+    let Some(place) = place_for(Kind::Shop) else { return };
     let mut all =
         Applications::new(&place.path().join("apps"), &run_name("killed")).expect("a user");
     all.running(&need("tile-1", 1)).expect("a shop");
@@ -127,7 +112,7 @@ fn server_that_was_killed_is_an_error_with_its_name() {
 
 #[test]
 fn failed_preparation_names_its_program_and_words() {
-    let Some(place) = place() else { return };
+    let Some(place) = place_for(Kind::Shop) else { return };
     let apps = place.path().join("apps");
     let mut all = Applications::new(&apps, &run_name("failed")).expect("a user");
     // A directory that exists is not ours to fill.
@@ -138,7 +123,7 @@ fn failed_preparation_names_its_program_and_words() {
 
 #[test]
 fn directory_that_cannot_be_entered_is_refused() {
-    let Some(place) = place() else { return };
+    let Some(place) = place_for(Kind::Shop) else { return };
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     std::fs::set_permissions(place.path(), mode).expect("a mode");
     let error = Applications::new(&place.path().join("apps"), "none").expect_err("closed");
