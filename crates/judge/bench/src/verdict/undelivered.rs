@@ -22,6 +22,9 @@ pub fn fail_undelivered(judged: &mut Judged, warnings: &[Warning]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::generator_health;
+    use crate::window::GeneratorTotals;
+    use units::Nanos;
 
     #[test]
     fn step_whose_queue_grew_has_failed_and_others_stay() {
@@ -33,6 +36,7 @@ mod tests {
             instances: Vec::new(),
             hosts: Vec::new(),
             broken: None,
+            generator: generator_health(&GeneratorTotals::default(), Nanos::SECOND, None),
         };
         let warning = |id: &str| Warning {
             id: id.to_owned(),
