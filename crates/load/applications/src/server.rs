@@ -1,5 +1,6 @@
 //! Process of a server, from its start to its end.
 
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -53,6 +54,9 @@ impl Server {
         let failed = |error| doing.io(format!("starting {program}"), error);
         let output = appended(&log).map_err(failed)?;
         let second = output.try_clone().map_err(failed)?;
+        // Ctrl-C in a terminal goes to a whole process group, and the load must end before its
+        // server does.
+        command.process_group(0);
         let child = command.stdin(Stdio::null()).stdout(output).stderr(second).spawn();
         let child = child.map_err(failed)?;
         let pid = Pid::from_child(&child);

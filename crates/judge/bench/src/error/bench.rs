@@ -43,10 +43,10 @@ pub enum BenchError {
     /// A service that the load calls cannot be reached.
     #[error(transparent)]
     Unreachable(#[from] engine::client::ServiceError),
-    /// Error of real virtual machines.
+    /// Error of a tile's real servers.
     #[error(transparent)]
     Application(#[from] Box<applications::ApplicationError>),
-    /// See [`vm::VmError`].
+    /// Error of real virtual machines.
     #[error(transparent)]
     Machines(#[from] Box<vm::VmError>),
     /// An operation on real virtual machines could not begin.

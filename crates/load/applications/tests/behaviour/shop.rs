@@ -96,6 +96,8 @@ fn server_that_was_killed_is_an_error_with_its_name() {
     let state = std::fs::read_to_string(state).expect("its state");
     let pid: i32 = state.lines().next().and_then(|line| line.parse().ok()).expect("a number");
     let pid = rustix::process::Pid::from_raw(pid).expect("a process");
+    // Ctrl-C goes to the group of the run.
+    assert_eq!(rustix::process::getpgid(Some(pid)).expect("its group"), pid);
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
     let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
     let error = loop {
