@@ -115,7 +115,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// I/O is open, and none was answered for [`SILENCE_MAX`], or for `silence_max` if that is
+    /// I/O is open, and none was answered for 30 s, or for `silence_max` if that is
     /// longer. The initiator is killed.
     pub fn note(&mut self, answered: Answered, silence_max: Duration) -> Result<(), OverError> {
         if answered != Answered::NothingOfOpen {
