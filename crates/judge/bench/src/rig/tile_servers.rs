@@ -1,7 +1,7 @@
 //! Real servers of the tiles, on the first datastore, from the first step that needs each to the
 //! end of the run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -190,12 +190,14 @@ impl ServersWatch {
         #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 processors")]
         let share = (of_servers + driver) / (seconds * cores as f64);
         let server = &application.server;
+        let kinds = all.all().map(|(_, own)| format!("{} in {}", own.server, own.memory));
+        let kinds: BTreeSet<String> = kinds.collect();
         let mut notes = vec![Warning {
             id: "real-servers".to_owned(),
             text: format!(
-                "real servers answered the calls: {server}, each in {} of memory with its page \
-                 cache. They used {:.2} s of processor time a second, and the load generator {:.2} s",
-                application.memory,
+                "real servers answered the calls, each with this memory, page cache included: {}. \
+                 They used {:.2} s of processor time a second, and the load generator {:.2} s",
+                kinds.into_iter().collect::<Vec<_>>().join("; "),
                 of_servers / seconds,
                 driver / seconds
             ),

@@ -66,7 +66,7 @@ fn two_tiles_take_mail_side_by_side_and_leave_nothing() {
     let mut ports = Vec::new();
     for (at, name) in ["tile-1", "tile-2"].into_iter().enumerate() {
         let mail = all.running(&need(name, at as u64)).expect("a mail server");
-        assert_eq!(mail.memory, Bytes::new(80 << 20));
+        assert_eq!(mail.memory, Bytes::new(256 << 20));
         ports.extend([port(mail, "smtp"), port(mail, "imap")]);
         let before = read(mail, "u8 read=100");
         let mut sender = Session::smtp(port(mail, "smtp")).expect("connected");
