@@ -7,7 +7,7 @@
 //!
 //! A reply of 4xx or 5xx fails the call, and the session goes on after RSET where the service has no
 //! mail under way any more. Commands are sent together if the service offers PIPELINING (RFC 2920).
-//! HELO, for services older than EHLO, is not spoken.
+//! The introduction that services before EHLO know is not spoken.
 
 mod mail;
 mod reply;
