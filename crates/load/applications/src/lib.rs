@@ -9,11 +9,12 @@
 //! servers' user cannot enter; to run servers as root.
 //!
 //! Invariants: a server listens on a socket in its own directory, which only its user can enter, or
-//! on ports of 127.0.0.1. A server ends when this process ends, however it ends, because the kernel signals it
-//! (`PR_SET_PDEATHSIG`). Nothing is written outside of the given directory, the control groups and a
-//! private directory in `/tmp` for sockets. Groups and private directory are gone after
-//! [`Applications::stop`]; those of a killed run are removed by [`sweep`]. A server that ended
-//! by itself is an error of the step, never a restart.
+//! on ports of 127.0.0.1. A server ends when this process ends, however it ends, because the kernel
+//! signals it (`PR_SET_PDEATHSIG`). Nothing is written outside of the given directory, the control
+//! groups and a private directory in `/tmp` for sockets. The servers' user owns only what is below a
+//! directory of this process, so a link of that user leads no write of root elsewhere. Groups and
+//! private directory are gone after [`Applications::stop`]; those of a killed run are removed by
+//! [`sweep`]. A server that ended by itself is an error of the step, never a restart.
 #![forbid(unsafe_code)]
 
 mod account;

@@ -1,14 +1,16 @@
 //! A PostgreSQL cluster of its own, in one directory and on one socket.
 
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use mail_server::{Account, entering};
+use mail_server::{Account, careful, entering};
 use rustix::process::Signal;
 use units::Bytes;
 
 use crate::ServerSocket;
+use crate::account::let_pass;
 use crate::error::{ApplicationError, Phase};
 use crate::program::{Doing, appended};
 use crate::server::{Server, Start};
@@ -82,6 +84,8 @@ const SHARED_BUFFERS_MB: u64 = 64;
 /// Memory of one session, measured with 108 sessions, and of the server's other processes.
 const SESSION_MB: u64 = 3;
 const SERVER_MB: u64 = 64;
+/// Most bytes that are read of the server's state: it has eight lines.
+const STATE_MAX: u64 = 4096;
 /// Sessions beyond the users: autovacuum, and one that looks.
 const SESSIONS_MORE: u32 = 10;
 
@@ -116,8 +120,13 @@ impl Cluster<'_> {
     pub(crate) fn make(&self, statements: &[String]) -> Result<(), ApplicationError> {
         let doing = self.doing(Phase::Preparing);
         let failed = |what: &str, error| doing.io(what, error);
-        fs::create_dir(&self.directory).map_err(|error| failed("making its directory", error))?;
-        self.account.own_directory(&self.directory).map_err(|source| ApplicationError::Server {
+        // The user owns the data alone. Logs and statements are beside it, where the user cannot put
+        // a link in the place of a file that root writes.
+        fs::create_dir(&self.directory)
+            .and_then(|()| let_pass(&self.directory))
+            .and_then(|()| fs::create_dir(self.data()))
+            .map_err(|error| failed("making its directory", error))?;
+        self.account.own_directory(&self.data()).map_err(|source| ApplicationError::Server {
             name: self.name.to_owned(),
             phase: Phase::Preparing,
             source: Box::new(source),
@@ -126,12 +135,6 @@ impl Cluster<'_> {
         init.arg("-D").arg(self.data());
         init.args(["-U", "shop", "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]);
         doing.run("initdb", &mut init, Stdio::null(), &self.log())?;
-        let settings = self.settings();
-        let file = self.data().join("postgresql.conf");
-        let written = fs::OpenOptions::new().append(true).open(file);
-        written
-            .and_then(|mut file| std::io::Write::write_all(&mut file, settings.as_bytes()))
-            .map_err(|error| failed("writing its settings", error))?;
         self.run_single("postgres", &["CREATE DATABASE tile".to_owned()])?;
         self.run_single("tile", statements)?;
         release_cache(&self.data()).map_err(|error| failed("writing its data out", error))
@@ -150,7 +153,7 @@ impl Cluster<'_> {
         let _ = fs::remove_file(&log);
         appended(&log).map_err(failed)?;
         let mut single = self.account.command(self.programs.directory.join("postgres"), "KILL");
-        single.args(["--single", "-j", "-O", "-D"]).arg(self.data());
+        single.args(["--single", "-j", "-O", "-D"]).arg(self.data()).args(self.settings());
         // Loads that are lost with the host are made again, so they need no log.
         single.args(["-c", "fsync=off", "-c", "maintenance_work_mem=128MB", database]);
         doing.run("postgres --single", &mut single, Stdio::from(input), &log)?;
@@ -164,23 +167,33 @@ impl Cluster<'_> {
         fs::remove_file(&path).map_err(failed)
     }
 
-    /// Settings that differ from the defaults. The log is as durable as it is for real users.
-    fn settings(&self) -> String {
-        format!(
-            "\n# Made by Tilemark\nlisten_addresses = ''\nunix_socket_directories = '.'\n\
-             unix_socket_permissions = 0700\nmax_connections = {}\n\
-             shared_buffers = {SHARED_BUFFERS_MB}MB\nmax_wal_size = 1GB\n\
-             checkpoint_timeout = 60s\njit = off\nmax_parallel_workers_per_gather = 0\n\
-             fsync = on\nsynchronous_commit = on\nfull_page_writes = on\nwal_level = minimal\n\
-             max_wal_senders = 0\nlogging_collector = off\n",
-            self.sessions + SESSIONS_MORE
-        )
+    /// Settings that differ from the defaults, as arguments. The log is as durable as it is for real
+    /// users.
+    fn settings(&self) -> Vec<String> {
+        let settings = [
+            ("listen_addresses", String::new()),
+            ("unix_socket_directories", ".".to_owned()),
+            ("unix_socket_permissions", "0700".to_owned()),
+            ("max_connections", (self.sessions + SESSIONS_MORE).to_string()),
+            ("shared_buffers", format!("{SHARED_BUFFERS_MB}MB")),
+            ("max_wal_size", "1GB".to_owned()),
+            ("checkpoint_timeout", "60s".to_owned()),
+            ("jit", "off".to_owned()),
+            ("max_parallel_workers_per_gather", "0".to_owned()),
+            ("fsync", "on".to_owned()),
+            ("synchronous_commit", "on".to_owned()),
+            ("full_page_writes", "on".to_owned()),
+            ("wal_level", "minimal".to_owned()),
+            ("max_wal_senders", "0".to_owned()),
+            ("logging_collector", "off".to_owned()),
+        ];
+        settings.iter().map(|(name, value)| format!("--{name}={value}")).collect()
     }
 
     /// Starts the server in control groups.
     pub(crate) fn start(&self, groups: &[PathBuf]) -> Result<Server, ApplicationError> {
         let mut command = self.account.command(self.programs.directory.join("postgres"), "QUIT");
-        command.arg("-D").arg(self.data());
+        command.arg("-D").arg(self.data()).args(self.settings());
         let start = Start {
             name: self.name,
             program: "postgres",
@@ -191,7 +204,11 @@ impl Cluster<'_> {
         let state = self.data().join("postmaster.pid");
         // The eighth line says what the server does; `ready` since version 10.
         let is_ready = || {
-            let lines = fs::read_to_string(&state).unwrap_or_default();
+            let read = careful::read(&state).and_then(|file| {
+                let mut lines = String::new();
+                file.take(STATE_MAX).read_to_string(&mut lines).map(|_| lines)
+            });
+            let lines = read.unwrap_or_default();
             lines.lines().nth(7).is_some_and(|line| line.trim() == "ready")
         };
         Server::start(start, &is_ready)
@@ -213,7 +230,7 @@ fn forget_pages(directory: &Path) -> std::io::Result<()> {
         if kind.is_dir() {
             forget_pages(&entry.path())?;
         } else if kind.is_file() {
-            let file = fs::File::open(entry.path())?;
+            let file = careful::read(&entry.path())?;
             rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
         }
     }

@@ -11,12 +11,18 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 /// Opens a regular file to read.
-pub(crate) fn read(path: &Path) -> io::Result<File> {
+///
+/// # Errors
+/// It is something else, a link among others, or cannot be opened.
+pub fn read(path: &Path) -> io::Result<File> {
     open(OpenOptions::new().read(true), path)
 }
 
 /// Opens a regular file that exists, to append.
-pub(crate) fn append(path: &Path) -> io::Result<File> {
+///
+/// # Errors
+/// As [`read`].
+pub fn append(path: &Path) -> io::Result<File> {
     open(OpenOptions::new().append(true), path)
 }
 

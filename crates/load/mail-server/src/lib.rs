@@ -21,7 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
-mod careful;
+pub mod careful;
 mod delivery;
 mod error;
 mod pattern;
