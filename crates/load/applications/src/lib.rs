@@ -76,6 +76,8 @@ pub struct Application {
     pub server: String,
     /// Memory of the server and of its page cache.
     pub memory: Bytes,
+    /// Bytes of its data when it was made.
+    pub data: Bytes,
     running: Running,
     /// Dropped after the processes have ended.
     group: MemoryGroup,

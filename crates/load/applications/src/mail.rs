@@ -121,7 +121,8 @@ impl Mails {
         server.ready(READY_MAX).map_err(doing(Phase::Starting))?;
         let running = Running::Mail(Mail { name: need.name.clone(), server });
         let endpoints = endpoints(&running);
-        Ok(Application { endpoints, server: version(&self.programs), memory, running, group })
+        let (server, data) = (version(&self.programs), need.size);
+        Ok(Application { endpoints, server, memory, data, running, group })
     }
 
     /// Directory for the settings of one server. Its path is short whatever the names are.

@@ -21,7 +21,7 @@ const V1: &str = "/sys/fs/cgroup/memory";
 const V1_CPU: &str = "/sys/fs/cgroup/cpuacct";
 const V2: &str = "/sys/fs/cgroup";
 const SETTINGS_V1: [&str; 2] = ["memory.limit_in_bytes", "memory.swappiness"];
-/// Beginning of the directories' names; `PID-NAME` follows.
+/// Beginning of the directories' names; `PIDNAMESPACE-PID-NAME` follows.
 const PREFIX: &str = "tilemark-servers-";
 
 impl MemoryGroup {
@@ -39,7 +39,7 @@ impl MemoryGroup {
             (false, true) => (vec![V2], ["memory.max", "memory.swap.max"]),
             (false, false) => return Err(ApplicationError::NoMemoryGroups),
         };
-        let name = format!("{PREFIX}{}-{name}", std::process::id());
+        let name = format!("{PREFIX}{}-{}-{name}", pid_namespace(), std::process::id());
         let mut group = Self { directories: Vec::new() };
         for root in roots.into_iter().filter(|root| Path::new(root).exists()) {
             let path = Path::new(root).join(&name);
@@ -115,13 +115,42 @@ fn cpu_seconds(directory: &Path) -> Option<f64> {
 /// Ends the processes that killed runs left in their groups, and removes the groups.
 pub(crate) fn remove_stale() {
     let roots = [V1, V1_CPU, V2].into_iter().filter_map(|root| fs::read_dir(root).ok());
-    let is_stale = |name: &str| {
-        let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
-        pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists())
-    };
     for entry in roots.flatten().flatten() {
         if entry.file_name().to_str().is_some_and(is_stale) {
             drop(MemoryGroup { directories: vec![entry.path()] });
+        }
+    }
+}
+
+/// True for the group of a run that has ended. A container may share the hierarchy, and the numbers
+/// of its processes mean nothing here: its groups are not judged.
+fn is_stale(name: &str) -> bool {
+    let mut parts = name.strip_prefix(PREFIX).unwrap_or_default().split('-');
+    let (namespace, pid) = (parts.next(), parts.next().and_then(|pid| pid.parse::<u32>().ok()));
+    namespace == Some(&pid_namespace())
+        && pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists())
+}
+
+/// Number of this process's PID namespace (namespaces(7): the link is `pid:[NUMBER]`).
+fn pid_namespace() -> String {
+    let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    link.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_groups_of_ended_processes_of_this_namespace_are_stale() {
+        let own = pid_namespace();
+        assert!(!own.is_empty());
+        // No process has this number: the kernel's largest is 2^22.
+        assert!(is_stale(&format!("{PREFIX}{own}-99999999-run-tile-1")));
+        assert!(!is_stale(&format!("{PREFIX}{own}-{}-run-tile-1", std::process::id())));
+        assert!(!is_stale(&format!("{PREFIX}1{own}-99999999-run-tile-1")));
+        for name in ["tilemark-throttle-1", "other", PREFIX, "tilemark-servers-99999999-run"] {
+            assert!(!is_stale(name), "{name}");
         }
     }
 }

@@ -47,6 +47,7 @@ pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, Application
         endpoints: vec![endpoint],
         server: cluster.programs.version.clone(),
         memory,
+        data: need.size,
         running: Running::Shop(running),
         group,
     })

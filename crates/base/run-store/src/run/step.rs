@@ -282,6 +282,11 @@ impl std::fmt::Display for Disturbance {
                 "other processes used {share:.0} % of the processors (limit {limit:.0} %), most of \
                  it {by}"
             ),
+            GaugeName::CpuOwn => write!(
+                f,
+                "the run's own servers and generator used {share:.0} % of the processors (limit \
+                 {limit:.0} %), most of it {by}"
+            ),
             GaugeName::CpuSteal => {
                 write!(f, "{by} took {share:.1} % of the processors (limit {limit:.0} %)")
             }

@@ -122,12 +122,13 @@ fn servers_need_a_directory() {
 
 /// Control groups of a run's servers, in the hierarchies of memory.
 fn groups(run: u32) -> Vec<PathBuf> {
-    let own = format!("tilemark-servers-{run}-");
+    // PREFIX, the number of the PID namespace, that of the process, and a name.
+    let own = format!("-{run}-");
+    let is_named = |name: &str| name.starts_with("tilemark-servers-") && name.contains(&own);
     let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/memory"].into_iter();
     let entries = roots.filter_map(|root| std::fs::read_dir(root).ok()).flatten().flatten();
-    let is_own = |path: &PathBuf| {
-        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&own))
-    };
+    let is_own =
+        |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(is_named);
     entries.map(|entry| entry.path()).filter(is_own).collect()
 }
 

@@ -208,14 +208,31 @@ impl ServersWatch {
         notes.extend(delivered.iter().flat_map(|(name, own)| {
             mail_notes(name, own, queued.get(name).copied().unwrap_or(0), seconds)
         }));
-        let limited = (share > CPU_MAX).then(|| Disturbance {
-            gauge: GaugeName::CpuOthers,
-            by: format!("the tiles' own servers, most of all {server} of {name}"),
-            value: share,
-            limit: CPU_MAX,
-        });
+        notes.extend(in_memory(all));
+        let limited = processor_limit(share, format!("{server} of {name}"));
         Ok((notes, limited.into_iter().collect()))
     }
+}
+
+/// Disturbance if servers and generator used too large a share of the processors.
+fn processor_limit(share: f64, by: String) -> Option<Disturbance> {
+    let limit = CPU_MAX;
+    (share > limit).then_some(Disturbance { gauge: GaugeName::CpuOwn, by, value: share, limit })
+}
+
+/// Note if some application's data fits into its memory: then nearly all reads are answered there.
+fn in_memory(all: &Applications) -> Option<Warning> {
+    let (name, own) = all.all().find(|(_, own)| own.data <= own.memory)?;
+    Some(Warning {
+        id: "servers-data-in-memory".to_owned(),
+        text: format!(
+            "the data of {name} fits into the memory of its server: the storage sees its writes \
+             and flushes, and few of its reads"
+        ),
+        value: Some(own.data.to_string()),
+        limit: Some(own.memory.to_string()),
+        hint: Some("use a larger --footprint to measure reads".to_owned()),
+    })
 }
 
 /// Notes about the mails of an application: their deliveries, and its queue if that grew too long.
@@ -257,6 +274,17 @@ fn mail_notes(name: &str, own: &Deliveries, queued: u64, seconds: f64) -> Vec<Wa
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processors_beyond_three_quarters_explain_a_broken_limit() {
+        assert_eq!(processor_limit(CPU_MAX, "postgres".to_owned()), None);
+        let found = processor_limit(0.91, "postgres of tile-1".to_owned()).expect("too much");
+        assert_eq!(
+            found.to_string(),
+            "the run's own servers and generator used 91 % of the processors (limit 75 %), most of \
+             it postgres of tile-1"
+        );
+    }
 
     #[test]
     fn queue_that_grows_by_a_minute_of_mails_is_named() {

@@ -21,7 +21,8 @@ impl Planned {
     ///
     /// # Errors
     ///
-    /// Another feature uses the disks too, the datastore has no file for each disk, or a program is missing, too old or not allowed.
+    /// Another feature uses the disks too, the datastore has no file for each disk, or a program is
+    /// missing, too old or not allowed.
     pub fn of(
         plan: &ResolvedPlan,
         options: &RunOptions,

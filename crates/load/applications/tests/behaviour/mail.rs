@@ -42,13 +42,15 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// Control groups and private directories of this process's servers.
 fn left() -> Vec<String> {
-    let own = format!("tilemark-servers-{}-", std::process::id());
+    // PREFIX, the number of the PID namespace, that of the process, and a name.
+    let own = format!("-{}-", std::process::id());
+    let is_own = |name: &String| name.starts_with("tilemark-servers-") && name.contains(&own);
     let of = |place: &str| {
         let entries = fs::read_dir(place).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<_>>()
     };
     let groups = ["/sys/fs/cgroup", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/cpuacct"];
-    let groups = groups.into_iter().flat_map(of).filter(|name| name.starts_with(&own));
+    let groups = groups.into_iter().flat_map(of).filter(is_own);
     let homes = of("/tmp").into_iter().filter(|name| {
         let marker = Path::new("/tmp").join(name).join("owner.json");
         let pid = format!("\"pid\": {},", std::process::id());
