@@ -39,7 +39,8 @@ proptest! {
         }
         prop_assert_eq!(found.heroes.len(), 4);
         prop_assert!(found.findings.len() <= 3);
-        if all < 30 {
+        // The cause is that of one step. It looks at the warm-up where that step was not measured.
+        if count(plain.rows(&lens, false)) < 30 {
             prop_assert!(found.cause.contains("oo few") || found.cause.contains("o I/O"), "{}", found.cause);
             prop_assert!(found.findings.iter().all(|finding| finding.id == "limit"));
         }
