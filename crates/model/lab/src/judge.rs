@@ -19,6 +19,8 @@ struct Counts {
     random: Stream,
     seen: u64,
     done: u64,
+    /// Earliest time of the next answer, for a rule with a rate.
+    next: Nanos,
 }
 
 /// Request as rules see it.
@@ -80,6 +82,7 @@ impl Judge {
             random: Stream::derive(seed, &[place], Purpose::Device),
             seen: 0,
             done: 0,
+            next: Nanos::ZERO,
         };
         let rules = schedule.rules.iter().cloned().zip((0..).map(counts)).collect();
         Self { rules }
@@ -111,7 +114,7 @@ impl Judge {
             }
             match rule.kind {
                 Kind::Delay => {
-                    let by = rule.by.unwrap_or_default();
+                    let by = rule.by.unwrap_or_default().saturating_add(counts.turn(now, rule));
                     verdict.hold.delay = verdict.hold.delay.saturating_add(by);
                     verdict.delays.push(place);
                 }
@@ -136,6 +139,14 @@ impl Counts {
         let strikes = strikes && self.seen > rule.after && self.done < rule.times;
         self.done += u64::from(strikes);
         strikes
+    }
+
+    /// Time from now to the turn of a request, if the rule has a rate.
+    fn turn(&mut self, now: Nanos, rule: &Rule) -> Nanos {
+        let Some(rate) = rule.at_most else { return Nanos::ZERO };
+        let turn = self.next.max(now);
+        self.next = turn.saturating_add(Nanos::from_secs_f64(1.0 / rate.get()));
+        turn.saturating_sub(now)
     }
 }
 
@@ -248,6 +259,15 @@ mod tests {
         let verdict = judge(text, 1).verdict(Nanos::ZERO, &seen(Op::Write));
         assert_eq!(verdict.hold.delay, Nanos::from_millis(3));
         assert_eq!((verdict.delays, verdict.change), (vec![0, 3], Some((1, Change::Lost))));
+    }
+
+    #[test]
+    fn a_rate_gives_each_request_its_turn_and_saves_nothing_up() {
+        let mut judge = judge("[[fault]]\nkind = \"delay\"\nat-most = \"100/s\"", 1);
+        let mut delay = |at| judge.verdict(Nanos::from_millis(at), &seen(Op::Read)).hold.delay;
+        let delays: Vec<u64> =
+            [0, 0, 4, 500, 501].map(&mut delay).map(|it| it.0 / 1_000_000).into();
+        assert_eq!(delays, [0, 10, 16, 0, 9]);
     }
 
     #[test]

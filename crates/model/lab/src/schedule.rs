@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use units::{Nanos, Ratio};
+use units::{Nanos, Rate, Ratio};
 
 use crate::error::LabError;
 
@@ -43,9 +43,12 @@ pub struct Rule {
     /// Most faults (default: no limit).
     #[serde(default = "without_end")]
     pub times: u64,
-    /// Delay; only for delays, and required there.
+    /// Delay of each request; only for delays.
     #[serde(default)]
     pub by: Option<Nanos>,
+    /// Most requests in a second: each is delayed until its turn; only for delays, above zero.
+    #[serde(default)]
+    pub at_most: Option<Rate>,
 }
 
 /// Kinds of faults.
@@ -201,10 +204,16 @@ impl Rule {
         if let Some(op) = self.on.iter().find(|op| !kind.ops().contains(op)) {
             return Some(format!("on has {op:?}; allowed are {:?}", kind.ops()).to_lowercase());
         }
-        match (kind, self.by) {
-            (Kind::Delay, None) => return Some(String::from("by is absent; a delay needs a time")),
-            (Kind::Delay, Some(_)) | (_, None) => {}
-            (_, Some(by)) => return Some(format!("by is {by}; only a delay has one")),
+        let is_timed = self.by.is_some() || self.at_most.is_some();
+        match (kind, is_timed) {
+            (Kind::Delay, false) => {
+                return Some(String::from("by and at-most are absent; a delay needs one"));
+            }
+            (Kind::Delay, true) | (_, false) => {}
+            (_, true) => return Some(String::from("by and at-most belong to a delay")),
+        }
+        if self.at_most.is_some_and(|rate| rate.get() <= 0.0) {
+            return Some(String::from("at-most is 0/s; a rate above zero is needed"));
         }
         let is_endless = kind == Kind::Hang && self.until() == Nanos::MAX;
         is_endless.then(|| String::from("for is absent; a hang needs an end"))
@@ -256,7 +265,11 @@ mod tests {
             ("[[fault]]\nkind = \"dely\"", &["line 2", "dely", "`delay`"][..]),
             ("[[fault]]\nkind = \"eio\"\nprobabilty = \"5%\"", &["line 3", "probability"]),
             ("[[fault]]\nkind = \"eio\"\n[[fault]]\nkind = \"delay\"", &["fault 2 (delay)", "by"]),
-            ("[[fault]]\nkind = \"eio\"\nby = \"1s\"", &["fault 1 (eio)", "only a delay"]),
+            ("[[fault]]\nkind = \"eio\"\nby = \"1s\"", &["fault 1 (eio)", "to a delay"]),
+            (
+                "[[fault]]\nkind = \"delay\"\nat-most = \"0/s\"",
+                &["fault 1 (delay)", "at-most is 0/s"],
+            ),
             ("[[fault]]\nkind = \"hang\"", &["fault 1 (hang)", "for is absent"]),
             (
                 "[[fault]]\nkind = \"lost\"\non = [\"read\"]",
