@@ -1,7 +1,8 @@
 //! The project's figures: what it does beside its peers, and inputs of any size to try it on.
 //!
 //! What it does: `bench [FIGURE|PREFIX]` measures and prints one line for each figure;
-//! `generate NAME.tmt` and `generate-run DIR` make traces and runs. Run by `cargo xtask`, which
+//! `generate NAME.tmt` and `generate-run DIR` make traces and runs; `truth DIR TILE...` lets a
+//! dialogue and real servers run on the same slow disk. Run by `cargo xtask`, which
 //! by itself needs none of the product's dependencies.
 //!
 //! What it refuses: a figure of a peer that was not measured in the same call.
@@ -12,6 +13,7 @@ extern crate block_server as tilemark_block_server;
 mod bench;
 mod generate;
 mod generate_run;
+mod truth;
 
 use std::process::ExitCode;
 
@@ -21,6 +23,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Some("bench") => bench::main(arguments.get(1).map_or("", String::as_str)),
         Some("generate") => generate::main(arguments.get(1..).unwrap_or_default()),
         Some("generate-run") => generate_run::main(arguments.get(1..).unwrap_or_default()),
+        Some("truth") => truth::main(arguments.get(1..).unwrap_or_default()),
         // What a figure starts as a process of its own.
         Some("serve-memory") => {
             bench::serve(arguments.get(1..).unwrap_or_default())?;
@@ -37,7 +40,7 @@ fn main() -> anyhow::Result<ExitCode> {
         _ => {
             eprintln!(
                 "usage: cargo xtask bench [FIGURE|PREFIX] | generate NAME.tmt [RECORDS [SEED]] \
-                 | generate-run DIR [OPTIONS]"
+                 | generate-run DIR [OPTIONS] | truth DIR TILE..."
             );
             Ok(ExitCode::from(2))
         }

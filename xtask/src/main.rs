@@ -1,5 +1,5 @@
-//! Commands of the project: `cargo xtask tidy` and `words` here, `bench`, `generate` and
-//! `generate-run` in `benchmarks`, which is built for them.
+//! Commands of the project: `cargo xtask tidy` and `words` here, `bench`, `generate`,
+//! `generate-run` and `truth` in `benchmarks`, which is built for them.
 
 #![forbid(unsafe_code)]
 
@@ -13,12 +13,13 @@ use anyhow::Context;
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
-        Some("bench" | "generate" | "generate-run") => figures(&arguments),
+        Some("bench" | "generate" | "generate-run" | "truth") => figures(&arguments),
         Some("tidy") => tidy::main(),
         Some("words") => words::main(&arguments[1..]),
         _ => {
             eprintln!(
-                "usage: cargo xtask tidy | words | bench | generate | generate-run [ARGUMENTS]"
+                "usage: cargo xtask tidy | words | bench | generate | generate-run | truth \
+                 [ARGUMENTS]"
             );
             Ok(ExitCode::from(2))
         }

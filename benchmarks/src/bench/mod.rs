@@ -49,6 +49,7 @@ mod vhost;
 pub(crate) use self::front::serve;
 pub(crate) use self::tier::serve as serve_tier;
 pub(crate) use self::tier_durable::serve as serve_file;
+pub(crate) use self::tilemark::binary;
 
 use std::borrow::Cow;
 use std::process::ExitCode;

@@ -1,0 +1,149 @@
+//! The truth of dialogues: a dialogue tile and a tile of real servers on the same slow storage.
+//!
+//! What it does: `truth DIR TILE...` mounts a lab on which every request becomes slower in stairs,
+//! puts ext4 on it, and lets one tile of each kind run over all stairs. It prints, for each stair,
+//! the response times of the actions that both tiles have, and what reached the disk on the first,
+//! fast stair. TILE is `shop`, `mail` or `web`.
+//!
+//! What it refuses: to run without root (loop device, mount), or where the tile's servers are
+//! missing.
+//!
+//! Invariants: the lab's bytes are in memory and end with it; what was mounted is unmounted, also
+//! after an error. Nothing is written outside of `DIR`.
+
+mod disk;
+mod place;
+mod stairs;
+mod table;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::bench::binary;
+use disk::Disk;
+use place::Place;
+use stairs::Stairs;
+
+/// Share of the full size: 4 GiB of a shop, 4.4 GiB of mail. Each server may keep a ninth of its
+/// data in memory or less, as the tile's working set is about a tenth.
+const FOOTPRINT: &str = "0.05";
+/// Warm-up of the load. The first stair is fast and its begin is not judged either.
+const WARM_UP: Duration = Duration::from_secs(10);
+/// Time for which the disk is recorded on the fast stair.
+const RECORDED: Duration = Duration::from_secs(20);
+
+/// One tile's way over the stairs.
+struct Walk {
+    /// Directory of the stored run.
+    run: PathBuf,
+    /// When the load began, counted from the mount.
+    began: Duration,
+    stairs: Stairs,
+    disk: Disk,
+}
+
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
+    let [directory, tiles @ ..] = arguments else {
+        eprintln!("usage: cargo xtask truth DIR shop|mail|web ...");
+        return Ok(ExitCode::from(2));
+    };
+    let directory = Path::new(directory);
+    for tile in tiles {
+        ensure!(["shop", "mail", "web"].contains(&tile.as_str()), "\"{tile}\" is no tile of these");
+        let dialogue = directory.join(format!("{tile}-dialogue.toml"));
+        std::fs::create_dir_all(directory)?;
+        let text = format!(
+            "name = \"{tile}-dialogue\"\ntitle = \"Dialogue of the {tile} alone\"\n\
+             source = \"The workload {tile} of the tile datacenter.\"\n\n\
+             [[workload]]\nuse = \"{tile}\"\n"
+        );
+        std::fs::write(&dialogue, text)?;
+        let real = format!("{tile}-real");
+        let name = |kind| directory.join(format!("{tile}-{kind}"));
+        let walks = [
+            ("dialogue", walk(&name("dialogue"), &dialogue.display().to_string(), 30)?),
+            ("real", walk(&name("real"), &real, 240)?),
+        ];
+        write!(std::io::stdout(), "{}", table::of(tile, &walks)?)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lets one tile walk over the stairs. Its disks or data are made within `prepare_s`.
+fn walk(directory: &Path, tile: &str, prepare_s: u64) -> Result<Walk> {
+    let stairs = Stairs::after(Duration::from_secs(prepare_s) + WARM_UP);
+    let place = Place::set_up(directory, &stairs.schedule())?;
+    let load = stairs.end().saturating_sub(Duration::from_secs(prepare_s) + WARM_UP);
+    let seconds = |time: Duration| format!("{}s", time.as_secs());
+    let mut command = Command::new(binary()?);
+    command.args(["run", "--tile", tile, "--tiles", "1", "--quick", "--footprint", FOOTPRINT]);
+    command.args(["--seed", "1", "--slice", "1s", "--allow-same-device", "--duration"]);
+    command.arg(seconds(load));
+    for warm_up in ["--warm-up-min", "--warm-up-max"] {
+        command.arg(warm_up).arg(seconds(WARM_UP));
+    }
+    let runs = directory.join("runs");
+    command.arg("--out").arg(&runs).arg(place.datastore());
+    let log = std::fs::File::create(directory.join("run.log"))?;
+    command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    let child = command.spawn().context("starting the run")?;
+    let walked = watch(child, &place, &stairs, directory);
+    place.tear_down()?;
+    let (began, disk) = walked?;
+    let run = std::fs::read_dir(&runs)?.next().context("no run was stored")??.path();
+    Ok(Walk { run, began, stairs, disk })
+}
+
+/// Waits for the end of a run; returns when its load began and what its disk did meanwhile.
+fn watch(
+    mut child: Child,
+    place: &Place,
+    stairs: &Stairs,
+    directory: &Path,
+) -> Result<(Duration, Disk)> {
+    let log = directory.join("run.log");
+    let began = loop {
+        if let Some(status) = child.try_wait()? {
+            let text = std::fs::read_to_string(&log).unwrap_or_default();
+            anyhow::bail!("the run ended with {status}: {text}");
+        }
+        // The line is written when a second or more of the warm-up has passed.
+        let text = std::fs::read_to_string(&log)?;
+        if let Some(left) = left_of_warm_up(&text) {
+            break place.age() + left - WARM_UP;
+        }
+        sleep(Duration::from_millis(100));
+    };
+    let measured = began + WARM_UP + stairs::SETTLING;
+    let (from, until) = (measured, stairs.fast_until());
+    let result = if from + RECORDED > until {
+        Err(anyhow::anyhow!("the load began {} s after the mount, too late", began.as_secs()))
+    } else {
+        sleep(from.saturating_sub(place.age()));
+        disk::watch(place, RECORDED, &directory.join("disk.tmt"))
+    };
+    if result.is_err() {
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    }
+    let started = Instant::now();
+    let status = child.wait()?;
+    // A limit that breaks on the higher stairs is what this is for.
+    ensure!(
+        matches!(status.code(), Some(0 | 4 | 5)) || result.is_err(),
+        "the run ended with {status} after {} s",
+        started.elapsed().as_secs()
+    );
+    Ok((began, result?))
+}
+
+/// Rest of the warm-up that the first line of progress tells.
+fn left_of_warm_up(log: &str) -> Option<Duration> {
+    let line = log.lines().find(|line| line.trim_start().starts_with("warming up, "))?;
+    let seconds = line.trim_start().strip_prefix("warming up, ")?.split(' ').next()?;
+    Some(Duration::from_secs(seconds.parse().ok()?))
+}

@@ -1,0 +1,115 @@
+//! Datastore on a lab: ext4 on a loop device on a file of the lab.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::bench::binary;
+
+/// Size of the disk. Its bytes take memory when they are written.
+const SIZE: u64 = 24 << 30;
+
+/// Mounted datastore. Dropping it unmounts all.
+pub(super) struct Place {
+    lab: Child,
+    mounted: Instant,
+    disk: String,
+    directory: PathBuf,
+}
+
+impl Place {
+    pub(super) fn set_up(directory: &Path, schedule: &str) -> Result<Self> {
+        let (lab, datastore) = (directory.join("lab"), directory.join("datastore"));
+        for new in [&lab, &datastore] {
+            fs::create_dir_all(new).with_context(|| format!("making {}", new.display()))?;
+        }
+        let faults = directory.join("stairs.toml");
+        fs::write(&faults, schedule)?;
+        let mut command = Command::new(binary()?);
+        command.args(["lab", "mount", "--array", "nvme-local", "--seed", "1", "--size", "26GiB"]);
+        command.arg("--faults").arg(&faults).arg(&lab);
+        let log = fs::File::create(directory.join("lab.log"))?;
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let child = command.spawn().context("starting the lab")?;
+        let mut place = Self {
+            lab: child,
+            mounted: Instant::now(),
+            disk: String::new(),
+            directory: directory.to_owned(),
+        };
+        while !is_mounted(&lab)? {
+            ensure!(place.lab.try_wait()?.is_none(), "the lab ended; see lab.log");
+            ensure!(place.age() < Duration::from_secs(10), "the lab did not mount");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        place.mounted = Instant::now();
+        let file = lab.join("disk");
+        fs::File::create(&file)?.set_len(SIZE)?;
+        let words = ["--find", "--show", "--direct-io=on"];
+        place.disk = said(Command::new("losetup").args(words).arg(&file))?.trim().to_owned();
+        said(Command::new("mkfs.ext4").args(["-q", "-E", "nodiscard", &place.disk]))?;
+        said(Command::new("mount").arg(&place.disk).arg(&datastore))?;
+        Ok(place)
+    }
+
+    pub(super) fn datastore(&self) -> PathBuf {
+        self.directory.join("datastore")
+    }
+
+    /// Device, such as `/dev/loop0`.
+    pub(super) fn disk(&self) -> &str {
+        &self.disk
+    }
+
+    /// Time since the mount of the lab, which its stairs are counted from.
+    pub(super) fn age(&self) -> Duration {
+        self.mounted.elapsed()
+    }
+
+    /// Unmounts all.
+    pub(super) fn tear_down(mut self) -> Result<()> {
+        self.undo()
+    }
+
+    fn undo(&mut self) -> Result<()> {
+        let datastore = self.datastore();
+        if is_mounted(&datastore)? {
+            said(Command::new("umount").arg(&datastore))?;
+        }
+        if !self.disk.is_empty() {
+            said(Command::new("losetup").args(["--detach", &self.disk]))?;
+            self.disk.clear();
+        }
+        if self.lab.try_wait()?.is_none() {
+            said(Command::new("kill").args(["-INT", &self.lab.id().to_string()]))?;
+            self.lab.wait()?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Err(error) = self.undo() {
+            eprintln!("what was mounted in {} is left: {error:#}", self.directory.display());
+        }
+    }
+}
+
+fn is_mounted(directory: &Path) -> Result<bool> {
+    let path = fs::canonicalize(directory)?;
+    let mounts = fs::read_to_string("/proc/self/mounts")?;
+    let path = path.to_str().context("a path in UTF-8")?;
+    Ok(mounts.lines().any(|line| line.split(' ').nth(1) == Some(path)))
+}
+
+/// Runs a command that must succeed; its stdout.
+pub(super) fn said(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("starting {command:?}"))?;
+    let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    ensure!(output.status.success(), "{command:?} ended with {}: {words}", output.status);
+    Ok(String::from_utf8(output.stdout)?)
+}

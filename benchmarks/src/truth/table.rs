@@ -1,0 +1,121 @@
+//! Table of a dialogue tile beside a real one.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use anyhow::Result;
+use run_store::series::{ActionRecord, OpenOn, OpenRecord, read_run};
+use stats::Compact;
+use units::{Nanos, Ratio};
+
+use super::Walk;
+use super::stairs::{Kind, SETTLING, Stair};
+
+/// Actions by name, with response times on each stair.
+type Times = BTreeMap<String, Vec<Compact>>;
+
+/// Limit of every action of these tiles.
+const LIMIT_MS: f64 = 500.0;
+
+/// Tables of a pair of tiles, in Markdown.
+pub(super) fn of(tile: &str, walks: &[(&str, Walk)]) -> Result<String> {
+    let mut text = String::new();
+    writeln!(text, "\n## {tile}\n")?;
+    writeln!(text, "| on the fast disk | reads/s | writes/s | flushes/s | reads | read | write |")?;
+    writeln!(text, "|---|---|---|---|---|---|---|")?;
+    for (name, walk) in walks {
+        let disk = &walk.disk;
+        writeln!(
+            text,
+            "| {name} | {:.0} | {:.0} | {:.1} | {:.0} % | {:.1} KiB | {:.1} KiB |",
+            disk.reads_per_s,
+            disk.writes_per_s,
+            disk.flushes_per_s,
+            disk.read_share() * 100.0,
+            disk.read_bytes / 1024.0,
+            disk.write_bytes / 1024.0,
+        )?;
+    }
+    let stairs = &walks[0].1.stairs;
+    let all: Vec<(&str, Times)> =
+        walks.iter().map(|(name, walk)| Ok((*name, times(walk)?))).collect::<Result<_>>()?;
+    let actions = all[0].1.keys().filter(|name| all[1].1.contains_key(*name));
+    for action in actions {
+        writeln!(text, "\n| p95 of {action}, ms | {} | {} |", all[0].0, all[1].0)?;
+        writeln!(text, "|---|---|---|")?;
+        for (place, stair) in stairs.all().iter().enumerate() {
+            let cell = |times: &Times| {
+                let times = &times[action][place];
+                p95(times).map_or_else(
+                    || "no answer".to_owned(),
+                    |ms| format!("{ms:.0} ({})", times.count()),
+                )
+            };
+            writeln!(text, "| {} | {} | {} |", stair.kind, cell(&all[0].1), cell(&all[1].1))?;
+        }
+        for (name, times) in &all {
+            let edge = |is_kind: fn(&Kind) -> bool| edge(stairs.all(), &times[action], is_kind);
+            writeln!(
+                text,
+                "\n{name}: {}; {}.",
+                edge(|kind| matches!(kind, Kind::Delay(_))),
+                edge(|kind| matches!(kind, Kind::Rate(_))),
+            )?;
+        }
+    }
+    Ok(text)
+}
+
+/// Text of the last stair that held and the first that did not.
+fn edge(stairs: &[Stair], times: &[Compact], is_kind: fn(&Kind) -> bool) -> String {
+    let of_kind = || stairs.iter().zip(times).filter(|(stair, _)| is_kind(&stair.kind));
+    let holds = |times: &Compact| p95(times).is_some_and(|ms| ms <= LIMIT_MS);
+    let held = of_kind().take_while(|(_, times)| holds(times)).last();
+    let broke = of_kind().find(|(_, times)| !holds(times));
+    let word = |found: Option<(&Stair, &Compact)>| {
+        found.map_or_else(|| "none".to_owned(), |(stair, _)| stair.kind.to_string())
+    };
+    format!("held {}, broke {}", word(held), word(broke))
+}
+
+fn p95(times: &Compact) -> Option<f64> {
+    times.percentile(Ratio::new(0.95)).map(|time| time.0 as f64 / 1e6)
+}
+
+/// Response times of each action on each stair. What is unfinished at the end of a stair counts with
+/// its age, which is less than it will take.
+fn times(walk: &Walk) -> Result<Times> {
+    let stairs = walk.stairs.all();
+    let at = |time: Nanos| walk.began + Duration::from_nanos(time.0);
+    let place = |start: Nanos| {
+        let begin = at(start);
+        stairs.iter().position(|stair| stair.from + SETTLING <= begin && begin < stair.until)
+    };
+    let mut times = Times::new();
+    let mut add = |name: String, place: usize, more: &Compact| {
+        let all = times.entry(name).or_insert_with(|| vec![Compact::default(); stairs.len()]);
+        all[place].merge(more);
+    };
+    for row in read_run::<ActionRecord>(&walk.run)? {
+        let row = row?;
+        if let Some(place) = place(row.start) {
+            add(action(&row.action), place, &row.response);
+        }
+    }
+    for row in read_run::<OpenRecord>(&walk.run)? {
+        let row = row?;
+        let is_last = |place: usize| at(row.start + row.width) >= stairs[place].until;
+        if let (Some(place), OpenOn::Action | OpenOn::Start) = (place(row.start), row.on)
+            && is_last(place)
+        {
+            add(action(&row.name), place, &row.ages);
+        }
+    }
+    Ok(times)
+}
+
+/// Name that an action has in both tiles: a real mail has a size, and that of a dialogue has none.
+fn action(name: &str) -> String {
+    if name.starts_with("send-") { "send-mail".to_owned() } else { name.to_owned() }
+}
