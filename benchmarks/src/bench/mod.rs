@@ -5,6 +5,7 @@
 
 mod analyze;
 mod answer;
+mod apps;
 mod before;
 mod build;
 mod cache;
@@ -103,6 +104,7 @@ const GROUPS: &[Group] = &[
     Group { name: "report", run: page::report },
     Group { name: "live", run: page::overhead },
     Group { name: "analyze", run: analyze::analyze },
+    Group { name: "apps", run: apps::real_servers },
     Group { name: "cache", run: cache::policies },
     Group { name: "cache.lru_vs_libcachesim", run: peers::libcachesim },
     Group { name: "mrc", run: cache::curves },

@@ -249,6 +249,9 @@ gauges! {
     OverInitiatorCpu "over.initiator_cpu" Sum Seconds of Host Kept Less
         "/proc/PID/stat"
         "processor time of the initiator of --over, if it is a process of its own";
+    ServersCpu "servers.cpu" Sum Seconds of Host Kept Less
+        "cpu.stat, cpuacct.usage"
+        "processor time of the tiles' real servers";
     CpuSteal "cpu.steal" Mean ShareOfCpus of Host Drawn Neither
         "/proc/stat"
         "processors taken by the hypervisor";

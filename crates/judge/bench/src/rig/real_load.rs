@@ -50,6 +50,9 @@ impl GaugeSource for RealLoad {
         if let Some(over) = &mut self.over {
             readings.add(over.readings());
         }
+        if let Some(servers) = &mut self.servers {
+            readings.add(servers.readings());
+        }
         readings
     }
 }

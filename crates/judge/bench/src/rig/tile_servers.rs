@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use applications::{Applications, Deliveries, Endpoint, Need, ServerSocket};
 use datastore::Datastore;
 use engine::client::{Address, Here, Login, Service};
-use run_store::gauge::GaugeName;
+use run_store::gauge::{Gauge, GaugeName, Readings};
 use run_store::run::{Disturbance, Warning};
 use spec::workload::Protocol;
 
@@ -60,6 +60,8 @@ pub(super) struct ServersWatch {
     began: Instant,
     /// Processor seconds at the beginning, by application.
     before: BTreeMap<String, f64>,
+    /// Processor seconds of all servers at the last reading.
+    read: f64,
     /// Mails in the queues at the beginning, by application.
     queued: BTreeMap<String, u64>,
 }
@@ -126,7 +128,8 @@ impl TileServers {
         let Some(all) = &mut inner.all else { return Ok(None) };
         let deliveries = all.deliveries().map_err(Box::new)?;
         let queued = deliveries.into_iter().map(|(name, own)| (name, own.queued)).collect();
-        Ok(Some(ServersWatch { servers: self.clone(), began: Instant::now(), before, queued }))
+        let (servers, began, read) = (self.clone(), Instant::now(), before.values().sum());
+        Ok(Some(ServersWatch { servers, began, before, read, queued }))
     }
 
     fn cpu_seconds(&self) -> BTreeMap<String, f64> {
@@ -164,6 +167,13 @@ impl ServersWatch {
         Ok(inner.all.as_mut().map_or(Ok(()), Applications::check).map_err(Box::new)?)
     }
 
+    /// Processor time of the servers since the last call.
+    pub(super) fn readings(&mut self) -> Readings {
+        let now = self.servers.cpu_seconds().values().sum::<f64>();
+        let used = (now - std::mem::replace(&mut self.read, now)).max(0.0);
+        Readings { gauges: vec![Gauge::of_host(GaugeName::ServersCpu, used)], ..Readings::default() }
+    }
+
     /// Returns notes about the servers, and a disturbance if processors were the limit. `driver` is
     /// the processor time of the generator, in seconds.
     ///
@@ -174,7 +184,7 @@ impl ServersWatch {
         self,
         driver: f64,
     ) -> Result<(Vec<Warning>, Vec<Disturbance>), BenchError> {
-        let Self { servers, began, before, queued } = self;
+        let Self { servers, began, before, queued, .. } = self;
         let seconds = began.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
         let after = servers.cpu_seconds();
         let mut inner = servers.inner();

@@ -1,0 +1,82 @@
+//! Real servers of a tile: what they and their users take of the processors, and how long they
+//! take to make.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::{Figure, pairs, tilemark};
+
+/// Steps are short: the figures are about processors, which are steady at once.
+const OPTIONS: [&str; 9] = [
+    "--tile",
+    "datacenter-real",
+    "--quick",
+    "--tiles",
+    "2..8",
+    "--duration",
+    "20s",
+    "--allow-root-fs",
+    "--seed",
+];
+
+/// `apps.driver_cpu_share`: processor time of the generator over that of the servers, with the most
+/// tiles that held. `apps.tiles_per_core`: these tiles over the cores. `apps.prepare_s_per_tile`:
+/// time in steps outside of warm-up and measured time, over the most tiles that were made.
+pub(super) fn real_servers(name: &str) -> Result<Vec<Figure>> {
+    let out = pairs::scratch()?;
+    let store = out.join("datastore");
+    std::fs::create_dir(&store)?;
+    let target = store.display().to_string();
+    let options: Vec<&str> = OPTIONS.into_iter().chain(["1", &target]).collect();
+    let (json, _) = tilemark::run_json(&options, &out.join("runs"))?;
+    let steps = json["steps"].as_array().context("steps")?;
+    for step in steps {
+        eprintln!("{name}: {} tiles {}: {}", step["tiles"], step["verdict"], step["reason"]);
+    }
+    let held = steps.iter().filter(|step| step["verdict"] == "passed");
+    let held = held.max_by_key(|step| step["tiles"].as_u64()).context("no step passed")?;
+    let tiles = held["tiles"].as_f64().context("tiles")?;
+    let cores = std::thread::available_parallelism()?.get() as f64;
+    let servers = gauge(held, "servers.cpu")?;
+    let driver = gauge(held, "cpu.own")? * cores;
+    eprintln!(
+        "{name}: at {tiles} tiles {servers:.2} s/s of servers, {driver:.2} s/s of the generator"
+    );
+    let made = steps.iter().filter_map(|step| step["tiles"].as_f64()).fold(0.0, f64::max);
+    let making = making(&out.join("runs"), steps)?;
+    std::fs::remove_dir_all(&out)?;
+    Ok(vec![
+        Figure::new(format!("{name}.driver_cpu_share"), driver / servers, "ratio"),
+        Figure::new(format!("{name}.tiles_per_core"), tiles / cores, "tiles"),
+        Figure::new(format!("{name}.prepare_s_per_tile"), making / made, "s"),
+    ])
+}
+
+fn gauge(step: &Value, name: &str) -> Result<f64> {
+    let gauges = step["gauges"].as_array().context("gauges")?;
+    let found = gauges.iter().find(|gauge| gauge["name"] == name);
+    found.and_then(|gauge| gauge["value"].as_f64()).with_context(|| format!("no gauge {name}"))
+}
+
+/// Seconds of the steps that were neither warm-up nor measured.
+fn making(runs: &Path, steps: &[Value]) -> Result<f64> {
+    let run = std::fs::read_dir(runs)?.next().context("no run was stored")??.path();
+    let events = std::fs::read_to_string(run.join("events.jsonl"))?;
+    let mut seconds = 0.0;
+    for line in events.lines() {
+        let event: Value = serde_json::from_str(line)?;
+        let at = event["at_ns"].as_f64().context("time of an event")? / 1e9;
+        match event["kind"].as_str() {
+            Some("step-start") => seconds -= at,
+            Some("step-end") => seconds += at,
+            _ => {}
+        }
+    }
+    let load = |step: &Value| {
+        let time = |value: &Value| value.as_f64().unwrap_or(0.0) / 1e9;
+        time(&step["measured_ns"]) + time(&step["warm_up"]["duration_ns"])
+    };
+    Ok(seconds - steps.iter().map(load).sum::<f64>())
+}
