@@ -23,14 +23,15 @@ pub(super) struct Place {
 impl Place {
     pub(super) fn set_up(directory: &Path, schedule: &str) -> Result<Self> {
         let (lab, datastore) = (directory.join("lab"), directory.join("datastore"));
-        for new in [&lab, &datastore] {
-            fs::create_dir_all(new).with_context(|| format!("making {}", new.display()))?;
+        for new in [directory, &lab, &datastore] {
+            fs::create_dir(new).with_context(|| format!("making {}", new.display()))?;
         }
         let faults = directory.join("stairs.toml");
         fs::write(&faults, schedule)?;
         let mut command = Command::new(binary()?);
         command.args(["lab", "mount", "--array", "nvme-local", "--seed", "1", "--size", "26GiB"]);
-        command.arg("--faults").arg(&faults).arg(&lab);
+        command.arg("--faults").arg(&faults).arg("--truth").arg(directory.join("faults.jsonl"));
+        command.arg(&lab);
         let log = fs::File::create(directory.join("lab.log"))?;
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let child = command.spawn().context("starting the lab")?;
