@@ -10,6 +10,8 @@ use state_machine::{SplitMix, mix};
 use crate::SiteError;
 use crate::sizes::{EVENT_DOCUMENT, EVENT_PICTURE, PERSON_PICTURE, Sizes, THUMBNAIL};
 
+/// Directory of the made files in that of the site's data.
+pub const FILES: &str = "files";
 /// Files in one directory. Our choice: few enough to list, and few directories.
 const FILES_IN_DIRECTORY: u32 = 1000;
 

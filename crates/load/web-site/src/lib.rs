@@ -34,7 +34,8 @@ mod tables;
 mod uploads;
 
 pub use error::SiteError;
-pub use files::make_files;
+pub use files::{FILES, make_files};
 pub use server::{SOCKET, SiteOptions, serve};
 pub use sizes::Sizes;
 pub use tables::{ROLE, SESSIONS, statements};
+pub use uploads::UPLOADS;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -18,8 +18,8 @@ use tokio_postgres::Row;
 use crate::SiteError;
 use crate::ask::{Ask, EventFile, folded};
 use crate::database::{Database, EventRows, Ranges};
-use crate::files::FileKind;
-use crate::uploads;
+use crate::files::{FILES, FileKind};
+use crate::uploads::{self, UPLOADS};
 
 /// Most bytes of a picture. Our choice: one is kept in memory until it is durable.
 const PICTURE_MAX: usize = 1 << 20;
@@ -55,8 +55,9 @@ impl From<SiteError> for Refusal {
 }
 
 impl Pages {
-    pub(crate) fn new(database: Database, ranges: Ranges, [files, uploads]: [PathBuf; 2]) -> Self {
+    pub(crate) fn new(database: Database, ranges: Ranges, data: &Path) -> Self {
         let newest = AtomicU32::new(ranges.newest);
+        let [files, uploads] = [FILES, UPLOADS].map(|name| data.join(name));
         Self { database, ranges, newest, errors: AtomicU32::new(0), files, uploads }
     }
 

@@ -37,10 +37,10 @@ const BLOCKING_MAX: usize = 512;
 /// Places of a site.
 #[derive(Debug, Clone)]
 pub struct SiteOptions {
-    /// Directory of [`make_files`](crate::make_files).
-    pub files: PathBuf,
-    /// Directory for pictures of added events.
-    pub uploads: PathBuf,
+    /// Directory of the site's data: [`FILES`](crate::FILES) of
+    /// [`make_files`](crate::make_files), and [`UPLOADS`](crate::UPLOADS), where pictures of added
+    /// events are written.
+    pub data: PathBuf,
     /// Directory of the database's socket.
     pub database: PathBuf,
     /// Directory in which the site's socket is made, as [`SOCKET`].
@@ -72,11 +72,11 @@ fn raise_open_files() {
 }
 
 async fn serve_pages(options: SiteOptions) -> Result<Infallible, SiteError> {
-    let SiteOptions { files, uploads, database, socket, connections } = options;
+    let SiteOptions { data, database, socket, connections } = options;
     let lost = Arc::new(Notify::new());
     let database = Database::open(&database, &lost).await?;
     let ranges = database.ranges().await?;
-    let pages = Arc::new(Pages::new(database, ranges, [files, uploads]));
+    let pages = Arc::new(Pages::new(database, ranges, &data));
     let shown = socket.display().to_string();
     let directory = File::open(&socket).map_err(SiteError::io(format!("opening {shown}")))?;
     // As for the database's socket, the path may be too long.

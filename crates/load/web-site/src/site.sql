@@ -16,7 +16,7 @@ CREATE TABLE event (id int PRIMARY KEY, organiser int NOT NULL, crowd smallint N
 
 INSERT INTO event SELECT n, 1 + floor(random() * PERSONS)::int, 10 + floor(random() * 91)::int, floor(random() * 21)::int, date '2026-01-01' + n % 365, 'Event ' || n || ' ' || md5(random()::text), md5(random()::text) || ' ' || md5(random()::text), md5(random()::text) || ' ' || md5(random()::text) || ' ' || md5(random()::text) || ' ' || md5(random()::text) || ' ' || md5(random()::text) || ' ' || md5(random()::text), n % 1000 || ' Street ' || md5(random()::text) FROM generate_series(1, EVENTS) n
 
-CREATE SEQUENCE event_id START WITH 1
+CREATE SEQUENCE event_id START WITH EVENTS
 
 SELECT setval('event_id', EVENTS)
 

@@ -35,7 +35,13 @@ mod tests {
         let all = statements(sizes, 1 << 63);
         assert_eq!(all.first().map(String::as_str), Some("SELECT setseed(0.50000000000000000)"));
         let all = all.join("\n");
-        for part in ["(1, 40000) n", "(1, 4820) n", "(1, 14460) n", "setval('event_id', 14460)"] {
+        for part in [
+            "(1, 40000) n",
+            "(1, 4820) n",
+            "(1, 14460) n",
+            "setval('event_id', 14460)",
+            "START WITH 14460",
+        ] {
             assert!(all.contains(part), "{part}: {all}");
         }
         for word in ["PERSONS", "TAGS", "EVENTS", "SEED", "--"] {

@@ -4,6 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+/// Directory of added events' pictures in that of the site's data.
+pub const UPLOADS: &str = "uploads";
+
 /// Name of an uploaded picture in its directory.
 pub(crate) fn name(event: u32) -> PathBuf {
     PathBuf::from(format!("{event}.picture"))
