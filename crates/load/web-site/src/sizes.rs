@@ -20,9 +20,9 @@ pub(crate) const THUMBNAIL: u64 = 6_000;
 pub(crate) const EVENT_PICTURE: u64 = 669_000;
 pub(crate) const EVENT_DOCUMENT: u64 = 130_000;
 /// Bytes in the tables of a person, and of an event with its tags, attendees and comments; indexes
-/// included. Measured with 1,000 and with 40,000 persons.
-const PERSON_ROWS: u64 = 300;
-const EVENT_ROWS: u64 = 6_200;
+/// included: 238 and 6,291 with 1,000 persons, 173 and 6,020 with 40,000.
+const PERSON_ROWS: u64 = 180;
+const EVENT_ROWS: u64 = 6_100;
 /// Fewest persons: an event has up to seven of ten tags then.
 const PERSONS_MIN: u64 = 40;
 /// Most persons: their numbers are four-byte integers in the database.
