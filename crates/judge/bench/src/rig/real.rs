@@ -188,7 +188,7 @@ impl RealRig {
     /// Sets the name under which real servers of the tiles are made, and the executable file of this
     /// program, which is one of them.
     #[must_use]
-    pub(crate) fn with_servers(mut self, run: &str, program: &Path) -> Self {
+    pub fn with_servers(mut self, run: &str, program: &Path) -> Self {
         self.servers = TileServers::of_run(run, program);
         self
     }

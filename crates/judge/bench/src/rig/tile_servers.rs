@@ -82,9 +82,9 @@ pub fn check(plan: &ResolvedPlan) -> Result<(), BenchError> {
 }
 
 impl TileServers {
-    /// Servers of a run that makes none.
+    /// Servers without a run. A web site is refused: nothing here knows the file of this program.
     pub(super) fn none() -> Self {
-        Self::of_run("none", Path::new(""))
+        Self::of_run("none", Path::new("tilemark"))
     }
 
     pub(super) fn of_run(run: &str, program: &Path) -> Self {

@@ -56,7 +56,7 @@ fn real_mail_is_sent_as_often_as_in_its_dialogue() {
     let (dialogue, real) = (workload("mail"), workload("mail-real"));
     let senders = |own: &Workload| {
         let senders = own.groups.iter().find(|group| group.name == "senders").expect("senders");
-        (senders.load.clone(), senders.schedule.clone())
+        (senders.load.clone(), senders.schedule)
     };
     assert_eq!(senders(&real), senders(&dialogue));
     let [metric, other] = [&real, &dialogue].map(|own| {
