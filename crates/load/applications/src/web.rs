@@ -22,8 +22,8 @@ use crate::{Application, Endpoint, Need, Running, ServerSocket, Site};
 const SOCKETS: &str = "site";
 /// Connections beyond the users: those that a client opens before an old one is seen as closed.
 const CONNECTIONS_MORE: u32 = 64;
-/// Memory of the site's process: a download has 64 KiB in memory, an upload as much as it has, each
-/// perhaps with a thread that waits for the storage.
+/// Memory of the site's process: 34 MB at the rate of one tile, 74 MB with 195 downloads that nobody
+/// read and 195 uploads of 64 KiB. A download has 64 KiB in memory, an upload as much as it has.
 const SITE_MEMORY: Bytes = Bytes::new(128 << 20);
 
 /// Running site. Its process is dropped, and ends, before that of its database.
