@@ -1,6 +1,7 @@
 //! Command line. Help, manual page and completions are made from this one definition.
 
 mod analyze;
+mod app;
 mod config;
 mod estate;
 mod groups;
@@ -29,6 +30,7 @@ use spec::plan::seed;
 use units::{Bytes, Nanos};
 
 pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
+pub use app::{AppAction, AppArgs, AppServeKind, AppServeWebArgs};
 pub use config::{ConfigAction, ConfigArgs};
 pub use estate::{EstateAction, EstateArgs, EstateImportArgs};
 #[cfg(feature = "hosts")]
@@ -99,6 +101,8 @@ pub enum Command {
     Hosts(HostsArgs),
     /// Work on this host for a run that another computer controls
     Agent(AgentArgs),
+    /// Serve a real application of a tile, as a run does
+    App(AppArgs),
     /// Play a trace back on storage, or on a modelled array
     Replay(ReplayArgs),
     /// Estimate how many tiles a run's storage would hold with one thing changed

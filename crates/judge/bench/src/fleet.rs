@@ -272,6 +272,7 @@ fn application(
         kind: match kind {
             spec::workload::ApplicationKind::Shop => applications::Kind::Shop,
             spec::workload::ApplicationKind::Mail => applications::Kind::Mail,
+            spec::workload::ApplicationKind::Web => applications::Kind::Web,
         },
         size: size.scale(plan.footprint),
         sessions: sessions.fold(0, u32::saturating_add),

@@ -94,6 +94,7 @@ impl Bench {
             passwords: tilemark_bench::rig::Passwords::new(),
             power_policies: false,
             tool: ToolFacts { version: "test".to_owned(), commit: None },
+            program: std::path::PathBuf::new(),
             reporter: None,
         }
     }

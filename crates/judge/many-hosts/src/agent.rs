@@ -34,6 +34,8 @@ pub struct AgentOptions {
     pub allowed: Allowed,
     /// Version of the program.
     pub tool: ToolFacts,
+    /// Executable file of the program, which is started as the process of web sites.
+    pub program: PathBuf,
     /// Directory of verification state that cannot be stored beside the disks.
     pub base: PathBuf,
     /// Silence after which a controller counts as lost.
@@ -379,7 +381,8 @@ impl Agent {
         };
         let state = self.options.base.join(format!("{}.verify", asked.run_id));
         let rig = RealRig::new(store, &plan, asked.allowances.keep, state)?;
-        *held(&self.rig) = Some(rig.with_services(services));
+        let rig = rig.with_services(services).with_servers(&asked.run_id, &self.options.program);
+        *held(&self.rig) = Some(rig);
         hold.is_held_by(format!("run {} of {}", asked.run_id, asked.controller));
         let made_by = asked.made_by().to_owned();
         *open = Some(OpenRun { run_id: asked.run_id, made_by, plan, opened: opened.clone() });

@@ -26,13 +26,17 @@ pub(crate) fn account_of_servers(directory: &Path) -> Result<Account, Applicatio
     let caller = std::env::var("SUDO_USER").ok().filter(|name| name != "root");
     let name = caller.unwrap_or_else(|| NOBODY.to_owned());
     let account = Account::named(&name).map_err(no_user)?;
-    let is_open = let_pass(directory).is_ok();
-    let mut look = account.command("test", "KILL");
-    look.arg("-x").arg(directory);
-    if is_open && look.stdin(Stdio::null()).status().is_ok_and(|status| status.success()) {
+    if let_pass(directory).is_ok() && may_pass(&account, directory) {
         return Ok(account);
     }
     Err(ApplicationError::NoEntry { user: name, path: directory.to_owned() })
+}
+
+/// True if the user may enter a directory, or run a program.
+pub(crate) fn may_pass(account: &Account, path: &Path) -> bool {
+    let mut look = account.command("test", "KILL");
+    look.arg("-x").arg(path);
+    look.stdin(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
 /// Lets all users pass a directory. They can list and write nothing in it.

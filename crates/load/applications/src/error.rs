@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use mail_server::MailServerError;
 use process_home::HomeError;
+use web_site::SiteError;
 
 /// Phase of an application's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +69,24 @@ pub enum ApplicationError {
         phase: Phase,
         /// Failure of the server.
         source: Box<MailServerError>,
+    },
+    /// Files of a web site cannot be made.
+    #[error("{name}, {phase}: {source}")]
+    Site {
+        /// Name of the application.
+        name: String,
+        /// Phase in which it failed.
+        phase: Phase,
+        /// Failure of the site.
+        source: Box<SiteError>,
+    },
+    /// The servers' user cannot run this program, which serves the web site.
+    #[error("the servers' user \"{user}\" cannot run {}, which serves the web site", path.display())]
+    NoProgram {
+        /// Name of the user.
+        user: String,
+        /// Executable file of this program.
+        path: PathBuf,
     },
     /// The private directory for settings and sockets cannot be made.
     #[error(transparent)]
@@ -136,6 +155,10 @@ impl ApplicationError {
                 .hint()
                 .map(|hint| format!("{hint}; or name services of yours with --endpoint")),
             Self::Server { source, .. } => source.hint().map(str::to_owned),
+            Self::Site { source, .. } => source.hint().map(str::to_owned),
+            Self::NoProgram { .. } => {
+                Some("copy the program to a directory that all users can enter".to_owned())
+            }
             Self::NoUser { .. } => {
                 Some("run as a user that is not root, or by sudo as such a user".to_owned())
             }

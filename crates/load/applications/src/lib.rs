@@ -1,5 +1,5 @@
-//! Real servers of a tile: a shop on PostgreSQL, and a mail server of Exim and Dovecot. A workload
-//! calls them as it calls any service.
+//! Real servers of a tile: a shop on PostgreSQL, a mail server of Exim and Dovecot, and a web site of
+//! our own on PostgreSQL and files. A workload calls them as it calls any service.
 //!
 //! What it does: finds the distribution's programs, makes an application's data in a directory of
 //! the datastore, starts its server for one tile, and stops it. Each application has a directory,
@@ -22,10 +22,12 @@ mod delivery;
 mod error;
 mod mail;
 mod memory;
+mod page_cache;
 mod postgres;
 mod program;
 mod server;
 mod shop;
+mod web;
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -42,6 +44,7 @@ pub use error::{ApplicationError, Phase};
 use mail::{Mail, Mails};
 use memory::MemoryGroup;
 use server::Server;
+use web::Web;
 
 /// Kind of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +53,8 @@ pub enum Kind {
     Shop,
     /// Mail server: Exim and Dovecot.
     Mail,
+    /// Web site of our own (crate `web_site`), on PostgreSQL and files.
+    Web,
 }
 
 /// Application that a tile needs.
@@ -101,6 +106,7 @@ pub struct Endpoint {
 enum Running {
     Shop(Server),
     Mail(Mail),
+    Web(Web),
 }
 
 /// Applications of a run in one directory.
@@ -118,6 +124,8 @@ struct Site {
     directory: PathBuf,
     run: String,
     account: Account,
+    /// Executable file of this program, whose `app serve web` serves a web site.
+    program: PathBuf,
 }
 
 impl Site {
@@ -157,6 +165,7 @@ impl Kind {
         match self {
             Self::Shop => "shop",
             Self::Mail => "mail",
+            Self::Web => "web",
         }
     }
 
@@ -169,6 +178,9 @@ impl Kind {
             // Deliveries add 6.6 MB a minute (25 a second of 4.4 kB), and deleted mails keep their
             // room. A part is the mailboxes that all tiles are copied from: 8 of 992.
             Self::Mail => Bytes::new(size.get().saturating_mul(2)) + Bytes::new(1 << 30),
+            // Uploads add 29.8 MB a minute (455 of 64 KiB), so the smallest data has room for half an
+            // hour beside the database's log of 1 GiB, and data of 44 GiB for a day.
+            Self::Web => Bytes::new(size.get().saturating_mul(2)) + Bytes::new(2 << 30),
         }
     }
 
@@ -181,19 +193,22 @@ impl Kind {
         match self {
             Self::Shop => postgres::Programs::find().map(|found| found.version),
             Self::Mail => mail::check(),
+            Self::Web => postgres::Programs::find().map(|found| web::name(&found.version)),
         }
     }
 }
 
 impl Applications {
     /// Prepares for applications in `directory`, which is empty and of this process alone. The
-    /// `run` names their memory groups.
+    /// `run` names their memory groups. `program` is the executable file of this program, for the
+    /// process of a web site.
     ///
     /// # Errors
     /// The servers' user is missing or cannot enter the directory.
-    pub fn new(directory: &Path, run: &str) -> Result<Self, ApplicationError> {
+    pub fn new(directory: &Path, run: &str, program: &Path) -> Result<Self, ApplicationError> {
         let account = account::account_of_servers(directory)?;
-        let site = Site { directory: directory.to_owned(), run: run.to_owned(), account };
+        let (directory, run, program) = (directory.to_owned(), run.to_owned(), program.to_owned());
+        let site = Site { directory, run, account, program };
         Ok(Self { site, running: BTreeMap::new(), mails: None })
     }
 
@@ -207,6 +222,7 @@ impl Applications {
             let started = match need.kind {
                 Kind::Shop => shop::start(need, &self.site)?,
                 Kind::Mail => self.start_mail(need)?,
+                Kind::Web => web::start(need, &self.site)?,
             };
             self.running.insert(need.name.clone(), started);
         }
@@ -275,6 +291,7 @@ impl Application {
         match &mut self.running {
             Running::Shop(server) => server.check(),
             Running::Mail(mail) => mail.check(),
+            Running::Web(web) => web.check(),
         }
     }
 
@@ -289,6 +306,7 @@ impl Running {
         match self {
             Self::Shop(server) => server.ask_to_stop(),
             Self::Mail(_) => {}
+            Self::Web(web) => web.ask_to_stop(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use mail_server::{Account, careful, entering};
@@ -12,6 +12,7 @@ use units::Bytes;
 use crate::ServerSocket;
 use crate::account::let_pass;
 use crate::error::{ApplicationError, Phase};
+use crate::page_cache::release_cache;
 use crate::program::{Doing, appended};
 use crate::server::{Server, Start};
 
@@ -74,6 +75,8 @@ pub(crate) struct Cluster<'a> {
     pub(crate) account: &'a Account,
     /// Directory of the application; the cluster is `data` in it.
     pub(crate) directory: PathBuf,
+    /// Role that owns the tables and opens the sessions.
+    pub(crate) role: &'static str,
     /// Most sessions at the same time.
     pub(crate) sessions: u32,
 }
@@ -90,7 +93,8 @@ const STATE_MAX: u64 = 4096;
 const SESSIONS_MORE: u32 = 10;
 
 impl Cluster<'_> {
-    fn data(&self) -> PathBuf {
+    /// Directory of the cluster and of its socket.
+    pub(crate) fn data(&self) -> PathBuf {
         self.directory.join("data")
     }
 
@@ -108,12 +112,12 @@ impl Cluster<'_> {
         Doing { name: self.name.to_owned(), phase }
     }
 
-    /// Memory that the cluster needs for data of this size: a tenth of it, as in the source of the
-    /// tile's working set, and never less than its sessions take. A cluster with less is killed in
-    /// the middle of a load.
-    pub(crate) fn memory(&self, size: Bytes) -> Bytes {
+    /// Memory that an application needs for data of this size: a tenth of it, as in the source of the
+    /// tile's working set, and never less than the cluster's sessions and the processes `beside` it
+    /// take. A cluster with less is killed in the middle of a load.
+    pub(crate) fn memory(&self, size: Bytes, beside: Bytes) -> Bytes {
         let floor = SHARED_BUFFERS_MB + SESSION_MB * u64::from(self.sessions) + SERVER_MB;
-        Bytes::new(size.get() / 10).max(Bytes::new(floor << 20))
+        Bytes::new(size.get() / 10).max(Bytes::new(floor << 20) + beside)
     }
 
     /// Makes the cluster with a database `tile`, and runs these statements in it, one text each.
@@ -133,7 +137,7 @@ impl Cluster<'_> {
         })?;
         let mut init = self.account.command(self.programs.directory.join("initdb"), "KILL");
         init.arg("-D").arg(self.data());
-        init.args(["-U", "shop", "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]);
+        init.args(["-U", self.role, "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]);
         doing.run("initdb", &mut init, Stdio::null(), &self.log())?;
         self.run_single("postgres", &["CREATE DATABASE tile".to_owned()])?;
         self.run_single("tile", statements)?;
@@ -213,26 +217,4 @@ impl Cluster<'_> {
         };
         Server::start(start, &is_ready)
     }
-}
-
-/// Writes all files of a directory to the storage and takes them out of the page cache: a page is
-/// charged to the group that read it first, and that would be nobody's.
-fn release_cache(directory: &Path) -> std::io::Result<()> {
-    // One call for all files: a flush for each of a thousand takes seconds on a slow storage.
-    rustix::fs::syncfs(fs::File::open(directory)?)?;
-    forget_pages(directory)
-}
-
-fn forget_pages(directory: &Path) -> std::io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            forget_pages(&entry.path())?;
-        } else if kind.is_file() {
-            let file = careful::read(&entry.path())?;
-            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
-        }
-    }
-    Ok(())
 }

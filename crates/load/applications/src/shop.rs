@@ -30,11 +30,12 @@ pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, Application
         name: &need.name,
         account: &site.account,
         directory: site.directory.join(&need.name),
+        role: "shop",
         sessions: need.sessions,
         programs,
     };
     cluster.make(&statements(need.size, need.seed))?;
-    let memory = cluster.memory(need.size);
+    let memory = cluster.memory(need.size, Bytes::ZERO);
     let group = MemoryGroup::make(&site.group(need), memory)?;
     let running = cluster.start(&group.entries())?;
     let endpoint = Endpoint {

@@ -60,6 +60,11 @@ impl Account {
         }
     }
 
+    /// Name of the user.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
     /// Gives an open file to the user, where this process is another's.
     pub(crate) fn own_file(&self, file: &File, path: &Path) -> Result<(), MailServerError> {
         let Some((uid, gid)) = self.other() else { return Ok(()) };

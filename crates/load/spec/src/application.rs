@@ -24,6 +24,8 @@ pub enum ApplicationKind {
     Shop,
     /// Mail server: Exim takes mail over SMTP, Dovecot serves mailboxes over IMAP.
     Mail,
+    /// Web site of our own: a social calendar, on PostgreSQL and files.
+    Web,
 }
 
 impl ApplicationKind {
@@ -32,6 +34,7 @@ impl ApplicationKind {
         match self {
             Self::Shop => &[Protocol::Postgres],
             Self::Mail => &[Protocol::Smtp, Protocol::Imap],
+            Self::Web => &[Protocol::Http],
         }
     }
 }

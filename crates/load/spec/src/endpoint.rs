@@ -25,7 +25,7 @@ pub struct Endpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// HTTP/1.1 without TLS: a call is a GET.
+    /// HTTP/1.1 without TLS: a call is a GET, or a POST with a made body.
     Http,
     /// PostgreSQL's protocol, version 3, without TLS: a call is a statement, prepared once for each
     /// session, or several with `;` between them, which are one transaction.
@@ -67,12 +67,17 @@ impl Protocol {
     /// come from someone else, so it is restricted to paths below the user's address.
     pub fn refuses(self, asked: &RequestText) -> Option<&'static str> {
         let (has_draws, text) = (asked.has_draws(), asked.numbered());
+        let posted = text.strip_prefix("POST ").map(|rest| rest.rsplit_once(' '));
+        let is_body = |bytes: &str| number(bytes).is_some_and(|own| (1..=BODY_MAX).contains(&own));
+        let is_posted = posted.is_none_or(|own| own.is_some_and(|(_, bytes)| is_body(bytes)));
+        let text = posted.flatten().map_or(text, |(path, _)| path);
         // Servers may read an escaped dot or slash as the character itself.
         let leaves = |part: &str| matches!(part, "." | "..");
         let path = text.split('?').next().unwrap_or_default().to_ascii_lowercase();
         let path = path.replace("%2f", "/").replace("%5c", "/");
         match self {
             Self::Vm => Some("an operation on a VM is asked nothing"),
+            Self::Http if !is_posted => Some(POSTED),
             Self::Http if text.is_empty() || text.starts_with('/') => {
                 Some("of http it is a path below the address's, without / at its beginning")
             }
@@ -97,6 +102,8 @@ impl Protocol {
     }
 }
 
+const POSTED: &str =
+    "of http with POST it is POST PATH BYTES, such as \"POST items 65536\", of 1 to 1048576 bytes";
 const MAIL: &str = "of smtp it is FROM TO[,TO...] BYTES, such as \"u1 u17,u204 3900\": names of letters, \
                     digits, - and _, at most 100 recipients, and 2 to 1048576 bytes of text";
 const SESSION: &str = "of imap it is USER STEP=COUNT..., such as \"u17 read=7 move=1 delete=3\": at most \
@@ -106,6 +113,8 @@ const SESSION: &str = "of imap it is USER STEP=COUNT..., such as \"u17 read=7 mo
 const RECIPIENTS_MAX: usize = 100;
 /// Most bytes of a mail's text, and most steps of a session with their messages. Our choice.
 const MAIL_BYTES_MAX: u32 = 1 << 20;
+/// Most bytes of an HTTP request's body. Our choice, as for mails.
+const BODY_MAX: u32 = 1 << 20;
 const STEPS_MAX: usize = 16;
 const MESSAGES_MAX: u32 = 1000;
 
@@ -254,7 +263,17 @@ mod tests {
 
     #[test]
     fn asked_path_stays_below_that_of_the_address() {
-        for text in ["items", "items?page=2", "a/b?c=..", "..a/b", "a%20b", "items/{1..9}"] {
+        for text in [
+            "items",
+            "items?page=2",
+            "a/b?c=..",
+            "..a/b",
+            "a%20b",
+            "items/{1..9}",
+            "POST",
+            "POST items 1",
+            "POST items?to={1..9} 1048576",
+        ] {
             assert_eq!(refuses(Protocol::Http, text), None, "{text}");
         }
         for text in [
@@ -276,6 +295,16 @@ mod tests {
             "a\r\nHost: x",
             "é",
             "a%2{e*1}",
+            "POST items",
+            "POST  1",
+            "POST /items 1",
+            "POST ../x 1",
+            "POST a b 1",
+            "POST items 0",
+            "POST items 1048577",
+            "POST items +1",
+            "POST items {1..9}",
+            "POST items 1\r\nHost: x",
         ] {
             assert!(refuses(Protocol::Http, text).is_some(), "{text}");
         }

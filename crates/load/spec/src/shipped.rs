@@ -31,7 +31,7 @@ pub const OPERATIONS: &str = "operations/";
 
 const TILES: &[Shipped] = shipped!("tiles/":
     "datacenter", "storage", "general", "vdi", "hci-oltp", "spc1-like", "file-server",
-    "shop-real", "mail-real", "datacenter-real",
+    "shop-real", "mail-real", "web-real", "datacenter-real",
 );
 
 /// Groups of infrastructure operations, as files in the form of a tile.
@@ -41,7 +41,7 @@ const GROUPS: &[Shipped] = shipped!("tiles/operations/":
     "named-snapshot", "named-move", "named-storage", "named-unified", "named-deploy");
 
 const WORKLOADS: &[Shipped] = shipped!("tiles/workloads/":
-    "mail", "web", "shop", "standby", "shop-real", "mail-real",
+    "mail", "web", "shop", "standby", "shop-real", "mail-real", "web-real",
     "mail-store", "oltp", "olap", "web-files", "scan",
     "general-4k", "general-8k", "desktop", "six-disk-oltp", "eight-streams", "file-server",
     "micro/read-4k", "micro/write-4k", "micro/mixed-8k", "micro/seq-read-1m",

@@ -442,7 +442,8 @@ pub struct Call {
     /// answers with this many.
     pub size: Bytes,
     /// Request to the service, in the words of its protocol. For `http` a path below that of the
-    /// address, such as `items?page=2` (default: only the address). For `smtp` a mail, such as
+    /// address, such as `items?page=2` (default: only the address), or `POST items 65536`: a path
+    /// and the bytes of a made body. For `smtp` a mail, such as
     /// `u1 u17,u204 3900`: sender, recipients and bytes of text. For `imap` a session of a mailbox,
     /// such as `u17 read=7 move=1 delete=3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

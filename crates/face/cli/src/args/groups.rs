@@ -25,6 +25,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "meter",
             "hosts",
             "agent",
+            "app",
         ],
     ),
     ("See what disks do", &["record", "import", "analyze"]),

@@ -33,6 +33,7 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     let options = AgentOptions {
         allowed,
         tool: super::run::tool(),
+        program: super::app::program(),
         base: super::runs::base(args.out.as_deref())?,
         lease: many_hosts::LEASE,
         join_within: Duration::from_nanos(args.join_within.0),

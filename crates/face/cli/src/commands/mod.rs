@@ -2,6 +2,7 @@
 
 mod agent;
 mod analyze;
+mod app;
 mod arrays;
 mod calibrate;
 mod cleanup;
@@ -54,6 +55,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Simulate(args) => simulate::run(args, cli.color),
         Command::Hosts(args) => hosts::hosts(args),
         Command::Agent(args) => agent::agent(args),
+        Command::App(args) => app::app(args),
         Command::Replay(args) => replay::run(args, cli.color),
         Command::WhatIf(args) => what_if::run(args),
         Command::Calibrate(args) => calibrate::run(args),

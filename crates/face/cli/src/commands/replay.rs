@@ -7,7 +7,7 @@ use bench::run::{RunOptions, SimulateOptions};
 use run_store::rundir::SameDevice;
 
 use crate::args::{Choice, Format, ReplayArgs};
-use crate::commands::{run, runs};
+use crate::commands::{app, run, runs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{live, open_files, output, plan_source, report, signals, text};
@@ -66,6 +66,7 @@ fn options(args: &ReplayArgs, base: std::path::PathBuf) -> RunOptions {
         passwords: bench::rig::Passwords::new(),
         power_policies: false,
         tool: run::tool(),
+        program: app::program(),
         reporter: report::reporter(),
     }
 }

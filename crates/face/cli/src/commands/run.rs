@@ -13,7 +13,7 @@ use run_store::run::{Run, Status, ToolFacts, Verdict};
 use run_store::rundir::{self, SameDevice};
 
 use crate::args::{Choice, Format, RunArgs};
-use crate::commands::runs;
+use crate::commands::{app, runs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::message::Message;
@@ -223,6 +223,7 @@ pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
         passwords: passwords(&args.credentials)?,
         power_policies: args.governor,
         tool: tool(),
+        program: app::program(),
         reporter: report::reporter(),
     })
 }

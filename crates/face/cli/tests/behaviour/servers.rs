@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::rig::{Place, err, out};
 
 const SHOP: [&str; 4] = ["--tile", "shop-real", "--footprint", "0.0001"];
+const WEB: [&str; 4] = ["--tile", "web-real", "--footprint", "0.0001"];
 const MAIL: [&str; 4] = ["--tile", "mail-real", "--footprint", "0.00001"];
 
 fn place() -> Option<Place> {
@@ -28,6 +29,7 @@ fn place_for(tile: [&str; 4]) -> Option<Place> {
         || text.contains("no program ")
         || text.contains("run as root")
         || text.contains("cannot enter")
+        || text.contains("cannot run")
     {
         eprintln!("skipped: {text}");
         return None;
@@ -203,4 +205,58 @@ fn killed_run_takes_its_mail_servers_and_is_cleaned_up() {
     assert!(cleaned.status.success(), "{}{}", out(&cleaned), err(&cleaned));
     assert_eq!((groups(id), homes(id)), (Vec::new(), Vec::new()));
     assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+#[test]
+fn site_is_visited_and_leaves_nothing() {
+    let Some(place) = place_for(WEB) else { return };
+    let words = [&WEB[..], &["--tiles", "2", "--duration", "4s", "--format", "json"]].concat();
+    let output = place.run_command(&words).output().expect("the program starts");
+    let run: Run = run_store::run::parse(&out(&output)).expect("one run document");
+    let step = run.steps.first().unwrap_or_else(|| panic!("{}", err(&output)));
+    for kind in ["event-page", "event-file", "search", "add-event"] {
+        let calls = step.calls.iter().find(|calls| calls.kind == kind).expect(kind);
+        assert!(calls.errors.is_empty(), "{calls:?}");
+    }
+    assert!(
+        step.warnings
+            .iter()
+            .any(|own| own.id == "real-servers" && own.text.contains("web site on postgres"))
+    );
+    let ds = place.path("ds").display().to_string();
+    assert_eq!(processes(&ds), 0, "a server still runs");
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+#[test]
+fn killed_run_takes_its_web_site_and_is_cleaned_up() {
+    let Some(place) = place_for(WEB) else { return };
+    let mut run = place.start(&[&WEB[..], &["--tiles", "1"]].concat());
+    run.wait_for("measuring");
+    let id = run.id();
+    assert!(in_groups(id) > 8, "{}", in_groups(id));
+    run.signal(Signal::KILL);
+    run.end();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while in_groups(id) > 0 {
+        assert!(std::time::Instant::now() < until, "a server outlived its run");
+        std::thread::yield_now();
+    }
+    let cleaned = place.output(&["cleanup", "ds"]);
+    assert!(cleaned.status.success(), "{}{}", out(&cleaned), err(&cleaned));
+    assert_eq!(groups(id), Vec::<PathBuf>::new());
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+#[test]
+fn site_does_not_run_as_root() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: this test needs root");
+        return;
+    }
+    let place = Place::new();
+    let words = ["app", "serve", "web", "--data", ".", "--database", ".", "--socket", "."];
+    let output = place.output(&words);
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    assert!(err(&output).contains("does not run as root"), "{}", err(&output));
 }

@@ -1,5 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -141,7 +141,7 @@ impl RealRig {
             options,
             services: Services::new(),
             machines: Machines::default(),
-            servers: TileServers::of_run("none"),
+            servers: TileServers::none(),
             power: None,
             through: None,
             over: None,
@@ -185,10 +185,11 @@ impl RealRig {
         self
     }
 
-    /// Sets the name under which real servers of the tiles are made.
+    /// Sets the name under which real servers of the tiles are made, and the executable file of this
+    /// program, which is one of them.
     #[must_use]
-    pub(crate) fn with_servers(mut self, run: &str) -> Self {
-        self.servers = TileServers::of_run(run);
+    pub fn with_servers(mut self, run: &str, program: &Path) -> Self {
+        self.servers = TileServers::of_run(run, program);
         self
     }
 
@@ -242,7 +243,7 @@ impl RealRig {
             options,
             services: Services::new(),
             machines: Machines::default(),
-            servers: TileServers::of_run("none"),
+            servers: TileServers::none(),
             power: None,
             through: None,
             over: None,

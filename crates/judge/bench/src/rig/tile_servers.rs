@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,8 @@ pub(super) struct TileServers {
 #[derive(Debug)]
 struct Inner {
     run: String,
+    /// Executable file of this program.
+    program: PathBuf,
     all: Option<Applications>,
     /// Services by application and protocol.
     services: BTreeMap<(String, &'static str), Arc<Service>>,
@@ -81,8 +84,14 @@ pub fn check(plan: &ResolvedPlan) -> Result<(), BenchError> {
 }
 
 impl TileServers {
-    pub(super) fn of_run(run: &str) -> Self {
-        let inner = Inner { run: run.to_owned(), all: None, services: BTreeMap::new() };
+    /// Servers without a run. A web site is refused: nothing here knows the file of this program.
+    pub(super) fn none() -> Self {
+        Self::of_run("none", Path::new("tilemark"))
+    }
+
+    pub(super) fn of_run(run: &str, program: &Path) -> Self {
+        let (run, program) = (run.to_owned(), program.to_owned());
+        let inner = Inner { run, program, all: None, services: BTreeMap::new() };
         Self { inner: Arc::new(Mutex::new(inner)) }
     }
 
@@ -102,7 +111,8 @@ impl TileServers {
         if inner.all.is_none() {
             let refused = || PlanError::NoPlaceForServers { target: store.path().to_owned() };
             let directory = store.tree(c"applications").ok_or_else(refused)??;
-            let all = Applications::new(directory.path(), &inner.run).map_err(Box::new)?;
+            let all = Applications::new(directory.path(), &inner.run, &inner.program);
+            let all = all.map_err(Box::new)?;
             inner.all = Some(all);
         }
         let Some(all) = &mut inner.all else { unreachable!("it was just made") };

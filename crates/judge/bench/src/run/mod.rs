@@ -94,6 +94,8 @@ pub struct RunOptions {
     pub passwords: Passwords,
     /// Version of this program.
     pub tool: ToolFacts,
+    /// Executable file of this program, which is started as the process of web sites.
+    pub program: PathBuf,
     /// True if the power policies of this host are read before and after. They are never changed.
     pub power_policies: bool,
     /// Maker of the report for people, if one is wanted.
@@ -209,7 +211,7 @@ pub fn run(
         .with_second(other, second_state)?
         .with_services(services)
         .with_machines(Machines::of_run(site.id.to_string(), plan))
-        .with_servers(site.id.as_str())
+        .with_servers(site.id.as_str(), &options.program)
         .with_tier(through)
         .with_over(over)
         .with_power(power);

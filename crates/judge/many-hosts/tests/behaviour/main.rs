@@ -28,6 +28,7 @@ fn agent_options(dir: &Path, version: &str) -> AgentOptions {
     AgentOptions {
         allowed: Allowed::read(Some(&config), named).expect("reads"),
         tool: tool(version),
+        program: std::path::PathBuf::new(),
         base: dir.to_owned(),
         lease: Duration::from_secs(5),
         join_within: DEADLINE,

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use mail_server::Session;
 use rustix::process::{Pid, Signal, kill_process};
-use tilemark_applications::{Application, Applications, Deliveries, Kind, Need};
+use tilemark_applications::{Application, Deliveries, Kind, Need};
 use units::Bytes;
 
-use crate::place::{place_for, run_name};
+use crate::place::{place_for, start};
 
 /// Longest wait of a test.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -63,8 +63,7 @@ fn left() -> Vec<String> {
 #[test]
 fn two_tiles_take_mail_side_by_side_and_leave_nothing() {
     let Some(place) = place_for(Kind::Mail) else { return };
-    let mut all =
-        Applications::new(&place.path().join("apps"), &run_name("mails")).expect("a user");
+    let mut all = start(&place.path().join("apps"), "mails").expect("a user");
     let mut ports = Vec::new();
     for (at, name) in ["tile-1", "tile-2"].into_iter().enumerate() {
         let mail = all.running(&need(name, at as u64)).expect("a mail server");
@@ -100,8 +99,7 @@ fn two_tiles_take_mail_side_by_side_and_leave_nothing() {
 #[test]
 fn killed_mail_server_is_an_error_with_its_name() {
     let Some(place) = place_for(Kind::Mail) else { return };
-    let mut all =
-        Applications::new(&place.path().join("apps"), &run_name("killed")).expect("a user");
+    let mut all = start(&place.path().join("apps"), "killed").expect("a user");
     all.running(&need("tile-1", 1)).expect("a mail server");
     all.check().expect("it runs");
     let threads = fs::read_dir("/proc/self/task").expect("threads").flatten();

@@ -4,3 +4,4 @@
 mod mail;
 mod place;
 mod shop;
+mod web;

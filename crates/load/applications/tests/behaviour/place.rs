@@ -1,8 +1,9 @@
 //! Directories of tests.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
-use tilemark_applications::Kind;
+use tilemark_applications::{ApplicationError, Applications, Kind};
 
 /// Directory for servers of another user; `None`, with the reason, where the test cannot run.
 pub fn place_for(kind: Kind) -> Option<tempfile::TempDir> {
@@ -23,7 +24,14 @@ pub fn place_for(kind: Kind) -> Option<tempfile::TempDir> {
     Some(directory)
 }
 
-/// Name of a run that no other test has.
-pub fn run_name(test: &str) -> String {
-    format!("{test}-{}", std::process::id())
+/// Prepares for applications of a run that no other test has.
+pub fn start(directory: &Path, test: &str) -> Result<Applications, ApplicationError> {
+    Applications::new(directory, &format!("{test}-{}", std::process::id()), &program())
+}
+
+/// Program that serves a web site: the example of this crate, which cargo builds with the tests.
+fn program() -> PathBuf {
+    let own = std::env::current_exe().expect("this test");
+    let target = own.ancestors().nth(2).expect("the directory of its profile");
+    target.join("examples/serve_web")
 }

@@ -4,12 +4,10 @@ use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::process::{Command, Stdio};
 
-use tilemark_applications::{
-    Application, ApplicationError, Applications, Kind, Need, Phase, ServerSocket,
-};
+use tilemark_applications::{Application, ApplicationError, Kind, Need, Phase, ServerSocket};
 use units::Bytes;
 
-use crate::place::{place_for, run_name};
+use crate::place::{place_for, start};
 
 fn need(name: &str, seed: u64) -> Need {
     Need { name: name.to_owned(), kind: Kind::Shop, size: Bytes::new(4 << 20), sessions: 8, seed }
@@ -43,8 +41,7 @@ fn holds(answer: &[u8], part: &str) -> bool {
 #[test]
 fn shop_takes_orders_and_leaves_nothing_running() {
     let Some(place) = place_for(Kind::Shop) else { return };
-    let mut all =
-        Applications::new(&place.path().join("apps"), &run_name("orders")).expect("a user");
+    let mut all = start(&place.path().join("apps"), "orders").expect("a user");
     let shop = all.running(&need("tile-1", 1)).expect("a shop");
     let socket = socket_of(shop);
     for what in [
@@ -73,7 +70,7 @@ fn shop_takes_orders_and_leaves_nothing_running() {
 fn servers_user_writes_nowhere_but_in_its_data() {
     let Some(place) = place_for(Kind::Shop) else { return };
     let apps = place.path().join("apps");
-    let mut all = Applications::new(&apps, &run_name("links")).expect("a user");
+    let mut all = start(&apps, "links").expect("a user");
     all.running(&need("tile-1", 1)).expect("a shop");
     let user = std::fs::metadata(apps.join("tile-1/data")).expect("its data").uid();
     assert_ne!(user, 0);
@@ -97,8 +94,7 @@ fn servers_user_writes_nowhere_but_in_its_data() {
 #[test]
 fn another_seed_makes_other_data() {
     let Some(place) = place_for(Kind::Shop) else { return };
-    let mut all =
-        Applications::new(&place.path().join("apps"), &run_name("seeds")).expect("a user");
+    let mut all = start(&place.path().join("apps"), "seeds").expect("a user");
     let mut sums = Vec::new();
     for (name, seed) in [("one", 1), ("same", 1), ("other", u64::MAX)] {
         let socket = socket_of(all.running(&need(name, seed)).expect("a shop"));
@@ -114,8 +110,7 @@ fn another_seed_makes_other_data() {
 #[test]
 fn server_that_was_killed_is_an_error_with_its_name() {
     let Some(place) = place_for(Kind::Shop) else { return };
-    let mut all =
-        Applications::new(&place.path().join("apps"), &run_name("killed")).expect("a user");
+    let mut all = start(&place.path().join("apps"), "killed").expect("a user");
     all.running(&need("tile-1", 1)).expect("a shop");
     all.check().expect("it runs");
     let state = place.path().join("apps/tile-1/data/postmaster.pid");
@@ -142,7 +137,7 @@ fn server_that_was_killed_is_an_error_with_its_name() {
 fn failed_preparation_names_its_program_and_words() {
     let Some(place) = place_for(Kind::Shop) else { return };
     let apps = place.path().join("apps");
-    let mut all = Applications::new(&apps, &run_name("failed")).expect("a user");
+    let mut all = start(&apps, "failed").expect("a user");
     // A directory that exists is not ours to fill.
     std::fs::create_dir(apps.join("tile-1")).expect("a directory");
     let error = all.running(&need("tile-1", 1)).expect_err("it exists");
@@ -154,7 +149,7 @@ fn directory_that_cannot_be_entered_is_refused() {
     let Some(place) = place_for(Kind::Shop) else { return };
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     std::fs::set_permissions(place.path(), mode).expect("a mode");
-    let error = Applications::new(&place.path().join("apps"), "none").expect_err("closed");
+    let error = start(&place.path().join("apps"), "none").expect_err("closed");
     let ApplicationError::NoEntry { .. } = &error else { panic!("{error}") };
     assert!(error.hint().expect("a hint").contains("chmod o+x"));
 }

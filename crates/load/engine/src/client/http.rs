@@ -1,8 +1,11 @@
-//! HTTP/1.1 (RFC 9112) without TLS. A call is a GET; an answer succeeds with a status of 200 to
-//! 299. Redirects are not followed and count as failures.
+//! HTTP/1.1 (RFC 9112) without TLS. A call is a GET, or a POST with a made body; an answer succeeds
+//! with a status of 200 to 299. Redirects are not followed and count as failures.
+//!
+//! A call asks `PATH`, or `POST PATH BYTES`, such as `POST items 65536`. The bytes of a body are
+//! random numbers, so that no two bodies are equal and nothing compresses them.
 
 use httparse::{EMPTY_HEADER, Header, Response, Status};
-use state_machine::CallError;
+use state_machine::{CallError, SplitMix, mix};
 
 use super::{Address, Answer, Ask, Client, Protocol};
 
@@ -22,12 +25,18 @@ const FIELDS_MAX: usize = 100;
 /// Most bytes of a chunk's size with its extensions, or of one trailer. Our choice.
 const LINE_MAX: usize = 4096;
 
+/// Most bytes of a request's body. Our choice: a body is made in memory and by the worker's own
+/// thread, at some GB/s.
+const BODY_MAX: usize = 1 << 20;
+
 /// Client side of one connection.
 #[derive(Debug)]
 struct Http {
     path: String,
-    /// Rest of the request behind the path.
+    /// Rest of the request's head behind the path, without the empty line.
     rest: String,
+    /// True if the call changes nothing.
+    is_get: bool,
     /// Most bytes of the answer's body.
     size: u64,
     /// Received bytes of an incomplete head, or of a line of a chunked body.
@@ -61,13 +70,14 @@ enum Expects {
 impl Http {
     fn new(address: &Address) -> Self {
         let rest = format!(
-            " HTTP/1.1\r\nHost: {}\r\nUser-Agent: tilemark/{}\r\nAccept: */*\r\n\r\n",
+            " HTTP/1.1\r\nHost: {}\r\nUser-Agent: tilemark/{}\r\nAccept: */*\r\n",
             address.authority(),
             env!("CARGO_PKG_VERSION")
         );
         Self {
             path: address.path().to_owned(),
             rest,
+            is_get: true,
             size: 0,
             held: Vec::new(),
             expects: Expects::Nothing,
@@ -196,10 +206,23 @@ impl Client for Http {
     fn call(&mut self, ask: Ask<'_>, out: &mut Vec<u8>) {
         let slash = if self.path.contains('?') || self.path.ends_with('/') { "" } else { "/" };
         let text = ask.filled();
-        let below = text.as_deref().map_or(["", ""], |text| [slash, text]);
-        for part in ["GET ", &self.path, below[0], below[1], &self.rest] {
+        let posted = text.as_deref().and_then(posted);
+        self.is_get = posted.is_none();
+        let (verb, below) = match posted {
+            Some((path, _)) => ("POST ", Some(path)),
+            None => ("GET ", text.as_deref()),
+        };
+        let below = below.map_or(["", ""], |text| [slash, text]);
+        for part in [verb, &self.path, below[0], below[1], &self.rest] {
             out.extend_from_slice(part.as_bytes());
         }
+        if let Some((_, bytes)) = posted {
+            let fields =
+                format!("Content-Type: application/octet-stream\r\nContent-Length: {bytes}\r\n");
+            out.extend_from_slice(fields.as_bytes());
+        }
+        out.extend_from_slice(b"\r\n");
+        write_body(posted.map_or(0, |(_, bytes)| bytes), ask.draws.call, out);
         self.held.clear();
         (self.size, self.bytes, self.trailers) = (u64::from(ask.size), 0, 0);
         (self.expects, self.is_good) = (Expects::Head, true);
@@ -221,9 +244,9 @@ impl Client for Http {
         is_whole.then(|| Answer { result: self.verdict(), can_go_on })
     }
 
-    /// A GET changes nothing (RFC 9110, section 9.2.2).
+    /// A GET changes nothing (RFC 9110, section 9.2.2), and a POST may.
     fn may_repeat(&self) -> bool {
-        true
+        self.is_get
     }
 
     fn ended(&mut self) -> Answer {
@@ -232,6 +255,23 @@ impl Client for Http {
             _ => Answer::failed(CallError::Closed),
         }
     }
+}
+
+/// Path and body's size of `POST PATH BYTES`; `None` if the text is a path alone.
+fn posted(text: &str) -> Option<(&str, usize)> {
+    let (path, bytes) = text.strip_prefix("POST ")?.rsplit_once(' ')?;
+    let bytes = bytes.parse().ok().filter(|bytes| (1..=BODY_MAX).contains(bytes))?;
+    Some((path, bytes))
+}
+
+/// Appends a body. Equal seeds give equal bodies.
+fn write_body(bytes: usize, seed: u64, out: &mut Vec<u8>) {
+    let end = out.len() + bytes;
+    out.reserve(bytes + size_of::<u64>());
+    for number in SplitMix(mix(seed)).take(bytes.div_ceil(size_of::<u64>())) {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+    out.truncate(end);
 }
 
 /// Framing that a head gives the body behind it (RFC 9112, section 6.3).
@@ -348,6 +388,34 @@ mod tests {
             let text = String::from_utf8(out).expect("text");
             assert!(text.starts_with(&format!("GET {path} HTTP/1.1\r\nHost: web\r\n")), "{text}");
         }
+    }
+
+    /// Request of a call, cut behind its head.
+    fn posted_request(http: &mut Http, text: &str, call: u64) -> (String, Vec<u8>) {
+        let (mut out, draws) = (Vec::new(), Draws { call, action: 0 });
+        let text = RequestText::parse(text).expect("a text");
+        http.call(Ask { text: Some(&text), draws, size: 1 }, &mut out);
+        let end = out.windows(4).position(|part| part == b"\r\n\r\n").expect("an end") + 4;
+        let body = out.split_off(end);
+        (String::from_utf8(out).expect("text"), body)
+    }
+
+    #[test]
+    fn posted_body_has_its_size_and_no_other_has_it() {
+        let mut http = client();
+        let (head, body) = posted_request(&mut http, "POST add?tag={7..7} 65531", 1);
+        assert!(head.starts_with("POST /a?badd?tag=7 HTTP/1.1\r\nHost: web:81\r\n"), "{head}");
+        assert!(head.contains("\r\nContent-Length: 65531\r\n"), "{head}");
+        assert_eq!((body.len(), http.may_repeat()), (65531, false));
+        let mut seen: Vec<&[u8]> = body.chunks_exact(8).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 65531 / 8, "numbers repeat");
+        assert_ne!(posted_request(&mut http, "POST add 65531", 2).1, body);
+        assert_eq!(posted_request(&mut http, "POST add 65531", 1).1, body);
+        let (head, body) = posted_request(&mut http, "POST", 1);
+        assert!(head.starts_with("GET /a?bPOST "), "{head}");
+        assert_eq!((body.len(), http.may_repeat()), (0, true));
     }
 
     #[test]

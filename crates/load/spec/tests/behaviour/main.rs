@@ -6,6 +6,7 @@ mod arrays;
 mod documents;
 mod mails;
 mod messages;
+mod real_workloads;
 mod schemas;
 mod shipped;
 mod studies;

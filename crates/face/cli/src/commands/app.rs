@@ -1,0 +1,34 @@
+//! `app`: serves a real application of a tile.
+
+use std::path::PathBuf;
+
+use web_site::SiteOptions;
+
+use crate::args::{AppAction, AppArgs, AppServeKind, AppServeWebArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Executable file of this program, which a run starts as the process of a web site.
+pub fn program() -> PathBuf {
+    // Where /proc is missing, the search path may find it.
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("tilemark"))
+}
+
+/// Serves until the application's database ends.
+pub fn app(args: &AppArgs) -> Result<Exit, Failure> {
+    let AppAction::Serve(AppServeKind::Web(args)) = &args.action;
+    if rustix::process::geteuid().is_root() {
+        let message = "a web site does not run as root";
+        let hint = "run it as a user without rights: setpriv --reuid nobody --clear-groups tilemark app ...";
+        return Err(Failure::new(Exit::Refused, message).hint(Some(hint)));
+    }
+    let AppServeWebArgs { data, database, socket, connections } = args;
+    let options = SiteOptions {
+        data: data.clone(),
+        database: database.clone(),
+        socket: socket.clone(),
+        connections: usize::from(*connections),
+    };
+    let Err(error) = web_site::serve(options);
+    Err(Failure::from_error(Exit::Failure, &error).hint(error.hint()))
+}

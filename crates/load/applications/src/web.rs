@@ -1,0 +1,152 @@
+//! Web site of a tile: its own process (crate `web_site`), its PostgreSQL and its files.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use mail_server::entering;
+use rustix::process::Signal;
+use units::Bytes;
+use web_site::{FILES, SOCKET, Sizes, UPLOADS};
+
+use crate::account::{let_pass, may_pass};
+use crate::error::{ApplicationError, Phase};
+use crate::memory::MemoryGroup;
+use crate::page_cache::release_cache;
+use crate::postgres::{Cluster, Programs};
+use crate::program::Doing;
+use crate::server::{Server, Start};
+use crate::{Application, Endpoint, Need, Running, ServerSocket, Site};
+
+/// Directory of the site's socket in that of the application.
+const SOCKETS: &str = "site";
+/// Connections beyond the users: those that a client opens before an old one is seen as closed.
+const CONNECTIONS_MORE: u32 = 64;
+/// Memory of the site's process: 34 MB at the rate of one tile, 74 MB with 195 downloads that nobody
+/// read and 195 uploads of 64 KiB. A download has 64 KiB in memory, an upload as much as it has.
+const SITE_MEMORY: Bytes = Bytes::new(128 << 20);
+
+/// Running site. Its process is dropped, and ends, before that of its database.
+#[derive(Debug)]
+pub(crate) struct Web {
+    site: Server,
+    database: Server,
+}
+
+/// Name and version of the servers, for people.
+pub(crate) fn name(postgres: &str) -> String {
+    format!("tilemark {}'s web site on {postgres}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Makes the data of a site and starts its servers.
+pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, ApplicationError> {
+    let programs = Programs::find()?;
+    let is_runnable = may_pass(&site.account, &site.program);
+    if !is_runnable {
+        let (user, path) = (site.account.user().to_owned(), site.program.clone());
+        return Err(ApplicationError::NoProgram { user, path });
+    }
+    let cluster = Cluster {
+        name: &need.name,
+        account: &site.account,
+        directory: site.directory.join(&need.name),
+        role: web_site::ROLE,
+        sessions: web_site::SESSIONS,
+        programs,
+    };
+    let sizes = Sizes::of(need.size);
+    cluster.make(&web_site::statements(sizes, need.seed))?;
+    let directory = &cluster.directory;
+    make_files(need, site, directory, sizes)?;
+    let memory = cluster.memory(need.size, SITE_MEMORY);
+    let group = MemoryGroup::make(&site.group(need), memory)?;
+    let database = cluster.start(&group.entries())?;
+    let doing = Doing { name: need.name.clone(), phase: Phase::Starting };
+    let socket = ServerSocket::of(&directory.join(SOCKETS), SOCKET);
+    let socket = socket.map_err(|error| doing.io("opening its directory", error))?;
+    let process = start_site(need, site, &cluster, &group.entries(), &socket)?;
+    let endpoint = Endpoint {
+        protocol: "http",
+        address: "http://site".to_owned(),
+        socket: Some(socket),
+        password: None,
+    };
+    Ok(Application {
+        endpoints: vec![endpoint],
+        server: name(&cluster.programs.version),
+        memory,
+        data: sizes.bytes(),
+        running: Running::Web(Web { site: process, database }),
+        group,
+    })
+}
+
+/// Makes the files, and the directories that the site writes.
+fn make_files(
+    need: &Need,
+    site: &Site,
+    directory: &Path,
+    sizes: Sizes,
+) -> Result<(), ApplicationError> {
+    let (name, phase) = (need.name.clone(), Phase::Preparing);
+    let doing = Doing { name: name.clone(), phase };
+    let files = directory.join(FILES);
+    fs::create_dir(&files)
+        .and_then(|()| let_pass(&files))
+        .map_err(|error| doing.io("making the directory of its files", error))?;
+    web_site::make_files(&files, sizes, need.seed).map_err(|source| ApplicationError::Site {
+        name: name.clone(),
+        phase,
+        source: Box::new(source),
+    })?;
+    release_cache(&files).map_err(|error| doing.io("writing its files out", error))?;
+    for name in [UPLOADS, SOCKETS] {
+        let path = directory.join(name);
+        fs::create_dir(&path)
+            .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o700)))
+            .map_err(|error| doing.io("making a directory of the site", error))?;
+        site.account.own_directory(&path).map_err(|source| ApplicationError::Server {
+            name: need.name.clone(),
+            phase,
+            source: Box::new(source),
+        })?;
+    }
+    Ok(())
+}
+
+fn start_site(
+    need: &Need,
+    site: &Site,
+    cluster: &Cluster<'_>,
+    groups: &[PathBuf],
+    socket: &ServerSocket,
+) -> Result<Server, ApplicationError> {
+    let mut command = site.account.command(&site.program, "KILL");
+    let directory = &cluster.directory;
+    command.args(["app", "serve", "web", "--data"]).arg(directory);
+    command.arg("--database").arg(cluster.data()).arg("--socket").arg(directory.join(SOCKETS));
+    let connections = need.sessions.saturating_add(CONNECTIONS_MORE);
+    command.args(["--connections", &connections.to_string()]);
+    let start = Start {
+        name: &need.name,
+        program: "the web site",
+        command: entering(groups, &command),
+        stop: Signal::TERM,
+        log: directory.join("site.log"),
+    };
+    Server::start(start, &|| socket.connect().is_ok())
+}
+
+impl Web {
+    /// Checks that both processes run.
+    pub(crate) fn check(&mut self) -> Result<(), ApplicationError> {
+        // The site ends when its database does, so the database is the one to name.
+        self.database.check()?;
+        self.site.check()
+    }
+
+    pub(crate) fn ask_to_stop(&mut self) {
+        self.site.ask_to_stop();
+        self.database.ask_to_stop();
+    }
+}

@@ -1,0 +1,43 @@
+//! Pictures of added events.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Directory of added events' pictures in that of the site's data.
+pub const UPLOADS: &str = "uploads";
+
+/// Name of an uploaded picture in its directory.
+pub(crate) fn name(event: u32) -> PathBuf {
+    PathBuf::from(format!("{event}.picture"))
+}
+
+/// Makes a picture durable. Olio wrote it and did not sync it; a site that keeps what people give it
+/// does.
+///
+/// # Errors
+/// A step failed. Then the picture may exist, but no row refers to it.
+pub(crate) fn keep(directory: &Path, event: u32, bytes: &[u8]) -> io::Result<()> {
+    let part = directory.join(format!("{event}.part"));
+    let mut file = File::create_new(&part)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&part, directory.join(name(event)))?;
+    // Without this the name may be lost with the host's power though the content is durable.
+    File::open(directory)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_picture_has_its_bytes_and_leaves_no_part() {
+        let directory = tempfile::tempdir().expect("a directory");
+        keep(directory.path(), 31, b"picture").expect("kept");
+        let names: Vec<_> = fs::read_dir(directory.path()).expect("a list").flatten().collect();
+        assert_eq!(names.len(), 1);
+        assert_eq!(fs::read(directory.path().join(name(31))).expect("a file"), b"picture");
+        assert!(keep(&directory.path().join("none"), 1, b"").is_err());
+    }
+}
