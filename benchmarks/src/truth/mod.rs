@@ -67,7 +67,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
         let name = |kind| directory.join(format!("{tile}-{kind}"));
         let walks = [
             ("dialogue", walk(&name("dialogue"), &dialogue.display().to_string(), 30)?),
-            ("real", walk(&name("real"), &real, 240)?),
+            ("real", walk(&name("real"), &real, 150)?),
         ];
         write!(std::io::stdout(), "{}", table::of(tile, &walks)?)?;
     }

@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// Time on a fast disk, at the begin and between both kinds of stairs, so that what waits is done.
-const FAST: Duration = Duration::from_secs(45);
-const STAIR: Duration = Duration::from_secs(25);
+const FAST: Duration = Duration::from_secs(40);
+const STAIR: Duration = Duration::from_secs(20);
 /// Begin of each stair that is not judged: the load needs a while to feel it.
-pub(super) const SETTLING: Duration = Duration::from_secs(6);
+pub(super) const SETTLING: Duration = Duration::from_secs(5);
 /// Added to each read, write and flush, in ms.
 const DELAYS_MS: [u32; 7] = [10, 20, 30, 45, 65, 90, 130];
 /// Reads and writes a second. Flushes are free, as providers of storage count.
