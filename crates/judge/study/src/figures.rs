@@ -199,10 +199,10 @@ fn iops(step: &Step, direction: Direction) -> f64 {
     total(step, direction).map_or(0.0, |total| total.operations_per_s)
 }
 
-/// Processor time of an I/O in microseconds: of one worker, or of all that there are.
-fn cpu_per_io(step: &Step, worker: Option<&str>) -> Number {
+/// Processor time of an I/O in microseconds: of one program, or of all that there are.
+fn cpu_per_io(step: &Step, program: Option<&str>) -> Number {
     let [server, initiator] = [GaugeName::OverServerCpu, GaugeName::OverInitiatorCpu];
-    match worker {
+    match program {
         Some("server") => gauge_per_io(step, server),
         Some("initiator") => gauge_per_io(step, initiator),
         Some(_) => load_per_io(step),

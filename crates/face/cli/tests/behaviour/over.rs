@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use findings::StudyResult;
 use run_store::gauge::GaugeName;
 use run_store::run::{Run, Verdict};
 use run_store::rundir::StoredRun;
@@ -189,4 +190,79 @@ fn check_and_plan_name_a_program_that_is_missing() {
         assert!(told.contains("qemu-storage-daemon") && told.contains("install it"), "{told}");
         assert!(place.names("ds").is_empty(), "nothing is made");
     }
+}
+
+/// A study that measures one load as local files and over NBD.
+const STUDY: &str = r#"
+name = "both"
+title = "The same load, locally and over NBD"
+source = "Made up for tests."
+repeats = 1
+tile = "tile.toml"
+scale = { footprint = 0.002 }
+measure = { warm-up-min = "200ms", warm-up-max = "200ms", duration = "1s", slice = "200ms" }
+
+[[real]]
+name = "local"
+title = "Local files"
+
+[[real]]
+name = "nbd"
+title = "NBD"
+over = "nbd"
+
+[[table]]
+title = "CPU"
+configurations = ["local", "nbd"]
+measure = 'cpu_per_io(configuration, tiles)'
+
+[[table]]
+title = "CPU of the server"
+configurations = ["local", "nbd"]
+measure = 'cpu_per_io(configuration, tiles, "server")'
+
+[[table]]
+title = "CPU of the load"
+configurations = ["nbd"]
+measure = 'cpu_per_io(configuration, tiles, "load")'
+"#;
+
+const RUN_STUDY: [&str; 8] =
+    ["study", "run", "both.toml", "--real", "ds", "--allow-root-fs", "--format", "json"];
+
+fn study(command: &mut std::process::Command) -> (StudyResult, String) {
+    let output = command.output().expect("the program starts");
+    let told = err(&output);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    (findings::parse(&out(&output)).expect("a result"), told)
+}
+
+#[test]
+fn a_study_measures_a_load_locally_and_over_a_protocol() {
+    let Some(place) = place_for(NBD) else { return };
+    place.write("both.toml", STUDY);
+    let (result, told) = study(&mut place.command(&RUN_STUDY));
+    let cells = |table: usize| result.tables[table].rows[0].cells.clone();
+    let [Some(local), Some(nbd)] = cells(0)[..] else { panic!("{told}{:?}", result.points) };
+    let [None, Some(server)] = cells(1)[..] else { panic!("{:?}", cells(1)) };
+    let [Some(load)] = cells(2)[..] else { panic!("{:?}", cells(2)) };
+    assert!(local > 0.0 && load > 0.0 && server > 0.0);
+    assert!((nbd - load - server).abs() < 1e-6, "{nbd} is not {load} and {server}");
+    assert!(result.configurations[1].array.ends_with(", over nbd"), "{:?}", result.configurations);
+    let hop = result.warnings.iter().find(|warning| warning.id == "over-hop").expect("the hop");
+    assert!(hop.text.contains("server qemu-storage-daemon"), "{}", hop.text);
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+#[test]
+fn a_study_leaves_out_what_has_no_programs_here_and_says_so() {
+    let Some(place) = Place::usable() else { return };
+    place.write("both.toml", STUDY);
+    let (result, _) = study(place.command(&RUN_STUDY).env("PATH", place.path("runs")));
+    let [local, nbd] = &result.points[..] else { panic!("{:?}", result.points) };
+    assert_eq!(local.reason.as_deref().filter(|reason| reason.contains("left out")), None);
+    let reason = nbd.reason.as_deref().unwrap_or_default();
+    assert!(reason.starts_with("left out: ") && reason.contains("install it"), "{reason}");
+    assert_eq!(result.tables[0].rows[0].cells[1], None);
+    assert!(result.warnings.iter().all(|warning| warning.id != "over-hop"));
 }

@@ -145,7 +145,7 @@ pub enum Argument {
     /// `servers`, `storage` or `all`.
     Supply,
     /// `load`, `server` or `initiator`.
-    Worker,
+    Program,
     /// Workload and virtual machine, `shop/shop-db`, with `*` for any letters.
     Vm,
 }

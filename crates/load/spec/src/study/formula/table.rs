@@ -57,7 +57,7 @@ pub(super) const SUPPLIES: [&str; 3] = ["servers", "storage", "all"];
 
 /// Programs that take processor time for an I/O on real storage: the load generator, with its NBD
 /// client in it, and the server and the initiator of a protocol below it.
-pub(super) const WORKERS: [&str; 3] = ["load", "server", "initiator"];
+pub(super) const PROGRAMS: [&str; 3] = ["load", "server", "initiator"];
 
 /// Signature of a function whose arguments are all required.
 const fn of(
@@ -294,7 +294,7 @@ pub const FUNCTIONS: &[Signature] = &[
         of(
             "cpu_per_io",
             F::CpuPerIo,
-            &[A::Configuration, A::Tiles, A::Worker],
+            &[A::Configuration, A::Tiles, A::Program],
             "us",
             "processor time of an I/O on real storage: the load's over its whole run, with the server's and the initiator's of a protocol in the measured time; or that of one of them, `load`, `server` or `initiator`",
         ),
