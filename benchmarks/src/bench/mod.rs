@@ -27,6 +27,7 @@ mod meter;
 mod nbd_client;
 mod operations;
 mod other;
+mod own_nbd;
 mod package;
 mod page;
 mod pairs;
@@ -117,6 +118,7 @@ const GROUPS: &[Group] = &[
     Group { name: "operations.reflink_ms", run: operations::reflink },
     Group { name: "operations.qemu.unified_s", run: operations::unified },
     Group { name: "protocols.setup_s", run: protocols::set_up },
+    Group { name: "protocols.nbd_own_cpu_vs_nbdkit", run: own_nbd::beside_nbdkit },
     Group { name: "replay", run: replay::punctuality },
     Group { name: "record", run: record::overhead },
     Group { name: "record_disk", run: record::on_disk },

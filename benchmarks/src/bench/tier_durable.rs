@@ -118,7 +118,7 @@ fn time() -> Result<Duration> {
 }
 
 /// Bytes that are there, so that nothing is allocated by what is measured.
-fn fill(path: &Path) -> Result<()> {
+pub(super) fn fill(path: &Path) -> Result<()> {
     let file = File::create(path)?;
     let data = vec![7; 1 << 20];
     for offset in (0..BYTES).step_by(data.len()) {
@@ -185,10 +185,14 @@ fn bare(path: &Path) -> Result<Reached> {
     reached(times, begin.elapsed())
 }
 
-/// `serve-file FILE SOCKET`: a file without a tier, until the input ends.
+/// `serve-file FILE SOCKET [buffered]`: a file without a tier, until the input ends.
 pub(crate) fn serve(arguments: &[String]) -> Result<()> {
-    let [file, socket] = arguments else { bail!("usage: serve-file FILE SOCKET") };
-    let disk = FileDisk::open(EXPORT, Path::new(file), Access::default())?;
+    let (file, socket, buffered) = match arguments {
+        [file, socket] => (file, socket, false),
+        [file, socket, word] if word == "buffered" => (file, socket, true),
+        _ => bail!("usage: serve-file FILE SOCKET [buffered]"),
+    };
+    let disk = FileDisk::open(EXPORT, Path::new(file), Access { buffered, ..Access::default() })?;
     let listen = [Listen { place: Place::Unix(socket.into()), tls: None }];
     let running = block_server::start(vec![Box::new(disk)], &listen, Limits::default())?;
     std::io::stdin().lines().next();

@@ -1,5 +1,6 @@
 //! Figures of a step, by function. Times are in milliseconds.
 
+use run_store::gauge::GaugeName;
 use run_store::run::{ActionResult, IoTotal, Latency, MeterScope, Score, Step, Verdict};
 use run_store::slice::Direction;
 use spec::study::ResolvedConfiguration;
@@ -49,6 +50,7 @@ pub(super) fn figure(
         F::LatencyP99 => milliseconds(service(step, names)?.p99_ns),
         F::LatencyP999 => milliseconds(service(step, names)?.p999_ns),
         F::Outstanding => of(&step.generator.in_flight_mean),
+        F::CpuPerIo => cpu_per_io(step, names.first().copied()),
         F::Tier | F::Part | F::Host | F::Vm | F::Touched | F::Events => {
             let facts = step.model.as_ref();
             let facts = facts.ok_or_else(|| Absent::because("the step was not simulated"))?;
@@ -195,6 +197,39 @@ fn total(step: &Step, direction: Direction) -> Option<&IoTotal> {
 
 fn iops(step: &Step, direction: Direction) -> f64 {
     total(step, direction).map_or(0.0, |total| total.operations_per_s)
+}
+
+/// Processor time of an I/O in microseconds: of one program, or of all that there are.
+fn cpu_per_io(step: &Step, program: Option<&str>) -> Number {
+    let [server, initiator] = [GaugeName::OverServerCpu, GaugeName::OverInitiatorCpu];
+    match program {
+        Some("server") => gauge_per_io(step, server),
+        Some("initiator") => gauge_per_io(step, initiator),
+        Some(_) => load_per_io(step),
+        None => {
+            // Local files have no server, and a load that is its own initiator has no other.
+            let others = [server, initiator];
+            let others = others.into_iter().filter_map(|name| gauge_per_io(step, name).ok());
+            Ok(load_per_io(step)? + others.sum::<f64>())
+        }
+    }
+}
+
+fn load_per_io(step: &Step) -> Number {
+    let generator = &step.generator;
+    Ok(of(&generator.cpu_user_us_per_io)? + of(&generator.cpu_system_us_per_io)?)
+}
+
+/// Microseconds of a gauge that counts seconds, for an I/O of the measured time.
+fn gauge_per_io(step: &Step, name: GaugeName) -> Number {
+    let gauge = step.levels().find(|gauge| gauge.name == name);
+    let seconds_per_s =
+        gauge.ok_or_else(|| Absent(format!("nothing measured {}", name.name())))?.value;
+    let per_s = iops(step, Direction::Read) + iops(step, Direction::Write);
+    if per_s == 0.0 {
+        return Err(Absent::because("there were no I/Os"));
+    }
+    Ok(seconds_per_s * 1e6 / per_s)
 }
 
 fn bytes(step: &Step, direction: Direction) -> f64 {

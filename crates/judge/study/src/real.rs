@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use run_store::run::Step;
+use run_store::run::Warning;
 use spec::array::Array;
+use spec::over::OverProtocol;
 use spec::study::{ResolvedConfiguration, ResolvedReal, ResolvedStudy};
 use units::Nanos;
 
@@ -13,6 +15,7 @@ use bench::BenchError;
 use bench::plan::profile_values;
 use bench::progress::Control;
 use bench::real::{RealError, RealPlace, RealSettings, step};
+use bench::run::CheckedOver;
 
 /// Real storage for configurations.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,16 +35,17 @@ pub(super) fn with_reals(study: &ResolvedStudy) -> ResolvedStudy {
 
 fn as_configuration(real: &ResolvedReal) -> ResolvedConfiguration {
     let cache = if real.buffered { ", through the page cache" } else { "" };
+    let over = real.over.map_or_else(String::new, |over| format!(", over {over}"));
     ResolvedConfiguration {
         name: real.name.clone(),
         title: real.title.clone(),
-        array_name: format!("real storage, {}{cache}", real.limits.describe()),
+        array_name: format!("real storage, {}{cache}{over}", real.limits.describe()),
         array: nothing(),
         tile_name: real.tile_name.clone(),
         tile: real.tile.clone(),
         operations: None,
         second: None,
-        tiles: vec![real.tiles],
+        tiles: real.tiles.clone(),
         measure: real.measure.clone(),
         footprint: real.footprint,
         time: real.time,
@@ -72,19 +76,85 @@ fn nothing() -> Array {
 /// Measures the points of a study on real storage, one at a time.
 pub(super) struct Measured<'a> {
     /// Configurations on real storage.
-    pub reals: &'a [ResolvedReal],
+    reals: &'a [ResolvedReal],
     /// Number of configurations before them.
-    pub modelled: usize,
+    modelled: usize,
     /// Storage to use.
-    pub storage: &'a RealStorage,
+    storage: &'a RealStorage,
+    /// Protocols below them, each checked once.
+    over: Vec<(OverProtocol, Result<CheckedOver, PointError>)>,
+}
+
+impl<'a> Measured<'a> {
+    /// Prepares to measure these points, and checks the programs of their protocols.
+    pub fn new(
+        reals: &'a [ResolvedReal],
+        modelled: usize,
+        storage: &'a RealStorage,
+        points: &[Point<'_>],
+    ) -> Self {
+        let mut own = Self { reals, modelled, storage, over: Vec::new() };
+        for point in points {
+            let Some(word) = own.real(point).over else { continue };
+            if !own.over.iter().any(|(known, _)| *known == word) {
+                own.over.push((word, CheckedOver::find(word).map_err(|error| not_here(&error))));
+            }
+        }
+        own
+    }
+
+    fn real(&self, point: &Point<'_>) -> &'a ResolvedReal {
+        &self.reals[point.index - self.modelled]
+    }
+
+    /// Protocol of a configuration.
+    fn over(&self, real: &ResolvedReal) -> Result<Option<&CheckedOver>, PointError> {
+        let Some(word) = real.over else { return Ok(None) };
+        let known = self.over.iter().find(|(known, _)| *known == word);
+        let (_, checked) = known.expect("protocols of all points were checked");
+        checked.as_ref().map(Some).map_err(Clone::clone)
+    }
+
+    /// Programs of the protocols, and what numbers measured over them do not say.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let found = self.over.iter().filter_map(|(_, checked)| checked.as_ref().ok());
+        let mut all = Vec::new();
+        for checked in found {
+            let facts = checked.facts();
+            let programs = format!(
+                "over {}: server {} {}, initiator {} {}, network {}",
+                facts.protocol,
+                facts.server,
+                facts.server_version,
+                facts.initiator,
+                facts.initiator_version,
+                facts.network
+            );
+            let notes = checked.warnings().into_iter();
+            let notes =
+                notes.map(|own| Warning { text: format!("{programs}: {}", own.text), ..own });
+            all.extend(notes);
+        }
+        all
+    }
+}
+
+/// Requirement of a protocol that is missing here, with the advice.
+fn not_here(error: &BenchError) -> PointError {
+    let told = super::simulated::told(error);
+    PointError::NotHere(match error.hint() {
+        Some(hint) => format!("{told} ({hint})"),
+        None => told,
+    })
 }
 
 impl Simulate for Measured<'_> {
     fn step(&self, point: &Point<'_>, control: &Control) -> Result<Step, PointError> {
-        let real = &self.reals[point.index - self.modelled];
+        let real = self.real(point);
         let place = RealPlace {
             directory: &self.storage.directory,
             allow_root_fs: self.storage.allow_root_fs,
+            over: self.over(real)?,
         };
         let tiles = (point.tiles, point.repeat - 1);
         let settings = settings(real, point.seed);

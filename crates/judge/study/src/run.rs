@@ -80,16 +80,19 @@ pub fn run(
     // Points are in the study's order; those on real storage come last, when nothing else runs.
     let split = work.points.partition_point(|point| point.index < modelled);
     let (simulated, real) = work.points.split_at(split);
+    let measured = options.real.as_ref();
+    let measured = measured.map(|storage| Measured::new(reals, modelled, storage, real));
     let (runs, threads) = (work.points.len(), threads(options, simulated.len()));
     observe(&Progress::Begins { runs, threads });
     let mut told = |told: &Told<'_>| observe(&told.of(0, runs));
     let mut results = all(simulated, simulate, threads, control, &mut told);
-    if let Some(storage) = &options.real {
-        let measured = Measured { reals, modelled, storage };
+    if let Some(measured) = &measured {
         let mut told = |told: &Told<'_>| observe(&told.of(split, runs));
-        results.extend(all(real, &measured, 1, control, &mut told));
+        results.extend(all(real, measured, 1, control, &mut told));
     }
-    Ok(work.result(options, simulate, results))
+    let mut result = work.result(options, simulate, results);
+    result.warnings.extend(measured.iter().flat_map(Measured::warnings));
+    Ok(result)
 }
 
 /// Work for a study's options.

@@ -3,6 +3,7 @@
 use bench::plan::ResolvedPlan;
 use bench::run::{Preview, plan_preview};
 use datastore::Preflight;
+use run_store::run::ServedOver;
 use serde_json::json;
 use units::Bytes;
 
@@ -56,6 +57,7 @@ fn exit(preview: &Preview) -> Exit {
 
 fn plan_text(args: &RunArgs, preview: &Preview) -> String {
     let mut lines = vec![format!("datastore  {}  {}", args.target, preview.target_summary)];
+    lines.extend(preview.over.as_ref().map(over_text));
     lines.extend(outlined(args, &preview.outline));
     lines.extend(refusals(preview));
     lines.join("\n") + "\n"
@@ -67,6 +69,7 @@ fn check_text(preview: &Preview) -> String {
         lines.push(format!("the second datastore, {}:", second.preflight.target));
         lines.extend(checked(&second.preflight));
     }
+    lines.extend(preview.over.as_ref().map(over_text));
     lines.push(format!(
         "room for {} of files; a tile needs {}",
         Bytes::new(preview.preflight.capacity_bytes),
@@ -74,6 +77,15 @@ fn check_text(preview: &Preview) -> String {
     ));
     lines.extend(refusals(preview));
     lines.join("\n") + "\n"
+}
+
+/// Programs of a storage protocol: `over nbd    server qemu-storage-daemon 10.0.2, ...`.
+fn over_text(over: &ServedOver) -> String {
+    let ServedOver { protocol, server, server_version, initiator, initiator_version, .. } = over;
+    format!(
+        "{:<9}  server {server} {server_version}, initiator {initiator} {initiator_version}",
+        format!("over {protocol}")
+    )
 }
 
 /// Table of every rule and every warning.
@@ -118,6 +130,7 @@ fn document(preview: &Preview) -> serde_json::Value {
         ("target_summary".to_owned(), json!(preview.target_summary)),
         ("preflight".to_owned(), json!(preview.preflight)),
         ("second".to_owned(), json!(preview.second.as_ref().map(|second| &second.preflight))),
+        ("over".to_owned(), json!(preview.over)),
         ("refusals".to_owned(), json!(refusals)),
     ]);
     document.into()

@@ -11,7 +11,7 @@ use bench::progress::Control;
 use findings::StudyResult;
 use run_store::rundir::default_base;
 use serde_json::json;
-use spec::study::{Kind, ResolvedStudy, resolve_study};
+use spec::study::{Kind, ResolvedReal, ResolvedStudy, resolve_study};
 
 use crate::args::{
     Format, StudyAction, StudyArgs, StudyFormat, StudyMergeArgs, StudyResultArgs, StudyRunArgs,
@@ -47,7 +47,7 @@ fn list(format: Format) -> Result<(), Failure> {
             .map(|study| {
                 json!({
                     "name": study.study.name, "title": study.study.title,
-                    "configurations": study.configurations.len(),
+                    "configurations": configurations(study),
                     "claims": study.study.claims.len(), "predicted": predicted(study),
                 })
             })
@@ -59,13 +59,18 @@ fn list(format: Format) -> Result<(), Failure> {
     for study in &studies {
         table.row(vec![
             study.study.name.clone(),
-            study.configurations.len().to_string(),
+            configurations(study).to_string(),
             study.study.claims.len().to_string(),
             predicted(study).to_string(),
             study.study.title.clone(),
         ]);
     }
     output::show(&(table.lines().join("\n") + "\n"))
+}
+
+/// Number of configurations, modelled and on real storage.
+fn configurations(study: &ResolvedStudy) -> usize {
+    study.configurations.len() + study.reals.len()
 }
 
 fn predicted(study: &ResolvedStudy) -> usize {
@@ -90,21 +95,20 @@ fn shown(study: &ResolvedStudy) -> String {
     lines.push(String::new());
     let mut table = Table::new(&["configuration", "array", "tile", "tiles", "what it is"]);
     for each in &study.configurations {
-        let tiles: Vec<String> = each.tiles.iter().map(u32::to_string).collect();
         table.row(vec![
             each.name.clone(),
             each.array_name.clone(),
             each.tile_name.clone(),
-            tiles.join(" "),
+            tiles(&each.tiles),
             each.title.clone(),
         ]);
     }
     for each in &study.reals {
         table.row(vec![
             each.name.clone(),
-            format!("real storage, {}", each.limits.describe()),
+            on_real(each),
             each.tile_name.clone(),
-            each.tiles.to_string(),
+            tiles(&each.tiles),
             each.title.clone(),
         ]);
     }
@@ -122,6 +126,17 @@ fn shown(study: &ResolvedStudy) -> String {
     }
     lines.extend(table.lines());
     lines.join("\n") + "\n"
+}
+
+fn tiles(numbers: &[u32]) -> String {
+    let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    words.join(" ")
+}
+
+/// Real storage of a configuration, in words.
+fn on_real(each: &ResolvedReal) -> String {
+    let over = each.over.map_or_else(String::new, |over| format!(", over {over}"));
+    format!("real storage, {}{over}", each.limits.describe())
 }
 
 fn run(args: &StudyRunArgs) -> Result<Exit, Failure> {

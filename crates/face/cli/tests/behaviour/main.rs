@@ -35,6 +35,7 @@ mod objectives;
 mod operation_faults;
 mod operations;
 mod operations_disks;
+mod over;
 mod prepare;
 mod recording;
 mod redact;

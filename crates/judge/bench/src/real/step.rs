@@ -15,7 +15,7 @@ use crate::fleet::{DiskNeed, StepOrder, fleet, round};
 use crate::plan::{Layer, ResolvedPlan, Surroundings, resolve, with_traces};
 use crate::progress::{Control, NoObserver};
 use crate::rig::RealRig;
-use crate::run::fill;
+use crate::run::{CheckedOver, fill};
 use crate::score::References;
 use crate::step::runner::{StepBench, place_now};
 use crate::step::sink::Nowhere;
@@ -28,6 +28,8 @@ pub struct RealPlace<'a> {
     pub directory: &'a Path,
     /// True if the directory may be on a root, memory or overlay file system.
     pub allow_root_fs: bool,
+    /// Protocol by which the disks are reached; `None` for local files.
+    pub over: Option<&'a CheckedOver>,
 }
 
 /// Scaling, slowing and measuring of a step.
@@ -95,7 +97,11 @@ pub fn step(
     let disks: Vec<DiskNeed> = fleet.disks().cloned().collect();
     // Nothing is verified, so no directory for state is needed.
     let state_dir = PathBuf::new();
-    let mut rig = RealRig::new(open(&plan, &disks, place)?, &plan, false, state_dir)?;
+    let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
+        .map_err(|source| BenchError::Random { source })?;
+    let over = place.over.map(|over| over.clone().into_over(id.as_str()));
+    let store = open(&plan, &disks, (place, &id))?;
+    let mut rig = RealRig::new(store, &plan, false, state_dir)?.with_over(over);
     fill(&mut rig, &disks, control, &mut NoObserver)?;
     let mut watcher = Watcher::default();
     let throttle = settings.limits.is_any();
@@ -120,10 +126,8 @@ pub fn step(
 fn open(
     plan: &ResolvedPlan,
     disks: &[DiskNeed],
-    place: RealPlace<'_>,
+    (place, id): (RealPlace<'_>, &RunId),
 ) -> Result<Datastore, BenchError> {
-    let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
-        .map_err(|source| BenchError::Random { source })?;
     let target: Target = plan.datastore.parse().map_err(BenchError::Target)?;
     let options = datastore::Options {
         buffered: plan.settings.engine.buffered,

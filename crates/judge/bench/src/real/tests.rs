@@ -60,7 +60,7 @@ impl Place {
     }
 
     fn measure(&self, limits: Limits) -> Result<run_store::run::Step, RealError> {
-        let place = RealPlace { directory: self.0.path(), allow_root_fs: true };
+        let place = RealPlace { directory: self.0.path(), allow_root_fs: true, over: None };
         let measured = step(&tile(), (1, 0), &settings(limits), place, &Control::default());
         let left = std::fs::read_dir(self.0.path()).expect("a directory").count();
         assert_eq!(left, 0, "something was left in {}", self.0.path().display());
@@ -111,7 +111,8 @@ fn a_slowed_step_does_less_uses_less_cpu_and_leaves_nothing() {
 
 #[test]
 fn a_directory_that_is_not_there_is_refused() {
-    let place = RealPlace { directory: Path::new("/nowhere/at/all"), allow_root_fs: true };
+    let place =
+        RealPlace { directory: Path::new("/nowhere/at/all"), allow_root_fs: true, over: None };
     let refused = step(&tile(), (1, 0), &settings(Limits::default()), place, &Control::default());
     let error = refused.expect_err("no such directory");
     assert!(error.to_string().contains("/nowhere/at/all"), "{error:?}");

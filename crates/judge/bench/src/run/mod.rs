@@ -28,6 +28,7 @@ pub(crate) use answer::{held_of, interval_of, score as score_of};
 pub use document::{
     caches, operations_sha256, page_cache, summary, target_facts, tile_sha256, times, warnings,
 };
+pub use over::CheckedOver;
 pub use power::meters;
 pub use prepare::{Prepared, prepare};
 pub use preview::{Outline, Preview, outline, plan_preview};
@@ -60,7 +61,6 @@ pub use crate::run::answer::work_of;
 use crate::run::climber::Climber;
 pub use crate::run::climber::fill;
 use crate::run::document::RunFacts;
-use crate::run::over::Planned;
 use crate::run::second::{Second, device_of};
 use crate::run::through::Before;
 use crate::score::References;
@@ -171,7 +171,7 @@ pub fn run(
     datastore::preflight(&target, needed, &store_options)?;
     second.as_ref().map_or(Ok(()), Second::preflight)?;
     before.as_ref().map_or(Ok(()), Before::preflight)?;
-    let over = Planned::of(plan, options, &target)?;
+    let over = CheckedOver::of(plan, options, &target)?;
     let services = reach(plan, &options.passwords)?;
     check_machines(plan)?;
     check_applications(plan)?;

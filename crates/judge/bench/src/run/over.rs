@@ -3,6 +3,7 @@
 
 use datastore::Target;
 use run_store::run::{ServedOver, Warning};
+use spec::over::OverProtocol;
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
@@ -10,20 +11,20 @@ use crate::rig::Over;
 use crate::run::{RunOptions, Site};
 
 /// A protocol whose programs were checked. Nothing is made yet.
-#[derive(Debug)]
-pub(super) struct Planned {
+#[derive(Debug, Clone)]
+pub struct CheckedOver {
     protocol: &'static dyn over::Protocol,
     checked: over::Checked,
 }
 
-impl Planned {
+impl CheckedOver {
     /// Protocol of a plan; `None` if it has none.
     ///
     /// # Errors
     ///
     /// Another feature uses the disks too, the datastore has no file for each disk, or a program is
     /// missing, too old or not allowed.
-    pub fn of(
+    pub(super) fn of(
         plan: &ResolvedPlan,
         options: &RunOptions,
         target: &Target,
@@ -35,10 +36,19 @@ impl Planned {
             let (target, noun) = (plan.datastore.clone(), facts.noun);
             return Err(BenchError::OverTarget { target, noun });
         }
+        Self::find(word).map(Some)
+    }
+
+    /// Checks the programs of a protocol; makes nothing.
+    ///
+    /// # Errors
+    ///
+    /// A program is missing, too old or not allowed.
+    pub fn find(word: OverProtocol) -> Result<Self, BenchError> {
         let protocol = over::find(word.word());
         let protocol = protocol.expect("a test compares the words with the protocols");
         let checked = over::check(protocol)?;
-        Ok(Some(Self { protocol, checked }))
+        Ok(Self { protocol, checked })
     }
 
     /// The protocol for a rig.
@@ -47,16 +57,22 @@ impl Planned {
     }
 
     /// Adds the protocol to the facts about the run.
-    pub fn describe(&self, site: &mut Site) {
+    pub(super) fn describe(&self, site: &mut Site) {
+        let served = self.facts();
+        let ServedOver { protocol, server, server_version, .. } = &served;
+        site.target.summary =
+            format!("{}; over {protocol} ({server} {server_version})", site.target.summary);
+        site.target.over = Some(served);
+        site.warnings.extend(self.warnings());
+    }
+
+    /// Programs, hop and network, for results.
+    pub fn facts(&self) -> ServedOver {
         let facts = self.protocol.facts();
         let over::Checked { server, initiator, .. } = &self.checked;
         let own_version = env!("CARGO_PKG_VERSION");
         let initiator_version = initiator.as_ref().map_or(own_version, |own| &own.version);
-        site.target.summary = format!(
-            "{}; over {} ({} {})",
-            site.target.summary, facts.word, server.name, server.version
-        );
-        site.target.over = Some(ServedOver {
+        ServedOver {
             protocol: facts.word.to_owned(),
             server: server.name.to_owned(),
             server_version: server.version.clone(),
@@ -64,18 +80,22 @@ impl Planned {
             initiator_version: initiator_version.to_owned(),
             hop: facts.hop.to_owned(),
             network: facts.network.to_owned(),
-        });
-        site.warnings.push(note(
-            "over-hop",
-            format!(
-                "the disks are reached by {} on this computer ({}): server, initiator and load \
-                 share its processors, and a kernel initiator or a real network differs",
-                facts.word, facts.hop
-            ),
-        ));
-        if !facts.server_cache.is_empty() {
-            site.warnings.push(note("over-server-cache", facts.server_cache.to_owned()));
         }
+    }
+
+    /// What numbers measured over the protocol do not say.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let facts = self.protocol.facts();
+        let hop = format!(
+            "the disks are reached by {} on this computer ({}): server, initiator and load \
+             share its processors, and a kernel initiator or a real network differs",
+            facts.word, facts.hop
+        );
+        let mut warnings = vec![note("over-hop", hop)];
+        if !facts.server_cache.is_empty() {
+            warnings.push(note("over-server-cache", facts.server_cache.to_owned()));
+        }
+        warnings
     }
 }
 

@@ -1,4 +1,5 @@
 use datastore::{Examination, Preflight, Refusal, Target};
+use run_store::run::ServedOver;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
@@ -6,8 +7,8 @@ use crate::plan::{ResolvedPlan, with_traces};
 use crate::run::document::summary;
 use crate::run::second::Second;
 use crate::run::{
-    RunOptions, TileLoad, datastore_options, first_step, first_step_fits, ladder_words, reuse,
-    step_time, with_room,
+    CheckedOver, RunOptions, TileLoad, datastore_options, first_step, first_step_fits,
+    ladder_words, reuse, step_time, with_room,
 };
 use crate::step::runner::step_at_most;
 
@@ -20,6 +21,8 @@ pub struct Preview {
     pub refusals: Vec<Refusal>,
     /// Result of examining the second datastore, with its refusals.
     pub second: Option<Examination>,
+    /// Programs of the storage protocol below the disks; `None` for local files.
+    pub over: Option<ServedOver>,
     /// Description of the target in one line.
     pub target_summary: String,
     /// Outline of the plan on this target.
@@ -69,6 +72,7 @@ pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview
     let second = Second::of(plan, options, (&target, &load, first_step(plan)), "preview")?;
     let shares = second.as_ref().is_some_and(Second::shares);
     let second = second.as_ref().map(Second::examine);
+    let over = CheckedOver::of(plan, options, &target)?;
     let capacity = Bytes::new(examination.preflight.capacity_bytes);
     let beside = second.as_ref().map(|own| Bytes::new(own.preflight.capacity_bytes));
     let fits = load.fits(capacity, beside.filter(|_| !shares));
@@ -77,6 +81,7 @@ pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview
         preflight: examination.preflight,
         refusals: examination.refusals,
         second,
+        over: over.as_ref().map(CheckedOver::facts),
         outline: outline(plan, &load, (fits, capacity))?,
     })
 }

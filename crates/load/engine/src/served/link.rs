@@ -12,8 +12,6 @@ use crate::served::stream::{ServerAddress, Stream};
 
 /// Longest time for the server's handshake.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Bytes of one read.
-const READ_BYTES: usize = 256 << 10;
 
 /// Connection to the server, and the requests on it.
 pub(super) struct Link {
@@ -139,19 +137,15 @@ impl Link {
         self.sent = 0;
     }
 
-    /// Takes received bytes. If the connection is lost, all open requests fail.
-    pub(super) fn receive(&mut self, done: &mut VecDeque<(u32, i32)>) {
+    /// Takes received bytes, through `room`. If the connection is lost, all open requests fail.
+    pub(super) fn receive(&mut self, room: &mut [u8], done: &mut VecDeque<(u32, i32)>) {
         while !self.is_gone {
             if self.understand(done).is_err() {
                 self.is_gone = true;
                 break;
             }
-            let before = self.input.len();
-            self.input.resize(before + READ_BYTES, 0);
-            let read = self.stream.read(&mut self.input[before..]);
-            self.input.truncate(before + *read.as_ref().unwrap_or(&0));
-            match read {
-                Ok(1..) => {}
+            match self.stream.read(room) {
+                Ok(read @ 1..) => self.input.extend_from_slice(&room[..read]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 _ => self.is_gone = true,

@@ -19,7 +19,9 @@ use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use units::Nanos;
 
 use crate::backend::{Backend, Completion, Submission, Wait};
@@ -27,6 +29,9 @@ use crate::disks::DiskTable;
 use link::Link;
 
 pub use stream::ServerAddress;
+
+/// Bytes of one read.
+const READ_BYTES: usize = 256 << 10;
 
 /// Disks that are reached over a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +59,10 @@ impl Served {
 pub(crate) struct Links {
     by_file: Vec<Option<Link>>,
     ready: Arc<OwnedFd>,
+    /// Room for an event of each link and of the other file.
+    events: Vec<Event>,
+    /// Room for one read, which all links use in turn.
+    room: Box<[u8]>,
 }
 
 impl Links {
@@ -64,7 +73,9 @@ impl Links {
                 epoll::add(&ready, link.stream(), EventData::new_u64(file), EventFlags::IN)?;
             }
         }
-        Ok(Self { by_file, ready: Arc::new(ready) })
+        let events = Vec::with_capacity(by_file.len() + 1);
+        let room = vec![0; READ_BYTES].into_boxed_slice();
+        Ok(Self { by_file, ready: Arc::new(ready), events, room })
     }
 
     /// File that becomes readable when an answer has come, on a link or on `other`.
@@ -75,8 +86,25 @@ impl Links {
         Ok(Arc::clone(&self.ready))
     }
 
-    fn all(&mut self) -> impl Iterator<Item = &mut Link> {
-        self.by_file.iter_mut().flatten()
+    /// Takes what has come. Only links that have something are read: with a disk for each of many
+    /// machines, reading all of them would be most of the work.
+    fn receive(&mut self, done: &mut VecDeque<(u32, i32)>) {
+        let Self { by_file, ready, events, room } = self;
+        events.clear();
+        let found = epoll::wait(&**ready, spare_capacity(events), Some(&Timespec::default()));
+        if found.is_err() {
+            // Interrupted, or out of memory: then all are read, which misses nothing.
+            by_file.iter_mut().flatten().for_each(|link| link.receive(room, done));
+        }
+        for event in events.iter() {
+            let file = usize::try_from(event.data.u64()).unwrap_or(usize::MAX);
+            if let Some(Some(link)) = by_file.get_mut(file) {
+                link.receive(room, done);
+            }
+        }
+        // A link that could not be written to has open requests, which fail here.
+        let gone = by_file.iter_mut().flatten().filter(|link| link.is_gone());
+        gone.for_each(|link| link.receive(room, done));
     }
 
     /// Sends the encoded requests. A link whose socket is full also polls for room.
@@ -106,11 +134,6 @@ impl<B: Backend> WithServed<B> {
     pub(crate) fn new(inner: B, links: Links) -> Self {
         Self { inner, links, done: VecDeque::new() }
     }
-
-    fn receive(&mut self) {
-        let done = &mut self.done;
-        self.links.all().for_each(|link| link.receive(done));
-    }
 }
 
 impl<B: Backend> Backend for WithServed<B> {
@@ -138,7 +161,7 @@ impl<B: Backend> Backend for WithServed<B> {
     }
 
     fn reap(&mut self, done: &mut Vec<Completion>, limit: usize) {
-        self.receive();
+        self.links.receive(&mut self.done);
         let at = self.inner.now();
         let many = self.done.len().min(limit);
         done.extend(self.done.drain(..many).map(|(slot, result)| Completion { slot, result, at }));

@@ -27,11 +27,10 @@ pub(crate) fn study_findings(study: &Study) -> Vec<Finding> {
     for (i, each) in study.reals.iter().enumerate() {
         real(each, study, &root.key("real").index(i), &mut found);
     }
-    // Tables use modelled configurations only; claims may use all.
     let reals = study.reals.iter().map(|each| each.name.as_str());
     let all: Vec<&str> = names.iter().copied().chain(reals).collect();
     for (i, each) in study.tables.iter().enumerate() {
-        table(each, &names, &root.key("table").index(i), &mut found);
+        table(each, &all, &root.key("table").index(i), &mut found);
     }
     claims(study, &all, &root.key("claim"), &mut found);
     found.into_vec()
@@ -39,7 +38,9 @@ pub(crate) fn study_findings(study: &Study) -> Vec<Finding> {
 
 fn configurations(study: &Study, place: &Place, found: &mut Findings) {
     let all = &study.configurations;
-    found.not_empty(place.clone(), "the list of configurations", all);
+    if study.reals.is_empty() {
+        found.not_empty(place.clone(), "the list of configurations", all);
+    }
     let names = all.iter().enumerate();
     let names = names.map(|(i, each)| (place.index(i).key("name"), each.name.as_str()));
     let reals = study.reals.iter().enumerate();
@@ -94,7 +95,6 @@ fn real(each: &RealConfiguration, study: &Study, place: &Place, found: &mut Find
     found.says_something(place.key("title"), "the title", &each.title);
     plan::ranges(each.measure.out_of_range(), place, found);
     plan::ranges(each.scale.out_of_range(), place, found);
-    found.at_least_one(place.key("tiles"), "the number of tiles", each.tiles);
     found.at_least_one(place.key("workers"), "the number of workers", each.workers);
     if each.tile.is_none() && study.tile.is_none() {
         let message = format!("the configuration \"{}\" has no tile", each.name);

@@ -14,6 +14,7 @@ use crate::error::SpecError;
 use crate::load::{load_study, load_tile, load_workload, refuse};
 use crate::locate::Place;
 use crate::nearest::did_you_mean;
+use crate::over::OverProtocol;
 use crate::plan::{Measure, Scale};
 use crate::shipped;
 use crate::study::formula::{Argument, Formula, FormulaError, Node, Scope, Tree, parse};
@@ -80,8 +81,10 @@ pub struct ResolvedReal {
     pub tile_name: String,
     /// Tile with the configuration's changes of workloads.
     pub tile: ResolvedTile,
-    /// Number of tiles.
-    pub tiles: u32,
+    /// Numbers of tiles that are run.
+    pub tiles: Vec<u32>,
+    /// Storage protocol by which the disks are reached; `None` for local files.
+    pub over: Option<OverProtocol>,
     /// Limits by which the storage is slowed down.
     pub limits: Limits,
     /// True if I/O goes through the page cache.
@@ -247,7 +250,8 @@ impl ResolvedReal {
             title: each.title.clone(),
             tile: changed_tile(&tile_name, changes, &each.name, folder)?,
             tile_name,
-            tiles: each.tiles,
+            tiles: each.tiles.numbers().to_vec(),
+            over: each.over,
             limits: each.limits,
             buffered: each.buffered,
             workers: each.workers,

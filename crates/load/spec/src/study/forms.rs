@@ -77,6 +77,12 @@ impl TileList {
     }
 }
 
+impl Default for TileList {
+    fn default() -> Self {
+        Self(vec![1])
+    }
+}
+
 impl JsonSchema for TileList {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "TileList".into()

@@ -3,6 +3,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
+use super::TileList;
+use crate::over::OverProtocol;
 use crate::plan::{Measure, Scale};
 
 /// A configuration that needs real storage: a directory that is given when the study is run.
@@ -17,9 +19,13 @@ pub struct RealConfiguration {
     /// Tile of the configuration; if absent, that of the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<String>,
-    /// Number of tiles (default 1).
-    #[serde(default = "one")]
-    pub tiles: u32,
+    /// Numbers of tiles (default 1): `4`, `"1..5"` or `[1, 2, 4]`.
+    #[serde(default)]
+    pub tiles: TileList,
+    /// Storage protocol of this computer, by which the disks are reached as with `run --over`; if
+    /// absent, they are local files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<OverProtocol>,
     /// Limits by which the kernel slows the storage down while it is measured.
     #[serde(default, skip_serializing_if = "is_default")]
     pub limits: Limits,

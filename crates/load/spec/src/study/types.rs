@@ -39,8 +39,8 @@ pub struct Study {
     /// Scaling of tiles; absent values are 1: full size, real time.
     #[serde(default)]
     pub scale: Scale,
-    /// Configurations that are compared.
-    #[serde(rename = "configuration")]
+    /// Modelled configurations that are compared; none if all are on real storage.
+    #[serde(rename = "configuration", default)]
     pub configurations: Vec<Configuration>,
     /// Configurations on real storage that are compared.
     #[serde(rename = "real", default, skip_serializing_if = "Vec::is_empty")]

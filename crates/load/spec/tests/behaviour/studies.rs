@@ -270,3 +270,30 @@ proptest! {
         let _ = parse(&pieces.concat(), Scope::Claim);
     }
 }
+
+#[test]
+fn a_study_may_have_nothing_but_real_storage_and_reach_it_by_a_protocol() {
+    let head = "name = \"r\"\ntitle = \"R\"\nsource = \"made for this test\"\n\
+                tile = \"tiles/one-vm-8k.toml\"\n";
+    let resolved = |more: &str| {
+        let file = File { name: "r.toml".to_owned(), text: format!("{head}{more}") };
+        resolve_study_text(file, &Folder::Shipped)
+    };
+    let real = "[[real]]\nname = \"far\"\ntitle = \"Far\"\n";
+    let table = "[[table]]\ntitle = \"Rate\"\nconfigurations = [\"far\"]\n\
+                 measure = 'cpu_per_io(configuration, tiles, \"server\")'\n";
+    let study = resolved(&format!("{real}over = \"nfs3\"\ntiles = [1, 4]\n{table}"));
+    let study = study.unwrap_or_else(|error| panic!("{}", render(&error)));
+    assert!(study.configurations.is_empty());
+    assert_eq!(study.reals[0].tiles, [1, 4]);
+    assert_eq!(study.reals[0].over, Some(spec::over::OverProtocol::Nfs3));
+    let local = resolved(real).expect("one tile, local files");
+    assert_eq!((local.reals[0].tiles.as_slice(), local.reals[0].over), (&[1][..], None));
+    let refused = |more: &str| render(&resolved(more).expect_err("refused"));
+    assert!(refused("").contains("configuration"), "{}", refused(""));
+    let unknown = refused(&format!("{real}over = \"nfs9\"\n"));
+    assert!(unknown.contains("nfs9") && unknown.contains("nfs3"), "{unknown}");
+    let program = table.replace("server", "servant");
+    let unknown = refused(&format!("{real}{program}"));
+    assert!(unknown.contains("there is no program \"servant\""), "{unknown}");
+}

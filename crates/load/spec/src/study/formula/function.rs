@@ -68,6 +68,8 @@ pub enum Function {
     LatencyP999,
     /// Mean number of I/Os in flight.
     Outstanding,
+    /// Processor time of an I/O on real storage.
+    CpuPerIo,
     /// Figure of a tier, or of memory that answers reads.
     Tier,
     /// Figure of parts of the model; `*` in the name stands for any letters.
@@ -142,6 +144,8 @@ pub enum Argument {
     VmFigure,
     /// `servers`, `storage` or `all`.
     Supply,
+    /// `load`, `server` or `initiator`.
+    Program,
     /// Workload and virtual machine, `shop/shop-db`, with `*` for any letters.
     Vm,
 }

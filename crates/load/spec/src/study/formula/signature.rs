@@ -1,7 +1,9 @@
 use std::ops::Range;
 
 use super::error::FormulaError;
-use super::table::{FUNCTIONS, HOST_FIGURES, PART_FIGURES, SUPPLIES, TIER_FIGURES, VM_FIGURES};
+use super::table::{
+    FUNCTIONS, HOST_FIGURES, PART_FIGURES, PROGRAMS, SUPPLIES, TIER_FIGURES, VM_FIGURES,
+};
 use super::{Argument, Function, Node, Signature, Tree, Variable};
 use crate::nearest::did_you_mean;
 
@@ -15,6 +17,7 @@ impl Argument {
             Self::HostFigure => &HOST_FIGURES,
             Self::VmFigure => &VM_FIGURES,
             Self::Supply => &SUPPLIES,
+            Self::Program => &PROGRAMS,
             _ => &[],
         }
     }
@@ -35,6 +38,7 @@ impl Argument {
             Self::PartFigure => "figure of a part",
             Self::HostFigure | Self::VmFigure => "figure of processors",
             Self::Supply => "supply",
+            Self::Program => "program",
             Self::Vm => "virtual machine",
         }
     }

@@ -55,6 +55,10 @@ pub(super) const VM_FIGURES: [&str; 6] =
 /// Objects with watts: hosts, the storage, or both.
 pub(super) const SUPPLIES: [&str; 3] = ["servers", "storage", "all"];
 
+/// Programs that take processor time for an I/O on real storage: the load generator, with its NBD
+/// client in it, and the server and the initiator of a protocol below it.
+pub(super) const PROGRAMS: [&str; 3] = ["load", "server", "initiator"];
+
 /// Signature of a function whose arguments are all required.
 const fn of(
     name: &'static str,
@@ -284,6 +288,16 @@ pub const FUNCTIONS: &[Signature] = &[
         &[A::Configuration, A::Tiles],
         "I/Os",
         "mean number of I/Os in flight",
+    ),
+    optional(
+        1,
+        of(
+            "cpu_per_io",
+            F::CpuPerIo,
+            &[A::Configuration, A::Tiles, A::Program],
+            "us",
+            "processor time of an I/O on real storage: the load's over its whole run, with the server's and the initiator's of a protocol in the measured time; or that of one of them, `load`, `server` or `initiator`",
+        ),
     ),
     of(
         "tier",
