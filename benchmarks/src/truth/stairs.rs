@@ -8,9 +8,10 @@ const FAST: Duration = Duration::from_secs(40);
 const STAIR: Duration = Duration::from_secs(20);
 /// Begin of each stair that is not judged: the load needs a while to feel it.
 pub(super) const SETTLING: Duration = Duration::from_secs(5);
-/// Added to each read, write and flush, in ms.
+/// Added to each read and write, in ms. A loop device carries out one flush at a time and lets nothing
+/// pass it, so a slow flush would make it another storage: one that answers one request at a time.
 const DELAYS_MS: [u32; 7] = [10, 20, 30, 45, 65, 90, 130];
-/// Reads and writes a second. Flushes are free, as providers of storage count.
+/// Reads and writes a second; providers of storage do not count flushes.
 const RATES: [u32; 8] = [1200, 900, 680, 510, 380, 290, 220, 160];
 
 /// What a stair does to requests.
@@ -73,12 +74,12 @@ impl Stairs {
             let what = match stair.kind {
                 Kind::Fast => continue,
                 Kind::Delay(ms) => format!("by = \"{ms}ms\""),
-                Kind::Rate(rate) => format!("at-most = \"{rate}/s\"\non = [\"read\", \"write\"]"),
+                Kind::Rate(rate) => format!("at-most = \"{rate}/s\""),
             };
             let span = (stair.until - stair.from).as_secs();
             let _ = writeln!(
                 text,
-                "[[fault]]\nkind = \"delay\"\n{what}\nfrom = \"{}s\"\nfor = \"{span}s\"\n",
+                "[[fault]]\nkind = \"delay\"\non = [\"read\", \"write\"]\n{what}\nfrom = \"{}s\"\nfor = \"{span}s\"\n",
                 stair.from.as_secs()
             );
         }

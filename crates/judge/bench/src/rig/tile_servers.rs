@@ -181,7 +181,10 @@ impl ServersWatch {
     pub(super) fn readings(&mut self) -> Readings {
         let now = self.servers.cpu_seconds().values().sum::<f64>();
         let used = (now - std::mem::replace(&mut self.read, now)).max(0.0);
-        Readings { gauges: vec![Gauge::of_host(GaugeName::ServersCpu, used)], ..Readings::default() }
+        Readings {
+            gauges: vec![Gauge::of_host(GaugeName::ServersCpu, used)],
+            ..Readings::default()
+        }
     }
 
     /// Returns notes about the servers, and a disturbance if processors were the limit. `driver` is
