@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use crate::bench::binary;
 
 /// Size of the disk. Its bytes take memory when they are written.
-const SIZE: u64 = 18 << 30;
+const SIZE: u64 = 21 << 30;
 
 /// Mounted datastore. Dropping it unmounts all.
 pub(super) struct Place {
@@ -29,7 +29,7 @@ impl Place {
         let faults = directory.join("stairs.toml");
         fs::write(&faults, schedule)?;
         let mut command = Command::new(binary()?);
-        command.args(["lab", "mount", "--array", "nvme-local", "--seed", "1", "--size", "19GiB"]);
+        command.args(["lab", "mount", "--array", "nvme-local", "--seed", "1", "--size", "22GiB"]);
         command.arg("--faults").arg(&faults).arg("--truth").arg(directory.join("faults.jsonl"));
         command.arg(&lab);
         let log = fs::File::create(directory.join("lab.log"))?;
@@ -51,7 +51,9 @@ impl Place {
         fs::File::create(&file)?.set_len(SIZE)?;
         let words = ["--find", "--show", "--direct-io=on"];
         place.disk = said(Command::new("losetup").args(words).arg(&file))?.trim().to_owned();
-        said(Command::new("mkfs.ext4").args(["-q", "-E", "nodiscard", &place.disk]))?;
+        // Else the kernel writes inode tables and journal for minutes after the mount.
+        let whole = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
+        said(Command::new("mkfs.ext4").args(["-q", "-E", whole, &place.disk]))?;
         said(Command::new("mount").arg(&place.disk).arg(&datastore))?;
         Ok(place)
     }

@@ -245,6 +245,11 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
+        let refused = self.calls.as_mut().and_then(|calls| calls.take_refusal());
+        self.warnings.extend(refused.map(|words| Warning {
+            id: "call-refused",
+            text: format!("a service refused calls, the first with these words: {words}"),
+        }));
         let outcome = Outcome {
             submitted: self.counts.submitted - self.open_calls(),
             completed: self.counts.completed,

@@ -11,13 +11,15 @@ use units::Nanos;
 
 use super::connection::{Connection, Look, NoConnection};
 use super::slab::{Key, Slab};
-use super::{Ask, Service};
+use super::{Address, Ask, Service};
 use crate::Options;
 
 /// Most connections handled between two turns of the ring.
 const EVENTS_MAX: usize = 32;
 /// Bytes of one read.
 const READ_MAX: usize = 64 << 10;
+/// Most letters of a refusal that are kept.
+const REFUSAL_MAX: usize = 200;
 /// Interval between checks of deadlines, so the end of a call may be seen this much too late.
 const DEADLINE_LOOK: Nanos = Nanos::from_millis(20);
 
@@ -35,6 +37,8 @@ pub(crate) struct Calls {
     connections_max: usize,
     next_look: Nanos,
     buffer: Box<[u8]>,
+    /// First refusal of a service: its address and its words.
+    refusal: Option<String>,
 }
 
 /// Instance that makes calls.
@@ -112,6 +116,7 @@ impl Calls {
             connections_max: options.connections,
             next_look: Nanos::ZERO,
             buffer: vec![0; READ_MAX].into(),
+            refusal: None,
         }))
     }
 
@@ -123,6 +128,11 @@ impl Calls {
     /// Returns true if results are waiting that [`Self::set`] does not report.
     pub(crate) fn has_answers(&self) -> bool {
         !self.done.is_empty()
+    }
+
+    /// First refusal of a service: its address and its words.
+    pub(crate) fn take_refusal(&mut self) -> Option<String> {
+        self.refusal.take()
     }
 
     /// Calls without an answer.
@@ -203,6 +213,10 @@ impl Calls {
             Look::Answered(answer) => {
                 let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
                 let (service, call) = (connection.service, connection.call);
+                if answer.result == Err(CallError::Status) && self.refusal.is_none() {
+                    let address = &self.pools[service].service.address;
+                    self.refusal = connection.refusal().map(|words| told(address, &words));
+                }
                 connection.rest();
                 if answer.can_go_on {
                     self.listen(key)?;
@@ -318,6 +332,12 @@ impl Calls {
         }
         Ok(())
     }
+}
+
+/// Refusal for people. What a service says may be long, and steer a terminal.
+fn told(address: &Address, words: &str) -> String {
+    let words: String = words.chars().take(REFUSAL_MAX).collect();
+    format!("{address}: {}", untrusted::shown(&words))
 }
 
 const BOTH: EventFlags = EventFlags::IN.union(EventFlags::OUT);

@@ -95,6 +95,11 @@ impl Connection {
         (self.call, self.was_used) = (None, true);
     }
 
+    /// Words of the service in its last refusal.
+    pub(super) fn refusal(&self) -> Option<String> {
+        self.client.refusal()
+    }
+
     /// Returns true if the connection waits for room to write, or to be established.
     pub(super) fn wants_to_write(&self) -> bool {
         self.is_connecting || self.sent < self.out.len()

@@ -42,6 +42,8 @@ struct Http {
     /// Received bytes of an incomplete head, or of a line of a chunked body.
     held: Vec<u8>,
     expects: Expects,
+    /// Status of the answer; 0 before it.
+    code: u16,
     is_good: bool,
     can_go_on: bool,
     /// Bytes of the body so far.
@@ -81,6 +83,7 @@ impl Http {
             size: 0,
             held: Vec::new(),
             expects: Expects::Nothing,
+            code: 0,
             is_good: false,
             can_go_on: false,
             bytes: 0,
@@ -151,6 +154,7 @@ impl Http {
         if code == 101 {
             return Err(CallError::Protocol);
         }
+        self.code = code;
         let is_only_news = code < 200;
         self.is_good = is_only_news || code < 300;
         self.can_go_on = can_go_on;
@@ -247,6 +251,10 @@ impl Client for Http {
     /// A GET changes nothing (RFC 9110, section 9.2.2), and a POST may.
     fn may_repeat(&self) -> bool {
         self.is_get
+    }
+
+    fn refusal(&self) -> Option<String> {
+        Some(format!("status {}", self.code))
     }
 
     fn ended(&mut self) -> Answer {

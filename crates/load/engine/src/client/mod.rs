@@ -8,7 +8,7 @@
 //! other.
 //!
 //! Refuses: calling any address but those it was given, whatever an answer says; keeping the
-//! content of answers.
+//! content of answers, except for the words of the first refusal.
 //!
 //! Invariants: every call is answered exactly once, by its deadline at the latest, or given up with
 //! the run. Nothing that a service sends makes memory grow beyond a few KiB for each connection.
@@ -79,6 +79,11 @@ pub trait Client: Debug + Send {
     /// service closed a kept connection before the first byte of the answer.
     fn may_repeat(&self) -> bool {
         false
+    }
+
+    /// Words of the service in its last refusal, for people, such as a status.
+    fn refusal(&self) -> Option<String> {
+        None
     }
 
     /// Handles the end of the connection before the answer was complete.

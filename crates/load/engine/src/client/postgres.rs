@@ -9,11 +9,14 @@
 //! after a call is closed.
 
 use bytes::{Buf, BytesMut};
+use fallible_iterator::FallibleIterator as _;
 use http_client::Secret;
 use postgres_protocol::IsNull;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
-use postgres_protocol::message::backend::{DATA_ROW_TAG, Header, Message, NOTICE_RESPONSE_TAG};
+use postgres_protocol::message::backend::{
+    DATA_ROW_TAG, ErrorResponseBody, Header, Message, NOTICE_RESPONSE_TAG,
+};
 use postgres_protocol::message::frontend;
 use state_machine::CallError;
 
@@ -56,6 +59,8 @@ struct Postgres {
     size: u64,
     bytes: u64,
     failure: Option<CallError>,
+    /// Code and message of the last refusal.
+    refusal: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +96,7 @@ impl Postgres {
             size: 0,
             bytes: 0,
             failure: None,
+            refusal: None,
         }
     }
 
@@ -159,7 +165,8 @@ impl Postgres {
         }
         match message {
             Message::ParseComplete => self.prepared.extend(self.preparing.take()),
-            Message::ErrorResponse(_) => {
+            Message::ErrorResponse(body) => {
+                self.refusal = Some(words(body));
                 self.preparing = None;
                 self.failure = Some(CallError::Status);
             }
@@ -204,7 +211,10 @@ impl Postgres {
                 // A server that does not know the password cannot sign this.
                 scram.finish(body.data()).map_err(|_| CallError::Protocol)?;
             }
-            Message::ErrorResponse(_) => return Err(CallError::Status),
+            Message::ErrorResponse(body) => {
+                self.refusal = Some(words(body));
+                return Err(CallError::Status);
+            }
             Message::ReadyForQuery(_) => {
                 self.state = State::Calling;
                 reply = std::mem::take(&mut self.waiting);
@@ -223,6 +233,21 @@ impl Postgres {
     fn password(&self) -> Result<&Secret, CallError> {
         self.login.password.as_deref().ok_or(CallError::Status)
     }
+}
+
+/// Code and message of a refusal: `42P01: relation "stock" does not exist`.
+fn words(body: &ErrorResponseBody) -> String {
+    let (mut code, mut message) = (String::new(), String::new());
+    let mut fields = body.fields();
+    while let Ok(Some(field)) = fields.next() {
+        let text = || String::from_utf8_lossy(field.value_bytes()).into_owned();
+        match field.type_() {
+            b'C' => code = text(),
+            b'M' => message = text(),
+            _ => {}
+        }
+    }
+    format!("{code}: {message}")
 }
 
 /// Rounds of key derivation in a server's first message of SCRAM (RFC 5802, section 5.1).
@@ -288,6 +313,10 @@ impl Client for Postgres {
                 Err(error) => return Some(Answer::failed(error)),
             }
         }
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.refusal.clone()
     }
 
     /// Takes notices and changed parameters, which a server may send at any time.
@@ -374,8 +403,9 @@ mod tests {
     #[test]
     fn failed_preparation_is_made_again() {
         let (mut client, _) = calling("select f()", 100);
-        let failed = [message(b'E', b"SERROR\0\0"), message(b'Z', b"I")];
-        let answer = finished(&mut client, &failed);
+        let text = b"SERROR\0C42883\0Mfunction f() does not exist\0\0";
+        let answer = finished(&mut client, &[message(b'E', text), message(b'Z', b"I")]);
+        assert_eq!(client.refusal().as_deref(), Some("42883: function f() does not exist"));
         assert_eq!(answer, Some(Answer { result: Err(CallError::Status), can_go_on: true }));
         assert_eq!(tags(&call(&mut client, "select f()", 100)), b"PBES");
     }

@@ -59,6 +59,8 @@ struct Smtp {
     connection: u64,
     /// Random number of the call.
     draw: u64,
+    /// Code of the last reply that refused something.
+    refusal: Option<u16>,
 }
 
 /// Reply that the client waits for.
@@ -99,6 +101,7 @@ impl Smtp {
             sent: 0,
             connection: CONNECTIONS.fetch_add(1, Ordering::Relaxed),
             draw: 0,
+            refusal: None,
         }
     }
 
@@ -123,6 +126,9 @@ impl Smtp {
     }
 
     fn follow(&mut self, reply: Reply, out: &mut Vec<u8>) -> Next {
+        if reply.code >= 400 {
+            self.refusal = Some(reply.code);
+        }
         // 421 may be the reply to anything, and the service closes the connection behind it.
         if reply.code == 421 {
             return Next::Answer(Answer::failed(CallError::Status));
@@ -243,6 +249,10 @@ impl Client for Smtp {
                 Next::Answer(_) => out.extend_from_slice(b"QUIT\r\n"),
             }
         }
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.refusal.map(|code| format!("reply {code}"))
     }
 
     fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<Answer> {

@@ -205,8 +205,10 @@ fn connection_that_ends_in_a_body_fails_the_call() {
 fn bad_status_fails_the_call_and_keeps_the_connection() {
     let server =
         serve(|stream| send(stream, b"HTTP/1.1 503 Full\r\nContent-Length: 4\r\n\r\nbusy"));
-    let (row, _) = called(&server.service, options(), 2, 10);
+    let (row, outcome) = called(&server.service, options(), 2, 10);
     all_fail(&row, CallError::Status);
+    let refused: Vec<_> = outcome.warnings.iter().filter(|own| own.id == "call-refused").collect();
+    assert!(matches!(refused[..], [own] if own.text.ends_with(": status 503")), "{refused:?}");
     assert!(server.connections.load(Ordering::Relaxed) <= 2);
 }
 
