@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
 
 use super::place::{Place, said};
 use crate::bench::binary;
@@ -12,7 +13,7 @@ use crate::bench::binary;
 const SECTOR: f64 = 512.0;
 
 /// What reached the disk in a span of time.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Disk {
     pub reads_per_s: f64,
     pub writes_per_s: f64,

@@ -25,7 +25,7 @@ pub(super) fn of(tile: &str, walks: &[(&str, Walk)]) -> Result<String> {
     writeln!(text, "| on the fast disk | reads/s | writes/s | flushes/s | reads | read | write |")?;
     writeln!(text, "|---|---|---|---|---|---|---|")?;
     for (name, walk) in walks {
-        let disk = &walk.disk;
+        let disk = &walk.seen.disk;
         writeln!(
             text,
             "| {name} | {:.0} | {:.0} | {:.1} | {:.0} % | {:.1} KiB | {:.1} KiB |",
@@ -36,6 +36,11 @@ pub(super) fn of(tile: &str, walks: &[(&str, Walk)]) -> Result<String> {
             disk.read_bytes / 1024.0,
             disk.write_bytes / 1024.0,
         )?;
+    }
+    for (name, walk) in walks {
+        if let Some(ended) = &walk.seen.ended {
+            writeln!(text, "\nThe run of {name} ended early: {ended}")?;
+        }
     }
     let stairs = &walks[0].1.stairs;
     let all: Vec<(&str, Times)> =
@@ -87,7 +92,8 @@ fn p95(times: &Compact) -> Option<f64> {
 /// its age, which is less than it will take.
 fn times(walk: &Walk) -> Result<Times> {
     let stairs = walk.stairs.all();
-    let at = |time: Nanos| walk.began + Duration::from_nanos(time.0);
+    let began = Duration::from_secs_f64(walk.seen.began_s);
+    let at = |time: Nanos| began + Duration::from_nanos(time.0);
     let place = |start: Nanos| {
         let begin = at(start);
         stairs.iter().position(|stair| stair.from + SETTLING <= begin && begin < stair.until)
