@@ -1,58 +1,88 @@
-//! What reaches a disk: the kernel's counters, and a recording for the sizes.
+//! What reaches a disk, by a recording of it.
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
-use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
+use anyhow::Result;
+use trace::store::{self, Columns};
+use trace::{IoRecord, Operation, Source};
 
+use super::RECORDED;
 use super::place::{Place, said};
 use crate::bench::binary;
 
-const SECTOR: f64 = 512.0;
+/// Thread of the kernel that writes inode tables of a new file system: no application's I/O.
+const FILE_SYSTEM_MAKER: &str = "ext4lazyinit";
 
-/// What reached the disk in a span of time.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+/// What reached the disk while it was recorded.
+#[derive(Debug, Default)]
 pub(super) struct Disk {
-    pub reads_per_s: f64,
-    pub writes_per_s: f64,
-    pub flushes_per_s: f64,
-    pub read_bytes: f64,
-    pub write_bytes: f64,
+    reads: Sum,
+    writes: Sum,
+    flushes: Sum,
 }
 
-impl Disk {
-    /// Reads of all reads and writes, from 0 to 1.
-    pub(super) fn read_share(&self) -> f64 {
-        self.reads_per_s / (self.reads_per_s + self.writes_per_s)
+#[derive(Debug, Default)]
+struct Sum {
+    count: u64,
+    bytes: u64,
+}
+
+impl Sum {
+    fn per_s(&self) -> f64 {
+        self.count as f64 / RECORDED.as_secs_f64()
+    }
+
+    fn kib(&self) -> f64 {
+        self.bytes as f64 / 1024.0 / self.count.max(1) as f64
     }
 }
 
-/// Watches the disk for a time, and records its I/O in `trace`.
-pub(super) fn watch(place: &Place, time: Duration, trace: &Path) -> Result<Disk> {
-    let before = counters(place.disk())?;
-    let seconds = time.as_secs().to_string() + "s";
-    let mut command = Command::new(binary()?);
-    command.args(["record", place.disk(), "--duration", &seconds, "--out"]).arg(trace);
-    said(&mut command)?;
-    let after = counters(place.disk())?;
-    let change = |field: usize| (after[field] - before[field]) as f64;
-    let seconds = time.as_secs_f64();
-    // Documentation/block/stat.rst: reads and their sectors are fields 1 and 3, those of writes 5
-    // and 7, flushes are field 16.
-    let (reads, writes) = (change(0), change(4));
-    Ok(Disk {
-        reads_per_s: reads / seconds,
-        writes_per_s: writes / seconds,
-        flushes_per_s: change(15) / seconds,
-        read_bytes: change(2) * SECTOR / reads.max(1.0),
-        write_bytes: change(6) * SECTOR / writes.max(1.0),
-    })
+impl Disk {
+    /// Reads a recording.
+    pub(super) fn of(trace: &Path) -> Result<Self> {
+        let store = store::open(trace)?;
+        let maker = store.info().vms.iter().position(|name| **name == *FILE_SYSTEM_MAKER);
+        let mut source = store.source(Columns::ALL);
+        let (mut batch, mut disk) = (Vec::<IoRecord>::new(), Self::default());
+        loop {
+            source.read(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(disk);
+            }
+            for io in batch.iter().filter(|io| Some(io.vm.0 as usize) != maker) {
+                let sum = match io.operation {
+                    Operation::Read => &mut disk.reads,
+                    Operation::Write => &mut disk.writes,
+                    Operation::Flush => &mut disk.flushes,
+                    _ => continue,
+                };
+                sum.count += 1;
+                sum.bytes += u64::from(io.length);
+            }
+        }
+    }
+
+    /// Cells of the table.
+    pub(super) fn cells(&self) -> String {
+        let Self { reads, writes, flushes } = self;
+        let share = reads.count as f64 / (reads.count + writes.count).max(1) as f64;
+        format!(
+            "{:.0} | {:.0} | {:.0} | {:.0} % | {:.1} KiB | {:.1} KiB",
+            reads.per_s(),
+            writes.per_s(),
+            flushes.per_s(),
+            share * 100.0,
+            reads.kib(),
+            writes.kib()
+        )
+    }
 }
 
-fn counters(disk: &str) -> Result<Vec<u64>> {
-    let name = disk.strip_prefix("/dev/").context("a device in /dev")?;
-    let text = std::fs::read_to_string(format!("/sys/block/{name}/stat"))?;
-    Ok(text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?)
+/// Records the disk for [`RECORDED`].
+pub(super) fn record(place: &Place, trace: &Path) -> Result<()> {
+    let seconds = RECORDED.as_secs().to_string() + "s";
+    let mut command = Command::new(binary()?);
+    command.args(["record", place.disk(), "--duration", &seconds, "--out"]).arg(trace);
+    said(&mut command).map(drop)
 }

@@ -47,16 +47,16 @@ struct Walk {
     run: PathBuf,
     seen: Seen,
     stairs: Stairs,
+    disk: Disk,
 }
 
-/// What a walk showed beside its run, kept in `walk.json`.
+/// What its run does not tell, kept in `walk.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Seen {
     /// When the load began, in seconds from the mount.
     began_s: f64,
     /// Why the run ended early, if it did.
     ended: Option<String>,
-    disk: Disk,
 }
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
@@ -92,11 +92,11 @@ fn walk(directory: &Path, tile: &str, prepare_s: u64) -> Result<Walk> {
     let runs = directory.join("runs");
     let file = directory.join("walk.json");
     if file.exists() {
-        let seen = serde_json::from_slice(&std::fs::read(&file)?)?;
-        return Ok(Walk { run: only_run(&runs)?, seen, stairs });
+        return walked(directory, stairs);
     }
     let place = Place::set_up(directory, &stairs.schedule())?;
-    let load = stairs.end().saturating_sub(Duration::from_secs(prepare_s) + WARM_UP);
+    // Enough for all stairs, whenever the load begins.
+    let load = stairs.end().saturating_sub(WARM_UP);
     let seconds = |time: Duration| format!("{}s", time.as_secs());
     let mut command = Command::new(binary()?);
     command.args(["run", "--tile", tile, "--tiles", "1", "--quick", "--footprint", FOOTPRINT]);
@@ -109,15 +109,18 @@ fn walk(directory: &Path, tile: &str, prepare_s: u64) -> Result<Walk> {
     let log = std::fs::File::create(directory.join("run.log"))?;
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     let child = command.spawn().context("starting the run")?;
-    let walked = watch(child, &place, &stairs, directory);
+    let seen = watch(child, &place, &stairs, directory);
     place.tear_down()?;
-    let seen = walked?;
-    std::fs::write(&file, serde_json::to_vec(&seen)?)?;
-    Ok(Walk { run: only_run(&runs)?, seen, stairs })
+    std::fs::write(&file, serde_json::to_vec(&seen?)?)?;
+    walked(directory, stairs)
 }
 
-fn only_run(runs: &Path) -> Result<PathBuf> {
-    Ok(std::fs::read_dir(runs)?.next().context("no run was stored")??.path())
+/// Reads a finished walk.
+fn walked(directory: &Path, stairs: Stairs) -> Result<Walk> {
+    let seen = serde_json::from_slice(&std::fs::read(directory.join("walk.json"))?)?;
+    let disk = Disk::of(&directory.join("disk.tmt"))?;
+    let run = std::fs::read_dir(directory.join("runs"))?.next().context("no run was stored")??;
+    Ok(Walk { run: run.path(), seen, stairs, disk })
 }
 
 /// Waits for the end of a run; returns what it showed.
@@ -141,7 +144,7 @@ fn watch(mut child: Child, place: &Place, stairs: &Stairs, directory: &Path) -> 
         Err(anyhow::anyhow!("the load began {} s after the mount, too late", began.as_secs()))
     } else {
         sleep(from.saturating_sub(place.age()));
-        disk::watch(place, RECORDED, &directory.join("disk.tmt"))
+        disk::record(place, &directory.join("disk.tmt"))
     };
     if result.is_err() {
         let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
@@ -151,7 +154,8 @@ fn watch(mut child: Child, place: &Place, stairs: &Stairs, directory: &Path) -> 
     let is_whole = matches!(status.code(), Some(0 | 4 | 5));
     let log = std::fs::read_to_string(&log)?;
     let ended = (!is_whole).then(|| log.lines().last().unwrap_or_default().to_owned());
-    Ok(Seen { began_s: began.as_secs_f64(), ended, disk: result? })
+    result?;
+    Ok(Seen { began_s: began.as_secs_f64(), ended })
 }
 
 /// Rest of the warm-up that the first line of progress tells.

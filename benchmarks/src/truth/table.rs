@@ -25,17 +25,7 @@ pub(super) fn of(tile: &str, walks: &[(&str, Walk)]) -> Result<String> {
     writeln!(text, "| on the fast disk | reads/s | writes/s | flushes/s | reads | read | write |")?;
     writeln!(text, "|---|---|---|---|---|---|---|")?;
     for (name, walk) in walks {
-        let disk = &walk.seen.disk;
-        writeln!(
-            text,
-            "| {name} | {:.0} | {:.0} | {:.1} | {:.0} % | {:.1} KiB | {:.1} KiB |",
-            disk.reads_per_s,
-            disk.writes_per_s,
-            disk.flushes_per_s,
-            disk.read_share() * 100.0,
-            disk.read_bytes / 1024.0,
-            disk.write_bytes / 1024.0,
-        )?;
+        writeln!(text, "| {name} | {} |", walk.disk.cells())?;
     }
     for (name, walk) in walks {
         if let Some(ended) = &walk.seen.ended {
@@ -53,7 +43,7 @@ pub(super) fn of(tile: &str, walks: &[(&str, Walk)]) -> Result<String> {
             let cell = |times: &Times| {
                 let times = &times[action][place];
                 p95(times).map_or_else(
-                    || "no answer".to_owned(),
+                    || "not reached".to_owned(),
                     |ms| format!("{ms:.0} ({})", times.count()),
                 )
             };
@@ -74,7 +64,12 @@ pub(super) fn of(tile: &str, walks: &[(&str, Walk)]) -> Result<String> {
 
 /// Text of the last stair that held and the first that did not.
 fn edge(stairs: &[Stair], times: &[Compact], is_kind: fn(&Kind) -> bool) -> String {
-    let of_kind = || stairs.iter().zip(times).filter(|(stair, _)| is_kind(&stair.kind));
+    // A walk may end before the last stairs.
+    let is_reached = |times: &Compact| times.count() > 0;
+    let of_kind = || {
+        let all = stairs.iter().zip(times);
+        all.filter(|(stair, times)| is_kind(&stair.kind) && is_reached(times))
+    };
     let holds = |times: &Compact| p95(times).is_some_and(|ms| ms <= LIMIT_MS);
     let held = of_kind().take_while(|(_, times)| holds(times)).last();
     let broke = of_kind().find(|(_, times)| !holds(times));

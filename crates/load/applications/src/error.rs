@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use mail_server::MailServerError;
 use process_home::HomeError;
+use units::Bytes;
 use web_site::SiteError;
 
 /// Phase of an application's life.
@@ -127,6 +128,14 @@ pub enum ApplicationError {
         #[source]
         source: io::Error,
     },
+    /// The kernel killed a process of an application.
+    #[error("{name}, serving: its memory of {memory} was full, so the kernel killed a process")]
+    OutOfMemory {
+        /// Name of the application.
+        name: String,
+        /// Memory of the application.
+        memory: Bytes,
+    },
     /// A server or a program of its preparation ended with an error or was ended.
     #[error("{name}, {phase}: {program} {how}; its last words: {log}")]
     Ended {
@@ -171,6 +180,11 @@ impl ApplicationError {
             Self::Ended { log, .. } if log.contains("No space left") => {
                 Some("use a smaller --footprint, or a datastore with more room".to_owned())
             }
+            Self::OutOfMemory { .. } => Some(
+                "requests wait in memory while the storage is slow: use fewer tiles, or a larger \
+                 --footprint, of which the memory is a tenth"
+                    .to_owned(),
+            ),
             Self::Io { .. } | Self::Ended { .. } | Self::Home(_) => None,
         }
     }

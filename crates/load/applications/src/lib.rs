@@ -226,7 +226,7 @@ impl Applications {
             };
             self.running.insert(need.name.clone(), started);
         }
-        self.running.get_mut(&need.name).map_or(Ok(()), Application::check)?;
+        self.running.get_mut(&need.name).map_or(Ok(()), |own| own.check(&need.name))?;
         Ok(&self.running[&need.name])
     }
 
@@ -241,9 +241,9 @@ impl Applications {
     /// Checks that every server that was started still runs.
     ///
     /// # Errors
-    /// A server ended by itself.
+    /// A server ended by itself, or the memory of one was full.
     pub fn check(&mut self) -> Result<(), ApplicationError> {
-        self.running.values_mut().try_for_each(Application::check)
+        self.running.iter_mut().try_for_each(|(name, own)| own.check(name))
     }
 
     /// Deliveries of each mail server since the last call, by its name.
@@ -287,7 +287,12 @@ impl Application {
         self.endpoints.iter().find(|own| own.protocol == protocol)
     }
 
-    fn check(&mut self) -> Result<(), ApplicationError> {
+    fn check(&mut self, name: &str) -> Result<(), ApplicationError> {
+        // It is looked at first: a server that ends after a process was killed gives no reason.
+        if self.group.has_killed() {
+            let (name, memory) = (name.to_owned(), self.memory);
+            return Err(ApplicationError::OutOfMemory { name, memory });
+        }
         match &mut self.running {
             Running::Shop(server) => server.check(),
             Running::Mail(mail) => mail.check(),

@@ -67,6 +67,13 @@ impl MemoryGroup {
         self.directories.iter().find_map(|own| cpu_seconds(own))
     }
 
+    /// True if the kernel killed a process of the group because its memory was full.
+    pub(crate) fn has_killed(&self) -> bool {
+        let files = ["memory.oom_control", "memory.events"];
+        let paths = self.directories.iter().flat_map(|own| files.map(|file| own.join(file)));
+        paths.filter_map(|path| fs::read_to_string(path).ok()).any(|text| kills(&text) > 0)
+    }
+
     fn processes(&self) -> Vec<i32> {
         let text = self.entries().iter().find_map(|file| fs::read_to_string(file).ok());
         text.iter().flat_map(|text| text.lines()).filter_map(|line| line.parse().ok()).collect()
@@ -112,6 +119,12 @@ fn cpu_seconds(directory: &Path) -> Option<f64> {
     Some(count as f64 / 1e9)
 }
 
+/// Processes that the kernel killed, by a group's events.
+fn kills(events: &str) -> u64 {
+    let count = events.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+}
+
 /// Ends the processes that killed runs left in their groups, and removes the groups.
 pub(crate) fn remove_stale() {
     let roots = [V1, V1_CPU, V2].into_iter().filter_map(|root| fs::read_dir(root).ok());
@@ -140,6 +153,13 @@ fn pid_namespace() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kills_are_read_of_both_versions() {
+        assert_eq!(kills("oom_kill_disable 0\nunder_oom 1\noom_kill 3\n"), 3);
+        assert_eq!(kills("low 0\nhigh 0\nmax 812\noom 2\noom_kill 1\noom_group_kill 7\n"), 1);
+        assert_eq!(kills("oom_kill_disable 0\nunder_oom 0\n"), 0);
+    }
 
     #[test]
     fn only_groups_of_ended_processes_of_this_namespace_are_stale() {

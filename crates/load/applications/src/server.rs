@@ -103,7 +103,8 @@ impl Server {
         }
     }
 
-    fn has_ended_within(&mut self, time: Duration) -> bool {
+    /// Waits for the end of the server. Returns true if it has ended.
+    pub(crate) fn has_ended_within(&mut self, time: Duration) -> bool {
         let until = Instant::now() + time;
         loop {
             if !matches!(self.child.try_wait(), Ok(None)) {

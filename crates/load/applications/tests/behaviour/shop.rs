@@ -67,6 +67,29 @@ fn shop_takes_orders_and_leaves_nothing_running() {
 }
 
 #[test]
+fn full_memory_is_named_with_its_size() {
+    let Some(place) = place_for(Kind::Shop) else { return };
+    let mut all = start(&place.path().join("apps"), "full").expect("a user");
+    all.running(&need("tile-1", 1)).expect("a shop");
+    all.check().expect("a server that runs");
+    let end = format!("-full-{}-tile-1", std::process::id());
+    let groups = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
+    let groups = groups.iter().flat_map(std::fs::read_dir).flatten().flatten();
+    let mut paths = groups.map(|entry| entry.path());
+    let group = paths.find(|path| path.to_string_lossy().ends_with(&end)).expect("a group");
+    // `tail` keeps all that has no end of line.
+    let greedy = "echo $$ > cgroup.procs; exec tail -c 1G /dev/zero";
+    let ended = Command::new("sh").args(["-c", greedy]).current_dir(&group).status();
+    assert!(!ended.expect("a shell").success());
+    let error = all.check().expect_err("full memory");
+    let memory = Bytes::new((64 + 3 * 8 + 64) << 20);
+    let is_named = matches!(&error, ApplicationError::OutOfMemory { name, memory: own }
+        if name == "tile-1" && *own == memory);
+    assert!(is_named, "{error}");
+    assert!(error.hint().is_some());
+}
+
+#[test]
 fn servers_user_writes_nowhere_but_in_its_data() {
     let Some(place) = place_for(Kind::Shop) else { return };
     let apps = place.path().join("apps");
