@@ -77,10 +77,10 @@ fn full_memory_is_named_with_its_size() {
     let groups = groups.iter().flat_map(std::fs::read_dir).flatten().flatten();
     let mut paths = groups.map(|entry| entry.path());
     let group = paths.find(|path| path.to_string_lossy().ends_with(&end)).expect("a group");
-    // `tail` keeps all that has no end of line.
-    let greedy = "echo $$ > cgroup.procs; exec tail -c 1G /dev/zero";
-    let ended = Command::new("sh").args(["-c", greedy]).current_dir(&group).status();
-    assert!(!ended.expect("a shell").success());
+    // `tail` keeps the end of what it reads in memory.
+    let greedy = "echo $$ > cgroup.procs; head -c 1G /dev/zero | tail -c 900M";
+    let ended = Command::new("sh").args(["-c", greedy]).current_dir(&group).output();
+    assert!(!ended.expect("a shell").status.success());
     let error = all.check().expect_err("full memory");
     let memory = Bytes::new((64 + 3 * 8 + 64) << 20);
     let is_named = matches!(&error, ApplicationError::OutOfMemory { name, memory: own }
