@@ -92,6 +92,26 @@ const STATE_MAX: u64 = 4096;
 /// Sessions beyond the users: autovacuum, and one that looks.
 const SESSIONS_MORE: u32 = 10;
 
+/// Statements of a script, one text each: its lines without comments, cut at empty ones, with
+/// numbers for its words, and for `SEED` that of PostgreSQL's random numbers.
+pub(crate) fn statements(
+    script: &str,
+    words: [(&str, impl ToString); 3],
+    seed: u64,
+) -> Vec<String> {
+    // PostgreSQL takes a seed from -1 to 1.
+    #[expect(clippy::cast_precision_loss, reason = "any number in the range is a seed")]
+    let seed = (seed >> 11) as f64 / (1_u64 << 53) as f64;
+    let lines = script.lines().filter(|line| !line.starts_with("--"));
+    let script = lines.fold(String::new(), |script, line| script + line + "\n");
+    let script = words
+        .iter()
+        .fold(script, |script, (word, number)| script.replace(word, &number.to_string()))
+        .replace("SEED", &format!("{seed:.17}"));
+    let texts = script.split("\n\n").map(str::trim).filter(|text| !text.is_empty());
+    texts.map(str::to_owned).collect()
+}
+
 impl Cluster<'_> {
     /// Directory of the cluster and of its socket.
     pub(crate) fn data(&self) -> PathBuf {

@@ -8,7 +8,7 @@ use units::Bytes;
 
 use crate::error::ApplicationError;
 use crate::memory::MemoryGroup;
-use crate::postgres::{Cluster, Programs};
+use crate::postgres::{Cluster, Programs, statements};
 use crate::{Application, Endpoint, Need, Running, Site};
 
 /// Bytes of one customer with its orders, history and share of the products, indexes included.
@@ -21,7 +21,7 @@ const CUSTOMERS_MIN: u64 = 2_000;
 /// Most customers: their numbers are four-byte integers, and so are those of their orders.
 const CUSTOMERS_MAX: u64 = 1_000_000_000;
 
-pub(crate) const SCRIPT: &str = include_str!("shop.sql");
+const SCRIPT: &str = include_str!("shop.sql");
 
 /// Makes the data of a shop and starts its server.
 pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, ApplicationError> {
@@ -34,7 +34,7 @@ pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, Application
         sessions: need.sessions,
         programs,
     };
-    cluster.make(&statements(need.size, need.seed))?;
+    cluster.make(&statements(SCRIPT, words(need.size), need.seed))?;
     let memory = cluster.memory(need.size, Bytes::ZERO);
     let group = MemoryGroup::make(&site.group(need), memory)?;
     let running = cluster.start(&group.entries())?;
@@ -54,25 +54,11 @@ pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, Application
     })
 }
 
-/// Statements that make the shop's data.
-fn statements(size: Bytes, seed: u64) -> Vec<String> {
+/// Numbers in the statements that make data of a size.
+fn words(size: Bytes) -> [(&'static str, u64); 3] {
     let customers = (size.get() / BYTES_PER_CUSTOMER).clamp(CUSTOMERS_MIN, CUSTOMERS_MAX);
     let products = customers / CUSTOMERS_PER_PRODUCT;
-    let orders = products * 12;
-    // PostgreSQL takes a seed from -1 to 1.
-    #[expect(clippy::cast_precision_loss, reason = "any number in the range is a seed")]
-    let seed = (seed >> 11) as f64 / (1_u64 << 53) as f64;
-    let script: String = SCRIPT
-        .lines()
-        .filter(|line| !line.starts_with("--"))
-        .fold(String::new(), |script, line| script + line + "\n");
-    let script = script
-        .replace("CUSTOMERS", &customers.to_string())
-        .replace("PRODUCTS", &products.to_string())
-        .replace("ORDERS", &orders.to_string())
-        .replace("SEED", &format!("{seed:.17}"));
-    let texts = script.split("\n\n").map(str::trim).filter(|text| !text.is_empty());
-    texts.map(str::to_owned).collect()
+    [("CUSTOMERS", customers), ("PRODUCTS", products), ("ORDERS", products * 12)]
 }
 
 #[cfg(test)]
@@ -81,12 +67,11 @@ mod tests {
 
     #[test]
     fn sizes_follow_from_the_bytes() {
-        let all = statements(Bytes::new(164_000_000), 1 << 63).join("\n");
+        let all = statements(SCRIPT, words(Bytes::new(164_000_000)), 1 << 63).join("\n");
         assert!(all.contains("generate_series(1, 200000) n"), "{all}");
         assert!(all.contains("generate_series(1, 10000) n") && all.contains("setseed(0.5000"));
         assert!(all.contains("generate_series(1, 120000) o"));
         assert!(!all.contains("CUSTOMERS") && !all.contains("PRODUCTS") && !all.contains("--"));
-        let few = statements(Bytes::new(1), 0).join("\n");
-        assert!(few.contains("generate_series(1, 2000) n"));
+        assert_eq!(words(Bytes::new(1))[0], ("CUSTOMERS", 2_000));
     }
 }

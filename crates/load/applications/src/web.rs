@@ -14,7 +14,7 @@ use crate::account::{let_pass, may_pass};
 use crate::error::{ApplicationError, Phase};
 use crate::memory::MemoryGroup;
 use crate::page_cache::release_cache;
-use crate::postgres::{Cluster, Programs};
+use crate::postgres::{Cluster, Programs, statements};
 use crate::program::Doing;
 use crate::server::{Server, Start};
 use crate::{Application, Endpoint, Need, Running, ServerSocket, Site};
@@ -59,7 +59,7 @@ pub(crate) fn start(need: &Need, site: &Site) -> Result<Application, Application
         programs,
     };
     let sizes = Sizes::of(need.size);
-    cluster.make(&web_site::statements(sizes, need.seed))?;
+    cluster.make(&statements(web_site::SCRIPT, sizes.words(), need.seed))?;
     let directory = &cluster.directory;
     make_files(need, site, directory, sizes)?;
     let memory = cluster.memory(need.size, SITE_MEMORY);
@@ -157,5 +157,32 @@ impl Web {
     pub(crate) fn ask_to_stop(&mut self) {
         self.site.ask_to_stop();
         self.database.ask_to_stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_have_the_numbers_of_the_site() {
+        let sizes = Sizes { persons: 40_000, tags: 4_820, events: 14_460 };
+        let of_seed = |seed| statements(web_site::SCRIPT, sizes.words(), seed);
+        let all = of_seed(1 << 63);
+        assert_eq!(all.first().map(String::as_str), Some("SELECT setseed(0.50000000000000000)"));
+        assert_ne!(of_seed(1 << 62)[0], all[0]);
+        let all = all.join("\n");
+        for part in [
+            "(1, 40000) n",
+            "(1, 4820) n",
+            "(1, 14460) n",
+            "setval('event_id', 14460)",
+            "START WITH 14460",
+        ] {
+            assert!(all.contains(part), "{part}: {all}");
+        }
+        for word in ["PERSONS", "TAGS", "EVENTS", "SEED", "--"] {
+            assert!(!all.contains(word), "{word}: {all}");
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Web site of a tile: a social calendar, in the shape of Olio (Apache-2.0): persons, tags, events
 //! with attendees and comments, and a picture and a document of each. The code is our own.
 //!
-//! What it does: makes the files ([`make_files`]) and the statements that make the tables
-//! ([`statements`]), and serves the pages in a process of its own ([`serve`]):
+//! What it does: makes the files ([`make_files`]), has the statements that make the tables
+//! ([`SCRIPT`]), and serves the pages in a process of its own ([`serve`]):
 //!
 //! | request | answer |
 //! |---|---|
@@ -37,5 +37,5 @@ pub use error::SiteError;
 pub use files::{FILES, make_files};
 pub use server::{SOCKET, SiteOptions, serve};
 pub use sizes::Sizes;
-pub use tables::{ROLE, SESSIONS, statements};
+pub use tables::{ROLE, SCRIPT, SESSIONS};
 pub use uploads::UPLOADS;

@@ -10,7 +10,7 @@ use run_store::run::{Run, Verdict};
 use run_store::rundir::StoredRun;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{ALLOW, DEADLINE, MICRO, Place, Running, err, out};
+use crate::rig::{ALLOW, DEADLINE, MICRO, Place, Running, err, homes_of, out};
 
 /// Word of a protocol, and its server.
 type Protocol = (&'static str, &'static str);
@@ -35,17 +35,6 @@ fn place_for((word, server): Protocol) -> Option<Place> {
     assert!(is_expected, "refused for another reason: {told}");
     eprintln!("skipped: {told}");
     None
-}
-
-/// The private directory of a run's session.
-fn home_of(run: u32) -> Option<PathBuf> {
-    let entries = std::fs::read_dir("/tmp").into_iter().flatten().flatten();
-    let is_own = |path: &PathBuf| {
-        let marker = std::fs::read_to_string(path.join("owner.json")).unwrap_or_default();
-        path.display().to_string().contains("/tilemark-over-")
-            && marker.contains(&format!("\"pid\": {run},"))
-    };
-    entries.map(|entry| entry.path()).find(is_own)
 }
 
 /// Processes that carry the directory's name: number, and name of the program.
@@ -83,7 +72,7 @@ fn measuring(place: &Place, (word, _): Protocol, duration: &str) -> (Running, Pa
     let more = ["--over", word, "--duration", duration, "--live", "line", "--format", "json"];
     let mut run = Running::new(place.run_command(&more));
     run.wait_for("measuring");
-    let home = home_of(run.id()).expect("the directory of its session");
+    let home = homes_of("over", run.id()).pop().expect("the directory of its session");
     (run, home)
 }
 

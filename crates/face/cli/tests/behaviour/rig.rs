@@ -239,6 +239,17 @@ pub fn names(directory: &Path) -> Vec<String> {
     entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect()
 }
 
+/// Private directories of a kind (`mail`, `over`) that a process made in `/tmp`.
+pub fn homes_of(kind: &str, process: u32) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/tmp").into_iter().flatten().flatten();
+    let is_own = |path: &PathBuf| {
+        let marker = std::fs::read_to_string(path.join("owner.json")).unwrap_or_default();
+        path.display().to_string().contains(&format!("/tilemark-{kind}-"))
+            && marker.contains(&format!("\"pid\": {process},"))
+    };
+    entries.map(|entry| entry.path()).filter(is_own).collect()
+}
+
 pub fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

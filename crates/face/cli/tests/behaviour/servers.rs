@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use run_store::run::Run;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{Place, err, out};
+use crate::rig::{Place, err, homes_of, out};
 
 const SHOP: [&str; 4] = ["--tile", "shop-real", "--footprint", "0.0001"];
 const WEB: [&str; 4] = ["--tile", "web-real", "--footprint", "0.0001"];
@@ -144,15 +144,22 @@ fn in_groups(run: u32) -> usize {
         .sum()
 }
 
-/// Private directories of mail servers that a process made.
+/// Private directories of a run's mail servers.
 fn homes(run: u32) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir("/tmp").into_iter().flatten().flatten();
-    let is_own = |path: &PathBuf| {
-        let marker = std::fs::read_to_string(path.join("owner.json")).unwrap_or_default();
-        path.display().to_string().contains("/tilemark-mail-")
-            && marker.contains(&format!("\"pid\": {run},"))
-    };
-    entries.map(|entry| entry.path()).filter(is_own).collect()
+    homes_of("mail", run)
+}
+
+/// Waits for the end of a killed run's servers, cleans up, and looks for what is left.
+fn assert_cleaned_up(place: &Place, run: u32) {
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while in_groups(run) > 0 {
+        assert!(std::time::Instant::now() < until, "a server outlived its run");
+        std::thread::yield_now();
+    }
+    let cleaned = place.output(&["cleanup", "ds"]);
+    assert!(cleaned.status.success(), "{}{}", out(&cleaned), err(&cleaned));
+    assert_eq!((groups(run), homes(run)), (Vec::new(), Vec::new()));
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
 }
 
 #[test]
@@ -196,15 +203,7 @@ fn killed_run_takes_its_mail_servers_and_is_cleaned_up() {
     assert!(in_groups(id) > 2 && homes(id).len() == 1, "{} {:?}", in_groups(id), homes(id));
     run.signal(Signal::KILL);
     run.end();
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while in_groups(id) > 0 {
-        assert!(std::time::Instant::now() < until, "a server outlived its run");
-        std::thread::yield_now();
-    }
-    let cleaned = place.output(&["cleanup", "ds"]);
-    assert!(cleaned.status.success(), "{}{}", out(&cleaned), err(&cleaned));
-    assert_eq!((groups(id), homes(id)), (Vec::new(), Vec::new()));
-    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+    assert_cleaned_up(&place, id);
 }
 
 #[test]
@@ -237,15 +236,7 @@ fn killed_run_takes_its_web_site_and_is_cleaned_up() {
     assert!(in_groups(id) > 8, "{}", in_groups(id));
     run.signal(Signal::KILL);
     run.end();
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while in_groups(id) > 0 {
-        assert!(std::time::Instant::now() < until, "a server outlived its run");
-        std::thread::yield_now();
-    }
-    let cleaned = place.output(&["cleanup", "ds"]);
-    assert!(cleaned.status.success(), "{}{}", out(&cleaned), err(&cleaned));
-    assert_eq!(groups(id), Vec::<PathBuf>::new());
-    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+    assert_cleaned_up(&place, id);
 }
 
 #[test]
