@@ -41,10 +41,15 @@ pub(crate) fn binary() -> Result<PathBuf> {
 
 /// Runs tilemark and returns its `run.json` and cost.
 pub(crate) fn run_json(arguments: &[&str], out: &Path) -> Result<(Value, Cost)> {
+    ended_json(arguments, out, &[0])
+}
+
+/// Runs tilemark, which ends with one of these codes, and returns its `run.json` and cost.
+pub(crate) fn ended_json(arguments: &[&str], out: &Path, codes: &[i32]) -> Result<(Value, Cost)> {
     let mut command = Command::new(binary()?);
     command.arg("run").args(arguments);
     command.args(["--format", "json", "--live", "off", "--allow-same-device", "--out"]).arg(out);
-    let (text, cost) = process::run(&mut command)?;
+    let (text, cost) = process::ended(&mut command, codes)?;
     Ok((serde_json::from_str(&text).context("tilemark's JSON")?, cost))
 }
 
