@@ -33,7 +33,9 @@ pub(super) fn real_servers(name: &str) -> Result<Vec<Figure>> {
     let held = held.max_by_key(|step| step["tiles"].as_u64()).context("no step passed")?;
     let tiles = held["tiles"].as_f64().context("tiles")?;
     let cores = cores as f64;
-    let servers = gauge(held, "servers.cpu")?;
+    // This gauge of a step is a sum of seconds, and the other a mean share.
+    let seconds = held["measured_ns"].as_f64().context("measured time")? / 1e9;
+    let servers = gauge(held, "servers.cpu")? / seconds;
     let driver = gauge(held, "cpu.own")? * cores;
     eprintln!(
         "{name}: at {tiles} tiles {servers:.2} s/s of servers, {driver:.2} s/s of the generator"
