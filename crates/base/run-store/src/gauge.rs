@@ -113,6 +113,8 @@ pub enum ScopeKind {
     Tier,
     /// Power meter.
     Meter,
+    /// Virtual machine of the host.
+    Vm,
 }
 
 impl ScopeKind {
@@ -124,6 +126,7 @@ impl ScopeKind {
             Self::Part => "part",
             Self::Tier => "tier",
             Self::Meter => "meter",
+            Self::Vm => "vm",
         }
     }
 }
@@ -252,6 +255,12 @@ gauges! {
     ServersCpu "servers.cpu" Sum Seconds of Host Kept Less
         "cpu.stat, cpuacct.usage"
         "processor time of the tiles' real servers";
+    VmCpu "vm.cpu" Sum Seconds of Vm Drawn Neither
+        "/proc/PID/stat"
+        "processor time";
+    VmReady "vm.ready" Sum Seconds of Vm Drawn Less
+        "/proc/PID/task/TID/schedstat"
+        "time in which its threads were ready and had no processor";
     CpuSteal "cpu.steal" Mean ShareOfCpus of Host Drawn Neither
         "/proc/stat"
         "processors taken by the hypervisor";

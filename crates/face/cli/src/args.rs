@@ -21,6 +21,7 @@ mod simulate;
 mod stored;
 mod study;
 mod tier;
+mod watch;
 mod what_if;
 
 use std::path::PathBuf;
@@ -55,6 +56,10 @@ pub use tier::{
     TierAction, TierArgs, TierAttachArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs,
     TierInitArgs, TierMode, TierPolicy, TierServeArgs, TierSetArgs, TierStaleAction, TierStaleArgs,
     TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs, sidecar_in,
+};
+pub use watch::{
+    WatchAction, WatchArgs, WatchExportArgs, WatchExportFormat, WatchForgetArgs, WatchStatusArgs,
+    WindowArgs,
 };
 pub use what_if::{CacheAt, WhatIfArgs, Write};
 
@@ -113,6 +118,8 @@ pub enum Command {
     Lab(LabArgs),
     /// Record the I/O of disks as it happens, as a trace
     Record(RecordArgs),
+    /// Watch the I/O of every VM of this host, always, and keep a year of it
+    Watch(WatchArgs),
     /// Explain a trace: sizes, causes of latency, working sets
     Analyze(AnalyzeArgs),
     /// Convert a trace of another tool to Tilemark's format (Parquet)

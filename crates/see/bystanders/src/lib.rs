@@ -11,6 +11,7 @@
 //! Invariants: an unreadable value is unknown, never good.
 #![forbid(unsafe_code)]
 
+mod counters;
 pub mod disturbance;
 pub mod doctor;
 mod facts;
@@ -20,6 +21,7 @@ mod proc;
 pub mod throttle;
 mod watch;
 
+pub use counters::{DiskCounters, HostCounters, ProcessCounters};
 pub use meter::meters;
 pub use policy::power_policies;
 pub use watch::{HostSecond, HostWatch, Watched};

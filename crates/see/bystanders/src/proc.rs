@@ -75,7 +75,7 @@ impl Look {
             busy: stat.busy,
             steal: stat.steal,
             cores: stat.cores,
-            waited: waited(),
+            waited: waited("self"),
             others,
             hides_bytes,
             pressure: pressure("memory").zip(pressure("io")).map(|(memory, io)| [memory, io]),
@@ -92,23 +92,23 @@ pub(super) fn monotonic() -> Nanos {
 }
 
 /// Time of a clock; neither used clock is ever negative.
-fn clock(id: ClockId) -> Nanos {
+pub(super) fn clock(id: ClockId) -> Nanos {
     let time = clock_gettime(id);
     Nanos(time.tv_sec.unsigned_abs() * Nanos::SECOND.0 + time.tv_nsec.unsigned_abs())
 }
 
 /// First line of `/proc/stat`.
 #[derive(Debug, PartialEq, Eq)]
-struct Stat {
-    busy: Nanos,
-    steal: Nanos,
-    cores: u32,
+pub(super) struct Stat {
+    pub busy: Nanos,
+    pub steal: Nanos,
+    pub cores: u32,
 }
 
 /// Busy time and cores, from `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq,
 /// softirq, steal; user time already includes guest time. Stolen time counts as busy, because the
 /// core was not available.
-fn busy(text: &str) -> Option<Stat> {
+pub(super) fn busy(text: &str) -> Option<Stat> {
     let (mut ticks, mut stolen) = (0, 0);
     let all = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     for (place, number) in all.split_whitespace().take(8).enumerate() {
@@ -123,7 +123,7 @@ fn busy(text: &str) -> Option<Stat> {
 }
 
 /// Value `total=` of the line `some`, in microseconds (Documentation/accounting/psi.rst).
-fn pressure(text: &str) -> Option<Nanos> {
+pub(super) fn pressure(text: &str) -> Option<Nanos> {
     let some = text.lines().find(|line| line.starts_with("some"))?;
     let total = some.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
     Some(Nanos(total.parse::<u64>().ok()?.saturating_mul(1000)))
@@ -163,7 +163,7 @@ fn mark_ours(all: &mut BTreeMap<(u32, u64), Process>, own: u32) {
 
 /// Start time and figures of `/proc/PID/stat` (proc_pid_stat(5)); `None` for kernel threads. The
 /// name is in brackets and may contain any characters, including brackets.
-fn process(stat: &str) -> Option<(u64, Process)> {
+pub(super) fn process(stat: &str) -> Option<(u64, Process)> {
     let (head, tail) = stat.rsplit_once(')')?;
     let name = head.split_once('(')?.1.to_owned();
     let fields: Vec<&str> = tail.split_whitespace().collect();
@@ -197,26 +197,31 @@ fn throttled() -> Option<u64> {
 }
 
 fn disk(text: &str, device: u64) -> Option<Disk> {
-    let numbers = (rustix::fs::major(device), rustix::fs::minor(device));
-    text.lines().find_map(|line| {
+    let device = (rustix::fs::major(device), rustix::fs::minor(device));
+    disks(text).find(|(number, _, _)| *number == device).map(|(_, _, disk)| disk)
+}
+
+/// Number, name and counters of each device.
+pub(super) fn disks(text: &str) -> impl Iterator<Item = ((u32, u32), &str, Disk)> {
+    text.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
-        if (number(0)?, number(1)?) != (numbers.0.into(), numbers.1.into()) {
-            return None;
-        }
+        let device = (fields.first()?.parse().ok()?, fields.get(1)?.parse().ok()?);
         // Three words name the device; field 1 of the documentation is the fourth.
-        Some(Disk {
+        let disk = Disk {
             busy: Nanos::from_millis(number(12)?),
             queued: Nanos::from_millis(number(13)?),
             bytes: (number(5)? + number(9)?).saturating_mul(512),
-        })
+        };
+        Some((device, *fields.get(2)?, disk))
     })
 }
 
-/// Second field of every thread's `schedstat` (Documentation/scheduler/sched-stats.rst). A kernel
-/// without it leaves the list empty.
-fn waited() -> BTreeMap<u64, Nanos> {
-    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+/// Second field of `schedstat` of every thread of a process
+/// (Documentation/scheduler/sched-stats.rst). A kernel without it leaves the list empty.
+pub(super) fn waited(process: &str) -> BTreeMap<u64, Nanos> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task"));
+    let threads = threads.into_iter().flatten().flatten();
     let of = |entry: std::fs::DirEntry| {
         let thread = entry.file_name().to_str()?.parse().ok()?;
         let text = std::fs::read_to_string(entry.path().join("schedstat")).ok()?;

@@ -18,6 +18,7 @@ use crate::page::{self, PageLayout};
 use crate::sieve::Sieve;
 use crate::tally::Gap;
 use crate::tracefs::{Instance, Tracefs};
+use crate::window::Order;
 
 /// Delay of events: one that another CPU began to write before them may not be readable yet.
 const MARGIN_NS: u64 = 10_000_000;
@@ -37,6 +38,8 @@ pub struct Options {
     pub by: By,
     /// Senders whose I/O is recorded.
     pub wanted: Wanted,
+    /// Order of the records.
+    pub order: Order,
 }
 
 /// Progress of a capture.
@@ -134,7 +137,7 @@ impl Capture {
             instance,
             sieve,
             decoder,
-            joiner: Joiner::new(numbers_of(&options.disks), start),
+            joiner: Joiner::new(numbers_of(&options.disks), start, options.order),
             owners: Owners::new(options.by, options.wanted),
             disks: options.disks,
             page: vec![0; layout.page_bytes()],
@@ -152,8 +155,8 @@ impl Capture {
         })
     }
 
-    /// Reads new events and appends the complete records, in order of issue. Must be called several
-    /// times a second, so that the buffers do not fill.
+    /// Reads new events and appends the complete records, in the order of the options. Must be called
+    /// several times a second, so that the buffers do not fill.
     ///
     /// # Errors
     /// If the kernel's pages become unreadable.

@@ -13,13 +13,15 @@ use units::Nanos;
 
 use crate::decode::{Event, Kind};
 use crate::devices::Reach;
-use crate::window::{Ticket, Window};
+use crate::window::{Order, Ticket, Window};
 
 /// Bytes of a sector in the kernel's events.
 const SECTOR: u64 = 512;
 /// Longest wait for the end of an I/O; after it the I/O is abandoned, so that later ones can be
 /// returned. One minute is twice the time after which the kernel itself reports a hung request.
 const PATIENCE_NS: u64 = 60_000_000_000;
+/// The same where no other I/O waits for it: then an I/O of ten minutes is worth seeing.
+const PATIENCE_UNORDERED_NS: u64 = 900_000_000_000;
 /// Most I/Os held, including ended ones behind unended ones.
 const HELD_MAX: usize = 1 << 20;
 
@@ -145,14 +147,14 @@ pub(crate) struct Joiner {
 
 impl Joiner {
     /// Joiner for these devices; times count from `start`.
-    pub fn new(mut watched: Vec<Watched>, start: u64) -> Self {
+    pub fn new(mut watched: Vec<Watched>, start: u64, order: Order) -> Self {
         watched.sort_unstable_by_key(|device| device.dev);
         let count = watched.iter().map(|device| usize::from(device.disk) + 1).max().unwrap_or(0);
         Self {
             watched,
             states: (0..count).map(|_| State::default()).collect(),
             open: FxHashMap::default(),
-            window: Window::default(),
+            window: Window::new(order),
             start,
             latest: start,
             gaps: VecDeque::new(),
@@ -274,7 +276,11 @@ impl Joiner {
     }
 
     fn is_overdue(&self, since: u64, now: u64) -> bool {
-        now.saturating_sub(since) > PATIENCE_NS || self.window.len() > HELD_MAX
+        let patience = match self.window.order() {
+            Order::Issue => PATIENCE_NS,
+            Order::End => PATIENCE_UNORDERED_NS,
+        };
+        now.saturating_sub(since) > patience || self.window.len() > HELD_MAX
     }
 
     fn begin(&mut self, disk: u16, event: &Event, sender: Sender) {

@@ -8,7 +8,7 @@
 //! It leaves tracing instances of others alone, and reads the kernel's own description of each
 //! event instead of assuming a layout.
 //!
-//! Invariants: records are in order of issue. Each I/O with a seen start is a record or counted in
+//! Invariants: records are in order of issue, or of end where that is asked for. Each I/O with a seen start is a record or counted in
 //! [`Counts`] by reason. The instance is removed when a [`Capture`] is dropped, and that of a
 //! killed capture at the next start or by [`remove_stale`].
 #![forbid(unsafe_code)]
@@ -32,7 +32,8 @@ pub use capture::{Capture, Options, Progress, Report};
 pub use devices::{Disk, Reach, disks_of};
 pub use error::CaptureError;
 pub use join::Counts;
-pub use owner::{By, Wanted, find_running_vm};
+pub use owner::{By, RunningVm, Wanted, find_running_vm, running_vms};
 pub use recorder::{RecordError, Recorder, Turn};
 pub use tally::{Gap, NotRecorded, Recorded, Row, Tally};
 pub use tracefs::remove_stale;
+pub use window::Order;

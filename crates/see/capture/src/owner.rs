@@ -75,7 +75,7 @@ pub fn find_running_vm(wanted: &str) -> Result<(), CaptureError> {
 }
 
 fn find_vm_in(proc: &Path, wanted: &str) -> Result<(), CaptureError> {
-    let vms = running_vms(proc);
+    let vms: Vec<Vm> = vms_in(proc).into_iter().map(|(_, vm)| vm).collect();
     if vms.iter().any(|vm| vm.has_name(wanted)) {
         return Ok(());
     }
@@ -84,11 +84,44 @@ fn find_vm_in(proc: &Path, wanted: &str) -> Result<(), CaptureError> {
     Err(CaptureError::NoVm { wanted: wanted.to_owned(), running })
 }
 
+/// Running QEMU virtual machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningVm {
+    /// Number of the process.
+    pub pid: u32,
+    /// Name of its I/O in a capture.
+    pub name: String,
+    /// UUID, if it was given one.
+    pub uuid: Option<String>,
+}
+
+/// QEMU virtual machines that run on this host.
+pub fn running_vms() -> Vec<RunningVm> {
+    let found = vms_in(Path::new("/proc")).into_iter();
+    found
+        .map(|(process, vm)| RunningVm {
+            pid: process.id,
+            name: vm_name(&process, &vm),
+            uuid: vm.uuid,
+        })
+        .collect()
+}
+
 /// QEMU virtual machines among the processes of this `/proc`.
-fn running_vms(proc: &Path) -> Vec<Vm> {
+fn vms_in(proc: &Path) -> Vec<(Process, Vm)> {
     let entries = fs::read_dir(proc).into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    ids.filter_map(|id| look_up(proc, id, &Comm::default()).vm).collect()
+    let process = |id| {
+        let process = look_up(proc, id, &Comm::default());
+        process.vm.clone().map(|vm| (process, vm))
+    };
+    ids.filter_map(process).collect()
+}
+
+/// Name of a VM's I/O.
+fn vm_name(process: &Process, vm: &Vm) -> String {
+    let name = vm.name.clone().or_else(|| vm.uuid.clone());
+    name.unwrap_or_else(|| format!("{}[{}]", process.name, process.id))
 }
 
 /// Finds and caches the senders of threads.
@@ -162,8 +195,7 @@ impl Owners {
 
     fn name(&self, process: &Process) -> String {
         if let Some(vm) = &process.vm {
-            let name = vm.name.clone().or_else(|| vm.uuid.clone());
-            return name.unwrap_or_else(|| format!("{}[{}]", process.name, process.id));
+            return vm_name(process, vm);
         }
         match self.by {
             By::Name => process.name.clone(),

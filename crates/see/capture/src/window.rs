@@ -1,4 +1,5 @@
-//! Puts records that end in any order back into the order in which they were issued.
+//! Puts records that end in any order back into the order in which they were issued, or passes them
+//! on as they end.
 
 use std::collections::VecDeque;
 
@@ -15,21 +16,38 @@ enum Slot<K> {
     Gone,
 }
 
-/// Window that holds a record back until all that were issued before it have ended or are
-/// abandoned.
-#[derive(Debug)]
-pub(crate) struct Window<K> {
-    slots: VecDeque<Slot<K>>,
-    first: u64,
+/// Order in which records are returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Order of issue, for traces. An I/O that hangs holds back all later ones.
+    #[default]
+    Issue,
+    /// Order of end, for watching: nothing waits for an I/O that hangs.
+    End,
 }
 
-impl<K> Default for Window<K> {
-    fn default() -> Self {
-        Self { slots: VecDeque::new(), first: 0 }
-    }
+/// Window of open I/Os. In order of issue it holds a record back until all that were issued before
+/// it have ended or are abandoned.
+#[derive(Debug)]
+pub(crate) struct Window<K> {
+    order: Order,
+    slots: VecDeque<Slot<K>>,
+    first: u64,
+    /// Records in order of end.
+    ended: Vec<IoRecord>,
 }
 
 impl<K: Copy> Window<K> {
+    /// Empty window.
+    pub fn new(order: Order) -> Self {
+        Self { order, slots: VecDeque::new(), first: 0, ended: Vec::new() }
+    }
+
+    /// Order in which records are returned.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
     /// Adds an I/O that is issued now (nanoseconds), with its key.
     pub fn open(&mut self, since: u64, key: K) -> Ticket {
         self.slots.push_back(Slot::Open { since, key });
@@ -38,7 +56,13 @@ impl<K: Copy> Window<K> {
 
     /// Completes an I/O with its record.
     pub fn done(&mut self, ticket: Ticket, record: IoRecord) {
-        self.set(ticket, Slot::Done(record));
+        match self.order {
+            Order::Issue => self.set(ticket, Slot::Done(record)),
+            Order::End => {
+                self.ended.push(record);
+                self.set(ticket, Slot::Gone);
+            }
+        }
     }
 
     /// Drops an I/O without a record.
@@ -61,6 +85,7 @@ impl<K: Copy> Window<K> {
 
     /// Appends the records that are next in order.
     pub fn take(&mut self, into: &mut Vec<IoRecord>) {
+        into.append(&mut self.ended);
         while let Some(slot) = self.slots.front() {
             match slot {
                 Slot::Open { .. } => return,
@@ -113,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_ended_first_waits_for_what_was_issued_first() {
-        let mut window = Window::default();
+        let mut window = Window::new(Order::Issue);
         let tickets: Vec<Ticket> = (0..4).map(|since| window.open(since, ())).collect();
         let mut out = Vec::new();
         window.done(tickets[1], record(1));
@@ -124,5 +149,19 @@ mod tests {
         window.take(&mut out);
         assert_eq!(out, [record(0), record(1)]);
         assert_eq!((window.len(), window.oldest()), (1, Some((tickets[3], 3))));
+    }
+
+    #[test]
+    fn record_in_order_of_end_waits_for_no_open_one() {
+        let mut window = Window::new(Order::End);
+        let tickets: Vec<Ticket> = (0..3).map(|since| window.open(since, ())).collect();
+        let mut out = Vec::new();
+        window.done(tickets[2], record(2));
+        window.take(&mut out);
+        assert_eq!(out, [record(2)]);
+        window.done(tickets[0], record(0));
+        window.take(&mut out);
+        assert_eq!(out, [record(2), record(0)]);
+        assert_eq!((window.len(), window.oldest()), (2, Some((tickets[1], 1))));
     }
 }

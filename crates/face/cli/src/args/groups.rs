@@ -28,7 +28,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "app",
         ],
     ),
-    ("See what disks do", &["record", "import", "analyze"]),
+    ("See what disks do", &["watch", "record", "import", "analyze"]),
     ("Predict", &["simulate", "what-if", "estate", "study", "tiles", "array"]),
     ("Serve disks", &["tier", "lab"]),
     ("Show and keep results", &["serve", "report", "export", "verify-report"]),

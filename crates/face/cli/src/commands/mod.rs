@@ -38,6 +38,7 @@ mod tiles;
 mod verify;
 mod verify_report;
 mod version;
+mod watch;
 mod what_if;
 
 use crate::args::{Cli, Command};
@@ -62,6 +63,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Lab(args) => lab::run(args),
         Command::Record(args) if !args.seen.hosts.is_empty() => record_hosts::run(args),
         Command::Record(args) => record::run(args),
+        Command::Watch(args) => watch::run(args),
         Command::Analyze(args) => analyze::run(args),
         Command::Import(args) => import::run(args),
         Command::Cleanup(args) if !args.there.hosts.is_empty() => there::cleanup(args),

@@ -78,6 +78,7 @@ fn options(args: &RecordArgs) -> Result<Options, Failure> {
             By::Cgroup => capture::By::Cgroup,
         },
         wanted: Wanted { vm: args.vm.clone(), process: args.pid, cgroup: args.cgroup.clone() },
+        order: capture::Order::Issue,
     })
 }
 
@@ -86,11 +87,11 @@ fn store_options() -> store::Options {
 }
 
 /// Name of this host.
-fn host() -> String {
+pub(super) fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-fn failure(error: &CaptureError) -> Failure {
+pub(super) fn failure(error: &CaptureError) -> Failure {
     let exit = match error {
         CaptureError::Target { .. } | CaptureError::NoVm { .. } => Exit::Usage,
         CaptureError::Io { .. } => Exit::Failure,

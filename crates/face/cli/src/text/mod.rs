@@ -16,6 +16,7 @@ mod replay;
 mod step;
 mod study;
 mod summary;
+pub mod watch;
 mod what_if;
 
 use brief::brief;

@@ -64,6 +64,7 @@ impl Line {
     fn new(of: &GaugeOf, points: usize) -> Self {
         let title = match of.name.scope() {
             ScopeKind::Part => format!("{} of the model was busy", of.scope),
+            ScopeKind::Vm => format!("{}: {}", of.scope, of.name.title()),
             _ => of.name.title().to_owned(),
         };
         Self { name: of.name, title, scope: of.scope.clone(), by_point: vec![None; points] }

@@ -255,6 +255,7 @@ fn options(order: &RecordOrder) -> Result<capture::Options, AgentError> {
             SenderBy::Cgroup => By::Cgroup,
         },
         wanted: Wanted { vm: order.vm.clone(), process: None, cgroup: order.cgroup.clone() },
+        order: capture::Order::Issue,
     })
 }
 

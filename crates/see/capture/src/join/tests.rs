@@ -36,7 +36,7 @@ fn join(events: &[Event]) -> (Vec<IoRecord>, Counts) {
 fn join_with(events: &[Event], prepare: impl Fn(&mut Joiner)) -> (Vec<IoRecord>, Counts) {
     let has_bios = events.iter().any(|event| event.kind.reach() == Reach::Bios);
     let reach = if has_bios { Reach::Bios } else { Reach::Requests };
-    let mut joiner = Joiner::new(vec![Watched { dev: DEV, disk: 0, reach }], START);
+    let mut joiner = Joiner::new(vec![Watched { dev: DEV, disk: 0, reach }], START, Order::Issue);
     let mut records = Vec::new();
     for event in events {
         if event.pid == u32::MAX {
@@ -57,7 +57,7 @@ fn join_with(events: &[Event], prepare: impl Fn(&mut Joiner)) -> (Vec<IoRecord>,
 fn an_io_that_is_seen_as_bio_and_as_request_is_counted_once() {
     let devices = [(DEV, Reach::Requests), (DEV + 1, Reach::Bios)];
     let watched = (0..).zip(devices).map(|(disk, (dev, reach))| Watched { dev, disk, reach });
-    let mut joiner = Joiner::new(watched.collect(), START);
+    let mut joiner = Joiner::new(watched.collect(), START, Order::Issue);
     let mut sender = |_: &Event| Sender { vm: VmIndex(0), is_wanted: true };
     for dev in [DEV, DEV + 1] {
         for (kind, time) in [
@@ -284,7 +284,7 @@ fn an_event_that_comes_late_does_not_turn_the_order_round() {
 #[test]
 fn an_io_that_never_ends_holds_the_others_back_for_a_minute_only() {
     let reach = Reach::Requests;
-    let mut joiner = Joiner::new(vec![Watched { dev: DEV, disk: 0, reach }], START);
+    let mut joiner = Joiner::new(vec![Watched { dev: DEV, disk: 0, reach }], START, Order::Issue);
     let mut sender = |_: &Event| Sender { vm: VmIndex(0), is_wanted: true };
     let mut records = Vec::new();
     joiner.push(&event(Kind::Issue, 0, 8, 8), &mut sender);

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tilemark_capture::{By, Capture, CaptureError, Options, Report, Wanted, disks_of};
+use tilemark_capture::{By, Capture, CaptureError, Options, Order, Report, Wanted, disks_of};
 use trace::{Flags, IoRecord, Operation};
 use units::Bytes;
 
@@ -15,6 +15,7 @@ fn options(target: &Path) -> Options {
         buffer: Bytes::new(4 << 20),
         by: By::Name,
         wanted: Wanted::default(),
+        order: Order::Issue,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tilemark_capture::{By, Capture, Options, Report, Wanted, disks_of};
+use tilemark_capture::{By, Capture, Options, Order, Report, Wanted, disks_of};
 use trace::{IoRecord, Operation};
 use units::Bytes;
 
@@ -22,7 +22,7 @@ fn recorded(
     begin: impl FnOnce() -> Vec<Reader>,
 ) -> (Vec<IoRecord>, Report) {
     let disks = disks_of(std::slice::from_ref(&disk.path)).expect("a disk");
-    let options = Options { disks, buffer: Bytes::new(4 << 20), by, wanted };
+    let options = Options { disks, buffer: Bytes::new(4 << 20), by, wanted, order: Order::Issue };
     let mut records = Vec::new();
     let mut capture = Capture::start(options).expect("started");
     let readers = begin();

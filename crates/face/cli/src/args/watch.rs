@@ -1,0 +1,166 @@
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use units::{Bytes, Nanos};
+
+use super::{By, Format};
+
+/// Options of `tilemark watch`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct WatchArgs {
+    /// Watches if absent.
+    #[command(subcommand)]
+    pub action: Option<WatchAction>,
+    /// Block devices, or files and directories on them
+    ///
+    /// Watches the whole disk under each. If absent, every disk of the computer, also those that
+    /// come later. Example: tilemark watch --store /srv/watch
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<PathBuf>,
+    #[command(flatten)]
+    pub store: WatchStoreArgs,
+    /// Most bytes of the store
+    ///
+    /// The oldest slices of 10 s go first, then the oldest of a minute, and so on.
+    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
+    pub keep: Bytes,
+    /// Watch for this long; until Ctrl-C if absent
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<Nanos>,
+    /// Tell senders apart by: name, process or cgroup
+    ///
+    /// QEMU virtual machines always have their own names.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = By::Name, hide_possible_values = true)]
+    pub by: By,
+    /// Kernel buffer of each CPU
+    ///
+    /// Events that find the buffer full are counted and lost; their I/O is never delayed.
+    #[arg(long, value_name = "SIZE", default_value = "2MiB")]
+    pub buffer: Bytes,
+}
+
+/// Place of a watch store.
+#[derive(Debug, Clone, Args)]
+pub struct WatchStoreArgs {
+    /// Directory of the store
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "/var/lib/tilemark/watch",
+        env = "TILEMARK_WATCH",
+        hide_env = true
+    )]
+    pub store: PathBuf,
+}
+
+/// Subcommands of `tilemark watch`.
+#[derive(Debug, Subcommand)]
+pub enum WatchAction {
+    /// Show what a store holds, and who suffers
+    Status(WatchStatusArgs),
+    /// Write the slices of a window of time
+    Export(WatchExportArgs),
+    /// Remove the data of a time or of a VM
+    Forget(WatchForgetArgs),
+}
+
+/// Window of time.
+#[derive(Debug, Clone, Args)]
+pub struct WindowArgs {
+    /// Last stretch of this length [default: everything]
+    ///
+    /// Example: 24h
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["from", "to"])]
+    pub last: Option<Nanos>,
+    /// Begin, in UTC
+    ///
+    /// Example: 2026-11-24, 2026-11-24T14:05
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    pub from: Option<u64>,
+    /// End, in UTC
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    pub to: Option<u64>,
+}
+
+/// Options of `tilemark watch status`.
+#[derive(Debug, Args)]
+pub struct WatchStatusArgs {
+    #[command(flatten)]
+    pub store: WatchStoreArgs,
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// Format of stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// Options of `tilemark watch export`.
+#[derive(Debug, Args)]
+pub struct WatchExportArgs {
+    #[command(flatten)]
+    pub store: WatchStoreArgs,
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// Export format
+    #[arg(long, value_enum, default_value_t = WatchExportFormat::Csv)]
+    pub format: WatchExportFormat,
+    /// Most slices
+    ///
+    /// The finest level that has no more of them in the window is written.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub slices: u64,
+    /// File to write; stdout if absent
+    #[arg(short, long, value_name = "FILE", required_if_eq("format", "parquet"))]
+    pub out: Option<PathBuf>,
+}
+
+/// Formats of exported slices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WatchExportFormat {
+    /// A row for each slice, VM, disk, direction and size class, with percentiles.
+    Csv,
+    /// The same with histograms, and gauges.
+    Parquet,
+}
+
+/// Options of `tilemark watch forget`.
+#[derive(Debug, Args)]
+pub struct WatchForgetArgs {
+    #[command(flatten)]
+    pub store: WatchStoreArgs,
+    /// Remove what was seen before this time, in UTC
+    #[arg(long, value_name = "DATE", value_parser = date, required_unless_present = "vm")]
+    pub before: Option<u64>,
+    /// Remove everything of this VM or other sender
+    #[arg(long, value_name = "NAME")]
+    pub vm: Option<String>,
+}
+
+/// Seconds since 1970 of a date, or a date and a time, in UTC.
+fn date(text: &str) -> Result<u64, String> {
+    let time: jiff::Timestamp = match text.parse() {
+        Ok(time) => time,
+        Err(_) => {
+            let civil: jiff::civil::DateTime = text.parse().map_err(|_| {
+                "not a date such as 2026-11-24 or 2026-11-24T14:05 (UTC)".to_owned()
+            })?;
+            let zoned = civil.to_zoned_datetime(jiff::tz::TimeZone::UTC);
+            zoned.map_err(|error| error.to_string())?.timestamp()
+        }
+    };
+    u64::try_from(time.as_second()).map_err(|_| "a time before 1970".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_utc() {
+        assert_eq!(date("2026-11-24"), Ok(1_795_478_400));
+        assert_eq!(date("2026-11-24T14:05"), Ok(1_795_478_400 + 14 * 3600 + 300));
+        assert_eq!(date("2026-11-24T14:05:00+01:00"), Ok(1_795_478_400 + 13 * 3600 + 300));
+        assert!(date("yesterday").is_err() && date("1969-01-01").is_err());
+    }
+}

@@ -1,0 +1,159 @@
+//! `watch`: watches the I/O of this host, and shows, exports or forgets what was seen.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use units::Nanos;
+use watch::{Archive, Options, Slice, Store, WatchError, Watcher, WatcherOptions, Window};
+
+use crate::args::{
+    By, Format, WatchAction, WatchArgs, WatchExportArgs, WatchExportFormat, WatchForgetArgs,
+    WatchStatusArgs, WindowArgs,
+};
+use crate::commands::record::{failure as not_captured, host, stop_flag};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::text::watch::{Status, stamp};
+use crate::{output, text};
+
+/// Most slices that `status` reads.
+const STATUS_SLICES: u64 = 600;
+
+/// Runs the subcommand.
+pub fn run(args: &WatchArgs) -> Result<Exit, Failure> {
+    match &args.action {
+        None => watch(args),
+        Some(WatchAction::Status(args)) => status(args),
+        Some(WatchAction::Export(args)) => export(args),
+        Some(WatchAction::Forget(args)) => forget(args),
+    }
+}
+
+fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
+    let stop = stop_flag()?;
+    let options = Options { host: host(), bytes_max: args.keep };
+    let mut store = Store::open(&args.store.store, options).map_err(|error| failed(&error))?;
+    let by = match args.by {
+        By::Name => capture::By::Name,
+        By::Process => capture::By::Process,
+        By::Cgroup => capture::By::Cgroup,
+    };
+    let targets = args.targets.clone();
+    let options = WatcherOptions { targets, buffer: args.buffer, by };
+    let mut watcher = Watcher::start(options).map_err(|error| not_captured(&error))?;
+    let disks: Vec<&str> = watcher.disks().collect();
+    crate::say!("watching {}; {}; Ctrl-C ends it", disks.join(", "), args.store.store.display());
+    let began = Instant::now();
+    let mut keeper = Keeper::default();
+    let is_over = || {
+        let time = args.duration.is_some_and(|time| began.elapsed() >= time.to_duration());
+        time || stop.load(Ordering::Relaxed)
+    };
+    while !is_over() {
+        if let Some(slice) = watcher.turn().map_err(|error| not_captured(&error))? {
+            keeper.keep(&mut store, slice);
+        }
+    }
+    let last = watcher.finish().map_err(|error| not_captured(&error))?;
+    keeper.keep(&mut store, last);
+    store.close().map_err(|error| failed(&error))?;
+    Ok(Exit::Success)
+}
+
+/// Tells when slices cannot be stored or events are lost, once at the begin and once at the end.
+#[derive(Debug, Default)]
+struct Keeper {
+    is_failing: bool,
+    is_losing: bool,
+}
+
+impl Keeper {
+    fn keep(&mut self, store: &mut Store, slice: Slice) {
+        let lost = slice.lost;
+        if (lost > 0) != self.is_losing {
+            self.is_losing = lost > 0;
+            match self.is_losing {
+                true => crate::say!("{lost} events were lost: more --buffer keeps more"),
+                false => crate::say!("no events are lost any more"),
+            }
+        }
+        match store.push(slice) {
+            Ok(()) if self.is_failing => crate::say!("slices are stored again"),
+            Ok(()) => {}
+            Err(error) if self.is_failing => drop(error),
+            Err(error) => crate::say!("not stored: {error}; watching goes on"),
+        }
+    }
+}
+
+fn failed(error: &WatchError) -> Failure {
+    let exit = match error {
+        WatchError::Io { .. } => Exit::Failure,
+        WatchError::NoStore { .. } => Exit::Usage,
+        _ => Exit::Refused,
+    };
+    Failure::from_error(exit, error).hint(error.hint())
+}
+
+/// Reads a window of a store.
+fn window(archive: &Archive, args: &WindowArgs, slices: u64) -> Result<Window, Failure> {
+    let bounds = archive.bounds().map_err(|error| failed(&error))?;
+    let Some((first, end)) = bounds else { return Ok(Window::default()) };
+    let from = match args.last {
+        Some(last) => end.saturating_sub(last.0.div_ceil(Nanos::SECOND.0)),
+        None => args.from.unwrap_or(first),
+    };
+    let to = args.to.unwrap_or(end);
+    if from >= to {
+        let text = format!("the window is empty: {} to {}", stamp(from), stamp(to));
+        return Err(Failure::new(Exit::Usage, text));
+    }
+    let window = archive.window((from, to), slices).map_err(|error| failed(&error))?;
+    window.unreadable.iter().for_each(|file| crate::say!("left out: {file}"));
+    Ok(window)
+}
+
+fn status(args: &WatchStatusArgs) -> Result<Exit, Failure> {
+    let archive = Archive::open(&args.store.store).map_err(|error| failed(&error))?;
+    let state = archive.state().map_err(|error| failed(&error))?;
+    let window = window(&archive, &args.window, STATUS_SLICES)?;
+    let status = Status::new(archive.host(), &state, &window);
+    match args.format {
+        Format::Text => output::show(&status.text())?,
+        Format::Json => output::print_json(&status)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn export(args: &WatchExportArgs) -> Result<Exit, Failure> {
+    let archive = Archive::open(&args.store.store).map_err(|error| failed(&error))?;
+    let window = window(&archive, &args.window, args.slices)?;
+    let not_written = |error: std::io::Error| {
+        let out = args.out.as_ref().map_or_else(|| "stdout".into(), |out| out.to_string_lossy());
+        Failure::new(Exit::Failure, format!("writing {out}: {error}"))
+    };
+    let out: Box<dyn Write + Send> = match &args.out {
+        Some(path) => Box::new(File::create_new(path).map_err(not_written)?),
+        None => Box::new(std::io::stdout()),
+    };
+    let mut out = BufWriter::new(out);
+    match args.format {
+        WatchExportFormat::Csv => window.write_csv(&mut out),
+        WatchExportFormat::Parquet => window.write_parquet(&mut out),
+    }
+    .and_then(|()| out.flush())
+    .map_err(not_written)?;
+    Ok(Exit::Success)
+}
+
+fn forget(args: &WatchForgetArgs) -> Result<Exit, Failure> {
+    let options = Options { host: host(), bytes_max: units::Bytes::new(u64::MAX) };
+    // Opening a store that is none would make one.
+    Archive::open(&args.store.store).map_err(|error| failed(&error))?;
+    let mut store = Store::open(&args.store.store, options).map_err(|error| failed(&error))?;
+    let removed = store.forget(args.before, args.vm.as_deref()).map_err(|error| failed(&error))?;
+    output::print(&format!("{}\n", text::count(removed, "file was changed or removed")))?;
+    Ok(Exit::Success)
+}

@@ -1,0 +1,190 @@
+//! Reader of a store, also of one that is written meanwhile.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::journal;
+use crate::segment::{Segment, SegmentName};
+use crate::slice::Names;
+use crate::store::{About, about, journals, segments, state};
+use crate::{LEVELS, Slice, State, WatchError};
+
+/// Store that is read.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    directory: PathBuf,
+    about: About,
+}
+
+/// Slices of a window of time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Window {
+    /// Usual width of a slice, in seconds. Where only coarser data is left, slices are wider.
+    pub width_s: u64,
+    /// Slices, ascending; time in which nobody watched has none.
+    pub slices: Vec<Slice>,
+    /// Files that could not be read, with the reason; their time is a gap.
+    pub unreadable: Vec<String>,
+}
+
+impl Archive {
+    /// Opens a store.
+    ///
+    /// # Errors
+    /// The directory is no store, or one of a later version.
+    pub fn open(directory: &Path) -> Result<Self, WatchError> {
+        Ok(Self { directory: directory.to_owned(), about: about(directory)? })
+    }
+
+    /// True if the directory is a store, of whatever version.
+    pub fn is_store(directory: &Path) -> bool {
+        directory.join(crate::store::STORE_FILE).is_file()
+    }
+
+    /// Name of the host that was watched.
+    pub fn host(&self) -> &str {
+        &self.about.host
+    }
+
+    /// Size and age of what the store holds.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn state(&self) -> Result<State, WatchError> {
+        state(&self.directory)
+    }
+
+    /// Begin and end of what the store holds, in seconds since 1970; `None` if it is empty.
+    ///
+    /// # Errors
+    /// A directory or the journal cannot be read.
+    pub fn bounds(&self) -> Result<Option<(u64, u64)>, WatchError> {
+        let open = self.open_slices(&mut Names::default())?;
+        let of_open = open
+            .iter()
+            .flat_map(|(_, slices)| slices)
+            .map(|slice| (slice.start_s, slice.start_s + slice.width_s));
+        let mut bounds: Option<(u64, u64)> = None;
+        let mut add = |(from, to): (u64, u64)| {
+            let (first, last) = bounds.unwrap_or((from, to));
+            bounds = Some((first.min(from), last.max(to)));
+        };
+        of_open.for_each(&mut add);
+        let all = segments(&self.directory)?;
+        // The slices of the outermost segments, since a period may be watched in part only.
+        let ends = LEVELS.iter().enumerate().flat_map(|(level, _)| {
+            let own = || all.iter().filter(move |own| own.level == level);
+            [own().min_by_key(|own| own.period_s), own().max_by_key(|own| own.period_s)]
+        });
+        for name in ends.flatten() {
+            let Ok(segment) = Segment::open(&self.directory, *name) else { continue };
+            let slices = &segment.head().slices;
+            if let (Some(first), Some(last)) = (slices.first(), slices.last()) {
+                add((first.start_s, last.start_s + name.level().width_s));
+            }
+        }
+        Ok(bounds)
+    }
+
+    /// Reads the slices that begin in a window, of the finest level that has at most `slices_max`
+    /// of them. Time that this level does not have, because it is too recent or too long ago, is
+    /// of the next finer level, or else of a coarser one.
+    ///
+    /// # Errors
+    /// The directory cannot be read. A single file that cannot be read is a gap.
+    pub fn window(
+        &self,
+        (from_s, to_s): (u64, u64),
+        slices_max: u64,
+    ) -> Result<Window, WatchError> {
+        let fits = |width_s: u64| to_s.saturating_sub(from_s).div_ceil(width_s) <= slices_max;
+        let chosen = LEVELS.iter().position(|level| fits(level.width_s));
+        let chosen = chosen.unwrap_or(LEVELS.len() - 1);
+        let mut reading = Reading {
+            archive: self,
+            window: (from_s, to_s),
+            width_s: LEVELS[chosen].width_s,
+            names: Names::default(),
+            slices: BTreeMap::new(),
+            covered: Vec::new(),
+            unreadable: Vec::new(),
+        };
+        let open = self.open_slices(&mut reading.names)?;
+        let all = segments(&self.directory)?;
+        for level in (0..=chosen).rev() {
+            reading.level(&all, level);
+        }
+        // One journal at a time is open, and no coarser segment holds its slices yet.
+        let covered = std::mem::take(&mut reading.covered);
+        let of_open = open.into_iter().filter(|(segment, _)| !all.contains(segment));
+        of_open.flat_map(|(_, slices)| slices).for_each(|slice| reading.add(slice));
+        reading.covered = covered;
+        for level in chosen + 1..LEVELS.len() {
+            reading.level(&all, level);
+        }
+        let slices = reading.slices.into_values().collect();
+        Ok(Window { width_s: reading.width_s, slices, unreadable: reading.unreadable })
+    }
+
+    /// Slices of journals that no segment holds yet. Read before segments are listed: a period
+    /// that is sealed meanwhile is then seen in both and counted once, and otherwise in none.
+    fn open_slices(&self, names: &mut Names) -> Result<Vec<(SegmentName, Vec<Slice>)>, WatchError> {
+        let open = journals(&self.directory)?;
+        open.into_iter().map(|own| Ok((own, journal::read(&self.directory, own, names)?))).collect()
+    }
+}
+
+/// Window that is being read.
+struct Reading<'a> {
+    archive: &'a Archive,
+    window: (u64, u64),
+    width_s: u64,
+    names: Names,
+    slices: BTreeMap<u64, Slice>,
+    /// Times that levels read so far have.
+    covered: Vec<(u64, u64)>,
+    unreadable: Vec<String>,
+}
+
+impl Reading<'_> {
+    /// Reads what a level has of the window and no level before it had.
+    fn level(&mut self, all: &[SegmentName], level: usize) {
+        let (from_s, to_s) = self.window;
+        let is_within = |own: &&SegmentName| own.period_s < to_s && own.end_s() > from_s;
+        let mut found = Vec::new();
+        for name in all.iter().filter(|own| own.level == level).filter(is_within) {
+            let width_s = name.level().width_s;
+            let slices = Segment::open(&self.archive.directory, *name)
+                .and_then(|segment| segment.slices(width_s, &mut self.names));
+            match slices {
+                Ok(slices) => {
+                    slices.into_iter().for_each(|slice| self.add(slice));
+                    found.push((name.period_s, name.end_s()));
+                }
+                Err(error) if is_gone(&error) => {}
+                Err(error) => self.unreadable.push(error.to_string()),
+            }
+        }
+        self.covered.extend(found);
+    }
+
+    fn add(&mut self, slice: Slice) {
+        let (from_s, to_s) = self.window;
+        let is_covered =
+            self.covered.iter().any(|(from, to)| (*from..*to).contains(&slice.start_s));
+        if is_covered || slice.start_s + slice.width_s <= from_s || slice.start_s >= to_s {
+            return;
+        }
+        let width_s = self.width_s.max(slice.width_s);
+        let start_s = slice.start_s - slice.start_s % width_s;
+        match self.slices.get_mut(&start_s) {
+            Some(own) => own.merge(&slice),
+            None => drop(self.slices.insert(start_s, Slice { start_s, width_s, ..slice })),
+        }
+    }
+}
+
+/// True if the writer removed the file meanwhile.
+fn is_gone(error: &WatchError) -> bool {
+    matches!(error, WatchError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+}

@@ -1,0 +1,74 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use untrusted::Malformed;
+
+/// Reason why a store cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// File or directory that cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Path.
+        path: PathBuf,
+        /// Reason.
+        source: io::Error,
+    },
+    /// File with content that no writer of ours made.
+    #[error("{}: {reason}", path.display())]
+    Content {
+        /// Path.
+        path: PathBuf,
+        /// Reason.
+        reason: Malformed,
+    },
+    /// Directory that is not a store and holds files.
+    #[error("{} holds other files and is not a watch store", path.display())]
+    Foreign {
+        /// Path.
+        path: PathBuf,
+    },
+    /// Directory without a store.
+    #[error("{} is not a watch store", path.display())]
+    NoStore {
+        /// Path.
+        path: PathBuf,
+    },
+    /// Store of another major version.
+    #[error("{} has the format {found}; this program reads {}", path.display(), crate::SCHEMA)]
+    Version {
+        /// Path.
+        path: PathBuf,
+        /// Format of the store.
+        found: String,
+    },
+    /// Store that another process writes.
+    #[error("{} is written by another `tilemark watch`", path.display())]
+    Busy {
+        /// Path.
+        path: PathBuf,
+    },
+}
+
+impl WatchError {
+    /// Hint, as a command or a sentence.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Foreign { .. } => Some("name a new or empty directory"),
+            Self::NoStore { .. } => Some("tilemark watch --store DIR makes one"),
+            Self::Version { .. } => {
+                Some("use the version of tilemark that wrote it, or a later one")
+            }
+            Self::Busy { .. } => Some("tilemark watch status --store DIR shows it"),
+            Self::Io { .. } | Self::Content { .. } => None,
+        }
+    }
+
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn content(path: &Path) -> impl FnOnce(Malformed) -> Self + '_ {
+        |reason| Self::Content { path: path.to_owned(), reason }
+    }
+}

@@ -1,0 +1,85 @@
+use std::io::{self, Write};
+
+use run_store::slice::SizeClass;
+use units::{Nanos, Ratio};
+
+use crate::{Cell, Key, Slice, Window, columns};
+
+const COLUMNS: [&str; 17] = [
+    "start_s",
+    "width_s",
+    "watched_ns",
+    "vm",
+    "disk",
+    "direction",
+    "size_class",
+    "count",
+    "errors",
+    "bytes",
+    "mean_ns",
+    "p50_ns",
+    "p95_ns",
+    "p99_ns",
+    "max_ns",
+    "queue_mean_ns",
+    "outstanding_mean",
+];
+
+impl Window {
+    /// Writes a row for each slice, VM, disk, direction and size class, as CSV (RFC 4180). What is
+    /// unknown is empty.
+    ///
+    /// # Errors
+    /// Nothing more can be written.
+    pub fn write_csv(&self, to: &mut dyn Write) -> io::Result<()> {
+        let mut writer =
+            csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(to);
+        writer.write_record(COLUMNS)?;
+        for slice in &self.slices {
+            for (key, cell) in &slice.io {
+                writer.write_record(row(slice, key, cell))?;
+            }
+        }
+        writer.flush()
+    }
+
+    /// Writes the same rows with histograms, and the gauges, as Parquet.
+    ///
+    /// # Errors
+    /// Nothing more can be written.
+    pub fn write_parquet(&self, to: &mut (dyn Write + Send)) -> io::Result<()> {
+        columns::write_rows(to, &self.slices, Vec::new())
+    }
+}
+
+fn row(slice: &Slice, key: &Key, cell: &Cell) -> [String; COLUMNS.len()] {
+    let latencies = cell.latencies.compact(cell.latency_ns);
+    let number = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+    let percentile =
+        |share| number(latencies.percentile(Ratio::new(share)).map(|own: Nanos| own.0));
+    let mean = |sum: Option<u64>| number(sum.and_then(|sum| sum.checked_div(cell.count)));
+    #[expect(clippy::cast_precision_loss, reason = "a mean is read to a few digits")]
+    let outstanding = cell
+        .outstanding
+        .filter(|_| cell.count > 0)
+        .map(|sum| format!("{:.3}", sum as f64 / cell.count as f64));
+    [
+        slice.start_s.to_string(),
+        slice.width_s.to_string(),
+        slice.watched.0.to_string(),
+        key.vm.to_string(),
+        key.disk.to_string(),
+        key.direction.name().to_owned(),
+        key.class.map_or("", SizeClass::name).to_owned(),
+        cell.count.to_string(),
+        cell.errors.to_string(),
+        cell.bytes.to_string(),
+        mean(Some(cell.latency_ns)),
+        percentile(0.5),
+        percentile(0.95),
+        percentile(0.99),
+        number(latencies.max().map(|own| own.0)),
+        mean(cell.queue_ns),
+        outstanding.unwrap_or_default(),
+    ]
+}

@@ -1,0 +1,41 @@
+//! Watches the I/O of every VM of a host, always, and keeps a year of it.
+//!
+//! It folds I/O records into slices of 10 s ([`Fold`]): for each VM, disk, direction and size class
+//! the count, bytes and a histogram of latency, and what the host queued of it. A store keeps the
+//! slices ([`Store`]) in coarser and coarser levels ([`LEVELS`]), and gives any window of time back
+//! ([`Archive`]).
+//!
+//! It refuses a second writer of a store, a store of a later version, and to average percentiles:
+//! coarser slices are merged histograms.
+//!
+//! Invariants: what a source cannot give is absent, never zero. A killed writer loses at most the
+//! open slice. A store never has more bytes than its limit, and the oldest of the finest level goes
+//! first. Time only comes from the caller, so a clock that steps back loses nothing: slices of the
+//! same time are added.
+#![forbid(unsafe_code)]
+
+mod archive;
+mod columns;
+mod error;
+mod export;
+mod fold;
+mod journal;
+mod latencies;
+mod level;
+mod probes;
+mod segment;
+mod slice;
+mod store;
+mod watcher;
+
+/// Format of a store and its segments.
+pub(crate) const SCHEMA: &str = "tilemark.watch/1.0";
+
+pub use archive::{Archive, Window};
+pub use error::WatchError;
+pub use fold::Fold;
+pub use latencies::Latencies;
+pub use level::{LEVELS, Level};
+pub use slice::{Cell, Key, Slice};
+pub use store::{LevelState, Options, State, Store};
+pub use watcher::{Watcher, WatcherOptions};

@@ -1,0 +1,202 @@
+//! File of one period of a level: Parquet, written at once and never changed.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::KeyValue;
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+use untrusted::Malformed;
+
+use crate::columns;
+use crate::slice::Names;
+use crate::{Level, SCHEMA, Slice, WatchError};
+
+/// Key of the head in a file's metadata.
+const HEAD_KEY: &str = "tilemark.watch.segment";
+/// Longest file that is read: some hundred times that of a period of 100 busy VMs.
+const FILE_MAX: u64 = 1 << 30;
+const UNFINISHED: &str = ".tmp";
+
+/// Facts of a segment beside its rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    /// Format, `tilemark.watch/1.0`.
+    pub schema: String,
+    /// Name of the level.
+    pub level: String,
+    /// Begin of the period, in seconds since 1970.
+    pub period_s: u64,
+    /// Names of the finer segments that it was made of.
+    pub sources: Vec<String>,
+    /// Slices, ascending.
+    pub slices: Vec<SliceFacts>,
+}
+
+/// Facts of a slice beside its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SliceFacts {
+    pub start_s: u64,
+    pub watched_ns: u64,
+    pub lost: u64,
+}
+
+/// Name of a segment's file: `10s-1764446400-0.parquet`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SegmentName {
+    /// Position of the level.
+    pub level: usize,
+    pub period_s: u64,
+    /// Number among the segments of this period: a clock that steps back makes a second one.
+    pub number: u32,
+}
+
+impl SegmentName {
+    pub fn parse(name: &str) -> Option<Self> {
+        let mut parts = name.strip_suffix(".parquet")?.split('-');
+        let level = parts.next()?;
+        let level = crate::LEVELS.iter().position(|own| own.name == level)?;
+        let name = Self { level, period_s: number(parts.next()?)?, number: number(parts.next()?)? };
+        let is_own =
+            parts.next().is_none() && name.level().period_of(name.period_s) == name.period_s;
+        is_own.then_some(name)
+    }
+
+    pub fn level(&self) -> &'static Level {
+        &crate::LEVELS[self.level]
+    }
+
+    pub fn end_s(&self) -> u64 {
+        self.period_s + self.level().period_s
+    }
+
+    pub fn file(&self) -> String {
+        format!("{}-{}-{}.parquet", self.level().name, self.period_s, self.number)
+    }
+}
+
+/// Number without a sign or leading zeros, so that a segment has one name only.
+fn number<T: std::str::FromStr + ToString>(text: &str) -> Option<T> {
+    text.parse().ok().filter(|number: &T| number.to_string() == text)
+}
+
+/// Writes the slices of a period. They are ascending, and no two have the same time. The file has
+/// its name only when it is complete and durable.
+///
+/// # Errors
+/// The file cannot be written; nothing is left of it.
+pub(crate) fn write(
+    directory: &Path,
+    name: SegmentName,
+    slices: &[Slice],
+    sources: Vec<String>,
+) -> Result<u64, WatchError> {
+    let path = directory.join(name.file());
+    let temporary = directory.join(format!("{}{UNFINISHED}", name.file()));
+    let written = write_file(&temporary, name, slices, sources)
+        .and_then(|bytes| fs::rename(&temporary, &path).map(|()| bytes))
+        .and_then(|bytes| File::open(directory)?.sync_all().map(|()| bytes));
+    written.map_err(|source| {
+        // The first error is the one that matters.
+        let _ = fs::remove_file(&temporary);
+        WatchError::Io { path, source }
+    })
+}
+
+fn write_file(
+    path: &Path,
+    name: SegmentName,
+    slices: &[Slice],
+    sources: Vec<String>,
+) -> std::io::Result<u64> {
+    let head = Head {
+        schema: SCHEMA.to_owned(),
+        level: name.level().name.to_owned(),
+        period_s: name.period_s,
+        sources,
+        slices: slices.iter().map(facts).collect(),
+    };
+    let head = serde_json::to_string(&head).expect("numbers and texts");
+    let file = untrusted::create(path)?;
+    let notes = vec![KeyValue::new(HEAD_KEY.to_owned(), head)];
+    columns::write_rows(&file, slices, notes)?;
+    file.sync_all()?;
+    Ok(file.metadata()?.len())
+}
+
+fn facts(slice: &Slice) -> SliceFacts {
+    SliceFacts { start_s: slice.start_s, watched_ns: slice.watched.0, lost: slice.lost }
+}
+
+/// Opened segment.
+pub(crate) struct Segment {
+    path: PathBuf,
+    file: File,
+    head: Head,
+}
+
+impl Segment {
+    /// Opens a segment and reads its head.
+    ///
+    /// # Errors
+    /// The file is no segment of this name.
+    pub fn open(directory: &Path, name: SegmentName) -> Result<Self, WatchError> {
+        let path = directory.join(name.file());
+        let file = untrusted::open(&path).map_err(WatchError::io(&path))?;
+        let head = Self::head_of(&file, name).map_err(WatchError::content(&path))?;
+        Ok(Self { path, file, head })
+    }
+
+    fn head_of(file: &File, name: SegmentName) -> Result<Head, Malformed> {
+        let length = file.metadata().map_err(|error| error.to_string())?.len();
+        if length > FILE_MAX {
+            return Err(format!("it has {length} bytes, and at most {FILE_MAX} are read").into());
+        }
+        let file = file.try_clone().map_err(|error| error.to_string())?;
+        let builder =
+            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| error.to_string())?;
+        let notes = builder.metadata().file_metadata().key_value_metadata();
+        let head = notes
+            .and_then(|notes| notes.iter().find(|note| note.key == HEAD_KEY)?.value.as_deref())
+            .ok_or("it has no head of a segment")?;
+        let head: Head = serde_json::from_str(head).map_err(|error| error.to_string())?;
+        let level = name.level();
+        let is_within = |own: &SliceFacts| {
+            level.period_of(own.start_s) == name.period_s
+                && level.slice_of(own.start_s) == own.start_s
+        };
+        let ascends = head.slices.is_sorted_by(|left, right| left.start_s < right.start_s);
+        if head.level != level.name || head.period_s != name.period_s {
+            return Err("its head is of another segment".into());
+        }
+        if !ascends || !head.slices.iter().all(is_within) {
+            return Err("its slices are not those of its period".into());
+        }
+        Ok(head)
+    }
+
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Reads all slices, ascending.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has rows that no writer of ours made.
+    pub fn slices(&self, width_s: u64, names: &mut Names) -> Result<Vec<Slice>, WatchError> {
+        let mut slices: BTreeMap<u64, Slice> = BTreeMap::new();
+        for facts in &self.head.slices {
+            let slice = Slice {
+                watched: Nanos(facts.watched_ns),
+                lost: facts.lost,
+                ..Slice::new(facts.start_s, width_s)
+            };
+            slices.insert(facts.start_s, slice);
+        }
+        columns::read_rows(&self.file, &mut slices, names)
+            .map_err(WatchError::content(&self.path))?;
+        Ok(slices.into_values().collect())
+    }
+}

@@ -1,0 +1,120 @@
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use run_store::gauge::{Folded, GaugeName};
+use run_store::slice::{Direction, SizeClass};
+use units::Nanos;
+
+use crate::Latencies;
+
+/// Whose I/O it is, and of which kind.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Name of the VM, or of another sender.
+    pub vm: Arc<str>,
+    /// Name of the disk or device.
+    pub disk: Arc<str>,
+    /// Direction of the I/O.
+    pub direction: Direction,
+    /// Class of the size; `None` where the source does not tell sizes (QEMU's own counters).
+    pub class: Option<SizeClass>,
+}
+
+/// Sums over the I/Os of a key that ended in a slice.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cell {
+    /// I/Os that succeeded.
+    pub count: u64,
+    /// I/Os that failed; they are in no other sum.
+    pub errors: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Sum of the latencies as the sender felt them, in nanoseconds.
+    pub latency_ns: u64,
+    /// Part of that sum before the device had the I/O; `None` if the source does not tell.
+    pub queue_ns: Option<u64>,
+    /// Sum over the I/Os of how many others were outstanding when each began; `None` if unknown.
+    pub outstanding: Option<u64>,
+    /// Largest number of outstanding I/Os.
+    pub outstanding_max: Option<u32>,
+    /// Histogram of the latencies.
+    pub latencies: Latencies,
+}
+
+/// Everything seen in a stretch of time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Slice {
+    /// Begin, in seconds since 1970 (UTC): a multiple of the width.
+    pub start_s: u64,
+    /// Length, in seconds.
+    pub width_s: u64,
+    /// Part of the length in which somebody watched. Rates are over this time.
+    pub watched: Nanos,
+    /// Events lost because the kernel's buffers were full.
+    pub lost: u64,
+    /// I/O by key, ascending.
+    pub io: BTreeMap<Key, Cell>,
+    /// Gauges by name and scope.
+    pub gauges: BTreeMap<(GaugeName, Arc<str>), Folded>,
+}
+
+impl Cell {
+    /// Adds the I/Os of another cell of the same key.
+    pub fn merge(&mut self, other: &Self) {
+        if *self == Self::default() {
+            self.clone_from(other);
+            return;
+        }
+        let both = |own: Option<u64>, more: Option<u64>| Some(own?.saturating_add(more?));
+        self.count = self.count.saturating_add(other.count);
+        self.errors = self.errors.saturating_add(other.errors);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.latency_ns = self.latency_ns.saturating_add(other.latency_ns);
+        self.queue_ns = both(self.queue_ns, other.queue_ns);
+        self.outstanding = both(self.outstanding, other.outstanding);
+        self.outstanding_max = self.outstanding_max.max(other.outstanding_max);
+        self.latencies.merge(&other.latencies);
+    }
+}
+
+impl Slice {
+    /// Slice without I/O.
+    pub fn new(start_s: u64, width_s: u64) -> Self {
+        Self { start_s, width_s, ..Self::default() }
+    }
+
+    /// Adds a later slice, or one of the same time.
+    pub fn merge(&mut self, other: &Self) {
+        self.watched = self.watched.saturating_add(other.watched);
+        self.lost = self.lost.saturating_add(other.lost);
+        for (key, cell) in &other.io {
+            self.io.entry(key.clone()).or_default().merge(cell);
+        }
+        for ((name, scope), folded) in &other.gauges {
+            self.read(*name, scope, *folded);
+        }
+    }
+
+    /// Adds the value of a gauge over a further time.
+    pub fn read(&mut self, name: GaugeName, scope: &Arc<str>, folded: Folded) {
+        self.gauges
+            .entry((name, Arc::clone(scope)))
+            .and_modify(|known| *known = known.and_then(name.merging(), folded))
+            .or_insert(folded);
+    }
+}
+
+/// Names, each held once: a year of slices has the same few.
+#[derive(Debug, Default)]
+pub(crate) struct Names(pub(crate) HashSet<Arc<str>>);
+
+impl Names {
+    pub fn get(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.0.get(name) {
+            return Arc::clone(known);
+        }
+        let name: Arc<str> = name.into();
+        self.0.insert(Arc::clone(&name));
+        name
+    }
+}

@@ -1,0 +1,425 @@
+//! Writer of a store.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use run_store::gauge::ScopeKind;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use crate::journal::{self, Journal};
+use crate::segment::{self, Segment, SegmentName};
+use crate::slice::Names;
+use crate::{LEVELS, SCHEMA, Slice, WatchError};
+
+const MAJOR: &str = "tilemark.watch/1.";
+/// File that makes a directory a store.
+pub(crate) const STORE_FILE: &str = "watch.json";
+const LOCK_FILE: &str = "lock";
+
+/// Description of a store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct About {
+    pub schema: String,
+    pub host: String,
+}
+
+/// Options of a writer.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Name of the host whose I/O it is.
+    pub host: String,
+    /// Most bytes of all files together. Beyond them the oldest segment of the finest level is
+    /// removed, then the next.
+    pub bytes_max: Bytes,
+}
+
+/// Size and age of what a store holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct State {
+    /// Bytes of all segments and journals.
+    pub bytes: u64,
+    /// Levels, finest first.
+    pub levels: Vec<LevelState>,
+}
+
+/// Size and age of what a store holds of a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LevelState {
+    /// Number of segments.
+    pub segments: usize,
+    /// Begin of the first and end of the last, in seconds since 1970; `None` without segments.
+    pub time_s: Option<(u64, u64)>,
+}
+
+/// Period of the finest level that still takes slices.
+#[derive(Debug)]
+struct OpenPeriod {
+    /// Segment that it becomes.
+    segment: SegmentName,
+    journal: Journal,
+    /// Slices by their begin.
+    slices: BTreeMap<u64, Slice>,
+}
+
+impl OpenPeriod {
+    fn add(&mut self, slice: Slice) {
+        match self.slices.get_mut(&slice.start_s) {
+            Some(own) => own.merge(&slice),
+            None => drop(self.slices.insert(slice.start_s, slice)),
+        }
+    }
+}
+
+/// Store that takes slices. Only one process may write a store; others read meanwhile.
+#[derive(Debug)]
+pub struct Store {
+    directory: PathBuf,
+    options: Options,
+    open: Option<OpenPeriod>,
+    /// Segments of which coarser ones were made.
+    used: BTreeSet<SegmentName>,
+    /// Held for as long as the store is.
+    _lock: File,
+}
+
+impl Store {
+    /// Opens or makes a store, and takes up what a killed writer left.
+    ///
+    /// # Errors
+    /// The directory holds something else, or a store of a later version, or another process
+    /// writes it.
+    pub fn open(directory: &Path, options: Options) -> Result<Self, WatchError> {
+        if !directory.join(STORE_FILE).exists() {
+            create(directory, &options)?;
+        }
+        about(directory)?;
+        let path = directory.join(LOCK_FILE);
+        let lock = File::options().create(true).truncate(false).write(true).open(&path);
+        let lock = lock.map_err(WatchError::io(&path))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| WatchError::Busy { path: directory.to_owned() })?;
+        let mut store = Self {
+            directory: directory.to_owned(),
+            options,
+            open: None,
+            used: used(directory)?,
+            _lock: lock,
+        };
+        store.take_up()?;
+        Ok(store)
+    }
+
+    /// Moves what a killed writer left in a journal into its segment, and removes unfinished files.
+    fn take_up(&mut self) -> Result<(), WatchError> {
+        for name in entries(&self.directory)?.iter().filter(|name| name.ends_with(".tmp")) {
+            let path = self.directory.join(name);
+            fs::remove_file(&path).map_err(WatchError::io(&path))?;
+        }
+        for segment in journals(&self.directory)? {
+            let journal = Journal::new(&self.directory, segment);
+            if self.directory.join(segment.file()).exists() {
+                journal.remove()?;
+                continue;
+            }
+            let slices = journal::read(&self.directory, segment, &mut Names::default())?;
+            let mut open = OpenPeriod { segment, journal, slices: BTreeMap::new() };
+            slices.into_iter().for_each(|slice| open.add(slice));
+            self.open = Some(open);
+            self.seal()?;
+        }
+        self.make_coarser()?;
+        self.make_room()
+    }
+
+    /// Adds a slice of the finest level. A slice of the same time as an earlier one is added to it.
+    ///
+    /// # Errors
+    /// The disk is full, or a file cannot be written. The slice is kept in memory and stored with
+    /// its period, so the caller goes on with the next.
+    pub fn push(&mut self, mut slice: Slice) -> Result<(), WatchError> {
+        let level = &LEVELS[0];
+        slice.start_s = level.slice_of(slice.start_s);
+        slice.width_s = level.width_s;
+        let period_s = level.period_of(slice.start_s);
+        let is_other = self.open.as_ref().is_some_and(|open| open.segment.period_s != period_s);
+        let ended = if is_other { self.end_period() } else { Ok(()) };
+        let open = match &mut self.open {
+            Some(open) => open,
+            none => {
+                let segment = free_name(&self.directory, 0, period_s)?;
+                let journal = Journal::new(&self.directory, segment);
+                none.insert(OpenPeriod { segment, journal, slices: BTreeMap::new() })
+            }
+        };
+        let noted = open.journal.append(&slice);
+        open.add(slice);
+        ended.and(noted)
+    }
+
+    /// Ends the open period, makes coarser levels and drops what is over the limits.
+    ///
+    /// # Errors
+    /// As [`Store::push`].
+    fn end_period(&mut self) -> Result<(), WatchError> {
+        if self.seal().is_err() {
+            // A full disk is the usual reason, and the oldest data is worth less than the newest.
+            self.drop_oldest()?;
+            let sealed = self.seal();
+            // A period that still cannot be stored is given up, because memory is bounded. Its
+            // journal stays: the next start tries again.
+            self.open = None;
+            sealed?;
+        }
+        self.make_coarser()?;
+        self.make_room()
+    }
+
+    /// Writes the open period as a segment, and removes the journal.
+    fn seal(&mut self) -> Result<(), WatchError> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let slices: Vec<Slice> = std::mem::take(&mut open.slices).into_values().collect();
+        let written = segment::write(&self.directory, open.segment, &slices, Vec::new());
+        if let Err(error) = written {
+            open.slices = slices.into_iter().map(|slice| (slice.start_s, slice)).collect();
+            return Err(error);
+        }
+        match self.open.take() {
+            Some(open) => open.journal.remove(),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes segments of coarser levels from those of each next finer one, for periods that have
+    /// ended. Each segment names its sources, so a killed writer makes none twice, and data that
+    /// came late (a clock that stepped back) becomes a further segment.
+    fn make_coarser(&mut self) -> Result<(), WatchError> {
+        for (level, own_level) in LEVELS.iter().enumerate().skip(1) {
+            let all = segments(&self.directory)?;
+            let finer = || all.iter().filter(|own| own.level + 1 == level);
+            // The open period of the finest level has no segment yet, so the period that holds the
+            // end of the newest segment may still get more.
+            let Some(end_s) = finer().map(SegmentName::end_s).max() else { return Ok(()) };
+            let open_period = own_level.period_of(end_s);
+            let mut periods: BTreeMap<u64, Vec<SegmentName>> = BTreeMap::new();
+            for own in finer().filter(|own| !self.used.contains(own)) {
+                let period_s = own_level.period_of(own.period_s);
+                if period_s != open_period {
+                    periods.entry(period_s).or_default().push(*own);
+                }
+            }
+            for (period_s, sources) in periods {
+                self.make_segment(level, period_s, &sources)?;
+                self.used.extend(sources);
+            }
+        }
+        Ok(())
+    }
+
+    fn make_segment(
+        &self,
+        level: usize,
+        period_s: u64,
+        sources: &[SegmentName],
+    ) -> Result<(), WatchError> {
+        let (width_s, mut names) = (LEVELS[level].width_s, Names::default());
+        let mut slices: BTreeMap<u64, Slice> = BTreeMap::new();
+        let mut used = Vec::new();
+        for source in sources {
+            let finer = Segment::open(&self.directory, *source)
+                .and_then(|segment| segment.slices(source.level().width_s, &mut names));
+            used.push(source.file());
+            // A segment that cannot be read would stop all later ones; it is a gap.
+            for slice in finer.unwrap_or_default() {
+                let start_s = LEVELS[level].slice_of(slice.start_s);
+                let own = slices.entry(start_s).or_insert_with(|| Slice::new(start_s, width_s));
+                own.merge(&slice);
+            }
+        }
+        let slices: Vec<Slice> = slices.into_values().collect();
+        let name = free_name(&self.directory, level, period_s)?;
+        segment::write(&self.directory, name, &slices, used).map(drop)
+    }
+
+    /// Removes segments over the number of their level, and the oldest of the finest level until
+    /// all together are within the limit of bytes.
+    fn make_room(&mut self) -> Result<(), WatchError> {
+        let all = segments(&self.directory)?;
+        for (place, level) in LEVELS.iter().enumerate() {
+            let own: Vec<&SegmentName> = all.iter().filter(|own| own.level == place).collect();
+            for name in &own[..own.len().saturating_sub(level.periods_max)] {
+                self.remove(**name)?;
+            }
+        }
+        while state(&self.directory)?.bytes > self.options.bytes_max.get() {
+            if !self.drop_oldest()? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the oldest segment of the finest level that has any; false if there is none.
+    fn drop_oldest(&mut self) -> Result<bool, WatchError> {
+        let Some(oldest) = segments(&self.directory)?.into_iter().min() else { return Ok(false) };
+        self.remove(oldest)?;
+        Ok(true)
+    }
+
+    fn remove(&mut self, name: SegmentName) -> Result<(), WatchError> {
+        self.used.remove(&name);
+        let path = self.directory.join(name.file());
+        fs::remove_file(&path).map_err(WatchError::io(&path))
+    }
+
+    /// Removes what was seen before a time, and everything of a VM or other sender. Returns the
+    /// number of files that were removed or written anew.
+    ///
+    /// # Errors
+    /// A file cannot be read, removed or written; those before it are done.
+    pub fn forget(&mut self, before_s: Option<u64>, vm: Option<&str>) -> Result<u64, WatchError> {
+        self.seal()?;
+        let mut changed = 0;
+        for name in segments(&self.directory)? {
+            if before_s.is_some_and(|before_s| name.end_s() <= before_s) {
+                self.remove(name)?;
+                changed += 1;
+                continue;
+            }
+            changed += u64::from(self.forget_in(name, before_s, vm)?);
+        }
+        Ok(changed)
+    }
+
+    /// Writes a segment anew without what is forgotten; false if it holds nothing of it.
+    fn forget_in(
+        &self,
+        name: SegmentName,
+        before_s: Option<u64>,
+        vm: Option<&str>,
+    ) -> Result<bool, WatchError> {
+        let segment = Segment::open(&self.directory, name)?;
+        let mut slices = segment.slices(name.level().width_s, &mut Names::default())?;
+        let size = |slices: &[Slice]| -> usize {
+            slices.iter().map(|slice| 1 + slice.io.len() + slice.gauges.len()).sum()
+        };
+        let had = size(&slices);
+        slices.retain(|slice| before_s.is_none_or(|before_s| slice.start_s >= before_s));
+        for slice in &mut slices {
+            slice.io.retain(|key, _| vm.is_none_or(|vm| &*key.vm != vm));
+            slice.gauges.retain(|(gauge, scope), _| {
+                gauge.scope() != ScopeKind::Vm || vm.is_none_or(|vm| &**scope != vm)
+            });
+        }
+        let is_changed = size(&slices) != had;
+        if is_changed {
+            let sources = segment.head().sources.clone();
+            segment::write(&self.directory, name, &slices, sources)?;
+        }
+        Ok(is_changed)
+    }
+
+    /// Stores the slices of the open period.
+    ///
+    /// # Errors
+    /// They cannot be written; they are still in the journal.
+    pub fn close(mut self) -> Result<(), WatchError> {
+        self.seal()
+    }
+}
+
+/// Makes an empty store in a directory that is new or empty.
+fn create(directory: &Path, options: &Options) -> Result<(), WatchError> {
+    fs::create_dir_all(directory).map_err(WatchError::io(directory))?;
+    if !entries(directory)?.is_empty() {
+        return Err(WatchError::Foreign { path: directory.to_owned() });
+    }
+    let about = About { schema: SCHEMA.to_owned(), host: options.host.clone() };
+    let text = serde_json::to_string(&about).expect("two texts");
+    let path = directory.join(STORE_FILE);
+    fs::write(&path, text).map_err(WatchError::io(&path))
+}
+
+/// Description of a store.
+///
+/// # Errors
+/// The directory is no store, or one of a later version.
+pub(crate) fn about(directory: &Path) -> Result<About, WatchError> {
+    let path = directory.join(STORE_FILE);
+    let text = match untrusted::read_text(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(WatchError::NoStore { path: directory.to_owned() });
+        }
+        other => other.map_err(WatchError::io(&path))?,
+    };
+    let about: About = serde_json::from_str(&text)
+        .map_err(|error| WatchError::content(&path)(error.to_string().into()))?;
+    if !about.schema.starts_with(MAJOR) {
+        let found = untrusted::shown(&about.schema).into_owned();
+        return Err(WatchError::Version { path: directory.to_owned(), found });
+    }
+    Ok(about)
+}
+
+/// Name of a further segment of a period.
+fn free_name(directory: &Path, level: usize, period_s: u64) -> Result<SegmentName, WatchError> {
+    let taken = segments(directory)?.into_iter().chain(journals(directory)?);
+    let of_period = taken.filter(|own| (own.level, own.period_s) == (level, period_s));
+    let number = of_period.map(|own| own.number.saturating_add(1)).max().unwrap_or(0);
+    Ok(SegmentName { level, period_s, number })
+}
+
+/// Segments that others name as their sources. One that cannot be read names none: then a coarser
+/// segment may be made twice, which is better than a store that cannot be opened.
+fn used(directory: &Path) -> Result<BTreeSet<SegmentName>, WatchError> {
+    let mut used = BTreeSet::new();
+    for own in segments(directory)?.into_iter().filter(|own| own.level > 0) {
+        if let Ok(segment) = Segment::open(directory, own) {
+            let sources = segment.head().sources.iter();
+            used.extend(sources.filter_map(|source| SegmentName::parse(source)));
+        }
+    }
+    Ok(used)
+}
+
+fn entries(directory: &Path) -> Result<Vec<String>, WatchError> {
+    let found = fs::read_dir(directory).map_err(WatchError::io(directory))?;
+    Ok(found.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
+/// Segments that the journals of a store become, ascending.
+pub(crate) fn journals(directory: &Path) -> Result<Vec<SegmentName>, WatchError> {
+    let names = entries(directory)?;
+    let mut found: Vec<_> = names.iter().filter_map(|name| journal::segment_of(name)).collect();
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Segments of a store, finest level first, ascending in time.
+pub(crate) fn segments(directory: &Path) -> Result<Vec<SegmentName>, WatchError> {
+    let names = entries(directory)?;
+    let mut found: Vec<_> = names.iter().filter_map(|name| SegmentName::parse(name)).collect();
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Size and age of what a store holds.
+///
+/// # Errors
+/// The directory cannot be read.
+pub(crate) fn state(directory: &Path) -> Result<State, WatchError> {
+    let all = segments(directory)?;
+    let open = journals(directory)?.into_iter().map(|own| journal::path_of(directory, own));
+    let files = all.iter().map(|own| directory.join(own.file())).chain(open);
+    // A file that was removed meanwhile takes nothing.
+    let sizes = files.map(|file| fs::metadata(file).map_or(0, |data| data.len()));
+    let levels = (0..LEVELS.len()).map(|level| {
+        let own: Vec<_> = all.iter().filter(|own| own.level == level).collect();
+        let end = own.iter().map(|own| own.end_s()).max();
+        let time_s = own.first().map(|first| first.period_s).zip(end);
+        LevelState { segments: own.len(), time_s }
+    });
+    Ok(State { bytes: sizes.sum(), levels: levels.collect() })
+}

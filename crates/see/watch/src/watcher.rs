@@ -1,0 +1,175 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use capture::{By, Capture, CaptureError, Disk, Options, Order, Wanted, disks_of};
+use rustix::time::{ClockId, clock_gettime};
+use trace::IoRecord;
+use units::{Bytes, Nanos};
+
+use crate::probes::Probes;
+use crate::{Fold, LEVELS, Slice};
+
+/// Longest and shortest wait between two looks at the kernel's buffers.
+const WAIT_MAX: Duration = Duration::from_millis(250);
+const WAIT_MIN: Duration = Duration::from_millis(20);
+/// I/Os that a MiB of buffer holds (`docs/record.md`).
+const IOS_PER_MIB: u64 = 12_000;
+/// Part of a buffer that may fill in a wait, so that a rate that doubles twice still fits.
+const FILL: u64 = 4;
+/// Names of senders after which the capture begins anew, because it keeps every name: processes of
+/// a year would fill its table, and VMs that start later would be nameless.
+const NAMES_MAX: usize = 20_000;
+
+/// Options of a watcher.
+#[derive(Debug, Clone)]
+pub struct WatcherOptions {
+    /// Block devices, or files and directories on them; every disk if none is named.
+    pub targets: Vec<PathBuf>,
+    /// Kernel buffer of each CPU.
+    pub buffer: Bytes,
+    /// Property that tells senders apart if they are no virtual machines.
+    pub by: By,
+}
+
+/// Watches the block I/O of this host and returns it slice by slice. It never blocks what it
+/// watches: events that find the buffer full are lost and counted.
+#[derive(Debug)]
+pub struct Watcher {
+    options: WatcherOptions,
+    capture: Capture,
+    disks: Vec<Disk>,
+    fold: Fold,
+    probes: Probes,
+    /// Begin of the open slice, in seconds since 1970.
+    start_s: u64,
+    /// Begin of the open slice by the monotonic clock.
+    began: Nanos,
+    /// Events lost before the open slice.
+    lost: u64,
+    wait: Duration,
+    records: Vec<IoRecord>,
+}
+
+impl Watcher {
+    /// Starts to watch.
+    ///
+    /// # Errors
+    /// If a target is on no disk, or the kernel's events cannot be read.
+    pub fn start(options: WatcherOptions) -> Result<Self, CaptureError> {
+        let disks = disks_of(&options.targets)?;
+        let capture = begin(&options, &disks)?;
+        let mut probes = Probes::default();
+        probes.sample(&[], &mut Slice::default());
+        Ok(Self {
+            capture,
+            disks,
+            fold: Fold::default(),
+            probes,
+            start_s: LEVELS[0].slice_of(seconds(ClockId::Realtime)),
+            began: monotonic(),
+            lost: 0,
+            wait: WAIT_MIN,
+            records: Vec::new(),
+            options,
+        })
+    }
+
+    /// Names of the disks that are watched.
+    pub fn disks(&self) -> impl Iterator<Item = &str> {
+        self.disks.iter().map(|disk| disk.name.as_str())
+    }
+
+    /// Waits a moment, then reads new events. Returns the slice that ended meanwhile, if one did.
+    ///
+    /// # Errors
+    /// If the kernel's pages become unreadable.
+    pub fn turn(&mut self) -> Result<Option<Slice>, CaptureError> {
+        std::thread::sleep(self.wait);
+        self.read()?;
+        let now_s = LEVELS[0].slice_of(seconds(ClockId::Realtime));
+        // A clock that steps, in whichever direction, ends the slice.
+        Ok(if now_s == self.start_s { None } else { Some(self.close(now_s)?) })
+    }
+
+    /// Ends the open slice early, at the end of watching.
+    ///
+    /// # Errors
+    /// As [`Watcher::turn`].
+    pub fn finish(mut self) -> Result<Slice, CaptureError> {
+        self.read()?;
+        let start_s = self.start_s;
+        self.close(start_s)
+    }
+
+    fn read(&mut self) -> Result<(), CaptureError> {
+        self.records.clear();
+        self.capture.step(&mut self.records)?;
+        self.fold.add(&self.records);
+        self.wait = wait(self.records.len() as u64, self.wait, self.options.buffer);
+        Ok(())
+    }
+
+    /// Ends the open slice; the next one begins at `next_s`.
+    fn close(&mut self, next_s: u64) -> Result<Slice, CaptureError> {
+        let now = monotonic();
+        let watched = now.saturating_sub(self.began);
+        let info = self.capture.info();
+        let mut slice = self.fold.close(self.start_s, LEVELS[0].width_s, watched, &info);
+        let lost = info.losses.dropped;
+        slice.lost = lost.saturating_sub(self.lost);
+        self.lost = lost;
+        let names: Vec<String> = self.disks().map(str::to_owned).collect();
+        self.probes.sample(&names, &mut slice);
+        (self.start_s, self.began) = (next_s, now);
+        // Disks come and go, and so do partitions.
+        let disks = disks_of(&self.options.targets).unwrap_or_else(|_| self.disks.clone());
+        if disks != self.disks || info.vms.len() > NAMES_MAX {
+            self.capture = begin(&self.options, &disks)?;
+            (self.disks, self.lost) = (disks, 0);
+        }
+        Ok(slice)
+    }
+}
+
+fn begin(options: &WatcherOptions, disks: &[Disk]) -> Result<Capture, CaptureError> {
+    Capture::start(Options {
+        disks: disks.to_vec(),
+        buffer: options.buffer,
+        by: options.by,
+        wanted: Wanted::default(),
+        order: Order::End,
+    })
+}
+
+/// Next wait, after this many I/Os came in the last one. All of them may have been of one CPU.
+fn wait(ios: u64, last: Duration, buffer: Bytes) -> Duration {
+    let room = (buffer.get() * IOS_PER_MIB) >> 20;
+    let per_wait = room / FILL;
+    let next = last.mul_f64(per_wait.max(1) as f64 / ios.max(1) as f64);
+    next.clamp(WAIT_MIN, WAIT_MAX)
+}
+
+fn monotonic() -> Nanos {
+    let time = clock_gettime(ClockId::Monotonic);
+    Nanos(time.tv_sec.unsigned_abs() * Nanos::SECOND.0 + time.tv_nsec.unsigned_abs())
+}
+
+/// Whole seconds of a clock; a time before 1970 is 0.
+fn seconds(clock: ClockId) -> u64 {
+    u64::try_from(clock_gettime(clock).tv_sec).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wait_is_short_where_the_buffer_fills() {
+        let buffer = Bytes::new(2 << 20);
+        assert_eq!(wait(0, WAIT_MIN, buffer), WAIT_MAX);
+        assert_eq!(wait(2_500, WAIT_MAX, buffer), WAIT_MAX, "10,000 a second");
+        assert_eq!(wait(100_000, WAIT_MAX, buffer), WAIT_MIN, "400,000 a second");
+        let at = wait(12_000, WAIT_MAX, buffer);
+        assert!(at > WAIT_MIN && at < WAIT_MAX, "{at:?}");
+    }
+}

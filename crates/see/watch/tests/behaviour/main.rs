@@ -1,0 +1,6 @@
+//! Behaviour of the store, against a plain model and under faults.
+#![allow(clippy::unwrap_used)]
+
+mod faults;
+mod model;
+mod store;

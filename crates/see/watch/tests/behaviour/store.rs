@@ -1,0 +1,162 @@
+use proptest::prelude::*;
+use tempfile::tempdir;
+use tilemark_watch::{Archive, LEVELS, Options, Slice, Store};
+use units::{Bytes, Nanos, Ratio};
+
+use crate::model::{START, options, slice, sum};
+
+/// What happens to a store, in steps.
+#[derive(Debug, Clone)]
+enum Step {
+    /// A slice this many slices after the last one.
+    Slice { ahead: i64, vm: u8, count: u32, latency_us: u64 },
+    /// The writer ends in an orderly way and another one begins.
+    Restart,
+    /// The writer is killed and another one begins.
+    Kill,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let ahead = prop_oneof![8 => Just(1_i64), 2 => 2_i64..400, 1 => -200_i64..0, 1 => Just(0)];
+    let slice = (ahead, 0_u8..4, 1_u32..500, 1_u64..2_000_000)
+        .prop_map(|(ahead, vm, count, latency_us)| Step::Slice { ahead, vm, count, latency_us });
+    prop_oneof![12 => slice, 1 => Just(Step::Restart), 1 => Just(Step::Kill)]
+}
+
+/// Merges slices of the same time.
+fn by_time(slices: &[Slice], width_s: u64) -> Vec<Slice> {
+    let mut merged = std::collections::BTreeMap::new();
+    for slice in slices {
+        let start_s = slice.start_s - slice.start_s % width_s;
+        merged.entry(start_s).or_insert_with(|| Slice::new(start_s, width_s)).merge(slice);
+    }
+    merged.into_values().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn store_gives_back_every_slice_at_every_width(
+        steps in proptest::collection::vec(step(), 1..200)
+    ) {
+        let dir = tempdir().unwrap();
+        let mut store = Store::open(dir.path(), options()).unwrap();
+        let (mut at, mut pushed) = (START, Vec::new());
+        for step in steps {
+            match step {
+                Step::Slice { ahead, vm, count, latency_us } => {
+                    at = at.checked_add_signed(10 * ahead).unwrap();
+                    let own = slice(at, &[(&format!("vm{vm}"), count, latency_us)]);
+                    store.push(own.clone()).unwrap();
+                    pushed.push(own);
+                }
+                Step::Restart => {
+                    store.close().unwrap();
+                    store = Store::open(dir.path(), options()).unwrap();
+                }
+                Step::Kill => {
+                    drop(store);
+                    store = Store::open(dir.path(), options()).unwrap();
+                }
+            }
+        }
+        let archive = Archive::open(dir.path()).unwrap();
+        let (from, to) = (START - 1_000_000, START + 2_000_000);
+        let fine = archive.window((from, to), u64::MAX).unwrap();
+        prop_assert_eq!(fine.width_s, 10);
+        prop_assert_eq!(fine.unreadable, Vec::<String>::new());
+        // Gauges of equal times are folded in another order after a restart; I/O is exact.
+        let io = |slices: &[Slice]| -> Vec<_> {
+            slices.iter().map(|own| (own.start_s, own.watched, own.lost, own.io.clone())).collect()
+        };
+        prop_assert_eq!(io(&fine.slices), io(&by_time(&pushed, 10)));
+        for level in LEVELS {
+            let most = (to - from).div_ceil(level.width_s);
+            let window = archive.window((from, to), most).unwrap();
+            prop_assert_eq!(window.width_s, level.width_s);
+            prop_assert_eq!(sum(&window.slices), sum(&pushed), "width {}", level.width_s);
+        }
+    }
+}
+
+#[test]
+fn coarser_levels_are_merged_histograms_and_read_alone() {
+    let dir = tempdir().unwrap();
+    let mut store = Store::open(dir.path(), options()).unwrap();
+    let mut pushed = Vec::new();
+    for at in 0..3 * 360 {
+        let own = slice(START + 10 * at, &[("db", 10, if at % 10 == 0 { 50_000 } else { 200 })]);
+        pushed.push(own.clone());
+        store.push(own).unwrap();
+    }
+    let archive = Archive::open(dir.path()).unwrap();
+    let levels = archive.state().unwrap().levels;
+    assert_eq!(levels[0].segments, 11, "eleven quarters of an hour have ended");
+    assert_eq!(levels[1].segments, 2, "two hours have ended");
+    // Without the finest level, the first two hours come from the next one.
+    for entry in std::fs::read_dir(dir.path()).unwrap().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("10s-") {
+            std::fs::remove_file(entry.path()).unwrap();
+        }
+    }
+    let window = archive.window((START, START + 7200), 720).unwrap();
+    assert_eq!((window.width_s, window.slices.len()), (10, 120));
+    assert!(window.slices.iter().all(|own| own.width_s == 60), "what is left is told as it is");
+    assert_eq!(sum(&window.slices), sum(&pushed[..720]));
+    let all = &window.slices[0].io.values().next().unwrap().latencies;
+    let p = |share| all.compact(0).percentile(Ratio::new(share)).unwrap();
+    assert!(p(0.5) < Nanos::from_micros(230) && p(0.99) > Nanos::from_millis(49));
+}
+
+#[test]
+fn limit_of_bytes_drops_the_oldest_of_the_finest() {
+    let dir = tempdir().unwrap();
+    let bytes_max = Bytes::new(60_000);
+    let options = Options { bytes_max, ..options() };
+    let mut store = Store::open(dir.path(), options).unwrap();
+    let vms: Vec<String> = (0..20).map(|vm| format!("vm{vm}")).collect();
+    let archive = Archive::open(dir.path()).unwrap();
+    for at in 0..2000_u32 {
+        let io: Vec<(&str, u32, u64)> =
+            vms.iter().map(|vm| (vm.as_str(), 1 + at % 7, 100 + u64::from(at % 91))).collect();
+        store.push(slice(START + 10 * u64::from(at), &io)).unwrap();
+        if at % 90 == 0 {
+            // The journal of the open period comes on top, until it is sealed.
+            assert!(archive.state().unwrap().bytes <= bytes_max.get() + 60_000);
+        }
+    }
+    let levels = archive.state().unwrap().levels;
+    assert!(levels[0].time_s.unwrap().0 > START, "the beginning is no longer there in 10 s");
+    assert_eq!(levels[1].time_s.unwrap().0, START, "but in minutes");
+}
+
+#[test]
+fn number_of_periods_limits_a_level_by_count_and_not_by_age() {
+    let dir = tempdir().unwrap();
+    let mut store = Store::open(dir.path(), options()).unwrap();
+    let period = LEVELS[0].period_s;
+    for at in 0..LEVELS[0].periods_max as u64 + 5 {
+        store.push(slice(START + period * at, &[("db", 1, 100)])).unwrap();
+    }
+    // The clock jumps ten years ahead, and back.
+    store.push(slice(START + 315_360_000, &[("db", 1, 100)])).unwrap();
+    store.push(slice(START + period * 300, &[("db", 1, 100)])).unwrap();
+    store.close().unwrap();
+    let levels = Archive::open(dir.path()).unwrap().state().unwrap().levels;
+    assert_eq!(levels[0].segments, LEVELS[0].periods_max + 1, "the last is sealed without a look");
+    assert!(levels[0].time_s.unwrap().0 > START);
+}
+
+#[test]
+fn bounds_are_those_of_the_slices() {
+    let dir = tempdir().unwrap();
+    let mut store = Store::open(dir.path(), options()).unwrap();
+    let archive = Archive::open(dir.path()).unwrap();
+    assert_eq!(archive.bounds().unwrap(), None);
+    store.push(slice(START + 50, &[("db", 1, 100)])).unwrap();
+    store.push(slice(START + 90, &[])).unwrap();
+    assert_eq!(archive.bounds().unwrap(), Some((START + 50, START + 100)));
+    store.push(slice(START + 5000, &[])).unwrap();
+    assert_eq!(archive.bounds().unwrap(), Some((START + 50, START + 5010)));
+}
