@@ -76,9 +76,55 @@ export function changeText(change: number | null): string {
   return `${change > 0 ? '+' : '−'}${share(Math.abs(change)).replace('< ', 'less than ')}`;
 }
 
-/** A position on the run's axis: `00:41`, `1:02:03`, with milliseconds where the axis is short. */
+/** When the axis began, milliseconds since 1970, if positions are dates: where a host is watched. */
+let origin: number | null = null;
+
+/** Says when the axis began; null where positions are time under load. */
+export function setOrigin(ms: number | null): void {
+  origin = ms;
+}
+
+/** When the axis began, nanoseconds since 1970. */
+export const originNs = (): number => (origin ?? 0) * 1e6;
+
+/** True if positions are dates. */
+export const hasDates = (): boolean => origin !== null;
+
+/** A date (UTC) on the axis: `2026-11-24 14:05:10`. */
+function date(ns: number, from: number): string {
+  return new Date(from + ns / 1e6).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+/** A date as short as the distance of ticks allows: `14:05:10`, `14:05`, or `11-24` at midnight. */
+export function shortDate(ns: number, stepNs: number): string {
+  const text = date(ns, origin ?? 0);
+  if (text.endsWith('00:00:00')) return text.slice(5, 10);
+  return stepNs < 60e9 ? text.slice(11) : text.slice(11, 16);
+}
+
+/** Position of a date on the axis, or of a time under load (`1:02:03`); null if it is neither. */
+export function readClock(text: string): number | null {
+  const trimmed = text.trim();
+  if (origin !== null) {
+    const ms = Date.parse(`${trimmed.replace(' ', 'T')}${trimmed.includes(':') ? '' : 'T00:00'}Z`);
+    return Number.isNaN(ms) ? null : (ms - origin) * 1e6;
+  }
+  const parts = trimmed.split(':').map(Number);
+  if (!trimmed || parts.some((part) => !Number.isFinite(part) || part < 0)) return null;
+  return parts.reduce((sum, part) => sum * 60 + part, 0) * 1e9;
+}
+
+/**
+ * A position on the run's axis: `00:41`, `1:02:03`, with milliseconds where the axis is short; a date
+ * where a host is watched.
+ */
 export function clock(ns: number | null | undefined, decimals = 0): string {
   if (ns === null || ns === undefined) return ABSENT;
+  return origin === null ? elapsed(ns, decimals) : date(ns, origin);
+}
+
+/** A length of time: `00:41`, `1:02:03`. */
+export function elapsed(ns: number, decimals = 0): string {
   const scale = 10 ** decimals;
   const parts = Math.round((ns / 1e9) * scale);
   const seconds = Math.floor(parts / scale);

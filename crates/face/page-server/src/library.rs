@@ -16,6 +16,7 @@ use view::document::{
     StudyPage,
 };
 use view::{OpenError, Request, Source};
+use watch::WatchError;
 
 use crate::felt::Felt;
 use crate::live_run::LiveRun;
@@ -66,6 +67,15 @@ impl Library {
     /// If the path is no complete trace.
     pub fn add_trace(&self, path: &Path) -> Result<RunId, TraceError> {
         self.traces.add(path)
+    }
+
+    /// Adds the store of a watched host.
+    ///
+    /// # Errors
+    ///
+    /// If the path is no such store, or one of a later version.
+    pub fn add_watched(&self, path: &Path) -> Result<RunId, WatchError> {
+        self.traces.add_watched(path)
     }
 
     /// Adds a sample run that is shown while there is no other, so that the first page is never
@@ -278,7 +288,8 @@ impl Provider for Library {
         let rows = self.rows()?;
         let is_running = |row: &&RunRow| row.state == RunState::Running;
         let is_complete = |row: &&RunRow| row.state == RunState::Complete;
-        let is_run = |row: &&RunRow| is_complete(row) && row.kind != RunKind::Recorded;
+        let is_observed = |kind| matches!(kind, RunKind::Recorded | RunKind::Watched);
+        let is_run = |row: &&RunRow| is_complete(row) && !is_observed(row.kind);
         let last = rows.iter().find(is_run).or_else(|| rows.iter().find(is_complete));
         Ok(rows.iter().filter(is_running).chain(last).map(|row| self.known_of(row)).collect())
     }

@@ -1,4 +1,4 @@
-//! Watches the I/O of every VM of a host, always, and keeps a year of it.
+//! Slices of the I/O of every VM of a host, and a store that keeps a year of them.
 //!
 //! It folds I/O records into slices of 10 s ([`Fold`]): for each VM, disk, direction and size class
 //! the count, bytes and a histogram of latency, and what the host queued of it. A store keeps the
@@ -22,11 +22,9 @@ mod fold;
 mod journal;
 mod latencies;
 mod level;
-mod probes;
 mod segment;
 mod slice;
 mod store;
-mod watcher;
 
 /// Format of a store and its segments.
 pub(crate) const SCHEMA: &str = "tilemark.watch/1.0";
@@ -38,4 +36,3 @@ pub use latencies::Latencies;
 pub use level::{LEVELS, Level};
 pub use slice::{Cell, Key, Slice};
 pub use store::{LevelState, Options, State, Store};
-pub use watcher::{Watcher, WatcherOptions};

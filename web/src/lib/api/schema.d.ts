@@ -1203,7 +1203,7 @@ export interface components {
             value: number;
         };
         /** @description Name of a gauge. */
-        GaugeName: "cpu.own" | "cpu.others" | "over.server_cpu" | "over.initiator_cpu" | "servers.cpu" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "cpu.frequency" | "power.watts" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.memory_hits" | "tier.memory_held_bytes" | "tier.memory_taken_bytes" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
+        GaugeName: "cpu.own" | "cpu.others" | "over.server_cpu" | "over.initiator_cpu" | "servers.cpu" | "vm.cpu" | "vm.ready" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "cpu.frequency" | "power.watts" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.memory_hits" | "tier.memory_held_bytes" | "tier.memory_taken_bytes" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
         /** @description State of the load generator during a step, as evidence that it was not the limit. */
         GeneratorHealth: {
             /**
@@ -2707,7 +2707,7 @@ export interface components {
             warnings: components["schemas"]["Warning"][];
         };
         /** @description Source of a run's numbers. */
-        RunKind: "measured" | "simulated" | "replayed" | "recorded" | "sample";
+        RunKind: "measured" | "simulated" | "replayed" | "recorded" | "watched" | "sample";
         /** @description Answer of `GET /api/v1/runs`: stored runs, newest first. */
         RunList: {
             /** @description Directory that was listed. */

@@ -1,11 +1,14 @@
 // The run that is looked at: its page, how it goes, and whether the server answers.
 
+import { setOrigin } from '../format';
 import type { Transport } from './transport';
 import { Unreachable } from './transport';
 import type { LiveState, RunPage } from './types';
 
 /** How often somebody who went away is asked for, milliseconds. */
 const ASK_AGAIN_MS = 2000;
+/** How often the page of a watched host is asked for again: a slice is ten seconds. */
+const WATCHED_MS = 10_000;
 /** Views of a running run are asked for again at most this often, milliseconds. */
 const REFETCH_MS = 1000;
 
@@ -24,6 +27,7 @@ class Session {
   private stop: (() => void) | null = null;
   private asking: ReturnType<typeof setTimeout> | null = null;
   private refetched = 0;
+  private askAgain: ReturnType<typeof setInterval> | null = null;
 
   /** Looks at a run; looking at the same one again changes nothing. */
   async open(id: string): Promise<void> {
@@ -38,6 +42,9 @@ class Session {
   close(): void {
     this.stop?.();
     this.stop = null;
+    if (this.askAgain) clearInterval(this.askAgain);
+    this.askAgain = null;
+    setOrigin(null);
     this.id = '';
     this.isOpening = false;
     this.page = null;
@@ -53,10 +60,12 @@ class Session {
       const page = await this.transport.page(id);
       if (id !== this.id) return;
       this.isOpening = false;
+      setOrigin(page.row.kind === 'watched' ? Date.parse(page.row.started) : null);
       this.page = page;
       this.live = page.live;
       this.error = null;
       this.found();
+      if (page.row.kind === 'watched') this.askAgain ??= setInterval(() => void this.grown(), WATCHED_MS);
       if (page.row.state === 'running' && !this.stop) this.listen();
     } catch (error) {
       if (id !== this.id) return;
@@ -95,6 +104,13 @@ class Session {
     } catch (error) {
       this.failed(error);
     }
+  }
+
+  /** The store of a watched host has more slices. */
+  private async grown(): Promise<void> {
+    const end = this.page?.end_ns;
+    await this.refreshSteps();
+    if (this.page?.end_ns !== end) this.version += 1;
   }
 
   private async ended(): Promise<void> {

@@ -1,6 +1,6 @@
 // Axes: where ticks are and how they are called.
 
-import { bytes, clock, latency, share, significant } from '../format';
+import { bytes, clock, hasDates, latency, originNs, share, shortDate, significant } from '../format';
 
 export interface Tick {
   value: number;
@@ -11,10 +11,15 @@ const STEPS_S = [
   0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900,
   1800, 3600, 7200, 14400, 28800,
 ];
+/** Steps where positions are dates. */
+const STEPS_OF_DATES_S = [
+  1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 604800, 2592000, 7776000,
+];
 
 /** Ticks of time under load between two positions, nanoseconds; about `count` of them. */
 export function timeTicks(from: number, to: number, count: number): Tick[] {
   const wanted = (to - from) / 1e9 / Math.max(1, count);
+  if (hasDates()) return dateTicks(from, to, wanted);
   const step = STEPS_S.find((step) => step >= wanted) ?? 28800;
   const decimals = step >= 1 ? 0 : step >= 0.1 ? 1 : step >= 0.01 ? 2 : 3;
   const ns = step * 1e9;
@@ -22,6 +27,15 @@ export function timeTicks(from: number, to: number, count: number): Tick[] {
   for (let at = Math.ceil(from / ns) * ns; at <= to; at += ns) {
     list.push({ value: at, label: clock(at, decimals) });
   }
+  return list;
+}
+
+/** Ticks at whole minutes, hours and days (UTC). */
+function dateTicks(from: number, to: number, wanted: number): Tick[] {
+  const step = (STEPS_OF_DATES_S.find((step) => step >= wanted) ?? 7776000) * 1e9;
+  const first = Math.ceil((from + originNs()) / step) * step - originNs();
+  const list: Tick[] = [];
+  for (let at = first; at <= to; at += step) list.push({ value: at, label: shortDate(at, step) });
   return list;
 }
 

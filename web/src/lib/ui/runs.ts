@@ -22,27 +22,31 @@ export const KINDS: Readonly<Record<RunKind, { name: string; words: string }>> =
   simulated: { name: 'Simulated', words: 'a model of storage: nothing real was measured' },
   replayed: { name: 'Replayed', words: 'a trace was played' },
   recorded: { name: 'Trace', words: 'the I/O of something else, recorded or imported' },
+  watched: { name: 'Watched', words: 'the I/O of a host, all the time' },
   sample: { name: 'Sample', words: 'comes with the program' },
 };
+
+/** True where the I/O was only observed: there is nothing to judge. */
+export const isObserved = (run: RunRow): boolean => run.kind === 'recorded' || run.kind === 'watched';
 
 /** What a run's state is called in `Verdict`. */
 export function stateOf(run: RunRow): string {
   if (run.state !== 'complete') return run.state;
   // A trace that nobody opened yet has no status.
-  if (run.kind === 'recorded' && (run.status ?? 'complete') === 'complete') return 'observed';
+  if (isObserved(run) && (run.status ?? 'complete') === 'complete') return 'observed';
   return run.status ?? run.state;
 }
 
 /** `3 runs`, `3 runs and 1 trace`, `1 trace`: what was observed is no run. */
 export function countedRows(rows: readonly RunRow[]): string {
-  const traces = rows.filter((row) => row.kind === 'recorded').length;
+  const traces = rows.filter(isObserved).length;
   const parts = [rows.length - traces ? counted(rows.length - traces, 'run') : '', traces ? counted(traces, 'trace') : ''];
   return parts.filter(Boolean).join(' and ') || counted(0, 'run');
 }
 
 /** The oldest stored run: what `runs rm` could remove first; a trace is no run of its own. */
 export const oldestRun = (rows: readonly RunRow[]): RunRow | null =>
-  rows.filter((row) => row.kind !== 'recorded' && row.kind !== 'sample' && row.state !== 'running').at(-1) ?? null;
+  rows.filter((row) => !isObserved(row) && row.kind !== 'sample' && row.state !== 'running').at(-1) ?? null;
 
 /** Runs that every word is found in, of one kind if one is chosen. */
 export function findRuns(runs: readonly RunRow[], text: string, kind: string): RunRow[] {

@@ -40,6 +40,20 @@ impl Rollup {
         Self::default()
     }
 
+    /// Makes an empty rollup of slices of this width, the first of which may be shorter.
+    pub fn of_width(width: Nanos) -> Self {
+        let mut rollup = Self::default();
+        rollup.wide.width = width;
+        rollup.narrow.width = width;
+        rollup
+    }
+
+    /// Makes an empty rollup of a part of this run's axis, for slices of this width.
+    #[must_use]
+    pub fn part(&self, window: (Nanos, Nanos), width: Nanos) -> Self {
+        Self { spans: self.spans.clone(), window: Some(window), ..Self::of_width(width) }
+    }
+
     /// Adds the sums of a slice to the buckets in which it begins.
     pub(super) fn add(&mut self, key: StepKey, start: Nanos, width: Nanos, sums: Sums) {
         let width = width.max(Nanos(1));

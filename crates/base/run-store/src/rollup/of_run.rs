@@ -94,7 +94,7 @@ impl Rollup {
         if is_fine || count_between::<IoRecord>(path, &stretches)? > rows_max {
             return Ok(None);
         }
-        let empty = Self { spans: self.spans.clone(), window: Some((from, to)), ..Self::default() };
+        let empty = self.part((from, to), Nanos::ZERO);
         let zoomed = empty.folding(Slices::between(path, &stretches)?)?;
         Ok((zoomed.wide.width < self.wide.width).then_some(zoomed))
     }

@@ -8,10 +8,11 @@ use super::TokenArgs;
 /// Options of `tilemark serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// A directory of runs and recorded traces, or some of these [default: the directory of stored
+    /// A directory of runs and recorded traces, or some of these, or the store of a watched host [default: the directory of stored
     /// runs]
     ///
-    /// A run is a directory, a name, a part of an id, `latest`, `latest~1` or `previous`; a trace is a NAME.tmt.
+    /// A run is a directory, a name, a part of an id, `latest`, `latest~1` or `previous`; a trace is a NAME.tmt; a
+    /// store is the directory of `tilemark watch --store`.
     /// Example: tilemark serve latest
     #[arg(value_name = "DIR|RUN|TRACE")]
     pub places: Vec<String>,

@@ -48,15 +48,15 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Count as text: `3 runs`, `3 runs and 1 trace`, `1 trace`.
+/// Count as text: `3 runs`, `3 runs and 1 trace`, `1 watched host`.
 fn counted(rows: &[RunRow]) -> String {
-    let traces = rows.iter().filter(|row| row.kind == RunKind::Recorded).count();
-    let count = |number: usize, noun| crate::text::count(number as u64, noun);
-    match (rows.len() - traces, traces) {
-        (runs, 0) => count(runs, "run"),
-        (0, traces) => count(traces, "trace"),
-        (runs, traces) => format!("{} and {}", count(runs, "run"), count(traces, "trace")),
-    }
+    let of = |kind| rows.iter().filter(|row| row.kind == kind).count();
+    let (traces, hosts) = (of(RunKind::Recorded), of(RunKind::Watched));
+    let counts = [(rows.len() - traces - hosts, "run"), (traces, "trace"), (hosts, "watched host")];
+    let words = counts.iter().filter(|(number, _)| *number > 0);
+    let words = words.map(|(number, noun)| crate::text::count(*number as u64, noun));
+    let words: Vec<String> = words.collect();
+    if words.is_empty() { "0 runs".to_owned() } else { words.join(" and ") }
 }
 
 fn start(door: Door, library: Arc<Library>) -> Result<Server, Failure> {
@@ -69,7 +69,7 @@ fn start(door: Door, library: Arc<Library>) -> Result<Server, Failure> {
 fn library(args: &ServeArgs) -> Result<(Arc<Library>, String), Failure> {
     let places = args.places.iter().map(String::as_str);
     let (traces, others): (Vec<&str>, Vec<&str>) =
-        places.partition(|place| trace::store::is_store(Path::new(place)));
+        places.partition(|place| is_observed(Path::new(place)));
     let shelf = match others.as_slice() {
         [] if !traces.is_empty() => Shelf::Some(Vec::new()),
         others => shelf(args, others)?,
@@ -80,8 +80,12 @@ fn library(args: &ServeArgs) -> Result<(Arc<Library>, String), Failure> {
     for place in traces {
         let path = std::path::absolute(place)
             .map_err(|error| Failure::new(Exit::Usage, format!("{place}: {error}")))?;
-        let id = library.add_trace(&path);
-        ids.push(id.map_err(|error| Failure::from_error(Exit::Failure, &error))?);
+        let id = if watch::Archive::is_store(&path) {
+            library.add_watched(&path).map_err(|error| Failure::from_error(Exit::Failure, &error))
+        } else {
+            library.add_trace(&path).map_err(|error| Failure::from_error(Exit::Failure, &error))
+        };
+        ids.push(id?);
     }
     let path = match (ids.as_slice(), others.as_slice()) {
         ([], _) => of_run,
@@ -89,6 +93,11 @@ fn library(args: &ServeArgs) -> Result<(Arc<Library>, String), Failure> {
         _ => "/".to_owned(),
     };
     Ok((Arc::new(library), path))
+}
+
+/// True for a recorded trace and for the store of a watched host.
+fn is_observed(path: &Path) -> bool {
+    trace::store::is_store(path) || watch::Archive::is_store(path)
 }
 
 /// Runs to serve. A single directory that is no run holds runs; any other text names a run.

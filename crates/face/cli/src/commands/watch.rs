@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use units::Nanos;
-use watch::{Archive, Options, Slice, Store, WatchError, Watcher, WatcherOptions, Window};
+use watch::{Archive, Options, Slice, Store, WatchError, Window};
+use watcher::{Watcher, WatcherOptions};
 
 use crate::args::{
     By, Format, WatchAction, WatchArgs, WatchExportArgs, WatchExportFormat, WatchForgetArgs,

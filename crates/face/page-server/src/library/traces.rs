@@ -1,14 +1,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use run_store::rundir::RunId;
 use trace::TraceError;
 use trace::store::TRACE_FILE;
 use view::document::RunRow;
 use view::{Source, TraceFacts};
+use watch::WatchError;
 
 use super::unreadable;
 use crate::provider::ProviderError;
@@ -17,6 +18,8 @@ use crate::provider::ProviderError;
 const LISTED_MAX: usize = 1000;
 /// Most traces kept in memory with their I/O.
 const OPEN: usize = 4;
+/// Time after which the store of a watched host is read again: it grows by a slice in ten seconds.
+const FRESH: Duration = Duration::from_secs(10);
 
 /// Recorded traces, shown beside the runs.
 #[derive(Default)]
@@ -32,27 +35,42 @@ pub struct Traces {
 /// Time and length of a description, to detect changes.
 type Stamp = Option<(SystemTime, u64)>;
 
-/// Recorded trace; its I/O is read at the first request.
+/// Recorded trace, or store of a watched host; its I/O is read at the first request.
 pub struct Trace {
     path: PathBuf,
     facts: TraceFacts,
     records: u64,
     /// Error of reading the description.
     error: Option<ProviderError>,
-    opened: Mutex<Option<Result<Arc<Source>, ProviderError>>>,
+    opened: Mutex<Option<Opened>>,
     /// Row of the list, known after the I/O was read.
-    row: OnceLock<RunRow>,
+    row: Mutex<Option<RunRow>>,
+}
+
+/// Trace with its I/O in memory, or the reason why it cannot be read.
+struct Opened {
+    at: Instant,
+    source: Result<Arc<Source>, ProviderError>,
 }
 
 impl Traces {
     /// Adds a stored trace and returns its id.
     pub fn add(&self, path: &Path) -> Result<RunId, TraceError> {
-        let trace = Arc::new(Trace::of_stored(path)?);
+        Ok(self.insert(Trace::of_stored(path)?))
+    }
+
+    /// Adds the store of a watched host and returns its id.
+    pub fn add_watched(&self, path: &Path) -> Result<RunId, WatchError> {
+        let facts = TraceFacts::of_watched(path)?;
+        Ok(self.insert(Trace::new(path, facts, 0)))
+    }
+
+    fn insert(&self, trace: Trace) -> RunId {
         let id = RunId::parse(&trace.facts.id).expect("ids of traces are made as ids");
         let mut added = locked(&self.added);
         added.retain(|known| known.facts.id != trace.facts.id);
-        added.push(trace);
-        Ok(id)
+        added.push(Arc::new(trace));
+        id
     }
 
     /// Scans a directory for traces. Only descriptions are read, and only if new or changed.
@@ -120,7 +138,7 @@ impl Trace {
             records,
             error: None,
             opened: Mutex::default(),
-            row: OnceLock::new(),
+            row: Mutex::default(),
         }
     }
 
@@ -137,13 +155,23 @@ impl Trace {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
-        let open = || Source::open_trace(&self.path).map(Arc::new).map_err(unreadable);
-        let source = locked(&self.opened).get_or_insert_with(open).clone();
+        let mut opened = locked(&self.opened);
+        let is_stale = |own: &Opened| self.facts.is_watched && own.at.elapsed() > FRESH;
+        if let Some(own) = opened.as_ref().filter(|own| !is_stale(own)) {
+            return own.source.clone();
+        }
+        let source = if self.facts.is_watched {
+            Source::open_watched(&self.path).map(Arc::new).map_err(unreadable)
+        } else {
+            Source::open_trace(&self.path).map(Arc::new).map_err(unreadable)
+        };
+        *opened = Some(Opened { at: Instant::now(), source: source.clone() });
         let failed = |error: &ProviderError| RunRow {
             error: Some(error.to_string()),
             ..self.facts.row(self.records)
         };
-        self.row.get_or_init(|| source.as_ref().map_or_else(failed, |source| source.row()));
+        let row = source.as_ref().map_or_else(failed, |source| source.row());
+        *locked(&self.row) = Some(row);
         source
     }
 
@@ -157,7 +185,7 @@ impl Trace {
             error: self.error.as_ref().map(ToString::to_string),
             ..self.facts.row(self.records)
         };
-        self.row.get().cloned().unwrap_or_else(row)
+        locked(&self.row).clone().unwrap_or_else(row)
     }
 }
 

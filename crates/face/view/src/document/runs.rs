@@ -26,6 +26,8 @@ pub enum RunKind {
     Replayed,
     /// Observed I/O of other programs.
     Recorded,
+    /// I/O of a host that is watched all the time.
+    Watched,
     /// Sample run that comes with the program.
     Sample,
 }

@@ -4,6 +4,7 @@ mod facts;
 mod hosts;
 mod timeline;
 mod trace;
+mod watched;
 mod zoom;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use units::Nanos;
 use crate::document::{AccessPage, LiveState, RunKind, RunState};
 use facts::Files;
 pub(crate) use hosts::Hosts;
+use watched::WatchedStore;
 use zoom::Zooms;
 
 /// Error of opening a run.
@@ -50,6 +52,8 @@ pub struct TraceFacts {
     pub duration_ns: u64,
     /// True if its I/O has an order and no times, so that there are no rates.
     pub is_order_only: bool,
+    /// True if it is a store of a watched host, and no recording.
+    pub is_watched: bool,
 }
 
 /// A run in memory: all data of its views.
@@ -74,6 +78,8 @@ struct Facts {
     hosts: OnceLock<Hosts>,
     /// Directory of a trace that is stored and complete.
     recorded: Option<PathBuf>,
+    /// Store of a watched host.
+    watched: Option<WatchedStore>,
     access: OnceLock<AccessPage>,
 }
 
@@ -142,9 +148,13 @@ impl Source {
     /// Source with the buckets of a window, as short as the series and a limit on the work allow.
     /// `None` if they are already as short, the run is not stored, or it is still going.
     pub(crate) fn zoomed(&self, window: (Nanos, Nanos)) -> Option<Self> {
-        let stored = self.facts.stored.as_ref().filter(|_| !self.is_running())?;
-        let rollup = self.facts.zooms.get(&self.rollup, stored, window)?;
-        Some(Self { rollup, ..self.clone() })
+        let facts = &self.facts;
+        let rollup = match (&facts.stored, &facts.watched) {
+            (Some(stored), _) if !self.is_running() => facts.zooms.of_run(&self.rollup, stored, window),
+            (None, Some(watched)) => facts.zooms.of_watched(&self.rollup, watched, window),
+            _ => None,
+        };
+        Some(Self { rollup: rollup?, ..self.clone() })
     }
 
     /// Live state, while the run is going.
@@ -201,8 +211,8 @@ impl Source {
         if self.is_sample {
             return RunKind::Sample;
         }
-        if self.facts.trace.is_some() {
-            return RunKind::Recorded;
+        if let Some(trace) = &self.facts.trace {
+            return if trace.is_watched { RunKind::Watched } else { RunKind::Recorded };
         }
         self.facts.run.as_ref().map_or(RunKind::Measured, kind_of)
     }

@@ -1,6 +1,7 @@
 use run_store::run::Verdict;
 use run_store::rundir::{Event, EventKind};
 use units::Nanos;
+use watch::LEVELS;
 
 use super::Source;
 use crate::document::{MomentEvent, StepSpan};
@@ -26,7 +27,8 @@ impl Source {
     /// Finest resolution of time.
     pub(crate) fn slice(&self) -> Nanos {
         let of_run = self.facts.run.as_ref().map(|run| Nanos(run.engine.slice_ns));
-        of_run.filter(|width| width.0 > 0).unwrap_or(self.rollup.wide().width)
+        let of_store = || self.facts.watched.as_ref().map(|_| Nanos::from_secs(LEVELS[0].width_s));
+        of_run.or_else(of_store).filter(|width| width.0 > 0).unwrap_or(self.rollup.wide().width)
     }
 
     /// Phases of steps on the run's axis.

@@ -26,6 +26,7 @@ impl TraceFacts {
             size_bytes: 0,
             duration_ns: 0,
             is_order_only: info.clock == Clock::Order,
+            is_watched: false,
         }
     }
 

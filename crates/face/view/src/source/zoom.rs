@@ -4,13 +4,18 @@ use run_store::rollup::Rollup;
 use run_store::rundir::StoredRun;
 use units::Nanos;
 
+use super::watched::WatchedStore;
+
 /// Most rows of the series that a zoom reads, so that a view stays within its time.
 const ROWS_MAX: u64 = 60_000;
 /// Number of windows that are kept, because a page requests many views of one window.
 const KEPT: usize = 6;
 
+/// Begin and end on the axis of a run.
+type Window = (Nanos, Nanos);
+
 /// A window and its rollup; `None` if it has no finer buckets.
-type Zoom = ((Nanos, Nanos), Option<Arc<Rollup>>);
+type Zoom = (Window, Option<Arc<Rollup>>);
 
 /// Windows that were used last.
 #[derive(Debug, Default)]
@@ -19,18 +24,27 @@ pub(super) struct Zooms(Mutex<Vec<Zoom>>);
 impl Zooms {
     /// Rollup of a window of a stored run in finer buckets. `None` if the series cannot be read:
     /// then the run's own rollup answers.
-    pub fn get(
+    pub fn of_run(&self, whole: &Rollup, stored: &StoredRun, window: Window) -> Option<Arc<Rollup>> {
+        self.get(window, || whole.zoomed(stored, window, ROWS_MAX).ok().flatten())
+    }
+
+    /// Rollup of a window of a watched host in finer buckets, if its store has any.
+    pub fn of_watched(
         &self,
-        rollup: &Rollup,
-        stored: &StoredRun,
-        window: (Nanos, Nanos),
+        whole: &Rollup,
+        store: &WatchedStore,
+        window: Window,
     ) -> Option<Arc<Rollup>> {
+        self.get(window, || store.zoomed(whole, window).ok().flatten())
+    }
+
+    fn get(&self, window: Window, read: impl FnOnce() -> Option<Rollup>) -> Option<Arc<Rollup>> {
         // The lock is held during the read, so that concurrent views read a window only once.
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = kept.iter().find(|(known, _)| *known == window) {
             return known.clone();
         }
-        let found = rollup.zoomed(stored, window, ROWS_MAX).ok().flatten().map(Arc::new);
+        let found = read().map(Arc::new);
         if kept.len() == KEPT {
             kept.remove(0);
         }

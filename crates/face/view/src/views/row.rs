@@ -68,7 +68,10 @@ impl TraceFacts {
     pub fn row(&self, records: u64) -> RunRow {
         let mut row = Source::trace(self.clone(), Arc::default(), None).row();
         row.state = RunState::Complete;
-        row.sentence = format!("Recorded: {}.", count(records, "I/O"));
+        row.sentence = match self.is_watched {
+            true => "Watched, always.".to_owned(),
+            false => format!("Recorded: {}.", count(records, "I/O")),
+        };
         row.duration_ns = self.duration_ns;
         row.spark = Vec::new();
         row

@@ -8,7 +8,7 @@ use capture::{RunningVm, running_vms};
 use run_store::gauge::{Folded, GaugeName};
 use units::Nanos;
 
-use crate::Slice;
+use watch::Slice;
 
 /// Scope of the gauges of this host.
 const HOST: &str = "host";

@@ -6,8 +6,9 @@ use rustix::time::{ClockId, clock_gettime};
 use trace::IoRecord;
 use units::{Bytes, Nanos};
 
+use watch::{Fold, LEVELS, Slice};
+
 use crate::probes::Probes;
-use crate::{Fold, LEVELS, Slice};
 
 /// Longest and shortest wait between two looks at the kernel's buffers.
 const WAIT_MAX: Duration = Duration::from_millis(250);

@@ -1,0 +1,16 @@
+//! Watches the block I/O and the VMs of this host, and returns them slice by slice.
+//!
+//! It reads the kernel's block events ([`capture`]), folds them at once ([`watch::Fold`]), and adds
+//! gauges: the host, its disks, and each VM's processors. Disks and VMs may come and go.
+//!
+//! It refuses to slow what it watches: it looks at the kernel's buffers by itself and never blocks,
+//! and events that find a buffer full are lost and counted.
+//!
+//! Invariants: every slice says for how long it was watched; memory does not grow with time; a
+//! clock that steps ends a slice and loses nothing.
+#![forbid(unsafe_code)]
+
+mod probes;
+mod watcher;
+
+pub use watcher::{Watcher, WatcherOptions};
