@@ -33,6 +33,10 @@ fn main() -> anyhow::Result<ExitCode> {
             bench::serve_file(arguments.get(1..).unwrap_or_default())?;
             Ok(ExitCode::SUCCESS)
         }
+        Some("watch-a-day") => {
+            bench::keep_a_day(arguments.get(1..).unwrap_or_default())?;
+            Ok(ExitCode::SUCCESS)
+        }
         Some("serve-tier") => {
             bench::serve_tier(arguments.get(1..).unwrap_or_default())?;
             Ok(ExitCode::SUCCESS)

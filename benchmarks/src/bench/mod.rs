@@ -47,11 +47,13 @@ mod tier_kept;
 mod tilemark;
 mod tiles;
 mod vhost;
+mod watch;
 
 pub(crate) use self::front::serve;
 pub(crate) use self::tier::serve as serve_tier;
 pub(crate) use self::tier_durable::serve as serve_file;
 pub(crate) use self::tilemark::binary;
+pub(crate) use self::watch::keep_a_day;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -150,6 +152,9 @@ const GROUPS: &[Group] = &[
     Group { name: "tier.warm_after_kill_percent", run: tier_kept::warm },
     Group { name: "tier.crash_points", run: tier_kept::crash_points },
     Group { name: "tier.vhost_d32", run: vhost::hits },
+    Group { name: "watch", run: watch::cost },
+    Group { name: "watch", run: watch::memory },
+    Group { name: "watch", run: watch::year },
     Group { name: "store", run: store::rates },
     Group { name: "other", run: other::other },
     Group { name: "build", run: build::clean },

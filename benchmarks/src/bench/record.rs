@@ -14,7 +14,7 @@ use super::switched::{self, Counter, Windows};
 use super::{Figure, tilemark};
 
 /// The recorder looks at the kernel's buffers every 25 ms: what is switched off is soon read.
-const WINDOWS: Windows =
+pub(super) const WINDOWS: Windows =
     Windows { pairs: 150, length: Duration::from_millis(200), settle: Duration::from_millis(60) };
 /// Reads of this size keep one core busy with about 100,000 of them each second.
 const BLOCK_BYTES: u32 = 32 << 10;
@@ -55,17 +55,7 @@ pub(crate) fn overhead(name: &str) -> Result<Vec<Figure>> {
     let device = RamDevice::set_up()?;
     fill(&device.path)?;
     let out = scratch()?;
-    let block = format!("--bs={BLOCK_BYTES}");
-    let _load = Load::start(
-        &device.path,
-        &[
-            &block,
-            "--iodepth=16",
-            "--size=1G",
-            "--iodepth_batch_submit=16",
-            "--iodepth_batch_complete_min=16",
-        ],
-    )?;
+    let _load = Load::of_one_core(&device.path)?;
     let counter = Counter::of(&device.path)?;
     let recording = Recording::start(&device.path, &out.join("trace.tmt"))?;
     let events = recording.events()?;
@@ -93,7 +83,7 @@ pub(crate) fn overhead(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-fn switch(events: &[PathBuf], is_on: bool) -> Result<()> {
+pub(super) fn switch(events: &[PathBuf], is_on: bool) -> Result<()> {
     for event in events {
         std::fs::write(event.join("enable"), if is_on { "1" } else { "0" })
             .with_context(|| event.display().to_string())?;
@@ -102,14 +92,14 @@ fn switch(events: &[PathBuf], is_on: bool) -> Result<()> {
 }
 
 /// An instance with events that nobody reads.
-struct Unread {
+pub(super) struct Unread {
     place: PathBuf,
-    events: Vec<PathBuf>,
+    pub(super) events: Vec<PathBuf>,
 }
 
 impl Unread {
     /// The same events as those of another instance.
-    fn new(of: &[PathBuf]) -> Result<Self> {
+    pub(super) fn new(of: &[PathBuf]) -> Result<Self> {
         let place = Path::new(INSTANCES).join(format!("xtask-{}", std::process::id()));
         std::fs::create_dir(&place).context("an instance of our own")?;
         let ours = |event: &PathBuf| Some(place.join("events/block").join(event.file_name()?));
@@ -135,10 +125,17 @@ impl Drop for Unread {
 }
 
 /// A load that goes on until it is dropped.
-struct Load(Child);
+pub(super) struct Load(Child);
 
 impl Load {
-    fn start(target: &Path, shape: &[&str]) -> Result<Self> {
+    /// Reads that keep one core busy.
+    pub(super) fn of_one_core(device: &Path) -> Result<Self> {
+        let block = format!("--bs={BLOCK_BYTES}");
+        let batches = ["--iodepth_batch_submit=16", "--iodepth_batch_complete_min=16"];
+        Self::start(device, &[&[&*block, "--iodepth=16", "--size=1G"][..], &batches].concat())
+    }
+
+    pub(super) fn start(target: &Path, shape: &[&str]) -> Result<Self> {
         let child = Command::new("fio")
             .args(["--name=load", "--ioengine=io_uring", "--direct=1", "--fixedbufs"])
             .args(["--registerfiles", "--norandommap", "--randrepeat=0", "--time_based"])
@@ -163,7 +160,7 @@ impl Drop for Load {
 }
 
 /// Data that compresses to half, so that reads of a zram device decompress something.
-fn fill(device: &Path) -> Result<()> {
+pub(super) fn fill(device: &Path) -> Result<()> {
     let status = Command::new("fio")
         .args(["--name=fill", "--rw=write", "--bs=1M", "--direct=1", "--size=1G"])
         .args(["--buffer_compress_percentage=50", "--refill_buffers"])
@@ -180,25 +177,24 @@ pub(super) struct Recording(Child);
 
 impl Recording {
     pub(super) fn start(device: &Path, trace: &Path) -> Result<Self> {
-        let child = Command::new(tilemark::binary()?)
-            .arg("record")
-            .arg(device)
-            .arg("--out")
-            .arg(trace)
-            .args(["--live", "line", "--format", "json"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .context("starting tilemark record")?;
-        let recording = Self(child);
+        let mut command = Command::new(tilemark::binary()?);
+        command.arg("record").arg(device).arg("--out").arg(trace);
+        command.args(["--live", "line", "--format", "json"]);
+        Self::spawn(&mut command)
+    }
+
+    /// Starts a verb that traces, and waits until it does.
+    pub(super) fn spawn(command: &mut Command) -> Result<Self> {
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let recording = Self(command.spawn().context("starting tilemark")?);
         for _ in 0..START_TRIES {
             if recording.is_tracing() {
                 return Ok(recording);
             }
             std::thread::sleep(START_WAIT);
         }
-        let output = recording.stop();
-        anyhow::bail!("tilemark record did not start: {output:?} (it needs root and tracefs)")
+        let output = recording.end();
+        anyhow::bail!("tilemark did not trace: {output:?} (it needs root and tracefs)")
     }
 
     /// Whether its tracing instance is there and switched on.
@@ -219,7 +215,7 @@ impl Recording {
     }
 
     /// The directories of the events that it has switched on.
-    fn events(&self) -> Result<Vec<PathBuf>> {
+    pub(super) fn events(&self) -> Result<Vec<PathBuf>> {
         let all = self.instance().context("its instance is gone")?.join("events/block");
         let is_on = |path: &PathBuf| {
             std::fs::read_to_string(path.join("enable")).is_ok_and(|text| text.trim() == "1")
@@ -227,11 +223,21 @@ impl Recording {
         Ok(std::fs::read_dir(all)?.flatten().map(|entry| entry.path()).filter(is_on).collect())
     }
 
+    /// Number of the process.
+    pub(super) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Ends it as Ctrl-C does; what it printed.
-    pub(super) fn stop(self) -> Result<Value> {
+    pub(super) fn end(self) -> Result<Vec<u8>> {
         Command::new("kill").args(["-INT", &self.0.id().to_string()]).status()?;
         let output = self.0.wait_with_output()?;
-        ensure!(output.status.success(), "tilemark record ended with {}", output.status);
-        serde_json::from_slice(&output.stdout).context("tilemark record's JSON")
+        ensure!(output.status.success(), "tilemark ended with {}", output.status);
+        Ok(output.stdout)
+    }
+
+    /// Ends a recording; the document that it printed.
+    pub(super) fn stop(self) -> Result<Value> {
+        serde_json::from_slice(&self.end()?).context("tilemark record's JSON")
     }
 }

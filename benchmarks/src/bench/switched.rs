@@ -82,7 +82,7 @@ impl Counter {
     }
 
     /// I/Os per second over one window from now.
-    fn rate(&self, window: Duration) -> Result<f64> {
+    pub(crate) fn rate(&self, window: Duration) -> Result<f64> {
         let (begin, first) = (Instant::now(), self.completed()?);
         std::thread::sleep(window);
         let done = self.completed()? - first;

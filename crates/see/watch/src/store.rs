@@ -274,6 +274,22 @@ impl Store {
         fs::remove_file(&path).map_err(WatchError::io(&path))
     }
 
+    /// Adds a period of any level at once: slices of [`LEVELS`]\[`level`\], ascending, of one period.
+    /// Coarser levels are not made of it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    ///
+    /// # Panics
+    /// If there is no such level, or no slice.
+    pub fn add_period(&mut self, level: usize, slices: &[Slice]) -> Result<(), WatchError> {
+        let period_s = LEVELS[level].period_of(slices[0].start_s);
+        let name = free_name(&self.directory, level, period_s)?;
+        segment::write(&self.directory, name, slices, Vec::new())?;
+        self.used.insert(name);
+        Ok(())
+    }
+
     /// Removes what was seen before a time, and everything of a VM or other sender. Returns the
     /// number of files that were removed or written anew.
     ///

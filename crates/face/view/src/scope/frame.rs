@@ -2,7 +2,8 @@ use run_store::rollup::SliceRow;
 use units::Nanos;
 
 use crate::request::Lens;
-use crate::source::Source;
+use crate::source::{Axis, Source};
+use crate::words::whole_seconds;
 
 /// Divisor of a point's length: a shorter rest of a span is no point of its own. Our choice.
 const REST_MIN: u64 = 2;
@@ -18,6 +19,7 @@ pub(crate) struct Frame {
     pub width: Vec<Nanos>,
     /// Time under load in each bucket, the divisor of counts.
     pub load: Vec<Nanos>,
+    axis: Axis,
 }
 
 impl Frame {
@@ -27,7 +29,7 @@ impl Frame {
         let (from, to) = lens
             .time
             .map_or((Nanos::ZERO, Nanos::MAX), |(from, to)| (from, to.unwrap_or(Nanos::MAX)));
-        let mut frame = Self::default();
+        let mut frame = Self { axis: source.axis(), ..Self::default() };
         for (span, wanted) in source.rollup().spans().iter().zip(wanted) {
             let (begin, end) = (span.from.max(from), span.to.min(to));
             if !wanted || begin >= end || width.0 == 0 {
@@ -132,7 +134,7 @@ impl Frame {
         while each < longest && points(each) > most {
             each += 1;
         }
-        let mut found = Points::default();
+        let mut found = Points { axis: self.axis, ..Points::default() };
         for (first, end, offset) in &self.parts {
             let buckets = *offset..offset + (end - first) as usize;
             for (position, bucket) in buckets.clone().enumerate() {
@@ -160,9 +162,15 @@ pub(crate) struct Points {
     pub width: Vec<Nanos>,
     /// Time under load of each point.
     pub load: Vec<Nanos>,
+    axis: Axis,
 }
 
 impl Points {
+    /// Begin of a point for people, in whole seconds.
+    pub fn clock(&self, point: usize) -> String {
+        self.axis.clock(whole_seconds(self.at[point]))
+    }
+
     fn push(&mut self, at: Nanos) {
         self.at.push(at);
         self.width.push(Nanos::ZERO);

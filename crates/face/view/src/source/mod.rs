@@ -1,5 +1,6 @@
 //! A run, opened for views.
 
+mod axis;
 mod facts;
 mod hosts;
 mod timeline;
@@ -17,6 +18,7 @@ use run_store::series::SeriesError;
 use units::Nanos;
 
 use crate::document::{AccessPage, LiveState, RunKind, RunState};
+pub(crate) use axis::Axis;
 use facts::Files;
 pub(crate) use hosts::Hosts;
 use watched::WatchedStore;
@@ -150,7 +152,9 @@ impl Source {
     pub(crate) fn zoomed(&self, window: (Nanos, Nanos)) -> Option<Self> {
         let facts = &self.facts;
         let rollup = match (&facts.stored, &facts.watched) {
-            (Some(stored), _) if !self.is_running() => facts.zooms.of_run(&self.rollup, stored, window),
+            (Some(stored), _) if !self.is_running() => {
+                facts.zooms.of_run(&self.rollup, stored, window)
+            }
             (None, Some(watched)) => facts.zooms.of_watched(&self.rollup, watched, window),
             _ => None,
         };
@@ -220,6 +224,12 @@ impl Source {
     /// True while the run has no answer.
     pub(crate) fn is_running(&self) -> bool {
         self.live.is_some()
+    }
+
+    /// Axis of time.
+    pub(crate) fn axis(&self) -> Axis {
+        let zero = self.facts.watched.as_ref().map(WatchedStore::zero_s);
+        zero.map_or_else(Axis::default, Axis::of_dates)
     }
 
     /// True if submission times of I/Os are known.

@@ -87,6 +87,11 @@ impl Source {
 }
 
 impl WatchedStore {
+    /// Begin of the axis, in seconds since 1970.
+    pub fn zero_s(&self) -> u64 {
+        self.zero_s
+    }
+
     /// Rollup of a window in finer buckets; `None` if there are no finer ones.
     pub fn zoomed(
         &self,
@@ -110,7 +115,9 @@ impl WatchedStore {
             let rows: Vec<(Cow<'_, str>, &Key, &Cell, Compact)> = slice
                 .io
                 .iter()
-                .map(|(key, cell)| (self.name(key), key, cell, cell.latencies.compact(cell.latency_ns)))
+                .map(|(key, cell)| {
+                    (self.name(key), key, cell, cell.latencies.compact(cell.latency_ns))
+                })
                 .collect();
             let observed = rows.iter().map(|(name, key, cell, service)| ObservedRow {
                 name,

@@ -24,7 +24,12 @@ pub(super) struct Zooms(Mutex<Vec<Zoom>>);
 impl Zooms {
     /// Rollup of a window of a stored run in finer buckets. `None` if the series cannot be read:
     /// then the run's own rollup answers.
-    pub fn of_run(&self, whole: &Rollup, stored: &StoredRun, window: Window) -> Option<Arc<Rollup>> {
+    pub fn of_run(
+        &self,
+        whole: &Rollup,
+        stored: &StoredRun,
+        window: Window,
+    ) -> Option<Arc<Rollup>> {
         self.get(window, || whole.zoomed(stored, window, ROWS_MAX).ok().flatten())
     }
 

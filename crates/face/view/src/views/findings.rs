@@ -3,7 +3,7 @@
 
 use analyze::Waits;
 use units::Nanos;
-use units::print::{clock, count, number, percent};
+use units::print::{count, number, percent};
 
 use super::cause;
 use super::focus::Focus;
@@ -132,7 +132,7 @@ fn moment(scope: &Scope<'_>) -> Option<Finding> {
         id: "moment".to_owned(),
         text: format!(
             "At {} p99 reached {}, {} times the median of {} ({}).",
-            clock(at),
+            scope.source.axis().clock(at),
             Nanos(buckets[worst].0),
             number((times * 10.0).round() / 10.0),
             Nanos(median),

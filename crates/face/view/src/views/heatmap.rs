@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use units::Nanos;
-use units::print::{clock, count};
+use units::print::count;
 
 use super::edges::{around, row_of};
 use crate::document::HeatMap;
@@ -93,7 +93,7 @@ fn sentence(columns: &[Column], points: &Points) -> String {
     let longest = columns.iter().enumerate().max_by_key(|(_, column)| column.max);
     let enough = columns.iter().enumerate().filter(|(_, column)| column.count >= ENOUGH);
     let slowest = enough.max_by_key(|(_, column)| column.p99);
-    let at = |point: usize| clock(Nanos::from_secs(points.at[point].0 / 1_000_000_000));
+    let at = |point: usize| points.clock(point);
     let mut text = count(total, "I/O");
     if let Some((point, Column { max: Some(max), .. })) = longest {
         text += &format!("; the longest took {} at {}", Nanos(*max), at(point));

@@ -2,7 +2,7 @@ use run_store::rollup::Rollup;
 use run_store::run::Phase;
 use stats::Histogram;
 use units::Nanos;
-use units::print::{clock, count, iops, percent};
+use units::print::{count, iops, percent};
 
 use super::{edges, map, sizes};
 use crate::document::{Moment, MomentEvent};
@@ -45,7 +45,7 @@ pub(crate) fn moment(source: &Source, lens: &Lens) -> Moment {
     let spikes = course_p99.spikes();
     let (counts, counts_of_all) = (counts(&now, &edges), counts(&all, &edges));
     Moment {
-        sentence: sentence(&now, &course_p99, at, width, &sums),
+        sentence: sentence(&now, &course_p99, (&source.axis().clock(at), width), &sums),
         at_ns: at.0,
         width_ns: width.0,
         sizes: sizes::rows(&sums),
@@ -216,8 +216,7 @@ fn phases(rollup: &Rollup) -> Vec<MomentEvent> {
         .collect()
 }
 
-fn sentence(now: &Sum, course: &Course, at: Nanos, width: Nanos, sizes: &[Sum]) -> String {
-    let when = clock(at);
+fn sentence(now: &Sum, course: &Course, (when, width): (&str, Nanos), sizes: &[Sum]) -> String {
     if now.count() < ENOUGH {
         return format!("At {when}: {}", words::lower(&words::too_few(now.count())));
     }

@@ -1,13 +1,13 @@
 use stats::Histogram;
 use units::Nanos;
-use units::print::{clock, iops, number, percent};
+use units::print::{iops, number, percent};
 
 use crate::document::{Group, Series};
 use crate::request::{Lens, Measure};
 use crate::scope::{ENOUGH, Ended, Points, Range, Scope, Sum, ranges, ratio};
 use crate::source::Source;
 use crate::views::limit;
-use crate::words::{self, rate, whole_seconds};
+use crate::words::{self, rate};
 
 /// Least ratio of a latency to the median of its line, to stand out. Our choice.
 const SPIKE_TIMES: f64 = 3.0;
@@ -255,7 +255,7 @@ fn rate_sentence(what: What, scope: &Scope<'_>, groups: &[Group], points: &Point
     });
     let highest = highest.max_by(|a, b| a.0.total_cmp(&b.0));
     let peak = highest.map(|(value, group, point)| {
-        let (value, at) = (text(value), clock(whole_seconds(points.at[point])));
+        let (value, at) = (text(value), points.clock(point));
         match groups.len() {
             1 => format!(", at most {value} at {at}"),
             _ => format!("; the highest line is {} with {value} at {at}", group.label),
@@ -289,7 +289,7 @@ fn latency_sentence(what: What, groups: &[Group], points: &Points) -> String {
     let mut values: Vec<f64> = known(group).into_iter().map(|(_, value)| value).collect();
     values.sort_by(f64::total_cmp);
     let (least, median) = (values[0], values[values.len() / 2]);
-    let at = clock(whole_seconds(points.at[point]));
+    let at = points.clock(point);
     let label = &group.label;
     if median > 0.0 && value >= SPIKE_TIMES * median {
         let share = group.wait_share[point].filter(|_| groups.len() > 1);

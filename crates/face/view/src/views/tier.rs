@@ -2,7 +2,7 @@ use run_store::rollup::{IoRow, TierRow};
 use run_store::run::TierCounts;
 use run_store::slice::Direction;
 use stats::{Compact, Histogram};
-use units::print::{clock, count, percent};
+use units::print::{count, percent};
 use units::{Bytes, Nanos, Ratio};
 
 use crate::document::{
@@ -11,7 +11,7 @@ use crate::document::{
 use crate::request::Lens;
 use crate::scope::{ENOUGH, Points, Scope, Sum, ratio};
 use crate::source::Source;
-use crate::words::{self, rate, whole_seconds};
+use crate::words::{self, rate};
 
 /// Number of points of a number's course.
 const SPARK: usize = 60;
@@ -182,7 +182,7 @@ fn held_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> Strin
     let room = match counts.iter().position(|counts| counts.evicted_bytes > 0) {
         Some(first) => format!(
             "from {} on it evicted {}, warm-up included",
-            clock(whole_seconds(points.at[first])),
+            points.clock(first),
             Bytes::new(evicted)
         ),
         None => "nothing was evicted".to_owned(),
@@ -208,7 +208,7 @@ fn dirty_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> Stri
     format!(
         "At most {} waited to be written to the backing store, at {}: {} of the tier's {}.",
         Bytes::new(most),
-        clock(whole_seconds(points.at[at])),
+        points.clock(at),
         percent(ratio(most, capacity)),
         Bytes::new(capacity)
     )

@@ -13,4 +13,5 @@ mod odd;
 mod report;
 mod sentences;
 mod summaries;
+mod watched;
 mod windows;

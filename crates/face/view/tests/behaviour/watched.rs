@@ -1,0 +1,65 @@
+//! The store of a watched host, shown as a source.
+
+use run_store::gauge::{Folded, GaugeName};
+use run_store::slice::{Direction, SizeClass};
+use units::{Bytes, Nanos};
+use view::{Request, Source};
+use watch::{Cell, Key, Latencies, Options, Slice, Store};
+
+/// 2026-11-24 00:00 UTC.
+const START_S: u64 = 1_795_478_400;
+
+/// Slices of a day, in each of which two VMs write; web is slow for a minute at 12:00.
+fn store(directory: &std::path::Path) {
+    let options = Options { host: "pve1".to_owned(), bytes_max: Bytes::new(1 << 40) };
+    let mut store = Store::open(directory, options).unwrap();
+    for at in 0..8640 {
+        let mut slice =
+            Slice { watched: Nanos::from_secs(10), ..Slice::new(START_S + 10 * at, 10) };
+        for vm in ["db", "web"] {
+            let is_slow = vm == "web" && (4320..4326).contains(&at);
+            let latency = Nanos::from_millis(if is_slow { 80 } else { 1 });
+            let mut latencies = Latencies::default();
+            latencies.record(latency, 50);
+            let class = Some(SizeClass::of(4096));
+            let (vm, disk) = (vm.into(), "sda".into());
+            let cell = Cell {
+                count: 50,
+                bytes: 50 * 4096,
+                latency_ns: 50 * latency.0,
+                latencies,
+                ..Cell::default()
+            };
+            slice.io.insert(Key { vm, disk, direction: Direction::Write, class }, cell);
+        }
+        let folded = Folded::of(Nanos::from_secs(10), 2.0);
+        slice.read(GaugeName::VmReady, &"web".into(), folded);
+        store.push(slice).unwrap();
+    }
+    store.close().unwrap();
+}
+
+#[test]
+fn day_of_a_host_is_shown_whole_and_to_ten_seconds() {
+    let directory = tempfile::tempdir().unwrap();
+    store(directory.path());
+    let source = Source::open_watched(directory.path()).unwrap();
+    let row = source.row();
+    assert_eq!(
+        (row.tile.as_str(), row.started.as_str()),
+        ("watch of pve1", "2026-11-24T00:00:00Z")
+    );
+    assert!(row.sentence.contains("864,000 I/Os in 24h"), "{}", row.sentence);
+    let rollup = source.rollup();
+    assert_eq!(rollup.wide().width, Nanos::from_secs(600), "144 slices of ten minutes");
+    let answer = |query: &[(&str, &str)]| {
+        let request = Request::parse("heatmap", query.iter().copied()).unwrap();
+        serde_json::to_value(view::answer(&source, &request)).unwrap()
+    };
+    let whole = answer(&[]);
+    let sentence = whole["sentence"].as_str().unwrap();
+    assert!(sentence.contains("at 2026-11-24 12:00:00"), "{sentence}");
+    let noon = answer(&[("t", "43140-43320")]);
+    let at = noon["at_ns"].as_array().unwrap();
+    assert!(at.len() >= 18, "three minutes are in slices of ten seconds: {}", at.len());
+}
