@@ -61,6 +61,8 @@ pub enum WatchAction {
     Status(WatchStatusArgs),
     /// Write the slices of a window of time
     Export(WatchExportArgs),
+    /// Name the VMs whose I/O goes along with the latency of a VM
+    Neighbours(WatchNeighboursArgs),
     /// Remove the data of a time or of a VM
     Forget(WatchForgetArgs),
 }
@@ -122,6 +124,21 @@ pub enum WatchExportFormat {
     Csv,
     /// The same with histograms, and gauges.
     Parquet,
+}
+
+/// Options of `tilemark watch neighbours`.
+#[derive(Debug, Args)]
+pub struct WatchNeighboursArgs {
+    /// The VM that suffers
+    #[arg(value_name = "VM")]
+    pub vm: String,
+    #[command(flatten)]
+    pub store: WatchStoreArgs,
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// Format of stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// Options of `tilemark watch forget`.

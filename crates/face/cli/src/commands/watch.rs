@@ -11,16 +11,20 @@ use watcher::{Watcher, WatcherOptions};
 
 use crate::args::{
     By, Format, WatchAction, WatchArgs, WatchExportArgs, WatchExportFormat, WatchForgetArgs,
-    WatchStatusArgs, WindowArgs,
+    WatchNeighboursArgs, WatchStatusArgs, WindowArgs,
 };
 use crate::commands::record::{failure as not_captured, host, stop_flag};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::text::neighbours::NeighbourDocument;
 use crate::text::watch::{Status, stamp};
 use crate::{output, text};
 
 /// Most slices that `status` reads.
 const STATUS_SLICES: u64 = 600;
+
+/// Most slices in which neighbours are looked for: two weeks of minutes.
+const NEIGHBOUR_SLICES: u64 = 20_160;
 
 /// Runs the subcommand.
 pub fn run(args: &WatchArgs) -> Result<Exit, Failure> {
@@ -28,6 +32,7 @@ pub fn run(args: &WatchArgs) -> Result<Exit, Failure> {
         None => watch(args),
         Some(WatchAction::Status(args)) => status(args),
         Some(WatchAction::Export(args)) => export(args),
+        Some(WatchAction::Neighbours(args)) => neighbours(args),
         Some(WatchAction::Forget(args)) => forget(args),
     }
 }
@@ -146,6 +151,23 @@ fn export(args: &WatchExportArgs) -> Result<Exit, Failure> {
     }
     .and_then(|()| out.flush())
     .map_err(not_written)?;
+    Ok(Exit::Success)
+}
+
+fn neighbours(args: &WatchNeighboursArgs) -> Result<Exit, Failure> {
+    let archive = Archive::open(&args.store.store).map_err(|error| failed(&error))?;
+    let window = window(&archive, &args.window, NEIGHBOUR_SLICES)?;
+    let is_known = |slice: &Slice| slice.io.keys().any(|key| *key.vm == *args.vm);
+    if !window.slices.iter().any(is_known) {
+        let text = format!("nothing was seen of a VM {} in that time", args.vm);
+        return Err(Failure::new(Exit::Usage, text).hint(Some("tilemark watch status lists them")));
+    }
+    let found = watch::neighbours(&window.slices, &args.vm, 0);
+    let document = NeighbourDocument::new(&args.vm, &found);
+    match args.format {
+        Format::Text => output::show(&document.text())?,
+        Format::Json => output::print_json(&document)?,
+    }
     Ok(Exit::Success)
 }
 

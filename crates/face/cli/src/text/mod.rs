@@ -7,6 +7,7 @@ mod estate;
 mod events;
 mod hosts;
 mod model;
+pub mod neighbours;
 mod power;
 mod recheck;
 #[cfg(feature = "hosts")]

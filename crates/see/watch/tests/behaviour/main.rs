@@ -3,4 +3,5 @@
 
 mod faults;
 mod model;
+mod neighbours;
 mod store;

@@ -1,0 +1,113 @@
+//! Neighbours of a VM in sentences.
+
+use run_store::slice::Direction;
+use serde::Serialize;
+use units::print::bytes_per_second;
+use watch::{Neighbour, Neighbours};
+
+/// The document of `watch neighbours --format json`.
+#[derive(Debug, Serialize)]
+pub struct NeighbourDocument {
+    schema: &'static str,
+    vm: String,
+    /// Neighbours that were looked at: senders, disks and directions.
+    examined: usize,
+    neighbours: Vec<Row>,
+    /// Pairs that rise together, so that neither is named.
+    together: Vec<[String; 2]>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    disk: String,
+    /// Direction of the neighbour's I/O.
+    direction: &'static str,
+    /// Rate from which it counts as much.
+    bytes_per_s: f64,
+    /// Direction of the VM's I/O.
+    felt_by: &'static str,
+    /// Factor with its interval at 95 %.
+    times: f64,
+    times_low: f64,
+    times_high: f64,
+    slices: usize,
+    days_slower: usize,
+    days: usize,
+}
+
+impl NeighbourDocument {
+    /// Document of what was found for a VM.
+    pub fn new(vm: &str, found: &Neighbours) -> Self {
+        let pair = |(first, second): &(_, _)| {
+            [first, second].map(|name: &std::sync::Arc<str>| name.to_string())
+        };
+        Self {
+            schema: "tilemark.watch-neighbours/1.0",
+            vm: vm.to_owned(),
+            examined: found.examined,
+            neighbours: found.named.iter().map(Row::new).collect(),
+            together: found.together.iter().map(pair).collect(),
+        }
+    }
+
+    /// Text for people.
+    pub fn text(&self) -> String {
+        let vm = untrusted::shown(&self.vm);
+        let mut lines: Vec<String> = self.neighbours.iter().map(|own| own.sentence(&vm)).collect();
+        for [first, second] in &self.together {
+            lines.push(format!(
+                "{} and {} have much I/O at the same times, when {vm} is slower: which of them goes \
+                 along with it cannot be told.",
+                untrusted::shown(first),
+                untrusted::shown(second)
+            ));
+        }
+        if lines.is_empty() {
+            let examined = super::count(self.examined as u64, "neighbour");
+            lines.push(format!(
+                "{vm} is not slower while others have much I/O ({examined} examined)."
+            ));
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+impl Row {
+    fn new(own: &Neighbour) -> Self {
+        Self {
+            name: own.name.to_string(),
+            disk: own.disk.to_string(),
+            direction: own.writes_or_reads.name(),
+            bytes_per_s: own.bytes_per_s,
+            felt_by: own.felt_by.name(),
+            times: own.times.value,
+            times_low: own.times.low,
+            times_high: own.times.high,
+            slices: own.slices,
+            days_slower: own.days.0,
+            days: own.days.1,
+        }
+    }
+
+    fn sentence(&self, vm: &str) -> String {
+        let verb = if self.direction == Direction::Write.name() { "writes" } else { "reads" };
+        let felt_by = match self.felt_by {
+            "read" => "reads",
+            "write" => "writes",
+            _ => "flushes",
+        };
+        format!(
+            "While {} {verb} {} or more on {}, {vm}'s {felt_by} take {:.1} times as long ({:.1} to \
+             {:.1}), on {} of {}.",
+            untrusted::shown(&self.name),
+            bytes_per_second(self.bytes_per_s),
+            untrusted::shown(&self.disk),
+            self.times,
+            self.times_low,
+            self.times_high,
+            self.days_slower,
+            super::count(self.days as u64, "day"),
+        )
+    }
+}
