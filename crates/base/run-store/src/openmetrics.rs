@@ -7,6 +7,8 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use units::Nanos;
+
 /// Media type of the text.
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -49,4 +51,46 @@ pub fn labels(pairs: &[(&str, &dyn Display)]) -> String {
         format!("{name}=\"{value}\"")
     };
     pairs.iter().map(pair).collect::<Vec<_>>().join(",")
+}
+
+/// Upper bounds of the buckets of times, in microseconds: flash, networks, disks, and faults.
+const BUCKETS_US: [u64; 12] =
+    [50, 100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 100_000, 250_000, 1_000_000];
+
+/// Times as a histogram has them.
+pub struct Times<'a> {
+    /// Number of times.
+    pub count: u64,
+    /// Their sum.
+    pub sum_ns: u128,
+    /// Number of those above a time.
+    pub above: &'a dyn Fn(Nanos) -> u64,
+}
+
+/// Writes the samples of a histogram of times, whose family is in seconds.
+///
+/// # Errors
+///
+/// Errors of writing.
+pub fn histogram(
+    to: &mut dyn Write,
+    name: &str,
+    pairs: &[(&str, &dyn Display)],
+    times: &Times<'_>,
+) -> io::Result<()> {
+    let of = labels(pairs);
+    let mut bucket = |end: &dyn Display, below| {
+        let labels = labels(&[pairs, &[("le", end)]].concat());
+        sample(to, &format!("{name}_bucket"), &labels, below)
+    };
+    for us in BUCKETS_US {
+        #[expect(clippy::cast_precision_loss, reason = "a million is exact")]
+        let end = format!("{:?}", us as f64 / 1e6);
+        bucket(&end, times.count - (times.above)(Nanos::from_micros(us)))?;
+    }
+    bucket(&"+Inf", times.count)?;
+    sample(to, &format!("{name}_count"), &of, times.count)?;
+    #[expect(clippy::cast_precision_loss, reason = "seconds are told to a microsecond")]
+    let sum = times.sum_ns as f64 / 1e9;
+    sample(to, &format!("{name}_sum"), &of, format_args!("{sum:.6}"))
 }

@@ -26,6 +26,7 @@ mod neighbours;
 mod segment;
 mod slice;
 mod store;
+mod totals;
 
 /// Format of a store and its segments.
 pub(crate) const SCHEMA: &str = "tilemark.watch/1.0";
@@ -38,3 +39,4 @@ pub use level::{LEVELS, Level};
 pub use neighbours::{Neighbour, Neighbours, neighbours};
 pub use slice::{Cell, Key, Slice};
 pub use store::{LevelState, Options, State, Store};
+pub use totals::Totals;

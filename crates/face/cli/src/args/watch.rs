@@ -33,6 +33,11 @@ pub struct WatchArgs {
     /// QEMU virtual machines always have their own names.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = By::Name, hide_possible_values = true)]
     pub by: By,
+    /// Address for Prometheus, on this computer
+    ///
+    /// Counters and histograms by VM, disk and direction at /metrics. Example: 127.0.0.1:7656
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<std::net::SocketAddr>,
     /// Kernel buffer of each CPU
     ///
     /// Events that find the buffer full are counted and lost; their I/O is never delayed.

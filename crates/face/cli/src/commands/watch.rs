@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use units::Nanos;
-use watch::{Archive, Options, Slice, Store, WatchError, Window};
+use watch::{Archive, Options, Slice, Store, Totals, WatchError, Window};
 use watcher::{Watcher, WatcherOptions};
 
 use crate::args::{
@@ -51,6 +52,14 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     let mut watcher = Watcher::start(options).map_err(|error| not_captured(&error))?;
     let disks: Vec<&str> = watcher.disks().collect();
     crate::say!("watching {}; {}; Ctrl-C ends it", disks.join(", "), args.store.store.display());
+    let totals = Arc::new(Mutex::new(Totals::new(&host())));
+    if let Some(address) = args.metrics {
+        let totals = Arc::clone(&totals);
+        let text = move || totals.lock().unwrap_or_else(PoisonError::into_inner).text();
+        let at = page_server::answer_metrics(address, text)
+            .map_err(|error| Failure::new(Exit::Usage, format!("--metrics {address}: {error}")))?;
+        crate::say!("metrics    http://{at}/metrics");
+    }
     let began = Instant::now();
     let mut keeper = Keeper::default();
     let is_over = || {
@@ -59,6 +68,7 @@ fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     };
     while !is_over() {
         if let Some(slice) = watcher.turn().map_err(|error| not_captured(&error))? {
+            totals.lock().unwrap_or_else(PoisonError::into_inner).add(&slice);
             keeper.keep(&mut store, slice);
         }
     }

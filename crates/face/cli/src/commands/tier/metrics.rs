@@ -5,18 +5,13 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use block_server::Running;
-use run_store::openmetrics::{END, family, labels, sample};
+use run_store::openmetrics::{END, Times as OfTimes, family, histogram, labels, sample};
 use run_store::slice::Direction;
 use stats::Histogram;
 use tier_service::{Command, Control, MemoryReport, Report, Taken, Times};
-use units::Nanos;
 
 /// Time that the tier has to report.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Upper bounds of the buckets of times, in microseconds: flash, networks, disks, and faults.
-const BUCKETS_US: [u64; 12] =
-    [50, 100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 100_000, 250_000, 1_000_000];
-
 /// Sources of the figures.
 #[derive(Clone)]
 pub struct Source {
@@ -216,21 +211,9 @@ fn histograms(
 ) -> io::Result<()> {
     family(to, name, "histogram", "seconds", help)?;
     for (op, times) in of {
-        let all = times.count();
-        for us in BUCKETS_US {
-            let below = all - times.count_above(Nanos::from_micros(us));
-            #[expect(clippy::cast_precision_loss, reason = "a million is exact")]
-            let end = us as f64 / 1e6;
-            let labels = labels(&[("op", op), ("le", &format!("{end:?}"))]);
-            sample(to, &format!("{name}_bucket"), &labels, below)?;
-        }
-        let end = labels(&[("op", op), ("le", &"+Inf")]);
-        sample(to, &format!("{name}_bucket"), &end, all)?;
-        let labels = labels(&[("op", op)]);
-        sample(to, &format!("{name}_count"), &labels, all)?;
-        #[expect(clippy::cast_precision_loss, reason = "seconds are told to a microsecond")]
-        let sum = times.sum_ns() as f64 / 1e9;
-        sample(to, &format!("{name}_sum"), &labels, format_args!("{sum:.6}"))?;
+        let above = |limit| times.count_above(limit);
+        let times = OfTimes { count: times.count(), sum_ns: times.sum_ns(), above: &above };
+        histogram(to, name, &[("op", op)], &times)?;
     }
     Ok(())
 }
@@ -239,6 +222,7 @@ fn histograms(
 mod tests {
     use super::*;
     use tier_service::{DiskReport, DiskTimes, PeerReport};
+    use units::Nanos;
 
     #[test]
     fn families_are_whole_and_buckets_only_grow() {
