@@ -31,6 +31,8 @@ pub struct Disk {
     pub size: Bytes,
     /// Device numbers as in the kernel's events: of the disk, then of its partitions.
     pub(crate) devs: Vec<u32>,
+    /// Hardware queues.
+    pub(crate) queues: usize,
 }
 
 /// Disks under these block devices, files and directories, each once; all disks with a size if none
@@ -77,8 +79,10 @@ fn disk(name: &str) -> Option<Disk> {
             devs.extend(dev(&entry.path()));
         }
     }
-    let reach = if path.join("mq").exists() { Reach::Requests } else { Reach::Bios };
-    Some(Disk { name: name.to_owned(), reach, size: Bytes::new(sectors * 512), devs })
+    let mq = fs::read_dir(path.join("mq")).ok().map(Iterator::count);
+    let reach = if mq.is_some() { Reach::Requests } else { Reach::Bios };
+    let (size, queues) = (Bytes::new(sectors * 512), mq.unwrap_or(0).max(1));
+    Some(Disk { name: name.to_owned(), reach, size, devs, queues })
 }
 
 /// Device number as in events: 20 bits for the minor one (`include/linux/kdev_t.h`).

@@ -20,8 +20,9 @@ const SECTOR: u64 = 512;
 /// Longest wait for the end of an I/O; after it the I/O is abandoned, so that later ones can be
 /// returned. One minute is twice the time after which the kernel itself reports a hung request.
 const PATIENCE_NS: u64 = 60_000_000_000;
-/// The same where no other I/O waits for it: then an I/O of ten minutes is worth seeing.
-const PATIENCE_UNORDERED_NS: u64 = 900_000_000_000;
+/// The same where no other I/O waits for it: then one of minutes is worth seeing. Not longer, because
+/// an I/O whose end was lost counts as outstanding until then.
+const PATIENCE_UNORDERED_NS: u64 = 300_000_000_000;
 /// Most I/Os held, including ended ones behind unended ones.
 const HELD_MAX: usize = 1 << 20;
 
@@ -112,6 +113,9 @@ pub(crate) struct Watched {
     /// Kind of events that count. Bios also appear on disks with requests, and would be counted
     /// twice there.
     pub reach: Reach,
+    /// Hardware queues of the disk. Each has at most one flush in flight (kernel
+    /// `block/blk-flush.c`).
+    pub queues: usize,
 }
 
 /// Time in which events of some CPU were lost.
@@ -215,7 +219,7 @@ impl Joiner {
         let Ok(place) = self.watched.binary_search_by_key(&event.dev, |device| device.dev) else {
             return false;
         };
-        let Watched { disk, reach, .. } = self.watched[place];
+        let Watched { disk, reach, queues, .. } = self.watched[place];
         if event.kind.reach() != reach {
             return false;
         }
@@ -230,11 +234,13 @@ impl Joiner {
             Kind::Insert if self.open.contains_key(&key(disk, event)) => {}
             Kind::Start | Kind::Insert => self.begin(disk, event, sender(event)),
             Kind::Issue if event.operation == Operation::Flush => {
+                self.drop_lost_flushes(disk, queues);
                 self.issue_flush(disk, event, sender);
             }
             Kind::Issue => self.issue(disk, event, sender),
             Kind::Complete if event.operation == Operation::Flush => self.end_flush(disk, event),
             Kind::Complete => self.complete(disk, event),
+            Kind::Requeue if event.operation == Operation::Flush => self.requeue_flush(disk),
             Kind::Requeue => self.requeue(disk, event),
             Kind::Merge => self.merge(disk, event),
             Kind::FrontMerge => self.front_merge(disk, event),
@@ -377,6 +383,26 @@ impl Joiner {
             self.counts.requeued += 1;
             open.issued = None;
             self.insert(key, open);
+        }
+    }
+
+    /// Takes back the flush that the driver was given last: its queue was full.
+    fn requeue_flush(&mut self, disk: u16) {
+        let state = &mut self.states[usize::from(disk)];
+        if let Some(open) = state.flying.pop() {
+            self.counts.requeued += 1;
+            state.flushes.insert(0, Open { issued: None, ..open });
+        }
+    }
+
+    /// Drops flushes that must have ended, as the queues take another one. Without it every later
+    /// flush would get the end of the one before, and its latency would grow for ever.
+    fn drop_lost_flushes(&mut self, disk: u16, queues: usize) {
+        let flying = &mut self.states[usize::from(disk)].flying;
+        let lost: Vec<Open> = flying.drain(..(flying.len() + 1).saturating_sub(queues)).collect();
+        for open in lost {
+            self.counts.abandoned += 1;
+            self.drop_open(disk, &open);
         }
     }
 

@@ -28,7 +28,7 @@ mod tally;
 mod tracefs;
 mod window;
 
-pub use capture::{Capture, Options, Progress, Report};
+pub use capture::{Capture, Options, Progress, Report, raise_priority};
 pub use devices::{Disk, Reach, disks_of};
 pub use error::CaptureError;
 pub use join::Counts;

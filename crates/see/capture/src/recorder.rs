@@ -9,7 +9,7 @@ use trace::store::{Machine, Options as StoreOptions, Writer, Written};
 use trace::{IoRecord, TraceError, TraceInfo};
 use units::Nanos;
 
-use crate::capture::{Capture, Progress, Report};
+use crate::capture::{Capture, Progress, Report, raise_priority};
 use crate::error::CaptureError;
 use crate::tally::{NotRecorded, Recorded, Tally};
 
@@ -19,8 +19,6 @@ const TURN: Duration = Duration::from_millis(25);
 /// Most batches between reading and writing. With a slower disk for the trace the kernel's buffers
 /// fill, and lost events are counted.
 const BATCHES_MAX: usize = 64;
-/// Nice value while recording: before ordinary programs, after real-time ones.
-const PRIORITY: i32 = -15;
 /// Most that a killed recording loses.
 const PART_SPAN: Nanos = Nanos::from_secs(60);
 /// Version of [`Recorded`].
@@ -84,7 +82,7 @@ impl Recorder {
     /// # Errors
     /// If no thread can be started.
     pub fn start(capture: Capture, writer: Writer) -> Result<Self, RecordError> {
-        let _ = rustix::process::setpriority_process(None, PRIORITY);
+        raise_priority();
         let writing = Writing::start(writer).map_err(RecordError::Thread)?;
         Ok(Self { capture, writing, tally: Tally::default(), names_sent: 0 })
     }

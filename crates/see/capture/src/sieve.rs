@@ -152,7 +152,8 @@ mod tests {
     use super::*;
 
     fn disk(name: &str, reach: Reach, devs: &[u32]) -> Disk {
-        Disk { name: name.to_owned(), reach, size: Bytes::new(1 << 30), devs: devs.to_vec() }
+        let (name, devs) = (name.to_owned(), devs.to_vec());
+        Disk { name, reach, size: Bytes::new(1 << 30), devs, queues: 1 }
     }
 
     #[test]

@@ -36,7 +36,8 @@ fn join(events: &[Event]) -> (Vec<IoRecord>, Counts) {
 fn join_with(events: &[Event], prepare: impl Fn(&mut Joiner)) -> (Vec<IoRecord>, Counts) {
     let has_bios = events.iter().any(|event| event.kind.reach() == Reach::Bios);
     let reach = if has_bios { Reach::Bios } else { Reach::Requests };
-    let mut joiner = Joiner::new(vec![Watched { dev: DEV, disk: 0, reach }], START, Order::Issue);
+    let mut joiner =
+        Joiner::new(vec![Watched { dev: DEV, disk: 0, reach, queues: 1 }], START, Order::Issue);
     let mut records = Vec::new();
     for event in events {
         if event.pid == u32::MAX {
@@ -56,7 +57,8 @@ fn join_with(events: &[Event], prepare: impl Fn(&mut Joiner)) -> (Vec<IoRecord>,
 #[test]
 fn an_io_that_is_seen_as_bio_and_as_request_is_counted_once() {
     let devices = [(DEV, Reach::Requests), (DEV + 1, Reach::Bios)];
-    let watched = (0..).zip(devices).map(|(disk, (dev, reach))| Watched { dev, disk, reach });
+    let watched =
+        (0..).zip(devices).map(|(disk, (dev, reach))| Watched { dev, disk, reach, queues: 1 });
     let mut joiner = Joiner::new(watched.collect(), START, Order::Issue);
     let mut sender = |_: &Event| Sender { vm: VmIndex(0), is_wanted: true };
     for dev in [DEV, DEV + 1] {
@@ -255,6 +257,40 @@ fn an_end_that_may_be_of_what_was_open_when_events_were_lost_ends_nothing() {
     assert_eq!(records[0].outstanding, None, "others may be in flight");
 }
 
+/// Seen while watching a busy disk: flushes that the driver gave back stayed in flight for ever, and
+/// every later one got the end of an earlier one, minutes too late.
+#[test]
+fn flush_given_back_by_the_driver_ends_once() {
+    let (records, counts) = join(&[
+        flush_start(1, 5),
+        flush(Kind::Issue, 2),
+        flush(Kind::Requeue, 3),
+        flush(Kind::Issue, 10),
+        flush(Kind::Complete, 15),
+        flush_start(20, 5),
+        flush(Kind::Issue, 21),
+        flush(Kind::Complete, 25),
+    ]);
+    let times: Vec<_> = records.iter().map(|own| (own.queue, own.device_time)).collect();
+    assert_eq!(times, [(Some(Nanos(9)), Some(Nanos(5))), (Some(Nanos(1)), Some(Nanos(4)))]);
+    assert_eq!((counts.requeued, counts.abandoned, counts.unfinished), (1, 0, 0));
+    assert!(records.iter().all(|own| own.outstanding == Some(0)));
+}
+
+#[test]
+fn flush_whose_end_was_not_seen_is_dropped_by_the_next() {
+    let (records, counts) = join(&[
+        flush(Kind::Issue, 2),
+        flush(Kind::Issue, 50),
+        flush(Kind::Complete, 55),
+        flush(Kind::Issue, 60),
+        flush(Kind::Complete, 62),
+    ]);
+    let times: Vec<_> = records.iter().map(|own| own.device_time).collect();
+    assert_eq!(times, [Some(Nanos(5)), Some(Nanos(2))]);
+    assert_eq!((counts.abandoned, counts.unfinished), (1, 0));
+}
+
 #[test]
 fn a_flush_that_was_open_when_events_were_lost_gives_its_end_to_no_other() {
     let (records, counts) = with_a_gap(&[
@@ -284,7 +320,8 @@ fn an_event_that_comes_late_does_not_turn_the_order_round() {
 #[test]
 fn an_io_that_never_ends_holds_the_others_back_for_a_minute_only() {
     let reach = Reach::Requests;
-    let mut joiner = Joiner::new(vec![Watched { dev: DEV, disk: 0, reach }], START, Order::Issue);
+    let mut joiner =
+        Joiner::new(vec![Watched { dev: DEV, disk: 0, reach, queues: 1 }], START, Order::Issue);
     let mut sender = |_: &Event| Sender { vm: VmIndex(0), is_wanted: true };
     let mut records = Vec::new();
     joiner.push(&event(Kind::Issue, 0, 8, 8), &mut sender);
