@@ -31,4 +31,5 @@ mod service;
 pub use error::VmError;
 pub use image::{Image, ImageError};
 pub use operation::{After, DeployKind, Failure, Operation, Phase, Report, VmOperations, Watch};
+pub use qmp::Qmp;
 pub use service::{Asked, Service};

@@ -30,7 +30,7 @@ pub(crate) struct Event {
 
 /// Connection to one monitor.
 #[derive(Debug)]
-pub(crate) struct Qmp {
+pub struct Qmp {
     machine: String,
     stream: UnixStream,
     received: Vec<u8>,
@@ -41,8 +41,18 @@ pub(crate) struct Qmp {
 }
 
 impl Qmp {
+    /// Connects to the monitor of a running VM, and negotiates.
+    ///
+    /// # Errors
+    /// If nobody answers within this time: another client may hold the monitor.
+    pub fn attach(path: &Path, machine: &str, within: Duration) -> Result<Self, VmError> {
+        let stream = UnixStream::connect(path);
+        let stream = stream.map_err(|_| silent(machine, "connecting to its monitor", within))?;
+        Self::over(stream, machine, within)
+    }
+
     /// Connects to a socket that exists, or appears while `is_alive` succeeds, and negotiates.
-    pub fn connect(
+    pub(crate) fn connect(
         path: &Path,
         machine: &str,
         within: Duration,
@@ -73,6 +83,9 @@ impl Qmp {
     }
 
     /// Sends a command and waits for its answer. Events that come meanwhile are kept.
+    ///
+    /// # Errors
+    /// If QEMU refuses the command, does not answer in time, or ends.
     pub fn ask(&mut self, command: &str, arguments: &Value) -> Result<Value, VmError> {
         self.asked += 1;
         let id = self.asked;
@@ -107,7 +120,7 @@ impl Qmp {
 
     /// First wanted event among the kept ones and those that come until `until`; `None` by then.
     /// Other events are kept.
-    pub fn event(
+    pub(crate) fn event(
         &mut self,
         until: Instant,
         wanted: &mut dyn FnMut(&Event) -> bool,
@@ -132,7 +145,7 @@ impl Qmp {
     }
 
     /// Drops all kept events.
-    pub fn forget_events(&mut self) {
+    pub(crate) fn forget_events(&mut self) {
         self.events.clear();
     }
 

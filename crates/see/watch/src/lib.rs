@@ -37,6 +37,6 @@ pub use fold::Fold;
 pub use latencies::Latencies;
 pub use level::{LEVELS, Level};
 pub use neighbours::{Neighbour, Neighbours, neighbours};
-pub use slice::{Cell, Key, Slice};
+pub use slice::{Cell, IN_QEMU, Key, Slice};
 pub use store::{LevelState, Options, State, Store};
 pub use totals::Totals;

@@ -20,6 +20,17 @@ pub struct Key {
     pub class: Option<SizeClass>,
 }
 
+/// End of the name of a disk by QEMU's own counters, whose I/O the kernel's events show, too.
+pub const IN_QEMU: &str = " in QEMU";
+
+impl Key {
+    /// True for what the guest waits for I/O that the kernel's events show, too: a second look at the
+    /// same I/O, which sums leave out.
+    pub fn is_guest_side(&self) -> bool {
+        self.class.is_none() && self.disk.ends_with(IN_QEMU)
+    }
+}
+
 /// Sums over the I/Os of a key that ended in a slice.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cell {

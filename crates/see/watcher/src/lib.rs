@@ -1,7 +1,8 @@
 //! Watches the block I/O and the VMs of this host, and returns them slice by slice.
 //!
 //! It reads the kernel's block events ([`capture`]), folds them at once ([`watch::Fold`]), and adds
-//! gauges: the host, its disks, and each VM's processors. Disks and VMs may come and go.
+//! gauges: the host, its disks, and each VM's processors. Disks that the host's kernel never sees
+//! (librbd, libnfs, libiscsi) come from QEMU's own counters. Disks and VMs may come and go.
 //!
 //! It refuses to slow what it watches: it looks at the kernel's buffers by itself and never blocks,
 //! and events that find a buffer full are lost and counted.
@@ -11,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod probes;
+mod qemu;
 mod watcher;
 
 pub use watcher::{Watcher, WatcherOptions};

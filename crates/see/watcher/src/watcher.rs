@@ -9,6 +9,7 @@ use units::{Bytes, Nanos};
 use watch::{Fold, LEVELS, Slice};
 
 use crate::probes::Probes;
+use crate::qemu::QemuDisks;
 
 /// Longest and shortest wait between two looks at the kernel's buffers. A disk that was idle may
 /// begin with 200,000 I/Os a second, which fill 2 MiB in the longest.
@@ -42,6 +43,7 @@ pub struct Watcher {
     disks: Vec<Disk>,
     fold: Fold,
     probes: Probes,
+    qemu: QemuDisks,
     /// Begin of the open slice, in seconds since 1970.
     start_s: u64,
     /// Begin of the open slice by the monotonic clock.
@@ -68,6 +70,7 @@ impl Watcher {
             disks,
             fold: Fold::default(),
             probes,
+            qemu: QemuDisks::start(),
             start_s: LEVELS[0].slice_of(seconds(ClockId::Realtime)),
             began: monotonic(),
             lost: 0,
@@ -123,6 +126,9 @@ impl Watcher {
         self.lost = lost;
         let names: Vec<String> = self.disks().map(str::to_owned).collect();
         self.probes.sample(&names, &mut slice);
+        for (key, cell) in self.qemu.take() {
+            slice.io.entry(key).or_default().merge(&cell);
+        }
         (self.start_s, self.began) = (next_s, now);
         // Disks come and go, and so do partitions.
         let disks = disks_of(&self.options.targets).unwrap_or_else(|_| self.disks.clone());

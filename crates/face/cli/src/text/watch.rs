@@ -82,7 +82,8 @@ impl Status {
         let watched =
             window.slices.iter().fold(Nanos::ZERO, |sum, own| sum.saturating_add(own.watched));
         let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
-        for (key, cell) in window.slices.iter().flat_map(|slice| &slice.io) {
+        let once = window.slices.iter().flat_map(|slice| &slice.io);
+        for (key, cell) in once.filter(|(key, _)| !key.is_guest_side()) {
             let sum = sums.entry(&key.vm).or_default();
             let queue_ns = if sum.is_begun { sum.queue_ns } else { Some(0) };
             sum.queue_ns = queue_ns.zip(cell.queue_ns).map(|(own, more)| own.saturating_add(more));

@@ -73,8 +73,9 @@ impl Source {
         let (from_s, to_s) = archive.bounds()?.unwrap_or_default();
         let window = archive.window((from_s, to_s), SLICES_MAX)?;
         let zero_s = window.slices.first().map_or(from_s, |slice| slice.start_s);
+        let keys = window.slices.iter().flat_map(|slice| slice.io.keys());
         let disks: BTreeSet<&str> =
-            window.slices.iter().flat_map(|slice| slice.io.keys()).map(|key| &*key.disk).collect();
+            keys.filter(|key| !key.is_guest_side()).map(|key| &*key.disk).collect();
         let has_one_disk = disks.len() <= 1;
         let size_bytes = archive.state()?.bytes;
         let facts = TraceFacts::watched(&archive, zero_s, to_s, size_bytes);
@@ -115,6 +116,7 @@ impl WatchedStore {
             let rows: Vec<(Cow<'_, str>, &Key, &Cell, Compact)> = slice
                 .io
                 .iter()
+                .filter(|(key, _)| !key.is_guest_side())
                 .map(|(key, cell)| {
                     (self.name(key), key, cell, cell.latencies.compact(cell.latency_ns))
                 })

@@ -1,0 +1,286 @@
+//! Disks of virtual machines by QEMU's own counters, over QMP: what the guest waits, also for disks
+//! that the host's kernel never sees (librbd, libnfs, libiscsi, vhost-user).
+//!
+//! Source: QEMU's QMP reference, `query-blockstats` and `block-latency-histogram-set` (since 4.0).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use capture::running_vms;
+use run_store::slice::Direction;
+use serde_json::{Value, json};
+use units::Nanos;
+use vm::{Qmp, VmError};
+use watch::{Cell, IN_QEMU, Key, Latencies};
+
+/// Longest wait for an answer of a monitor.
+const WITHIN: Duration = Duration::from_millis(500);
+/// Time until a VM that did not answer is asked again.
+const AGAIN: Duration = Duration::from_secs(600);
+/// Time that the reader of the kernel's buffers waits for the counters.
+const PATIENCE: Duration = Duration::from_millis(30);
+/// Boundaries of latencies: four for each doubling, from 16 us to 17 s.
+const BOUNDARIES: i32 = 80;
+/// Directions with QEMU's prefix of their counters.
+const WAYS: [(Direction, &str); 3] =
+    [(Direction::Read, "rd"), (Direction::Write, "wr"), (Direction::Flush, "flush")];
+
+/// I/O of VMs since the sample before.
+type Found = Vec<(Key, Cell)>;
+
+/// Reader of the counters, on a thread of its own, because a VM may not answer.
+#[derive(Debug)]
+pub(crate) struct QemuDisks {
+    ask: SyncSender<()>,
+    found: Receiver<Found>,
+}
+
+impl QemuDisks {
+    /// Starts the thread, which ends with this.
+    pub fn start() -> Self {
+        let (ask, asked) = sync_channel::<()>(1);
+        let (send, found) = sync_channel(4);
+        // Without a thread there are no such disks; the kernel's events are seen all the same.
+        let _ = std::thread::Builder::new().name("qemu".to_owned()).spawn(move || {
+            let mut vms = Vms::default();
+            for () in asked {
+                if send.send(vms.sample()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { ask, found }
+    }
+
+    /// I/O since the call before. What is not known within some milliseconds comes with a later call.
+    pub fn take(&self) -> Found {
+        // A sample that is still going on is not asked for again.
+        let _ = self.ask.try_send(());
+        let mut all = Vec::new();
+        let until = Instant::now() + PATIENCE;
+        while let Ok(found) =
+            self.found.recv_timeout(until.saturating_duration_since(Instant::now()))
+        {
+            all.extend(found);
+        }
+        all
+    }
+}
+
+/// VMs by the number of their process.
+#[derive(Debug, Default)]
+struct Vms(BTreeMap<u32, Vm>);
+
+#[derive(Debug)]
+struct Vm {
+    name: Arc<str>,
+    monitor: PathBuf,
+    /// Counters of the sample before, by disk.
+    before: BTreeMap<String, Value>,
+    silent_until: Option<Instant>,
+}
+
+impl Vms {
+    fn sample(&mut self) -> Found {
+        let running = running_vms();
+        self.0.retain(|pid, _| running.iter().any(|own| own.pid == *pid));
+        for own in running {
+            if self.0.contains_key(&own.pid) {
+                continue;
+            }
+            let command = std::fs::read(format!("/proc/{}/cmdline", own.pid)).unwrap_or_default();
+            if let Some(monitor) = monitor(&command) {
+                let (before, name) = (BTreeMap::new(), own.name.into());
+                let vm = Vm { name, monitor, before, silent_until: None };
+                self.0.insert(own.pid, vm);
+            }
+        }
+        let mut found = Vec::new();
+        for vm in self.0.values_mut() {
+            if vm.silent_until.is_some_and(|until| Instant::now() < until) {
+                continue;
+            }
+            vm.silent_until = match vm.sample(&mut found) {
+                Ok(()) => None,
+                Err(_) => Some(Instant::now() + AGAIN),
+            };
+        }
+        found
+    }
+}
+
+impl Vm {
+    /// Adds the I/O since the sample before. The monitor is free again afterwards: it takes one
+    /// client at a time, and others need it, too.
+    fn sample(&mut self, found: &mut Found) -> Result<(), VmError> {
+        let mut monitor = Qmp::attach(&self.monitor, &self.name, WITHIN)?;
+        let all = monitor.ask("query-blockstats", &json!({}))?;
+        let disks = all.as_array().into_iter().flatten();
+        for disk in disks {
+            let Some((name, id)) = names(disk) else { continue };
+            let stats = &disk["stats"];
+            if stats.get("rd_latency_histogram").is_none() {
+                monitor.ask("block-latency-histogram-set", &histograms(&id))?;
+                // Counts from now on; those before have no histogram.
+                self.before.remove(&name);
+                continue;
+            }
+            if let Some(before) = self.before.get(&name) {
+                let end = if is_seen_by_kernel(disk) { IN_QEMU } else { "" };
+                let disk: Arc<str> = format!("{name}{end}").into();
+                for (direction, prefix) in WAYS {
+                    if let Some(cell) = cell(before, stats, prefix) {
+                        let (vm, disk) = (Arc::clone(&self.name), Arc::clone(&disk));
+                        found.push((Key { vm, disk, direction, class: None }, cell));
+                    }
+                }
+            }
+            self.before.insert(name, stats.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Name of a disk for people, and for commands. A disk without a guest's device is none.
+fn names(disk: &Value) -> Option<(String, String)> {
+    let text = |key: &str| disk.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let qdev = text("qdev");
+    let name = text("device").or(qdev).or_else(|| text("node-name"))?;
+    Some((name.to_owned(), qdev.unwrap_or(name).to_owned()))
+}
+
+/// True for a disk that is a file or block device of this host. Only these drivers have statistics
+/// of their own (`BlockStatsSpecific`); librbd, libnfs and libiscsi have none.
+fn is_seen_by_kernel(disk: &Value) -> bool {
+    let driver = disk.pointer("/parent/driver-specific/driver").and_then(Value::as_str);
+    matches!(driver, Some("file" | "host_device"))
+}
+
+/// Arguments of `block-latency-histogram-set`.
+fn histograms(id: &str) -> Value {
+    json!({ "id": id, "boundaries": boundaries() })
+}
+
+fn boundaries() -> Vec<u64> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "up to 17 s")]
+    let at = |place: i32| (16_000.0 * 2_f64.powf(f64::from(place) / 4.0)).round() as u64;
+    (0..BOUNDARIES).map(at).collect()
+}
+
+/// I/O between two samples; `None` without any, or if the counters began anew.
+fn cell(before: &Value, now: &Value, prefix: &str) -> Option<Cell> {
+    let number = |of: &Value, key: &str| of.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let since = |key: &str| number(now, key).checked_sub(number(before, key));
+    let latency_ns = since(&format!("{prefix}_total_time_ns"))?;
+    let bytes = since(&format!("{prefix}_bytes"))?;
+    let errors = since(&format!("failed_{prefix}_operations"))?;
+    let key = format!("{prefix}_latency_histogram");
+    let (before, now) = (before.get(&key)?, now.get(&key)?);
+    let bins = |of: &Value| -> Vec<u64> {
+        let bins = of.get("bins").and_then(Value::as_array).into_iter().flatten();
+        bins.map(|bin| bin.as_u64().unwrap_or(0)).collect()
+    };
+    let (before, now) = (bins(before), bins(now));
+    let mut latencies = Latencies::default();
+    for (place, (now, before)) in now.iter().zip(&before).enumerate() {
+        let count = u32::try_from(now.checked_sub(*before)?).unwrap_or(u32::MAX);
+        latencies.record(upper_edge(place), count);
+    }
+    let count = latencies.count();
+    let cell = Cell { count, errors, bytes, latency_ns, latencies, ..Cell::default() };
+    (count > 0 || errors > 0).then_some(cell)
+}
+
+/// Longest latency of a bin; the last has no end, and twice its begin stands for it.
+fn upper_edge(place: usize) -> Nanos {
+    let boundaries = boundaries();
+    let edge = boundaries.get(place).map(|edge| edge - 1);
+    Nanos(edge.unwrap_or_else(|| boundaries.last().map_or(0, |last| last * 2)))
+}
+
+/// Socket of a monitor on a command line. A monitor of libvirt is left alone: libvirt holds it
+/// always, and a client that waits for it could get it in libvirt's place.
+fn monitor(command: &[u8]) -> Option<PathBuf> {
+    let words: Vec<String> = command
+        .split(|byte| *byte == 0)
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect();
+    let values = |option: &str| {
+        let is_it = move |pair: &&[String]| {
+            pair[0].starts_with('-') && pair[0].trim_start_matches('-') == option
+        };
+        words.windows(2).filter(is_it).map(|pair| pair[1].clone()).collect::<Vec<_>>()
+    };
+    let part = |list: &str, key: &str| {
+        list.split(',')
+            .find_map(|part| part.strip_prefix(key)?.strip_prefix('=').map(str::to_owned))
+    };
+    let direct = values("qmp")
+        .into_iter()
+        .find_map(|value| value.strip_prefix("unix:")?.split(',').next().map(str::to_owned));
+    let by_device = || {
+        let control = values("mon")
+            .into_iter()
+            .find(|value| part(value, "mode").as_deref() == Some("control"))?;
+        let id = part(&control, "chardev")?;
+        let device = values("chardev")
+            .into_iter()
+            .find(|value| part(value, "id").as_deref() == Some(&*id))?;
+        part(&device, "path")
+    };
+    let path = direct.or_else(by_device)?;
+    let is_held = path.contains("libvirt");
+    let path = Path::new(&path);
+    (path.is_absolute() && !is_held).then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn monitors_are_found_and_those_of_libvirt_are_left_alone() {
+        let found = |words: &[&str]| monitor(words.join("\0").as_bytes());
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(
+            found(&["qemu", "-qmp", "unix:/run/a.qmp,server=on,wait=off"]),
+            path("/run/a.qmp")
+        );
+        let device = "socket,id=qmp,path=/var/run/qemu-server/101.qmp,server=on,wait=off";
+        let proxmox = ["kvm", "-chardev", device, "-mon", "chardev=qmp,mode=control"];
+        assert_eq!(found(&proxmox), path("/var/run/qemu-server/101.qmp"));
+        let libvirt = device.replace("/var/run/qemu-server", "/var/lib/libvirt/qemu");
+        assert_eq!(
+            found(&["qemu", "-chardev", &libvirt, "-mon", "chardev=qmp,mode=control"]),
+            None
+        );
+        assert_eq!(found(&["qemu", "-monitor", "stdio"]), None);
+    }
+
+    #[test]
+    fn counters_become_a_cell_and_a_restart_none() {
+        let stats = |count: u64| {
+            let mut bins = vec![0; 81];
+            (bins[0], bins[24], bins[80]) = (count, 2 * count, 1);
+            json!({
+                "rd_total_time_ns": 1000 * count, "rd_bytes": 4096 * count,
+                "failed_rd_operations": count / 10,
+                "rd_latency_histogram": { "boundaries": boundaries(), "bins": bins },
+            })
+        };
+        let found = cell(&stats(10), &stats(30), "rd").expect("I/O");
+        assert_eq!(
+            (found.count, found.errors, found.bytes, found.latency_ns),
+            (60, 2, 81_920, 20_000)
+        );
+        let buckets: Vec<_> = found.latencies.buckets().map(|(_, count)| count).collect();
+        assert_eq!(buckets, [20, 40]);
+        assert_eq!(found.queue_ns, None);
+        assert_eq!(cell(&stats(30), &stats(10), "rd"), None, "counters that began anew");
+        assert_eq!(cell(&stats(10), &stats(10), "rd"), None);
+        assert_eq!(upper_edge(80), Nanos(2 * boundaries()[79]));
+    }
+}
