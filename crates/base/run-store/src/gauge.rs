@@ -255,12 +255,12 @@ gauges! {
     ServersCpu "servers.cpu" Sum Seconds of Host Kept Less
         "cpu.stat, cpuacct.usage"
         "processor time of the tiles' real servers";
-    VmCpu "vm.cpu" Sum Seconds of Vm Drawn Neither
+    VmCpu "vm.cpu" Mean ShareOfCpus of Vm Drawn Neither
         "/proc/PID/stat"
-        "processor time";
-    VmReady "vm.ready" Sum Seconds of Vm Drawn Less
+        "processors used";
+    VmReady "vm.ready" Mean ShareOfCpus of Vm Drawn Less
         "/proc/PID/task/TID/schedstat"
-        "time in which its threads were ready and had no processor";
+        "waited for a processor";
     CpuSteal "cpu.steal" Mean ShareOfCpus of Host Drawn Neither
         "/proc/stat"
         "processors taken by the hypervisor";

@@ -21,7 +21,7 @@ const IDLE_SLICES: u32 = 180;
 pub struct Totals {
     host: String,
     io: BTreeMap<(Arc<str>, Arc<str>, Direction), Sum>,
-    /// Processor time and waiting of each VM, in seconds.
+    /// Processors of each VM in the last slice.
     vms: BTreeMap<Arc<str>, Processors>,
     watched: Nanos,
     lost: u64,
@@ -41,8 +41,8 @@ struct Sum {
 
 #[derive(Debug, Default)]
 struct Processors {
-    cpu_s: f64,
-    ready_s: Option<f64>,
+    cpu: f64,
+    ready: Option<f64>,
     idle: u32,
 }
 
@@ -59,7 +59,7 @@ impl Totals {
         self.io.values_mut().for_each(|sum| sum.idle += 1);
         self.vms.values_mut().for_each(|vm| vm.idle += 1);
         self.io.retain(|_, sum| sum.idle <= IDLE_SLICES);
-        self.vms.retain(|_, vm| vm.idle <= IDLE_SLICES);
+        self.vms.retain(|_, vm| vm.idle <= 1);
         self.left_out = 0;
         for (key, cell) in &slice.io {
             let of = (Arc::clone(&key.vm), Arc::clone(&key.disk), key.direction);
@@ -76,15 +76,13 @@ impl Totals {
             sum.latencies.merge(&cell.latencies);
         }
         for ((name, vm), folded) in &slice.gauges {
-            let add = |own: &mut f64| *own += folded.value;
             match name {
                 GaugeName::VmCpu => {
                     let own = self.vms.entry(Arc::clone(vm)).or_default();
-                    own.idle = 0;
-                    add(&mut own.cpu_s);
+                    (own.idle, own.cpu) = (0, folded.value);
                 }
                 GaugeName::VmReady => {
-                    add(self.vms.entry(Arc::clone(vm)).or_default().ready_s.get_or_insert(0.0));
+                    self.vms.entry(Arc::clone(vm)).or_default().ready = Some(folded.value);
                 }
                 _ => {}
             }
@@ -114,11 +112,12 @@ impl Totals {
         self.counter(to, (name, "bytes", "Bytes moved."), |sum| sum.bytes)?;
         let name = "tilemark_watch_operation_errors";
         self.counter(to, (name, "", "I/Os that failed."), |sum| sum.errors)?;
-        let name = "tilemark_watch_vm_cpu_seconds";
-        self.processors(to, (name, "Processor time of a VM."), |vm| Some(vm.cpu_s))?;
-        let name = "tilemark_watch_vm_ready_seconds";
-        let help = "Time in which threads of a VM were ready and had no processor.";
-        self.processors(to, (name, help), |vm| vm.ready_s)?;
+        let name = "tilemark_watch_vm_cpu_ratio";
+        let help = "Processors that a VM used in the last slice, of the host's.";
+        self.processors(to, (name, help), |vm| Some(vm.cpu))?;
+        let name = "tilemark_watch_vm_ready_ratio";
+        let help = "Processors that a VM's threads were ready for and did not get, of the host's.";
+        self.processors(to, (name, help), |vm| vm.ready)?;
         let host = labels(&[("host", &self.host)]);
         let name = "tilemark_watch_watched_seconds";
         family(to, name, "counter", "seconds", "Time in which somebody watched.")?;
@@ -154,11 +153,11 @@ impl Totals {
         (name, help): (&str, &str),
         value: impl Fn(&Processors) -> Option<f64>,
     ) -> io::Result<()> {
-        family(to, name, "counter", "seconds", help)?;
+        family(to, name, "gauge", "ratio", help)?;
         for (vm, own) in &self.vms {
             let labels = labels(&[("host", &self.host), ("vm", vm)]);
             if let Some(value) = value(own) {
-                sample(to, &format!("{name}_total"), &labels, format_args!("{value:.3}"))?;
+                sample(to, name, &labels, format_args!("{value:.6}"))?;
             }
         }
         Ok(())

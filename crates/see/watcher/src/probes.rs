@@ -42,7 +42,8 @@ impl Probes {
                     add_disk(name, (before, now), width, slice);
                 }
             }
-            self.vms.retain(|pid, vm| vm.sample(*pid, width, slice));
+            let cores = now.cores.max(1);
+            self.vms.retain(|pid, vm| vm.sample(*pid, (width, cores), slice));
         }
         self.before = Some(now);
         if self.samples.is_multiple_of(SEARCH_EVERY) {
@@ -62,14 +63,16 @@ impl Probes {
 
 impl Vm {
     /// Adds the changes since the last sample; false if the process has ended.
-    fn sample(&mut self, pid: u32, width: Nanos, slice: &mut Slice) -> bool {
+    fn sample(&mut self, pid: u32, (width, cores): (Nanos, u32), slice: &mut Slice) -> bool {
         let Some(now) = ProcessCounters::read(pid) else { return false };
         let Some(before) = self.before.replace(now.clone()) else { return true };
         if before.started != now.started {
             return false;
         }
+        let all = width.as_secs_f64().max(f64::MIN_POSITIVE) * f64::from(cores);
         let mut add = |name, time: Nanos| {
-            slice.read(name, &self.name, Folded::of(width, time.as_secs_f64()));
+            let share = (time.as_secs_f64() / all).min(1.0);
+            slice.read(name, &self.name, Folded::of(width, share));
         };
         add(GaugeName::VmCpu, now.cpu.saturating_sub(before.cpu));
         // Threads that ended took their waiting with them, so the sum may fall.

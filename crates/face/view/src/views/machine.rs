@@ -1,5 +1,7 @@
 //! View `machine`: gauges of the host over time, and disturbed steps.
 
+use std::collections::BTreeMap;
+
 use run_store::gauge::{Folded, GaugeName, GaugeUnit, Place, ScopeKind};
 use run_store::rollup::{GaugeOf, Span};
 use units::print::{bytes_per_second, count, number, percent};
@@ -37,6 +39,7 @@ pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
     let is_drawn = |line: &Line| line.name.place() == Place::Drawn;
     lines.retain(|line| is_drawn(line) && line.by_point.iter().any(Option::is_some));
     lines.sort_by_key(|line| line.name);
+    keep_busiest_vms(&mut lines);
     name_scopes(&mut lines);
     let (busy, idle): (Vec<Line>, Vec<Line>) =
         lines.into_iter().partition(|line| line.most() > near_zero(line.name));
@@ -114,6 +117,23 @@ impl Line {
             _ => number((value * 10.0).round() / 10.0),
         }
     }
+}
+
+/// Most VMs with lines in a chart.
+const VMS_MAX: usize = 6;
+
+/// Keeps the lines of the VMs with the largest means: a host may have hundreds.
+fn keep_busiest_vms(lines: &mut Vec<Line>) {
+    let is_vm = |line: &Line| line.name.scope() == ScopeKind::Vm;
+    let mut means: BTreeMap<GaugeName, Vec<f64>> = BTreeMap::new();
+    for line in lines.iter().filter(|line| is_vm(line)) {
+        means.entry(line.name).or_default().push(line.whole());
+    }
+    means.values_mut().for_each(|means| means.sort_by(|left, right| right.total_cmp(left)));
+    lines.retain(|line| {
+        let least = means.get(&line.name).and_then(|means| means.get(VMS_MAX - 1));
+        !is_vm(line) || least.is_none_or(|least| line.whole() >= *least)
+    });
 }
 
 /// Adds the scope to titles that several lines have: devices, meters.

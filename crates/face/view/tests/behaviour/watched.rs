@@ -32,8 +32,10 @@ fn store(directory: &std::path::Path) {
             };
             slice.io.insert(Key { vm, disk, direction: Direction::Write, class }, cell);
         }
-        let folded = Folded::of(Nanos::from_secs(10), 2.0);
-        slice.read(GaugeName::VmReady, &"web".into(), folded);
+        for vm in 0..9_u32 {
+            let folded = Folded::of(Nanos::from_secs(10), 0.05 + 0.01 * f64::from(vm));
+            slice.read(GaugeName::VmReady, &format!("vm{vm}").into(), folded);
+        }
         store.push(slice).unwrap();
     }
     store.close().unwrap();
@@ -52,14 +54,23 @@ fn day_of_a_host_is_shown_whole_and_to_ten_seconds() {
     assert!(row.sentence.contains("864,000 I/Os in 24h"), "{}", row.sentence);
     let rollup = source.rollup();
     assert_eq!(rollup.wide().width, Nanos::from_secs(600), "144 slices of ten minutes");
-    let answer = |query: &[(&str, &str)]| {
-        let request = Request::parse("heatmap", query.iter().copied()).unwrap();
+    let answer = |view: &str, query: &[(&str, &str)]| {
+        let request = Request::parse(view, query.iter().copied()).unwrap();
         serde_json::to_value(view::answer(&source, &request)).unwrap()
     };
-    let whole = answer(&[]);
+    let whole = answer("heatmap", &[]);
     let sentence = whole["sentence"].as_str().unwrap();
     assert!(sentence.contains("at 2026-11-24 12:00:00"), "{sentence}");
-    let noon = answer(&[("t", "43140-43320")]);
+    let noon = answer("heatmap", &[("t", "43140-43320")]);
     let at = noon["at_ns"].as_array().unwrap();
     assert!(at.len() >= 18, "three minutes are in slices of ten seconds: {}", at.len());
+    let machine = answer("machine", &[]);
+    let titles: Vec<&str> = machine["gauges"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|own| own["title"].as_str().unwrap())
+        .collect();
+    assert_eq!(titles.len(), 6, "the VMs that wait most for a processor: {titles:?}");
+    assert!(titles.contains(&"vm8: waited for a processor"), "{titles:?}");
 }
