@@ -23,6 +23,8 @@ mod journal;
 mod latencies;
 mod level;
 mod neighbours;
+mod program;
+mod rules;
 mod segment;
 mod slice;
 mod store;
@@ -37,6 +39,11 @@ pub use fold::Fold;
 pub use latencies::Latencies;
 pub use level::{LEVELS, Level};
 pub use neighbours::{Neighbour, Neighbours, neighbours};
+pub use program::{Program, ProgramError};
+pub use rules::{
+    Alarm, CONFIDENCE, Change, EmptyPattern, End, Ending, IOS_MIN, Judge, Limit, LimitError,
+    Pattern, Percentile, Quantity, Rule, Rules, Seen, SendTo, Severity, Subject, Sufferer,
+};
 pub use slice::{Cell, Key, Slice};
 pub use store::{LevelState, Options, State, Store};
 pub use totals::Totals;

@@ -4,4 +4,5 @@
 mod faults;
 mod model;
 mod neighbours;
+mod rules;
 mod store;

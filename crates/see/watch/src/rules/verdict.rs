@@ -1,0 +1,170 @@
+use stats::{Compact, Histogram, percentile_of_blocks};
+use units::{Nanos, Ratio};
+
+use super::{Limit, Percentile, Quantity, Seen};
+use crate::latencies::lower_edge;
+use crate::{Cell, Latencies};
+
+/// Fewest I/Os of which a percentile is judged.
+pub const IOS_MIN: u64 = 30;
+/// Confidence of the intervals, in per cent. Our choice: at 95 % a VM that is exactly at its limit
+/// would break it in one of forty windows by luck, which is seven alarms a day; at 99.9 % in one of
+/// two thousand.
+pub const CONFIDENCE: f64 = 99.9;
+
+/// Most blocks of a window: memory of a rule with a window of a day is bounded by them.
+const BLOCKS_MAX: u64 = 30;
+/// Fewest blocks that say how neighbouring slices differ. With fewer, Student's t of the confidence
+/// is over 6, and the interval says nothing.
+const BLOCKS_MIN: usize = 6;
+
+/// Number of slices of a block of a window.
+pub(crate) fn slices_per_block(slices: u64) -> u64 {
+    slices.div_ceil(BLOCKS_MAX).max(1)
+}
+
+/// I/Os of a VM on a disk in an open window.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gathered {
+    /// Latencies by the number of the block in the window, ascending.
+    blocks: Vec<(u64, Latencies)>,
+    succeeded: u64,
+    errors: u64,
+}
+
+/// Answer about a VM on a disk in a whole window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The limit is surely broken.
+    Broken(Seen),
+    /// The limit is surely kept.
+    Kept,
+    /// The interval holds the limit.
+    Undecided,
+    /// Too few I/Os, or errors may have been missed.
+    Unjudged,
+}
+
+impl Gathered {
+    pub fn add(&mut self, block: u64, cell: &Cell) {
+        self.succeeded += cell.count;
+        self.errors += cell.errors;
+        match self.blocks.last_mut().filter(|(own, _)| *own == block) {
+            Some((_, latencies)) => latencies.merge(&cell.latencies),
+            None => self.blocks.push((block, cell.latencies.clone())),
+        }
+    }
+
+    const fn ios(&self) -> u64 {
+        self.succeeded + self.errors
+    }
+
+    /// Judges the window. `is_complete` says that no slice of it was left out.
+    pub fn judge(&self, limit: &Limit, from_s: u64, is_complete: bool) -> Verdict {
+        let seen =
+            Seen { from_s, ios: self.ios(), errors: self.errors, low: Nanos::ZERO, high: None };
+        match limit.quantity {
+            // A number of failed I/Os is a fact and no estimate, so few I/Os are enough.
+            Quantity::Errors(most) if self.errors > most => Verdict::Broken(seen),
+            Quantity::Errors(_) if is_complete && self.ios() > 0 => Verdict::Kept,
+            Quantity::Errors(_) => Verdict::Unjudged,
+            Quantity::Latency(..) if self.succeeded < IOS_MIN => Verdict::Unjudged,
+            Quantity::Latency(percentile, most) => {
+                let Some((low, high)) = self.interval(percentile) else {
+                    return Verdict::Unjudged;
+                };
+                if low >= most {
+                    Verdict::Broken(Seen { low, high, ..seen })
+                } else if high.is_some_and(|high| high <= most) {
+                    Verdict::Kept
+                } else {
+                    Verdict::Undecided
+                }
+            }
+        }
+    }
+
+    /// Interval of a percentile: the one of independent I/Os, or the wider one that knows how
+    /// blocks differ, so that a short burst does not speak for its whole window. The lower end is
+    /// the lower edge of its bucket, because all that is known of a latency is its bucket.
+    fn interval(&self, percentile: Percentile) -> Option<(Nanos, Option<Nanos>)> {
+        let confidence = Ratio::new(CONFIDENCE / 100.0);
+        let blocks: Vec<Compact> = self.blocks.iter().map(|(_, own)| own.compact(0)).collect();
+        let used = blocks.iter().filter(|block| !block.is_empty()).count();
+        let found = if used >= BLOCKS_MIN {
+            percentile_of_blocks(&blocks, percentile.share(), confidence)
+        } else {
+            let mut all = Histogram::new();
+            blocks.iter().for_each(|block| all.merge_compact(block));
+            all.percentile_estimate(percentile.share(), confidence)
+        }?;
+        Some((lower_edge(found.low), found.high))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(latencies: &[(u64, u32)]) -> Cell {
+        let mut cell = Cell::default();
+        for (latency_us, count) in latencies {
+            cell.latencies.record(Nanos::from_micros(*latency_us), *count);
+            cell.count += u64::from(*count);
+        }
+        cell
+    }
+
+    fn judge(limit: &str, blocks: &[&[(u64, u32)]]) -> Verdict {
+        let mut gathered = Gathered::default();
+        (0..).zip(blocks).for_each(|(block, own)| gathered.add(block, &cell(own)));
+        gathered.judge(&limit.parse().expect("a limit"), 0, true)
+    }
+
+    #[test]
+    fn limit_is_broken_or_kept_only_beyond_the_interval() {
+        let limit = "write p50 <= 10ms";
+        let is_broken = |verdict| matches!(verdict, Verdict::Broken(_));
+        assert!(is_broken(judge(limit, &[&[(15_000, 100)]])));
+        assert_eq!(judge(limit, &[&[(5_000, 100)]]), Verdict::Kept);
+        assert_eq!(judge(limit, &[&[(5_000, 45), (15_000, 55)]]), Verdict::Undecided);
+        assert!(is_broken(judge(limit, &[&[(5_000, 4_500), (15_000, 5_500)]])), "more I/Os");
+        assert_eq!(judge(limit, &[&[(15_000, 29)]]), Verdict::Unjudged);
+        assert_eq!(judge(limit, &[]), Verdict::Unjudged);
+    }
+
+    #[test]
+    fn bucket_that_holds_the_limit_decides_nothing() {
+        assert_eq!(judge("any p50 <= 20ms", &[&[(20_500, 10_000)]]), Verdict::Undecided);
+        assert_eq!(judge("any p50 <= 20ms", &[&[(19_500, 10_000)]]), Verdict::Undecided);
+    }
+
+    #[test]
+    fn few_ios_never_keep_a_high_percentile() {
+        assert_eq!(judge("any p99 <= 10ms", &[&[(5_000, 100)]]), Verdict::Undecided);
+        assert_eq!(judge("any p99 <= 10ms", &[&[(5_000, 1_000)]]), Verdict::Kept);
+    }
+
+    #[test]
+    fn burst_does_not_speak_for_its_window() {
+        let quiet: &[(u64, u32)] = &[(5_000, 100)];
+        let burst: &[(u64, u32)] = &[(50_000, 1_000)];
+        let window = [&[burst, burst][..], &[quiet; 28]].concat();
+        assert_eq!(judge("any p95 <= 10ms", &window), Verdict::Undecided);
+        let slow: &[(u64, u32)] = &[(5_000, 80), (50_000, 20)];
+        assert!(matches!(judge("any p95 <= 10ms", &[slow; 30]), Verdict::Broken(_)));
+    }
+
+    #[test]
+    fn errors_are_counted_and_not_estimated() {
+        let judge = |errors, succeeded, is_complete| {
+            let mut gathered = Gathered::default();
+            let cell = Cell { errors, ..cell(&[(5_000, succeeded)]) };
+            gathered.add(0, &cell);
+            gathered.judge(&"errors <= 1".parse().expect("a limit"), 0, is_complete)
+        };
+        assert!(matches!(judge(2, 0, false), Verdict::Broken(Seen { errors: 2, ios: 2, .. })));
+        assert_eq!(judge(1, 0, true), Verdict::Kept);
+        assert_eq!(judge(1, 500, false), Verdict::Unjudged);
+    }
+}
