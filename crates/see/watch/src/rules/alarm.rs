@@ -19,8 +19,8 @@ pub struct Alarm {
     pub subject: Subject,
     /// Begin of the first window that broke the limit, in seconds since 1970.
     pub began_s: u64,
-    /// VMs that broke the limit in the last window that any did, the slowest first. An alarm of a
-    /// VM has exactly one.
+    /// VMs that were above the limit in the last window that broke it, the slowest first. An alarm
+    /// of a VM has exactly one. Of a disk's, at least one was surely above it.
     pub sufferers: Vec<Sufferer>,
     /// VMs with enough I/O on the disk in that window.
     pub judged: usize,

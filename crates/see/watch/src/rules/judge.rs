@@ -47,6 +47,9 @@ struct OpenWindow {
 #[derive(Debug, Default)]
 struct DiskWindow {
     broken: Vec<Sufferer>,
+    /// VMs above the limit, but not surely. They count for the disk once one is sure: three VMs
+    /// that are slow at once are not three coincidences.
+    leaning: Vec<Sufferer>,
     kept: BTreeSet<Arc<str>>,
     undecided: usize,
     too_few: usize,
@@ -120,11 +123,11 @@ impl RuleWatch {
                     changes.extend(self.end(&subject, open, how));
                     self.judge_vms(open, &disk, window, &mut changes);
                 } else if !window.broken.is_empty() {
-                    self.note(subject, open, window.broken_all());
+                    self.note(subject, open, window.sufferers());
                 }
             } else if window.is_broken() {
                 changes.extend(self.join_vms(open, &disk));
-                changes.extend(self.note(subject, open, window.broken_all()));
+                changes.extend(self.note(subject, open, window.sufferers()));
             } else {
                 self.judge_vms(open, &disk, window, &mut changes);
             }
@@ -234,27 +237,33 @@ impl OpenWindow {
                 Verdict::Broken(seen) => {
                     window.broken.push(Sufferer { vm: Arc::clone(vm), seen });
                 }
+                Verdict::Leaning(seen) => {
+                    window.leaning.push(Sufferer { vm: Arc::clone(vm), seen });
+                }
                 Verdict::Kept => drop(window.kept.insert(Arc::clone(vm))),
                 Verdict::Undecided => window.undecided += 1,
                 Verdict::Unjudged => window.too_few += 1,
             }
         }
-        window.broken.sort_by_key(|own| std::cmp::Reverse((own.seen.low, own.seen.errors)));
         window
     }
 }
 
 impl DiskWindow {
     fn judged(&self) -> usize {
-        self.broken.len() + self.kept.len() + self.undecided
+        self.broken.len() + self.leaning.len() + self.kept.len() + self.undecided
     }
 
     fn is_broken(&self) -> bool {
-        self.broken.len() >= SUFFERERS_MIN && 2 * self.broken.len() >= self.judged()
+        let slow = self.broken.len() + self.leaning.len();
+        !self.broken.is_empty() && slow >= SUFFERERS_MIN && 2 * slow >= self.judged()
     }
 
-    fn broken_all(self) -> (Vec<Sufferer>, usize, usize) {
+    /// VMs that suffer, the slowest first, and the numbers of VMs that were judged and were not.
+    fn sufferers(mut self) -> (Vec<Sufferer>, usize, usize) {
         let judged = self.judged();
+        self.broken.append(&mut self.leaning);
+        self.broken.sort_by_key(|own| std::cmp::Reverse((own.seen.low, own.seen.errors)));
         (self.broken, judged, self.too_few)
     }
 

@@ -4,5 +4,6 @@
 mod faults;
 mod model;
 mod neighbours;
+mod quiet_days;
 mod rules;
 mod store;
