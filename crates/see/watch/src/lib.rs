@@ -26,9 +26,11 @@ mod neighbours;
 mod program;
 mod rules;
 mod segment;
+mod send;
 mod slice;
 mod store;
 mod totals;
+mod words;
 
 /// Format of a store and its segments.
 pub(crate) const SCHEMA: &str = "tilemark.watch/1.0";
@@ -44,6 +46,7 @@ pub use rules::{
     Alarm, CONFIDENCE, Change, EmptyPattern, End, Ending, IOS_MIN, Judge, Limit, LimitError,
     Pattern, Percentile, Quantity, Rule, Rules, Seen, SendTo, Severity, Subject, Sufferer,
 };
+pub use send::{Problem, SendError, Senders, Timing, Trouble};
 pub use slice::{Cell, Key, Slice};
 pub use store::{LevelState, Options, State, Store};
 pub use totals::Totals;

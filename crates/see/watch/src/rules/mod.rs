@@ -14,3 +14,4 @@ pub use judge::Judge;
 pub use limit::{Limit, LimitError, Percentile, Quantity};
 pub use pattern::{EmptyPattern, Pattern};
 pub use verdict::{CONFIDENCE, IOS_MIN};
+pub(crate) use words::stamp;
